@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import expit, logit
 from sklearn import metrics as sk
 from sklearn.isotonic import IsotonicRegression
 
 import trueness
 from trueness._core.logistic import fit_logistic
 from trueness.calibration import calibrators
+from trueness.calibration.forecasts import Forecasts
 from trueness.calibration.maps import of_sums
+from trueness.calibration.proper_scores import squares
+from weights_by_hand import growth_by_hand, lacking_by_hand
 
 
 def sample(n=500, seed=0):
@@ -200,3 +204,68 @@ def test_an_infinite_loss_says_why_also_of_small_weights():
     right = trueness.tally([0, 0, 1, 0], [0.0, 0.4, 0.6, 0.2], weight=[0.4, 1, 1, 1])
     note = trueness.log_loss(right, replicates=20).notes[0]
     assert note.startswith("Cases with a weight of 0.4 have a score of exactly 0 or 1")
+
+
+def falling(n, rng, m=100_000):
+    """Draw cases whose chance falls with the score; give the truths, too."""
+    y = (rng.random(m) < 0.3).astype(int)
+    s = rng.gumbel(size=m) + 1.4 * y
+    p, w = expit(0.7 * s - 1), np.exp(0.55 * np.clip(s, -1.5, 5.5))
+    chance = np.cumsum(1 / w)
+    lost = {"brier": (p - y) ** 2, "log_loss": -np.log(np.where(y == 1, p, 1 - p))}
+
+    def drawn():
+        at = np.searchsorted(chance, rng.random(n) * chance[-1])
+        return y[at], p[at], w[at]
+
+    return drawn, {name: x.mean() for name, x in lost.items()}
+
+
+def logs(p):
+    return -np.log1p(-p), -np.log(p)
+
+
+def test_losses_of_cases_heavier_than_those_drawn_by_hand():
+    """The slow twin: case by case, moved on the logit scale, losses in lines."""
+    drawn, _ = falling(150, np.random.default_rng(2))
+    y, p, w = drawn()
+    found = Forecasts.of(trueness.tally(y, p, weight=w), "log_loss", "cohort", None)
+    losses = logs(found.score)
+    mean = np.average(np.where(y == 1, -np.log(p), -np.log1p(-p)), weights=w)
+    x, order = logit(p), np.argsort(p)
+    want = np.zeros(2)
+    for k, loss in enumerate(logs(p)):
+        own, other = y == k, y != k
+        growth, _ = growth_by_hand(x[own], w[own], x[other], w[other])
+        line = x[order], loss[order] - mean
+
+        def away(at, line=line):
+            return np.interp(at, *line)
+
+        part = w[own].sum() / w.sum()
+        lacks = lacking_by_hand(x[own], w[own], growth, away, w.max())
+        want += part**2 * np.array(lacks)
+    assert want[1] > 0
+    lacking = found.lacking(found.squares, losses)
+    assert lacking == pytest.approx(want, rel=0.1, abs=1e-5)
+
+
+def test_losses_are_held_where_heavy_cases_lose_most():
+    """The truths are added up case by case; without the allowance .89 and .92."""
+    drawn, truth = falling(300, np.random.default_rng(3))
+    held = []
+    for _ in range(200):
+        y, p, w = drawn()
+        s = Forecasts.of(trueness.tally(y, p, weight=w), "brier", "cohort", None)
+        losses = {"brier": squares(s.score), "log_loss": logs(s.score)}
+        ends = {k: s.mean(x, 0.95, np.inf) for k, x in losses.items()}
+        held.append([e.low <= truth[k] <= e.high for k, e in ends.items()])
+    assert np.mean(held, axis=0).min() >= 0.93
+
+
+def test_losses_of_equal_weights_lack_nothing():
+    y, p, _ = falling(200, np.random.default_rng(4))[0]()
+    each = np.where(y == 1, 0.3, 7.0)
+    for weight in (np.full(200, 3.0), each):
+        s = Forecasts.of(trueness.tally(y, p, weight=weight), "brier", "cohort", None)
+        assert s.lacking(s.squares, squares(s.score)) == (0.0, 0.0)

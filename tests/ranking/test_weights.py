@@ -9,11 +9,13 @@ from scipy.special import ndtr
 from sklearn import metrics as sk
 
 import trueness
+from trueness.counts import heavy_cases
 from trueness.counts.weights import effective, gamma_draw, linearised
-from trueness.ranking import heavy_cases, mean_precision
+from trueness.ranking import mean_precision
 from trueness.ranking.auc_intervals import AucQuestion, score_interval
-from trueness.ranking.heavy_cases import missed_cases
+from trueness.ranking.missed_cases import missed_cases
 from trueness.threshold.at_cut import weighed_cells
+from weights_by_hand import growth_by_hand, lacking_by_hand
 
 
 def sample(n=400, seed=0, digits=1):
@@ -174,25 +176,6 @@ def levels(n, rng):
     return y[keep], s[keep], w[keep]
 
 
-def growth_by_hand(z, own, u, other):
-    """Give the log of weights as a function of z: a line or the other class's means."""
-    kernel = 0.9 * u.std(ddof=1) * u.size**-0.2
-
-    def local(x):
-        near = np.exp(
-            -(((np.clip(x, u.min(), u.max())[..., None] - u) / kernel) ** 2) / 2
-        )
-        return near @ np.log(other) / near.sum(axis=-1)
-
-    found = []
-    for curve in (lambda x: x, local):
-        slope = np.polyfit(curve(z), np.log(own), 1)[0]
-        alike = np.corrcoef(curve(z), np.log(own))[0, 1]
-        found.append((abs(alike), slope * abs(alike), curve))
-    _, slope, curve = max(found[: 2 if found[1][1] > 0 else 1], key=lambda f: f[0])
-    return lambda x: slope * curve(x), curve is local
-
-
 @pytest.mark.parametrize(("draw", "local"), [(rising, 2), (levels, 1)])
 def test_cases_heavier_than_those_drawn_by_integration(draw, local):
     """The slow twin: case by case, each moved by a normal variable."""
@@ -210,22 +193,12 @@ def test_cases_heavier_than_those_drawn_by_integration(draw, local):
         z, place = at[own], place[own]
         growth, by_other = growth_by_hand(z, v, at[other], w[other])
         locally += by_other
-        change = (v * (place - a)) ** 2
-        carriers = change.sum() ** 2 / (change**2).sum()
-        h = 0.9 * z.std(ddof=1) * carriers**-0.2
-        x = np.linspace(-8, 8, 2001)
-        density = stats.norm.pdf(x) / stats.norm.pdf(x).sum()
-        grown = v[:, None] * np.exp(growth(z[:, None] + h * x) - growth(z)[:, None])
-        grown = np.minimum(grown, w.max())
-        away, n = ndtr(z[:, None] + h * x) - a, v.sum() ** 2 / (v @ v)
-        for side, lacks in ((away < 0, found.low), (away > 0, found.high)):
-            square = side * away**2
-            more = (grown**2 * square).sum(axis=0) @ density
-            more = more / (grown.sum(axis=0) @ density) ** 2
-            more -= (v[:, None] ** 2 * square).sum(axis=0) @ density / v.sum() ** 2
-            # fifteen nodes meet the kinks at A and at the heaviest weight roughly
-            want = max(more, 0) * n**2 / (n - 1)
-            assert lacks == pytest.approx(want, rel=0.1, abs=1e-3)
+        n = v.sum() ** 2 / (v @ v)
+        want = lacking_by_hand(z, v, growth, lambda x, a=a: ndtr(x) - a, w.max())
+        # fifteen nodes meet the kinks at A and at the heaviest weight roughly
+        scale = n**2 / (n - 1)
+        assert found.low == pytest.approx(want[0] * scale, rel=0.1, abs=1e-3)
+        assert found.high == pytest.approx(want[1] * scale, rel=0.1, abs=1e-3)
         last = growth(stats.norm.ppf(np.array([rim])))[0] - growth(z).mean()
         met = own.sum() * np.exp(-max(last, 0))
         assert found.met == pytest.approx(max(met, n), rel=0.01)

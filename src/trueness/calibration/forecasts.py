@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -29,6 +31,7 @@ from trueness._core.numbers import counted
 from trueness._core.records import Estimate
 from trueness.calibration.case_control import LabelDraws, redrawn
 from trueness.calibration.monotone import equal_mass
+from trueness.counts.heavy_cases import PlacedCases, lacking_variance, weight_curve
 from trueness.counts.resampling import draw
 from trueness.counts.values import Tally
 from trueness.counts.weights import linearised, student_factor, whole_draws
@@ -277,14 +280,25 @@ class Forecasts(NamedTuple):
         with :math:`m_0` the mean over cases of the loss that a coin for a label would
         give, and q the mean of squares, likewise. It holds the mean itself. Weighted
         cases count as many equal ones as would give the mean its linearised variance,
-        with Student's quantile.
+        with Student's quantile, and on either side with what cases heavier than those
+        drawn would add there (``counts.heavy_cases``).
         """
         if self.fixed is not None:
             return self._mean_by_class(self.fixed, losses, level, most, least)
-        neg, pos = self.neg, self.pos
-        if self.squares is not None:
-            scale = self._equal_cases(self.squares, losses, level) / self.n
-            neg, pos = neg * scale, pos * scale
+        if self.squares is None:
+            return self._mean_of(losses, 1.0, level, (least, most))
+        lacks = self.lacking(self.squares, losses)
+        plain, below, above = (
+            self._mean_of(losses, number / self.n, level, (least, most))
+            for number in self._equal_cases(self.squares, losses, lacks, level)
+        )
+        return replace(plain, low=below.low, high=above.high)
+
+    def _mean_of(
+        self, losses: Losses, scale: float, level: float, ends: tuple[float, float]
+    ) -> Estimate:
+        """Give the mean, of so many equal cases for each."""
+        neg, pos, (least, most) = self.neg * scale, self.pos * scale, ends
         n = float(neg.sum() + pos.sum())
         value, method = mean_loss(losses, pos, neg), "one more of each"
         if not np.isfinite(value):
@@ -303,11 +317,16 @@ class Forecasts(NamedTuple):
         low, high = max(middle - half, least), min(middle + half, most)
         return Estimate(value, min(low, value), max(high, value), level, method, sd)
 
-    def _equal_cases(self, squares: Squares, losses: Losses, level: float) -> float:
-        """How many equal cases would vary like the mean loss of weighted ones?"""
+    def _equal_cases(
+        self, squares: Squares, losses: Losses, lacks: Sequence[float], level: float
+    ) -> list[float]:
+        """How many equal cases would vary like the mean loss of weighted ones?
+
+        Of the cases as they are, and with what their variance lacks below and above.
+        """
         mean = mean_loss(losses, self.pos, self.neg)
         if not np.isfinite(mean):
-            return self.n
+            return [self.n] * 3
         weights = (self.neg, squares[1]), (self.pos, squares[0])
         met = [
             [x[c > 0] for x in (loss - mean, c, q)]
@@ -315,9 +334,34 @@ class Forecasts(NamedTuple):
         ]
         varies = linearised([(u / self.n, c, q) for u, c, q in met], together=True)
         if not varies.variance > 0:
-            return self.effective
+            return [self.effective] * 3
         spread = sum(float(c @ u**2) for u, c, _ in met) / self.n
-        return spread / varies.variance / student_factor(varies.df, level) ** 2
+        wider = student_factor(varies.df, level) ** 2
+        return [spread / (varies.variance + x) / wider for x in (0.0, *lacks)]
+
+    def lacking(self, squares: Squares, losses: Losses) -> tuple[float, float]:
+        """What does the variance of a mean lack, of cases heavier than those drawn?
+
+        A case stands where the logit of its score is, half a case from 0 and 1.
+        Between two scores, a loss goes in a line.
+        """
+        sums = (self.neg, squares[1]), (self.pos, squares[0])
+        if not np.isfinite(losses).all() or not all(c.any() for c, _ in sums):
+            return 0.0, 0.0
+        rim = 0.5 / (self.score.size + 1)
+        odds = np.clip(self.score, rim, 1 - rim)
+        at = np.log(odds) - np.log1p(-odds)
+        classes = [PlacedCases.of(c, q, at) for c, q in sums]
+        most = max(float(x.weight.max()) for x in classes)
+        mean, lacks = mean_loss(losses, self.pos, self.neg), np.zeros(2)
+        for k, (own, loss) in enumerate(zip(classes, losses, strict=True)):
+            if own.alike:
+                continue
+            growth = weight_curve(own, classes[1 - k])
+            away = partial(_on_line, at, loss - mean)
+            part = float(sums[k][0].sum()) / self.n
+            lacks += part**2 * np.array(lacking_variance(own, growth, away, most))
+        return float(lacks[0]), float(lacks[1])
 
     def _mean_by_class(
         self,
@@ -389,6 +433,10 @@ class DrawRequest(NamedTuple):
     def tails(self) -> tuple[float, float]:
         """Give the shares of draws below the lower and below the upper end."""
         return (1 - self.level) / 2, (1 + self.level) / 2
+
+
+def _on_line(at: Floats, values: Floats, z: Floats) -> Floats:
+    return np.asarray(np.interp(z, at, values))
 
 
 def mean_loss(losses: Losses, pos: Array, neg: Array) -> float:

@@ -13,7 +13,8 @@ In which order to read it
     ``values`` (Tally and Panel) and ``cases`` (what both share), ``counting``,
     ``sorting`` and ``weighing`` (how arrays become counts), ``rows`` and ``bins`` (what
     merges), ``answers`` (the decorators that let an analysis take data), ``weights``
-    (what weighted cases tell), ``placements``, ``resampling``, ``simulation``.
+    (what weighted cases tell), ``heavy_cases`` (what they may have missed),
+    ``placements``, ``resampling``, ``simulation``.
 
 The idea in words: docs/one_idea.md.
 """

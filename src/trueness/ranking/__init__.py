@@ -11,7 +11,7 @@ it (``geometry``, ``gaussian``, ``divergence``)?
 How data flow: a tally goes through ``counts.placements`` (pairs won, spread of the
 placement values) or ``metrics.sweep`` (every cut) into an ``Estimate`` or a curve.
 Cases without a label first meet ``verification``, which says whether they differ and,
-when asked, gives each its chance of being positive. ``heavy_cases`` says what weighted
+when asked, gives each its chance of being positive. ``missed_cases`` says what weighted
 cases may have missed; ``resampled_intervals`` holds what the bootstrap intervals share.
 
 Read ``curves``, ``auc_intervals``, ``verification``, then what you need. The maths,

@@ -32,7 +32,7 @@ from trueness.counts.resampling import (
 )
 from trueness.counts.values import Tally
 from trueness.counts.weights import Effective, remark, sizes
-from trueness.ranking.heavy_cases import Missed, missed_cases
+from trueness.ranking.missed_cases import Missed, missed_cases
 from trueness.ranking.verification import (
     AT_RANDOM,
     impute,
@@ -113,7 +113,7 @@ def auc(
     t
         The counts. For weighted cases the variance is DeLong's, of weighted placement
         values, with Student's quantile at the effective degrees of freedom; the score
-        interval allows for heavier cases than those drawn (``heavy_cases``).
+        interval allows for heavier cases than those drawn (``counts.heavy_cases``).
     method
         How the interval is made, one of ``AUC_METHODS``: ``"score"`` (the default: its
         measured coverage was the best of all, also at AUC 1 and with a single
