@@ -28,7 +28,9 @@ P = rng.random((N, 3)) + (kind[:, None] == np.array(["a", "b", "c"]))
 P = P / P.sum(axis=1, keepdims=True)
 two = np.column_stack([1 - s, s])
 site = np.array(["n", "s"])[(np.arange(N) // 3) % 2]
-df = pd.DataFrame({"y": y, "p": s, "q": b, "site": site, "truth": words, "w": 1.0})
+patient = np.arange(N) // 2
+df = pd.DataFrame({"y": y, "p": s, "q": b, "site": site, "truth": words})
+df["w"], df["patient"] = 1.0 + np.arange(N) % 2, patient
 pf = pl.from_pandas(df)
 t = trueness.tally(y, s)
 both = trueness.panel(y, {"a": s, "b": b})
@@ -108,17 +110,23 @@ trueness.confusion(t, threshold=0.5)
 trueness.at_threshold(y, s, [0.3, 0.5])
 trueness.at_threshold(t, 0.5)["sensitivity"]
 trueness.at_threshold(t, 0.5).to_frame()
-trueness.metrics_table(y, s, threshold=0.5)
-trueness.metrics_table(y, s, threshold=0.5, backend="polars")
-trueness.metrics_table(y, {"a": s, "b": b}, threshold=0.5)
-trueness.metrics_table(df, label="y", score="p", by="site", threshold=0.5)
+trueness.at_threshold(t, 0.5).to_frame("polars")
+trueness.at_threshold(y, {"a": s, "b": b}, threshold=0.5)
+trueness.at_threshold(df, label="y", score="p", by="site", threshold=0.5)
+trueness.auc(df, label="y", score="p", weight="w", cluster="patient")
+trueness.auc(y, s, cluster=patient, by=site)
+trueness.auc(y, s, sample_weight=df["w"])
+trueness.average_precision(y, s, prevalence=0.01)
+trueness.precision(y, hat, sampling="case-control", prevalence=0.01)
+trueness.recall(part, s, threshold=0.5, unlabelled="missing at random")
+trueness.compare_auc(y, {"a": s, "b": b}, cluster=patient)
 trueness.best_threshold(y, s)
 trueness.best_threshold(y, s, "youden").metrics["recall"]
 trueness.best_threshold(y, s, maximize="recall", subject_to="precision >= 0.5")
 trueness.best_threshold(y, s, minimize="cost(fp=1, fn=5)")
 trueness.best_threshold(y, s, minimize=trueness.cost(fp=5, fn=100, tp=-80))
 trueness.best_threshold(y, s, maximize="80*tp - 5*fp")
-trueness.best_threshold(y, s, maximize="f1", prevalence=(0.01, 0.05))
+trueness.best_threshold(y, s, maximize="f1", prevalences=(0.01, 0.05))
 trueness.best_threshold(y, s, maximize="ppv")
 trueness.best_thresholds(y, s, minimize="cost(fp=1, fn=10, defer=0.3)")
 trueness.validate_threshold(y, s, "f1", replicates=20)
@@ -212,6 +220,11 @@ WRONG = [
     ("trueness.best_threshold(y, s, subject_to='recall')", "recall"),
     ("trueness.best_threshold(y, s, maximize='f1', minimize='fpr')", "not both"),
     ("trueness.best_threshold(y, s, prevalence=5)", "prevalence"),
+    ("trueness.best_threshold(y, s, prevalence=(0.01, 0.05))", "prevalences="),
+    ("trueness.guaranteed_threshold(y, s, 'recall >= 0.5', cluster=site)", "clusters"),
+    ("trueness.precision(y, hat, sampling='case-control')", "prevalence="),
+    ("trueness.auc(y, s, clusters=site)", "cluster"),
+    ("trueness.auc(y, s, unlabelled='ignore')", "missing at random"),
     ("trueness.best_thresholds(y, s)", "objective"),
     ("trueness.group_thresholds(t)", "mapping"),
     ("trueness.guaranteed_threshold(y, s, 'recall >= 1')", "0 or 1|between"),

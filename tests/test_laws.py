@@ -1,7 +1,9 @@
 """Laws that every analysis obeys, because every answer is a function of counts.
 
 A new analysis joins by one line in ``ANALYSES``: a name and a function from a tally to
-something with numbers in it. ``rank_only`` says that only the order of scores matters.
+something with numbers in it. Where an analysis cannot use weights or clusters it
+refuses them (``counts/cannot.py``), and the laws of weights and clusters are kept by
+the refusal.
 """
 
 from collections.abc import Callable
@@ -14,17 +16,39 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import trueness
+from trueness._core.checks.errors import NeedsWholeCases
 from trueness._core.records import json_value
+from trueness.counts.cases import in_clusters
+from trueness.counts.values import panel_of_rows
 
 # labels are given by lot here, and now and then look as if they were not
-pytestmark = pytest.mark.filterwarnings("ignore::trueness.DoubtfulAssumption")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::trueness.DoubtfulAssumption"),
+    pytest.mark.filterwarnings("ignore::trueness.Optimistic"),
+]
 
 
 @dataclass(frozen=True)
 class Analysis:
     call: Callable[[trueness.Tally], Any]
-    rank_only: bool = True
+    rank_only: bool = True  # only the order of scores matters
     uses_unknown: bool = False
+    # "limits" that are drawn, or "values" too: of other cases, other draws
+    drawn: str = ""
+
+    def __call__(self, t):
+        """Give the answer as numbers and texts; a refusal is its own answer."""
+        try:
+            return json_value(self.call(t))
+        except NeedsWholeCases:
+            return "refused"
+        except trueness.NotEnoughCases:
+            return "impossible"
+
+
+def probable(analysis, **options):
+    """Call an analysis of probabilities."""
+    return lambda t: analysis(t.map(lambda s: 1 / (1 + np.exp(-s))), **options)
 
 
 def calibrated(method):
@@ -38,31 +62,10 @@ def calibrated(method):
     return call
 
 
-def probable(analysis):
-    """Call an analysis of probabilities, with few replicates."""
-
-    def call(t, **options):
-        t = t.map(lambda s: 1 / (1 + np.exp(-s)))
-        return analysis(t, replicates=20, **options)
-
-    return call
-
-
-RANK_ONLY = {
-    "auto": False,
-    "beta": False,
-    "binormal": True,
-    "fermi-dirac": True,
-    "histogram": True,
-    "isotonic": True,
-    "platt": False,
-    "temperature": False,
-    "venn-abers": True,
-}
-
-
 def leaf_levels(t):
     """Each score as a leaf: the levels of that tree."""
+    if t.weighted:
+        raise NeedsWholeCases("Leaves hold whole cases.")
     tree = trueness.Leaves(t.score, t.neg, t.pos, t.unknown).report().tree
     return [tree.confidence, tree.utility]
 
@@ -72,8 +75,40 @@ def columns(curve):
     return {k: v for k, v in curve.to_dict().items() if k != "threshold"}
 
 
+def with_another(t):
+    """See the same cases by a second score: the first, in steps."""
+    up = np.arange(len(t))[::-1]  # the rows of a panel ascend
+    rows = np.column_stack([t.score, np.floor(t.score)])[up]
+    made = panel_of_rows(("a", "b"), rows, *(c[up] for c in t.counts))
+    return t._keep(made, lambda: up)
+
+
+def mean_of_positives(t):
+    return float(t.score @ t.pos / t.n_pos)
+
+
+OWN = {"ends": (-np.inf, np.inf)}
+RANKED = {
+    "binormal": True, "fermi-dirac": True, "histogram": True, "isotonic": True,
+    "venn-abers": True, "beta": False, "platt": False, "temperature": False,
+}  # fmt: skip
 ANALYSES = {
+    "at_threshold": Analysis(lambda t: trueness.at_threshold(t, 0.25), rank_only=False),
     "auc": Analysis(trueness.auc),
+    "auc at random": Analysis(
+        lambda t: trueness.auc(t, unlabelled="missing at random"), uses_unknown=True
+    ),
+    "auc bootstrap": Analysis(
+        lambda t: trueness.auc(t, method="bootstrap", rng=1, replicates=100),
+        drawn="limits",
+    ),
+    "auc delong": Analysis(lambda t: trueness.auc(t, method="delong")),
+    "auc fermi-dirac": Analysis(lambda t: trueness.auc(t, method="fermi-dirac")),
+    "auc hanley-mcneil": Analysis(lambda t: trueness.auc(t, method="hanley-mcneil")),
+    "average_precision": Analysis(trueness.average_precision),
+    "average_precision rare": Analysis(
+        lambda t: trueness.average_precision(t, prevalence=0.01)
+    ),
     "best_threshold": Analysis(
         lambda t: trueness.best_threshold(t, "f1", "accuracy >= 0.1"), rank_only=False
     ),
@@ -82,62 +117,72 @@ ANALYSES = {
             trueness.best_threshold(t, "g_mean + recall", prevalence=0.2).confusion
         )
     ),
+    **{
+        name: Analysis(probable(getattr(trueness, name)), rank_only=False)
+        for name in ("brier", "log_loss", "calibration_line")
+    },
+    **{
+        f"calibrate {method}": Analysis(calibrated(method), ranked)
+        for method, ranked in RANKED.items()
+    },
+    # whole cases are dealt into folds; of weighted ones a single calibrator is fitted
+    "calibrate auto": Analysis(calibrated("auto"), rank_only=False, drawn="values"),
+    "calibration_error": Analysis(
+        probable(trueness.calibration_error), rank_only=False
+    ),
+    "calibration_test": Analysis(
+        probable(trueness.calibration_test, method="cox"), rank_only=False
+    ),
+    "compare_auc, same cases": Analysis(
+        lambda t: trueness.compare_auc(with_another(t)), rank_only=False
+    ),
+    "compare_auc, other cases": Analysis(lambda t: trueness.compare_auc(t, t)),
+    "compare_metric": Analysis(
+        lambda t: trueness.compare_metric(with_another(t), "f1", thresholds=0.25),
+        rank_only=False,
+    ),
+    "compare_metric share": Analysis(
+        lambda t: trueness.compare_metric(with_another(t), "recall", thresholds=0.25),
+        rank_only=False,
+    ),
+    "cost_curve": Analysis(lambda t: trueness.cost_curve(t).cost),
+    "decision_curve": Analysis(probable(trueness.decision_curve), rank_only=False),
+    "det": Analysis(lambda t: columns(trueness.det(t))),
+    "estimate": Analysis(
+        lambda t: trueness.estimate(t, mean_of_positives, **OWN), rank_only=False
+    ),
     "fermi_dirac": Analysis(trueness.fermi_dirac),
     "fermi_dirac.auc_se": Analysis(lambda t: trueness.fermi_dirac(t).auc_se),
-    **{
-        f"calibrate {method}": Analysis(calibrated(method), rank_only)
-        for method, rank_only in RANK_ONLY.items()
-    },
-    "leaf levels": Analysis(leaf_levels),
-    "auc bca": Analysis(lambda t: trueness.auc(t, method="bca", rng=1, replicates=100)),
-    "auc bootstrap": Analysis(
-        lambda t: trueness.auc(t, method="bootstrap", rng=1, replicates=100)
-    ),
-    "auc delong": Analysis(lambda t: trueness.auc(t, method="delong")),
-    "auc hanley-mcneil": Analysis(lambda t: trueness.auc(t, method="hanley-mcneil")),
-    "auc logit-delong": Analysis(lambda t: trueness.auc(t, method="logit-delong")),
-    "average_precision": Analysis(trueness.average_precision),
-    "compare with itself": Analysis(lambda t: trueness.compare_auc(t, t)),
-    "det": Analysis(lambda t: columns(trueness.det(t))),
     "gain_curve": Analysis(lambda t: columns(trueness.gain_curve(t))),
-    "h_measure": Analysis(lambda t: trueness.h_measure(t, replicates=100)),
-    "rates": Analysis(lambda t: trueness.rates(t, 0.0), rank_only=False),
-    "auc at random": Analysis(
-        lambda t: trueness.auc(t, unlabelled="missing at random"), uses_unknown=True
-    ),
     "hull": Analysis(lambda t: columns(trueness.hull(trueness.roc(t)))),
-    "kl_divergence": Analysis(lambda t: trueness.kl_divergence(t, replicates=100)),
+    # its bins follow the number of cases, so weights of k are not k copies
+    "kl_divergence": Analysis(trueness.kl_divergence, drawn="values"),
+    "leaf levels": Analysis(leaf_levels),
     "leakage": Analysis(trueness.leakage),
     "lift_curve": Analysis(lambda t: columns(trueness.lift_curve(t))),
+    "pareto": Analysis(lambda t: trueness.pareto(t, ["f1", "specificity"]).values),
     "partial_auc": Analysis(
-        lambda t: trueness.partial_auc(t, fpr=(0, 0.3), tpr=(0.2, 1), replicates=100)
+        lambda t: trueness.partial_auc(t, fpr=(0, 0.3), tpr=(0.2, 1))
     ),
     "precision_recall": Analysis(trueness.precision_recall, rank_only=False),
+    "reliability": Analysis(
+        probable(trueness.reliability, replicates=20), rank_only=False, drawn="limits"
+    ),
     "roc": Analysis(trueness.roc, rank_only=False),
-    "roc_band": Analysis(lambda t: trueness.roc_band(t, points=5, replicates=100)),
     "roc rates": Analysis(lambda t: columns(trueness.roc(t))),
+    "roc_band": Analysis(
+        lambda t: trueness.roc_band(t, points=5, replicates=100), drawn="limits"
+    ),
     "simplify": Analysis(
         lambda t: columns(trueness.simplify(trueness.roc(t), points=4))
     ),
-    **{
-        name: Analysis(probable(getattr(trueness, name)), rank_only=False)
-        for name in ("brier", "log_loss", "reliability", "calibration_error")
-    },
-    "calibration_test": Analysis(
-        lambda t: probable(trueness.calibration_test)(t, method="cox"), rank_only=False
-    ),
-    "cost_curve": Analysis(lambda t: trueness.cost_curve(t).cost),
-    "decision_curve": Analysis(
-        lambda t: trueness.decision_curve(t.map(lambda s: 1 / (1 + np.exp(-s)))),
-        rank_only=False,
-    ),
+    "sweep": Analysis(trueness.sweep),
+    "thresholds": Analysis(trueness.thresholds, rank_only=False),
     "validate_threshold": Analysis(
         lambda t: trueness.validate_threshold(t, "youden", rng=1, replicates=10),
         rank_only=False,
+        drawn="values",
     ),
-    "pareto": Analysis(lambda t: trueness.pareto(t, ["f1", "specificity"]).values),
-    "sweep": Analysis(trueness.sweep),
-    "thresholds": Analysis(trueness.thresholds, rank_only=False),
 }
 
 
@@ -153,24 +198,48 @@ def cases(draw, unknown=True):
     return label, score
 
 
-def same(a, b):
-    """Equal numbers, to the last digits that the order of a sum can change."""
-    a, b = json_value(a), json_value(b)
-    if isinstance(a, dict):
-        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
-    if isinstance(a, list):
-        return len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, float) and isinstance(b, float):
-        return bool(np.isclose(a, b, rtol=1e-10, atol=1e-12))
+def same(a, b, within=1e-10):
+    """Equal texts, and numbers to the last digits that the order of a sum changes."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same(a[k], b[k], within) for k in a)
+    if isinstance(a, list) and isinstance(b, list):
+        pairs = zip(a, b, strict=False)
+        return len(a) == len(b) and all(same(x, y, within) for x, y in pairs)
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
+        return bool(np.isclose(a, b, rtol=within, atol=min(within, 1e-9)))
     return a == b
 
 
-def without_notes(answer):
-    """Give the numbers alone: notes do mention cases without a label."""
-    value = json_value(answer)
-    if isinstance(value, dict):
-        return {k: without_notes(v) for k, v in value.items() if k != "notes"}
-    return value
+# what is said of limits and of chance, not of values; and sums over the cases
+ABOUT_LIMITS = {
+    "low", "high", "sd", "method", "notes", "statistic", "df", "p_value", "p_adjusted",
+    "rms", "debiased", "chance", "warning",
+}  # fmt: skip
+SUMS = {"n", "n_pos", "n_neg", "tp", "fp", "fn", "tn", "flagged", "notes"}
+
+
+def without(answer, gone):
+    """Give an answer without some of its fields."""
+    if isinstance(answer, list):
+        return [without(v, gone) for v in answer]
+    if not isinstance(answer, dict):
+        return answer
+    limits = gone is ABOUT_LIMITS
+    return {
+        k: without(v, gone)
+        for k, v in answer.items()
+        if k not in gone and not (limits and k.endswith(("_low", "_high")))
+    }
+
+
+def limits_of(answer, inside=False):
+    """Give all limits of an answer."""
+    if isinstance(answer, dict):
+        ends = ("low", "high")
+        return [x for k, v in answer.items() for x in limits_of(v, k.endswith(ends))]
+    if isinstance(answer, list):
+        return [x for v in answer for x in limits_of(v, inside)]
+    return [answer] if inside and isinstance(answer, (int, float)) else []
 
 
 @pytest.fixture(scope="module", params=sorted(ANALYSES))
@@ -183,7 +252,7 @@ def test_order_of_cases_is_irrelevant(analysis, data, random):
     pairs = list(zip(*data, strict=True))
     random.shuffle(pairs)
     shuffled = trueness.tally(*map(list, zip(*pairs, strict=True)))
-    assert same(analysis.call(trueness.tally(*data)), analysis.call(shuffled))
+    assert same(analysis(trueness.tally(*data)), analysis(shuffled))
 
 
 @given(cases(), st.integers(0, 34))
@@ -194,19 +263,17 @@ def test_parts_add_up_to_the_whole(analysis, data, at):
         trueness.tally(label[at:], score[at:]),
     )
     assert parts[0] + parts[1] == trueness.tally(label, score)
-    assert same(
-        analysis.call(parts[1] + parts[0]), analysis.call(trueness.tally(*data))
-    )
+    assert same(analysis(parts[1] + parts[0]), analysis(trueness.tally(*data)))
 
 
 @given(cases(unknown=False), st.lists(st.sampled_from([-1.0, 0.3, 9.0]), max_size=5))
 def test_unknowns_never_change_a_labelled_answer(analysis, data, more):
-    t = trueness.tally(*data)
-    extra = trueness.tally(None, np.array(more, dtype=float))
     if analysis.uses_unknown:
         return
+    t = trueness.tally(*data)
+    extra = trueness.tally(None, np.array(more, dtype=float))
     assert same(
-        without_notes(analysis.call(t + extra)), without_notes(analysis.call(t))
+        without(analysis(t + extra), {"notes"}), without(analysis(t), {"notes"})
     )
 
 
@@ -214,4 +281,95 @@ def test_unknowns_never_change_a_labelled_answer(analysis, data, more):
 @given(data=cases())
 def test_increasing_scores_change_nothing(name, data):
     analysis, t = ANALYSES[name], trueness.tally(*data)
-    assert same(analysis.call(t.map(lambda s: np.exp(s) + s)), analysis.call(t))
+    assert same(analysis(t.map(lambda s: np.exp(s) + s)), analysis(t))
+
+
+# laws of designs, on cases enough for every analysis
+
+N = 240
+
+
+def many(seed=0):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(N) < 0.4).astype(int)
+    return y, np.round(rng.normal(size=N) + y, 1)
+
+
+EQUAL = {
+    "clusters of one": {"cluster": np.arange(N)},
+    "weights of one": {"weight": np.ones(N)},
+    "weights of two": {"weight": np.full(N, 2.0)},
+    "both": {"weight": np.ones(N), "cluster": np.arange(N)},
+}
+
+
+def kept(analysis, other, plain, gone):
+    """Is the law kept: by the same numbers, or by a refusal?"""
+    if other == "refused" or analysis.drawn == "values":
+        return True
+    for fields in (gone, ABOUT_LIMITS) if analysis.drawn else (gone,):
+        other, plain = without(other, fields), without(plain, fields)
+    return same(other, plain, 1e-9)
+
+
+@pytest.mark.parametrize("way", EQUAL)
+def test_equal_weights_and_clusters_of_one_are_none(analysis, way):
+    y, s = many()
+    other = analysis(trueness.tally(y, s, **EQUAL[way]))
+    assert kept(analysis, other, analysis(trueness.tally(y, s)), SUMS)
+
+
+def test_nearly_equal_weights_move_limits_hardly(analysis):
+    y, s = many()
+    weight = np.where(np.arange(N) == 7, 1 + 1e-6, 1.0)
+    other = limits_of(analysis(trueness.tally(y, s, weight=weight)))
+    plain = limits_of(analysis(trueness.tally(y, s)))
+    assert not other or analysis.drawn or other == pytest.approx(plain, abs=5e-3)
+
+
+def test_a_case_of_weight_k_is_k_copies_in_every_value(analysis):
+    y, s = many()
+    k = np.arange(N) % 3 + 1
+    copies = analysis(trueness.tally(np.repeat(y, k), np.repeat(s, k)))
+    other = analysis(trueness.tally(y, s, weight=k.astype(float)))
+    assert kept(analysis, other, copies, ABOUT_LIMITS)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_order_and_shards_of_clusters_are_irrelevant(analysis, weighted):
+    y, s = many()
+    rng = np.random.default_rng(1)
+    cluster, w = np.arange(N) // 6, rng.uniform(0.5, 2, N)
+
+    def count(at, names=cluster):
+        more = {"weight": w[at]} if weighted else {}
+        return trueness.tally(y[at], s[at], cluster=names[at], **more)
+
+    every, order = np.arange(N), rng.permutation(N)
+    whole = analysis(count(every))
+    assert same(analysis(count(order)), whole)
+    assert same(analysis(count(order[:100]) + count(order[100:])), whole)
+    # other names come in another order, in which other clusters are drawn
+    assert kept(analysis, analysis(count(every, 99 - cluster)), whole, set())
+    parts = {c: count(every[cluster == c]).without_clusters() for c in range(N // 6)}
+    assert kept(analysis, analysis(in_clusters(parts)), whole, set())
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("weight",), ("cluster",), ("weight", "cluster")]
+)
+def test_exchanged_labels_and_reversed_scores_mirror_the_auc(words):
+    y, s = many()
+    rng = np.random.default_rng(2)
+    said = {"weight": rng.uniform(0.5, 2, N), "cluster": np.arange(N) // 6}
+    said = {k: said[k] for k in words}
+    a = trueness.auc(y, s, **said)
+    for other in (
+        trueness.auc(1 - y, s, **said),
+        trueness.auc(y, -s, **said),
+    ):
+        assert (other.value, other.low, other.high) == pytest.approx(
+            (1 - a.value, 1 - a.high, 1 - a.low), abs=1e-12
+        )
+    both = trueness.auc(1 - y, -s, **said)
+    assert (both.value, both.low, both.high) == pytest.approx((a.value, a.low, a.high))

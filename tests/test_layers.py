@@ -15,6 +15,7 @@ from trueness._core import doors
 ROOMS = [
     ["_core"],
     ["counts", "samples"],
+    ["inference"],
     ["metrics"],
     ["fermi"],
     ["ranking", "trees"],

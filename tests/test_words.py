@@ -137,14 +137,9 @@ ONLY_PYTHON = {
         "data/frames",
     ),
     *("data/multiclass", "data/storage", "fermi/distribution", "nogold/arviz_door"),
-    *(
-        "ranking/curves",
-        "ranking/gaussian",
-        "ranking/partial_areas",
-        "ranking/clusters",
-    ),
+    *("counts/design", "ranking/curves", "ranking/gaussian"),
     *("readers/planning", "report/summary", "scale/application", "scale/refinement"),
-    *("calibration/formulas", "calibration/blending", "calibration/maps"),
+    *("calibration/formulas", "calibration/maps"),
     *("ensembles/_checks", "nogold/_checks"),
 }
 PYTHON = re.compile(

@@ -10,12 +10,12 @@ What if there are more than two classes?
 What does it cost to leave the data where they are?
     bounds Bounds CurveBounds exact_auc exact_threshold Refined apply
 How good is my cut?
-    at_threshold AtThreshold confusion metrics_table
+    at_threshold AtThreshold confusion
 How good is a cut? Metrics add, scale and compare.
     metric constraint METRICS Metric Constraint Confusion sweep thresholds, and the
     metrics themselves: accuracy, recall, cost(fp=, fn=), ...
 How good is the ranking, and how sure are we?
-    auc partial_auc average_precision h_measure rates Rates Estimate
+    auc partial_auc average_precision estimate Estimate
     plan_auc Plan plan_auc_difference plan_rate RatePlan
     roc precision_recall det gain_curve lift_curve hull simplify
     roc_band precision_recall_band
@@ -23,8 +23,8 @@ How good is the ranking, and how sure are we?
 What is the shape of the trade-off?
     leakage Leakage binormal Binormal fit_binormal BinormalFit kl_divergence Divergence
 Which is better, and everywhere?
-    compare_auc compare_metric compare_statistic Comparison Pair dominates Dominance
-    compare_groups cluster_bootstrap nri idi Reclassification
+    compare_auc compare_metric compare Comparison Pair compare_groups dominates
+    Dominance
 Do readers do better with one treatment than with another?
     reader_study ReaderStudy ReaderComponents plan_readers ReaderPlan
 Where do I cut?
@@ -44,8 +44,7 @@ Are they better together?
     fidel FiDEL CorrelatedFiDEL wisdom_of_crowds best_single mean_score COMBINERS
     crossing agreement Agreement compare_combiners CombinerComparison
 What can be said when nobody knows the truth?
-    latent_class LatentPosterior latent_maximum LatentMaximum conditional_dependence
-    Dependence compare_models ModelComparison best_combination all_combinations
+    latent_class LatentPosterior best_combination all_combinations
     combination_front cost_rule Combination
 What is the true rate, by judges that err and a few labels?
     prevalence Rate compare_prevalence RateComparison plan_labels LabelNumber LabelPlan

@@ -17,10 +17,8 @@ from trueness._core.checks.errors import (
 from trueness._core.records import Estimate as Estimate
 from trueness.metrics.algebra import Constraint as Constraint, Metric as Metric
 from trueness.scale.application import apply as apply
-from trueness.ranking.cut_rates import Rates as Rates, rates as rates
-from trueness.ranking.h_measures import h_measure as h_measure
-from trueness.ranking.mean_precision import average_precision as average_precision
-from trueness.ranking.partial_areas import partial_auc as partial_auc
+from trueness.ranking.areas import average_precision as average_precision
+from trueness.ranking.areas import partial_auc as partial_auc
 from trueness.ranking.bands import (
     PrecisionRecallBand as PrecisionRecallBand,
     RocBand as RocBand,
@@ -41,7 +39,7 @@ from trueness.nogold.combinations.table import (
     all_combinations as all_combinations,
     combination_front as combination_front,
 )
-from trueness.comparison.aucs import compare_auc as compare_auc
+from trueness.comparison.paired import compare_auc as compare_auc
 from trueness.readers.analysis import (
     ReaderStudy as ReaderStudy,
     reader_study as reader_study,
@@ -50,11 +48,6 @@ from trueness.readers.model import ReaderComponents as ReaderComponents
 from trueness.readers.planning import (
     ReaderPlan as ReaderPlan,
     plan_readers as plan_readers,
-)
-from trueness.comparison.reclassification import (
-    Reclassification as Reclassification,
-    idi as idi,
-    nri as nri,
 )
 from trueness.comparison.results import Comparison as Comparison, Pair as Pair
 from trueness.metrics.confusion import (
@@ -117,11 +110,7 @@ from trueness.ranking.curves import (
     roc as roc,
     simplify as simplify,
 )
-from trueness.nogold.dependence import (
-    Dependence as Dependence,
-    conditional_dependence as conditional_dependence,
-)
-from trueness.ranking.divergence import (
+from trueness.ranking.geometry import (
     Divergence as Divergence,
     kl_divergence as kl_divergence,
 )
@@ -158,22 +147,16 @@ from trueness.ranking.gaussian import (
     fit_binormal as fit_binormal,
 )
 from trueness.ranking.geometry import Leakage as Leakage, leakage as leakage
-from trueness.comparison.groups import (
-    cluster_bootstrap as cluster_bootstrap,
-    compare_groups as compare_groups,
-)
+from trueness.comparison.groups import compare_groups as compare_groups
 from trueness.threshold.guarantees import (
     GuaranteedThreshold as GuaranteedThreshold,
     Proof as Proof,
     guaranteed_threshold as guaranteed_threshold,
 )
-from trueness.ranking.auc_intervals import auc as auc
+from trueness.ranking.areas import auc as auc
+from trueness.inference.statistics import estimate as estimate
 from trueness.nogold.fitting import latent_class as latent_class
 from trueness.nogold.posterior import LatentPosterior as LatentPosterior
-from trueness.nogold.maximum import (
-    LatentMaximum as LatentMaximum,
-    latent_maximum as latent_maximum,
-)
 from trueness.trees.levels import (
     TreeLevels as TreeLevels,
     confidence_level as confidence_level,
@@ -182,10 +165,6 @@ from trueness.trees.levels import (
     utility_level as utility_level,
 )
 from trueness.nogold.combinations.records import Combination as Combination
-from trueness.nogold.arviz_door import (
-    ModelComparison as ModelComparison,
-    compare_models as compare_models,
-)
 from trueness.nogold.rate_comparison import (
     RateComparison as RateComparison,
     compare_prevalence as compare_prevalence,
@@ -211,13 +190,13 @@ from trueness.calibration.maps import (
     save_map as save_map,
 )
 from trueness.calibration.errors import calibration_error as calibration_error
-from trueness.calibration.hypotheses import calibration_test as calibration_test
+from trueness.calibration.slope import calibration_test as calibration_test
 from trueness.calibration.slope import calibration_line as calibration_line
-from trueness.calibration.smooth_curve import (
+from trueness.calibration.errors import (
     CalibrationIndex as CalibrationIndex,
     calibration_index as calibration_index,
 )
-from trueness.threshold.robust import RobustCut as RobustCut
+from trueness.threshold.prevalence import RobustCut as RobustCut
 from trueness.threshold.zones import Zones as Zones, best_thresholds as best_thresholds
 from trueness.threshold.zone_validation import (
     GuaranteedZones as GuaranteedZones,
@@ -243,13 +222,15 @@ from trueness.threshold.operating_point import (
 )
 from trueness.comparison.paired import (
     compare_metric as compare_metric,
-    compare_statistic as compare_statistic,
+    compare as compare,
 )
-from trueness.comparison.auc_sizes import (
+from trueness.ranking.planning import (
+    Plan as Plan,
+    RatePlan as RatePlan,
+    plan_auc as plan_auc,
     plan_auc_difference as plan_auc_difference,
+    plan_rate as plan_rate,
 )
-from trueness.ranking.rate_sizes import RatePlan as RatePlan, plan_rate as plan_rate
-from trueness.ranking.sample_sizes import Plan as Plan, plan_auc as plan_auc
 from trueness.threshold.milp import Certificate as Certificate
 from trueness.calibration.gain import (
     CalibrationGain as CalibrationGain,
@@ -303,5 +284,4 @@ from trueness.threshold.at_cut import (
     AtThreshold as AtThreshold,
     at_threshold as at_threshold,
     confusion as confusion,
-    metrics_table as metrics_table,
 )

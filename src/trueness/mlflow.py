@@ -23,8 +23,7 @@ from trueness._core.records import Estimate, Record, json_value
 from trueness.calibration.proper_scores import brier
 from trueness.counts.values import Tally
 from trueness.data.frames import tally
-from trueness.ranking.auc_intervals import auc
-from trueness.ranking.mean_precision import average_precision
+from trueness.ranking.areas import auc, average_precision
 from trueness.threshold.operating_point import best_threshold
 
 _mlflow = _installed("mlflow", "mlflow")

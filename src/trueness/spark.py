@@ -19,8 +19,7 @@ from trueness.data.frames import tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
-from trueness.ranking.auc_intervals import auc
-from trueness.ranking.mean_precision import average_precision
+from trueness.ranking.areas import auc, average_precision
 from trueness.threshold.operating_point import best_threshold
 
 _installed("pyspark", "spark")  # says what to install, which the next line does not

@@ -17,7 +17,7 @@ from trueness._core.arrays import begins_run
 from trueness._core.binomial import divergence, exact_end
 from trueness._core.checks.errors import InputError
 from trueness._core.isotonic import concave_corners
-from trueness._core.search import edge, largest_quotient, smallest
+from trueness._core.search import bisect, largest_quotient, smallest
 
 small = st.integers(0, 12)
 
@@ -77,10 +77,10 @@ def test_divergence_of_a_coin_that_always_falls_alike():
 
 
 def test_few_halvings_give_the_last_place_that_held():
-    roots = edge(lambda x: x * x <= np.array([2.0, 9.0]), 0.0, [2.0, 4.0])
+    roots = bisect(lambda x: x * x <= np.array([2.0, 9.0]), 0.0, [2.0, 4.0])
     assert roots == pytest.approx([np.sqrt(2), 3])
-    assert edge(lambda x: x < 0.7, 0.0, 1.0, steps=2) == 0.5
-    assert edge(lambda x: x < 2, 0.0, 1.0) == 1
+    assert bisect(lambda x: x < 0.7, 0.0, 1.0, steps=2) == 0.5
+    assert bisect(lambda x: x < 2, 0.0, 1.0) == 1
 
 
 def test_a_search_that_has_an_end():

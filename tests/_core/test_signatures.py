@@ -6,9 +6,10 @@ import inspect
 import pytest
 
 import trueness
+from trueness.counts.design import WORDS
 
 # by annotation: how a parameter of this kind is called
-CALLED = {"Tally": "t", "Panel": "panel", "Seed": "rng", "LatentPosterior": "post"}
+CALLED = {"Seed": "rng", "LatentPosterior": "post"}
 # other words for the number of resamples or simulated samples, and for the seed
 UNWANTED = {"repeats", "n_boot", "resamples", "simulations", "seed", "random_state"}
 ROOMS = (
@@ -36,13 +37,15 @@ def test_words_of_a_signature(name):
             assert isinstance(p.default, int)
 
 
-def test_old_words_are_still_understood():
-    t = trueness.Tally([2, 1], neg=[1, 3], pos=[3, 1])
-    assert trueness.sweep(tally=t) == trueness.sweep(t)
-    assert (trueness.thresholds(tally=t) == trueness.thresholds(t)).all()
-    asked = {"n": 10, "n_pos": 4, "auc": 0.8}
-    old = trueness.rank_frequencies(**asked, repeats=5)
-    assert (old == trueness.rank_frequencies(**asked, replicates=5)).all()
-    panel = trueness.Panel(["a", "b"], [[2, 1], [1, 2]], pos=[9, 1], neg=[2, 8])
-    old = trueness.best_decision(p=panel, replicates=5)
-    assert old == trueness.best_decision(panel, replicates=5)
+ASKED = [name for name, f in PUBLIC.items() if hasattr(f, "takes")]
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_an_analysis_is_asked_about_data_and_how_they_came_is_no_word_of_its_own(name):
+    first, *others = inspect.signature(PUBLIC[name]).parameters
+    assert first == "data"
+    # without labels the share of positives is what a model is told
+    models = {"agreement", "fidel", "fermi_dirac", "plan_labels"}
+    told = name.split(".")[-1] in models
+    known = {"prevalence"} if told else set()
+    assert not {"weight", "cluster", *WORDS} & set(others) - known

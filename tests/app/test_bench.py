@@ -96,8 +96,11 @@ def test_costs_and_prevalence_choose_too(served, panel):
     query = {**DATA, **wanted, "model": 0, "at": model["start"]}
     found = served.json("/at", **query)["values"]
     assert found["threshold"] == best.threshold
+    for share, said in ({}, False), ({"prevalence": 0.1}, True):
+        page = taken(served, "report.html", **share)
+        assert ("for a prevalence of</dt><dd>10.0 %" in page) is said
     used = best.confusion.at_prevalence(0.1)
-    assert found["used_precision"] == pytest.approx(
+    assert found["precision"] == pytest.approx(
         float(trueness.precision(used)), rel=1e-4
     )
 
@@ -156,8 +159,9 @@ def test_counts_are_guessed_and_can_be_taken_back(tmp_path):
 
 @pytest.fixture(scope="module")
 def weighted(small, tmp_path_factory):
-    """Give the same cases, each with a weight."""
+    """Give the same cases, each with a weight and with the patient it is of."""
     frame = pd.read_csv(small)
+    frame["patient"] = np.arange(len(frame)) // 4
     frame["weight"] = np.round(np.random.default_rng(4).uniform(0.2, 3, len(frame)), 2)
     path = tmp_path_factory.mktemp("weighted") / "weighted.csv"
     frame.to_csv(path, index=False)
@@ -192,9 +196,10 @@ def test_weights_are_guessed_counted_and_can_be_taken_back(weighted):
 def test_what_takes_no_weights_says_so(weighted, monkeypatch):
     server, _ = weighted
     for key in ("ensembles", "calibrated"):
-        text = server.section(key, file="given")
-        assert "does not take weights" in text
+        text = server.section(key, file="given", cluster="patient")
+        assert "does not take weights or clusters" in text
         assert "every case weighs the same" in text
+        assert "every case stands for itself" in text
     query = {"file": "given", "kind": "leaves", "column": "site"}
     assert server.json("/check", **query)["taken"]
     problems = server.json("/check", **query, weight="weight")["problems"]
@@ -217,11 +222,20 @@ def test_a_column_that_cannot_hold_weights_is_not_guessed(tmp_path):
         workbench.close()
 
 
-def test_lines_with_weights_give_the_same(weighted, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "design",
+    [
+        {"weight": "weight"},
+        {"weight": "weight", "cluster": "patient", "prevalence": 0.1},
+    ],
+    ids=["weights", "clusters"],
+)
+def test_lines_with_a_design_give_the_same(weighted, design, tmp_path, monkeypatch):
     server, frame = weighted
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     monkeypatch.chdir(tmp_path)
     query = {"file": "given", "by": "site", "classifier": "b", "calibrate": "beta"}
+    query |= design
     made = server.json("/check", **query)["taken"]
     page = server.ask(f"/take/report.html?{urlencode(query)}").text
     words = shlex.split(made["command"])
@@ -229,8 +243,9 @@ def test_lines_with_weights_give_the_same(weighted, tmp_path, monkeypatch):
     result = CliRunner().invoke(app, words[1:])
     assert result.exit_code == 0, result.stderr
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
-    assert "total weight of" in page
-    t = trueness.tally(frame, label="y", score="b", weight="weight")
+    told = "clusters</dt><dd>100" if "cluster" in design else "total weight of"
+    assert told in page
+    t = trueness.tally(frame, label="y", score="b", **design)
     with redirect_stdout(io.StringIO()) as spoken:
         exec(compile(made["python"], "lines", "exec"), {})  # noqa: S102
     assert repr(trueness.auc(t)) in spoken.getvalue()
@@ -251,8 +266,9 @@ def test_tests_without_labels_and_leaves(served):
         scores=["V1", "V2", "V3", "V4"],
         count="count",
     )
-    value = trueness.latent_class(found, rng=0).sensitivity["V2"].value
-    assert f"{value:.3f}" in hiv
+    alone = trueness.latent_class(found, rng=0, dependence="none")
+    assert f"{alone.sensitivity['V2'].value:.3f}" in hiv
+    assert "not determined by votes alone" in hiv
     assert "make the same errors" in hiv
     assert "best combination" in hiv
     text = served.section("leaves", file="sample:leaves")
@@ -553,7 +569,7 @@ def test_two_cuts_groups_and_a_range_of_prevalences(
     text = served.section("zones", **DATA, **ALL_OF_IT)
     assert escape(zone_sentences(zones)[0]) in text
     point = trueness.best_threshold(
-        one, "youden", subject_to=limit, prevalence=(0.2, 0.6)
+        one, "youden", subject_to=limit, prevalences=(0.2, 0.6)
     )
     text = served.section("prevalence", **DATA, **ALL_OF_IT)
     assert escape(prevalence_sentences(point)[0]) in text

@@ -221,7 +221,8 @@ def test_costs_and_prevalence_slide(browser, served, panel):
         best = trueness.best_threshold(panel["a"], minimize="cost(fp=1, fn=10)")
         assert float(page.inner_text("[data-value=threshold]")) == best.threshold
         slide(page, "#share", -1)
-        until(page, "() => document.querySelector('[data-value=used_precision]')")
+        shown = "document.querySelector('#threshold-section').innerText"
+        until(page, f"() => {shown}.includes('for use where 10.0 % of the cases')")
         settled(page)
         best = trueness.best_threshold(
             panel["a"], minimize="cost(fp=1, fn=10)", prevalence=0.1

@@ -400,16 +400,16 @@ def test_auto_is_a_mixture_of_its_maps(rng):
     by_hand = sum(w * m(t.score) for w, m in zip(c.weights, c.maps, strict=True))
     np.testing.assert_allclose(c(t.score), by_hand)
     assert set(c.names) <= {
-        *trueness.calibration.blending._ANY,
-        *trueness.calibration.blending._UNIT,
+        *trueness.calibration.calibrators._ANY,
+        *trueness.calibration.calibrators._UNIT,
     }
     assert repr(c).startswith(f"Blend: {c.names[0]} {c.weights[0]:.2f}, ")
     with pytest.raises(trueness.InputError, match="one name and one weight"):
-        trueness.calibration.blending.Blend(("a", "b"), [1.0], c.maps[:1])
+        trueness.calibration.calibrators.Blend(("a", "b"), [1.0], c.maps[:1])
 
 
 def test_auto_weights_maximise_the_held_out_likelihood(rng):
-    from trueness.calibration.blending import _stack
+    from trueness.calibration.calibrators import _stack
 
     likelihood = rng.random((3, 50))
     count = rng.integers(1, 5, 50).astype(float)
@@ -420,7 +420,7 @@ def test_auto_weights_maximise_the_held_out_likelihood(rng):
 
 
 def test_auto_folds_divide_the_cases(rng):
-    from trueness.calibration.blending import _fold
+    from trueness.calibration.calibrators import _fold
 
     count = rng.integers(0, 9, 30)
     parts = [_fold(count, k, 4) for k in range(4)]

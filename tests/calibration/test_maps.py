@@ -58,8 +58,6 @@ def test_maps_that_differ_are_not_equal(tally):
     assert c != trueness.calibrate(tally + tally.map(lambda s: s / 2), method="platt")
     assert c != trueness.calibrate(tally, method="isotonic")
     assert c != "platt"
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(c)
 
 
 def test_tables_of_a_map_are_read_only(tally):
@@ -391,7 +389,6 @@ def test_no_warning_of_numpy_reaches_a_user(name):
         assert t.map(c).n == t.n
     assert {"isotonic", "histogram"} <= set(fitted)
     if t.score.min() >= 0 and t.score.max() <= 1:
-        for analysis in (trueness.calibration_error, trueness.calibration_index):
-            assert analysis(t, replicates=20)
-        for analysis in (trueness.brier, trueness.log_loss, trueness.reliability):
-            assert analysis(t, replicates=20)
+        for name in ("calibration_error", "calibration_index", "brier", "log_loss"):
+            assert getattr(trueness, name)(t).to_dict()
+        assert trueness.reliability(t, replicates=20)

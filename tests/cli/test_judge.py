@@ -243,3 +243,46 @@ def test_too_little_to_know(here):
     found = run("verdicts.csv", *GPT)
     assert found.exit_code == 3
     assert "Label some cases at random" in found.stderr
+
+
+def test_nogold_gives_the_same_rate_from_the_same_labels(here):
+    ours = answer("verdicts.csv", *GPT, *ASK)["systems"]["all"]["rate"]
+    votes = ("--vote", "gpt", "--vote", "claude", "--label", "human")
+    found = CliRunner().invoke(app, ["nogold", "verdicts.csv", *votes, "--json"])
+    assert found.exit_code == 0, found.stderr
+    other = json.loads(found.stdout)["result"]
+    for word in ("value", "low", "high"):
+        assert other["prevalence"][word] == ours[word]
+    assert other["dependence"] == "labels"
+    assert (
+        "trueness nogold gives the same rate" in run("verdicts.csv", *GPT, *ASK).stdout
+    )
+    said = CliRunner().invoke(app, ["nogold", "verdicts.csv", *votes]).stdout
+    assert "the same rate as trueness judge gives" in said
+
+
+def test_without_labels_nothing_reads_like_an_answer(here, table):
+    table.assign(third=1 - table["gpt"].shift(1, fill_value=0)).to_csv(
+        "three.csv", index=False
+    )
+    judges = (*GPT, "--judge", "third")
+    found = answer("three.csv", *judges)["systems"]["all"]
+    assert found["rate"]["value"] is None
+    assert not found["identified"]
+    assert 0 < found["independent"]["value"] < 1
+    said = run("three.csv", *judges).stdout
+    assert "do not determine the true rate" in said
+    assert "nan" not in said
+    votes = ("--vote", "gpt", "--vote", "claude", "--vote", "third")
+    said = CliRunner().invoke(app, ["nogold", "three.csv", *votes]).stdout
+    assert "Prevalence of the condition: not determined" in said
+    assert "nan" not in said
+
+
+def test_repeats_of_an_item_are_one(here, table):
+    table.assign(question=np.arange(len(table)) // 10).to_csv("again.csv", index=False)
+    plain = answer("again.csv", *GPT, *ASK)["systems"]["all"]
+    found = answer("again.csv", *GPT, *ASK, "--cluster", "question")["systems"]["all"]
+    assert any("are repeats of 60 items" in n for n in found["notes"])
+    width, before = (r["rate"]["high"] - r["rate"]["low"] for r in (found, plain))
+    assert width >= 0.95 * before

@@ -1,4 +1,4 @@
-"""Dominance and bands: exact ranges, agreement of ROC and PR, coverage."""
+"""Dominance: exact ranges, agreement of ROC and PR, error rates."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,7 @@ from scipy.special import ndtr, ndtri
 import trueness
 from conftest import tied_cases
 from trueness import Tally
-from trueness.comparison.dominance import dominance_of_pairs
-from trueness.comparison.sentences import dominance_sentence
+from trueness.comparison.dominance import dominance_of_pairs, dominance_sentence
 
 GOOD = Tally([3, 2, 1], pos=[6, 3, 1], neg=[0, 2, 8])
 POOR = Tally([3, 2, 1], pos=[3, 4, 3], neg=[2, 4, 4])
@@ -100,7 +99,9 @@ def test_paired_by_names(rng):
     assert found.range_better
     assert found.p_value == pytest.approx(2 * found.p_better)
     same = quick(p, "a", "c")
-    assert (same.verdict, same.p_value, same.margin) == ("equal", 1, 0)
+    # the same order on 400 cases is not proven to be the same on all
+    assert (same.verdict, same.p_value) == ("equal", 1)
+    assert 0 < same.margin < 0.05
     assert quick(p[["a", "b"]]).verdict == found.verdict
     assert quick(p, "a", "a").verdict == "equal"
 
@@ -187,7 +188,8 @@ def test_a_tested_margin(rng):
     assert far.p_noninferior < near.p_noninferior
     assert quick(p, margin=min(0.9, far.margin + 0.01)).p_noninferior < 0.05
     assert np.isnan(quick(p).p_noninferior)
-    assert quick(p, "a", "a", margin=0.01).p_noninferior == 0
+    same = quick(p, "a", "a", margin=0.01)
+    assert (same.verdict, same.p_value) == ("equal", 1)
 
 
 def test_the_margin_of_the_first_is_that_of_the_pair_turned_round(rng):
@@ -244,70 +246,6 @@ def test_dominance_errors():
         trueness.dominates(GOOD, Tally([1], pos=[1]))
 
 
-# bands
-
-
-def inside(band, truth):
-    return ((band.low <= truth + 1e-9) & (truth <= band.high + 1e-9)).all()
-
-
-@pytest.mark.parametrize("method", ["bootstrap", "kolmogorov"])
-@pytest.mark.parametrize(("n_pos", "n_neg", "area"), [(20, 20, 0.8), (30, 200, 0.95)])
-def test_simultaneous_bands_cover_the_whole_curve(rng, method, n_pos, n_neg, area):
-    shift = np.sqrt(2) * ndtri(area)
-    y, hits = np.repeat([1, 0], [n_pos, n_neg]), [0, 0]
-    for k in range(60):
-        t = trueness.tally(y, rng.normal(size=y.size) + shift * y)
-        band = trueness.roc_band(t, method=method, rng=k, replicates=200)
-        hits[0] += inside(band, ndtr(ndtri(band.fpr) + shift))
-        pr = trueness.precision_recall_band(
-            t, method=method, rng=k, replicates=200, prevalence=0.1
-        )
-        truth = trueness.binormal(1, shift).precision(pr.recall, 0.1)
-        hits[1] += inside(pr, truth)
-    assert min(hits) >= 52  # 57 expected, three errors are 5
-
-
-def test_pointwise_bands_cover_each_point(rng):
-    y, hits = np.repeat([1, 0], 60), []
-    for k in range(80):
-        t = trueness.tally(y, rng.normal(size=y.size) + y)
-        band = trueness.roc_band(t, kind="pointwise", rng=k, replicates=200, points=11)
-        truth = ndtr(ndtri(band.fpr) + 1)
-        hits.append((band.low <= truth + 1e-9) & (truth <= band.high + 1e-9))
-    assert (np.mean(hits, axis=0) >= 0.87).all()
-    whole = trueness.roc_band(t, replicates=200)
-    point = trueness.roc_band(t, kind="pointwise", replicates=200)
-    assert (whole.high - whole.low >= point.high - point.low - 1e-9).all()
-
-
-def test_band_corners():
-    for t in (
-        Tally([2, 1], pos=[5, 0], neg=[0, 9]),
-        Tally([1], pos=[1], neg=[1]),
-        Tally([2, 1], pos=[0, 5], neg=[9, 0]),
-    ):
-        for method in ("bootstrap", "kolmogorov"):
-            band = trueness.roc_band(t, method=method, replicates=100)
-            assert ((band.low >= 0) & (band.high <= 1)).all()
-            assert (band.low <= band.tpr).all()
-            assert (band.tpr <= band.high).all()
-            assert (band.high > band.low).any()
-        for method in ("likelihood", "bootstrap", "kolmogorov"):
-            pr = trueness.precision_recall_band(t, method=method, replicates=100)
-            assert (pr.low <= pr.precision + 1e-12).all()
-            assert (pr.precision <= pr.high + 1e-12).all()
-
-
-def test_band_errors():
-    with pytest.raises(trueness.InputError, match="kind must be one of"):
-        trueness.roc_band(GOOD, kind="wide")
-    with pytest.raises(trueness.InputError, match="kind with method='kolmogorov'"):
-        trueness.roc_band(GOOD, kind="pointwise", method="kolmogorov")
-    with pytest.raises(trueness.InputError, match="points must be a whole number"):
-        trueness.roc_band(GOOD, points=1)
-
-
 def test_dominance_carries_over_to_accuracy(rng):
     """R3 of the errata: at equal specificity, and so for the best value."""
     seen = 0
@@ -327,3 +265,34 @@ def test_a_grid_coarser_than_the_ranges():
     found = trueness.dominates(a, b, points=3)
     assert found.fpr.size == 3
     assert 0 < found.p_better <= 1
+
+
+@pytest.mark.parametrize("words", ["weight", "cluster", "both"])
+def test_weights_and_clusters(rng, words):
+    n = 400
+    y = (rng.random(n) < 0.4).astype(int)
+    cluster = np.arange(n) // 8
+    noise = rng.normal(size=(2, 50))[:, cluster] + 0.5 * rng.normal(size=(2, n))
+    s = {"a": 2.5 * y + noise[0], "b": y + noise[1]}
+    how = {"weight": np.exp(rng.normal(size=n)), "cluster": cluster}
+    how = how if words == "both" else {words: how[words]}
+    found, plain = quick(y, s, **how), quick(y, s)
+    weight = how.get("weight", np.ones(n))
+    curves = [tpr_grid(trueness.tally(y, v, weight=weight), found.fpr[1:])
+              for v in s.values()]  # fmt: skip
+    assert found.difference[1:] == pytest.approx(curves[0] - curves[1], abs=0.05)
+    assert found.p_better < 0.05
+    assert np.mean(found.high - found.low) > np.mean(plain.high - plain.low)
+    apart = quick(*(trueness.tally(y, v, **how) for v in s.values()))
+    assert apart.difference == pytest.approx(found.difference)
+
+
+def test_weights_are_copies_in_what_the_sample_shows(rng):
+    y = np.arange(60) % 3 == 0
+    s = {k: rng.normal(size=60) + y for k in "ab"}
+    k = rng.integers(1, 5, y.size)
+    weighed, copies = quick(y, s, weight=k), quick(y, s, count=k)
+    assert weighed.difference == pytest.approx(copies.difference, abs=1e-12)
+    for one, two in zip(weighed.fpr_better, copies.fpr_better, strict=True):
+        assert one == pytest.approx(two)
+    assert np.mean(weighed.high - weighed.low) > np.mean(copies.high - copies.low)

@@ -29,17 +29,12 @@ OPTIONS = {
     "best_thresholds": {"minimize": COST},
     "validate_thresholds": {"minimize": COST, "replicates": 50},
     "guaranteed_thresholds": {"constraint": "npv below >= 0.2"},
-    "rates": {"threshold": 0.5},
     "partial_auc": {"fpr": (0, 0.3)},
-    "compare_statistic": {
-        "statistic": lambda t: trueness.auc(t).value,
-        "replicates": 100,
-    },
+    "compare": {"statistic": trueness.auc},
     "compare_metric": {"metric": "accuracy", "thresholds": 0.5},
     "dominates": {"replicates": 100},
     "agreement": None,  # of three classifiers
     "latent_class": None,  # of votes
-    "latent_maximum": None,
     "prevalence": None,
     "plan_labels": None,
     "validate_threshold": {"replicates": 50},
@@ -142,8 +137,9 @@ def test_votes_and_three_classifiers():
         trueness.agreement(p).prevalence,
     )
     votes = {name: (RNG.random(60) < 0.5).astype(int) for name in "abc"}
-    found = trueness.latent_maximum(None, votes)
-    same(found, trueness.latent_maximum(trueness.panel(None, votes)))
+    words = {"dependence": "none", "draws": 200}
+    found = trueness.latent_class(None, votes, **words)
+    same(found, trueness.latent_class(trueness.panel(None, votes), **words))
     asked = {"labelled": "random", "rng": 0}
     found = trueness.prevalence(Y[:60], votes, **asked)
     same(found, trueness.prevalence(trueness.panel(Y[:60], votes), **asked))
@@ -161,13 +157,13 @@ def test_figures_and_reports(tmp_path):
 
 
 def test_rows_of_a_panel_are_never_taken_for_scores():
-    from trueness.ranking.auc_intervals import auc
+    from trueness.ranking.areas import auc
 
     assert auc(P)["a"].value == trueness.auc(T).value
 
 
 def test_limits_of_bins():
-    from trueness.ranking.auc_intervals import auc
+    from trueness.ranking.areas import auc
 
     coarse = T.coarse(5)
     low, high = auc(coarse).limits

@@ -13,6 +13,7 @@ import pytest
 import trueness
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness.counts import weighing
+from trueness.counts.cannot import CANNOT
 from trueness.counts.values import Panel, Tally
 from trueness.counts.weighing import descending
 
@@ -228,15 +229,14 @@ def analyses():
             yield pytest.param(f, id=name)
 
 
-# a refusal says why whole cases are needed, and what to type instead
-REFUSED = r"needs whole cases and does not take weights\. [A-Z].+\. Leave weight= out"
-OF_GROUPS = ("group_thresholds", "gap_price")
+# a refusal says why, and what to type instead
+REFUSED = r"does not take weights\. [A-Z].+\. Leave weight= out"
+OF_VOTES = ("latent_class", "plan_labels", "prevalence")
+OF_GROUPS = ("group_thresholds", "gap_price", "compare_groups")
 # what these need beside counts
 WORDS = {
-    "rates": {"threshold": 0.5},
     "confusion": {"threshold": 0.5},
     "at_threshold": {"threshold": 0.5},
-    "metrics_table": {"threshold": 0.5},
     "partial_auc": {"fpr": (0, 0.5)},
     "best_threshold": {"maximize": "f1"},
     "validate_threshold": {"maximize": "f1", "replicates": 50},
@@ -244,30 +244,49 @@ WORDS = {
     "validate_thresholds": {"maximize": "f1", "replicates": 20},
     "best_decision": {"replicates": 20, "mixture": True},
     "group_thresholds": {"subject_to": "recall_gap <= 0.2"},
-    "guaranteed_threshold": {"subject_to": "recall >= 0.5"},
-    "guaranteed_thresholds": {"subject_to": "recall >= 0.5"},
+    "guaranteed_threshold": {"constraint": "recall >= 0.2"},
+    "guaranteed_thresholds": {"constraint": "npv below >= 0.2"},
     "pareto": {"metrics": ["recall", "precision"]},
-    "nri": {"categories": [0.5]},
     "compare_metric": {"metric": "recall", "thresholds": 0.5},
-    "compare_statistic": {"statistic": trueness.auc, "replicates": 100},
+    "compare": {"statistic": trueness.auc},
+    "compare_groups": {"statistic": trueness.auc},
+    "estimate": {"statistic": trueness.auc},
+    "check": {"requirements": "auc >= 0.1"},
+    "prevalence": {"labelled": "random"},
+    "plan_labels": {"width": 0.4},
+}
+DESIGNS = {
+    "weight": lambda n: {"weight": np.random.default_rng(0).exponential(size=n)},
+    "cluster": lambda n: {"cluster": np.arange(n) // 3},
+    "sampling": lambda n: {"sampling": "case-control", "prevalence": 0.3},
+    "prevalence": lambda n: {"prevalence": 0.3},
+    "unlabelled": lambda n: {"unlabelled": "missing at random"},
 }
 
 
+@pytest.mark.filterwarnings("ignore::trueness.DoubtfulAssumption")
+@pytest.mark.parametrize("word", DESIGNS)
 @pytest.mark.parametrize("analysis", list(analyses()))
-def test_an_analysis_takes_weights_or_says_that_it_does_not(analysis):
-    """No analysis may take a sum of weights for a number of cases."""
-    y, s, w = sample(60, digits=2, unknown=0)
+def test_an_analysis_takes_a_design_or_says_that_it_does_not(analysis, word):
+    """No analysis may take a weight for a number of cases, or a cluster for many."""
+    y, s, _ = sample(90, digits=2, unknown=0.1 if word == "unlabelled" else 0)
     s = 1 / (1 + np.exp(-s))
-    panel = trueness.panel(y, {"a": s, "b": np.sqrt(s)}, weight=w)
+    design = DESIGNS[word](90)
+    panel = trueness.panel(y, {"a": s, "b": np.sqrt(s), "c": np.round(s)}, **design)
+    name = analysis.__name__
+    if name in OF_VOTES:
+        panel = panel.vote(0.5)
+    elif name != "agreement":
+        panel = panel[["a", "b"]]
     x = panel if analysis.takes == "panel" else panel["a"]
-    if analysis.__name__ in OF_GROUPS:
+    if name in OF_GROUPS:
         x = dict(zip("xy", (panel["a"], panel["b"]), strict=True))
-    words = WORDS.get(analysis.__name__, {})
-    if analysis.weights:
+    words = WORDS.get(name, {})
+    if not set(CANNOT.get(name, {})) & set(design):
         assert analysis(x, **words) is not None
         return
-    with pytest.raises(InputError, match=REFUSED):
-        analysis(x)
+    with pytest.raises(InputError, match=rf"{name} does not take .+\. Leave"):
+        analysis(x, **words)
 
 
 def shown(x, part=""):
@@ -286,7 +305,9 @@ def shown(x, part=""):
 
 
 @pytest.mark.parametrize(
-    "analysis", [a for a in analyses() if a.values[0].weights], ids=lambda a: a.__name__
+    "analysis",
+    [a for a in analyses() if "weight" not in CANNOT.get(a.id, {})],
+    ids=lambda a: a.__name__,
 )
 def test_the_unit_of_weight_does_not_matter(analysis):
     """Neither estimates nor intervals change, and cases of weight zero are none."""
@@ -313,7 +334,7 @@ def test_the_unit_of_weight_does_not_matter(analysis):
                 np.testing.assert_allclose(found[k], numbers, 1e-5, 1e-7, err_msg=k)
 
 
-TAKE_WEIGHTS = ("scan", "cluster_bootstrap", "compare_groups", "resample")
+TAKE_WEIGHTS = ("scan", "compare_groups", "resample", "bounds")
 
 
 def test_functions_of_counts_without_a_decorator_refuse_too():
@@ -375,7 +396,7 @@ def test_words_of_other_libraries():
         trueness.fermi_dirac([0, 1], [0.1, 0.9], sample_weight=[1, 2])
     with pytest.raises(InputError, match="which mean the same"):
         trueness.auc([0, 1], [0.1, 0.9], sample_weight=[1, 2], weight=[1, 2])
-    assert trueness.brier(t.coarse(1), replicates=20).limits[0] > 0
+    assert trueness.brier(t.coarse(1)).limits[0] > 0
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.float32])

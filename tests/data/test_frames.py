@@ -57,6 +57,62 @@ def test_counted_rows_and_groups_on_every_engine(engine):
     assert panels["b"].n == 12
 
 
+@pytest.mark.parametrize("cluster", ["site", "n"])
+def test_how_the_cases_came_on_every_engine(engine, cluster):
+    frame = engine(COLUMNS)
+    words = {"positive": "yes", "prevalence": 0.1, "sampling": "case-control"}
+    arrays = COLUMNS["y"], COLUMNS["p"]
+    ids = COLUMNS[cluster]
+    t = trueness.tally(*arrays, cluster=ids, **words)
+    asked = {"label": "y", "score": "p", "cluster": cluster, **words}
+    assert trueness.tally(frame, **asked) == t
+    assert trueness.tally(COLUMNS, **asked) == t
+    assert trueness.auc(frame, **asked) == trueness.auc(t)
+    parts = trueness.tally(frame, **asked, by="site")
+    assert sum(parts.values()) == t
+    assert parts["a"].design == t.design
+    assert trueness.tally(frame, **asked, at_most=2) == t.coarse(2)
+    counted = trueness.tally(*arrays, cluster=ids, **words, count=COLUMNS["n"])
+    assert trueness.tally(frame, **asked, count="n") == counted
+    weighed = trueness.tally(*arrays, cluster=ids, **words, weight=COLUMNS["n"])
+    assert trueness.tally(frame, **asked, weight="n") == weighed
+    assert trueness.tally(frame, **asked, sample_weight="n") == weighed
+    several = trueness.panel(
+        frame, scores=["p", "q"], **{k: v for k, v in asked.items() if k != "score"}
+    )
+    assert several["p"] == t
+
+
+@pytest.mark.parametrize("kind", ["category", "date", "missing"])
+def test_clusters_of_every_kind(typed_engine, kind):
+    ids = {
+        "category": pa.array(["b", "a", "b"]).dictionary_encode(),
+        "date": pa.array([19_000, 18_999, 19_000], pa.int32()).cast(pa.date32()),
+        "missing": pa.array(["b", None, "b"]),
+    }[kind]
+    columns = {"y": pa.array([1, 0, 1]), "p": pa.array([3.0, 2.0, 1.0]), "c": ids}
+    if kind == "missing":
+        with pytest.raises(InputError, match=r"cluster= .*missing"):
+            trueness.tally(typed_engine(columns), label="y", score="p", cluster="c")
+        return
+    t = trueness.tally(typed_engine(columns), label="y", score="p", cluster="c")
+    names = {"category": ["a", "b"], "date": ["2022-01-07", "2022-01-08"]}
+    assert t.clusters.names.tolist() == names[kind]
+
+
+def test_slips_with_clusters():
+    y, s = [1, 0, 1], [3, 2, 1]
+    with pytest.raises(InputError, match="cluster='c' names a column of a frame"):
+        trueness.tally(y, s, cluster="c")
+    with pytest.raises(InputError, match="cluster has 2"):
+        trueness.tally(y, s, cluster=[1, 2])
+    frame = pd.DataFrame({"y": y, "p": s, "patient": y})
+    with pytest.raises(InputError, match=r"'patiant'.*'patient'"):
+        trueness.tally(frame, label="y", score="p", cluster="patiant")
+    with pytest.raises(InputError, match="mean the same"):
+        trueness.panel(y, {"a": s}, weight=s, sample_weight=s)
+
+
 def test_one_column_of_every_eager_engine(eager_engine):
     frame = eager_engine({"y": [0, 1, 1], "p": [1, 2, 3]})
     assert trueness.tally(frame["y"], frame["p"]) == trueness.tally(

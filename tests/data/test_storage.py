@@ -35,6 +35,22 @@ def test_a_file_holds_exactly_the_value(tmp_path, tally, panel):
     assert trueness.read_tally(tmp_path / "empty.parquet") == trueness.Tally()
 
 
+@pytest.mark.parametrize("ids", [["a", "b", "a", "b"], [2, 7, 2, 7]])
+@pytest.mark.parametrize("weight", [None, [1, 2.5, 1, 0.5]])
+def test_a_file_holds_clusters_and_the_design(tmp_path, ids, weight):
+    y, s = [1, 0, None, 1], [0.3, 0.2, 0.2, 0.1]
+    words = {"cluster": ids, "weight": weight, "prevalence": 0.1}
+    t = trueness.tally(y, s, **words)
+    p = trueness.panel(y, {"neg": s, "b": s[::-1]}, **words, sampling="case-control")
+    for k, x in enumerate([t, t.coarse(2)]):
+        x.write(tmp_path / f"{k}.parquet")
+        assert trueness.read_tally(tmp_path / f"{k}.parquet") == x
+    p.write(tmp_path / "p.parquet")
+    assert trueness.read_panel(tmp_path / "p.parquet") == p
+    columns = pq.read_table(tmp_path / "0.parquet").column_names
+    assert columns[:5] == ["score", "cluster", "neg", "pos", "unknown"]
+
+
 def test_shards_merge_later(tmp_path, tally):
     for k, part in enumerate([tally, tally.hide()]):
         part.write(tmp_path / f"{k}.parquet")

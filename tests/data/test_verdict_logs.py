@@ -53,6 +53,7 @@ def test_inspect_of_older_packing_scorers_with_parts_and_epochs(tmp_path):
     log = trueness.read_verdicts(file)
     assert log.judges == ("rubric.style", "rubric.facts", "match")
     assert log.columns["item"].tolist() == ["q", "q (epoch 2)"]
+    assert log.columns["cluster"].tolist() == ["q", "q"]  # repeats are one item
     same(log.columns["rubric.facts"], [0.25, 0.25])
     same(log.columns["match"], [1, 1])
 
@@ -144,3 +145,21 @@ def test_judges_that_did_not_run(tmp_path):
     (tmp_path / "none.json").write_text(json.dumps(held))
     with pytest.raises(trueness.NotEnoughCases, match="8 answers and no verdict"):
         trueness.read_verdicts(tmp_path / "none.json")
+
+
+def test_json_that_is_nested_too_deeply_gets_a_sentence(tmp_path):
+    deep = '{"a":' + "[" * 100_000 + "]" * 100_000 + "}"
+    (tmp_path / "log.json").write_text(deep)
+    with pytest.raises(trueness.InputError, match="nested thousands of levels"):
+        trueness.read_verdicts(tmp_path / "log.json")
+
+
+def test_a_small_file_that_unpacks_to_a_huge_one_gets_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr("trueness.data.verdict_logs.MOST_BYTES", 10**6)
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as held:
+        held.writestr("header.json", json.dumps({"eval": {"model": "m"}}))
+        held.writestr("summaries.json", " " * (2 * 10**6) + "[]")
+    assert path.stat().st_size < 10_000
+    with pytest.raises(trueness.InputError, match="unpacks to more than"):
+        trueness.read_verdicts(path)

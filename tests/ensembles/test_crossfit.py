@@ -5,23 +5,43 @@ import pytest
 
 import trueness
 from trueness import InputError, NotEnoughCases, Panel
-from trueness.ensembles.crossfit import _deal, _delong
+from trueness.ensembles.crossfit import _deal, placements
 
 
-def test_delong_covariance_by_brute_force(rng):
+def test_placements_by_brute_force(rng):
     y = rng.integers(0, 2, 80)
     scores = np.round(2 * (rng.normal(size=(80, 3)) + y[:, None]))
-    areas, spread = _delong(scores, 1 - y, y)
+    areas, (neg, pos) = placements(scores, 1 - y, y)
     kernel = np.array(
         [(np.sign(a[y == 1][:, None] - a[y == 0][None]) + 1) / 2 for a in scores.T]
     )
     assert areas == pytest.approx(kernel.mean(axis=(1, 2)))
-    pos, neg = kernel.mean(axis=2), kernel.mean(axis=1)
-    want = np.cov(pos) / pos.shape[1] + np.cov(neg) / neg.shape[1]
-    assert spread == pytest.approx(want)
-    for k in range(3):
-        e = trueness.auc(trueness.tally(y, scores[:, k]))
-        assert (areas[k], spread[k, k]) == pytest.approx((e.value, e.sd**2))
+    assert pytest.approx(kernel.mean(axis=2) - areas[:, None]) == pos[y == 1].T
+    assert pytest.approx(kernel.mean(axis=1) - areas[:, None]) == neg[y == 0].T
+
+
+def test_a_column_has_one_auc_whoever_asks(rng):
+    p = trueness.simulate_panel(300, 100, [0.6, 0.8], rng=3)
+    found = trueness.compare_combiners(p, rng=0)
+    assert found.single == {k: trueness.auc(p[k]) for k in p.names}
+    assert found.single == trueness.auc(p)
+
+
+def test_limits_over_the_folds_by_hand(rng):
+    """Two folds of scores that nobody fits: means and DeLong's variances of folds."""
+    p = trueness.simulate_panel(200, 80, [0.7, 0.75], rng=1)
+    first = {"first": lambda panel: lambda rows: rows[:, 0]}
+    found = trueness.compare_combiners(p, combiners=first, against="first", folds=2)
+    each = [
+        trueness.auc(trueness.Tally(p.rows[:, 0], *fold)) for fold in _deal(p, 2, 0)
+    ]
+    e = found.auc["first"]
+    assert e.value == pytest.approx(np.mean([x.value for x in each]))
+    assert e.sd == pytest.approx(np.hypot(*(x.sd for x in each)) / 2)
+    d = found.difference["first"]
+    assert (d.value, d.low, d.high) == (0, 0, 0)
+    assert found.gain["first"]["C1"].value == 0
+    assert found.gain["first"]["C1"].low < 0  # a copy on 200 cases
 
 
 def test_the_deal_gives_every_case_once(rng):
@@ -53,17 +73,16 @@ def test_like_is_compared_with_like():
     p = trueness.simulate_panel(24, 12, {"A": 0.7, "B": 0.7, "C": 0.7}, rng=5)
     found = trueness.compare_combiners(p, rng=0)
     assert found.auc["best-single"].value < min(e.value for e in found.single.values())
-    for name, e in found.single.items():
+    for name in found.single:
         # within the folds: the AUC of a classifier that nobody had to choose
         deal = _deal(p, 5, 0)
         inside = [
-            _delong(p.rows[:, [k]], neg, pos)[0]
+            placements(p.rows[:, [k]], neg, pos)[0]
             for k in [p.names.index(name)]
             for neg, pos in deal
         ]
-        assert e.value == pytest.approx(np.mean(inside))
         gain = found.gain["fidel"][name].value
-        assert gain == pytest.approx(found.auc["fidel"].value - e.value)
+        assert gain == pytest.approx(found.auc["fidel"].value - np.mean(inside))
     assert "Together they are better" not in found.sentence()
     assert "the data would choose" in found.sentence()
     assert "the best single classifier in hindsight" in found.sentence()

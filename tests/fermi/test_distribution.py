@@ -286,7 +286,7 @@ def test_midranks_share_ties(rng):
         ({"n": 10, "auc": 0.9, "n_pos": 10}, "n_pos must lie between 0 and n=10"),
         ({"n": 10, "auc": 0.9, "prevalence": 0.0}, "prevalence must lie in"),
         (
-            {"t": Tally([1, 2], [1, 0], [0, 1]), "n": 5},
+            {"data": Tally([1, 2], [1, 0], [0, 1]), "n": 5},
             "takes a tally or numbers, not both",
         ),
     ],

@@ -156,6 +156,20 @@ labels = st.one_of(
 
 
 @st.composite
+def came(draw, n):
+    """Draw how the cases came: most often nothing is said of it."""
+    each = {"min_size": n, "max_size": n}
+    said = {
+        "weight": st.one_of(st.lists(unit, **each), hostile),
+        "cluster": st.one_of(st.lists(st.sampled_from("abcd"), **each), hostile),
+        "sampling": st.one_of(st.sampled_from(["cohort", "case-control"]), hostile),
+        "prevalence": st.one_of(unit, hostile),
+        "unlabelled": st.sampled_from(["left out", "missing at random", "x"]),
+    }
+    return {k: draw(v) for k, v in said.items() if draw(st.integers(0, 5)) == 0}
+
+
+@st.composite
 def data(draw, takes):
     """Draw cases, as arrays or as a frame of hostile names, for an analysis."""
     n = draw(st.integers(0, 8))
@@ -165,6 +179,7 @@ def data(draw, takes):
     words = {}
     if draw(st.integers(0, 3)) == 0:
         words["positive"] = draw(st.one_of(labels, hostile))
+    words |= draw(came(n))
     if draw(st.integers(0, 3)) == 0:
         words["by"] = draw(st.lists(st.sampled_from("uv"), min_size=n, max_size=n))
     if draw(st.booleans()):
@@ -174,6 +189,8 @@ def data(draw, takes):
     frame = dict(zip(names, (y, first, second, words.get("by", y)), strict=True))
     words |= {"by": names[3]} if "by" in words else {}
     words |= {"label": names[0]}
+    words |= {"cluster": names[3]} if "cluster" in words else {}
+    words |= {"weight": names[2]} if "weight" in words else {}
     words |= {"score": names[1]} if takes == "tally" else {"scores": names[1:3]}
     return (
         _in_library(frame, draw(st.sampled_from(["dict", "pandas", "polars"]))),
@@ -191,7 +208,6 @@ def _in_library(frame, library):
 # by the word of the parameter; anything else is met with what is hostile
 WORDS = {
     "t": tallies(),
-    "tally": tallies(),
     "x": st.one_of(tallies(), panels()),
     "panel": panels(),
     "p": panels(),
@@ -203,6 +219,7 @@ WORDS = {
     "folds": st.sampled_from([2, 3, 5, 1]),
     "bins": st.sampled_from([1, 2, 10, 15, 0]),
     "prevalence": st.one_of(st.none(), unit, hostile),
+    "prevalences": st.one_of(st.none(), st.tuples(unit, unit), hostile),
     "threshold": st.one_of(st.none(), unit, st.lists(unit, max_size=4), hostile),
     "thresholds": st.one_of(st.none(), unit, st.lists(unit, max_size=4), hostile),
     "n": st.one_of(st.integers(1, 30), hostile),
@@ -248,7 +265,6 @@ WORDS |= {
     "post": st.one_of(st.integers(0, 3).map(_posterior), hostile),
     "map": st.one_of(maps, hostile),
     "groups": st.one_of(groups, hostile),
-    "clusters": st.one_of(groups, hostile),
     "data": st.one_of(tallies(), panels(), groups, hostile),
     "subject_to": st.one_of(constraint_texts, st.lists(constraint_texts), hostile),
     "constraint": st.one_of(constraint_texts, hostile),
@@ -295,6 +311,9 @@ def questions(draw, name=None):
         given = (draw(tallies() if name.startswith("Tally") else panels()),)
     elif getattr(function, "takes", None) and draw(st.integers(0, 3)) == 0:
         given, arguments = draw(data(function.takes))
+    elif getattr(function, "takes", None):  # of counts, a design can be told
+        design = draw(came(0))
+        arguments = {k: v for k, v in design.items() if k not in ("weight", "cluster")}
     for p in parameters[bool(given) :]:
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) or p.name in arguments:
             continue

@@ -1,5 +1,6 @@
 """Gates on rates from judges, on cases in clusters, and on paired AUCs."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,6 @@ from typer.testing import CliRunner
 
 import trueness
 from trueness.cli._app import app
-from trueness.gates.measures import paired_auc_limits
 
 
 @pytest.fixture(scope="module")
@@ -85,15 +85,17 @@ def clustered(rng, patients=60, images=8, lift=1.4):
 
 def test_clusters_widen_the_limits_of_auc_and_recall(rng):
     d = clustered(rng)
+    asked = ["auc >= 0.5", "recall >= 0.2 at 0.7", "brier <= 0.9"]
+    d["s"] = 1 / (1 + np.exp(-d["s"]))
     t = trueness.tally(d, label="y", score="s")
-    who = trueness.tally(d, label="y", score="s", by="who")
-    asked = ["auc >= 0.5", "recall >= 0.2 at 0.7"]
+    words = {"label": "y", "score": "s"}
     alone = trueness.check(t, asked, adjust="none").verdicts
-    tied = trueness.check(t, asked, cluster=who, adjust="none")
+    tied = trueness.check(d, asked, **words, cluster="who", adjust="none")
     for a, b in zip(alone, tied.verdicts, strict=True):
         assert a.value == pytest.approx(b.value)
         assert b.high - b.low > 1.5 * (a.high - a.low)
-    expected = trueness.auc(t, cluster=who, level=0.9)
+    expected = trueness.auc(d, **words, cluster="who", level=0.9)
+    assert tied.verdicts[0].cases == 60
     assert tied.verdicts[0].low == pytest.approx(expected.low)
     assert tied.notes[0].startswith("Clusters are assumed to be independent")
 
@@ -111,44 +113,25 @@ def test_clusters_in_a_contract_with_groups_and_a_baseline(rng, tmp_path, monkey
     )
     found = CliRunner().invoke(app, ["check", "q.toml", "p.parquet"])
     assert found.exit_code == 0, found.stdout + found.stderr
-    p = trueness.panel(d, label="y", scores=["s", "old"])
-    parts = trueness.panel(d, label="y", scores=["s", "old"], by="who")
+    p = trueness.panel(d, label="y", scores=["s", "old"], cluster="who")
     rule = {"metric": "auc", "not_worse_than": "old", "margin": 0.1}
-    v = trueness.check(p, [rule], cluster=parts).verdicts[0]
-    c = trueness.compare_auc(p, cluster=parts, level=0.9).pairs[0].difference
+    v = trueness.check(p, [rule]).verdicts[0]
+    c = trueness.compare_auc(p, level=0.9).pairs[0].difference
     assert (v.low, v.high) == pytest.approx((c.low, c.high))
 
 
-def test_what_has_no_limits_for_clusters(rng):
-    d = clustered(rng)
-    d["s"] = 1 / (1 + np.exp(-d["s"]))
-    t = trueness.tally(d, label="y", score="s")
-    who = trueness.tally(d, label="y", score="s", by="who")
-    with pytest.raises(
-        trueness.InputError, match="brier has no confidence limits for clusters"
-    ):
-        trueness.check(t, ["brier <= 0.3"], cluster=who)
-    with pytest.raises(trueness.InputError, match="cluster is a mapping"):
-        trueness.check(t, ["auc >= 0.5"], cluster=[1, 2])
-    other = {"metric": "auc", "not_worse_than": "baseline"}
-    with pytest.raises(trueness.InputError, match="on the same cases"):
-        trueness.check(t, [other], cluster=who, baseline=t)
-
-
-def test_paired_limits_by_hand():
-    """Two positives and two negatives: v = 0, 1/2 for the positives, as counted."""
-    p = trueness.panel([1, 1, 0, 0], {"new": [4, 3, 1, 2], "old": [4, 2, 1, 3]})
-    i = paired_auc_limits(p, 0.05)
-    assert i.value == pytest.approx(1 - 3 / 4)
-    # half a case of v = -1/2: mean (0 + 1/2 - 1/4) / 2.5
-    assert i.low < (0.5 - 0.25) / 2.5
-    same = trueness.panel([1, 1, 0, 0], {"new": [4, 3, 1, 2], "old": [4, 3, 1, 2]})
-    assert paired_auc_limits(same, 0.05)[:3] == (0.0, 0.0, 0.0)
+def test_eight_cases_prove_no_equality():
+    """Two scores that rank all of eight cases rightly may still differ."""
+    y = [1, 1, 1, 0, 0, 0, 0, 0]
+    p = trueness.panel(y, {"new": y, "old": y})
+    rule = {"metric": "auc", "not_worse_than": "old", "margin": 0.1}
+    assert trueness.check(p, [rule]).verdict == "cannot tell yet"
 
 
 def test_a_margin_that_is_just_lost_is_rarely_called_held():
-    """AUC .93 against .95 and a margin of .02: DeLong's test said so in 8 of 100."""
+    """AUC .93 against .95 and a margin of .02, 40 positives among 400 cases."""
     rng = np.random.default_rng(11)
+    rule = {"metric": "auc", "not_worse_than": "old", "margin": 0.02}
     held = 0
     for _ in range(300):
         y = rng.random(400) < 0.1
@@ -157,8 +140,8 @@ def test_a_margin_that_is_just_lost_is_rarely_called_held():
         p = trueness.panel(
             y.astype(int), {"new": s[0] + 2.087 * y, "old": s[1] + 2.326 * y}
         )
-        held += paired_auc_limits(p, 0.05).low > -0.02
-    assert held <= 24  # 15 expected of a test of size .05, standard deviation 4
+        held += trueness.check(p, [rule]).verdict == "holds"
+    assert held <= 30  # 22 of a size of .075, standard deviation 4.5
 
 
 def test_a_calibration_error_can_be_required():
@@ -171,7 +154,7 @@ def test_a_calibration_error_can_be_required():
 
 
 def test_weighted_cases(rng, tmp_path, monkeypatch):
-    """The limits are those of the analyses that know weights; others are refused."""
+    """The limits are those of the analyses themselves."""
     monkeypatch.chdir(tmp_path)
     y = rng.random(400) < 0.4
     d = pd.DataFrame({"y": y.astype(int), "s": rng.normal(size=400) + 1.5 * y})
@@ -183,10 +166,9 @@ def test_weighted_cases(rng, tmp_path, monkeypatch):
     limits = [(v.value, v.low) for v in found.verdicts]
     assert limits == [(a.value, a.low), (recall.value, recall.low)]
     assert found.verdicts[0].cases == round(d.w.sum() ** 2 / (d.w**2).sum())
-    with pytest.raises(
-        trueness.InputError, match="no confidence limits for weighted cases"
-    ):
-        trueness.check(t, ["partial_auc >= 0.5"])
+    part = trueness.partial_auc(t, fpr=(0, 0.1), corrected=True, level=0.9)
+    found = trueness.check(t, ["partial_auc >= 0.5"]).verdicts[0]
+    assert (found.value, found.low) == (part.value, part.low)
     d.to_parquet("p.parquet")
     rule = (
         'label = "y"\nscore = "s"\nweight = "w"\n{}[[require]]\nmetric = "auc"\n'
@@ -203,9 +185,48 @@ def test_weighted_cases(rng, tmp_path, monkeypatch):
     words = {"label": "y", "score": "s", "weight": "w"}
     low = trueness.auc(d, **words, cluster="site", level=0.9).low
     assert f"{low:.4g}"[:5] in said.stdout
-    sites = trueness.tally(d, **words, by="site")
-    found = trueness.check(t, ["auc >= 0.6"], cluster=sites, adjust="none")
-    assert found.verdicts[0].low == pytest.approx(low)
+    sites = trueness.tally(d, **words, cluster="site")
+    assert trueness.check(sites, ["auc >= 0.6"]).verdicts[0].low == pytest.approx(low)
+
+
+def test_a_contract_says_how_the_cases_came(rng, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    y = rng.random(400) < 0.4
+    d = pd.DataFrame({"y": y.astype(float), "s": rng.normal(size=400) + 1.5 * y})
+    d["site"] = np.arange(400) // 8
+    d.to_parquet("p.parquet")
+    rule = '[[require]]\nmetric = "precision"\nthreshold = 0.5\nat_least = 0.01\n'
+    head = 'label = "y"\nscore = "s"\ncluster = "site"\nsampling = "case-control"\n'
+
+    def said(text):
+        Path("q.toml").write_text(text)
+        return CliRunner().invoke(app, ["check", "q.toml", "p.parquet", "--json"])
+
+    found = json.loads(said(f"{head}prevalence = 0.1\n{rule}").stdout)
+    came = {"sampling": "case-control", "prevalence": 0.1, "cluster": d["site"]}
+    want = trueness.precision(d["y"], d["s"], threshold=0.5, level=0.9, **came)
+    assert found["result"]["verdicts"][0]["low"] == pytest.approx(want.low)
+    assert found["columns"]["cluster"] == "site"
+    assert found["design"]["prevalence"] == 0.1
+    refused = said(head + rule)
+    assert refused.exit_code == 2
+    assert "depends on the prevalence" in refused.stderr
+    refused = said(f"prevalence = 2\n{head}{rule}")
+    assert "must be a share of positives" in refused.stderr
+    share = rule.replace("precision", "prevalence").replace("threshold = 0.5\n", "")
+    refused = said(head + share)
+    assert "says it beforehand" in refused.stderr
+
+
+def test_the_share_of_positives_allows_for_clusters():
+    """Ten clusters of ten cases that are alike: as sure as ten cases."""
+    y, site = np.repeat([1, 0] * 5, 10), np.repeat(np.arange(10), 10)
+    t, alike = trueness.tally(y, y), trueness.tally(y, y, cluster=site)
+    one, many = (
+        trueness.check(x, ["prevalence >= 0.1"]).verdicts[0] for x in (alike, t)
+    )
+    assert one.value == many.value == 0.5
+    assert one.high - one.low > 2.5 * (many.high - many.low)
 
 
 def test_weighted_cases_against_a_baseline_on_the_same_cases(

@@ -9,10 +9,8 @@ import numpy as np
 import torch
 
 import trueness
-from trueness.counts.placements import placements
 from trueness.gpu import kernels, merging
 from trueness.gpu.counting import DeviceTally, device_tally
-from trueness.gpu.passes import placements_of
 
 rng = np.random.default_rng(0)
 
@@ -37,9 +35,10 @@ def same(y, s, kind, labels=None):
     whole = found.to_host() if isinstance(found, DeviceTally) else found
     assert whole == expected, (kind, len(y))
     if isinstance(found, DeviceTally) and found.n_pos and found.n_neg:
-        ours, theirs = placements_of(found), placements(expected)
-        assert ours.twice_wins == theirs.twice_wins
-        np.testing.assert_allclose(ours[1:], theirs[1:], rtol=1e-9)
+        ours, theirs = trueness.auc(found), trueness.auc(expected)
+        assert ours.value == theirs.value
+        np.testing.assert_allclose([ours.low, ours.high], [theirs.low, theirs.high],
+                                   rtol=1e-9)  # fmt: skip
         one, other = merging.sums_of(found.lib, found.pos, found.neg, 0.7), plain(found)
         assert one[:6] == other[:6], (one, other)
         assert abs(one.precision / other.precision - 1) < 1e-12

@@ -45,11 +45,9 @@ def test_sums_are_those_of_pairs(m, n, levels):
     w = [int((a < x).sum() + (a <= x).sum()) for x in b]
     assert (s.v, s.squares) == (sum(v), sum(x * x for x in v))
     assert 4 * n * m * m - 2 * s.odd - s.ties == sum(x * x for x in w)
-    for found, values in ((s.first_variance, v), (s.second_variance, w)):
-        k, mean = len(values), Fraction(sum(values), len(values))
-        if k > 1:
-            exact = sum((x - mean) ** 2 for x in values) / (k - 1)
-            assert found == float(exact)
+    for found, values in ((s.first_square, v), (s.second_square, w)):
+        mean = Fraction(sum(values), len(values))
+        assert found == float(sum((x - mean) ** 2 for x in values))
     share = [
         (a >= x).sum() / ((a >= x).sum() + Fraction(1, 2) * int((b >= x).sum()))
         for x in a
@@ -129,6 +127,36 @@ def test_curves_come_with_their_error(monkeypatch):
     part = trueness.partial_auc(d, fpr=(0, 0.2))
     low, high = part.limits
     assert low <= trueness.partial_auc(t, fpr=(0, 0.2)).value <= high
+
+
+@pytest.mark.parametrize("shift", [0.0, 3.0, 40.0])
+def test_limits_rest_on_few_positives_and_on_perfect_ranks(shift):
+    rng = np.random.default_rng(0)
+    y = np.arange(2000) < 12
+    s = torch.tensor(rng.normal(shift * y, 1))
+    one, other = (
+        trueness.auc(device_tally(torch.tensor(y), s)),
+        trueness.auc(y, s.numpy()),
+    )
+    assert one.value == other.value
+    assert (one.low, one.high) == pytest.approx((other.low, other.high), abs=1e-9)
+    assert (one.method, one.notes) == (other.method, other.notes)
+
+
+def test_the_design_of_scores_on_a_device():
+    d, t = both(seed=4)
+    words = {"prevalence": 0.02, "sampling": "case-control"}
+    one, other = d.with_design(**words), t.with_design(**words)
+    assert trueness.auc(one).low == pytest.approx(trueness.auc(other).low, abs=1e-9)
+    found = trueness.at_threshold(one, 0.6)["precision"]
+    assert found == trueness.at_threshold(other, 0.6)["precision"]
+    assert trueness.best_threshold(one, "f1").value == (
+        trueness.best_threshold(other, "f1").value
+    )
+    assert one.to_host() == other
+    assert one.coarse(20).design == (one + one).design == other.design
+    with pytest.raises(InputError, match="needs counts on the host"):
+        trueness.auc(d, unlabelled="missing at random")
 
 
 def test_bootstrap_agrees_with_theory():

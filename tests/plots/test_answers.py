@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import trueness
+from trueness._core.checks.errors import NeedsWholeCases
+from trueness.counts.cannot import CANNOT
 
 
 def rows(chart, layer):
@@ -46,3 +48,37 @@ def test_the_guaranteed_cut_is_on_the_curve():
     chart = trueness.plots.guaranteed_cut(t, found)
     assert rows(chart, -1) == [{"fpr": 25 / 100, "tpr": 90 / 100}]
     assert "recall >= 0.8" in chart.to_dict()["description"]
+
+
+Y = (np.arange(90) % 3 == 0).astype(float)
+S = np.random.default_rng(4).normal(0.4 + 0.2 * Y, 0.15).clip(0.01, 0.99).round(2)
+KNOWN = np.where(np.arange(90) % 7 == 0, np.nan, Y)
+CAME = {
+    "weight": (Y, {"weight": 1 + np.arange(90) % 4}),
+    "cluster": (Y, {"cluster": np.arange(90) // 6}),
+    "sampling": (Y, {"sampling": "case-control", "prevalence": 0.1}),
+    "prevalence": (Y, {"prevalence": 0.1}),
+    "unlabelled": (KNOWN, {"unlabelled": "missing at random"}),
+}
+OPTIONS = {
+    "pareto": {"metrics": ["recall", "precision"]},
+    "pareto_plane": {"metrics": ["recall", "precision"]},
+    "operating_point": {"maximize": "f1"},
+    "reliability": {"replicates": 20},
+}
+FIGURES = [
+    n for n in trueness.plots.__all__ if hasattr(getattr(trueness.plots, n), "takes")
+]
+
+
+@pytest.mark.parametrize("word", CAME)
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_takes_how_the_cases_came(name, word):
+    (y, came), figure = CAME[word], getattr(trueness.plots, name)
+    options = OPTIONS.get(name, {})
+    if word in CANNOT.get(name, {}):
+        with pytest.raises(NeedsWholeCases, match=f"{name} does not take"):
+            figure(y, S, **came, **options)
+        return
+    drawn = figure(y, S, **came, **options).to_dict()
+    assert drawn == figure(trueness.tally(y, S, **came), **options).to_dict()

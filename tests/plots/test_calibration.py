@@ -69,8 +69,8 @@ def test_maps_show_each_method_and_the_data(tally):
 
 def test_decomposition_places_each_classifier(tally):
     scores = {
-        "a": trueness.brier(tally, replicates=20),
-        "b": trueness.brier(tally.map(np.sqrt), replicates=20),
+        "a": trueness.brier(tally),
+        "b": trueness.brier(tally.map(np.sqrt)),
     }
     lines, dots = spec(plots.decomposition(scores))["layer"]
     assert [v["mcb"] for v in values(dots)] == [s.mcb.value for s in scores.values()]

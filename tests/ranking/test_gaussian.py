@@ -129,12 +129,61 @@ def test_errors():
 # divergence
 
 
+def test_influence_on_the_divergence_is_its_slope(rng):
+    """Limits follow weights and clusters; equal weights and single ones change none."""
+    y = np.repeat([0, 1], 150)
+    s = np.round(rng.normal(size=300) + y, 1)
+    one = trueness.kl_divergence(y, s)
+    for words in ({"weight": np.full(300, 2.0)}, {"cluster": np.arange(300)}):
+        for way in ("pos_to_neg", "neg_to_pos"):
+            a, b = (
+                getattr(one, way),
+                getattr(trueness.kl_divergence(y, s, **words), way),
+            )
+            assert (b.low, b.value, b.high) == pytest.approx((a.low, a.value, a.high))
+    values = []
+    for _ in range(400):
+        at = np.r_[rng.integers(0, 150, 150), rng.integers(150, 300, 150)]
+        values.append(trueness.kl_divergence(y[at], s[at]).pos_to_neg.value)
+    assert one.pos_to_neg.sd == pytest.approx(np.std(values), rel=0.25)
+    with pytest.raises(trueness.InputError, match="does not take weights"):
+        trueness.kl_divergence(y, s, weight=np.full(300, 2.0), method="binormal")
+
+
+def test_the_divergence_of_separated_classes_may_be_infinite():
+    found = trueness.kl_divergence(Tally([2, 1], pos=[500, 0], neg=[0, 400]))
+    p, q = 0.025 ** (1 / 500), 1 - 0.025 ** (1 / 400)
+    proven = p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))
+    assert found.pos_to_neg.value == found.pos_to_neg.high == np.inf
+    assert found.pos_to_neg.low == pytest.approx(proven)
+    assert "infinite" in found.pos_to_neg.notes[0]
+    assert (found.entropy, found.spread) == (-np.inf, 0)
+    one = trueness.kl_divergence(Tally([1], pos=[40], neg=[60])).pos_to_neg
+    assert one.value == one.low == 0 < one.high < 1
+
+
+@pytest.mark.parametrize(
+    "t",
+    [
+        Tally([4, 3, 2, 1], neg=[5, 5, 5, 0], pos=[1, 0, 1, 3]),
+        Tally([4, 2, 1, 0], neg=[0, 35, 65, 0], pos=[28, 1, 0, 29]),
+    ],
+)
+def test_a_fit_without_a_maximum_says_so(t):
+    for ask in (
+        trueness.fit_binormal,
+        lambda t: trueness.kl_divergence(t, method="binormal"),
+    ):
+        with pytest.raises(trueness.NotEnoughCases, match="gives the area without a"):
+            ask(t)
+
+
 @pytest.mark.parametrize(("b", "slack"), [(0.0, 0.005), (1.0, 0.03), (2.0, 0.2)])
 def test_divergence_of_the_data_is_near_the_closed_form(rng, b, slack):
     y = np.repeat([0, 1], 8000)
     t = trueness.tally(y, rng.normal(size=y.size) + b * y)
     for method in ("histogram", "binormal"):
-        d = trueness.kl_divergence(t, method=method, replicates=200)
+        d = trueness.kl_divergence(t, method=method)
         assert d.pos_to_neg.value == pytest.approx(b * b / 2, abs=slack)
         assert d.neg_to_pos.value == pytest.approx(b * b / 2, abs=slack)
         assert d.entropy == -d.pos_to_neg.value
@@ -144,10 +193,10 @@ def test_divergence_of_the_data_is_near_the_closed_form(rng, b, slack):
 
 def test_divergence_intervals_cover(rng):
     hits = 0
-    for k in range(60):
+    for _ in range(60):
         y = np.repeat([0, 1], 300)
         t = trueness.tally(y, rng.normal(size=y.size) + y)
-        d = trueness.kl_divergence(t, rng=k, replicates=150).pos_to_neg
+        d = trueness.kl_divergence(t).pos_to_neg
         hits += d.low <= 0.5 <= d.high
     assert hits >= 50
 

@@ -11,17 +11,18 @@ from scipy import stats
 import trueness
 from trueness._core import binomial
 from trueness.readers.analysis import _difference, _mean
-from trueness.readers.covariances import COVARIANCES, results
 from trueness.readers.design import endpoint, readings
 from trueness.readers.model import (
+    COVARIANCES,
     ReaderModel,
     ReaderSpread,
     StudyQuestion,
     _components,
     _squares,
     denominator,
+    quantile,
+    results,
 )
-from trueness.readers.reference import quantile
 
 
 def reader_power(study, gap, readers, cases, level):
@@ -513,14 +514,14 @@ def test_readers_that_all_gain_the_same_show_no_spread():
 
 
 def test_readers_without_a_fault_leave_a_width(rng):
-    """By hand: the score interval of one AUC, and Zou and Donner's of two."""
+    """By hand: the interval of one AUC, and Zou and Donner's of two."""
     y = np.repeat([0, 1], [30, 20])
     data = pd.DataFrame(
         [(r, t, c, y[c], y[c]) for r in range(4) for t in "ab" for c in range(50)],
         columns=["reader", "treatment", "case", "label", "score"],
     )
     for metric, low in (
-        ({}, trueness.auc(y, y, method="score").low),
+        ({}, trueness.auc(y, y).low),
         ({"metric": "recall", "threshold": 0.5}, binomial.wilson(20, 20, 0.95)[0]),
         (
             {"metric": "youden", "threshold": 0.5},

@@ -58,7 +58,7 @@ def test_the_summary_answers_five_questions_with_the_librarys_numbers(page, pane
 
 def test_prices_choose_the_cut(panel):
     page = summarise(panel["a"], cost={"fp": 1, "fn": 30})
-    assert "those in the table allow for it too" in page.operating.method
+    assert "The table says what to expect on new cases" in page.operating.method
     assert "The chosen threshold minimises cost(fp=1, fn=30)." in page.operating.words
     best = trueness.best_threshold(panel["a"], minimize=trueness.cost(fp=1, fn=30))
     model = page.slider["models"][0]
@@ -90,7 +90,7 @@ def test_net_benefit_and_cost_curve_hold_the_librarys_numbers(page, panel):
     rows = [
         r for r in figure(page, "Cost for every cost ratio").numbers.rows if r[0] == "a"
     ]
-    curve = trueness.cost_curve(panel["a"], weight=[float(rows[3][2])])
+    curve = trueness.cost_curve(panel["a"], at=[float(rows[3][2])])
     assert float(rows[3][3]) == pytest.approx(curve.cost[0], rel=0.005)
     assert float(rows[3][4]) == pytest.approx(curve.low[0], rel=0.005)
 
@@ -337,22 +337,26 @@ def test_groups_at_the_same_cut():
 
 
 def test_a_report_says_which_model_its_results_come_from():
-    """Tests of HIV make the same errors: the answer allows for it, and so says it."""
+    """Tests of HIV make the same errors: no single number reads like an answer."""
     names = ["V1", "V2", "V3", "V4"]
     rows = trueness.scan(trueness.samples.path("hiv"))
     votes = trueness.panel(rows, scores=names, count="count")
     post = trueness.latent_class(votes)
-    assert post.independent is not post
     page = trueness.report.html(votes)
-    assert f"{100 * post.prevalence.value:.1f} %" in page
-    assert "The results come from a model that allows for it." in page
+    low, high = (
+        f"{100 * v:.1f} %" for v in (post.prevalence.low, post.prevalence.high)
+    )
+    assert f"{low} to {high}" in page
+    assert "not determined by votes alone" in page
+    assert "if errors were independent" in page
     assert "All results assume that" not in page
+    assert ">nan" not in page
     words = [w for name in names for w in ("--vote", name)]
     found = CliRunner().invoke(
         app, ["nogold", "sample:hiv", *words, "--count", "count"]
     )
-    assert f"condition: {100 * post.prevalence.value:.1f} % (95 %" in found.stdout
-    assert "The results come from a model that allows for it." in found.stdout
+    assert f"condition: not determined; {low} to {high} (95 %" in found.stdout
+    assert "The votes contradict independent errors" in found.stdout
 
 
 def test_votes_without_labels_get_a_report_of_their_own():
@@ -362,7 +366,7 @@ def test_votes_without_labels_get_a_report_of_their_own():
     assert page.operating is None
     assert [s.key for s in page.sections] == ["nogold"]
     expected = trueness.latent_class(tests, rng=0).prevalence
-    assert f"about {100 * expected.value:#.3g} %" in words(page)
+    assert f"between {100 * expected.low:#.3g} %" in words(page)
     assert "make the same errors" in words(page)
     with pytest.raises(trueness.InputError, match="needs several classifiers"):
         trueness.report.html(tests["V1"])
@@ -402,7 +406,7 @@ def test_shares_are_of_the_cases_with_a_label():
     t = trueness.Tally([0.9, 1.5], pos=[3, 30], neg=[30, 10], unknown=[40, 2])
     page = summarise(t)
     assert "115 cases; of the 73 with a label 33 are positive (45.2 %)" in words(page)
-    assert "of the labelled cases, finds" in words(page)
+    assert "42 of 115 cases have no label and were left out" in words(page)
     assert "fall outside 0 to 1, so they are not probabilities" in words(page)
 
 
@@ -422,15 +426,21 @@ def test_calibration_and_planning_are_shown_when_asked_for(panel):
 
 
 def test_a_prevalence_of_use_chooses_the_cut_and_is_read_out(panel):
-    page = summarise(panel["a"], maximize="accuracy", prevalence=0.02)
-    best = trueness.best_threshold(panel["a"], "accuracy", prevalence=0.02)
-    model = page.slider["models"][0]
-    at = model["start"]
-    assert model["columns"]["threshold"][at] == best.threshold
+    rare = panel["a"].with_design(prevalence=0.02)
+    page = summarise(rare, maximize="accuracy")
+    best = trueness.best_threshold(rare, "accuracy")
+    found = {k: v[page.slider["models"][0]["start"]]
+             for k, v in page.slider["models"][0]["columns"].items()}  # fmt: skip
+    assert found["threshold"] == best.threshold
     used = best.confusion.at_prevalence(0.02)
-    found = model["columns"]["used_flagged_rate"][at]
-    assert found == pytest.approx(float(trueness.flagged_rate(used)), rel=1e-4)
-    assert "Used at a prevalence of 2 %" in html(page)
+    for name in ("flagged_rate", "precision", "npv"):
+        rate = float(trueness.METRICS[name](used))
+        assert found[name] == pytest.approx(rate, rel=1e-4)
+    # the matrix counts the cases as they are
+    assert (found["tp"], found["fp"]) == (best.confusion.tp, best.confusion.fp)
+    assert dict(page.facts)["for a prevalence of"] == "2.00 %"
+    assert "where 2.00 % of the cases are positive" in html(page)
+    assert "at a prevalence of 2.00 %" in words(page)
 
 
 def html(page):
@@ -457,13 +467,13 @@ def section(page, key):
 
 def test_two_cuts_a_range_and_several_classifiers_have_their_sections(panel):
     two = {"minimize": "cost(fp=1, fn=10, defer=0.3)", "subject_to": ["defer <= 0.5"]}
-    page = summarise(panel, **two, prevalence=(0.05, 0.2))
+    page = summarise(panel, **two, prevalences=(0.05, 0.2))
     z = trueness.best_thresholds(panel["a"], **two)
     assert f"below {z.lower:.6g}, and positive when it is {z.upper:.6g}" in words(page)
     rows = section(page, "zones").tables[0].rows
     assert rows[1][1:3] == (str(z.deferred_pos), str(z.deferred_neg))
     cost = trueness.cost(fp=1, fn=10)  # a single cut defers nothing
-    point = trueness.best_threshold(panel["a"], minimize=cost, prevalence=(0.05, 0.2))
+    point = trueness.best_threshold(panel["a"], minimize=cost, prevalences=(0.05, 0.2))
     found = " ".join(section(page, "prevalence").words)
     assert f"score of {point.threshold:.4g} or more" in found
     assert f"{point.robust.regret_threshold:.4g}" in found
@@ -526,3 +536,70 @@ def test_classes_are_held_against_the_rest(tmp_path):
     two = {"a": classes["a"], "b": trueness.tally([0, 1], [1, 2])}
     with pytest.raises(trueness.InputError, match="one_vs_rest"):
         summarise(two, classes=True)
+
+
+def test_values_and_their_limits_are_both_of_new_cases(panel):
+    page = summarise(panel["a"], maximize="f1")
+    found = trueness.validate_threshold(panel["a"], "f1", replicates=500)
+    share = {
+        k: f"{100 * found.metrics[k].value:.1f} %" for k in ("recall", "precision")
+    }
+    assert [(t.name, t.value) for t in page.tiles[2:]] == [
+        ("recall (sensitivity) on new cases", share["recall"]),
+        ("precision (PPV) on new cases", share["precision"]),
+    ]
+    assert f"finds {share['recall']} of the positives" in words(page)
+    (table,) = page.operating.tables
+    assert "on new cases" in table.caption
+    recall = found.metrics["recall"]
+    assert dict(table.rows)["recall (sensitivity)"] == (
+        f"{recall.value:.3f} ({recall.low:.3f} to {recall.high:.3f})"
+    )
+
+
+@pytest.mark.parametrize("prevalence", [None, 0.05])
+def test_a_column_has_one_interval_of_the_auc(prevalence):
+    rng = np.random.default_rng(7)
+    y, a = cases(rng, 300)
+    some = trueness.panel(y, {"a": a, "b": a + rng.normal(size=300)})
+    some = some.with_design(prevalence=prevalence)
+    page = summarise(some)
+    wide = {k: f"{e.value:.3f} ({e.low:.3f} to {e.high:.3f})"
+            for k, e in trueness.auc(some).items()}  # fmt: skip
+    ranked = section(page, "ranking").figures[0].numbers.rows
+    together = section(page, "ensembles").tables[0].rows
+    assert {r[0]: f"{r[1]} (" + " to ".join(f"{float(x):.3f}" for x in r[2:]) + ")"
+            for r in ranked} == wide  # fmt: skip
+    alone = {row[0]: row[1] for row in together if row[0].endswith(" alone")}
+    assert alone == {f"{k} alone": v for k, v in wide.items()}
+
+
+def test_a_report_takes_every_design(tmp_path):
+    rng = np.random.default_rng(3)
+    y, s = cases(rng, 300)
+    p, w, c = 1 / (1 + np.exp(-s)), rng.gamma(3, size=300), np.arange(300) // 5
+    some = np.where(rng.random(300) < 0.3, np.nan, y)
+    asked = {"calibrator": "beta", "half_width": 0.02}
+    for labels, design, said in (
+        (y, {"weight": w, "cluster": c}, "<dt>clusters</dt><dd>60</dd>"),
+        (y, {"sampling": "case-control", "prevalence": 0.02}, "prevalence of 2.00 %"),
+        (
+            some,
+            {"unlabelled": "missing at random"},
+            "share of positives among labelled",
+        ),
+    ):
+        scores = {"a": p, "b": np.round(p, 1).clip(0.1, 0.9)}
+        text = trueness.report.html(labels, scores, **asked, **design)
+        e = trueness.auc(labels, p, **design)
+        assert f"95 % CI {e.low:.3f} to {e.high:.3f}" in text
+        assert said in text
+    with pytest.raises(trueness.InputError, match="case-control"):
+        trueness.report.write(y, p, tmp_path / "r.html", sampling="case-control")
+    # the dot is on the curves, whatever the prevalence
+    t = trueness.tally(y, p, prevalence=0.02)
+    at = summarise(t).slider["models"][0]
+    found = {k: v[at["start"]] for k, v in at["columns"].items()}
+    curve = trueness.precision_recall(t)
+    on = np.flatnonzero(np.isclose(curve.recall, found["recall"], rtol=1e-4))
+    assert np.isclose(curve.precision[on], found["precision"], rtol=1e-4).any()

@@ -8,11 +8,9 @@ import pytest
 import trueness
 from bins_by_hand import arrangements, random_bins
 from trueness import NotEnoughCases, Tally
-from trueness.calibration.errors import _by_mass, _errors
-from trueness.calibration.forecasts import probability_rows
 from trueness.calibration.proper_scores import decomposition
 from trueness.counts.values import tally_of_bins
-from trueness.ranking.partial_areas import partial_area
+from trueness.ranking.areas import partial_area
 from trueness.scale.arrangements import (
     auc_ends,
     average_precision_ends,
@@ -22,7 +20,6 @@ from trueness.scale.arrangements import (
 )
 
 SEEDS = range(8)
-QUICK = {"replicates": 20}
 
 
 def slow_auc(t):
@@ -93,7 +90,7 @@ def test_parts_of_the_area(seed):
 def test_proper_scores_and_their_parts(name, seed):
     rng = np.random.default_rng(seed)
     t = random_bins(rng)
-    found = getattr(trueness, name)(t, **QUICK)
+    found = getattr(trueness, name)(t)
     limits = [found.bounds, found.mcb.bounds, found.dsc.bounds, found.unc.bounds]
     for x in arrangements(t, rng, most=60):
         for value, (low, high) in zip(decomposition(x, name), limits, strict=True):
@@ -112,13 +109,12 @@ def test_calibration_errors(seed, monkeypatch):
     rng = np.random.default_rng(seed)
     t = random_bins(rng, most=4, bins=int(rng.integers(2, 7)))
     for bins in (2, 3, 15):
-        found = trueness.calibration_error(t, bins=bins, **QUICK)
+        found = trueness.calibration_error(t, bins=bins)
         limits = [found.plain.bounds, found.debiased.bounds, found.rms.bounds]
         for x in arrangements(t, rng, most=25):
-            rows = probability_rows(x, "calibration_error")
-            start = _by_mass(rows[0], rows[1] + rows[2], bins=bins)
-            exact = _errors(*rows, start=start, fine=(9, 512))
-            for value, (low, high) in zip(exact[:3], limits, strict=True):
+            exact = trueness.calibration_error(x, bins=bins)
+            values = exact.plain.value, exact.debiased.value, exact.rms.value
+            for value, (low, high) in zip(values, limits, strict=True):
                 assert low <= value <= high
         assert found.bounds == found.plain.bounds
         assert "not known" in found.smooth.bounds
@@ -128,7 +124,7 @@ def test_calibration_errors_of_fine_bins_are_narrow():
     rng = np.random.default_rng(0)
     p = rng.random(10_000)
     t = trueness.tally(rng.random(10_000) < p**1.5, p).coarse(2000)
-    found = trueness.calibration_error(t, **QUICK)
+    found = trueness.calibration_error(t)
     for part in (found.plain, found.debiased, found.rms):
         low, high = part.bounds
         assert low < part.value < high

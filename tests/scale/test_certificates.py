@@ -186,7 +186,7 @@ def test_answers_show_their_bounds():
     t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(2)
     area = trueness.auc(t)
     assert area.bounds == (0.25, 0.75)
-    assert repr(area).endswith("; exact value within 0.25 to 0.75)")
+    assert "; exact value within 0.25 to 0.75)" in repr(area)
     assert area.to_dict()["limits"] == [0.25, 0.75]
     assert area.to_frame("dict")["exact_low"] == [0.25]
     assert "<td>limits</td><td>0.25, 0.75</td>" in area._repr_html_()
@@ -223,7 +223,6 @@ def test_every_analysis_of_a_tally_is_bounded_or_says_so():
     t = trueness.tally(rng.random(300) < 0.5, rng.random(300)).coarse(30)
     special = {
         "partial_auc": {"fpr": (0, 0.2)},
-        "rates": {"threshold": 0.5},
         "at_threshold": {"threshold": 0.5},
         "confusion": {"threshold": 0.5},
         "guaranteed_threshold": None,
@@ -298,21 +297,25 @@ def test_limits_of_weighted_bins_hold_the_exact_answer(seed):
             assert low - 1e-9 <= height <= high + 1e-9
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_limits_of_weighted_bins_hold_losses_lines_and_thresholds(seed):
+@pytest.mark.parametrize("share", [None, 0.1])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_limits_of_bins_hold_losses_lines_and_thresholds(seed, weighted, share):
     rng = np.random.default_rng(seed)
     y, w = rng.integers(0, 2, 150), rng.lognormal(0, 1.3, 150)
     s = np.round(1 / (1 + np.exp(1 - 2 * y + 2 * rng.normal(size=150))), 1 + seed % 3)
-    t = trueness.tally(y, s.clip(0.01, 0.99), weight=w)
+    weight = w if weighted else None
+    t = trueness.tally(y, s.clip(0.01, 0.99), weight=weight, prevalence=share)
     b = t.coarse(4 + seed)
     asked = [
+        trueness.average_precision,
         lambda x: trueness.partial_auc(x, fpr=(0, 0.3), replicates=100),
         lambda x: trueness.best_threshold(x, "f1"),
         lambda x: trueness.calibration_line(x).slope,
         lambda x: trueness.calibration_line(x).intercept,
     ]
     for loss in (trueness.brier, trueness.log_loss):
-        exact, binned = loss(t, replicates=20), loss(b, replicates=20)
+        exact, binned = loss(t), loss(b)
         asked.append(lambda x, pair=(exact, binned): pair[x.binned])
         for part in ("mcb", "dsc"):
             low, high = getattr(binned, part).limits
@@ -323,13 +326,30 @@ def test_limits_of_weighted_bins_hold_losses_lines_and_thresholds(seed):
         assert low < high
     for curve, x, value in (
         (trueness.decision_curve, "threshold", "net_benefit"),
-        (trueness.cost_curve, "weight", "cost"),
+        (trueness.cost_curve, "at", "cost"),
     ):
         binned = curve(b)
-        exact = getattr(curve(t, **{x: getattr(binned, x)}), value)
+        exact = getattr(curve(t, **{x: binned.limits.x}), value)
         assert (binned.limits.low <= exact).all()
         assert (exact <= binned.limits.high).all()
     for metric in ("f1", "mcc"):
         found = trueness.bounds(metric, b, threshold=0.5)
         exact = trueness.at_threshold(t, 0.5, metrics=[metric])[metric].value
         assert found.low - 1e-12 <= exact <= found.high + 1e-12
+
+
+def test_limits_of_labels_missing_at_random_are_not_known():
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(200) < 0.3, np.nan, rng.integers(0, 2, 200))
+    t = trueness.tally(y, rng.random(200), unlabelled="missing at random")
+    assert "not known" in trueness.auc(t.coarse(10)).limits
+    assert trueness.auc(t.labelled().coarse(10)).limits[0] > 0
+
+
+def test_limits_with_clusters():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 200)
+    t = trueness.tally(y, y + rng.normal(size=200), cluster=np.arange(200) // 5)
+    binned = trueness.auc(t.coarse(20))
+    assert binned.limits[0] <= trueness.auc(t).value <= binned.limits[1]
+    assert binned.sd == pytest.approx(trueness.auc(t).sd, rel=0.05)

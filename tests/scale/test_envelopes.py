@@ -7,7 +7,6 @@ import trueness
 from bins_by_hand import arrangements, random_bins
 from trueness import Tally
 from trueness._core.isotonic import isotonic_curve
-from trueness.calibration.forecasts import probability_rows
 from trueness.counts.values import tally_of_bins
 from trueness.scale.envelopes import CurveBounds
 
@@ -77,7 +76,7 @@ def test_reliability_lies_between(seed):
     edges = found.x[::2]
     top, bottom = np.full(edges.size, -1.0), np.full(edges.size, 2.0)
     for x in arrangements(t, rng, most=150):
-        score, pos, neg = probability_rows(x, "reliability")
+        score, pos, neg = (c[::-1] for c in (x.score, x.pos, x.neg))
         bin = np.searchsorted(edges, score, side="right") - 1
         value = isotonic_curve(pos, neg)
         assert np.all(low[bin] <= value)

@@ -54,6 +54,27 @@ def test_batches_add_up_once(tmp_path):
     assert again.tally() == s.tally()
 
 
+@pytest.mark.parametrize("at_most", [None, 5])
+def test_clusters_and_the_design_stay(tmp_path, at_most):
+    words = {"label": "y", "score": "p", "cluster": "day", "prevalence": 0.1}
+    s = Stream(tmp_path / "s.parquet", **words, by="day", at_most=at_most)
+    parts = [batch(1), batch(2)]
+    for k, part in enumerate(parts):
+        s.add(str(k), part)
+    whole = trueness.tally(pl.concat(parts), **words)
+    if at_most is None:
+        assert s.tally() == whole
+    assert s.tally().clusters.names.tolist() == ["mon", "tue"]
+    assert s.tally().design == whole.design
+    s.forget("mon")
+    assert s.tally().clusters.names.tolist() == ["tue"]
+    with pytest.raises(InputError, match=r"prevalence=0\.1 and prevalence=None"):
+        s.add("3", {"wed": trueness.tally([1, 0], [0.5, 0.4], cluster=["x", "y"])})
+    with pytest.raises(InputError, match="must have clusters, or none"):
+        s.add("3", {"wed": trueness.tally([1, 0], [0.5, 0.4], prevalence=0.1)})
+    assert s.batches() == 2
+
+
 def test_windows(tmp_path):
     s = Stream(tmp_path / "s.parquet", label="y", score="p", by="day")
     whole = pl.concat([batch(1), batch(2)])

@@ -7,13 +7,12 @@ from scipy.stats import norm
 import trueness
 from cuts_by_counting import tied
 from trueness import InputError, NotEnoughCases, Tally, cost_curve, decision_curve
-from trueness._core.binomial import wilson
 
 HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
 
 
 def test_cost_by_hand():
-    c = cost_curve(HAND, weight=[0, 0.5, 0.9, 1])
+    c = cost_curve(HAND, at=[0, 0.5, 0.9, 1])
     # cuts (fnr, fpr): (1, 0), (1/2, 0), (1/4, 1/6), (0, 1/2), (0, 1)
     expected = [0, 0.5 / 4 + 0.5 / 6, 0.1 * 3 / 6, 0]
     assert c.cost == pytest.approx(expected)
@@ -50,7 +49,7 @@ def test_cost_weight_is_a_prevalence_and_two_prices():
     best = trueness.best_threshold(
         HAND, minimize=trueness.cost_rate(fp=fp, fn=fn), prevalence=share
     )
-    assert cost_curve(HAND, weight=w).cost[0] == pytest.approx(best.value)
+    assert cost_curve(HAND, at=w).cost[0] == pytest.approx(best.value)
 
 
 def test_benefit_by_hand():
@@ -106,7 +105,7 @@ def test_intervals_cover():
         hits += (d.low <= truth) & (truth <= d.high)
         low, high = d.standardised_low, d.standardised_high
         standard += (low <= truth / share) & (truth / share <= high)
-        c = cost_curve(trueness.tally(y, x), weight=w)
+        c = cost_curve(trueness.tally(y, x), at=w)
         at = norm.sf(c.threshold - 1.5), norm.sf(c.threshold)
         true_cost = w * (1 - at[0]) + (1 - w) * at[1]
         cost_hits += (c.low <= true_cost) & (true_cost <= c.high)
@@ -126,15 +125,17 @@ def test_a_case_control_sample_needs_the_prevalence_of_use():
     assert d.standardised_low * 0.05 == pytest.approx(d.low)
 
 
-def test_wilson_by_hand_and_at_the_ends():
-    low, high = wilson(9, 10, 0.95)
-    z = norm.isf(0.025)
-    centre = (0.9 + z * z / 20) / (1 + z * z / 10)
-    half = z / (1 + z * z / 10) * np.sqrt(0.9 * 0.1 / 10 + z * z / 400)
-    assert (low, high) == pytest.approx((centre - half, centre + half))
-    assert wilson(0, 10, 0.95)[0] == 0
-    assert wilson(10, 10, 0.95)[1] == 1
-    assert wilson(0, 0, 0.95) == (0, 1)
+def test_a_design_is_said_with_the_counts_or_with_the_question():
+    told = HAND.with_design(sampling="case-control", prevalence=0.05)
+    asked = decision_curve(HAND, sampling="case-control", prevalence=0.05)
+    assert decision_curve(told) == asked
+    some = Tally(HAND.score, neg=HAND.neg, pos=HAND.pos, unknown=[9, 0, 0, 9])
+    words = {"unlabelled": "missing at random"}
+    d = decision_curve(some, threshold=[0.6], **words)
+    metric = trueness.metric("net_benefit(1.5)")
+    assert d.net_benefit[0] == pytest.approx(metric(some, threshold=0.6, **words).value)
+    with pytest.raises(InputError, match="whose label is known"):
+        cost_curve(some, **words)
 
 
 def test_wrong_input():
@@ -144,8 +145,8 @@ def test_wrong_input():
         decision_curve(Tally([2, 0.5], pos=[1, 0], neg=[0, 1]))
     with pytest.raises(InputError, match=r"threshold must lie in \[0, 1\); found 1"):
         decision_curve(HAND, threshold=[0.5, 1])
-    with pytest.raises(InputError, match=r"sample_weight=\) must lie in \[0, 1\]"):
-        cost_curve(HAND, weight=[2])
+    with pytest.raises(InputError, match=r"at must lie in \[0, 1\]"):
+        cost_curve(HAND, at=[2])
     for curve in (cost_curve, decision_curve):
         with pytest.raises(NotEnoughCases, match="0 negatives"):
             curve(Tally([0.5], pos=[1]))

@@ -209,3 +209,36 @@ def test_the_interval_of_a_ratio_holds_groups_that_are_alike():
         assert 0 < e.low <= e.value <= e.high <= 1
         held += e.high == 1
     assert held > 33
+
+
+def test_the_interval_of_a_gap_by_hand():
+    """Two groups: Student's interval of a difference of shares, also of clusters."""
+    a = Tally([2, 1], pos=[30, 10], neg=[5, 55])
+    b = Tally([2, 1], pos=[20, 20], neg=[5, 55])
+    limit = "recall_gap <= 0.3"
+    gap = trueness.group_thresholds({"a": a, "b": b}, subject_to=limit).gaps[
+        "recall_gap"
+    ]
+    sd = np.sqrt(0.75 * 0.25 / 39 + 0.5 * 0.5 / 39)
+    assert gap.value == pytest.approx(0.25)
+    assert (gap.low, gap.high) == pytest.approx(
+        (0.25 - 1.99 * sd, 0.25 + 1.99 * sd), abs=2e-3
+    )
+    y, s = (
+        np.repeat([1, 1, 0, 0], [30, 10, 5, 55]),
+        np.repeat([2, 1, 2, 1], [30, 10, 5, 55]),
+    )
+    copies = {
+        name: trueness.tally(
+            np.repeat(y, 2), np.repeat(s, 2), cluster=np.arange(200) // 2
+        )
+        for name in "ab"
+    }
+    plain = {name: trueness.tally(y, s) for name in "ab"}
+    one, two = (
+        trueness.group_thresholds(g, subject_to=limit).gaps["recall_gap"]
+        for g in (plain, copies)
+    )
+    assert two.high == pytest.approx(one.high, rel=0.05)
+    with pytest.raises(trueness.InputError, match="its own share of positives"):
+        trueness.group_thresholds(plain, subject_to=limit, prevalence=0.1)

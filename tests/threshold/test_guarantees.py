@@ -294,9 +294,9 @@ def test_a_guarantee_at_another_prevalence():
     t = normal_tally(np.random.default_rng(5), 3000)
     g = guaranteed_threshold(t, "precision >= 0.3", prevalence=0.05)
     assert g.value == pytest.approx(trueness.precision(g.confusion.at_prevalence(0.05)))
-    wide = guaranteed_threshold(t, "precision >= 0.3", prevalence=(0.05, 0.1))
+    wide = guaranteed_threshold(t, "precision >= 0.3", prevalences=(0.05, 0.1))
     doubt = trueness.Estimate(0.07, 0.05, 0.1)
-    unsure = guaranteed_threshold(t, "precision >= 0.3", prevalence=doubt)
+    unsure = guaranteed_threshold(t, "precision >= 0.3", prevalences=doubt)
     assert trueness.precision(wide.confusion.at_prevalence(0.05)) > 0.3
     assert unsure.confidence == 0.95
     # a rate of one class does not depend on it, and keeps its sharper test

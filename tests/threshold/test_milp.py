@@ -30,7 +30,7 @@ def agree(method, program, seed, many, prevalence=None):
                 maximise(program(cuts), cuts, metric(name), constraints(subject))
             infeasible += 1
             continue
-        point = best_threshold(t, name, subject, method, share)
+        point = best_threshold(t, name, subject, method, prevalence=share)
         swept = best_threshold(t, name, subject, prevalence=share)
         assert point.interval[1] in found
         assert point.interval in swept.intervals

@@ -324,7 +324,9 @@ def test_fermi_dirac_with_ties_constraints_and_another_prevalence():
     rng = np.random.default_rng(12)
     y, score = tied(rng, 500, levels=12)
     t = trueness.tally(y, score)
-    p = best_threshold(t, "recall", "flagged_rate <= 0.3", "fermi-dirac", 0.1)
+    p = best_threshold(
+        t, "recall", "flagged_rate <= 0.3", "fermi-dirac", prevalence=0.1
+    )
     fd = trueness.fermi_dirac(t)
     reached = np.concatenate([[0], np.cumsum(t.pos + t.neg)])
     tpr, fpr = (fd.expected(name, reached) for name in ("tpr", "fpr"))
@@ -339,9 +341,9 @@ def test_fermi_dirac_words():
         best_threshold(blind, method="fermi-dirac")
     with pytest.raises(InputError, match="needs prevalence= too"):
         best_threshold(blind, method="fermi-dirac", auc=0.8)
-    for share in (None, 0.2, (0.1, 0.3)):  # a range was answered, without the AUC
+    for share in ({}, {"prevalence": 0.2}, {"prevalences": (0.1, 0.3)}):
         with pytest.raises(InputError, match="auc= is for method"):
-            best_threshold(HAND, auc=0.8, prevalence=share)
+            best_threshold(HAND, auc=0.8, **share)
     with pytest.raises(NotEnoughCases, match="0 positives"):
         best_threshold(Tally([1.0], neg=[3]), method="fermi-dirac")
 

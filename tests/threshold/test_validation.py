@@ -9,7 +9,7 @@ from scipy.stats import norm, poisson
 import trueness
 from trueness import InputError, NotEnoughCases, Tally, validate_threshold
 from trueness._core.binomial import wilson
-from trueness.threshold.validation import Resample, _exactly
+from trueness.threshold.repetition import Resample, _exactly
 
 HAND = Tally([4, 3, 2, 1], pos=[40, 30, 20, 10], neg=[10, 20, 30, 40])
 
@@ -105,7 +105,13 @@ def test_same_seed_same_answer():
 
 def test_every_number_of_an_answer_is_for_one_prevalence():
     v = validate_threshold(HAND, "youden", prevalence=0.1, rng=1, replicates=20)
-    assert v.metrics["precision"].value == pytest.approx(0.07 / (0.07 + 0.27))
+    assert v.point.metrics["precision"].value == pytest.approx(0.07 / (0.07 + 0.27))
+    recall, fpr, precision = (
+        v.metrics[k].value for k in ("recall", "fpr", "precision")
+    )
+    found = 0.1 * recall
+    assert precision == pytest.approx(found / (found + 0.9 * fpr))
+    assert v.metrics["youden"] == v.corrected
     assert v.prevalence == "0.1"
     assert validate_threshold(HAND, rng=1, replicates=20).prevalence.startswith("0.5")
 
@@ -141,14 +147,38 @@ def test_intervals_hold_the_truth_of_the_chosen_rule(metric, n, share, shift):
 def test_an_estimated_prevalence_widens_the_intervals():
     sure = validate_threshold(HAND, "f1", prevalence=0.2, rng=1, replicates=50)
     doubt = trueness.Estimate(0.2, 0.1, 0.35)
-    wide = validate_threshold(HAND, "f1", prevalence=doubt, rng=1, replicates=50)
+    wide = validate_threshold(HAND, "f1", prevalences=doubt, rng=1, replicates=50)
     assert wide.point.threshold == sure.point.threshold
     a, b = sure.metrics["precision"], wide.metrics["precision"]
     assert b.high - b.low > 1.5 * (a.high - a.low)
-    both = validate_threshold(HAND, "f1", prevalence=(0.1, 0.35), rng=1, replicates=50)
+    both = validate_threshold(HAND, "f1", prevalences=(0.1, 0.35), rng=1, replicates=50)
     c = both.metrics["precision"]
     assert c.low < b.low
     assert c.high > b.high
+
+
+def test_clusters_are_drawn_whole():
+    """Copies of a case that belong together are no more than that case."""
+    y, s = binormal(np.random.default_rng(3), 200, 0.4, 1.2)
+    one = validate_threshold(y, s, maximize="f1", replicates=200)
+    alone = validate_threshold(
+        y, s, maximize="f1", replicates=200, cluster=np.arange(200)
+    )
+    assert alone.corrected == one.corrected
+    many = [np.repeat(x, 4) for x in (y, s, np.arange(200))]
+    copies = validate_threshold(
+        many[0], many[1], maximize="f1", replicates=200, cluster=many[2]
+    )
+    taken = validate_threshold(many[0], many[1], maximize="f1", replicates=200)
+    wide, same, narrow = (
+        v.corrected.high - v.corrected.low for v in (one, copies, taken)
+    )
+    assert same == pytest.approx(wide, rel=0.15)
+    assert narrow < 0.7 * wide
+    rows = Resample(trueness.tally(y, s, cluster=np.arange(200) // 5))
+    pos, neg, pos_out, neg_out = rows(np.random.default_rng(1))
+    assert not ((pos + neg > 0) & (pos_out + neg_out > 0)).any()
+    assert (pos + neg > 0).sum() + (pos_out + neg_out > 0).sum() == 200
 
 
 def test_case_control_cases_know_no_prevalence():

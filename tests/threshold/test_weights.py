@@ -68,10 +68,14 @@ def test_curves_of_weights_copies_and_equal_weights(ask):
     assert (one.high - one.low)[inner].mean() > (two.high - two.low)[inner].mean()
     cases = ask(trueness.tally(y, p))
     equal = ask(trueness.tally(y, p, weight=np.full(y.size, 5.0)))
-    # cost_curve repeats its choice in other samples
-    near = 2e-3 if ask is trueness.decision_curve else 6e-3
-    np.testing.assert_allclose(cases.low[inner], equal.low[inner], atol=near)
-    np.testing.assert_allclose(cases.high[inner], equal.high[inner], atol=near)
+    alone = ask(trueness.tally(y, p, cluster=np.arange(y.size)))
+    for same in (equal, alone):
+        np.testing.assert_allclose(cases.low[inner], same.low[inner], atol=1e-9)
+        np.testing.assert_allclose(cases.high[inner], same.high[inner], atol=1e-9)
+    pairs = ask(trueness.tally(*(np.repeat(x, 3) for x in (y, p)),
+                               cluster=np.repeat(np.arange(y.size), 3)))  # fmt: skip
+    wide = [(x.high - x.low)[inner].mean() for x in (pairs, cases)]
+    assert wide[0] == pytest.approx(wide[1], rel=0.1)
     assert np.isfinite(ask(trueness.tally(y, p, weight=w)).high).all()
 
 
@@ -186,7 +190,7 @@ def test_a_weighted_operating_point_knows_how_few_its_cases_are():
     want = trueness.at_threshold(t, point.threshold)["recall"]
     found = point.metrics["recall"]
     assert (found.low, found.high) == pytest.approx((want.low, want.high))
-    robust = trueness.best_threshold(t, "f1", prevalence=(0.1, 0.5)).robust
+    robust = trueness.best_threshold(t, "f1", prevalences=(0.1, 0.5)).robust
     assert robust.regret >= robust.smallest_regret >= 0
 
 

@@ -29,7 +29,7 @@ SHOWN = tuple(  # words in a text, as everybody reads them
     log_loss calibration_error calibration_line calibration_test
     fermi_dirac
     fidel wisdom_of_crowds mean_score best_single COMBINERS compare_combiners agreement
-    latent_class conditional_dependence best_combination cost_rule
+    latent_class best_combination cost_rule
     prevalence compare_prevalence plan_labels
     confidence_level utility_level
     bounds Stream

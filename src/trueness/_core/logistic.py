@@ -77,7 +77,8 @@ def fit_logistic(
         start = _newton(*_pool(*problem), start)[0]
     beta, information, value, converged = _newton(*problem, start)
     back = np.ldexp(_unstandardise(centre, scale), [[0], *([-p] for p in power)])
-    with np.errstate(over="ignore"):  # in units of 1e-300 a variance may be infinite
+    # in units of 1e-300 a variance may be infinite, and a covariance then unknown
+    with np.errstate(over="ignore", invalid="ignore"):
         covariance = back @ np.linalg.pinv(information, hermitian=True) @ back.T
     return LogisticFit(back @ beta, covariance, value, converged)
 

@@ -1,6 +1,6 @@
 """Where does a condition stop to hold, and where is a quotient largest?
 
-Halving, once for the house: along a line (``edge``) and among whole numbers
+Halving, once for the house: along a line (``bisect``) and among whole numbers
 (``smallest``); and Dinkelbach's method (``largest_quotient``).
 """
 
@@ -19,7 +19,7 @@ _STEPS = 60
 Found = TypeVar("Found")
 
 
-def edge(
+def bisect(
     inside: Callable[[Any], Any], start: Any, end: Any, steps: int = _STEPS
 ) -> Any:
     """How far from ``start`` towards ``end`` does ``inside`` hold? Float or array.
@@ -29,7 +29,7 @@ def edge(
 
     Examples
     --------
-    >>> round(float(edge(lambda x: x * x <= 0.25, 0.0, 1.0)), 12)
+    >>> round(float(bisect(lambda x: x * x <= 0.25, 0.0, 1.0)), 12)
     0.5
     """
     start, end = np.broadcast_arrays(np.asarray(start, float), np.asarray(end, float))

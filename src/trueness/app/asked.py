@@ -29,14 +29,20 @@ from trueness.cli._columns import (
 )
 from trueness.cli._options import read_share
 from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source
-from trueness.cli._verdicts import as_wide, guess_judges, known, request_of
+from trueness.cli._verdicts import (
+    as_wide,
+    guess_judges,
+    known,
+    repeats_in_log,
+    request_of,
+)
 from trueness.cli._words import for_the_shell
 from trueness.cli.leaves import NODE_NAMES, guess_node
 from trueness.cli.nogold import guess_votes
 from trueness.data.engines import quoted
 from trueness.ensembles.combiners import COMBINERS
 from trueness.metrics.grammar import constraint, metric
-from trueness.nogold.rate import LABELLED
+from trueness.nogold.from_labels import LABELLED
 from trueness.threshold.group_limits import asks_for_groups
 from trueness.threshold.group_limits import read_limits as group_limits
 from trueness.threshold.prevalence import read_prevalence
@@ -62,6 +68,7 @@ FIELDS = {
     "rule": "Rule",
     "count": "Count",
     "weight": "Weight",
+    "cluster": "Clusters",
     "by": "Groups",
     "yes": "Verdict that means positive",
     "verdict": "Verdicts",
@@ -76,6 +83,7 @@ FIELDS = {
 WEIGHT_NAMES = ("weight", "weights", "sample_weight", "survey_weight", "case_weight")
 WEIGHS_ONE = "every case weighs the same"
 NO_LABELS = "no human labels"
+BY_ITSELF = "every case stands for itself"
 WHOLE = {
     "tests": "tests and judges are counted in whole cases",
     "leaves": "leaves are counted in whole cases",
@@ -86,7 +94,7 @@ NOTHING = "-"  # in an address: none of the columns, also where one would be gue
 
 
 _COLUMNS = (
-    *("label", "positive", "by", "count", "weight", "rule", "yes"),
+    *("label", "positive", "by", "count", "weight", "cluster", "rule", "yes"),
     *("verdict", "item", "system"),
 )
 
@@ -104,6 +112,7 @@ class Asked:
     by: str | None = None
     count: str | None = None
     weight: str | None = None
+    cluster: str | None = None
     rule: str | None = None
     yes: str | None = None
     labelled: str | None = None
@@ -141,6 +150,12 @@ class Asked:
         return read_share(self.prevalence or None)
 
     @property
+    def one_share(self) -> float | None:
+        """Give the prevalence of use, where it is one number: part of the design."""
+        share = self.share if self.kind == "scores" else None
+        return None if isinstance(share, tuple) else share
+
+    @property
     def score(self) -> str:
         """Name the classifier that is looked at: the chosen one, or the first."""
         return self.classifier if self.classifier in self.columns else self.columns[0]
@@ -152,7 +167,7 @@ class Asked:
             self.goal: self.objective or None,
             "subject_to": self.subject_to,
             "cost": self.cost,
-            "prevalence": self.share,
+            "prevalences": self.share if isinstance(self.share, tuple) else None,
             "level": self.level,
         }
 
@@ -170,7 +185,7 @@ class Asked:
     def data(self) -> tuple[Any, ...]:
         """What the counts depend on."""
         return (self.file, self.kind, self.label, self.positive, self.columns,
-                self.by, self.count, self.weight, self.rule, self.yes,
+                self.by, self.count, self.weight, self.cluster, self.rule, self.yes,
                 self.labelled, self.verdict, self.item, self.system)  # fmt: skip
 
 
@@ -338,17 +353,19 @@ def _chosen(file: Filed, asked: Asked, guess: Guess) -> Chosen:
         count=asked.count,
         by=asked.by,
         weight=asked.named("weight"),
+        cluster=asked.named("cluster"),
         needs_label=asked.kind != "tests",
     )
 
 
 def _fits(source: Source, asked: Asked) -> None:
     """Refuse weights where cases are counted whole, and a rule that is not there."""
-    if asked.kind in WHOLE and asked.named("weight"):
-        raise InputError(
-            f"--weight is for scores with labels; {WHOLE[asked.kind]}. Choose "
-            f"{WEIGHS_ONE!r} there."
-        )
+    for word, instead in (("weight", WEIGHS_ONE), ("cluster", BY_ITSELF)):
+        if asked.kind in WHOLE and asked.named(word):
+            raise InputError(
+                f"--{word} is for scores with labels; {WHOLE[asked.kind]}. Choose "
+                f"{instead!r} there."
+            )
     known(source, asked.named("rule"), "--rule")
 
 
@@ -381,8 +398,9 @@ def _judges(file: Filed, asked: Asked, guess: Guess) -> Chosen:
     judges = judges or guess(source, {label, asked.count, item, system})
     positive = asked.positive or asked.yes
     found = request_of(
-        source, judges, label, positive, asked.count, system, asked.level, 0
-    ).chosen
+        source, judges, label, positive, asked.count, system, asked.level, 0,
+        repeats_in_log(source, file.judges),
+    ).chosen  # fmt: skip
     if label is not None and asked.labelled is None:
         raise InputError(
             "Were the labelled cases chosen at random, by the verdicts of the "
@@ -408,13 +426,13 @@ def guess_kind(source: Source) -> str:
 
 def _counts(source: Source, asked: Asked) -> str | None:
     """Which column looks like numbers of cases?"""
-    used = Chosen(asked.label, asked.columns, None, asked.by)
+    used = Chosen(asked.label, asked.columns, by=asked.by, cluster=asked.cluster)
     return looks_counted(source, used)
 
 
 def _weights(source: Source, asked: Asked) -> str | None:
     """Which column is called like weights, and can hold them?"""
-    used = {asked.label, *asked.columns, asked.by, asked.count}
+    used = {asked.label, *asked.columns, asked.by, asked.count, asked.cluster}
     for c, kind in source.types.items():
         number = kind in WHOLE_TYPES or kind.startswith(REAL_TYPES)
         if c.lower() in WEIGHT_NAMES and c not in used and number:
@@ -427,7 +445,7 @@ def _rules(source: Source, asked: Asked) -> str:
     """Which column says in words what a leaf is? Of leaves only."""
     if asked.kind != "leaves":
         return NOTHING
-    used = {asked.label, *asked.columns, asked.by, asked.count}
+    used = {asked.label, *asked.columns, asked.by, asked.count, asked.cluster}
     like = [c for c in source.types if c.lower() == "rule" and c not in used]
     return asked.rule or (like[0] if like else NOTHING)
 

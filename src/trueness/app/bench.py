@@ -16,7 +16,7 @@ import numpy as np
 
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.progress import progress
-from trueness.app.asked import WEIGHS_ONE, Asked, in_page, wide_table
+from trueness.app.asked import BY_ITSELF, FIELDS, WEIGHS_ONE, Asked, in_page, wide_table
 from trueness.app.shelf import Filed
 from trueness.cli._columns import Chosen, Request, count_panel, with_verdicts
 from trueness.cli._verdicts import for_verdicts
@@ -25,9 +25,9 @@ from trueness.cli.leaves import with_rules
 from trueness.counts.values import Panel, Tally
 from trueness.data import frames
 from trueness.data.engines import quoted
+from trueness.inference.verification import said_elsewhere
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import RateComparison
-from trueness.ranking.verification import said_elsewhere
 from trueness.report import judges, nogold, trees
 from trueness.report._parts import Page, Section
 from trueness.report.findings import SECTIONS, Findings
@@ -90,14 +90,19 @@ class Counted:
 
 def count(file: Filed, asked: Asked, chosen: Chosen) -> Counted:
     """Count the chosen columns, where they lie."""
-    wanted = (chosen.label, *chosen.scores, chosen.count, chosen.weight, chosen.by)
+    wanted = (chosen.label, *chosen.scores, chosen.count, chosen.weight, chosen.by,
+              chosen.cluster)  # fmt: skip
     large = file.rows > MOST_ROWS
-    if large and chosen.weight is not None:
-        raise InputError(
-            f"Of more than {MOST_ROWS:,} rows scores are counted in bins, and weighted "
-            f"cases are not put into bins; found {file.rows:,} rows. Choose "
-            f"{WEIGHS_ONE!r} under Weight, or open fewer rows."
-        )
+    words = (("Weight", chosen.weight, WEIGHS_ONE),
+             (FIELDS["cluster"], chosen.cluster, BY_ITSELF))  # fmt: skip
+    for where, column, instead in words:
+        if large and column is not None:
+            raise InputError(
+                f"Of more than {MOST_ROWS:,} rows scores are counted in bins, and "
+                "cases with weights or clusters are not put into bins; found "
+                f"{file.rows:,} rows. Choose {instead!r} under {where}, or open fewer "
+                "rows."
+            )
     if asked.kind == "judges":
         return _verdicts(file, asked, chosen)
     with file.lock, progress("Counting", unit=""):
@@ -171,12 +176,13 @@ class Bench:
             self._counted.clear()
 
     def find(self, asked: Asked) -> Counted | None:
-        """Give the counts, if they were made."""
+        """Give the counts, if they were made, for the prevalence that is asked for."""
         with self._lock:
             found = self._counted.get(asked.data)
-            if found is not None:
-                self._counted.move_to_end(asked.data)
-            return found
+            if found is None:
+                return None
+            self._counted.move_to_end(asked.data)
+            return meant(found, asked.one_share)
 
     def count(self, file: Filed, asked: Asked, chosen: Chosen) -> Counted:
         """Count, once; of several files the last ones stay."""
@@ -190,14 +196,32 @@ class Bench:
                 self._counted[asked.data] = found
                 while len(self._counted) > KEPT:
                     self._counted.popitem(last=False)
+            found = meant(found, asked.one_share)
         return found
+
+
+def meant(counted: Counted, prevalence: float | None) -> Counted:
+    """Say of counts for which share of positives the answers are wanted.
+
+    What was found for one share is kept apart from what was found for another.
+    """
+    if prevalence is None:
+        return counted
+    known = counted.known.setdefault(("prevalence", prevalence), {})
+    if "counted" not in known:
+        words = {"prevalence": prevalence}
+        data, groups = (
+            x and frames.designed(x, words) for x in (counted.data, counted.groups)
+        )
+        known["counted"] = replace(counted, data=data, groups=groups, known=known)
+    found: Counted = known["counted"]
+    return found
 
 
 def options_of(counted: Counted, asked: Asked, quick: bool = False) -> ReportOptions:
     """Read what is asked of the counts, as the report reads it."""
-    first = counted.first
     return read_options(
-        first,
+        counted.first,
         **asked.wanted,
         rng=SEED,
         replicates=0 if quick else REPLICATES,
@@ -236,9 +260,11 @@ def findings(counted: Counted, asked: Asked, quick: bool = False) -> Findings:
 
 def depends(asked: Asked, key: str) -> tuple[Any, ...]:
     """What does a section depend on, beside the counts?"""
+    share = asked.one_share
     if key in STEADY:
-        return (key, asked.level, *(getattr(asked, name) for name in STEADY[key]))
-    return (key, *map(str, asked.wanted.items()))
+        more = (getattr(asked, name) for name in STEADY[key])
+        return (key, share, asked.level, *more)
+    return (key, share, *map(str, asked.wanted.items()))
 
 
 @said_elsewhere()
@@ -321,7 +347,6 @@ def slider(counted: Counted, asked: Asked, f: Findings) -> dict[str, Any]:
     return {
         "models": models,
         "constraints": [repr(c) for c in f.options.subject_to],
-        "prevalence": f.options.prevalence,
         "now": look_up(counted, asked, 0, _start(counted, f.models[0]))["values"],
     }
 
@@ -348,7 +373,7 @@ def look_up(counted: Counted, asked: Asked, model: int, at: int) -> dict[str, An
     chosen = at == all_steps.at_or_above(m.point.threshold)
     s = all_steps.pick(at, m.point.threshold if chosen else None)
     probability = _probability(counted, f, m, s.threshold)
-    found = columns(s, f.options.costs, probability, f.options.prevalence)
+    found = columns(s, f.options.costs, probability)
     held = [bool(met(c, s.confusion)[0]) for c in f.options.subject_to]
     values = {k: short(k, v)[0] for k, v in found.items()}
     return {"values": values, "meets": held, "at": at}
@@ -385,7 +410,7 @@ def rates(
     seed, how = counted.request.seed, asked.labelled
     found = rates_of(panels, how, asked.level, seed)
     request, item = counted.request, counted.known["item"]
-    compared = compared_of(request, panels, found, item, "per system", how)
+    compared = compared_of(request, panels, found, item, how)
     return found, {s: panels[s] for s in found}, compared
 
 

@@ -70,10 +70,7 @@ def judge_lines(asked: Asked, chosen: Chosen, file: Filed) -> str:
                 "paired = {str(s): p for s, p in paired.items()}",
             ]
             how += f", item={NUMBER!r}"
-        lines.append(
-            f'compared = trueness.compare_prevalence({paired}, judges="per system"'
-            f"{how}{level})"
-        )
+        lines.append(f"compared = trueness.compare_prevalence({paired}{how}{level})")
         lines += ["print(rates)", "print(compared)"]
     lines.append(
         f'write_judges(rates, panels, "{REPORT}", compared, source={file.typed!r})'

@@ -13,6 +13,7 @@ from starlette.datastructures import QueryParams
 
 from trueness import __version__
 from trueness.app.asked import (
+    BY_ITSELF,
     FIELDS,
     HOW_DRAWN,
     KINDS,
@@ -149,6 +150,7 @@ def look(
             if kind in WHOLE_TYPES or kind.startswith(REAL_TYPES)
         ],
         weighs_one=WEIGHS_ONE,
+        by_itself=BY_ITSELF,
         ways=HOW,
         how_drawn=HOW_DRAWN,
         no_labels=NO_LABELS,
@@ -197,7 +199,11 @@ def section(
         key=key,
         asked=asked,
         width=width,
-        weighs_one=WEIGHS_ONE if asked.named("weight") else "",
+        without=[
+            (instead, FIELDS[word])
+            for word, instead in (("weight", WEIGHS_ONE), ("cluster", BY_ITSELF))
+            if asked.named(word)
+        ],
         waits=waits,
         calibrators=list(CALIBRATORS),
         combiners=list(COMBINERS),

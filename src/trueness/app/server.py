@@ -245,7 +245,7 @@ class Workbench:
 
     def _taken(self, asked: Asked, name: str) -> Any:
         depends = tuple(map(str, asked.wanted.items()))
-        rest = tuple(asked.sections.values())
+        rest = (asked.one_share, *asked.sections.values())
         return ("take", name, asked.data, depends, rest)
 
     async def take(self, request: Request) -> Response:

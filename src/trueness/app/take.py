@@ -63,6 +63,7 @@ def lines_of(asked: Asked, chosen: Chosen, file: Filed) -> Taken:
     for column in asked.columns if is_long else chosen.scores:
         words += _pair(option[kind], column)
     words += [*_pair("--count", chosen.count), *_pair("--weight", chosen.weight)]
+    words += _pair("--cluster", chosen.cluster)
     words += _pair("--system" if kind == "judges" else "--by", chosen.by)
     if kind == "judges":
         words += [*_pair("--verdict", asked.verdict), *_pair("--item", asked.item)]
@@ -115,19 +116,22 @@ def _fit_line(asked: Asked, chosen: Chosen, typed: str, command: str) -> str:
     for score in (asked.score,) if alone else chosen.scores:
         words += _pair("--score", score)
     words += [*_pair("--count", chosen.count), *_pair("--weight", chosen.weight)]
+    words += _pair("--cluster", chosen.cluster)
+    words += _pair("--prevalence", asked.one_share)
     words += _pair("--method", asked.calibrate if alone else asked.combine or None)
     return shlex.join([*words, "--save", MAP if alone else COMBINER])
 
 
 def combines(asked: Asked) -> bool:
-    """Are there several classifiers, on whole cases?"""
-    whole = not asked.named("weight")
+    """Are there several classifiers, on independent whole cases?"""
+    whole = not (asked.named("weight") or asked.named("cluster"))
     return asked.kind == "scores" and len(asked.columns) > 1 and whole
 
 
 def _python(asked: Asked, chosen: Chosen, file: Filed) -> str:
     """Write a few lines of Python: the counts, the threshold, the report."""
     typed = file.typed
+    chosen = replace(chosen, prevalence=asked.one_share)  # said once, of the counts
     columns = "".join(f", {k}={v!r}" for k, v in chosen.words.items())
     lines = ["import trueness", "", f"rows = {opened_line(typed)}"]
     if asked.named("rule"):
@@ -228,7 +232,8 @@ def _best(asked: Asked, groups: bool = False) -> str:
     if groups:
         return _given({**given, "subject_to": asked.subject_to})
     limits = of_one_cut(apart(asked.subject_to)[0])
-    return _given({**given, "subject_to": limits, "prevalence": asked.share})
+    prevalences = asked.wanted["prevalences"]
+    return _given({**given, "subject_to": limits, "prevalences": prevalences})
 
 
 def report_page(counted: Counted, asked: Asked, command: str) -> Page:

@@ -1,8 +1,7 @@
-r"""Which probability belongs to a rank?
+"""Which probability belongs to a rank?
 
-Calibrators that use the order of the scores and nothing else: any increasing
-re-scoring gives the same probabilities. New scores are ranked against the labelled
-cases that the map was fitted on.
+Calibrators that use the order of the scores alone: any increasing re-scoring gives the
+same probabilities. New scores are ranked against the cases of the fit.
 """
 
 from __future__ import annotations
@@ -25,14 +24,11 @@ from trueness.calibration.formulas import (
     sigmoid,
 )
 from trueness.calibration.maps import Map, freeze, register
-from trueness.counts.placements import placements
+from trueness.counts.placements import twice_wins
 from trueness.counts.values import Tally
-from trueness.fermi.distribution import fermi_dirac
 from trueness.ranking.gaussian import separation
 
-_POOLED = 4096
-_GRID = 1001
-_STEPS = 100
+_POOLED, _GRID = 4096, 1001
 # of b and ln alpha: beyond them no finite sample can tell
 _BOUNDS = (np.array([-20.0, -3.0]), np.array([20.0, 3.0]))
 
@@ -41,17 +37,7 @@ _BOUNDS = (np.array([-20.0, -3.0]), np.array([20.0, 3.0]))
 @final
 @dataclass(frozen=True, repr=False, eq=False)
 class FermiDiracMap(Map):
-    """The Fermi-Dirac probability of the rank that a score has among the fitted cases.
-
-    Attributes
-    ----------
-    score : array (m,)
-        The scores it was fitted on, ascending.
-    cases : array (m,)
-        How many labelled cases have them.
-    beta, centre, height : float
-        ``logit p = height - beta (rank - centre)``.
-    """
+    """``logit p = height - beta (rank - centre)`` among ``cases`` of each ``score``."""
 
     score: Floats
     cases: Floats
@@ -65,8 +51,7 @@ class FermiDiracMap(Map):
     @property
     def expression(self) -> Formula:
         """Give the table of ranks, then the logistic curve in the rank."""
-        above = just_above(self.score)
-        edges = np.stack([self.score, above], axis=1).ravel()
+        edges = np.stack([self.score, just_above(self.score)], axis=1).ravel()
         # below a row, at it and above it: how many are before, and half a rank
         after = np.cumsum(self.cases[::-1])[::-1] + 0.5
         row = np.stack([after - self.cases / 2, after - self.cases], axis=1)
@@ -80,29 +65,12 @@ def fermi_dirac_map(t: Tally) -> FermiDiracMap:
 
     .. math:: \mathrm{logit}\, p = \beta (\mu - r)
 
-    with beta and mu from :func:`trueness.fermi_dirac` (Kim et al. 2021, eq. 5).
+    with beta and mu from :func:`trueness.fermi_dirac` (Kim et al. 2021, eq. 5,
+    doi:10.1073/pnas.2100761118). A new score has the mid-rank of its row, or between
+    two rows as many cases before it as score higher, and half a rank. Two numbers are
+    fitted, so it needs few cases; it is off by up to 0.3 where prevalence is low and
+    AUC high.
 
-    Parameters
-    ----------
-    t
-        Labelled cases; unknowns are not used.
-
-    Notes
-    -----
-    New scores are ranked as by :func:`trueness.midranks`: a score that was seen has the
-    mid-rank of its row; one between two rows has as many cases before it as score
-    higher, and half a rank, which is the same all the way between the two. Where every
-    pair is in order beta would be infinite: the AUC is then taken as if half a pair
-    were wrong. Two numbers are fitted, so it needs few cases; it is calibrated where
-    the truth has this shape, and is off by up to 0.3 where prevalence is low and AUC
-    high.
-
-    References
-    ----------
-    Kim SC et al. (2021), doi:10.1073/pnas.2100761118.
-
-    Examples
-    --------
     >>> import trueness
     >>> t = Tally([1, 2, 3], neg=[3, 2, 1], pos=[1, 2, 3])
     >>> bool(fermi_dirac_map(t)(3.0) == trueness.fermi_dirac(t).probability(2.5))
@@ -110,6 +78,8 @@ def fermi_dirac_map(t: Tally) -> FermiDiracMap:
     """
     _cases.both_classes(t, "calibrate(method='fermi-dirac')")
     t = t.labelled()
+    from trueness.fermi.distribution import fermi_dirac  # loads SciPy
+
     fd = fermi_dirac(n=t.n, n_pos=t.n_pos, auc=softened_auc(t))
     beta, llr, centre = fd.solution
     height = math.log(t.n_pos / t.n_neg) + llr
@@ -123,17 +93,8 @@ def fermi_dirac_map(t: Tally) -> FermiDiracMap:
 class BinormalMap(Map):
     """Normal classes on a hidden scale that the scores follow in order.
 
-    Attributes
-    ----------
-    score : array (m,)
-        The scores it was fitted on, ascending.
-    hidden : array (m,)
-        Where they lie on the scale on which negatives are standard normal.
-    mean, sd : float
-        Mean and standard deviation of the positives on that scale (b and alpha of the
-        binormal classifier).
-    prevalence : float
-        Share of positives.
+    ``hidden`` is where ``score``, ascending, lies on the scale on which negatives are
+    standard normal and positives have this ``mean`` and ``sd``.
     """
 
     score: Floats
@@ -159,32 +120,20 @@ class BinormalMap(Map):
 def binormal(t: Tally) -> BinormalMap:
     r"""Which two normal distributions on a hidden scale explain the labels by rank?
 
-    Negatives are standard normal on the hidden scale, positives normal with mean b and
-    standard deviation alpha. A case is placed at z when a share u of the cases ranks
-    below it (by mid-rank), where
+    Negatives are standard normal on the hidden scale, positives have mean b and
+    standard deviation alpha. A case with a share u of the cases below it (by mid-rank)
+    is at z, where
 
     .. math:: (1-\rho)\,\Phi(z) + \rho\,\Phi((z-b)/\alpha) = u, \qquad
               \mathrm{logit}\, p = \mathrm{logit}\,\rho - \ln\alpha
               + \tfrac12 z^2 - \tfrac12 (z-b)^2/\alpha^2
 
-    b and alpha maximise the likelihood of the labels given the ranks.
+    b and alpha maximise the likelihood of the labels given the ranks (of more than
+    32,768 rows, pooled to 4,096). Between the scores that were seen the hidden scale is
+    interpolated, beyond them constant. Unless alpha = 1 the probability is not
+    monotone. Where a threshold separates the classes, alpha is 1 and the AUC as if half
+    a pair were in the wrong order.
 
-    Parameters
-    ----------
-    t
-        Labelled cases; unknowns are not used.
-
-    Notes
-    -----
-    Between the scores that were seen, the hidden scale is interpolated linearly; beyond
-    them it is constant. Unless alpha = 1, the probability is not monotone: below (or
-    above) some rank its direction reverses, as in every binormal model. Where a
-    threshold separates the classes without error, the likelihood has no maximum: alpha
-    is then 1, and the AUC is computed as if half a pair were in the wrong order. To
-    find b and alpha, more than 32,768 rows are pooled to 4,096.
-
-    Examples
-    --------
     >>> t = Tally([1, 2, 3, 4], neg=[40, 30, 20, 10], pos=[10, 20, 30, 40])
     >>> c = binormal(t)
     >>> round(float(c(4.0) + c(1.0)), 4), round(c.sd, 3)
@@ -192,27 +141,26 @@ def binormal(t: Tally) -> BinormalMap:
     """
     _cases.both_classes(t, "calibrate(method='binormal')")
     t = t.labelled()
-    pos, neg = t.pos[::-1], t.neg[::-1]
-    rho = t.prevalence
-    mean, sd = _fit_binormal(t, pos, neg, rho)
-    hidden = _hidden(_shares(pos + neg), mean, sd, rho)
-    return BinormalMap(t.score[::-1], hidden, mean, sd, rho)
+    mean, sd = _fit_binormal(t)
+    hidden = _hidden(_shares((t.pos + t.neg)[::-1]), mean, sd, t.prevalence)
+    return BinormalMap(t.score[::-1], hidden, mean, sd, t.prevalence)
 
 
-def _fit_binormal(t: Tally, pos: Array, neg: Array, rho: float) -> tuple[float, float]:
+def _fit_binormal(t: Tally) -> tuple[float, float]:
     """Maximise the likelihood of the labels given the ranks, by Fisher scoring."""
+    pos, neg = t.pos[::-1], t.neg[::-1]
     if pos.size > 8 * _POOLED:
         start = np.arange(0, pos.size, -(-pos.size // _POOLED))
         pos, neg = np.add.reduceat(pos, start), np.add.reduceat(neg, start)
-    problem = (_shares(pos + neg), pos / t.n, neg / t.n, rho)
+    problem = (_shares(pos + neg), pos / t.n, neg / t.n, t.prevalence)
     here = np.array([separation(softened_auc(t)), 0.0])
-    if placements(t).auc in (0.0, 1.0):
+    if twice_wins(t) in (0, 2 * t.n_pos * t.n_neg):
         return float(here[0]), 1.0
     loss, gradient, information = _binormal_loss(here, *problem)
     # how far the last steps could be trusted: with 10^12 cases against five, the full
     # step is wrong by powers of ten, and each would be halved twenty times again
     reach = math.inf
-    for _ in range(_STEPS):
+    for _ in range(100):
         step = np.linalg.lstsq(information, -gradient, rcond=1e-12)[0]
         step = step * min(1.0, reach / max(float(np.abs(step).max()), 1e-300))
         new = np.clip(here + step, *_BOUNDS)
@@ -223,9 +171,9 @@ def _fit_binormal(t: Tally, pos: Array, neg: Array, rho: float) -> tuple[float, 
             new = np.clip(here + step, *_BOUNDS)
             ahead = _binormal_loss(new, *problem)
         reach = 4 * float(np.abs(step).max())
-        moved = float(np.abs(new - here).max())
         if ahead[0] > loss:
             break
+        moved = float(np.abs(new - here).max())
         here, (loss, gradient, information) = new, ahead
         if moved < 1e-8:
             break
@@ -276,15 +224,7 @@ def _hidden(share: Floats, mean: float, sd: float, rho: float) -> Floats:
 
 
 def softened_auc(t: Tally) -> float:
-    """Give the AUC, with half a pair turned round where all pairs agree.
-
-    It is never 1, however many pairs there are.
-    """
-    p = placements(t)
+    """Give the AUC, never 1 or 0: half a pair is turned round where all agree."""
     pairs = t.n_pos * t.n_neg
-    if p.auc == 1:
-        most = math.nextafter(1, 0)
-        return min((pairs - 0.5) / pairs, most) if pairs > 1 else 0.75
-    if p.auc == 0:
-        return 0.5 / pairs if pairs > 1 else 0.25
-    return p.auc
+    area, half = twice_wins(t) / (2 * pairs), 0.5 / pairs if pairs > 1 else 0.25
+    return float(min(max(area, half), 1 - half, math.nextafter(1, 0)))

@@ -1,143 +1,98 @@
-r"""How do cases with probabilities for scores count, and what would others have shown?
+r"""Which probabilities were said, what happened, and how far are they apart by bins?
 
-``Forecasts`` holds labelled cases in ascending order of score and knows which of three
-ways they came. A cohort has cases that count once each. Weighted cases have sums of
-weights and of their squares. A case-control sample has as many positives and negatives
-as its design wanted: the score that a case of each class shows is that of the
-population, the share of positives is not, and whatever compares a probability with what
-happened depends on that share. With the share :math:`\pi` of use given (``FixedShare``)
-each positive counts as :math:`\pi n / N_1` cases and each negative as
-:math:`(1 - \pi) n / N_0`, and an interval allows for other cases of each class, not for
-another share.
+``Forecasts`` holds labelled cases in ascending order of score, as often as the design
+of the sample means them (another prevalence, missing labels). Sums of weights are
+brought to as many equal cases as tell as much (Kish), so that a number that rests on
+how many cases there are does not change with the unit of weight.
+
+With the mean residual :math:`m_k` of each bin, its share :math:`w_k` of the cases and
+the covariance :math:`\Sigma` of the m (linearised by the design: weights, clusters, a
+fixed share of positives), the sum :math:`S = \sum w_k m_k^2` is too large on average:
+
+.. math:: E\,S = \theta + A, \qquad
+          \mathrm{var}\,S = v_0 + 4\,c_m \theta + \kappa\,\theta^2,
+
+.. math:: A = \mathrm{tr}(D\Sigma), \quad v_0 = 2\,\mathrm{tr}(D\Sigma D\Sigma), \quad
+          c_m = \frac{\mu' D\Sigma D\mu}{\mu' D\mu}, \quad D = \mathrm{diag}(w),
+
+of normal m with mean :math:`\mu` and :math:`\theta = \mu' D \mu`. The last term is
+there because scores are drawn, too: with the influence :math:`[2 \mu_k (u - m_k) +
+\mu_k^2 - \theta] / n` of a case on S (Sun et al. 2024), :math:`\kappa` is what its
+variance has more than :math:`4 c_m \theta`, over :math:`\theta^2`. A noncentral
+chi-square, scaled by c and with :math:`A/c` degrees of freedom, has the mean of S, and
+its variance with
+
+.. math:: c(\theta) = \frac{v_0 + 4 c_m \theta + \kappa\,\theta^2}{2A + 4\theta}
+
+(Patnaik 1949; at :math:`\theta = 0` it is Satterthwaite 1946). So
+:math:`F(\theta) = P(\chi'^2_{A/c}(\theta/c) \le S/c)` falls with :math:`\theta`, and
+the limits are where it is :math:`1 - \alpha/2` and :math:`\alpha/2`, or 0 where it is
+below that already at 0. The p-value of calibration, :math:`1 - F(0)`, is below
+:math:`\alpha/2` exactly where the lower limit is above 0. An S below A says no more
+than that there is little to see: the upper limit is that of A then (power-constrained
+limits, Cowan et al. 2011, arXiv:1105.3166). In :math:`c_m` and :math:`\kappa`,
+:math:`\mu_k^2` is taken as :math:`m_k^2 - \Sigma_{kk}`, or 0.
+
+References
+----------
+Patnaik (1949), Biometrika 36:202, doi:10.1093/biomet/36.1-2.202; Satterthwaite (1946),
+Biometrics Bull. 2:110, doi:10.2307/3002019; Sun et al. (2024), arXiv:2408.08998
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import partial
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
-from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.numbers import counted
 from trueness._core.records import Estimate
-from trueness.calibration.case_control import LabelDraws, redrawn
+from trueness._core.search import bisect
 from trueness.calibration.monotone import equal_mass
-from trueness.counts.heavy_cases import PlacedCases, lacking_variance, weight_curve
-from trueness.counts.resampling import draw
 from trueness.counts.values import Tally
-from trueness.counts.weights import linearised, student_factor, whole_draws
-from trueness.ranking.auc_intervals import student_quantile
+from trueness.inference.limits import score_limits
+from trueness.inference.sample import Sample, meant
+from trueness.inference.spread import Spread, spread
 
-Squares = tuple[Array, Array]  # of the weights of positives and of negatives
-Losses = tuple[Floats, Floats]  # of a negative and of a positive case at each row
-# draws look at this many rows at most: more are pooled to as many equal cells
+# curves are drawn anew on this many rows at most: more are pooled to as many cells
 MOST_ROWS = 1000
 
 
-class FixedShare(NamedTuple):
-    """How many cases of each class there are, and the share of positives that counts.
-
-    A case of a class counts as often as ``weights`` say; both together are as many
-    cases as ``number``: so many equal ones would tell as much (Kish).
-    """
-
-    share: float
-    n_pos: int
-    n_neg: int
-
-    @property
-    def number(self) -> float:
-        """As how many equal cases do these count?"""
-        return 1 / (self.share**2 / self.n_pos + (1 - self.share) ** 2 / self.n_neg)
-
-    @property
-    def weights(self) -> tuple[float, float]:
-        """How often does a positive, and a negative, count?"""
-        n = self.number
-        return self.share * n / self.n_pos, (1 - self.share) * n / self.n_neg
-
-    @property
-    def note(self) -> str:
-        """Say what was done."""
-        found = self.n_pos / (self.n_pos + self.n_neg)
-        return (
-            f"The cases are weighed to a share of positives of {self.share:.4g}, which "
-            f"was given and is taken as known; among them it is {found:.4g}. The "
-            f"intervals allow for other positives and other negatives."
+def probabilities(data: Tally, what: str) -> Tally:
+    """Stop where no case has a label, or scores are not from 0 to 1."""
+    _cases.some_labels(data, what)
+    known = data.labelled()
+    for score in (known.score, known.high):
+        _columns.unit_scores(
+            score, what, "Calibrate first: t.map(trueness.calibrate(other_cases))."
         )
-
-
-def fixed_share(
-    t: Tally, sampling: object, prevalence: object, what: str
-) -> FixedShare | None:
-    """Give how cases are to be weighed; nothing when they count as they came."""
-    share = None if prevalence is None else _options.fraction(prevalence, "prevalence")
-    _options.sampling(sampling, share, what)
-    if share is None:
-        return None
-    if t.weighted:
-        raise InputError(
-            f"{what} needs weights or prevalence=, not both: weights already say how "
-            f"many positives a case stands for. Leave one of them out."
-        )
-    _cases.both_classes(t, what)
-    return FixedShare(share, int(t.n_pos), int(t.n_neg))
-
-
-def probability_rows(t: Tally, what: str) -> tuple[Floats, Array, Array]:
-    """Give score, positives and negatives of labelled rows, in ascending order."""
-    _cases.some_labels(t, what)
-    instead = "Calibrate first: t.map(trueness.calibrate(other_cases))."
-    t = t.labelled()
-    _columns.unit_scores(t.score, what, instead)
-    if t.binned:
-        _columns.unit_scores(t.high, what, instead)
-    return t.score[::-1], t.pos[::-1], t.neg[::-1]
+    return data
 
 
 class Forecasts(NamedTuple):
-    """Labelled cases in ascending order of score, as often as they count.
-
-    ``squares`` are sums of squared weights of positives and negatives, where cases do
-    not count once each. ``draws``, of weighted rows that are to be drawn anew, says as
-    how many equal cases they are drawn and what each of these weighs.
-    """
+    """The cases that are meant, in ascending order of score."""
 
     score: Floats
     pos: Array
     neg: Array
-    squares: Squares | None = None
-    fixed: FixedShare | None = None
-    draws: tuple[Array, Floats] | None = None
+    sample: Sample
+    scale: float  # what a unit of weight is in equal cases
 
     @classmethod
-    def of(cls, t: Tally, what: str, sampling: object, prevalence: object) -> Forecasts:
-        """Take the labelled cases of a tally, weighed to a prevalence if given."""
-        fixed = fixed_share(t, sampling, prevalence, what)
-        rows = probability_rows(t, what)
-        if t.weighted:
-            neg, pos, _ = t.labelled().squares
-            return cls(*rows, (pos[::-1], neg[::-1]))
-        return cls.counted(*rows, fixed)
-
-    @classmethod
-    def counted(
-        cls, score: Floats, pos: Array, neg: Array, fixed: FixedShare | None
-    ) -> Forecasts:
-        """Let each case count once, or as often as a given share makes it count."""
-        if fixed is None:
-            return cls(score, pos, neg)
-        up, down = fixed.weights
-        return cls(score, pos * up, neg * down, (pos * up**2, neg * down**2), fixed)
+    def of(cls, data: Tally, what: str) -> Forecasts:
+        """Take the cases that the design of a tally means."""
+        sample = meant(probabilities(data, what), what)
+        t = sample.counts
+        # Kish's number of equal cases over the sum of weights; counts are their own
+        # squares, and stay whole numbers
+        squares = sum(float(q.sum()) for q in t.squares[:2])
+        scale = float(t.n_pos + t.n_neg) / max(squares, 1e-300)
+        pos, neg = (c[::-1] if scale == 1 else c[::-1] * scale for c in (t.pos, t.neg))
+        return cls(t.score[::-1], pos, neg, sample, scale)
 
     @property
     def cases(self) -> Array:
@@ -146,302 +101,214 @@ class Forecasts(NamedTuple):
 
     @property
     def n(self) -> float:
-        """How many cases are these in all, as they count?"""
+        """As how many equal cases do these count?"""
         return float(self.pos.sum() + self.neg.sum())
 
     @property
-    def weights(self) -> tuple[float, float]:
-        """How often does a positive, and a negative, count by a given share?"""
-        return (1.0, 1.0) if self.fixed is None else self.fixed.weights
+    def share(self) -> float:
+        """Which share is positive?"""
+        return float(self.pos.sum()) / self.n
 
     @property
-    def met(self) -> tuple[Array, Array]:
-        """Give the positives and negatives that were met, however often they count."""
-        if self.fixed is None:
-            return self.pos, self.neg
-        up, down = self.fixed.weights
-        return np.rint(self.pos / up), np.rint(self.neg / down)
+    def plain(self) -> bool:
+        """Are these independent cases, as they came, that count alike?"""
+        x = self.sample.cases
+        if (
+            x.grouped is not None
+            or self.sample.fixed
+            or self.sample.imputed is not None
+        ):
+            return False
+        pairs = zip((x.neg, x.pos), x.squares, strict=False)
+        each = np.concatenate([q[c > 0] / c[c > 0] for c, q in pairs])
+        return bool(np.ptp(each) <= 1e-12 * each.max())
+
+    def spread(self, by_neg: Floats, by_pos: Floats) -> Spread:
+        """How far does a sum vary to which cases add so much, ascending by score?"""
+        return varied(self.sample, *(x[::-1] * self.scale for x in (by_neg, by_pos)))
+
+
+def varied(sample: Sample, by_neg: Floats, by_pos: Floats) -> Spread:
+    """How far does a sum vary to which the counts of a sample add so much?"""
+    fixed = sample.fixed and sample.imputed is None
+    return spread(sample.cases, sample.influence(by_neg, by_pos), by_class=fixed)
+
+
+def pooled(
+    score: Floats, pos: Array, neg: Array, most: int = MOST_ROWS
+) -> tuple[Floats, Array, Array]:
+    """Pool neighbouring rows to at most ``most`` cells with their mean score."""
+    if score.size <= most:
+        return score, pos, neg
+    start = equal_mass(pos + neg, most)
+    up, down = (np.add.reduceat(c, start) for c in (pos, neg))
+    return np.add.reduceat(score * (pos + neg), start) / (up + down), up, down
+
+
+def around(
+    value: float,
+    low: float,
+    high: float,
+    level: float,
+    method: str = "",
+    sd: float = math.nan,
+) -> Estimate:
+    """Put limits about a value, which they hold."""
+    ends = min(float(low), value), max(float(high), value)
+    return Estimate(value, *ends, level, method, sd)
+
+
+class Binned(NamedTuple):
+    """Mean residual of each bin, its share of the cases, and their covariance."""
+
+    gap: Floats
+    weight: Floats
+    covariance: Floats
+    units: float  # cases, or clusters, in all
+    drawn: float = 0.0  # kappa: what drawing the scores adds
 
     @property
-    def effective(self) -> float:
-        """As how many equal cases do these count? (Kish)"""
-        if self.squares is None:
-            return self.n
-        return self.n**2 / float(self.squares[0].sum() + self.squares[1].sum())
+    def square(self) -> float:
+        """Give the mean squared residual, which noise enlarges."""
+        return float(self.weight @ self.gap**2)
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """Say that cases were weighed to a given share, if they were."""
-        return () if self.fixed is None else (self.fixed.note,)
+    def debiased(self) -> Floats:
+        """Give the squared residual of each bin less what noise adds, or 0."""
+        return np.maximum(self.gap**2 - np.diag(self.covariance), 0.0)
 
-    def two_of_each_class(self, what: str) -> None:
-        """Stop where a class that varies by itself has a single case."""
-        if self.fixed is not None and min(self.fixed.n_pos, self.fixed.n_neg) < 2:
-            pos, neg = self.fixed.n_pos, self.fixed.n_neg
-            raise NotEnoughCases(
-                f"{what} with prevalence= needs two cases of each class, because each "
-                f"must show its own spread; found {counted(pos, 'positive')} and "
-                f"{counted(neg, 'negative')}. Count more cases, or leave prevalence= "
-                "out."
-            )
-
-    def pooled(self, most: int = MOST_ROWS) -> Forecasts:
-        """Pool neighbouring rows to at most ``most`` cells with their mean score."""
-        if self.score.size <= most:
-            return self
-        start = equal_mass(self.cases, most)
-        total = np.add.reduceat(self.cases, start)
-        mean = np.add.reduceat(self.score * self.cases, start) / total
-        pos, neg, *squares = (
-            np.add.reduceat(c, start)
-            for c in (self.pos, self.neg, *(self.squares or ()))
-        )
-        both = (squares[0], squares[1]) if squares else None
-        return Forecasts(mean, pos, neg, both, self.fixed)
-
-    def to_draw(self) -> Forecasts:
-        """Scale weights so that a case is about one case, and say what is drawn."""
-        if self.squares is None or self.fixed is not None:
-            return self
-        scale = self.effective / self.n
-        number, each = whole_draws(self.cases, self.squares[0] + self.squares[1])
-        draws = number, each * scale
-        return Forecasts(self.score, self.pos * scale, self.neg * scale, draws=draws)
-
-    def labels(
-        self, chance: Floats, replicates: int, rng: np.random.Generator
-    ) -> Iterator[tuple[Array, Array]]:
-        """Draw labels with these chances, at the scores that the cases have.
-
-        Of a case-control sample as many cases of each class are drawn, and they are
-        weighed to the share at which such a sample would be calibrated.
-        """
-        if self.fixed is not None:
-            up, _, share = self.redrawn(chance, replicates, rng)
-            _, n_pos, n_neg = self.fixed
-            number, n = sum(self.met), self.fixed.number
-            for pos, rho in zip(up, share, strict=True):
-                yield pos * (rho * n / n_pos), (number - pos) * ((1 - rho) * n / n_neg)
-            return
-        number, each = (self.cases, 1) if self.draws is None else self.draws
-        for _ in range(replicates):
-            up = rng.binomial(number, chance)
-            yield up * each, (number - up) * each
-
-    def redrawn(
-        self, chance: Floats, replicates: int, rng: np.random.Generator
-    ) -> LabelDraws:
-        """Draw what other samples of as many of each class show at these scores."""
-        pos, neg = self.met
-        number = (pos + neg).astype(np.int64)
-        return redrawn(number, chance, int(pos.sum()), replicates, rng)
-
-    def samples(
-        self, truths: Sequence[Floats], rng: np.random.Generator
-    ) -> Iterator[tuple[Array, Array]]:
-        """Draw scores and labels anew where truths are shares of positives.
-
-        In a cohort all cases are drawn together, of a case-control sample each class.
-        """
-        if self.fixed is not None:
-            yield from self._by_class(self.fixed, truths, rng)
-            return
-        number, each = (self.cases, 1) if self.draws is None else self.draws
-        drawn = draw(number, len(truths), rng)
-        for n, truth in zip(drawn, truths, strict=True):
-            up = rng.binomial(n, truth)
-            yield up * each, (n - up) * each
-
-    def _by_class(
-        self, fixed: FixedShare, truths: Sequence[Floats], rng: np.random.Generator
-    ) -> Iterator[tuple[Array, Array]]:
-        """Draw as many of each class; a truth's sample is weighed to its own share."""
-        _, n_pos, n_neg = fixed
-        mass, n = self.cases / self.cases.sum(), fixed.number
-        for truth in truths:
-            yes = mass * np.clip(truth, 1e-9, 1 - 1e-9)
-            share = float(yes.sum())
-            no = (mass - yes) / (1 - share)
-            pos = rng.multinomial(n_pos, yes / share) * (share * n / n_pos)
-            neg = rng.multinomial(n_neg, no) * ((1 - share) * n / n_neg)
-            yield pos, neg
-
-    def mean(
-        self, losses: Losses, level: float, most: float, least: float = 0.0
-    ) -> Estimate:
-        r"""How large is the mean loss of cases, and between which values may it lie?
-
-        The interval is normal after one more case of each class is spread over the
-        rows:
-
-        .. math:: \tilde m = \frac{n m + 2 m_0}{n + 2}, \qquad
-                  \tilde m \pm z \sqrt{\frac{\tilde q - \tilde m^2}{n + 2}}
-
-        with :math:`m_0` the mean over cases of the loss that a coin for a label would
-        give, and q the mean of squares, likewise. It holds the mean itself. Weighted
-        cases count as many equal ones as would give the mean its linearised variance,
-        with Student's quantile, and on either side with what cases heavier than those
-        drawn would add there (``counts.heavy_cases``).
-        """
-        if self.fixed is not None:
-            return self._mean_by_class(self.fixed, losses, level, most, least)
-        if self.squares is None:
-            return self._mean_of(losses, 1.0, level, (least, most))
-        lacks = self.lacking(self.squares, losses)
-        plain, below, above = (
-            self._mean_of(losses, number / self.n, level, (least, most))
-            for number in self._equal_cases(self.squares, losses, lacks, level)
-        )
-        return replace(plain, low=below.low, high=above.high)
-
-    def _mean_of(
-        self, losses: Losses, scale: float, level: float, ends: tuple[float, float]
-    ) -> Estimate:
-        """Give the mean, of so many equal cases for each."""
-        neg, pos, (least, most) = self.neg * scale, self.pos * scale, ends
-        n = float(neg.sum() + pos.sum())
-        value, method = mean_loss(losses, pos, neg), "one more of each"
-        if not np.isfinite(value):
-            return Estimate(value, value, value, level, method)
-        cases, z = neg + pos, NormalDist().inv_cdf((1 + level) / 2)
-        away = (losses[0] - value) ** 2, (losses[1] - value) ** 2
-        spread = mean_loss(away, pos, neg)
-        sd = math.sqrt(spread / (n - 1)) if n > 1 else math.nan
-        coin = mean_loss(losses, cases, cases), mean_loss(away, cases, cases)
-        if not np.isfinite(coin[1]):  # a score of 0 or 1 that was right so far
-            low = value - z * (sd if n > 1 else value)
-            return Estimate(value, max(low, least), math.inf, level, method, sd)
-        middle = (n * value + 2 * coin[0]) / (n + 2)
-        square = (n * spread + 2 * coin[1]) / (n + 2) - (middle - value) ** 2
-        half = z * math.sqrt(max(square, 0.0) / (n + 2))
-        low, high = max(middle - half, least), min(middle + half, most)
-        return Estimate(value, min(low, value), max(high, value), level, method, sd)
-
-    def _equal_cases(
-        self, squares: Squares, losses: Losses, lacks: Sequence[float], level: float
-    ) -> list[float]:
-        """How many equal cases would vary like the mean loss of weighted ones?
-
-        Of the cases as they are, and with what their variance lacks below and above.
-        """
-        mean = mean_loss(losses, self.pos, self.neg)
-        if not np.isfinite(mean):
-            return [self.n] * 3
-        weights = (self.neg, squares[1]), (self.pos, squares[0])
-        met = [
-            [x[c > 0] for x in (loss - mean, c, q)]
-            for loss, (c, q) in zip(losses, weights, strict=True)
-        ]
-        varies = linearised([(u / self.n, c, q) for u, c, q in met], together=True)
-        if not varies.variance > 0:
-            return [self.effective] * 3
-        spread = sum(float(c @ u**2) for u, c, _ in met) / self.n
-        wider = student_factor(varies.df, level) ** 2
-        return [spread / (varies.variance + x) / wider for x in (0.0, *lacks)]
-
-    def lacking(self, squares: Squares, losses: Losses) -> tuple[float, float]:
-        """What does the variance of a mean lack, of cases heavier than those drawn?
-
-        A case stands where the logit of its score is, half a case from 0 and 1.
-        Between two scores, a loss goes in a line.
-        """
-        sums = (self.neg, squares[1]), (self.pos, squares[0])
-        if not np.isfinite(losses).all() or not all(c.any() for c, _ in sums):
-            return 0.0, 0.0
-        rim = 0.5 / (self.score.size + 1)
-        odds = np.clip(self.score, rim, 1 - rim)
-        at = np.log(odds) - np.log1p(-odds)
-        classes = [PlacedCases.of(c, q, at) for c, q in sums]
-        most = max(float(x.weight.max()) for x in classes)
-        mean, lacks = mean_loss(losses, self.pos, self.neg), np.zeros(2)
-        for k, (own, loss) in enumerate(zip(classes, losses, strict=True)):
-            if own.alike:
-                continue
-            growth = weight_curve(own, classes[1 - k])
-            away = partial(_on_line, at, loss - mean)
-            part = float(sums[k][0].sum()) / self.n
-            lacks += part**2 * np.array(lacking_variance(own, growth, away, most))
-        return float(lacks[0]), float(lacks[1])
-
-    def _mean_by_class(
-        self,
-        fixed: FixedShare,
-        losses: Losses,
-        level: float,
-        most: float,
-        least: float,
-    ) -> Estimate:
-        r"""Give the mean loss at a given share, each class with its own spread.
-
-        .. math:: m = \pi m_1 + (1 - \pi) m_0, \qquad
-                  \mathrm{var}(m) = \pi^2 v_1 / N_1 + (1 - \pi)^2 v_0 / N_0
-        """
-        share, n_pos, n_neg = fixed
-        pos, neg = self.met
-        spread = pos / n_pos * share + neg / n_neg * (1 - share)
-        value = middle = variance = doubt = 0.0
-        parts = ((losses[1], pos, share, n_pos), (losses[0], neg, 1 - share, n_neg))
-        with np.errstate(invalid="ignore"):
-            for loss, cases, part, n in parts:
-                own = float(loss[cases > 0] @ cases[cases > 0])
-                other = float(loss[spread > 0] @ spread[spread > 0])
-                mean, both = (own + other) / (n + 1), cases + spread
-                away = float(((loss - mean) ** 2)[both > 0] @ both[both > 0]) / (n + 1)
-                varies = part**2 * away / (n + 1)
-                value, middle = value + part * own / n, middle + part * mean
-                variance, doubt = variance + varies, doubt + varies**2 / n
-        method = "one more of each, share given"
-        if math.isnan(value):
-            return Estimate(value, value, value, level, method)
-        if not math.isfinite(variance):
-            low = value if math.isinf(value) else 0.0
-            return Estimate(value, low, math.inf, level, method)
-        df, sd = variance**2 / doubt if doubt > 0 else 1e9, math.sqrt(variance)
-        half = float(student_quantile(df, level)) * sd
-        low, high = max(middle - half, least), min(middle + half, most)
-        return Estimate(value, min(low, value), max(high, value), level, method, sd)
-
-    def class_sandwich(self, design: Floats, chance: Floats) -> Floats:
-        """What varies a sum of residuals between samples of both classes? (k, k)
-
-        ``design`` (m, k) are the columns, ``chance`` the probability of each row.
-        """
-        out = np.zeros((design.shape[1], design.shape[1]))
-        classes = zip(self.met, (1 - chance, -chance), self.weights, strict=True)
-        for cases, residual, weight in classes:
-            n, each = float(cases.sum()), residual[:, None] * design
-            away = each - cases @ each / n
-            out += weight**2 * (away * cases[:, None]).T @ away * n / max(n - 1, 1)
-        return out
-
-
-class DrawRequest(NamedTuple):
-    """How sure is an interval to be, by how many draws, and from which source?"""
-
-    level: float
-    replicates: int
-    rng: np.random.Generator
-
-    @classmethod
-    def of(cls, level: object, replicates: object, rng: Any) -> DrawRequest:
-        """Check what was asked for."""
-        level = _options.fraction(level, "level")
-        number = _options.whole_number(replicates, "replicates", at_least=20)
-        return cls(level, number, _options.generator(rng))
+    def _law(self) -> tuple[float, float, float, float]:
+        """Give A, v0, c_m and kappa."""
+        w, cov = self.weight, self.covariance
+        part, mean = w[:, None] * cov, np.sign(self.gap) * np.sqrt(self.debiased)
+        first, second = float(w @ np.diag(cov)), 2 * float((part * part.T).sum())
+        size, along = float(w @ mean**2), second / (2 * first)
+        if size > 0:
+            along = float((w * mean) @ cov @ (w * mean)) / size
+        return first, second, along, self.drawn
 
     @property
-    def tails(self) -> tuple[float, float]:
-        """Give the shares of draws below the lower and below the upper end."""
-        return (1 - self.level) / 2, (1 + self.level) / 2
+    def p_value(self) -> float:
+        """How often do calibrated scores show as much?"""
+        if not self.covariance.any():
+            return math.nan
+        return 1 - _below(self.square, 0.0, self._law())
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """Between which numbers does the true square lie?"""
+        seen = self.square
+        if not self.covariance.any():  # what was not seen could be there: Wilson
+            z = NormalDist().inv_cdf((1 + level) / 2)
+            return score_limits(min(seen, 1.0), self.units, z)
+        law = first, second, along, _ = self._law()
+        most = 4 * seen + 50 * (first + 50 * max(second / (2 * first), along))
+
+        def end(square: float, tail: float) -> float:
+            if _below(square, 0.0, law) <= tail:
+                return 0.0
+            found = bisect(lambda x: _below(square, float(x), law) > tail, 0.0, most)
+            return min(float(found), 1.0)
+
+        return end(seen, (1 + level) / 2), end(max(seen, first), (1 - level) / 2)
+
+    def chi_square(self, null: Floats, parameters: int) -> tuple[float, float]:
+        r"""Give Pearson's statistic of no residual, and its p-value.
+
+        ``null`` are the variances of equal, independent and calibrated cases. With
+        :math:`M = N^{-1/2} \Sigma N^{-1/2}` the statistic times
+        :math:`\mathrm{tr} M / \mathrm{tr} M^2` has about
+        :math:`(\mathrm{tr} M)^2 / \mathrm{tr} M^2` degrees of freedom (Rao, Scott 1981,
+        doi:10.1080/01621459.1981.10477633).
+        """
+        from scipy.special import chdtrc
+
+        told = null > 0  # bins whose cases are certain, and were right, tell nothing
+        share = 1 - parameters / max(int(told.sum()), 1)
+        if not share > 0:
+            return math.nan, math.nan
+        root = np.sqrt(null[told])
+        effect = self.covariance[np.ix_(told, told)] / np.outer(root, root)
+        one, two = float(np.trace(effect)), float((effect * effect).sum())
+        statistic = float(((self.gap[told] / root) ** 2).sum()) * one / two
+        return statistic, float(chdtrc(one**2 / two * share, statistic))
 
 
-def _on_line(at: Floats, values: Floats, z: Floats) -> Floats:
-    return np.asarray(np.interp(z, at, values))
+def _below(seen: float, square: float, law: tuple[float, ...]) -> float:
+    """How likely is no more than was seen, if the true square is this one?"""
+    from scipy.special import chndtr, ndtr
+
+    first, second, along, drawn = law
+    c = (second + (4 * along + drawn * square) * square) / (2 * first + 4 * square)
+    x, df, away = seen / c, first / c, square / c
+    if away > 1e8:  # beyond what SciPy adds up: the law of very many is normal
+        return float(ndtr((x - df - away) / math.sqrt(2 * (df + 2 * away))))
+    return float(chndtr(x, df, away))
 
 
-def mean_loss(losses: Losses, pos: Array, neg: Array) -> float:
-    """Give the mean loss of cases."""
-    # a loss that nobody suffers is no loss, even an infinite one
-    suffered = [x[n > 0] @ n[n > 0] for x, n in zip(losses, (neg, pos), strict=True)]
-    cases = pos.sum() + neg.sum()
-    return float(sum(suffered) / cases) if cases else np.nan
+def binned(s: Forecasts, start: Array, *, of_share: bool = False) -> Binned:
+    """Give the mean residuals of bins that start at these rows.
+
+    ``of_share`` takes residuals from the share of positives of all, not from the score:
+    what a recalibrated score tells, bin by bin.
+    """
+    said = np.full(s.score.size, s.share) if of_share else s.score
+    bin_of = np.repeat(np.arange(start.size), np.diff(start, append=said.size))
+    total, up = (np.add.reduceat(x, start) for x in (s.cases, s.pos))
+    gap = np.add.reduceat(s.pos - s.cases * said, start) / total
+    residual = [y - said - gap[bin_of] for y in (0, 1)]
+    by = [r / total[bin_of] for r in residual]
+    cov, units = _covariance(s, by, bin_of, start.size, of_share)
+    # labels that all agree show no spread: then that of calibrated cases
+    pure = np.flatnonzero((up <= 0) | (up >= total))
+    right = np.add.reduceat(s.cases * said * (1 - said), start) / total**2
+    cov[pure, pure] = np.maximum(cov[pure, pure], right[pure])
+    found = Binned(gap, total / total.sum(), cov, units)
+    size = float(found.weight @ found.debiased)
+    if not size > 0 or not cov.any():
+        return found
+    mean, more = np.sign(gap) * np.sqrt(found.debiased), found.debiased - size
+    by = [(2 * mean[bin_of] * r + more[bin_of]) / s.n for r in residual]
+    drawn = s.spread(by[0], by[1]).variance - 4 * found._law()[2] * size
+    return found._replace(drawn=drawn / size**2 if drawn > 0 else 0.0)
+
+
+def _covariance(
+    s: Forecasts, by: list[Floats], bin_of: Array, bins: int, of_share: bool
+) -> tuple[Floats, float]:
+    r"""Give the covariance of the means of bins, and the units that were drawn.
+
+    A case adds ``by`` (of a negative, of a positive) to the mean of its own bin. Where
+    the numbers of both classes are fixed, the mean of a class is taken off, and where
+    the share of all is estimated, what the case adds to that; either shifts all cases
+    of a class alike. A bin of n units has :math:`n/(n-1)` times the plain variance, so
+    that independent cases have that of their sample.
+    """
+    known, cells, classes = s.sample.cases, s.sample.cases.grouped, []
+    for y, count in ((0, known.neg), (1, known.pos)):
+        unit, shift = s.sample.scale[y] * s.scale, np.zeros(bins)
+        own = by[y] * unit
+        if s.sample.fixed:
+            mean = np.bincount(bin_of, count[::-1] * own, bins)
+            shift = mean / max(float(count.sum()), 1e-300)
+        elif of_share:
+            shift += (y - s.share) / s.n * unit
+        classes.append((own, shift))
+    if cells is None:
+        cov, in_all = np.zeros((bins, bins)), s.n
+        squares = [q[::-1] for q in known.squares[:2]]
+        for (own, shift), q in zip(classes, squares, strict=True):
+            cross = np.outer(np.bincount(bin_of, q * own, bins), shift)
+            cov += np.diag(np.bincount(bin_of, q * own * own, bins)) - cross - cross.T
+            cov += float(q.sum()) * np.outer(shift, shift)
+        one = np.bincount(bin_of, (known.neg + known.pos)[::-1], bins)
+        units = one**2 / np.bincount(bin_of, squares[0] + squares[1], bins)  # Kish
+    else:
+        m, row, in_all = cells.number, bin_of.size - 1 - cells.row, float(cells.number)
+        place, sums = cells.code * bins + bin_of[row], np.zeros((m, bins))
+        for (own, shift), count in zip(classes, cells.counts, strict=False):
+            sums += np.bincount(place, count * own[row], m * bins).reshape(m, bins)
+            sums -= np.outer(cells.per_cluster(count), shift)
+        cov = sums.T @ sums
+        units = np.bincount(np.unique(place) % bins, minlength=bins) / 1.0
+    wider = np.sqrt(units / np.maximum(units - 1, 1))
+    return cov * np.outer(wider, wider), in_all

@@ -1,30 +1,13 @@
 """Which arithmetic turns a score into a new one, so that any engine can do it?
 
-A fitted map is a rule from score to number. Here are the few forms such a rule takes,
-as data without behaviour, so that NumPy (:func:`evaluate`) and a query engine compute
-the same thing. Writing them for another engine means writing these six cases:
-
-``Logistic``
-    ``1 / (1 + exp(-(intercept + sum_k coefficient_k f_k(s'))))`` where ``s'`` is the
-    score clipped to ``[low, high]`` and ``f_k`` one of ``TRANSFORMS``.
-``Steps``
-    ``values[k]`` where ``k`` is the number of ``edges`` that are ``<= s``; there is one
-    more value than there are edges.
-``Linear``
-    straight lines between the points ``(x, y)``, ``x`` ascending, constant beyond the
-    ends.
-``Prior``
-    ``p pos / (p pos + (1 - p) neg)``: probabilities carried to another prevalence.
-``Mean``
-    the weighted mean of several formulas of the same score; the weights add up to 1.
-``Chain``
-    one formula after another.
-
-A missing score (NaN) stays missing.
+The six forms that the rule of a fitted map takes, as data without behaviour, so that
+NumPy (:func:`evaluate`) and a query engine compute the same thing. A missing score
+(NaN) stays missing.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import final
@@ -41,7 +24,10 @@ from trueness._core.records import Record
 @final
 @dataclass(frozen=True, repr=False)
 class Logistic(Record):
-    """A logistic curve in one or more functions of the score."""
+    """``1 / (1 + exp(-(intercept + sum_k coefficient_k f_k(s'))))``.
+
+    ``s'`` is the score clipped to ``[low, high]``, ``f_k`` is one of ``TRANSFORMS``.
+    """
 
     intercept: float
     terms: tuple[tuple[float, str], ...]
@@ -52,7 +38,7 @@ class Logistic(Record):
 @final
 @dataclass(frozen=True, repr=False, eq=False)
 class StepFunction(Record):
-    """A table of steps: ``values[number of edges <= score]``."""
+    """A table of steps: ``values[number of edges <= score]``, one more than edges."""
 
     edges: Floats
     values: Floats
@@ -61,7 +47,7 @@ class StepFunction(Record):
 @final
 @dataclass(frozen=True, repr=False, eq=False)
 class Linear(Record):
-    """Straight lines between points, constant beyond the ends."""
+    """Straight lines between points, ``x`` ascending, constant beyond the ends."""
 
     x: Floats
     y: Floats
@@ -70,7 +56,7 @@ class Linear(Record):
 @final
 @dataclass(frozen=True, repr=False)
 class PriorShift(Record):
-    """Bayes' rule with other prior weights of the classes."""
+    """Another prevalence by Bayes' rule: ``p pos / (p pos + (1 - p) neg)``."""
 
     pos: float
     neg: float
@@ -79,7 +65,7 @@ class PriorShift(Record):
 @final
 @dataclass(frozen=True, repr=False)
 class Mean(Record):
-    """A weighted mean of formulas of the same score."""
+    """A weighted mean of formulas of the same score; the weights add up to 1."""
 
     parts: tuple[Formula, ...]
     weights: tuple[float, ...]
@@ -121,18 +107,12 @@ def direction(formula: Formula) -> int | None:
         case PriorShift(pos, neg):
             return 1 if min(pos, neg) >= 0 else None
         case Mean(parts, weights):
-            ways = [direction(p) for p in parts]
             signs = np.sign(weights).astype(int).tolist()
-            pairs = zip(ways, signs, strict=True)
+            pairs = zip((direction(p) for p in parts), signs, strict=True)
             return _common(None if d is None else d * s for d, s in pairs)
         case Chain(parts):
-            total = 1
-            for part in parts:
-                way = direction(part)
-                if way is None:
-                    return None
-                total *= way
-            return total
+            ways = [direction(p) for p in parts]
+            return None if None in ways else math.prod(ways)  # type: ignore[arg-type]
 
 
 # functions of one score, and whether they rise; a square does neither
@@ -158,7 +138,13 @@ def evaluate(formula: Formula, score: ArrayLike) -> Floats:
     >>> evaluate(Linear(np.array([0.0, 1.0]), np.array([0.0, 0.5])), [-1.0, 0.5, 2.0])
     array([0.  , 0.25, 0.5 ])
     """
-    value = numbers(score)
+    try:
+        value = np.asarray(score, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"A map needs scores, numbers in one array; found {type(score).__name__}. "
+            f"Type map([0.2, 0.7])."
+        ) from None
     flat = value.reshape(-1)
     if isinstance(formula, Linear):  # np.interp walks fastest through all at once
         return _lines(formula, flat).reshape(value.shape)
@@ -170,8 +156,13 @@ def evaluate(formula: Formula, score: ArrayLike) -> Floats:
 
 def _block(formula: Formula, s: Floats) -> Floats:
     match formula:
-        case Logistic():
-            return sigmoid(_predictor(formula, s))
+        case Logistic(intercept, terms, low, high):
+            s = np.clip(s, low, high)
+            total = np.full(s.shape, intercept)
+            with np.errstate(over="ignore"):  # log-odds beyond 1e308: p is 0 or 1
+                for coefficient, name in terms:
+                    total += coefficient * TRANSFORMS[name](s)
+            return sigmoid(total)
         case StepFunction(edges, values):
             found = values[np.searchsorted(edges, s, side="right")]
             return np.where(np.isnan(s), np.nan, found)
@@ -181,8 +172,7 @@ def _block(formula: Formula, s: Floats) -> Floats:
             return s * pos / (s * pos + (1 - s) * neg)
         case Mean(parts, weights):
             shares = zip(parts, weights, strict=True)
-            values = np.array([w * _block(part, s) for part, w in shares])
-            return np.asarray(values.sum(axis=0))
+            return np.asarray(np.sum([w * _block(p, s) for p, w in shares], axis=0))
         case Chain(parts):
             for part in parts:
                 s = _block(part, s)
@@ -201,17 +191,6 @@ def _lines(formula: Linear, s: Floats) -> Floats:
     return np.asarray(out)
 
 
-def _predictor(formula: Logistic, s: Floats) -> Floats:
-    s = np.clip(s, formula.low, formula.high)
-    total = np.full(s.shape, formula.intercept)
-    with np.errstate(
-        over="ignore"
-    ):  # log-odds beyond 1e308 are a probability of 0 or 1
-        for coefficient, name in formula.terms:
-            total += coefficient * TRANSFORMS[name](s)
-    return total
-
-
 def just_above(edges: Floats) -> Floats:
     """Give the next float, so that "edge < score" is "that <= score".
 
@@ -220,17 +199,6 @@ def just_above(edges: Floats) -> Floats:
     """
     with np.errstate(over="ignore"):  # nothing is above the largest float
         return np.asarray(np.nextafter(edges, np.inf))
-
-
-def numbers(score: ArrayLike) -> Floats:
-    """Pass on scores as an array of numbers."""
-    try:
-        return np.asarray(score, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(
-            f"A map needs scores, numbers in one array; found {type(score).__name__}. "
-            f"Type map([0.2, 0.7])."
-        ) from None
 
 
 def sigmoid(eta: Floats) -> Floats:

@@ -1,31 +1,31 @@
-"""What does calibration gain on cases that the map has not seen?
-
-A map looks best on the cases it was fitted on. Here the cases are dealt into folds,
-class by class; the map is fitted on the others and gives the fold its probabilities, so
-that every case is judged by a map that has not seen it.
-"""
+"""What does calibration gain on cases that the map has not seen?"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.arrays import Array, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import described
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record
 from trueness.calibration.calibrators import calibrate
-from trueness.calibration.forecasts import FixedShare, Forecasts, fixed_share
-from trueness.calibration.maps import Map, at_prevalence
-from trueness.calibration.proper_scores import squares
+from trueness.calibration.forecasts import around
+from trueness.calibration.maps import Map
+from trueness.calibration.proper_scores import Losses, mean_measure, squares
+from trueness.calibration.slope import CalibrationLine, calibration_line
 from trueness.counts.answers import of_counts
+from trueness.counts.cases import with_fields
 from trueness.counts.values import Tally
+from trueness.inference.estimates import infer
+from trueness.inference.sample import needs_prevalence
 
 # more cases than this are dealt by chance alone, without dealing one by one
 _MOST_DEALT = 1 << 24
@@ -38,13 +38,10 @@ class CalibrationGain(Record):
 
     Attributes
     ----------
-    before : Estimate
-        Brier score of the scores as they are; NaN where these are not probabilities.
-    in_sample : Estimate
-        Brier score of the map that was fitted on all cases, on the same cases: it is
-        optimistic.
-    cross_fitted : Estimate
-        Brier score of the cases under maps that were fitted without them.
+    before, in_sample, cross_fitted : Estimate
+        Brier score of the scores as they are (NaN where these are not probabilities),
+        under the map fitted on the same cases (optimistic), and under maps fitted
+        without them.
     gain : Estimate
         ``before`` minus ``cross_fitted``, paired by case; above 0, calibration helps.
     folds : int
@@ -61,17 +58,12 @@ class CalibrationGain(Record):
     tally: Tally
 
 
-@of_counts(
-    weights="It deals whole cases into folds. Calibrate on some of the cases, and look "
-    "at the others: calibrate, brier and log_loss take weights."
-)
+@of_counts
 def calibration_gain(
-    t: Tally | Mapping[Any, Tally],
+    data: Tally | Mapping[Any, Tally],
     *,
     method: str = "auto",
     folds: int = 5,
-    prevalence: float | None = None,
-    sampling: str = "cohort",
     level: float = 0.95,
     rng: int | np.random.Generator | None = 0,
     fitted: Map | None = None,
@@ -85,28 +77,19 @@ def calibration_gain(
 
     Parameters
     ----------
-    t
+    data
         Labelled cases that the classifier was not trained on; or a mapping from group
-        to tally. Then the maps are fitted on all groups together, and each group is
-        evaluated on its own.
+        to tally: maps are fitted on all together, and each group evaluated by itself.
     method
         A name from ``trueness.CALIBRATORS``.
     folds
         Number of folds; each class needs as many cases.
-    prevalence
-        Share of positives where the probabilities are used: maps are moved to it
-        (:func:`trueness.at_prevalence`) and the cases are weighted to it. By default it
-        is the share among the cases. Not for groups, whose shares differ.
-    sampling
-        How the cases were sampled: ``"cohort"`` or ``"case-control"``, which needs
-        ``prevalence`` (see :func:`trueness.brier`).
     level
         Confidence of the intervals.
     rng
         Seed or generator for dealing the cases to the folds.
     fitted
-        The map that was fitted on all these cases by ``method``, if it is there
-        already.
+        The map fitted on all these cases by ``method``, if it is there already.
 
     Returns
     -------
@@ -115,7 +98,8 @@ def calibration_gain(
     Notes
     -----
     Intervals are those of a mean over cases (see :func:`trueness.brier`), paired for
-    the gain; they take the maps as given.
+    the gain; they take the maps as given. At another prevalence the maps are moved to
+    it (:func:`trueness.at_prevalence`); not for groups, whose shares differ.
 
     Examples
     --------
@@ -127,46 +111,30 @@ def calibration_gain(
     >>> round(found.before.value, 3), found.gain.value > 0
     (0.305, True)
     """
-    groups = dict(t) if isinstance(t, Mapping) else {"": t}
+    groups = dict(data) if isinstance(data, Mapping) else {"": data}
     level = _options.fraction(level, "level")
     folds = _options.whole_number(folds, "folds", at_least=2)
     for part in groups.values():
         _cases.one_classifier(part, "calibration_gain")
+        needs_prevalence(part, "calibration_gain")
+    if not groups:
+        raise NotEnoughCases("calibration_gain needs cases; found an empty mapping.")
     groups = {name: part.labelled() for name, part in groups.items()}
-    total = sum(groups.values(), Tally())
+    first, *others = groups.values()
+    total = sum(others, start=first)
     _cases.both_classes(total, "calibration_gain")
     _cases.cases_for_folds(total, folds)
-    fixed = fixed_share(total, sampling, prevalence, "calibration_gain")
-    if fixed is not None and isinstance(t, Mapping):
+    if total.design.prevalence is not None and isinstance(data, Mapping):
         raise InputError(
             "calibration_gain needs one sample for prevalence=; found groups, each of "
             "which has a share of positives of its own. Ask for one group at a time."
         )
-    if fitted is not None and not isinstance(fitted, Map):
-        raise InputError(
-            f"fitted must be a calibration map; found {described(fitted)}."
-        )
-    whole = _moved(
-        calibrate(total, method=method) if fitted is None else fitted, total, fixed
-    )
-    seen = _cross_fit(groups, total, method, folds, _options.generator(rng), fixed)
-    found = {
-        name: _judged(part, whole, seen[name], level, fixed)
-        for name, part in groups.items()
-    }
-    return found if isinstance(t, Mapping) else found[""]
-
-
-class _CrossFitted(NamedTuple):
-    """The cases of each fold (folds, m) at the scores of a group, and their chances.
-
-    ``probability`` is that of a map that has not seen the fold; NaN where the fold has
-    no case.
-    """
-
-    probability: Floats
-    neg: Ints
-    pos: Ints
+    whole = calibrate(total, method=method) if fitted is None else fitted
+    if not isinstance(whole, Map):
+        raise InputError(f"fitted must be a calibration map; found {described(whole)}.")
+    seen = _cross_fit(groups, total, method, folds, _options.generator(rng))
+    found = {n: _judged(part, whole, seen[n], level) for n, part in groups.items()}
+    return found if isinstance(data, Mapping) else found[""]
 
 
 def _cross_fit(
@@ -175,27 +143,20 @@ def _cross_fit(
     method: str,
     folds: int,
     rng: np.random.Generator,
-    fixed: FixedShare | None,
-) -> dict[Any, _CrossFitted]:
-    """Deal the cases of each class evenly over the folds, and fit without each fold."""
+) -> dict[Any, list[Array]]:
+    """Give (folds, m) probabilities, negatives and positives of folds, by group."""
     columns = zip(*((x.score, x.neg, x.pos) for x in groups.values()), strict=True)
     score, *counts = (np.concatenate(c) for c in columns)
     neg, pos = (deal_cases(count, folds, rng) for count in counts)
     p = np.full(neg.shape, np.nan)
     for k in steps(range(folds), "Cross-fitting", unit="folds"):
-        rest, here = total - Tally(score, neg[k], pos[k]), neg[k] + pos[k] > 0
-        fitted = _moved(calibrate(rest, method=method), rest, fixed)
-        p[k, here] = fitted(score[here])
+        here = neg[k] + pos[k] > 0
+        out = Tally(score, neg[k], pos[k])
+        rest = with_fields(total.without_design() - out, design=total.design)
+        p[k, here] = calibrate(rest, method=method)(score[here])
     ends = np.cumsum([len(x) for x in groups.values()])[:-1]
-    parts = zip(*(np.split(x, ends, axis=1) for x in (p, neg, pos)), strict=True)
-    return {n: _CrossFitted(*own) for n, own in zip(groups, parts, strict=True)}
-
-
-def _moved(fitted: Map, t: Tally, fixed: FixedShare | None) -> Map:
-    """Move a map from the share of positives that it was fitted on to the given one."""
-    if fixed is None:
-        return fitted
-    return at_prevalence(fitted, t.n_pos / (t.n_pos + t.n_neg), fixed.share)
+    parts = [np.split(x, ends, axis=1) for x in (p, neg, pos)]
+    return {n: [x[k] for x in parts] for k, n in enumerate(groups)}
 
 
 def deal_cases(count: Ints, folds: int, rng: np.random.Generator) -> Array:
@@ -214,28 +175,78 @@ def deal_cases(count: Ints, folds: int, rng: np.random.Generator) -> Array:
 
 
 def _judged(
-    part: Tally,
-    fitted: Map,
-    found: _CrossFitted,
-    level: float,
-    fixed: FixedShare | None,
+    part: Tally, fitted: Map, dealt: list[Array], level: float
 ) -> CalibrationGain:
-    some = found.neg + found.pos > 0
+    some = dealt[1] + dealt[2] > 0
     score = np.broadcast_to(part.score, some.shape)[some]
-    p, neg, pos = found.probability[some], found.neg[some], found.pos[some]
+    p, neg, pos = (x[some] for x in dealt)
     if not (score.size and score.min() >= 0 and score.max() <= 1):
         # not on the scale of probabilities: there is nothing to compare with
         score = np.full(score.shape, np.nan)
+    design = part.design
+
+    def mean(losses: Losses, neg: Array, pos: Array, least: float = 0.0) -> Estimate:
+        """Give a mean over cases that lose so much, row by row, at most 1 each."""
+        if np.isnan(losses[0]).any():
+            return around(math.nan, math.nan, math.nan, level, "student")
+        # one row for each score and fold, whatever its number
+        rows = with_fields(Tally(np.arange(neg.size, 0, -1.0), neg, pos), design=design)
+        return infer(rows, mean_measure(losses, least, 1.0), level=level)
+
     plain, after = squares(score), squares(p)
-    gained = (plain[0] - after[0], plain[1] - after[1])
-    seen = Forecasts.counted(part.score, part.pos, part.neg, fixed)
     inside = squares(np.asarray(fitted(part.score), dtype=np.float64))
-    crossed = Forecasts.counted(p, pos, neg, fixed)
     return CalibrationGain(
-        crossed.mean(plain, level, 1.0),
-        seen.mean(inside, level, 1.0),
-        crossed.mean(after, level, 1.0),
-        crossed.mean(gained, level, 1.0, -1.0),
+        mean(plain, neg, pos),
+        mean(inside, part.neg, part.pos),
+        mean(after, neg, pos),
+        mean((plain[0] - after[0], plain[1] - after[1]), neg, pos, -1.0),
         len(some),
-        Tally(p, neg, pos),
+        with_fields(Tally(p, neg, pos), design=design),
     )
+
+
+def line_after(found: CalibrationGain) -> CalibrationLine | None:
+    """Give the line through the cross-fitted probabilities, where there is one."""
+    try:
+        return calibration_line(found.tally, level=found.gain.level)
+    except NotEnoughCases:
+        return None
+
+
+def gain_sentences(found: CalibrationGain) -> list[str]:
+    """Say whether calibration helps, and whether its result can be relied on."""
+    lines, g, line = [], found.gain, line_after(found)
+    if not math.isnan(found.before.value):
+        helps = "These cases do not show whether calibration helps."
+        if g.low > 0:
+            helps = "Calibration helps significantly."
+        elif g.high < 0:
+            helps = "Calibration makes the scores worse; leave them as they are."
+        lines.append(
+            f"{helps} The Brier score falls by {g.value:.4g} ({g.low:.4g} to "
+            f"{g.high:.4g}; below 0 it rises), in {found.folds} folds."
+        )
+    if line is None:
+        return lines
+    s, where = line.slope, line.intercept
+    words = "still too extreme" if s.value < 1 else "still too moderate"
+    if s.low <= 1 <= s.high:
+        words = "neither too extreme nor too moderate"
+    height = "right"
+    if where.low > 0 or where.high < 0:
+        height = "too low" if where.value > 0 else "too high"
+    return [
+        *lines,
+        f"The probabilities are {words} (calibration slope {s.value:.3g}, {s.low:.3g} "
+        f"to {s.high:.3g}; 1 is ideal) and {height} on average.",
+    ]
+
+
+def gain_rows(found: CalibrationGain) -> list[list[object]]:
+    """Give the Brier scores before and after, each with its words."""
+    rows: list[list[object]] = [
+        ["as they are", found.before],
+        ["calibrated, cases not used for fitting", found.cross_fitted],
+        ["calibrated, same cases (optimistic)", found.in_sample],
+    ]
+    return rows[math.isnan(found.before.value) :]

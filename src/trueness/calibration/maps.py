@@ -1,29 +1,11 @@
-r"""What does a fitted map look like, how is it kept in a file, and carried elsewhere?
+"""What does a fitted map look like, how is it kept in a file, and carried elsewhere?
 
-Fitting returns a map: a frozen record that is called with scores and gives new ones.
-``tally.map(f)`` applies it to a tally, ``trueness.apply`` to a column of any frame.
-
-A new kind of map is a frozen dataclass with fields of plain values and arrays, put into
-the one registry of the library::
-
-    @register("platt")
-    @final
-    @dataclass(frozen=True, repr=False, eq=False)
-    class Platt(Map):
-        intercept: float
-        slope: float
-
-        @property
-        def expression(self) -> Formula:
-            return Logistic(self.intercept, ((self.slope, "identity"),))
-
-Its ``expression`` says what it computes (see :mod:`trueness.calibration.formulas`);
-calling it, comparing it, saving it and loading it follow. Maps of whole rows (combiners
-of a panel) are registered too and write their own ``__call__`` in place of an
-``expression``.
-
-The file is JSON with a version; reading it runs no code but the constructors of the
-registered kinds, which check their fields.
+A map is a frozen record that is called with scores and gives new ones. A new kind is a
+frozen dataclass of plain values and arrays under ``register``, whose ``expression``
+says what it computes (:mod:`trueness.calibration.formulas`); calling, comparing, saving
+and loading follow. Maps of whole rows (combiners of a panel) write their own
+``__call__``. The file is JSON with a version; reading it runs no code but the
+constructors of the registered kinds, which check their fields.
 """
 
 from __future__ import annotations
@@ -55,7 +37,6 @@ from trueness.calibration.formulas import (
 
 VERSION = 1
 _FORMAT = "trueness map"
-_FORMATS = (_FORMAT, "karat map")  # the package had that name before 0.2
 # every kind of map of the library, by the name it has in a file
 MAPS: dict[str, type[Map]] = {}
 _Kind = TypeVar("_Kind", bound="type[Map]")
@@ -86,41 +67,11 @@ class Map(Record):
         """Write the map to a JSON file, whole or not at all; ``load_map`` reads it."""
         save_map(self, path)
 
-    def __eq__(self, other: object) -> bool:
-        """Are both the same kind with the same numbers?"""
-        if type(other) is not type(self):
-            return NotImplemented
-        return all(
-            _equal(getattr(self, name), getattr(other, name))
-            for name in _numbers(type(self))
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
 
 def of_sums(fit: _Fit) -> _Fit:
     """Mark a method whose fit is a function of sums, of cases or of their weights."""
-    fit.of_sums = True  # type: ignore[attr-defined]  # read by takes_weights
+    fit.of_sums = True  # type: ignore[attr-defined]  # calibrate reads it
     return fit
-
-
-def takes_weights(fit: Callable[..., Map]) -> bool:
-    """Can this method be fitted to weighted cases?"""
-    return getattr(fit, "of_sums", False)
-
-
-def _numbers(kind: type[Map]) -> list[str]:
-    """Which fields is a map made of?"""
-    return [f.name for f in fields(kind)]
-
-
-def _equal(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        # a correlation that is not known (NaN) is as unknown in the copy
-        return np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True)
-    if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
-        return len(a) == len(b) and all(map(_equal, a, b))
-    return bool(a == b) or (a != a and b != b)
 
 
 def register(name: str) -> Callable[[_Kind], _Kind]:
@@ -181,9 +132,8 @@ def save_map(map: Map, path: str | os.PathLike[str]) -> None:
     True
     """
     text = map_to_json(_fitted(map, "save_map"))
-    with door("data.storage").replacing(
-        _options.file_path(path, "save_map")
-    ) as temporary:
+    file = _options.file_path(path, "save_map")
+    with door("data.storage").replacing(file) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
@@ -196,14 +146,12 @@ def load_map(path: str | os.PathLike[str]) -> Map:
         A file written by :func:`trueness.save_map`.
     """
     file = _options.file_path(path, "load_map")
-    name = str(file)
     if not file.is_file():
-        raise InputError(f"There is no file {name} to read a map from.")
+        raise InputError(f"There is no file {file} to read a map from.")
     try:
-        text = file.read_text(encoding="utf-8")
+        return map_from_json(file.read_text(encoding="utf-8"), str(file))
     except UnicodeDecodeError:
-        raise InputError(f"{name} must be a JSON file; it is not text.") from None
-    return map_from_json(text, name)
+        raise InputError(f"{file} must be a JSON file; it is not text.") from None
 
 
 def _fitted(map: object, what: str) -> Map:
@@ -231,7 +179,7 @@ def map_from_json(text: str, name: str = "The text") -> Map:
             f"{name} must be a JSON file written by trueness.save_map; it is not "
             f"valid JSON: {err}."
         ) from None
-    if not isinstance(content, dict) or content.get("format") not in _FORMATS:
+    if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise InputError(f"{name} was not written by trueness.save_map.")
     version = content.get("version")
     if not isinstance(version, int) or version > VERSION:
@@ -245,40 +193,29 @@ def map_from_json(text: str, name: str = "The text") -> Map:
 def _encode(value: Any) -> Any:
     """Turn a field into JSON that says what it is."""
     if isinstance(value, Map):
-        return _encode_map(value)
+        known = {kind: name for name, kind in MAPS.items()}
+        if type(value) not in known:
+            raise InputError(
+                f"{type(value).__name__} cannot be saved: it is not in the registry. "
+                f"Write @trueness.register(name) above the class."
+            )
+        content = {f.name: _encode(getattr(value, f.name)) for f in fields(value)}
+        return {"type": known[type(value)], "fields": content}
     if isinstance(value, np.ndarray):
-        return {"array": [_number(v) for v in value.ravel()], "shape": value.shape}
+        return {"array": [_encode(v) for v in value.ravel()], "shape": value.shape}
     if isinstance(value, (tuple, list)):
         return {"list": [_encode(v) for v in value]}
     if isinstance(value, Mapping):
         return {"mapping": {k: _encode(v) for k, v in value.items()}}
     value = plain(value)
-    if isinstance(value, float):
-        return _number(value)
-    if value is None or isinstance(value, (bool, int, str)):
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"number": repr(value)}
+    if value is None or isinstance(value, (bool, int, float, str)):
         return value
     raise InputError(
         f"A map that is saved may hold numbers, text, arrays, mappings and other maps "
         f"of Trueness; found {type(value).__name__}."
     )
-
-
-def _encode_map(value: Map) -> dict[str, Any]:
-    known = {kind: name for name, kind in MAPS.items()}
-    if type(value) not in known:
-        raise InputError(
-            f"{type(value).__name__} cannot be saved: it is not in the registry. "
-            f"Write @trueness.register(name) above the class."
-        )
-    content = {n: _encode(getattr(value, n)) for n in _numbers(type(value))}
-    return {"type": known[type(value)], "fields": content}
-
-
-def _number(value: Any) -> Any:
-    value = plain(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"number": repr(value)}
-    return value
 
 
 def _decode(value: Any, name: str) -> Any:
@@ -288,7 +225,13 @@ def _decode(value: Any, name: str) -> Any:
         case {"type": _}:
             return _decode_map(value, name)
         case {"array": list(items), "shape": list(shape)}:
-            return _decode_array(items, shape, name)
+            try:
+                numbers = [_decode(v, name) for v in items]
+                return np.array(numbers, dtype=np.float64).reshape(shape)
+            except (TypeError, ValueError):
+                raise InputError(
+                    f"{name} is damaged: an array does not hold numbers."
+                ) from None
         case {"list": list(items)}:
             return tuple(_decode(v, name) for v in items)
         case {"mapping": dict(items)}:
@@ -298,38 +241,21 @@ def _decode(value: Any, name: str) -> Any:
     raise InputError(f"{name} is damaged: it holds {listing(value)}.")
 
 
-def _decode_array(items: list[Any], shape: list[Any], name: str) -> Floats:
-    try:
-        numbers = [_decode(v, name) for v in items]
-        return np.array(numbers, dtype=np.float64).reshape(shape)
-    except (TypeError, ValueError):
-        raise InputError(
-            f"{name} is damaged: an array does not hold numbers."
-        ) from None
-
-
-def _known_kind(kind: object, name: str) -> str:
-    """Load the modules that hold public names until one has registered this kind.
-
-    Whatever makes a map is public, or stands in a public table such as CALIBRATORS, so
-    a new kind is found without being listed anywhere.
-    """
-    if isinstance(kind, str):
-        for home in sorted(set(homes(str(Path(__file__).parents[1])).values())):
-            if kind in MAPS:
-                return kind
-            door(home)
-    raise InputError(
-        f"The type of map in {name} must be one of {listing(MAPS, 30)}; found "
-        f"{kind!r}.{nearest(kind, MAPS)} A class of your own under "
-        f"@trueness.register must be imported first."
-    )
-
-
 def _decode_map(content: dict[str, Any], name: str) -> Map:
-    kind = _known_kind(content.get("type"), name)
-    values = content.get("fields")
-    wanted = set(_numbers(MAPS[kind]))
+    kind, values = content.get("type"), content.get("fields")
+    # whatever makes a map is public, or in a public table such as CALIBRATORS: load
+    # modules of public names until one has registered this kind
+    public = {} if kind in [*MAPS] else homes(str(Path(__file__).parents[1]))
+    for home in sorted(set(public.values())):
+        if kind not in [*MAPS]:  # a list: a damaged file has anything for a name
+            door(home)
+    if kind not in [*MAPS]:
+        raise InputError(
+            f"The type of map in {name} must be one of {listing(MAPS, 30)}; found "
+            f"{kind!r}.{nearest(kind, MAPS)} A class of your own under "
+            f"@trueness.register must be imported first."
+        )
+    wanted = {f.name for f in fields(MAPS[kind])}
     if not isinstance(values, dict) or set(values) != wanted:
         found = listing(values) if isinstance(values, dict) else repr(values)
         raise InputError(
@@ -346,15 +272,7 @@ def _decode_map(content: dict[str, Any], name: str) -> Map:
 @final
 @dataclass(frozen=True, repr=False, eq=False)
 class AtPrevalence(Map):
-    """A map from score to probability, carried from one prevalence to another.
-
-    Attributes
-    ----------
-    map : Map
-        The map that was fitted where the prevalence is ``old``.
-    old, new : float
-        The prevalences.
-    """
+    """A ``map`` to probabilities, carried from prevalence ``old`` to ``new``."""
 
     map: Map
     old: float
@@ -387,9 +305,8 @@ class AtPrevalence(Map):
 def at_prevalence(map: Map, old: float, new: float) -> AtPrevalence:
     r"""What does a score mean where the condition is rarer or more common?
 
-    When the distribution of the scores in each class is the same as before and only the
-    shares of the classes change, the odds are multiplied by a constant (Bayes' rule;
-    Elkan 2001, Theorem 2):
+    Where the scores of each class are distributed as before and only the shares of the
+    classes change, the odds are multiplied by a constant (Elkan 2001, Theorem 2):
 
     .. math:: \frac{p'}{1-p'} = \frac{p}{1-p}
               \cdot \frac{\pi_{new}/(1-\pi_{new})}{\pi_{old}/(1-\pi_{old})}
@@ -424,6 +341,5 @@ def at_prevalence(map: Map, old: float, new: float) -> AtPrevalence:
     >>> float(c(1.0))
     0.0909...
     """
-    _fitted(map, "at_prevalence")
     old, new = _options.fraction(old, "old"), _options.fraction(new, "new")
-    return AtPrevalence(map, old, new)
+    return AtPrevalence(_fitted(map, "at_prevalence"), old, new)

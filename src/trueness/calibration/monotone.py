@@ -1,8 +1,4 @@
-"""Which increasing curve turns scores into probabilities, whatever its shape?
-
-Calibrators that only assume that a higher score never means a lower probability. They
-follow any shape, and need more cases for it.
-"""
+"""Which increasing curve turns scores into probabilities, whatever its shape?"""
 
 from __future__ import annotations
 
@@ -36,24 +32,13 @@ _LONG = 1 << 14
 @final
 @dataclass(frozen=True, repr=False, eq=False)
 class Isotonic(Map):
-    """Straight lines between the ends of the blocks of isotonic regression.
-
-    Attributes
-    ----------
-    score : array (k,)
-        Ends of the blocks, ascending.
-    probability : array (k,)
-        Share of positives in the block; between blocks straight lines, beyond the ends
-        constant.
-    """
+    """Straight lines between the ends of the blocks of isotonic regression."""
 
     score: Floats
     probability: Floats
 
     def __post_init__(self) -> None:
-        freeze(self, "score", "probability")
-        _ascending(self.score)
-        _same_size(self.score, self.probability)
+        _frozen_table(self, "score", "probability", 0)
 
     @property
     def expression(self) -> Formula:
@@ -65,23 +50,13 @@ class Isotonic(Map):
 @final
 @dataclass(frozen=True, repr=False, eq=False)
 class Histogram(Map):
-    """The share of positives in each bin of scores.
-
-    Attributes
-    ----------
-    edges : array (bins - 1,)
-        Inner edges, ascending; a score equal to an edge is in the upper bin.
-    probability : array (bins,)
-        Share of positives in the bin, lowest scores first.
-    """
+    """The share of positives in each bin; a score at an edge is in the upper bin."""
 
     edges: Floats
     probability: Floats
 
     def __post_init__(self) -> None:
-        freeze(self, "edges", "probability")
-        _ascending(self.edges)
-        _same_size(self.edges, self.probability[1:])
+        _frozen_table(self, "edges", "probability", 1)
 
     @property
     def expression(self) -> Formula:
@@ -95,15 +70,8 @@ class Histogram(Map):
 class VennAbers(Map):
     """Two probabilities a score, one of which is perfectly calibrated.
 
-    Called with scores it gives the one probability between both that loses least,
-    ``high / (1 - low + high)``; ``interval`` gives both.
-
-    Attributes
-    ----------
-    low_edges, low : array
-        Steps of p0: ``low[number of low_edges <= score]``.
-    high_edges, high : array
-        Steps of p1: ``high[number of high_edges < score]``.
+    ``interval`` gives both: ``low[number of low_edges <= score]`` and
+    ``high[number of high_edges < score]``; a call gives ``high / (1 - low + high)``.
     """
 
     low_edges: Floats
@@ -112,10 +80,8 @@ class VennAbers(Map):
     high: Floats
 
     def __post_init__(self) -> None:
-        freeze(self, "low_edges", "low", "high_edges", "high")
-        for edges, values in ((self.low_edges, self.low), (self.high_edges, self.high)):
-            _ascending(edges)
-            _same_size(edges, values[1:])
+        _frozen_table(self, "low_edges", "low", 1)
+        _frozen_table(self, "high_edges", "high", 1)
 
     def interval(self, score: ArrayLike) -> tuple[Floats, Floats]:
         """Give p0 and p1 for each score: isotonic fits with the case as 0 and as 1."""
@@ -142,32 +108,13 @@ class VennAbers(Map):
 
 @of_sums
 def isotonic(t: Tally) -> Isotonic:
-    r"""Which increasing function of the score fits the labels best?
+    """Which increasing function of the score fits the labels best?
 
-    The weighted least-squares (and maximum likelihood) fit among all non-decreasing
-    functions, by pooling adjacent violators on the counts:
+    The least-squares (and maximum likelihood) fit among all non-decreasing functions,
+    between scores straight lines, as in scikit-learn (Zadrozny and Elkan 2002,
+    doi:10.1145/775047.775151). Its ends are often exactly 0 or 1, so that one case may
+    have an infinite log loss: "venn-abers" has not that fault.
 
-    .. math:: p(s_i) = \max_{a \le i} \min_{b \ge i}
-              \frac{\sum_{a..b} pos}{\sum_{a..b} (pos + neg)}
-
-    Parameters
-    ----------
-    t
-        Labelled cases; unknowns are not used.
-
-    Notes
-    -----
-    Its values at the ends are often exactly 0 or 1, and one case there that turns out
-    otherwise has an infinite log loss: "venn-abers" has not that fault. Between the
-    scores that were seen: straight lines, as in scikit-learn.
-
-    References
-    ----------
-    B. Zadrozny, C. Elkan, Transforming classifier scores into accurate multiclass
-    probability estimates, KDD 2002, doi:10.1145/775047.775151.
-
-    Examples
-    --------
     Rows 2 and 3 are out of order and share (1 + 1)/(2 + 2) = 1/2.
 
     >>> t = Tally([1, 2, 3, 4], neg=[2, 0, 2, 0], pos=[0, 1, 1, 2])
@@ -183,30 +130,12 @@ def isotonic(t: Tally) -> Isotonic:
 
 
 def venn_abers(t: Tally) -> VennAbers:
-    r"""Between which two probabilities lies a case, one of them perfectly calibrated?
+    """Between which two probabilities lies a case, one of them perfectly calibrated?
 
     p0 is the isotonic fit at the score when the case itself is added as a negative, p1
-    when it is added as a positive. As one number:
+    as a positive; as one number :math:`p_1 / (1 - p_0 + p_1)`, which is never 0 or 1
+    (Vovk, Petej and Fedorova 2015, arXiv:1511.00213). No confidence interval.
 
-    .. math:: p = \frac{p_1}{1 - p_0 + p_1}
-
-    Parameters
-    ----------
-    t
-        Labelled cases; unknowns are not used.
-
-    Notes
-    -----
-    The inductive Venn-Abers predictor of Vovk, Petej and Fedorova (2015). It is never 0
-    or 1, and p1 - p0 says how much the calibration cases leave open at that score: it
-    is wide where they are few. The interval is not a confidence interval.
-
-    References
-    ----------
-    arXiv:1511.00213.
-
-    Examples
-    --------
     One case of each class at one score: (1 + 0)/3 and (1 + 1)/3.
 
     >>> c = venn_abers(Tally([5], neg=[1], pos=[1]))
@@ -229,16 +158,10 @@ def venn_abers(t: Tally) -> VennAbers:
 
 
 def with_one_more(pos: Ints, neg: Ints) -> tuple[Floats, Floats]:
-    r"""Give p0 and p1 of a new case at each row, rows in ascending order of score.
+    """Give p0 and p1 of a new case at each row, ascending (Vovk et al. 2015, alg. 1-4).
 
-    Adding the case with label 0 to the calibration cases, or with label 1, and fitting
-    isotonic regression each time gives two probabilities :math:`p_0 \le p_1`. Vovk,
-    Petej and Fedorova (2015), algorithms 1 to 4, compute both for all positions of the
-    new case by one walk along the cumulative sum diagram; here the walk is on rows of
-    counts, in whole numbers, so ties are exact.
+    One walk along the cumulative sum diagram, in whole numbers, so ties are exact.
 
-    Examples
-    --------
     Two negatives below two positives: a new case at the lowest score that is positive
     pools with both negatives, 1/3.
 
@@ -293,11 +216,8 @@ def _first_below(x: Ints, y: Ints, row: int, a: _Point, b: _Point) -> int:
 
 
 def _corners(x: Ints, y: Ints) -> list[_Point]:
-    """Algorithm 1: corners of the convex minorant, the leftmost last.
-
-    The added case stands before the first row: the diagram starts at (-1, -1). Blocks
-    of isotonic regression end at its corners, and may end at points between them.
-    """
+    """Algorithm 1: corners of the convex minorant, the leftmost last."""
+    # the added case is before the first row; blocks may end between corners, too
     x, y = np.concatenate([[-1, 0], x]), np.concatenate([[-1, 0], y])
     ends = pooled_blocks(np.diff(y), np.diff(x))
     corners: list[_Point] = []
@@ -319,27 +239,12 @@ def _step_left(corners: list[_Point], point: _Point) -> None:
 
 @of_sums
 def histogram(t: Tally, *, bins: int = 10) -> Histogram:
-    r"""What share of each bin of scores is positive?
+    """What share of each bin of scores is positive?
 
-    Parameters
-    ----------
-    t
-        Labelled cases; unknowns are not used.
-    bins
-        How many bins of about equally many cases. Cases with equal scores stay
-        together, so heavy ties make fewer bins.
+    Bins hold about equally many cases, those with equal scores together. Edges lie
+    half-way between neighbouring scores; shares need not increase. Zadrozny and Elkan
+    (ICML 2001).
 
-    Notes
-    -----
-    Edges lie half-way between neighbouring scores. The shares need not increase.
-
-    References
-    ----------
-    B. Zadrozny, C. Elkan, Obtaining calibrated probability estimates from decision
-    trees and naive Bayesian classifiers, ICML 2001.
-
-    Examples
-    --------
     >>> t = Tally([1, 2, 3, 4], neg=[3, 2, 2, 0], pos=[1, 2, 2, 4])
     >>> histogram(t, bins=2)
     Histogram
@@ -356,8 +261,7 @@ def histogram(t: Tally, *, bins: int = 10) -> Histogram:
     middle = below / 2 + above / 2
     # between neighbouring floats there is no middle
     edges = np.where((middle > below) & (middle <= above), middle, above)
-    share = np.add.reduceat(pos, start) / np.add.reduceat(cases, start)
-    return Histogram(edges, share)
+    return Histogram(edges, np.add.reduceat(pos, start) / np.add.reduceat(cases, start))
 
 
 def equal_mass(cases: Array, bins: int) -> Array:
@@ -371,13 +275,13 @@ def equal_mass(cases: Array, bins: int) -> Array:
     return np.flatnonzero(np.diff(number, prepend=-1))
 
 
-def _ascending(values: Floats) -> None:
-    if values.ndim != 1 or not (values[1:] > values[:-1]).all():
+def _frozen_table(record: Map, scores: str, values: str, more: int) -> None:
+    """Ask for ascending scores, and as many values and ``more``; make both constant."""
+    freeze(record, scores, values)
+    a, b = getattr(record, scores), getattr(record, values)
+    if a.ndim != 1 or not (a[1:] > a[:-1]).all():
         raise InputError("The scores of a map must be one ascending array.")
-
-
-def _same_size(a: Floats, b: Floats) -> None:
-    if a.shape != b.shape:
+    if (a.size + more,) != b.shape:
         raise InputError(
             f"The table of a map must have one value per score; found {a.size} scores "
             f"and {b.size} values."

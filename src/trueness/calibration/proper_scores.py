@@ -1,69 +1,73 @@
 r"""How good are the probabilities, and what part of their loss is miscalibration?
 
-The Brier score and the log loss of a tally whose scores are probabilities, and their
-decomposition by isotonic recalibration (CORP; Dimitriadis, Gneiting and Jordan 2021):
-
-.. math:: S = \mathrm{MCB} - \mathrm{DSC} + \mathrm{UNC}
-
-MCB is what the best increasing recalibration would gain, DSC what it then gains over
-saying the prevalence to everybody, UNC the loss of saying that.
+By isotonic recalibration (CORP; Dimitriadis, Gneiting and Jordan 2021) a loss is
+:math:`S = \mathrm{MCB} - \mathrm{DSC} + \mathrm{UNC}`: MCB is what the best increasing
+recalibration would gain, DSC what it then gains over saying the prevalence to
+everybody, UNC the loss of saying that.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from statistics import NormalDist
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, final
 
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
-from trueness._core.binomial import wilson
+from trueness._core.doors import door
 from trueness._core.isotonic import isotonic_curve, pool_violators
 from trueness._core.numbers import number_of
-from trueness._core.records import Answer, Estimate
-from trueness.calibration.forecasts import (
-    DrawRequest,
-    Forecasts,
-    Losses,
-    mean_loss,
-    probability_rows,
-)
-from trueness.calibration.inversion import (
-    Statistic,
-    by_chance,
-    departures,
-    doubted,
-    gradients,
-    inverted,
-)
-from trueness.calibration.likely_curves import likely_curves
+from trueness._core.records import Answer, Estimate, Record, table
+from trueness.calibration.forecasts import Forecasts, around, binned, probabilities
+from trueness.calibration.monotone import equal_mass
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
-from trueness.counts.weights import equal_cases, remark
+from trueness.inference.estimates import infer, inferred, limited
+from trueness.inference.limits import share_limits
+from trueness.inference.measure import Measure, Measured
+from trueness.inference.verification import remarks
 
-METHOD = "inverted"  # of the intervals of numbers that noise enlarges
+# bins of the lower limits of MCB and DSC, as many as calibration_error has
+_BINS = 15
 _TINY = 2.0**-52
-_Loss = Callable[[Floats], Losses]
+Losses = tuple[Floats, Floats]  # of a negative and of a positive case at each row
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class ScoreParts(Record):
+    """Miscalibration, discrimination and uncertainty of a mean loss.
+
+    Attributes
+    ----------
+    mcb, dsc, unc : Estimate
+        The loss is ``mcb - dsc + unc``.
+    skill : float
+        ``(dsc - mcb) / unc``: 1 is perfect, 0 as good as saying the prevalence.
+    """
+
+    mcb: Estimate
+    dsc: Estimate
+    unc: Estimate
+    skill: float
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class ProperScore(Answer):
-    """A mean loss with its interval, and its three parts.
+    """A mean loss with its interval; its parts are computed when they are asked for.
 
     Attributes
     ----------
     value, low, high, level, method, sd
         As in an :class:`trueness.Estimate`.
-    mcb, dsc, unc : Estimate
-        Miscalibration, discrimination and uncertainty: ``value = mcb - dsc + unc``.
-    skill : float
-        ``(dsc - mcb) / unc``: 1 is perfect, 0 as good as saying the prevalence.
     notes : tuple of str
         What to beware of; empty where there is nothing.
+    parts : ScoreParts
+        ``mcb``, ``dsc``, ``unc`` and ``skill``, which are also attributes of this.
     """
 
     value: float
@@ -72,72 +76,70 @@ class ProperScore(Answer):
     level: float
     method: str
     sd: float
-    mcb: Estimate
-    dsc: Estimate
-    unc: Estimate
-    skill: float
     notes: tuple[str, ...] = ()
+    _name: str = "brier"
+    _data: Tally | None = None
+    _parts: ScoreParts | None = None
+
+    @cached_property
+    def parts(self) -> ScoreParts:
+        """Decompose the loss (CORP)."""
+        if self._parts is None and self._data is not None:
+            return _decomposed(self._data, self._name, self.level, self.high)
+        unknown = around(math.nan, math.nan, math.nan, self.level)
+        return self._parts or ScoreParts(unknown, unknown, unknown, math.nan)
+
+    mcb = property(lambda self: self.parts.mcb, doc="Loss by miscalibration.")
+    dsc = property(lambda self: self.parts.dsc, doc="Gain by discrimination.")
+    unc = property(lambda self: self.parts.unc, doc="Loss of saying the prevalence.")
+    skill = property(lambda self: self.parts.skill, doc="Share of UNC that is gained.")
 
     def __float__(self) -> float:
         """Give the value alone."""
         return self.value
 
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain Python values, those of the parts among them."""
+        return super().to_dict() | self.parts.to_dict()
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Give a table of one row, with the parts."""
+        columns = table(self) | table(self.parts)
+        return door("data.frames").native_frame(columns, backend)
+
     def __repr__(self) -> str:
         """Write the value with its interval, then its parts."""
-        numbers = (self.value, self.low, self.high, self.level, self.method)
-        line = repr(Estimate(*numbers, limits=self.limits))
+        e = around(self.value, self.low, self.high, self.level, self.method)
+        line = repr(replace(e, limits=self.limits))
         parts = [f"  {k}: {getattr(self, k)}" for k in ("mcb", "dsc", "unc")]
         notes = [f"  Note: {note}" for note in self.notes]
         return "\n".join([line, *parts, f"  skill: {self.skill:.4g}", *notes])
 
+    def _repr_html_(self) -> str:
+        return super()._repr_html_() + self.parts._repr_html_()
 
-@of_tally(weights=True)
-def brier(
-    t: Tally,
-    *,
-    prevalence: float | None = None,
-    sampling: str = "cohort",
-    level: float = 0.95,
-    replicates: int = 500,
-    rng: Any = 0,
-) -> ProperScore:
+
+@of_tally
+def brier(data: Tally, *, level: float = 0.95) -> ProperScore:
     r"""How far are the probabilities from the outcomes, as a mean squared error?
 
     .. math:: S = \frac1n \sum_i (p_i - y_i)^2
 
     Parameters
     ----------
-    t
+    data
         Labelled cases whose scores are probabilities.
-    prevalence
-        Share of positives where the probabilities are used: the cases are weighted to
-        this share, which is treated as known. By default it is the share among the
-        cases.
-    sampling
-        How the cases were sampled: ``"cohort"`` (the number of positives is random) or
-        ``"case-control"`` (fixed by design), which needs ``prevalence``.
     level
         Confidence level of the intervals.
-    replicates
-        Samples drawn for the intervals of the parts.
-    rng
-        Seed or NumPy generator.
 
     Notes
     -----
-    The interval of the score is the normal one of a mean after one more case of each
-    class is added, spread over the scores (as Agresti and Coull add four to a
-    proportion): two cases that were both predicted correctly are not proof, and the
-    interval never has length zero. The interval of UNC is Wilson's for the prevalence.
-    Isotonic recalibration fits noise, so MCB and DSC are too large on average. Their
-    intervals contain the true values under which the observed ones would not be
-    unusual: samples are drawn from a family of true curves that runs from calibrated
-    scores (for DSC: from no discrimination) to the isotonic curve and beyond, and the
-    curves are kept under which the observed value is not rare. The interval of MCB
-    starts at 0 unless MCB is above the upper quantile for labels drawn from the scores
-    themselves. More than 1,000 distinct scores are pooled to 1,000 for this resampling,
-    not for the values. Coverage: see the mathematics of calibration in the
-    documentation.
+    Recalibration and prevalence are where a loss is least, so that, to first order, MCB
+    and DSC vary as the mean difference of the losses of the same cases. Isotonic
+    recalibration fits noise: both are too large on average. Their lower limits are
+    those of the squared residuals of 15 bins (:func:`trueness.calibration_error`),
+    which they cannot be below (Jensen; of the log loss twice as much, Pinsker), and 0
+    where these could be chance. The interval of UNC is Wilson's of the prevalence.
 
     References
     ----------
@@ -153,37 +155,26 @@ def brier(
     >>> round(b.value, 6), round(b.mcb.value, 6), b.dsc.value, b.unc.value
     (0.19, 0.0025, 0.0625, 0.25)
     """
-    s = Forecasts.of(t, "brier", sampling, prevalence)
-    ask = DrawRequest.of(level, replicates, rng)
-    return _proper_score(t, s, squares, 1.0, ask)
+    return _proper_score(data, "brier", level)
 
 
-@of_tally(weights=True)
-def log_loss(
-    t: Tally,
-    *,
-    prevalence: float | None = None,
-    sampling: str = "cohort",
-    level: float = 0.95,
-    replicates: int = 500,
-    rng: Any = 0,
-) -> ProperScore:
+@of_tally
+def log_loss(data: Tally, *, level: float = 0.95) -> ProperScore:
     r"""How surprising were the outcomes, in nats per case?
 
     .. math:: S = -\frac1n \sum_i \left[ y_i \ln p_i + (1-y_i) \ln(1-p_i) \right]
 
     Parameters
     ----------
-    t, prevalence, sampling, level, replicates, rng
+    data, level
         As in :func:`brier`.
 
     Notes
     -----
-    A probability of 0 for an outcome that occurred gives an infinite loss, and that is
-    the answer: nothing is clipped, and ``notes`` say how many such cases there are.
-    Where scores of exactly 0 or 1 have all been right, the interval has no upper limit,
-    because the next case may be wrong. See :func:`brier` for the intervals and the
-    reference.
+    A probability of 0 for an outcome that occurred gives an infinite loss: nothing is
+    clipped, and ``notes`` say how many such cases there are. Where scores of exactly 0
+    or 1 have all been right, the interval has no upper limit. See :func:`brier` for the
+    intervals and the reference.
 
     Examples
     --------
@@ -192,119 +183,80 @@ def log_loss(
     >>> math.isclose(x.value, math.log(2))
     True
     """
-    s = Forecasts.of(t, "log_loss", sampling, prevalence)
-    ask = DrawRequest.of(level, replicates, rng)
-    return _proper_score(t, s, _logs, math.inf, ask)
+    return _proper_score(data, "log_loss", level)
 
 
-def squares(p: Floats) -> tuple[Floats, Floats]:
+def squares(p: Floats) -> Losses:
     """Give the loss of a negative and of a positive case at each probability."""
     return p * p, (1 - p) ** 2
 
 
-def _logs(p: Floats) -> tuple[Floats, Floats]:
+def _logs(p: Floats) -> Losses:
     with np.errstate(divide="ignore"):
         return -np.log1p(-p), -np.log(p)
 
 
-def decomposition(t: Tally, name: str) -> tuple[float, float, float, float]:
-    """Give the mean loss of a name in ``LOSSES`` and its parts MCB, DSC and UNC."""
-    return _decompose(*probability_rows(t, name), LOSSES[name])
+# the loss, its largest value, and how many squared distances of two shares it is at
+# least
+LOSSES: dict[str, tuple[Callable[[Floats], Losses], float, float]] = {
+    "brier": (squares, 1.0, 1.0),
+    "log_loss": (_logs, math.inf, 2.0),
+}
 
 
-def _proper_score(
-    t: Tally, s: Forecasts, loss: _Loss, most: float, ask: DrawRequest
-) -> ProperScore:
-    value, mcb, dsc, _ = _decompose(*s[:3], loss)
-    unc = _uncertainty(s, loss, ask.level)
-    losses, few = loss(s.score), s.pooled().to_draw()
-    e = s.mean(losses, ask.level, most)
-    parts = (
-        _miscalibration(mcb, few, loss, ask, e.high),
-        _discrimination(dsc, few, loss, ask, unc),
+def _measured(name: str, t: Tally) -> Measured:
+    loss, most, _ = LOSSES[name]
+    return mean_measure(loss(t.score), 0.0, most)(t)
+
+
+# what ``estimate`` and ``compare`` ask
+brier.measure = partial(_measured, "brier")  # type: ignore[attr-defined]
+log_loss.measure = partial(_measured, "log_loss")  # type: ignore[attr-defined]
+
+
+def mean_measure(losses: Losses, least: float, most: float) -> Measure:
+    r"""Give a mean over cases of what they lose, row by row, as a measure.
+
+    The influence of a case is :math:`(l_i - S) / n`.
+    """
+
+    def measure(t: Tally) -> Measured:
+        value = _mean_loss(losses, t.pos, t.neg)
+        n = t.n_pos + t.n_neg
+        # where nobody lost, a loss may be infinite, and moves nothing
+        with np.errstate(invalid="ignore"):
+            by = [np.where(c > 0, (x - value) / n, 0.0)
+                  for x, c in zip(losses, (t.neg, t.pos), strict=True)]  # fmt: skip
+        return Measured(value, by[0], by[1], (least, most))
+
+    return measure
+
+
+def _mean_loss(losses: Losses, pos: Array, neg: Array) -> float:
+    # a loss that nobody suffers is no loss, even an infinite one
+    suffered = [x[n > 0] @ n[n > 0] for x, n in zip(losses, (neg, pos), strict=True)]
+    cases = pos.sum() + neg.sum()
+    return float(sum(suffered) / cases) if cases else np.nan
+
+
+def _proper_score(data: Tally, name: str, level: float) -> ProperScore:
+    e = infer(
+        probabilities(data, name), partial(_measured, name), level=level, what=name
     )
-    skill = (dsc - mcb) / unc.value if unc.value else float("nan")
-    notes = _infinite(s, losses) + remark(t) + s.notes
-    numbers = (value, e.low, e.high, ask.level, e.method, e.sd)
-    return ProperScore(*numbers, *parts, unc, skill, notes)
+    said = () if name == "brier" else _infinite(data.labelled())
+    low, high = e.low, math.inf if said else e.high
+    if math.isinf(e.value):
+        low = e.value
+    notes = (*said, *remarks(data), *e.notes)
+    return ProperScore(e.value, low, high, e.level, e.method, e.sd, notes, name, data)
 
 
-def _miscalibration(
-    mcb: float, s: Forecasts, loss: _Loss, ask: DrawRequest, most: float
-) -> Estimate:
-    """Give MCB with the truths that could have shown it, on the scale of its root."""
-    root, level = _rooted(1, loss), ask.level
-    # MCB is a part of the loss, and cannot exceed it
-    low, high = inverted(s, departures(s), root, ask, math.sqrt(most))
-    drawn = by_chance(s, root, ask.replicates, ask.rng)
-    # between a number and infinity, where a score of 0 was wrong, there is no middle
-    way: Any = "linear" if np.isfinite(drawn).all() else "higher"
-    chance = np.quantile(drawn, (1 + level) / 2, method=way)
-    pairs = _paired(s, s.score, doubted(s.pos, s.neg, 0.5), loss, level)
-    # isotonic regression follows noise, which takes the lower end up: a likely curve
-    # does so less
-    smooth = _paired(s, s.score, _likely(s), loss, level)
-    certain = root(*s[:3]) <= chance
-    low = 0.0 if certain else min(low**2, max(min(pairs.low, smooth.low), 0.0))
-    return _part(mcb, (low, max(high**2, pairs.high)), level, most)
-
-
-def _likely(s: Forecasts) -> Floats:
-    """Give the mean of likely curves, which a log loss can bear."""
-    return np.clip(likely_curves(s).middle, _TINY, 1 - _TINY)
-
-
-def _paired(
-    s: Forecasts, before: Floats, after: Floats, loss: _Loss, level: float
-) -> Estimate:
-    """How much less do the same cases lose by the curve ``after``, on average?
-
-    Recalibration is where the loss is least, so that, to first order, MCB varies as the
-    mean difference of the losses of the same cases does, and DSC likewise. The truths
-    of ``inversion`` go in one direction only, and are too sure of themselves far from
-    where they start.
-    """
-    pairs = zip(loss(before), loss(after), strict=True)
-    by_neg, by_pos = (one - other for one, other in pairs)
-    return s.mean((by_neg, by_pos), level, math.inf, -math.inf)
-
-
-def _discrimination(
-    dsc: float, s: Forecasts, loss: _Loss, ask: DrawRequest, unc: Estimate
-) -> Estimate:
-    """Give DSC with the truths that could have shown it, as shares of UNC.
-
-    The share of positives is itself uncertain: the ends are shares of the ends of UNC,
-    which DSC cannot exceed. Without a case of a class any share is possible.
-    """
-    family, level = gradients(s), ask.level
-    whole = float(_said(family.base[:1], loss)[0])
-    low, high = inverted(s, family, _rooted(2, loss), ask, math.sqrt(whole))
-    if not s.pos.any() or not s.neg.any():
-        high = math.sqrt(whole)
-    if s.score.size == 1:  # one score for all: others may not have been met
-        square = NormalDist().inv_cdf((1 + level) / 2) ** 2
-        high = math.sqrt(whole * square / (s.n + square))
-    # the likely curve takes up less noise, the isotonic one misses less
-    doubt = 0.25 / s.n  # a share of 0 is not certain
-    steps = np.clip(isotonic_curve(s.pos, s.neg), doubt, 1 - doubt)
-    less, more = (_paired(s, family.base, c, loss, level) for c in (_likely(s), steps))
-    low = max(min(low**2 / whole * unc.low, less.low), 0.0)
-    high = max(high**2 / whole * unc.high, more.high)
-    return _part(dsc, (low, high), level, max(unc.high, dsc))
-
-
-def _rooted(part: int, loss: _Loss) -> Statistic:
-    """Give the root of a part: squares of noise are far from normal, roots are not."""
-    return lambda score, pos, neg: math.sqrt(_decompose(score, pos, neg, loss)[part])
-
-
-def _infinite(s: Forecasts, losses: Losses) -> tuple[str, ...]:
+def _infinite(t: Tally) -> tuple[str, ...]:
     """Say why a loss is, or may be, infinite."""
-    if np.isfinite(losses[0]).all() and np.isfinite(losses[1]).all():
+    sure = (t.score == 0) | (t.score == 1)
+    if not sure.any():
         return ()
-    score, (pos, neg) = s.score, s.met
-    wrong = pos[score == 0].sum(), neg[score == 1].sum()
+    wrong = t.pos[t.score == 0].sum(), t.neg[t.score == 1].sum()
     instead = (
         "Use probabilities between 0 and 1, both excluded: "
         "t.map(trueness.calibrate(other_cases)), or clip the scores and report it."
@@ -315,65 +267,75 @@ def _infinite(s: Forecasts, losses: Losses) -> tuple[str, ...]:
             f"(positives with a score of exactly 0: {number_of(wrong[0])}; negatives "
             f"with exactly 1: {number_of(wrong[1])}). {instead}",
         )
-    sure = number_of((pos + neg)[(score == 0) | (score == 1)].sum())
-    weighted = s.squares is not None and s.fixed is None
-    many = f"Cases with a weight of {sure}" if weighted else f"{sure} cases"
     return (
-        f"{many} have a score of exactly 0 or 1 and are all right; a single wrong one "
-        "would make the loss infinite, so the interval has no upper end. "
-        f"{instead}",
+        "Cases with a score of exactly 0 or 1 "
+        f"({number_of((t.pos + t.neg)[sure].sum())}) are all right; a single wrong one "
+        f"would make the loss infinite, so the interval has no upper end. {instead}",
     )
 
 
+def decomposition(t: Tally, name: str) -> tuple[float, float, float, float]:
+    """Give the mean loss of a name in ``LOSSES`` and its parts MCB, DSC and UNC."""
+    return _decompose(Forecasts.of(t, name), LOSSES[name][0])
+
+
 def _decompose(
-    score: Floats, pos: Array, neg: Array, loss: _Loss
+    s: Forecasts, loss: Callable[[Floats], Losses]
 ) -> tuple[float, float, float, float]:
     """Give S, MCB, DSC and UNC (Dimitriadis et al. 2021, eq. 5)."""
-    share, start = pool_violators(pos, neg)
-    block_pos, block_neg = (np.add.reduceat(x, start[:-1]) for x in (pos, neg))
-    total = np.array([pos.sum()]), np.array([neg.sum()])
-    prevalence = total[0] / (total[0] + total[1])
-    value = mean_loss(loss(score), pos, neg)
-    recalibrated = mean_loss(loss(share), block_pos, block_neg)
-    reference = mean_loss(loss(prevalence), *total)
+    share, start = pool_violators(s.pos, s.neg)
+    blocks = (np.add.reduceat(x, start[:-1]) for x in (s.pos, s.neg))
+    total = np.array([s.pos.sum()]), np.array([s.neg.sum()])
+    value = _mean_loss(loss(s.score), s.pos, s.neg)
+    recalibrated = _mean_loss(loss(share), *blocks)
+    reference = _mean_loss(loss(total[0] / (total[0] + total[1])), *total)
     # PAVA minimises the loss: a difference below zero is rounding
     mcb, dsc = max(0.0, value - recalibrated), max(0.0, reference - recalibrated)
     return value, mcb, dsc, reference
 
 
-def _said(share: Floats, loss: _Loss) -> Floats:
-    """Give the mean loss of saying a share of positives to everybody, if it is true."""
-    by_neg, by_pos = loss(share)
-    return share * by_pos + (1 - share) * by_neg
+def _decomposed(data: Tally, name: str, level: float, most: float) -> ScoreParts:
+    """Give the parts with their limits; MCB is not above the ``most`` of the loss."""
+    s, (loss, _, least) = Forecasts.of(data, name), LOSSES[name]
+    _, mcb, dsc, _ = _decompose(s, loss)
+    unc = _uncertainty(s, loss, level)
+    after, of_all = loss(isotonic_curve(s.pos, s.neg)), np.full(s.score.size, s.share)
+    start, found = equal_mass(s.cases, _BINS), []
+    for value, said, cap in ((mcb, s.score, most), (dsc, of_all, max(unc.high, dsc))):
+        if not math.isfinite(value):
+            found.append(around(value, 0.0, value, level, "student"))
+            continue
+        with np.errstate(invalid="ignore"):
+            less = [(x - y)[::-1] for x, y in zip(loss(said), after, strict=True)]
+        varies = inferred(s.sample, mean_measure((less[0], less[1]), 0.0, cap)).spread
+        low = 0.0
+        if s.sample.imputed is None:
+            bins = binned(s, start, of_share=said is of_all)
+            low = min(least * bins.limits(level)[0], value)
+        found.append(replace(limited(value, varies, (0.0, cap), level), low=low))
+    skill = (dsc - mcb) / unc.value if unc.value else math.nan
+    return ScoreParts(found[0], found[1], unc, skill)
 
 
-def _uncertainty(s: Forecasts, loss: _Loss, level: float) -> Estimate:
+def _uncertainty(s: Forecasts, loss: Any, level: float) -> Estimate:
     """Carry Wilson's interval of the prevalence over to the loss of saying it."""
-    if s.fixed is not None:
-        value = float(_said(np.array([s.fixed.share]), loss)[0])
-        return Estimate(value, value, value, level, "share given")
-    share, n = float(s.pos.sum()) / s.n, s.n
-    if s.squares is not None:  # of as many equal cases as the share varies like
-        yes, no = (float(q.sum()) for q in s.squares)
-        n = float(equal_cases(share, s.n, yes, no, (yes + no) / s.n))
-    low, high = wilson(share * n, n, level)
-    ends = np.clip([share, low, high, 0.5], _TINY, 1 - _TINY)
-    value, one, other, most = _said(ends, loss).tolist()
-    if share in (0, 1):
-        value = 0.0
+
+    def said(share: float) -> float:
+        p = np.array([min(max(share, _TINY), 1 - _TINY)])
+        by_neg, by_pos = loss(p)
+        return float((p * by_pos + (1 - p) * by_neg)[0])
+
+    share = s.share
+    value = said(share) if 0 < share < 1 else 0.0
+    if s.sample.fixed:
+        return around(value, value, value, level, "share given")
+    zero, one = np.zeros(s.score.size), np.ones(s.score.size)
+    spread = inferred(s.sample, mean_measure((zero, one), 0.0, 1.0)).spread
+    c = s.sample.cases.grouped
+    clusters = None if c is None else float(c.number)
+    low, high = share_limits(share, spread.plain, s.n, clusters, level)
     # the loss is largest at 1/2
-    largest = most if ends[1] <= 0.5 <= ends[2] else max(one, other)
-    return Estimate(value, min(one, other, value), largest, level, "wilson")
-
-
-def _part(
-    value: float, ends: tuple[float, float], level: float, most: float
-) -> Estimate:
-    """Put an interval about a part; it holds the value, and nothing impossible."""
-    if not np.isfinite(value):
-        return Estimate(value, value, most, level, METHOD)
-    low, high = ends
-    return Estimate(value, min(low, value), max(min(high, most), value), level, METHOD)
-
-
-LOSSES: dict[str, _Loss] = {"brier": squares, "log_loss": _logs}
+    largest = said(0.5) if low <= 0.5 <= high else max(said(low), said(high))
+    return around(
+        value, min(said(low), said(high)), largest, level, "wilson", spread.sd
+    )

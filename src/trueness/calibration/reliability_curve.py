@@ -1,27 +1,29 @@
-r"""Do the probabilities mean what they say? The reliability diagram.
-
-Bins are a choice, and another choice gives another diagram. CORP (Dimitriadis, Gneiting
-and Jordan 2021) has none: the share of positives as a function of the score is the
-isotonic regression of the labels on the scores.
-"""
+"""Do the probabilities mean what they say? The reliability diagram, without bins."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
+from trueness._core.checks import options as _options
+from trueness._core.figures import POINTS, Axis, Bars, Curves, Line, guide
 from trueness._core.isotonic import isotonic_curve, pool_violators
+from trueness._core.polyline import few_points
 from trueness._core.progress import steps
 from trueness._core.records import Answer
-from trueness.calibration.forecasts import DrawRequest, Forecasts
-from trueness.calibration.likely_curves import likely_curves
+from trueness._core.search import bisect
+from trueness.calibration.forecasts import MOST_ROWS, Forecasts, pooled
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
+from trueness.inference.notes import notes_of
+from trueness.inference.verification import remarks
 
-_POINTS = 500
+# points of the curve, and rows of the confidence band
+_POINTS, _BAND = 500, 200
 
 
 @final
@@ -43,10 +45,9 @@ class Reliability(Answer):
     level : float
         Pointwise level of both bands.
     n, n_pos : int
-        Labelled cases, and positives among them; for weighted cases, the sums of
-        weights.
+        Labelled cases, and positives among them, or sums of their weights.
     notes : tuple of str
-        Whether cases were weighted to another share of positives.
+        What to keep in mind.
     """
 
     score: Floats
@@ -61,15 +62,9 @@ class Reliability(Answer):
     notes: tuple[str, ...] = ()
 
 
-@of_tally(weights=True)
+@of_tally
 def reliability(
-    t: Tally,
-    *,
-    prevalence: float | None = None,
-    sampling: str = "cohort",
-    level: float = 0.95,
-    replicates: int = 500,
-    rng: Any = 0,
+    data: Tally, *, level: float = 0.95, replicates: int = 500, rng: Any = 0
 ) -> Reliability:
     r"""Which share of the cases with a score of p is positive?
 
@@ -78,37 +73,33 @@ def reliability(
 
     Parameters
     ----------
-    t
+    data
         Labelled cases whose scores are probabilities.
-    prevalence, sampling
-        As in :func:`trueness.brier`.
     level
         Pointwise level of the bands.
-    replicates
-        Resamples for each band.
-    rng
-        Seed or NumPy generator.
+    replicates, rng
+        Draws of labels for the consistency band, and their seed or generator.
 
     Notes
     -----
     Consistency band: labels are drawn from the scores themselves and the curve is
-    fitted again. Confidence band: labels are drawn from the fitted curve, where a block
-    without positives, or without negatives, gets the share (k + 1) / (n + 2) instead of
-    0 or 1, since 10 positives of 10 do not prove a share of 1. The bootstrap from a
-    curve with steps is not consistent (Sen, Banerjee and Woodroofe 2010), and too sure
-    at the ends of a flat curve; so labels are also drawn from a smooth curve (the mean
-    of likely ones), and the band holds the fitted curve less the errors that fits to
-    these labels have. Both bands are pointwise quantiles. With up to 500 distinct
-    scores the curve has them all; with more it has the ends of the isotonic blocks and
-    500 quantiles. More than 1,000 distinct scores are pooled to 1,000 for the bands,
-    not for the curve.
+    fitted again; the band holds pointwise quantiles. Confidence band: all values of the
+    curve at a score that a likelihood ratio test among increasing curves does not
+    reject (Banerjee and Wellner 2001), by the chi-squared quantile, which is right for
+    scores with many cases each and too large for continuous ones. (The bootstrap of an
+    isotonic curve is not consistent: Sen et al. 2010.) Clustered samples count as many
+    equal cases as the mean residual from the curve varies like.
+
+    Of more than 500 distinct scores the curve has the ends of the isotonic blocks and
+    500 quantiles; more than 1,000 are pooled to 1,000 for the consistency band and to
+    200 for the confidence band.
 
     References
     ----------
-    T. Dimitriadis, T. Gneiting, A. Jordan, PNAS 118 (2021) e2016191118,
-    doi:10.1073/pnas.2016191118. B. Sen, M. Banerjee, M. Woodroofe, Inconsistency of
-    bootstrap: the Grenander estimator, Annals of Statistics 38 (2010) 1953,
-    doi:10.1214/09-AOS777.
+    Dimitriadis, Gneiting, Jordan (2021), PNAS 118:e2016191118,
+    doi:10.1073/pnas.2016191118 (CORP); Banerjee, Wellner (2001), Ann. Stat. 29:1699,
+    doi:10.1214/aos/1015345959; Sen et al. (2010), Ann. Stat. 38:1953,
+    doi:10.1214/09-AOS777
 
     Examples
     --------
@@ -116,52 +107,127 @@ def reliability(
     >>> r.probability
     array([0.1, 0.4, 0.9])
     """
-    s = Forecasts.of(t, "reliability", sampling, prevalence)
-    ask = DrawRequest.of(level, replicates, rng)
-    at = _points(s.score, pool_violators(s.pos, s.neg)[1])
-    fitted = np.interp(at, s.score, isotonic_curve(s.pos, s.neg))
-    few = s.pooled()
-    drawn = few.to_draw()
-    likely = likely_curves(drawn).middle
-    consistent, again, beside = (
-        np.quantile(_redrawn(drawn, chance, at, ask), ask.tails, axis=0)
-        for chance in (few.score, _doubted(few), likely)
+    s = Forecasts.of(data, "reliability")
+    level = _options.fraction(level, "level")
+    replicates = _options.whole_number(replicates, "replicates", at_least=20)
+    generator = _options.generator(rng)
+    at, curve = s.score, isotonic_curve(s.pos, s.neg)
+    if at.size > _POINTS:
+        start = pool_violators(s.pos, s.neg)[1]
+        quantiles = np.linspace(0, at.size - 1, _POINTS).astype(int)
+        at = at[np.union1d(np.concatenate([start[:-1], start[1:] - 1]), quantiles)]
+    fitted = np.interp(at, s.score, curve)
+    number = _effective(s, curve)
+    score, pos, neg = pooled(s.score, s.pos, s.neg, max(min(MOST_ROWS, int(number)), 1))
+    cases = pos + neg
+    whole = np.maximum(np.rint(cases * (number / cases.sum())), 1).astype(np.int64)
+    drawn = np.empty((replicates, at.size))
+    for k in steps(range(replicates), "Bootstrap", unit="samples"):
+        up = generator.binomial(whole, score) * (cases / whole)
+        drawn[k] = np.interp(at, score, isotonic_curve(up, cases - up))
+    consistent = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    score, pos, neg = pooled(score, pos, neg, _BAND)
+    scale = number / float((pos + neg).sum())
+    low, high = _likely_values(pos * scale, neg * scale, level)
+    known = data.labelled()
+    return Reliability(
+        *(at, fitted, consistent[0], consistent[1]),
+        np.minimum(np.interp(at, score, low), fitted),
+        np.maximum(np.interp(at, score, high), fitted),
+        *(level, known.n_neg + known.n_pos, known.n_pos),
+        notes=(*remarks(data), *notes_of(data)),
     )
-    errors = beside - np.interp(at, few.score, likely)
-    # the curve itself is among what is possible
-    low = np.minimum.reduce([again[0], fitted, fitted - errors[1]])
-    high = np.maximum.reduce([again[1], fitted, fitted - errors[0]])
-    bands = consistent[0], consistent[1], np.maximum(low, 0.0), np.minimum(high, 1.0)
-    known = t.labelled()
-    numbers = (ask.level, known.n_neg + known.n_pos, known.n_pos)
-    return Reliability(at, fitted, *bands, *numbers, s.notes)
 
 
-def _doubted(s: Forecasts) -> Floats:
-    """Give the isotonic value of every row, pure blocks taken by Laplace's rule."""
-    share, start = pool_violators(s.pos, s.neg)
-    cases = np.add.reduceat(s.cases, start[:-1])
-    if s.squares is not None:  # as many equal cases as the block counts
-        cases = cases**2 / np.add.reduceat(s.squares[0] + s.squares[1], start[:-1])
-    pure = (share == 0) | (share == 1)
-    share = np.where(pure, (share * cases + 1) / (cases + 2), share)
-    return np.repeat(share, np.diff(start))
+def _effective(s: Forecasts, fitted: Floats) -> float:
+    """As how many equal cases does the mean residual from the curve vary?"""
+    if s.sample.cases.grouped is None:
+        return s.n
+    variance = s.spread(-fitted / s.n, (1 - fitted) / s.n).variance
+    one = float(s.cases @ (fitted * (1 - fitted))) / s.n
+    return min(s.n, one / variance) if variance > 0 and one > 0 else s.n
 
 
-def _points(score: Floats, start: Array) -> Floats:
-    if score.size <= _POINTS:
-        return score
-    ends = np.concatenate([start[:-1], start[1:] - 1])
-    spread = np.linspace(0, score.size - 1, _POINTS).astype(int)
-    return np.asarray(score[np.union1d(ends, spread)])
+def _likely_values(pos: Floats, neg: Floats, level: float) -> tuple[Floats, Floats]:
+    r"""Between which values is the curve at each row not unlikely?
+
+    With the value :math:`\theta` at row i, the most likely increasing curve is
+    :math:`\min(\hat f_L, \theta)` before the row and :math:`\max(\hat f_R, \theta)`
+    after it, with the isotonic curves of either side by itself.
+    """
+    from scipy.special import chdtri
+
+    most = float(chdtri(1, 1 - level)) / 2
+    best = _likelihood(isotonic_curve(pos, neg), pos, neg)
+    low, high = np.empty(pos.size), np.empty(pos.size)
+    for i in range(pos.size):
+        sides = [_blocks(pos[:i], neg[:i]), _blocks(pos[i + 1 :], neg[i + 1 :])]
+        sides.insert(1, (np.array([pos[i]]), np.array([neg[i]])))
+        up, down = (np.concatenate(x) for x in zip(*sides, strict=True))
+        share, here = up / (up + down), np.arange(up.size) - sides[0][0].size
+        middle = float(np.clip(isotonic_curve(up, down)[here == 0], 0.0, 1.0)[0])
+
+        def inside(
+            value: Any, share: Floats = share, up: Floats = up, down: Floats = down,
+            here: Array = here,
+        ) -> Array:  # fmt: skip
+            v = np.asarray(value)[:, None]
+            curve = np.where(here < 0, np.minimum(share, v), np.maximum(share, v))
+            curve = np.where(here == 0, v, curve)
+            return np.asarray(_likelihood(curve, up, down) >= best - most)
+
+        start = np.array([middle, middle])
+        low[i], high[i] = bisect(inside, start, np.array([0.0, 1.0]), 20)
+    return low, high
 
 
-def _redrawn(s: Forecasts, chance: Floats, at: Floats, ask: DrawRequest) -> Floats:
-    """Draw labels with these chances, fit again, and give the curves at the points."""
-    curves = np.empty((ask.replicates, at.size))
-    labels = s.labels(chance, ask.replicates, ask.rng)
-    drawn = steps(labels, "Bootstrap", total=ask.replicates, unit="samples")
-    for k, (pos, neg) in enumerate(drawn):
-        some = np.flatnonzero(pos + neg)
-        curves[k] = np.interp(at, s.score[some], isotonic_curve(pos[some], neg[some]))
-    return curves
+def _blocks(pos: Floats, neg: Floats) -> tuple[Floats, Floats]:
+    """Give the counts of the blocks of isotonic regression."""
+    if not pos.size:
+        return pos, neg
+    start = pool_violators(pos, neg)[1][:-1]
+    return np.add.reduceat(pos, start), np.add.reduceat(neg, start)
+
+
+def _likelihood(share: Floats, pos: Floats, neg: Floats) -> Any:
+    """Give the log-likelihood of shares (..., m)."""
+    from scipy.special import xlog1py, xlogy
+
+    return (xlogy(pos, share) + xlog1py(neg, -share)).sum(axis=-1)
+
+
+SCORE, SHARE = Axis("score", "Score"), Axis("probability", "Share of positives")
+UNSEEN = 5e-4  # a quarter of a pixel: lines may be off by so much
+BARS = 40
+
+
+def reliability_figure(
+    found: Mapping[str, Reliability], band: str = "confidence"
+) -> Curves:
+    """Which share of the cases with a score of p is positive?
+
+    ``band`` is "confidence", which holds the true curve, or "consistency", in which
+    the curve of calibrated scores would lie.
+    """
+    lines = tuple(Line(n, _few(r, "probability")) for n, r in found.items())
+    ends = (f"{band}_low", f"{band}_high")
+    bands = tuple(Line(n, _few(r, *ends)) for n, r in found.items())
+    diagonal = guide(SCORE, SHARE, [0.0, 1.0], [0.0, 1.0])
+    return Curves("Reliability diagram", SCORE, SHARE, lines, bands, (diagonal,))
+
+
+def _few(r: Reliability, *names: str) -> dict[str, Array]:
+    """Give columns of a curve without the points that nobody would see."""
+    columns = {name.rpartition("_")[2]: getattr(r, name) for name in names}
+    some = np.arange(r.score.size)
+    if some.size > POINTS:
+        kept = [few_points(r.score, v, some.size, UNSEEN) for v in columns.values()]
+        some = np.unique(np.concatenate(kept))
+    return {k: v[some] for k, v in {"score": r.score, **columns}.items()}
+
+
+def probability_bars(name: str, t: Tally) -> Bars:
+    """How many negatives and positives have which score between 0 and 1?"""
+    bar = np.minimum((t.score * BARS).astype(int), BARS - 1)
+    neg, pos = (np.bincount(bar, c, BARS).astype(np.float64) for c in (t.neg, t.pos))
+    return Bars("Scores", np.arange(BARS + 1) / BARS, {name: neg}, {name: pos})

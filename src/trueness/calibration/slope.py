@@ -1,37 +1,38 @@
-r"""Are the probabilities too extreme, or too high? The calibration slope and intercept.
+"""Are the probabilities too extreme or too high, and could that be chance?
 
-Two numbers with a meaning, by logistic regression on the log-odds of the scores.
+The calibration slope and intercept, and tests of deviations along that line or others.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any, final
+from types import MappingProxyType
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from trueness._core.arrays import Floats
+from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.logistic import (
-    LogisticFit,
-    coefficient_influence,
-    fit_logistic,
-    separated,
-)
+from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.isotonic import isotonic_curve
+from trueness._core.logistic import coefficient_influence, fit_logistic, separated
 from trueness._core.records import Answer, Estimate
-from trueness.calibration.forecasts import Forecasts
-from trueness.counts.answers import of_tally
+from trueness.calibration.forecasts import Forecasts, binned, pooled, varied
+from trueness.calibration.monotone import equal_mass
+from trueness.counts.answers import of_tally, refuse
 from trueness.counts.values import Tally
-from trueness.counts.weights import linearised
-from trueness.ranking.auc_intervals import student_quantile
-from trueness.ranking.clusters import Clusters, cluster_freedom, clusters
+from trueness.inference.estimates import infer
+from trueness.inference.measure import Measured
+from trueness.inference.notes import notes_of
+from trueness.inference.sample import Sample
+from trueness.inference.verification import remarks
 
 _EPS = 2.0**-52
-_IN_FULL = 3_000_000  # rows times clusters that are fitted again without each cluster
+_EVERYWHERE = (-math.inf, math.inf)
 
 
 @final
@@ -47,10 +48,9 @@ class CalibrationLine(Answer):
         Log-odds by which the scores are too low (above 0) or too high on the whole, the
         slope being held at 1 ("calibration in the large").
     clipped : int
-        Labelled cases with a score of exactly 0 or 1, which has no logit; they were
-        taken as 2^-52 from it, and weigh heavily.
+        Labelled cases with a score of exactly 0 or 1, taken as 2^-52 from it.
     notes : tuple of str
-        Whether cases were weighed to another share of positives.
+        What to keep in mind.
     """
 
     slope: Estimate
@@ -59,15 +59,8 @@ class CalibrationLine(Answer):
     notes: tuple[str, ...] = ()
 
 
-@of_tally(weights=True)
-def calibration_line(
-    t: Tally,
-    *,
-    prevalence: float | None = None,
-    sampling: str = "cohort",
-    level: float = 0.95,
-    cluster: Any = None,
-) -> CalibrationLine:
+@of_tally
+def calibration_line(data: Tally, *, level: float = 0.95) -> CalibrationLine:
     r"""Are the probabilities too extreme, or too high overall?
 
     .. math:: \mathrm{logit}\, P(y=1) = a + b\, \mathrm{logit}(p)
@@ -76,19 +69,15 @@ def calibration_line(
 
     Parameters
     ----------
-    t
+    data
         Labelled cases whose scores are probabilities.
-    prevalence, sampling
-        As in :func:`trueness.brier`.
     level
-        Confidence level of the (Wald) intervals. For weighted cases they use the
-        linearised variance (the sandwich estimator of survey samples) and Student's
-        quantile.
-    cluster
-        Which cases belong together (patients, sites): a column of the data, or a
-        mapping from cluster to tally. The variance is then that of the estimates with
-        one cluster left out at a time (with many clusters by one Newton step each),
-        with Student's quantile.
+        Confidence level of the intervals.
+
+    Notes
+    -----
+    The influence of a case is :math:`I^{-1} x (y - p)`, with the information I of all
+    cases: the variance is the sandwich estimator (Huber 1967; Binder 1983).
 
     References
     ----------
@@ -104,140 +93,306 @@ def calibration_line(
     >>> round(line.slope.value, 6), round(abs(line.intercept.value), 6)
     (0.5, 0.0)
     """
-    together = None if cluster is None else clusters(cluster, "calibration_line")
-    t = t if together is None else together.tally(0)
-    _cases.both_classes(t, "calibration_line")
-    s = Forecasts.of(t, "calibration_line", sampling, prevalence)
-    if s.fixed is not None and together is not None:
-        raise InputError(
-            "calibration_line takes cluster= or prevalence=, not both; leave one out."
-        )
-    s.two_of_each_class("calibration_line")
-    level = _options.fraction(level, "level")
+    _cases.both_classes(data, "calibration_line")
+    if why := no_line(Forecasts.of(data, "calibration_line")):
+        raise NotEnoughCases(f"A calibration slope needs {why}")
+    slope, intercept = (infer(data, m, level=level) for m in (_slope, _shift))
+    known = data.labelled()
+    clipped = int((known.neg + known.pos)[np.isin(known.score, (0, 1))].sum())
+    notes = (*remarks(data), *slope.notes)
+    slope, intercept = replace(slope, notes=()), replace(intercept, notes=())
+    return CalibrationLine(slope, intercept, clipped, notes)
+
+
+def no_line(s: Forecasts) -> str:
+    """Say what a slope needs that these cases have not."""
     logit = log_odds(s.score)
     if logit[0] == logit[-1]:
-        raise NotEnoughCases(
-            "A calibration slope needs two different scores; all cases have "
-            f"{s.score[0]:g}."
+        return f"two different scores; all cases have {s.score[0]:g}."
+    if not s.pos.any() or not s.neg.any() or separated(logit, s.pos, s.neg):
+        return (
+            "classes that overlap; here one threshold separates them perfectly, so the "
+            "slope would be infinite."
         )
-    if separated(logit, s.pos, s.neg):
-        raise NotEnoughCases(
-            "A calibration slope needs classes that overlap; here one threshold "
-            "separates them perfectly, so the slope would be infinite."
-        )
-    free = fit_logistic([logit], s.pos, s.neg)
-    moved = fit_logistic([], s.pos, s.neg, offset=logit)
-    if together is not None:
-        slope, shift = _left_out(
-            together, free.coefficients, moved.coefficients[0], level
-        )
-    elif s.squares is not None:
-        both = np.stack([np.ones(logit.size), logit], axis=1)
-        slope = _sandwich(s, both, both @ free.coefficients, free, level)
-        odds = moved.coefficients[0] + logit
-        shift = _sandwich(s, both[:, :1], odds, moved, level)
-    else:
-        z = NormalDist().inv_cdf((1 + level) / 2)
-        slope, shift = (
-            _about(fit.coefficients[-1], math.sqrt(fit.covariance[-1, -1]), z, level)
-            for fit in (free, moved)
-        )
-    ends = (s.score == 0) | (s.score == 1)
-    clipped = int(sum(x[ends].sum() for x in s.met))
-    return CalibrationLine(slope, shift, clipped, s.notes)
+    return ""
 
 
-def _about(
-    value: float, sd: float, quantile: float, level: float, method: str = "wald"
-) -> Estimate:
-    """Put so many standard errors on both sides of a coefficient."""
-    value, half = float(value), quantile * sd
-    return Estimate(value, value - half, value + half, level, method, sd)
+def _slope(t: Tally) -> Measured:
+    beta, by_neg, by_pos = _coefficients(t, 1)
+    return Measured(float(beta[1]), by_neg[:, 1], by_pos[:, 1], _EVERYWHERE)
 
 
-def _sandwich(
-    s: Forecasts, design: Floats, odds: Floats, fit: LogisticFit, level: float
-) -> Estimate:
-    r"""Give the last coefficient the interval of cases that do not count once each.
-
-    The influence of a case of weight w is :math:`w\, I^{-1} x (y - p)`, with the
-    information I of all weights (Binder 1983). At a given share of positives each class
-    varies by itself.
-    """
-    unit, p = coefficient_influence(design, odds, s.cases)
-    if s.fixed is not None:
-        sd = math.sqrt(s.class_sandwich(unit, p)[-1, -1])
-        df, method = min(s.fixed.n_pos, s.fixed.n_neg) - 1.0, "share given"
-    else:
-        assert s.squares is not None  # noqa: S101  # who calls has looked
-        last = unit[:, -1]
-        parts = [
-            (last * (1 - p), s.pos, s.squares[0]),
-            (-last * p, s.neg, s.squares[1]),
-        ]
-        variance, df = linearised(parts, together=True)
-        sd, df, method = math.sqrt(variance), max(df, 1.0), "linearised"
-    t = float(student_quantile(df, level))
-    return _about(fit.coefficients[-1], sd, t, level, method)
+def _shift(t: Tally) -> Measured:
+    logit = log_odds(t.score)
+    fit = fit_logistic([], t.pos[::-1], t.neg[::-1], offset=logit[::-1])
+    value = float(fit.coefficients[0])
+    ones = np.ones((logit.size, 1))
+    unit, p = coefficient_influence(ones, value + logit, t.pos + t.neg)
+    return Measured(value, -unit[:, 0] * p, unit[:, 0] * (1 - p), _EVERYWHERE)
 
 
-def _left_out(
-    c: Clusters, free: Floats, shift: float, level: float
-) -> tuple[Estimate, Estimate]:
-    """Give slope and intercept the intervals that clusters leave (jackknife).
-
-    Without cluster c, whose score is U_c and whose information is I_c, a Newton step
-    from the estimate of all moves it by (I - I_c)^-1 U_c, which is CR3 of sandwich
-    variances: it does not shrink with few clusters, as the plain sandwich does. Of few
-    clusters one step is too short for the slope: with ten clusters of one class each it
-    found half of its error, so they are left out in full.
-    """
-    logit = log_odds(c.rows[:, 0])
-    both = np.stack([np.ones(logit.size), logit], axis=1)
-    slope = _moved(c, both, both @ free)[:, 1]
-    if c.m * logit.size <= _IN_FULL:
-        slope = _refitted(c, logit, float(free[1]), slope)
-    fixed = _moved(c, both[:, :1], shift + logit)[:, 0]
-    made = []
-    for value, part in ((float(free[1]), slope), (float(shift), fixed)):
-        half = float(student_quantile(cluster_freedom(part - part.mean()), level))
-        sd = math.sqrt((c.m - 1) / c.m * float(np.sum((part - part.mean()) ** 2)))
-        made.append(_about(value, sd, half, level, "clusters"))
-    return made[0], made[1]
-
-
-def _refitted(c: Clusters, logit: Floats, slope: float, step: Floats) -> Floats:
-    """By how much does the slope move without each cluster? Where it has no maximum
-    without a cluster, by the Newton step.
-    """
-    moved = step.copy()
-    for k in range(c.m):
-        at = c.code != k
-        rows = logit[at], c.pos[at], c.neg[at]
-        if rows[1].any() and rows[2].any() and not separated(*rows):
-            other = fit_logistic([rows[0]], rows[1], rows[2])
-            moved[k] = slope - other.coefficients[1]
-    return moved
-
-
-def _moved(c: Clusters, design: Floats, eta: Floats) -> Floats:
-    """By how much does leaving out each cluster move the coefficients? (m, k)"""
-    cases = c.neg + c.pos
-    p = 1 / (1 + np.exp(-np.clip(eta, -700, 700)))
-    off, weight = c.pos - cases * p, cases * p * (1 - p)
-
-    def by_cluster(*values: Floats) -> Floats:
-        return np.stack([np.bincount(c.code, v, c.m) for v in values], axis=1)
-
-    score = by_cluster(*(off * x for x in design.T))
-    rows = [by_cluster(*(weight * x * y for y in design.T)) for x in design.T]
-    information = np.stack(rows, axis=1)
-    # one Newton step from the estimate, with the information of the others
-    rest = information.sum(axis=0) - information
-    return np.asarray((np.linalg.pinv(rest) @ score[:, :, None])[:, :, 0])
+def _coefficients(t: Tally, degree: int) -> tuple[Floats, Floats, Floats]:
+    """Fit a polynomial in the log-odds: coefficients and influences (m, degree + 1)."""
+    columns = [log_odds(t.score) ** k for k in range(1, degree + 1)]
+    fit = fit_logistic([c[::-1] for c in columns], t.pos[::-1], t.neg[::-1])
+    design = np.stack([np.ones(len(t)), *columns], axis=1)
+    unit, p = coefficient_influence(design, design @ fit.coefficients, t.pos + t.neg)
+    return fit.coefficients, -unit * p[:, None], unit * (1 - p)[:, None]
 
 
 def log_odds(score: Floats) -> Floats:
     """Give the logit of probabilities, 0 and 1 taken as 2^-52 from themselves."""
     p = np.clip(score, _EPS, 1 - _EPS)
     return np.asarray(np.log(p) - np.log1p(-p))
+
+
+class LineFit(NamedTuple):
+    """Intercept and slope, both free, their covariance and its degrees of freedom."""
+
+    beta: Floats
+    covariance: Floats
+    df: float
+
+    @classmethod
+    def of(cls, sample: Sample) -> LineFit:
+        """Fit both coefficients, with the covariance of the design."""
+        beta, by_neg, by_pos = _coefficients(sample.counts, 1)
+        first, second, both = (
+            varied(sample, by_neg @ along, by_pos @ along)
+            for along in np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+        )
+        cross = (both.variance - first.variance - second.variance) / 2
+        cov = np.array([[first.variance, cross], [cross, second.variance]])
+        return cls(beta, cov, min(first.df, second.df))
+
+    def ideal(self) -> tuple[float, float]:
+        """How far is the ideal line from this one? Wald's statistic and its p-value."""
+        from scipy.special import chdtrc, fdtrc
+
+        if not np.isfinite(self.covariance).all():  # a single case of a class
+            return math.nan, math.nan
+        away = self.beta - np.array([0.0, 1.0])
+        square = float(away @ np.linalg.pinv(self.covariance, hermitian=True) @ away)
+        if math.isinf(self.df):
+            return square, float(chdtrc(2, square))
+        rest = max(self.df - 1, 1.0)
+        return square, float(fdtrc(2, rest, square * rest / (2 * self.df)))
+
+    def lines(self, level: float) -> Floats:
+        """Give lines (r, 2) that fill the confidence ellipse (Scheffe 1953)."""
+        from scipy.special import fdtri
+
+        rest = max(self.df - 1, 1.0)
+        reach = math.sqrt(2 * self.df / rest * float(fdtri(2, rest, level)))
+        values, axes = np.linalg.eigh(self.covariance)
+        angle = np.linspace(0, 2 * np.pi, 48, endpoint=False)
+        circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        disc = np.concatenate([r * circle for r in (0.25, 0.5, 0.75, 1.0)])
+        away = (disc * reach * np.sqrt(np.maximum(values, 0.0))) @ axes.T
+        return np.concatenate([self.beta[None], self.beta + away])
+
+
+def bent(sample: Sample) -> float:
+    """How likely is a line at least so bent, if it is straight? The p-value."""
+    from scipy.special import stdtr
+
+    beta, by_neg, by_pos = _coefficients(sample.counts, 2)
+    s = varied(sample, by_neg[:, 2], by_pos[:, 2])
+    return float(2 * stdtr(s.df, -abs(beta[2]) / s.sd)) if s.variance > 0 else 1.0
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class CalibrationTest(Answer):
+    """A test of the hypothesis that each score is the probability of a positive.
+
+    Attributes
+    ----------
+    statistic, p_value : float
+        What was compared with its distribution under the hypothesis, and how often
+        calibrated scores give at least that.
+    method, notes : str, tuple of str
+        Name of the test, and what it cannot see or depends on.
+    """
+
+    statistic: float
+    p_value: float
+    method: str
+    notes: tuple[str, ...] = ()
+
+
+@of_tally
+def calibration_test(
+    data: Tally,
+    *,
+    method: str = "spiegelhalter",
+    bins: int = 10,
+    parameters: int = 0,
+    replicates: int = 999,
+    rng: Any = 0,
+) -> CalibrationTest:
+    r"""Are these data consistent with calibrated scores?
+
+    Parameters
+    ----------
+    data
+        Labelled cases whose scores are probabilities.
+    method
+        "spiegelhalter" compares the Brier score with its expectation (it cannot detect
+        errors that cancel), "cox" tests for slope 1 and intercept 0 at once (likelihood
+        ratio), "bins" compares the mean squared residual of bins with that of
+        calibrated scores, and sees errors anywhere, "isotonic" compares the part MCB of
+        the Brier score with that of labels drawn from the scores (Monte Carlo, exact at
+        any sample size), "hosmer-lemeshow" compares the number of positives in bins
+        with the sum of their scores (to reproduce published numbers).
+    bins
+        Number of bins, of equally many cases, of "bins" and "hosmer-lemeshow".
+    parameters
+        How many parameters of the model were fitted on these same cases, which
+        "hosmer-lemeshow" takes off the degrees of freedom (R's ``hoslem.test``: 2).
+    replicates, rng
+        Number of draws of "isotonic", and their seed or generator.
+
+    Notes
+    -----
+    Spiegelhalter's statistic is :math:`\sum (y-p)(1-2p) / \sqrt{\sum (1-2p)^2 p(1-p)}`.
+    It is NaN where all scores are 0, 1/2 or 1, which carry no information for it.
+    Hosmer and Lemeshow's is :math:`\sum_b (O_b - E_b)^2 / (n_b \bar p_b (1 - \bar
+    p_b))`, chi-squared. The law of "bins" is in :mod:`trueness.calibration.forecasts`;
+    its p-value is below 2.5 % exactly where the 95 % interval of the root mean square
+    error of :func:`calibration_error`, with as many bins, leaves out 0.
+
+    Of other than counted, independent cases of a cohort variances are linearised:
+    "spiegelhalter" has Student's law, "cox" is Wald's test of the line with Hotelling's
+    law, and "hosmer-lemeshow" has the correction of Rao and Scott (1981).
+
+    References
+    ----------
+    Spiegelhalter (1986), Stat. Med. 5:421, doi:10.1002/sim.4780050506; Hosmer, Lemeshow
+    (1980), Commun. Stat. A 9:1043, doi:10.1080/03610928008827941; Rao, Scott (1981), J.
+    Am. Stat. Assoc. 76:221, doi:10.1080/01621459.1981.10477633
+
+    Examples
+    --------
+    Ten cases at 0.2, four of them positive: (4 - 2) 0.6 / sqrt(10 0.36 0.16).
+
+    >>> calibration_test(Tally([0.2], neg=[6], pos=[4])).statistic
+    1.58...
+    """
+    test = CALIBRATION_TESTS[_options.choice(method, CALIBRATION_TESTS, "method")]
+    asked = {
+        "bins": _options.whole_number(bins, "bins", at_least=2),
+        "parameters": _options.whole_number(parameters, "parameters"),
+        "replicates": _options.whole_number(replicates, "replicates", at_least=19),
+        "rng": _options.generator(rng),
+    }
+    s = Forecasts.of(data, "calibration_test")
+    if method == "isotonic":
+        words = ("weight", "cluster", "sampling", "prevalence")
+        refuse(data, 'method="isotonic"', dict.fromkeys(words, _DRAWS_LABELS))
+    said = [_NOTES[method]] if method in _NOTES else []
+    notes = (*said, *remarks(data), *notes_of(data))
+    if s.pos[s.score == 0].any() or s.neg[s.score == 1].any():
+        # what was impossible has happened
+        return CalibrationTest(math.inf, 0.0, method, notes)
+    statistic, p_value = test(s, **asked)
+    return CalibrationTest(float(statistic), float(p_value), method, notes)
+
+
+def _spiegelhalter(s: Forecasts, **_: Any) -> tuple[float, float]:
+    from scipy.special import stdtr
+
+    p, column = s.score, 1 - 2 * s.score
+    away = float((s.pos - s.cases * p) @ column)
+    if s.plain:
+        variance = float(s.cases @ (column**2 * p * (1 - p)))
+        z = away / math.sqrt(variance) if variance > 0 else math.nan
+        return z, 2 * NormalDist().cdf(-abs(z)) if variance > 0 else math.nan
+    found = s.spread(-column * p, column * (1 - p))
+    z = away / found.sd if found.variance > 0 else math.nan
+    return z, float(2 * stdtr(found.df, -abs(z)))
+
+
+def _cox(s: Forecasts, **_: Any) -> tuple[float, float]:
+    if not s.plain:
+        if why := no_line(s):
+            raise NotEnoughCases(
+                f'Cox\'s test of such cases needs {why} Type method="spiegelhalter".'
+            )
+        return LineFit.of(s.sample).ideal()
+    # scores of 0 and 1 were right: they add nothing to either likelihood
+    inner = (s.score > 0) & (s.score < 1)
+    if not inner.any():
+        return math.nan, math.nan
+    odds, pos, neg = log_odds(s.score[inner]), s.pos[inner], s.neg[inner]
+    columns = [odds] if odds.size > 1 else []
+    fit = fit_logistic(columns, pos, neg, offset=odds)
+    start = -(pos @ np.logaddexp(0.0, -odds) + neg @ np.logaddexp(0.0, odds))
+    statistic = max(2 * (fit.log_likelihood - float(start)), 0.0)
+    if not columns:
+        return statistic, math.erfc(math.sqrt(statistic / 2))
+    return statistic, math.exp(-statistic / 2)
+
+
+def _bins(s: Forecasts, *, bins: int, **_: Any) -> tuple[float, float]:
+    found = binned(s, equal_mass(s.cases, bins))
+    return found.square, found.p_value
+
+
+def _hosmer_lemeshow(
+    s: Forecasts, *, bins: int, parameters: int, **_: Any
+) -> tuple[float, float]:
+    from scipy.special import gammaincc
+
+    start = equal_mass(s.cases, bins)
+    columns = (s.pos, s.cases, s.cases * s.score)
+    seen, total, mean = (np.add.reduceat(x, start) for x in columns)
+    variance = mean * (1 - mean / total)
+    if not s.plain:
+        return binned(s, start).chi_square(variance / total**2, parameters)
+    told = variance > 0  # bins of scores 0 or 1, which were right, tell nothing
+    freedom = int(told.sum()) - parameters
+    if freedom < 1:
+        return math.nan, math.nan
+    statistic = float(((seen - mean)[told] ** 2 / variance[told]).sum())
+    return statistic, float(gammaincc(freedom / 2, statistic / 2))
+
+
+def _isotonic(
+    s: Forecasts, *, replicates: int, rng: np.random.Generator, **_: Any
+) -> tuple[float, float]:
+    score, pos, neg = pooled(s.score, s.pos, s.neg)
+    seen, cases = _mcb(score, pos, neg), pos + neg
+    drawn = rng.binomial(cases, score, (replicates, score.size))
+    found = np.array([_mcb(score, up, cases - up) for up in drawn])
+    # rounding must not part what is equal
+    beyond = int((found >= seen * (1 - 1e-12)).sum())
+    return seen, (1 + beyond) / (1 + replicates)
+
+
+def _mcb(p: Floats, pos: Array, neg: Array) -> float:
+    """Give the gain of isotonic recalibration in Brier score."""
+    fitted, cases = isotonic_curve(pos, neg), pos + neg
+    # sum of (p-y)^2 - (fitted-y)^2 over the cases
+    gain = (p - fitted) * ((p + fitted) * cases - 2 * pos)
+    return float(gain.sum() / cases.sum())
+
+
+CALIBRATION_TESTS: Mapping[str, Callable[..., tuple[float, float]]] = MappingProxyType(
+    {
+        "spiegelhalter": _spiegelhalter,
+        "cox": _cox,
+        "bins": _bins,
+        "isotonic": _isotonic,
+        "hosmer-lemeshow": _hosmer_lemeshow,
+    }
+)
+_DRAWS_LABELS = 'It draws labels of single cases from the scores. Type method="bins".'
+_NOTES = {
+    "spiegelhalter": "The test does not detect errors that cancel in the Brier score.",
+    "cox": "The chi-squared law needs some thirty cases of the rarer class; with fewer "
+    'the p-value is too small. Type method="isotonic" for an exact one.',
+    "hosmer-lemeshow": "The result depends on the number of bins, errors within a bin "
+    "are not detected, bins should expect five cases of each class, and with very many "
+    "cases any model is rejected.",
+}

@@ -18,8 +18,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import nearest
 from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source, names_of, unnamed
 from trueness.cli._words import for_the_shell
-from trueness.counts.values import Panel
-from trueness.data.asked import clustered
+from trueness.counts.design import WORDS as DESIGN
 from trueness.data.engines import quoted, text_in_sql
 from trueness.data.frames import panel, tally
 
@@ -43,11 +42,14 @@ class Chosen:
     guessed: tuple[str, ...] = field(default=())
     cluster: str | None = None
     weight: str | None = None
+    sampling: str | None = None
+    prevalence: float | None = None
+    unlabelled: str | None = None
 
     @property
     def words(self) -> dict[str, Any]:
         """Give what the library needs to know beside the scores, word by word."""
-        names = ("label", "positive", "count", "weight")
+        names = ("label", "positive", "count", "weight", "cluster", *DESIGN)
         given = {name: getattr(self, name) for name in names}
         return {name: value for name, value in given.items() if value is not None}
 
@@ -62,6 +64,7 @@ class Request:
     rows: Any  # the chosen columns
     level: float
     seed: int
+    prevalences: tuple[float, float] | None = None  # a range of them
 
 
 def choose(
@@ -304,10 +307,11 @@ def _is_of(score: str, of: Any) -> bool:
 
 def count_classes(request: Request, classes: Mapping[Any, str]) -> dict[str, Any]:
     """Count each class against the rest."""
-    label, count, found = str(request.chosen.label), request.chosen.count, {}
+    c, found = request.chosen, {}
+    beside = [name for name in (c.count, c.weight, c.cluster) if name is not None]
     for name, score in classes.items():
-        kept = map(quoted, (score, count) if count else (score,))
-        columns = ", ".join([_as_vote(label, str(name)), *kept])
+        kept = map(quoted, (score, *beside))
+        columns = ", ".join([_as_vote(str(c.label), str(name)), *kept])
         part = replace(request, rows=request.rows.project(columns))
         found[str(name)] = count_tally(part, score)
     return found
@@ -323,16 +327,6 @@ def _count(how: Callable[..., Any], request: Request, by: bool, **columns: Any) 
     with naming(chosen):
         groups = chosen.by if by else None
         return how(request.rows, **chosen.words, by=groups, **columns)
-
-
-def count_clusters(request: Request) -> Panel:
-    """Count all scores together, with the number of the cluster as one more output."""
-    chosen = request.chosen
-    given = {**chosen.words, "scores": list(chosen.scores)}
-    with naming(chosen):
-        found = clustered("trueness", "panel", (request.rows,), given, chosen.cluster)
-    panel: Panel = found[0][1]
-    return panel
 
 
 @contextmanager

@@ -12,11 +12,11 @@ import functools
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, final, get_args
 
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, NeedsWholeCases
 from trueness._core.checks.options import fraction
 from trueness._core.checks.words import listing
 from trueness.cli import _options
@@ -32,6 +32,8 @@ from trueness.cli._columns import (
 from trueness.cli._outputs import check_figure, check_targets
 from trueness.cli._shell import CommandAnswer, ending, say, show, warnings_said
 from trueness.cli._source import Source, open_source
+from trueness.counts.answers import refusal
+from trueness.counts.cannot import CANNOT
 
 WIDTH = 74  # of an example
 
@@ -56,14 +58,23 @@ TWO_SCORES = Columns("score", _options.Scores, several_scores, least=2)
 
 
 def command(
-    columns: Columns | None = None, *, without: tuple[str, ...] = ()
+    columns: Columns | None = None,
+    *,
+    without: tuple[str, ...] = (),
+    cannot: str = "",
+    ranges: bool = False,
 ) -> Callable[[Callable[..., CommandAnswer]], Callable[..., None]]:
-    """Make a command of a function; ``without`` names shared options it cannot use."""
+    """Make a command of a function; ``without`` names shared options it cannot use.
+
+    ``cannot`` names its analysis: of the words that this one refuses no option is
+    shown, and who types one reads why. ``ranges``: the prevalence may be a range.
+    """
+    refused = {word: (_options.hidden(word), None) for word in CANNOT.get(cannot, {})}
 
     def make(function: Callable[..., CommandAnswer]) -> Callable[..., None]:
         own = inspect.signature(function, eval_str=True).parameters.values()
         documentation, meanings = _documented(inspect.getdoc(function) or "")
-        shared = {} if columns is None else _shared(columns, without)
+        shared = {} if columns is None else _shared(columns, (*without, *refused))
 
         @functools.wraps(function)
         def run(**given: Any) -> None:
@@ -72,10 +83,12 @@ def command(
                     name: given.pop(name, default)
                     for name, (_, default) in _options.LAST.items()
                 }
+                _refuse({word: given.pop(word) for word in refused}, cannot)
                 check_figure(last["plot"])
                 words = {name: given.pop(name) for name in shared}
                 check_targets(words.get("file", given.get("file")), given | last)
                 first = () if columns is None else (_request(columns, words, given),)
+                _one_share(first, ranges)
                 with warnings_said() as answers:
                     answers.append(answer := function(*first, **given))
                     show(answer, last["json"], last["plot"])
@@ -83,14 +96,14 @@ def command(
                 raise SystemExit(answer.code)
 
         ends = {k: v for k, v in _options.LAST.items() if k not in without}
-        added = {**shared, **ends}
+        added = {**shared, **refused, **ends}
         parameters = {name: _parameter(name, *about) for name, about in added.items()}
         mine = {
             p.name: _parameter(p.name, _option(p, meanings), p.default)
             for p in own
             if p.annotation is not Request
         }
-        order = _order(list(shared), list(mine))
+        order = _order(list(shared), [*mine, *refused])
         parameters |= mine
         run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [parameters[name] for name in order if name in parameters]
@@ -100,6 +113,22 @@ def command(
         return run
 
     return make
+
+
+def _one_share(requests: tuple[Request, ...], ranges: bool) -> None:
+    """Stop at a range of prevalences that the command would ignore."""
+    for several in (r.prevalences for r in requests if r.prevalences and not ranges):
+        raise InputError(
+            f"This command needs one prevalence, and found a range. Type --prevalence "
+            f"{several[0]:g}."
+        )
+
+
+def _refuse(given: dict[str, Any], analysis: str) -> None:
+    """Stop at a word of the sample that the analysis cannot use, and say why."""
+    for word, value in given.items():
+        if value is not None:
+            raise NeedsWholeCases(refusal(analysis, word, CANNOT[analysis][word]))
 
 
 # an option may take several lines; all but its first are indented
@@ -177,8 +206,15 @@ def _request(columns: Columns, words: dict[str, Any], own: dict[str, Any]) -> Re
         scores=named,
         guess=columns.guess,
         needs_label=columns.needs_label and option == columns.option,
-        **{k: words.get(k) for k in ("label", "positive", "count", "weight", "by")},
-        cluster=own.get("cluster"),
+        **{k: words.get(k) for k in _COLUMNS},
+    )
+    share = _options.read_share(words.get("prevalence"))
+    one, several = (None, share) if isinstance(share, tuple) else (share, None)
+    chosen = replace(
+        chosen,
+        sampling=words.get("sampling"),
+        prevalence=one,
+        unlabelled=words.get("unlabelled"),
     )
     _fits(columns, source, chosen)
     unused = looks_counted(source, chosen) if "count" in words else None
@@ -195,7 +231,10 @@ def _request(columns: Columns, words: dict[str, Any], own: dict[str, Any]) -> Re
     more = (chosen.count, chosen.weight, chosen.by, chosen.cluster)
     wanted = (chosen.label, *chosen.scores, *more)
     rows = source.only(name for name in wanted if name is not None)
-    return Request(source, chosen, rows, level, words.get("seed", 0))
+    return Request(source, chosen, rows, level, words.get("seed", 0), several)
+
+
+_COLUMNS = ("label", "positive", "count", "weight", "cluster", "by")
 
 
 def _named(columns: Columns, usual: Any, instead: Any) -> tuple[str, list[str]]:

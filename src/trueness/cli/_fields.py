@@ -27,11 +27,13 @@ DOMINANCE = (
 )
 EQUALITY = ("statistic", "df1", "df2", "p_value")
 STUDY = ("metric", "pairs", "components", "design", "assumed", "method", "notes")
-DEPENDENCE = ("first", "second", "residual", "p_value", "score_p_value")
 COMBINATION = (
     *("criterion", "formula", "sensitivity", "specificity", "probability_best", "gap"),
 )
-RATE = ("effective_judges", "labelled", "labels", "cases", "identified", "notes")
+RATE = (
+    *("effective_judges", "labelled", "labels", "cases", "identified", "independent"),
+    "notes",
+)
 TREE = ("n", "confidence", "utility")
 LEAVES = ("wanted", "level", "method")
 

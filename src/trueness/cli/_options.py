@@ -63,7 +63,14 @@ def option(text: str, panel: str | None = None) -> Any:
     )
 
 
+def hidden(word: str) -> Any:
+    """Make an option that no help shows, since the command will refuse it."""
+    meaning = f"A command that cannot use --{word} says why."
+    return Annotated[str | None, typer.Option(f"--{word}", help=meaning, hidden=True)]
+
+
 _data, _out = partial(option, panel="Data"), partial(option, panel=OUTPUT)
+_came = partial(option, panel="How the cases came")
 File = Annotated[
     str,
     typer.Argument(
@@ -116,7 +123,7 @@ Count = Annotated[
 ]
 Weight = Annotated[
     str | None,
-    _data(
+    _came(
         "--weight COLUMN: Column with the weights of cases (survey weights, inverse "
         "probabilities)."
     ),
@@ -126,7 +133,7 @@ By = Annotated[
 ]
 Cluster = Annotated[
     str | None,
-    _data(
+    _came(
         "--cluster COLUMN: Column that says which cases belong together (patients, "
         "sites)."
     ),
@@ -157,25 +164,25 @@ SubjectTo = Annotated[
     ),
 ]
 Prevalence = Annotated[
-    float | None,
-    option(
-        "--prevalence SHARE: Prevalence (share of positives) where the score will be "
-        "used, if it differs."
-    ),
-]
-PrevalenceRange = Annotated[
     str | None,
-    option(
-        "--prevalence SHARE: Prevalence where the score will be used, if it differs; "
-        "0.01:0.05 is a range."
+    _came(
+        "--prevalence SHARE: Share of positives where the score will be used, if it "
+        "differs; threshold and report take a range, 0.01:0.05."
     ),
 ]
 Sampling = Annotated[
-    str,
-    option(
+    str | None,
+    _came(
         '--sampling HOW: How the cases came: "cohort", or "case-control" when their '
         "number in each class was fixed; then what rests on the share of positives "
         "needs --prevalence."
+    ),
+]
+Unlabelled = Annotated[
+    str | None,
+    _came(
+        '--unlabelled HOW: Cases without a label are "left out", or "missing at '
+        'random" given the score.'
     ),
 ]
 Rows = Annotated[
@@ -213,6 +220,10 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "positive": (Positive, None),
     "count": (Count, None),
     "weight": (Weight, None),
+    "cluster": (Cluster, None),
+    "sampling": (Sampling, None),
+    "prevalence": (Prevalence, None),
+    "unlabelled": (Unlabelled, None),
     "by": (By, None),
     "decimal": (Decimal, None),
     "level": (Level, 0.95),

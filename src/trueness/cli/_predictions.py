@@ -10,17 +10,14 @@ from trueness._core.checks.words import nearest
 from trueness._core.numbers import percent
 from trueness.cli._shell import say
 from trueness.cli._source import Source, open_source
-from trueness.cli._verdicts import numbered
-from trueness.counts.values import Panel, Tally, panel_of_rows
+from trueness.counts.design import WORDS as DESIGN
+from trueness.counts.values import Panel, Tally
 from trueness.data.engines import quoted
 from trueness.data.frames import panel, tally
 from trueness.gates.contracts import Contract
 from trueness.gates.requirements import Requirement
-from trueness.ranking.clusters import CLUSTER
 
-_NUMBER, _BASELINE, _LABEL = (
-    "trueness_cluster", "trueness_baseline", "trueness_label"
-)  # fmt: skip
+_BASELINE, _LABEL = "trueness_baseline", "trueness_label"
 
 
 @final
@@ -49,10 +46,9 @@ class Predictions:
         by = by and known(self.source, by, "by")
         return tally(self.rows, score=self.score, by=by, **self.columns)
 
-    def panel(self, scores: list[str], rows: Any = None, by: str | None = None) -> Any:
+    def panel(self, scores: list[str], rows: Any = None) -> Any:
         """Count several columns together."""
-        rows = self.rows if rows is None else rows
-        return panel(rows, scores, by=by, **self.columns)
+        return panel(self.rows if rows is None else rows, scores, **self.columns)
 
     @property
     def beside(self) -> list[str]:
@@ -77,9 +73,13 @@ def predictions(asked: Contract, file: str) -> Predictions:
         known(source, str(getattr(asked, name)), name) for name in ("label", "score")
     )
     rows, missing = with_scores(source, score)
-    columns = {"label": label, "positive": asked.positive, "count": asked.count}
-    if asked.weight is not None:
-        columns["weight"] = known(source, asked.weight, "weight")
+    columns: dict[str, Any] = {"label": label, "positive": asked.positive}
+    columns["count"] = asked.count
+    for word in ("weight", "cluster"):
+        if getattr(asked, word) is not None:
+            columns[word] = known(source, getattr(asked, word), word)
+    came = {word: getattr(asked, word) for word in DESIGN}
+    columns |= {word: said for word, said in came.items() if said is not None}
     return Predictions(source, rows, score, columns, asked.requirements, missing)
 
 
@@ -112,25 +112,6 @@ def panels_of(p: Predictions) -> dict[str, Panel]:
             named = [known(p.source, j, "judges") for j in r.judges]
             found[",".join(named)] = p.panel(named)
     return found
-
-
-def clusters_of(p: Predictions, cluster: str | None) -> dict[str, Any]:
-    """Count with the number of the cluster as one more output."""
-    if cluster is None:
-        return {}
-    rows = numbered(p.rows, known(p.source, cluster, "cluster"), _NUMBER)
-
-    def tied(scores: list[str], by: str | None = None) -> dict[Any, Panel]:
-        held = p.panel([*scores, _NUMBER], rows, by)
-        return {
-            g: panel_of_rows((*scores, CLUSTER), x.rows, *x.counts)
-            for g, x in (held if by else {None: held}).items()
-        }
-
-    found = {"": tied([p.score])[None]}
-    for by in (r.by for r in p.required if r.by):
-        found |= {f"{by}={g}": x for g, x in tied([p.score], by).items()}
-    return found | {name: tied([p.score, name])[None] for name in p.beside}
 
 
 def baseline_of(

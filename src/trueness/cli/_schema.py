@@ -24,17 +24,16 @@ from trueness.calibration.gain import CalibrationGain
 from trueness.cli import _fields
 from trueness.comparison.dominance import Dominance
 from trueness.comparison.results import Comparison, Pair
+from trueness.counts.design import Design
 from trueness.ensembles.crossfit import CombinerComparison
 from trueness.gates.verdicts import Verdict
 from trueness.nogold.combinations.records import Combination
-from trueness.nogold.dependence import Dependence
 from trueness.nogold.judges import Judge
 from trueness.nogold.label_plans import LabelNumber, LabelPlan
 from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import PER_PAIR, RateComparison
-from trueness.ranking.rate_sizes import RatePlan
-from trueness.ranking.sample_sizes import Plan
+from trueness.ranking.planning import Plan, RatePlan
 from trueness.readers.analysis import ReaderStudy
 from trueness.threshold.guarantees import Proof
 from trueness.threshold.operating_point import OperatingPoint
@@ -144,8 +143,10 @@ ABOUT = keys(
         scores=several(text("columns of the scores, of the votes or of the leaves")),
         count=text("column of the counts"),
         weight=text("column of the weights"),
+        cluster=text("column of the clusters"),
         by=text("column of the groups"),
     ),
+    design=of(Design),
     positive=value("name", "the label that counts as positive, when it was named"),
     cases=keys(
         n=whole("cases in all"),
@@ -283,7 +284,13 @@ RESULTS: dict[str, Schema] = {
         tests=each(keys(sensitivity=ESTIMATE, specificity=ESTIMATE)),
         identified=field(LatentPosterior, "identified"),
         notes=several(text("what the answer assumes and what to keep in mind")),
-        dependence=several(of(Dependence, *_fields.DEPENDENCE, row=True)),
+        dependence=field(LatentPosterior, "dependence"),
+        log_bayes_factor=field(LatentPosterior, "log_bayes_factor"),
+        independent=keys(
+            prevalence=ESTIMATE,
+            tests=each(keys(sensitivity=ESTIMATE, specificity=ESTIMATE)),
+            groups=each(keys(prevalence=ESTIMATE)),
+        ),
         combination=of(Combination, *_fields.COMBINATION),
         groups=each(keys(prevalence=ESTIMATE)),
     ),

@@ -22,7 +22,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, final
 
@@ -47,6 +47,7 @@ from trueness._core.progress import progress, silent
 from trueness._core.records import json_value, shown
 from trueness.cli._columns import Request
 from trueness.cli._words import for_the_shell, noted
+from trueness.counts.design import PLAIN
 
 DRAWN_BY_GROUP = ("evaluate", "judge", "nogold")
 EXIT = {"written": 1, "input": 2, "cases": 3, "interrupted": 130}
@@ -144,8 +145,10 @@ def about(request: Request, counted: Any) -> dict[str, Any]:
             "scores": list(chosen.scores),
             "count": chosen.count,
             "weight": chosen.weight,
+            "cluster": chosen.cluster,
             "by": chosen.by,
         },
+        "design": asdict(getattr(counted, "design", PLAIN)),
         "positive": chosen.positive,
         "cases": {
             "n": counted.n,
@@ -154,6 +157,14 @@ def about(request: Request, counted: Any) -> dict[str, Any]:
             "unknown": counted.unknown.sum().item(),
         },
     }
+
+
+def alike_sentence(request: Any) -> list[str]:
+    """Say that the intervals allow for clusters, where there are some."""
+    cluster = request.chosen.cluster
+    if cluster is None:
+        return []
+    return [f"The intervals allow for likeness of cases with the same {cluster}."]
 
 
 def cases_sentence(counted: Any) -> str:

@@ -26,7 +26,7 @@ from trueness.cli._source import (
     unnamed,
 )
 from trueness.data.engines import quoted, reading, text_in_sql
-from trueness.data.verdict_logs import ITEM, SYSTEM, is_log, read_verdicts
+from trueness.data.verdict_logs import CLUSTER, ITEM, SYSTEM, is_log, read_verdicts
 
 MOST_JUDGES = 30
 
@@ -49,6 +49,11 @@ def in_log(source: Source, name: str) -> str | None:
     if name == ITEM:
         return ITEM
     return SYSTEM if len(source.distinct(SYSTEM, 2)) > 1 else None
+
+
+def repeats_in_log(source: Source, of_log: tuple[str, ...]) -> str | None:
+    """Name the column that says which answers are repeats of an item, of a log."""
+    return CLUSTER if of_log and CLUSTER in source.types else None
 
 
 def known(source: Source, name: str | None, what: str) -> str | None:
@@ -109,9 +114,11 @@ def request_of(
     system: str | None,
     level: float,
     seed: int,
+    cluster: str | None = None,
 ) -> Request:
     """Which columns hold verdicts and labels, and which value means yes?"""
     known(source, label, "--label")
+    known(source, cluster, "--cluster")
     if system is not None:
         _all_named(source, system)
     if label is not None and source.types[label] != "VARCHAR":
@@ -125,6 +132,7 @@ def request_of(
         positive=positive if label is not None else None,
         count=count,
         by=system,
+        cluster=cluster,
         needs_label=False,
     )
     if chosen.guessed:

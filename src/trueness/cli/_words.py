@@ -26,13 +26,29 @@ KNOWN = frozenset(
         *("label", "score", "vote", "node", "positive", "count", "by", "level", "seed"),
         "weight",
         *("maximize", "minimize", "subject_to", "prevalence", "guarantee", "method"),
-        "sampling",
+        *("sampling", "unlabelled"),
         *("folds", "criterion", "dependence", "draws", "confidence", "utility", "null"),
         *("power", "half_width", "auc", "p", "cost_fp", "cost_fn", "column", "yes"),
         *("labelled", "judges", "item", "system", "judge", "cluster", "covariance"),
         *("metric", "threshold", "margin", "recall", "correlation", "at"),
     ]
 )
+# analyses that refuse a word of the sample, and what asks for them in a shell
+ANALYSES = {
+    "latent_class": "nogold",
+    "prevalence": "judge",
+    "compare_combiners": "combine",
+    "reader_study": "readers",
+    "compare_auc": "compare",
+    "guaranteed_threshold": "--guarantee",
+    "guaranteed_thresholds": "--guarantee",
+    "validate_threshold": "--validate",
+    "validate_thresholds": "--validate",
+    "calibration_gain": "Cross-fitting",
+    "best_thresholds": "A search for two thresholds",
+    "best_decision": "A choice among several scores",
+    "group_thresholds": "A search for a threshold of each group",
+}
 _GIVEN = re.compile(
     r"""(?<![\w-])([a-z_]+)=("[^"]*"|'[^']*'|\[[^\]]*\]|\([^)]*\)|[^\s,;)]*[^\s,;).])?"""
 )
@@ -57,10 +73,9 @@ SENTENCES = (
     (r"Type (trueness\.)?tally\([^)]*\)\.?", "Check --label and --score."),
     (r"label_next says", "--next 50 says"),
     (r", add judges (that do not .*?), or pass prior= to \w+", r", or add judges \1"),
-    (r": post\.sensitivity_to_dependence\(\) shows by how much\.", "."),
     (
-        r"Label some cases: then trueness\.prevalence and latent_class learn .* them\.",
-        "Label some cases, and type trueness judge --label COLUMN.",
+        r"come from the labels, as those of trueness\.prevalence do;",
+        "come from the labels, with the same rate as trueness judge gives;",
     ),
     (
         r"reverse it with tally\.map\(.*?\); (if the other label is the positive one), "
@@ -79,7 +94,7 @@ SENTENCES = (
     (r"leave scale= out", "leave --scale out"),
     (r"\b([Tt]his|[Tt]he) (?:tally|panel|frame)\b(?![.\[(])", r"\1 file"),
     (r"or sampling=\S+ if cases were not chosen by their label", "or leave it out"),
-    (r"Leave weight= out, or, where", "Leave --weight out, or, where"),
+    (r"\bLeave (\w+)= out\b", r"Leave --\1 out"),
     (r"type count= with whole numbers", "type --count COLUMN"),
     (r"^table= must name a table of (\S+);", r"Name a table, as in \1::TABLE;"),
     (r"^table= names a table of a database; ", "::TABLE names a table of a database; "),
@@ -103,6 +118,7 @@ def for_the_shell(sentence: str, label: str | None = None) -> str:
     text = sentence
     for pattern, instead in SENTENCES:
         text = re.sub(pattern, instead, text)
+    text = re.sub(r"^\w+(?= does not take )", lambda m: ANALYSES.get(m[0], m[0]), text)
     text = re.sub(r"\bdatetime\.(date|datetime)\(([\d, ]+)\)", _iso, text)
     text = re.sub(r"\bscores\[\d+\]=", "score=", text)
     text = re.sub(r"\bPass (?=[a-z_]+=)", "Type ", text)

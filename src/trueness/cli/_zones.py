@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.options import sampling
 from trueness._core.doors import door
 from trueness.cli._columns import Request
 from trueness.cli._fields import CUT, POINT, fields_of
@@ -39,8 +38,6 @@ class CutQuestion:
     maximize: str | None
     minimize: str | None
     bounds: list[str]
-    share: float | tuple[float, float] | None
-    sampling: str
     at: float | None
     validate: bool
     guarantee: float | None
@@ -68,38 +65,38 @@ class CutQuestion:
 
     @property
     def given(self) -> dict[str, Any]:
-        """Give objective, constraints and prevalence as the library takes them."""
-        return self.wanted | {"subject_to": self.bounds, "prevalence": self.share}
+        """Give objective, constraints and prevalences as the library takes them."""
+        several = self.request.prevalences
+        more = {} if several is None else {"prevalences": several}
+        return self.wanted | {"subject_to": self.bounds, **more}
 
     @property
     def promise(self) -> dict[str, Any]:
         """Give what is to be guaranteed as the library takes it."""
         seed = self.request.seed
-        asked: dict[str, Any] = {"constraint": self.bounds, "prevalence": self.share}
-        return asked | {"confidence": self.guarantee, "rng": seed}
+        return {
+            "constraint": self.bounds,
+            "confidence": self.guarantee,
+            "rng": seed,
+        }
 
     @property
     def sure(self) -> dict[str, Any]:
         """Give level and seed of what is estimated."""
         return {"level": self.request.level, "rng": self.request.seed}
 
-    @property
-    def one_share(self) -> float | None:
-        """Give the prevalence, where it cannot be a range."""
-        if isinstance(self.share, tuple):
+    def no_range(self) -> None:
+        """Stop where the prevalence cannot be a range."""
+        several = self.request.prevalences
+        if several is not None:
             what = "--at" if self.at is not None else "A choice among several scores"
             raise InputError(
                 f"{what} needs one prevalence, and found a range. Type --prevalence "
-                f"{self.share[0]:g}."
+                f"{several[0]:g}."
             )
-        return self.share
-
-    def fits_sampling(self) -> None:
-        """Stop where a case-control sample does not know the prevalence."""
-        sampling(self.sampling, self.share, "This threshold")
 
 
-class Cut(NamedTuple):
+class CutFound(NamedTuple):
     """What was found: for programs, for people, and as a figure."""
 
     result: dict[str, Any]
@@ -112,7 +109,7 @@ def every_key(**known: Any) -> dict[str, Any]:
     return dict.fromkeys(CUT) | known
 
 
-def two_cuts(q: CutQuestion, t: Tally) -> Cut:
+def two_cuts(q: CutQuestion, t: Tally) -> CutFound:
     """Find two cuts."""
     z = best_thresholds(t, **q.given)
     checked = validate_thresholds(t, **q.given, **q.sure) if q.validate else None
@@ -133,10 +130,10 @@ def two_cuts(q: CutQuestion, t: Tally) -> Cut:
         method="pair of thresholds, exact",
         zones=z.to_dict() | {"validation": checked and checked.to_dict()},
     )
-    return Cut(result, parts, lambda: door("plots").zones(t, z))
+    return CutFound(result, parts, lambda: door("plots").zones(t, z))
 
 
-def two_promised_cuts(q: CutQuestion, t: Tally) -> Cut:
+def two_promised_cuts(q: CutQuestion, t: Tally) -> CutFound:
     """Find two cuts with a guarantee."""
     z = guaranteed_thresholds(t, **q.promise)
     words = [
@@ -151,12 +148,13 @@ def two_promised_cuts(q: CutQuestion, t: Tally) -> Cut:
         zones=z.to_dict(),
         guarantee=fields_of(z, ("confidence", "proofs")),
     )
-    return Cut(result, words, lambda: door("plots").zones(t, z))
+    return CutFound(result, words, lambda: door("plots").zones(t, z))
 
 
-def cuts_of_groups(q: CutQuestion, groups: dict[str, Tally]) -> Cut:
+def cuts_of_groups(q: CutQuestion, groups: dict[str, Tally]) -> CutFound:
     """Find a cut for each group under limits on their differences."""
-    g = group_thresholds(groups, **q.wanted, subject_to=q.bounds, **q.sure)
+    level = q.request.level
+    g = group_thresholds(groups, **q.wanted, subject_to=q.bounds, level=level)
     how = "proved optimal" if g.proved else "best found within the time limit"
     result = every_key(
         **fields_of(g, ("objective", "value", "constraints", "notes")),
@@ -173,7 +171,7 @@ def cuts_of_groups(q: CutQuestion, groups: dict[str, Tally]) -> Cut:
 
     rows = table(list(sentences.GROUP_HEAD), sentences.group_rows(g))
     first, *rest = sentences.group_sentences(g)
-    return Cut(result, [first, rows, *rest, *noted(g.notes)], chart)
+    return CutFound(result, [first, rows, *rest, *noted(g.notes)], chart)
 
 
 def at_cut(confusion: Any, found: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -187,9 +185,9 @@ def point_numbers(point: Any, found: dict[str, Any]) -> dict[str, Any]:
     return at_cut(point.confusion, found, **fields_of(point, POINT))
 
 
-def among_several(q: CutQuestion, p: Panel, mixture: bool) -> Cut:
+def among_several(q: CutQuestion, p: Panel, mixture: bool) -> CutFound:
     """Find the classifier that should decide, and its cut."""
-    given = q.given | {"prevalence": q.one_share, "mixture": mixture}
+    given = q.given | {"mixture": mixture}
     d = best_decision(p, **given, **q.sure)
     point = d.point
     result = point_numbers(point, point.metrics) | {
@@ -202,4 +200,4 @@ def among_several(q: CutQuestion, p: Panel, mixture: bool) -> Cut:
         *sentences.decision_sentences(d),
         table(["score", "at its best", "chosen"], rows),
     ]
-    return Cut(result, parts, lambda: door("plots").best_decision(d))
+    return CutFound(result, parts, lambda: door("plots").best_decision(d))

@@ -8,21 +8,27 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.checks.errors import NeedsWholeCases, NotEnoughCases
 from trueness._core.checks.options import whole_number
 from trueness._core.doors import door
 from trueness._core.progress import progress
 from trueness.calibration import calibrators as calibration
 from trueness.calibration import maps
-from trueness.calibration.gain import CalibrationGain, calibration_gain
+from trueness.calibration.gain import (
+    CalibrationGain,
+    calibration_gain,
+    gain_rows,
+    gain_sentences,
+    line_after,
+)
 from trueness.calibration.maps import Map
-from trueness.calibration.sentences import gain_rows, gain_sentences, line_after
 from trueness.cli._columns import Request, count_tally
 from trueness.cli._command import ONE_SCORE, command
 from trueness.cli._fields import GAIN, fields_of
 from trueness.cli._options import Rows, Save, option
 from trueness.cli._outputs import check_rows, save_fitted, write_rows
 from trueness.cli._shell import CommandAnswer, about, cases_sentence, table
+from trueness.cli._words import for_the_shell
 from trueness.counts.values import Tally
 
 
@@ -53,7 +59,9 @@ def calibrate(
         t = count_tally(request, name)
         groups = count_tally(request, name, by=True) if request.chosen.by else {}
         fitted = calibration.calibrate(t, method=method)
-        found, by_group = _gains(fitted, t, groups, request, method=method, folds=folds)
+        found, by_group, why = _gains(
+            fitted, t, groups, request, method=method, folds=folds
+        )
     save_fitted(fitted, save)
     write_rows(
         request.source, column, lambda rows: fitted(_numbers(rows[name])), output
@@ -70,7 +78,7 @@ def calibrate(
         f"Calibration map fitted by the method {method}. What a score means as a "
         "probability:",
         table(["score", "probability"], _meaning(t, fitted)),
-        *_words(found, t),
+        *_words(found, why),
         *_group_table(request, by_group),
     ]
     return CommandAnswer(
@@ -90,17 +98,17 @@ def _numbers(column: Any) -> Any:
 
 def _gains(
     fitted: Map, t: Tally, groups: Mapping[Any, Tally], request: Request, **wanted: Any
-) -> tuple[CalibrationGain | None, dict[str, CalibrationGain]]:
-    """Check the map on cases it has not seen; None when there are too few of them."""
+) -> tuple[CalibrationGain | None, dict[str, CalibrationGain], str]:
+    """Check the map on cases it has not seen; None, and why, where it cannot be."""
     wanted |= {"level": request.level, "rng": request.seed}
-    if t.weighted:  # folds are made of whole cases
-        return None, {}
     try:
         found = calibration_gain(t, fitted=fitted, **wanted)
         by_group = calibration_gain(groups, fitted=fitted, **wanted) if groups else {}
     except NotEnoughCases:
-        return None, {}
-    return found, {str(g): x for g, x in by_group.items()}
+        return None, {}, "There are too few cases for cross-fitting."
+    except NeedsWholeCases as err:
+        return None, {}, for_the_shell(str(err))
+    return found, {str(g): x for g, x in by_group.items()}, ""
 
 
 def _numbers_of(found: CalibrationGain | None) -> dict[str, Any]:
@@ -122,17 +130,9 @@ def _meaning(t: Tally, fitted: Map) -> list[list[float]]:
     return [[float(s), float(p)] for s, p in zip(picked, fitted(picked), strict=True)]
 
 
-def _words(found: CalibrationGain | None, t: Tally) -> list[Any]:
-    if t.weighted:
-        return [
-            "Weighted cases are not cross-fitted, so it is not known how well the map "
-            "does on new cases."
-        ]
+def _words(found: CalibrationGain | None, why: str) -> list[Any]:
     if found is None:
-        return [
-            "There are too few cases for cross-fitting, so it is not known how well "
-            "the map does on new cases."
-        ]
+        return [f"It is not known how well the map does on new cases. {why}"]
     words = gain_sentences(found)
     return [table(["scores", "Brier score"], gain_rows(found)), *words]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +16,6 @@ from trueness.cli._command import command
 from trueness.cli._fields import fields_of
 from trueness.cli._predictions import (
     baseline_of,
-    clusters_of,
     panels_of,
     predictions,
     with_scores,
@@ -155,7 +155,6 @@ def _checked(
         tuple(r for r in p.required if r.metric != "missing_scores"),
         facts=facts,
         panels=panels_of(p) | ({} if paired is None else {"baseline": paired}),
-        clusters=clusters_of(p, asked.cluster),
         baseline=other,
         groups=groups,
         level=asked.level,
@@ -163,6 +162,7 @@ def _checked(
     )
     by = next(iter(groups), None)
     chosen = Chosen(p.label, (p.score,), asked.count, by, asked.positive)
+    chosen = replace(chosen, cluster=asked.cluster, weight=asked.weight)
     request = Request(p.source, chosen, p.rows, asked.level, 0)
     return found, {**about(request, t), "sentence": cases_sentence(t)}
 

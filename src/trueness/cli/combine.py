@@ -18,10 +18,10 @@ from trueness.cli._shell import CommandAnswer, about, cases_sentence, each_group
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.crossfit import CombinerComparison, compare_combiners
-from trueness.ranking.auc_intervals import auc
+from trueness.ranking.areas import auc
 
 
-@command(TWO_SCORES, without=("weight",))
+@command(TWO_SCORES, cannot="compare_combiners")
 def combine(
     request: Request,
     method: Annotated[

@@ -9,20 +9,25 @@ from trueness._core.doors import door
 from trueness._core.numbers import p_value
 from trueness._core.progress import progress
 from trueness._core.records import shown
-from trueness.cli._columns import Request, count_clusters, count_panel
+from trueness.cli._columns import Request, count_panel
 from trueness.cli._command import TWO_SCORES, command
 from trueness.cli._fields import DOMINANCE, OMNIBUS, fields_of
-from trueness.cli._options import Cluster
-from trueness.cli._shell import CommandAnswer, about, cases_sentence, each_group, table
-from trueness.cli._words import noted
-from trueness.comparison.aucs import compare_auc
-from trueness.comparison.dominance import Dominance, dominance_of_pairs
-from trueness.comparison.results import Comparison
-from trueness.comparison.sentences import (
-    dominance_sentence,
-    omnibus_sentence,
-    pair_sentences,
+from trueness.cli._shell import (
+    CommandAnswer,
+    about,
+    alike_sentence,
+    cases_sentence,
+    each_group,
+    table,
 )
+from trueness.cli._words import noted
+from trueness.comparison.dominance import (
+    Dominance,
+    dominance_of_pairs,
+    dominance_sentence,
+)
+from trueness.comparison.paired import compare_auc
+from trueness.comparison.results import Comparison, omnibus_sentence, pair_sentences
 from trueness.counts.values import Panel
 
 MOST_PAIRS = 45  # dominance of more pairs is not shown: ten classifiers
@@ -30,7 +35,7 @@ Pairs = dict[tuple[str, str], Dominance]
 
 
 @command(TWO_SCORES)
-def compare(request: Request, cluster: Cluster = None) -> CommandAnswer:
+def compare(request: Request) -> CommandAnswer:
     """Which score is better, and is it better everywhere? Paired tests, dominance.
 
     Example: trueness compare sample:west_nile --label virus --score boosting \
@@ -41,10 +46,8 @@ def compare(request: Request, cluster: Cluster = None) -> CommandAnswer:
         held = count_panel(request, by=True) if request.chosen.by else {}
         groups = {str(g): part for g, part in held.items()}
     with progress("Comparing", unit=""):
-        whole = panel if cluster is None else count_clusters(request)
-        together = None if cluster is None else whole
-        found = compare_auc(whole, cluster=together, level=request.level)
-        better = _dominance(panel, request) if cluster is None else {}
+        found = compare_auc(panel, level=request.level)
+        better = _dominance(panel, request)
         by_group = each_group(
             groups, lambda part: compare_auc(part, level=request.level)
         )
@@ -55,12 +58,8 @@ def compare(request: Request, cluster: Cluster = None) -> CommandAnswer:
         }
     parts: list[Any] = [cases_sentence(panel), *_tables(found), *sentences(found)]
     parts += [dominance_sentence(d, shown(a), shown(b)) for (a, b), d in better.items()]
-    if cluster is not None:
-        parts.append(
-            f"The tests allow for cases that share a value of {cluster}. Whole curves "
-            f"are compared for independent cases only, so they are left out."
-        )
-    elif not better:
+    parts += alike_sentence(request)
+    if not better:
         parts.append(
             f"Whole curves are compared for up to {MOST_PAIRS} pairs; name fewer "
             f"scores to see which curve is above."

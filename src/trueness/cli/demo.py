@@ -15,16 +15,15 @@ from trueness.calibration.gain import calibration_gain
 from trueness.cli._command import command
 from trueness.cli._outputs import make_folder
 from trueness.cli._shell import CommandAnswer, table
-from trueness.comparison.aucs import compare_auc
-from trueness.comparison.dominance import dominates
-from trueness.comparison.sentences import dominance_sentence
+from trueness.comparison.dominance import dominance_sentence, dominates
+from trueness.comparison.paired import compare_auc
 from trueness.counts.values import Panel
 from trueness.data.files import scan
 from trueness.data.frames import leaves, panel
 from trueness.ensembles.crossfit import compare_combiners
 from trueness.nogold.combinations.best import best_combination
 from trueness.nogold.fitting import latent_class
-from trueness.ranking.auc_intervals import auc
+from trueness.ranking.areas import auc
 from trueness.threshold.operating_point import best_threshold
 from trueness.threshold.validation import validate_threshold
 
@@ -153,15 +152,13 @@ def _without_truth(traps: Panel) -> list[Any]:
     tests = panel(scan(samples.path("hiv")), scores=names, count="count")
     found = latent_class(tests, rng=0)
     p, best = found.prevalence, best_combination(found)
-    doubt = "The tests make the same errors; only labels of some people show how many."
+    alone = latent_class(tests, rng=0, dependence="none").prevalence
     return [
         f"Four HIV tests on {tests.n} people, and it is not known who is infected. "
-        f"From the agreement of the tests, {percent(p.value)} are (95 % credible "
-        f"interval {percent(p.low)} to {percent(p.high)}).",
-        f"V1 finds {percent(found.sensitivity['V1'].value)} of them, V2 "
-        f"{percent(found.sensitivity['V2'].value)}. The best rule to combine them: "
-        f"{best.formula}.",
-        *([] if found.identified else [doubt]),
+        f"If the tests may make the same errors, {percent(p.low)} to {percent(p.high)} "
+        f"are (95 % credible interval); if their errors are independent, "
+        f"{percent(alone.value)}. Only labels of some people show which.",
+        f"The best rule to combine the tests: {best.formula}.",
     ]
 
 

@@ -7,8 +7,6 @@ from functools import partial
 from typing import Any
 
 from trueness._core.checks.cases import both_classes
-from trueness._core.checks.errors import InputError
-from trueness._core.checks.options import choice
 from trueness._core.doors import door
 from trueness._core.numbers import level_text, listed, percent
 from trueness._core.progress import progress
@@ -18,23 +16,26 @@ from trueness.cli._columns import (
     Request,
     classes_of,
     count_classes,
-    count_clusters,
     count_tally,
 )
 from trueness.cli._command import SCORES, command
 from trueness.cli._fields import fields_of
-from trueness.cli._options import Cluster, Prevalence, Sampling
-from trueness.cli._shell import CommandAnswer, about, cases_sentence, table
+from trueness.cli._shell import (
+    CommandAnswer,
+    about,
+    alike_sentence,
+    cases_sentence,
+    table,
+)
 from trueness.cli._words import noted
-from trueness.counts.values import Panel, Tally
+from trueness.counts.design import CASE_CONTROL
+from trueness.counts.values import Tally
 from trueness.data.engines import quoted
 from trueness.data.multiclass import multiclass_auc
 from trueness.metrics.algebra import write_number
 from trueness.metrics.definitions import SHOWN
-from trueness.metrics.words import text_of
-from trueness.ranking.auc_intervals import REVERSED, auc
-from trueness.ranking.clusters import CLUSTER
-from trueness.ranking.mean_precision import average_precision
+from trueness.metrics.grammar import text_of
+from trueness.ranking.areas import REVERSED, auc, average_precision
 from trueness.threshold.at_cut import AtThreshold, at_threshold
 
 MEASURES = {
@@ -50,10 +51,7 @@ Groups = dict[str, dict[str, Tally]]
 @command(SCORES)
 def evaluate(
     request: Request,
-    cluster: Cluster = None,
     at: float | None = None,
-    prevalence: Prevalence = None,
-    sampling: Sampling = "cohort",
 ) -> CommandAnswer:
     """How good is each score? AUC, average precision and Brier score, with intervals.
 
@@ -64,33 +62,28 @@ def evaluate(
 
     Example: trueness evaluate sample:west_nile --label virus --score boosting
     """
-    choice(sampling, ("cohort", "case-control"), "--sampling")
-    share = {"prevalence": prevalence, "sampling": sampling}
-    ask = partial(measures, level=request.level, share=share)
+    ask = partial(measures, level=request.level)
     classes = classes_of(request)
     tallies, groups = _counted(request, classes)
     first = next(iter(tallies.values()))
     both_classes(first, "evaluate")
     with progress("Measuring", len(HOW) * len(tallies), "numbers") as measured:
         numbers = {s: ask(t, measured=measured) for s, t in tallies.items()}
-        whole = None if cluster is None else count_clusters(request)
-        if whole is not None:
-            _allow_for_clusters(numbers, tallies, whole, request.level)
     by_group = {s: {g: ask(t) for g, t in found.items()} for s, found in groups.items()}
     together = _together(request, classes) if classes else None
-    # what is known of another prevalence is known of independent cases only
-    inside = whole if prevalence is None else None
-    used = {} if at is None else _at(at, tallies, request, share, inside)
+    used = {} if at is None else {
+        name: at_threshold(t, at, level=request.level) for name, t in tallies.items()
+    }  # fmt: skip
     kind = "class" if classes else "score"
     parts: list[Any] = [
         *(_class_sentences(tallies, together) if classes else [cases_sentence(first)]),
         _table([kind], [[name, *row.values()] for name, row in numbers.items()]),
         *([_group_table(str(request.chosen.by), by_group)] if groups else []),
         *(_at_parts(at, kind, used) if used else []),
-        _legend(request.level, numbers, by_group, share),
-        *([_clustered(cluster, bool(used) and prevalence is None)] if cluster else []),
+        _legend(request.level, numbers, by_group, first),
+        *alike_sentence(request),
         *_notes(numbers),
-        *_share_sentences(prevalence, sampling, first),
+        *_share_sentences(first),
     ]
     return CommandAnswer(
         "evaluate",
@@ -106,26 +99,10 @@ def evaluate(
     )
 
 
-def _clustered(cluster: str, at: bool) -> str:
-    """Say which intervals allow for clusters: also those at a threshold?"""
-    which = "The interval of the AUC allows"
-    if at:
-        which = "The intervals of the AUC and of the metrics at the threshold allow"
-    return (
-        f"{which} for cases that share a value of {cluster}; the other intervals "
-        "assume that all cases are independent."
-    )
-
-
 def _counted(
     request: Request, classes: dict[Any, str]
 ) -> tuple[dict[str, Tally], Groups]:
     """Count each score, in each group too, or each class against the rest."""
-    if classes and request.chosen.cluster is not None:
-        raise InputError(
-            "--cluster is for a label with two values; found "
-            f"{len(classes)}. Leave it out, or keep the rows of two classes."
-        )
     scores = request.chosen.scores
     with progress("Counting", unit=""):
         if classes:
@@ -135,13 +112,6 @@ def _counted(
             return tallies, {}
         parts = {s: count_tally(request, s, by=True) for s in scores}
         return tallies, {s: {str(g): t for g, t in p.items()} for s, p in parts.items()}
-
-
-def _allow_for_clusters(
-    numbers: dict[str, Any], tallies: dict[str, Tally], whole: Panel, level: float
-) -> None:
-    for s, row in numbers.items():
-        row["auc"] = auc(tallies[s], cluster=whole[[s, CLUSTER]], level=level)
 
 
 def _group_table(by: str, by_group: dict[str, Any]) -> Any:
@@ -164,7 +134,8 @@ def _at_parts(at: float | None, kind: str, used: dict[str, AtThreshold]) -> list
 def _together(request: Request, classes: dict[Any, str]) -> Estimate | None:
     """Give the AUC of all classes together, where the rows fit into memory."""
     names = [str(request.chosen.label), *classes.values()]
-    if request.chosen.count or len(request.rows) > MOST_ROWS:
+    c = request.chosen
+    if c.count or c.weight or c.cluster or len(request.rows) > MOST_ROWS:
         return None
     rows = request.rows.project(", ".join(map(quoted, names))).fetchnumpy()
     truth = [None if v is None else str(v) for v in rows[names[0]].tolist()]
@@ -184,8 +155,9 @@ def _class_sentences(tallies: dict[str, Tally], together: Estimate | None) -> li
     return lines
 
 
-def _share_sentences(prevalence: float | None, sampling: str, t: Tally) -> list[str]:
+def _share_sentences(t: Tally) -> list[str]:
     """Say which share of positives the numbers are for."""
+    prevalence, sampling = t.design.prevalence, t.design.sampling
     if prevalence is not None:
         return [
             f"Average precision, Brier score and metrics are for a prevalence of "
@@ -200,50 +172,30 @@ def _share_sentences(prevalence: float | None, sampling: str, t: Tally) -> list[
     return []
 
 
-def _at(
-    at: float,
-    tallies: dict[str, Tally],
-    request: Request,
-    share: dict[str, Any],
-    whole: Panel | None,
-) -> dict[str, AtThreshold]:
-    """Evaluate a threshold that was chosen beforehand, by clusters where there are."""
-    found = {}
-    for name, t in tallies.items():
-        cluster = None if whole is None else whole[[name, CLUSTER]]
-        found[name] = at_threshold(
-            t, at, level=request.level, rng=request.seed, cluster=cluster, **share
-        )
-    return found
-
-
 def measures(
-    t: Tally,
-    level: float,
-    measured: Callable[[float], None] | None = None,
-    share: dict[str, Any] | None = None,
+    t: Tally, level: float, measured: Callable[[float], None] | None = None
 ) -> dict[str, Estimate | None]:
     """Give the numbers of one score; None for what these cases cannot tell."""
     if not t.n_pos or not t.n_neg:
         return dict.fromkeys(MEASURES)
     found: dict[str, Estimate | None] = {}
-    share = share or {"prevalence": None, "sampling": "cohort"}
-    unknown = share["sampling"] == "case-control" and share["prevalence"] is None
     for name, how in HOW.items():
-        if name == "auc":
-            found[name] = how(t, level=level)
-        else:
-            found[name] = None if unknown else how(t, level=level, **share)
+        known = name == "auc" or not _unknown_share(t)
+        found[name] = how(t, level=level) if known else None
         if measured:
             measured(1)
     return found
 
 
-def _brier(t: Tally, *, level: float, **share: Any) -> Estimate | None:
+def _unknown_share(t: Tally) -> bool:
+    """Is the share of positives fixed by the design, and no other one known?"""
+    return t.design.sampling == CASE_CONTROL and t.design.prevalence is None
+
+
+def _brier(t: Tally, *, level: float) -> Estimate | None:
     if t.score[-1] < 0 or t.score[0] > 1:
         return None
-    # its parts, which need the resampling, are not shown
-    b = brier(t, level=level, replicates=20, **share)
+    b = brier(t, level=level)
     return Estimate(b.value, b.low, b.high, b.level, b.method, b.sd)
 
 
@@ -291,9 +243,9 @@ def _legend(
     level: float,
     numbers: dict[str, Any],
     groups: dict[str, Any],
-    share: dict[str, Any],
+    t: Tally,
 ) -> str:
-    told = share["prevalence"] is not None or share["sampling"] == "cohort"
+    told = not _unknown_share(t)
     text = f"In parentheses: {level_text(level)} confidence intervals."
     if told and any(row["brier"] is None for row in numbers.values()):
         text += " The Brier score needs probabilities, so scores from 0 to 1."

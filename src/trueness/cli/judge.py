@@ -24,6 +24,7 @@ from trueness.cli._verdicts import (
     for_verdicts,
     numbered,
     open_verdicts,
+    repeats_in_log,
     request_of,
 )
 from trueness.cli._words import for_the_shell
@@ -31,10 +32,10 @@ from trueness.cli.report import command_line
 from trueness.counts.values import Panel
 from trueness.nogold import sentences
 from trueness.nogold.figures import raw_rate
+from trueness.nogold.from_labels import LABELLED
 from trueness.nogold.label_plans import plan_labels
-from trueness.nogold.rate import LABELLED, Rate, prevalence
+from trueness.nogold.rate import Rate, prevalence
 from trueness.nogold.rate_comparison import (
-    JUDGES,
     PER_PAIR,
     RateComparison,
     compare_prevalence,
@@ -47,9 +48,13 @@ HOW = {
     "by truth": "by their true label",
 }
 _NUMBER = "trueness_item"
+ALSO = (
+    "trueness nogold gives the same rate from these labels, and the best combination "
+    "of the judges."
+)
 
 
-@command()
+@command(cannot="prevalence")
 def judge(
     file: File,
     judge: list[str] | None = None,
@@ -57,11 +62,11 @@ def judge(
     labelled: str | None = None,
     system: str | None = None,
     item: str | None = None,
+    cluster: str | None = None,
     verdict: str | None = None,
     yes: Yes = None,
     abstain: list[str] | None = None,
     labels: str | None = None,
-    judges: str = "per system",
     next: int = 0,
     width: float | None = None,
     output: Path | None = None,
@@ -78,12 +83,12 @@ def judge(
         truth".
     --system COLUMN: Column with the systems to compare.
     --item COLUMN: Column with the items that were answered.
+    --cluster COLUMN: Column that says which answers are repeats of one item (epochs,
+        attempts); of a log it is known.
     --verdict COLUMN: Of a table with a row per verdict: its column.
     --abstain VALUE: Verdict that counts as missing, such as unsure; repeat it for
         several.
     --labels FILE: File with the labels, joined by --item.
-    --judges HOW: Are judges equally good on all systems ("shared"), or not ("per
-        system")?
     --next NUMBER: Number of cases to label next; answers which.
     --width SHARE: Wanted width of the interval; answers how many labels it takes.
     --output, -o FILE: Write a report with figures to this HTML file.
@@ -92,15 +97,16 @@ def judge(
 --judge internlm2_20b --label human --labelled random
     """
     fraction(level, "--level")
-    choice(judges, JUDGES, "--judges")
     if labelled is not None:
         choice(labelled, LABELLED, "--labelled")
     with progress("Reading", unit=""):
+        source, of_log = open_verdicts(file)
+        cluster = cluster or repeats_in_log(source, of_log)
         source, named, item, system = as_wide(
-            *open_verdicts(file), judge, verdict, item, system, label, labels
+            source, of_log, judge, verdict, item, system, label, labels
         )
         request = request_of(
-            source, named, label, positive or yes, count, system, level, seed
+            source, named, label, positive or yes, count, system, level, seed, cluster
         )
         request = with_verdicts(request, for_verdicts(request, yes), abstain or ())
         panel = count_panel(request)
@@ -108,7 +114,7 @@ def judge(
     panels = {str(s): p for s, p in systems.items()} or {ALL: panel}
     with progress("Estimating the pass rate", unit=""):
         rates = rates_of(panels, labelled, level, seed)
-        compared = compared_of(request, panels, rates, item, judges, labelled)
+        compared = compared_of(request, panels, rates, item, labelled)
         plans = _plans(panels, rates, next, width)
     if output is not None:
         page = door("report.judges").judged(
@@ -150,14 +156,13 @@ def compared_of(
     panels: Mapping[str, Panel],
     rates: Mapping[str, Rate],
     item: str | None,
-    judges: str,
     labelled: str | None,
 ) -> RateComparison | None:
     """Compare the systems, item by item where the items are named."""
-    wanted = panels if judges == "shared" else {s: panels[s] for s in rates}
+    wanted = {s: panels[s] for s in rates}
     if len(wanted) < 2:
         return None
-    asked: dict[str, Any] = {"labelled": labelled, "judges": judges}
+    asked: dict[str, Any] = {"labelled": labelled}
     asked |= {"level": request.level, "rng": request.seed}
     if item is not None and _paired(request, item):
         columns = replace(request.chosen, scores=(*request.chosen.scores, _NUMBER))
@@ -173,6 +178,8 @@ def _paired(request: Request, item: str) -> bool:
     """Does each item occur once in a system, with labels in all of them?"""
     case = (item, str(request.chosen.by))
     if request.chosen.label is None or request.chosen.count is not None:
+        return False
+    if request.chosen.cluster is not None:  # repeats of an item are no pairs
         return False
     if first_twice(request.source, case) is not None:
         say(
@@ -196,7 +203,9 @@ def _plans(
         if next:
             plan["next"] = r.label_next(next)
         if width is not None:
-            plan["needed"] = plan_labels(panels[s], width=width, level=r.level)
+            plan["needed"] = plan_labels(
+                panels[s].without_clusters(), width=width, level=r.level
+            )
         out[s] = plan
     return out
 
@@ -224,6 +233,8 @@ def _parts(
     for s, plan in plans.items():
         parts += _plan_parts("" if s == ALL else f"{shown(s)}: ", plan)
     notes = sentences.rate_notes(rates, () if compared is None else compared.notes)
+    if any(r.labelled in ("random", "by verdict") for r in rates.values()):
+        notes.append(ALSO)
     return [*parts, *(f"Note: {n}" for n in notes)]
 
 

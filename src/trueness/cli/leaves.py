@@ -34,7 +34,7 @@ def guess_node(source: Source, taken: set[str | None]) -> tuple[str, ...]:
     raise unnamed("Which column holds the leaves?", source, "--node NAME")
 
 
-@command(Columns("node", Node, guess_node), without=("seed", "weight"))
+@command(Columns("node", Node, guess_node), without=("seed",), cannot="leaves")
 def leaves(
     request: Request, rule: Rule = None, confidence: float = 0.95
 ) -> CommandAnswer:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+import math
+from dataclasses import replace
 from typing import Any
 
 from trueness._core.doors import door
@@ -12,17 +12,15 @@ from trueness._core.progress import progress
 from trueness._core.records import Estimate, shown
 from trueness.cli._columns import Request, count_panel, votes_among, with_verdicts
 from trueness.cli._command import Columns, command
-from trueness.cli._fields import COMBINATION, DEPENDENCE, fields_of
+from trueness.cli._fields import COMBINATION, fields_of
 from trueness.cli._options import Votes, Yes
 from trueness.cli._shell import CommandAnswer, about, table
 from trueness.cli._source import Source, unnamed
 from trueness.cli._words import noted
 from trueness.nogold.combinations.best import best_combination
 from trueness.nogold.combinations.records import Combination
-from trueness.nogold.dependence import Dependence, conditional_dependence
 from trueness.nogold.fitting import latent_class
 from trueness.nogold.posterior import LatentPosterior
-from trueness.nogold.sentences import dependence_sentence
 
 
 def guess_votes(source: Source, taken: set[str | None]) -> tuple[str, ...]:
@@ -37,21 +35,23 @@ def guess_votes(source: Source, taken: set[str | None]) -> tuple[str, ...]:
 VOTES = Columns("vote", Votes, guess_votes, least=2, needs_label=False)
 
 
-@command(VOTES, without=("weight",))
+@command(VOTES, without=("unlabelled",), cannot="latent_class")
 def nogold(
     request: Request,
     yes: Yes = None,
     criterion: str = "product",
-    dependence: str = "auto",
+    dependence: str = "shared",
+    labelled: str = "random",
     draws: int = 10_000,
 ) -> CommandAnswer:
     """How good is each test, and how common is the condition, if the truth is unknown?
 
     --criterion: Criterion of the best combination: product, squares, sum or min of
         sensitivity and specificity, or a metric such as "cost(fp=1, fn=5)".
-    --dependence: May tests make the same errors? "auto" tests it, and allows for it
-        where they do; "none" assumes that they do not; "random effect", "pairs" and
-        "easy and hard" are models in which they do.
+    --dependence: May tests make the same errors ("shared")? Then verdicts alone give
+        wide intervals. "none" takes for granted that they do not.
+    --labelled HOW: If some cases have a label, how they were chosen: random or "by
+        verdict". Labels then answer, with the same rate as trueness judge.
     --draws: Effective number of posterior draws.
 
     Example: trueness nogold sample:hiv --vote V1 --vote V2 --vote V3 --vote V4 \
@@ -62,39 +62,25 @@ def nogold(
         panel = count_panel(request)
         populations = count_panel(request, by=True) if request.chosen.by else {}
     data = {str(g): p for g, p in populations.items()} or panel
-    found, best, joint = _answered(
-        request,
-        partial(
-            latent_class,
+    with progress("Without a gold standard", 2, "questions") as answered:
+        found = latent_class(
             data,
             rng=request.seed,
             level=request.level,
             draws=draws,
             dependence=dependence,
-        ),
-        criterion,
-    )
-    return CommandAnswer(
-        "nogold",
-        _result(found, best, joint),
-        [*_parts(request, found, best, panel), dependence_sentence(joint, found)],
-        chart=lambda: door("plots").posterior_densities(found),
-        about=about(request, panel),
-    )
-
-
-def _answered(
-    request: Request, sample: Callable[[], LatentPosterior], criterion: str
-) -> tuple[LatentPosterior, Combination, Dependence]:
-    """Sample, then ask the draws."""
-    with progress("Without a gold standard", 3, "questions") as answered:
-        found = sample()
+            labelled=labelled,
+        )
         answered(1)
         best = best_combination(found, criterion=criterion)
         answered(1)
-        joint = conditional_dependence(found, rng=request.seed)
-        answered(1)
-    return found, best, joint
+    return CommandAnswer(
+        "nogold",
+        _result(found, best),
+        _parts(request, found, best, panel),
+        chart=lambda: door("plots").posterior_densities(found),
+        about=about(request, panel),
+    )
 
 
 def _prevalences(found: LatentPosterior) -> dict[str, Estimate]:
@@ -103,9 +89,7 @@ def _prevalences(found: LatentPosterior) -> dict[str, Estimate]:
     return {g: found.prevalence[g] for g in found.populations} if several else {}
 
 
-def _result(
-    found: LatentPosterior, best: Combination, joint: Dependence
-) -> dict[str, Any]:
+def _answer(found: LatentPosterior) -> dict[str, Any]:
     groups = _prevalences(found)
     return {
         "prevalence": None if groups else found.prevalence,
@@ -116,37 +100,75 @@ def _result(
             }
             for name in found.names
         },
-        **fields_of(found, ("identified", "notes")),
-        "dependence": [
-            fields_of(joint, DEPENDENCE, row=i) for i in range(len(joint.first))
-        ],
-        "combination": fields_of(best, COMBINATION),
         "groups": {g: {"prevalence": p} for g, p in groups.items()},
+    }
+
+
+def _result(found: LatentPosterior, best: Combination) -> dict[str, Any]:
+    alone, rule = found.independent, fields_of(best, COMBINATION)
+    if found.open:  # an interval is all that there is
+        for word in ("sensitivity", "specificity"):
+            rule[word] = replace(rule[word], value=math.nan)
+    return {
+        **_answer(found),
+        **fields_of(found, ("dependence", "identified", "log_bayes_factor", "notes")),
+        "independent": None if alone is None else _answer(alone),
+        "combination": rule,
     }
 
 
 def _parts(
     request: Request, found: LatentPosterior, best: Combination, panel: Any
 ) -> list[Any]:
-    rows = [[n, found.sensitivity[n], found.specificity[n]] for n in found.names]
-    groups = _prevalences(found)
-    common: list[Any] = []
-    if not groups:
-        common = [f"Prevalence of the condition: {_interval(found.prevalence)}."]
-    else:
-        head = [str(request.chosen.by), "prevalence"]
+    groups, alone = _prevalences(found), found.independent
+    head, each = ["test", "sensitivity", "specificity"], [found]
+    if found.open and alone is not None:
+        head = [
+            "test",
+            *(f"{w}{k}" for k in ("", ", if independent") for w in head[1:]),
+        ]
+        each.append(alone)
+    rows = [
+        [
+            n,
+            *(
+                _cell(x[n])
+                for post in each
+                for x in (post.sensitivity, post.specificity)
+            ),
+        ]
+        for n in found.names
+    ]
+    common: list[Any] = [f"Prevalence of the condition: {_rate(found)}."]
+    if groups:
         common = ["Prevalence of the condition in each population:"]
-        common.append(table(head, [[g, p] for g, p in groups.items()]))
+        names = [str(request.chosen.by), "prevalence"]
+        common.append(table(names, [[g, _cell(p)] for g, p in groups.items()]))
     return [
         f"{counted(panel.n, 'case')}, {counted(len(found.names), 'test')}.",
         *common,
-        table(["test", "sensitivity", "specificity"], rows),
+        table(head, rows),
         f"Best combination ({_CRITERIA.get(best.criterion, best.criterion)}): "
         f"{shown(best.formula, 300)}.",
-        f"  Sensitivity {_interval(best.sensitivity)}.",
-        f"  Specificity {_interval(best.specificity)}.",
+        f"  Sensitivity {_interval(best.sensitivity, found.open)}.",
+        f"  Specificity {_interval(best.specificity, found.open)}.",
         *(f"Note: {note}" for note in noted(found.notes)),
     ]
+
+
+def _rate(found: LatentPosterior) -> str:
+    """Say the prevalence; where votes do not determine it, as far as they go."""
+    if len(found.populations) > 1:
+        return ""
+    said = _interval(found.prevalence, found.open)
+    if not found.open or found.independent is None:
+        return said
+    alone = _interval(found.independent.prevalence, False)
+    return f"not determined; {said} if tests may share errors, {alone} if they do not"
+
+
+def _cell(e: Estimate) -> Any:
+    return f"{percent(e.low)} to {percent(e.high)}" if math.isnan(e.value) else e
 
 
 _CRITERIA = {
@@ -157,6 +179,8 @@ _CRITERIA = {
 }
 
 
-def _interval(e: Estimate) -> str:
+def _interval(e: Estimate, unknown: bool) -> str:
     span = f"{percent(e.low)} to {percent(e.high)}"
+    if unknown:
+        return f"{span} ({level_text(e.level)} credible interval)"
     return f"{percent(e.value)} ({level_text(e.level)} credible interval {span})"

@@ -14,9 +14,12 @@ from trueness.cli._app import Careful
 from trueness.cli._command import command
 from trueness.cli._options import Level, option
 from trueness.cli._shell import CommandAnswer
-from trueness.comparison.auc_sizes import plan_auc_difference
-from trueness.ranking import sample_sizes as planning
-from trueness.ranking.rate_sizes import plan_rate
+from trueness.ranking.planning import (
+    MODELS,
+    plan_auc,
+    plan_auc_difference,
+    plan_rate,
+)
 from trueness.trees.levels import confidence_level, plan_leaf, utility_level
 
 plan = typer.Typer(help="How many cases do I need? Sample sizes.", no_args_is_help=True)
@@ -43,9 +46,8 @@ def plan_for_auc(
     half_width: HalfWidth = None,
     null: Null = None,
     power: Power = None,
-    method: str = "score",
     model: Annotated[
-        str, option(f"--model: Model of the scores: {', '.join(planning.VARIANCES)}.")
+        str, option(f"--model: Model of the scores: {', '.join(MODELS)}.")
     ] = "binormal",
     sampling: str = "case-control",
     level: Level = 0.95,
@@ -53,7 +55,6 @@ def plan_for_auc(
     """How many cases are needed to know an AUC well enough?
 
     --auc: The AUC that you expect.
-    --method: The interval that will be reported: score, delong.
     --sampling: case-control: the number of positives is fixed; cohort: random.
 
     Example: trueness plan auc --auc 0.8 --prevalence 0.1 --half-width 0.03
@@ -64,17 +65,15 @@ def plan_for_auc(
             "--null 0.75 --power 0.9 for a test."
         )
     fraction(level, "--level")
-    choice(method, ("score", "delong", *planning.VARIANCES), "--method")
-    choice(model, planning.VARIANCES, "--model")
+    choice(model, MODELS, "--model")
     choice(sampling, ("cohort", "case-control"), "--sampling")
-    found = planning.plan_auc(
+    found = plan_auc(
         auc=auc,
         prevalence=prevalence,
         half_width=half_width,
         null=null,
         power=power,
         level=level,
-        method=method,
         model=model,
         sampling=sampling,
     )

@@ -17,10 +17,10 @@ from trueness.cli._shell import CommandAnswer, about, table
 from trueness.cli._words import noted
 from trueness.counts.values import Tally
 from trueness.readers.analysis import ReaderStudy, reader_study
-from trueness.readers.covariances import COVARIANCES
+from trueness.readers.model import COVARIANCES
 
 
-@command(ONE_SCORE, without=("seed", "count", "weight", "by"))
+@command(ONE_SCORE, without=("seed", "count", "by"), cannot="reader_study")
 def readers(
     request: Request,
     reader: str = "reader",

@@ -15,24 +15,19 @@ from trueness.cli._columns import (
     Request,
     classes_of,
     count_classes,
-    count_clusters,
     count_panel,
     several_scores,
     with_verdicts,
 )
 from trueness.cli._command import Columns, command
 from trueness.cli._options import (
-    Cluster,
     Maximize,
     Minimize,
-    PrevalenceRange,
-    Sampling,
     Scores,
     SubjectTo,
     Votes,
     Yes,
     option,
-    read_share,
 )
 from trueness.cli._shell import CommandAnswer, about, say
 from trueness.data.storage import is_device
@@ -41,20 +36,17 @@ from trueness.ensembles.combiners import COMBINERS
 COLUMNS = Columns("score", Scores, several_scores, instead="vote")
 
 
-@command(COLUMNS)
+@command(COLUMNS, ranges=True)
 def report(
     request: Request,
     vote: Votes = None,
     yes: Yes = None,
-    cluster: Cluster = None,
     output: Path = Path("report.html"),
     maximize: Maximize = None,
     minimize: Minimize = None,
     subject_to: SubjectTo = None,
     cost_fp: float | None = None,
     cost_fn: float | None = None,
-    prevalence: PrevalenceRange = None,
-    sampling: Sampling = "cohort",
     at: float | None = None,
     calibrate: Annotated[
         str,
@@ -92,14 +84,14 @@ def report(
     costs = _costs(cost_fp, cost_fn)
     if vote:
         asked = (maximize, minimize, subject_to, costs, request.chosen.by)
-        _no_threshold(*asked, prevalence, at is not None)
+        share = request.chosen.prevalence or request.prevalences
+        _no_threshold(*asked, share, at is not None)
         request = with_verdicts(request, yes)
     classes = {} if vote else classes_of(request)
     with progress("Counting", unit=""):
         panel = count_classes(request, classes) if classes else count_panel(request)
         by = request.chosen.by and not classes
         groups = count_panel(request, by=True) if by else None
-        together = None if cluster is None else count_clusters(request)
     with progress("Making the report", unit=""):
         page = door("report.summary").summarise(
             panel,
@@ -112,15 +104,13 @@ def report(
             cost=costs,
             groups=groups,
             rng=request.seed,
-            prevalence=read_share(prevalence),
-            sampling=sampling,
+            prevalences=request.prevalences,
             at=at,
             classes=bool(classes),
             calibrator=calibrate,
             half_width=half_width,
             classifier=classifier,
             combiner=combine,
-            cluster=together,
             command=command_line(),
         )
     written = door("report.page").write_page(page, output)

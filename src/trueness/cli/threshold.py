@@ -12,7 +12,6 @@ import typer
 
 from trueness._core.checks.cases import both_classes
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.options import choice
 from trueness._core.doors import door
 from trueness._core.numbers import (
     counted,
@@ -29,7 +28,6 @@ from trueness.cli import _zones
 from trueness.cli._app import WORDS
 from trueness.cli._columns import (
     Request,
-    count_clusters,
     count_panel,
     count_tally,
     one_score,
@@ -37,18 +35,15 @@ from trueness.cli._columns import (
 from trueness.cli._command import Columns, command
 from trueness.cli._fields import VALIDATION, fields_of
 from trueness.cli._options import (
-    Cluster,
     Maximize,
     Minimize,
-    PrevalenceRange,
-    Sampling,
     Scores,
     SubjectTo,
-    read_share,
 )
 from trueness.cli._shell import (
     CommandAnswer,
     about,
+    alike_sentence,
     cases_sentence,
     each_group,
     say,
@@ -56,14 +51,14 @@ from trueness.cli._shell import (
     table,
 )
 from trueness.cli._words import noted
-from trueness.cli._zones import Cut, CutQuestion, at_cut, every_key
+from trueness.cli._zones import CutFound, CutQuestion, at_cut, every_key
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import write_number
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS, SHOWN
-from trueness.metrics.words import cases_of, is_share, text_of
+from trueness.metrics.grammar import cases_of, is_share, text_of
 from trueness.threshold import operating_point as operating
-from trueness.threshold.at_cut import AtThreshold, at_threshold, confusion
+from trueness.threshold.at_cut import at_threshold, confusion
 from trueness.threshold.group_limits import asks_for_groups
 from trueness.threshold.guarantees import (
     GuaranteedThreshold,
@@ -90,16 +85,13 @@ def _list_metrics(ctx: typer.Context, asked: bool) -> None:
     raise typer.Exit
 
 
-@command(Columns("score", Scores, one_score))
+@command(Columns("score", Scores, one_score), ranges=True)
 def threshold(
     request: Request,
     maximize: Maximize = None,
     minimize: Minimize = None,
     subject_to: SubjectTo = None,
-    prevalence: PrevalenceRange = None,
-    sampling: Sampling = "cohort",
     at: float | None = None,
-    cluster: Cluster = None,
     validate: bool = False,
     guarantee: float | None = None,
     mixture: bool = False,
@@ -132,14 +124,10 @@ def threshold(
         maximize,
         minimize,
         subject_to or [],
-        read_share(prevalence),
-        choice(sampling, ("cohort", "case-control"), "--sampling"),
         at,
         validate,
         guarantee,
     )
-    if cluster is not None:
-        _fits_clusters(q)
     find = _finder(q)
     if len(request.chosen.scores) > 1:
         return _among(q, mixture)
@@ -160,13 +148,18 @@ def threshold(
     return CommandAnswer(
         "threshold",
         found.result | {"groups": by_group},
-        [cases_sentence(t), *found.parts, *_group_table(request, by_group)],
+        [
+            cases_sentence(t),
+            *found.parts,
+            *alike_sentence(request),
+            *_group_table(request, by_group),
+        ],
         found.chart,
         about(request, t),
     )
 
 
-def _finder(q: CutQuestion) -> Callable[[Tally], Cut]:
+def _finder(q: CutQuestion) -> Callable[[Tally], CutFound]:
     """How is the question answered? Stops at what does not go together."""
     if q.at is not None:
         if any((q.maximize, q.minimize, q.bounds, q.validate, q.guarantee)):
@@ -174,14 +167,13 @@ def _finder(q: CutQuestion) -> Callable[[Tally], Cut]:
                 "--at evaluates one threshold, so there is nothing to choose. Leave "
                 "out --maximize, --minimize, --subject-to, --validate and --guarantee."
             )
-        return partial(_given, q, q.at, q.one_share)
+        q.no_range()
+        return partial(_given, q, q.at)
     if q.guarantee is not None:
         _fits_a_guarantee(q)
-        q.fits_sampling()
         two = asks_for_two_cuts([*q.bounds])
         return partial(_zones.two_promised_cuts if two else _promised, q)
     if q.two:
-        q.fits_sampling()
         return partial(_zones.two_cuts, q)
     return partial(_best, q)
 
@@ -195,11 +187,12 @@ def _among(q: CutQuestion, mixture: bool) -> CommandAnswer:
             "always validated. Leave out --at, --validate, --guarantee, --by and "
             "deferred cases, or name one --score."
         )
-    q.fits_sampling()
+    q.no_range()
     with progress("Counting", unit=""):
         p = count_panel(q.request)
     result, parts, chart = _zones.among_several(q, p, mixture)
     parts = [cases_sentence(p), *parts, _matrix(result["confusion"])]
+    parts += alike_sentence(q.request)
     result["groups"] = {}
     return CommandAnswer("threshold", result, parts, chart, about(q.request, p))
 
@@ -221,78 +214,55 @@ def _by_groups(q: CutQuestion, t: Tally, groups: dict[str, Tally]) -> CommandAns
         )
         for name in groups
     }
-    words = [cases_sentence(t), *parts]
+    words = [cases_sentence(t), *parts, *alike_sentence(q.request)]
     return CommandAnswer("threshold", result, words, chart, about(q.request, t))
 
 
-def _best(q: CutQuestion, t: Tally) -> Cut:
-    wanted = q.given | {"sampling": q.sampling}
-    point = operating.best_threshold(t, **wanted)
-    checked = validate_threshold(t, **wanted, **q.sure) if q.validate else None
-    # of a range the numbers are for the prevalence where the threshold is worst
-    used = None if q.share is None else point.prevalence
-    found = _estimates(q, t, point.threshold, used).metrics
+def _best(q: CutQuestion, t: Tally) -> CutFound:
+    point = operating.best_threshold(t, **q.given)
+    checked = validate_threshold(t, **q.given, **q.sure) if q.validate else None
+    if q.request.prevalences is not None:
+        # of a range the numbers are for the prevalence where the threshold is worst
+        t = t.with_design(prevalence=point.prevalence)
+    found = at_threshold(t, point.threshold, level=q.request.level).metrics
     parts = [*_sentences(point), _matrix(point.confusion)]
     parts += _checked_parts(checked) if checked else [_metrics_table(found)]
-    parts += _for_prevalence(used, t)
+    parts += _for_prevalence(t)
     result = _zones.point_numbers(point, found)
     result["validation"] = checked and fields_of(checked, VALIDATION)
     if point.robust is not None:
-        return Cut(result, parts, lambda: door("plots").prevalence_path(point))
-    return Cut(result, parts, lambda: door("plots").operating_point(t, **q.given))
+        return CutFound(result, parts, lambda: door("plots").prevalence_path(point))
+    return CutFound(result, parts, lambda: door("plots").operating_point(t, **q.given))
 
 
-def _given(q: CutQuestion, at: float, prevalence: float | None, t: Tally) -> Cut:
+def _given(q: CutQuestion, at: float, t: Tally) -> CutFound:
     """Evaluate a threshold that was chosen beforehand."""
     both_classes(t, "threshold")
-    cluster = q.request.chosen.cluster
-    whole = {} if cluster is None else {"cluster": count_clusters(q.request)}
-    c, estimates = confusion(t, at), _estimates(q, t, at, prevalence, **whole)
+    c, estimates = confusion(t, at), at_threshold(t, at, level=q.request.level)
     found, notes = estimates.metrics, estimates.notes
-    share = t.prevalence if prevalence is None else prevalence
+    share = t.design.prevalence
+    share = t.prevalence if share is None else share
     given = {"threshold": at, "prevalence": share, "method": "given", "notes": notes}
     result = at_cut(c, found, **given)
-    alike = f"They allow for cases that share a value of {cluster}."
     parts = [
         f"Flagging every case with a score of {write_number(at)} or more:",
         _matrix(c),
         _metrics_table(found),
         f"In parentheses: {level_text(q.request.level)} confidence intervals, if the "
         "threshold was chosen beforehand and not on these cases.",
-        *([alike] if cluster is not None else []),
-        *_for_prevalence(prevalence, t),
+        *_for_prevalence(t),
         *noted(notes),
     ]
-    return Cut(result, parts, lambda: door("plots").roc(t))
+    return CutFound(result, parts, lambda: door("plots").roc(t))
 
 
-def _estimates(
-    q: CutQuestion, t: Tally, threshold: float, prevalence: float | None, **whole: Any
-) -> AtThreshold:
-    """Give every metric at a threshold, all of them for one prevalence."""
-    # a guarantee speaks of the cases as they came
-    sampling = q.sampling if q.guarantee is None else "cohort"
-    asked: dict[str, Any] = {"prevalence": prevalence, "sampling": sampling, **q.sure}
-    found: AtThreshold = at_threshold(t, threshold, **asked, **whole)
-    return found
-
-
-def _for_prevalence(prevalence: float | None, t: Tally) -> list[str]:
-    if prevalence is None:
+def _for_prevalence(t: Tally) -> list[str]:
+    if t.design.prevalence is None:
         return []
     return [
-        f"All metrics are for a prevalence of {percent(prevalence)}; the counts are "
-        f"those of the file, where it is {percent(t.prevalence)}."
+        f"All metrics are for a prevalence of {percent(t.design.prevalence)}; the "
+        f"counts are those of the file, where it is {percent(t.prevalence)}."
     ]
-
-
-def _fits_clusters(q: CutQuestion) -> None:
-    """Stop where intervals would take alike cases for independent ones."""
-    if q.at is None or q.share is not None or q.request.chosen.by is not None:
-        raise InputError(
-            "--cluster is for the metrics at a given threshold. Type --at NUMBER, and "
-            "leave out --prevalence and --by."
-        )
 
 
 def _fits_a_guarantee(q: CutQuestion) -> None:
@@ -309,9 +279,12 @@ def _fits_a_guarantee(q: CutQuestion) -> None:
         )
 
 
-def _promised(q: CutQuestion, t: Tally) -> Cut:
+def _promised(q: CutQuestion, t: Tally) -> CutFound:
     g = guaranteed_threshold(t, **q.wanted, **q.promise)
-    c, found = confusion(t, g.threshold), _estimates(q, t, g.threshold, None).metrics
+    # a guarantee speaks of the cases as they came
+    came = t.without_design()
+    found = at_threshold(came, g.threshold, level=q.request.level).metrics
+    c = confusion(t, g.threshold)
     goal = next((f"{k} {v}" for k, v in q.wanted.items() if v is not None), None)
     result = at_cut(
         c,
@@ -326,7 +299,7 @@ def _promised(q: CutQuestion, t: Tally) -> Cut:
         guarantee=fields_of(g, ("confidence", "proofs")),
     )
     parts = [*_promise_sentences(g), _matrix(c), _metrics_table(found)]
-    return Cut(result, parts, lambda: door("plots").guaranteed_cut(t, g))
+    return CutFound(result, parts, lambda: door("plots").guaranteed_cut(t, g))
 
 
 def _promise_sentences(g: GuaranteedThreshold) -> list[str]:

@@ -22,7 +22,7 @@ from trueness.watches.questions import watch as new_watch
 from trueness.watches.watching import NO_LABELS
 
 
-@command()
+@command(cannot="watch")
 def watch(
     state: Annotated[
         Path,

@@ -10,37 +10,31 @@ much could the second still be better anywhere (``margin``)?
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from statistics import NormalDist
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Array, Floats, begins_run
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.options import renamed
-from trueness._core.progress import steps
+from trueness._core.figures import Axis, Curves, Line, guide
+from trueness._core.numbers import level_text, p_is
+from trueness._core.progress import progress
 from trueness._core.records import Record
-from trueness.comparison.aucs import asked_margin, copies
+from trueness.comparison.results import asked_margin
 from trueness.counts.answers import of_panel
+from trueness.counts.placements import group_starts
 from trueness.counts.resampling import Seed
 from trueness.counts.resampling import replicates as redraws
-from trueness.counts.values import Panel, Tally, panel_of_rows
-from trueness.counts.weights import sizes
-from trueness.ranking.bands import (
-    critical,
-    curves_of,
-    few_rows,
-    few_weights,
-    height,
-    rate_variance,
-    running_shares,
-)
-from trueness.ranking.curves import roc
+from trueness.counts.values import Panel, Tally
+from trueness.inference.limits import student
+from trueness.inference.spread import kish
+from trueness.ranking.bands import critical, height, rate_variance, running_shares
 from trueness.ranking.geometry import chord
 
 Ranges = tuple[tuple[float, float], ...]
@@ -121,10 +115,9 @@ class Dominance(Record):
         return self.verdict == "dominates"
 
 
-@renamed(number="replicates")
-@of_panel(weights=True)
+@of_panel
 def dominates(
-    a: Tally | Panel,
+    data: Tally | Panel,
     b: Tally | str | None = None,
     c: str | None = None,
     *,
@@ -140,7 +133,7 @@ def dominates(
 
     Parameters
     ----------
-    a, b, c
+    data, b, c
         Two tallies (different cases), or a panel and two of its names (the same cases);
         a panel of two needs no names.
     margin
@@ -192,57 +185,53 @@ def dominates(
     ('dominates', ((0.0, 1.0),), ((0.0, 1.0),))
     """
     asked = _asked(margin, level, points, rng, replicates)
-    first, second, panel = _two(a, b, c)
-    for t in (first, second):
-        _cases.both_classes(t, "dominates")
-    drawn: Floats | None = None
-    if panel is not None:
-        if not copies(*panel.rows.T):
-            drawn = np.subtract(*_paired_curves(panel, asked))
-    elif first is not second:
-        drawn = np.subtract(*(_own_curves(t, asked) for t in (first, second)))
-    return _dominance(first, second, drawn, asked, panel is not None)
+    if isinstance(data, Tally) and isinstance(b, Tally) and c is None:
+        both = data.labelled(), b.labelled()
+        for t in both:
+            _cases.both_classes(t, "dominates")
+        drawn = np.subtract(*(_curves(t, [t], asked)[0] for t in both))
+        return replace(_dominance(*both, drawn, asked), paired=False)
+    names = [n for n in (b, c) if isinstance(n, str)]
+    if isinstance(data, Panel):
+        names = names or list(data.names)
+    if not isinstance(data, Panel) or len(names) != 2:
+        raise InputError(
+            "dominates needs two tallies, or a panel and two of its names. Type "
+            'trueness.dominates(a, b) or trueness.dominates(panel, "a", "b").'
+        )
+    return _of_pairs(data, [(names[0], names[1])], asked)[names[0], names[1]]
 
 
 def dominance_of_pairs(
-    panel: Panel,
-    pairs: Sequence[tuple[str, str]],
-    *,
-    margin: float | None = None,
-    level: float = 0.95,
-    points: int = 101,
-    rng: Seed = 0,
-    replicates: int = 1000,
+    panel: Panel, pairs: Sequence[tuple[str, str]], **options: Any
 ) -> dict[tuple[str, str], Dominance]:
     """Which of each pair is better somewhere and nowhere worse?
 
-    What :func:`dominates` says of a pair, for many of them on the same redrawn cases:
-    the curve of a classifier is made once a sample, however many pairs it is in.
+    What :func:`dominates` says of a pair, with its options, for many of them on the
+    same redrawn cases: the curve of a classifier is made once a sample.
     """
-    if not pairs:
-        return {}
-    asked = _asked(margin, level, points, rng, replicates)
+    return _of_pairs(panel, pairs, _asked(**options)) if pairs else {}
+
+
+def _of_pairs(
+    panel: Panel, pairs: Sequence[tuple[str, str]], asked: _Redraws
+) -> dict[tuple[str, str], Dominance]:
     names = list(dict.fromkeys(chain.from_iterable(pairs)))
     panel = panel[names].labelled()
     _cases.complete_outputs(panel, "dominates")
     tallies = {name: panel[name] for name in names}
     for t in tallies.values():
         _cases.both_classes(t, "dominates")
-    curves = dict(zip(names, _paired_curves(panel, asked), strict=True))
-    column = dict(zip(names, panel.rows.T, strict=True))
+    curves = dict(zip(names, _curves(panel, [*tallies.values()], asked), strict=True))
     return {
-        (a, b): _dominance(
-            tallies[a],
-            tallies[b],
-            None if copies(column[a], column[b]) else curves[a] - curves[b],
-            asked,
-            paired=True,
-        )
+        (a, b): _dominance(tallies[a], tallies[b], curves[a] - curves[b], asked)
         for a, b in pairs
     }
 
 
-class _CurvesAsked(NamedTuple):
+class _Redraws(NamedTuple):
+    """At which rates curves are redrawn, how often, and what is asked of them."""
+
     grid: Floats
     level: float
     margin: float
@@ -251,10 +240,14 @@ class _CurvesAsked(NamedTuple):
 
 
 def _asked(
-    margin: float | None, level: float, points: int, rng: Seed, replicates: int
-) -> _CurvesAsked:
+    margin: float | None = None,
+    level: float = 0.95,
+    points: int = 101,
+    rng: Seed = 0,
+    replicates: int = 1000,
+) -> _Redraws:
     points = _options.whole_number(points, "points", at_least=3, at_most=10**6)
-    return _CurvesAsked(
+    return _Redraws(
         np.linspace(0, 1, points + 1)[:-1],
         _options.fraction(level, "level"),
         asked_margin(margin),
@@ -264,65 +257,53 @@ def _asked(
 
 
 def _dominance(
-    first: Tally, second: Tally, drawn: Floats | None, asked: _CurvesAsked, paired: bool
+    first: Tally, second: Tally, drawn: Floats, asked: _Redraws
 ) -> Dominance:
-    """Hold two curves against each other; ``drawn`` is None where they are one."""
+    """Hold two curves against each other, and against redrawn differences."""
     fpr_better, fpr_worse = _ranges(_corners(first), _corners(second))
     recall_better, recall_worse = _recalls(first, second)
-    sure = _uncertainty(first, second, drawn, asked)
+    grid, level, margin, *_ = asked
+    curves = [height(*_corners(t), grid) for t in (first, second)]
+    value, least = curves[0] - curves[1], _least(curves, (first, second))
+    error = np.sqrt(np.maximum(drawn.var(axis=0), least.variance / 4))
+    many = critical(np.abs(drawn - value) / error, level, "simultaneous")
+    # few cases, large weights or clusters: Student's quantile, as a wider error
+    wider = student(least.few - 1, level) / NormalDist().inv_cdf((1 + level) / 2)
+    error = wider * error
+    (p_better, range_better), (p_worse, range_worse) = _somewhere(
+        value / wider, drawn, least, asked
+    )
+    low, high = (np.clip(value + k * many * error, -1, 1) for k in (-1, 1))
+    # each rate has a one-sided bound, and the worst of them holds (Berger 1982)
+    reach = NormalDist().inv_cdf(level) * error
+    clear = float(((value + margin) / error).min())
+    p_noninferior = math.nan if math.isnan(margin) else NormalDist().cdf(-clear)
     return Dominance(
-        _verdict(bool(fpr_better), bool(fpr_worse)),
-        fpr_better,
-        fpr_worse,
-        recall_better,
-        recall_worse,
-        sure.better.p_value,
-        sure.worse.p_value,
-        sure.better.place,
-        sure.worse.place,
-        min(1.0, 2 * min(sure.better.p_value, sure.worse.p_value)),
-        _most_better(-sure.difference, sure, asked.level),
-        _most_better(sure.difference, sure, asked.level),
-        asked.margin,
-        _noninferior(sure, asked.margin),
-        _where(asked.grid, sure.low > 0),
-        _where(asked.grid, sure.high < 0),
-        asked.grid,
-        sure.difference,
-        sure.low,
-        sure.high,
-        asked.level,
-        paired,
-    )
+        verdict=_VERDICTS[bool(fpr_better), bool(fpr_worse)],
+        fpr_better=fpr_better, fpr_worse=fpr_worse,
+        recall_better=recall_better, recall_worse=recall_worse,
+        p_better=p_better, p_worse=p_worse,
+        range_better=range_better, range_worse=range_worse,
+        p_value=min(1.0, 2 * min(p_better, p_worse)),
+        margin=float(np.clip(reach - value, 0.0, 1.0).max()),
+        margin_first=float(np.clip(reach + value, 0.0, 1.0).max()),
+        tested_margin=margin, p_noninferior=p_noninferior,
+        surely_better=_where(grid, low > 0), surely_worse=_where(grid, high < 0),
+        fpr=grid, difference=value, low=low, high=high, level=level, paired=True,
+    )  # fmt: skip
 
 
-def _two(a: object, b: object, c: object) -> tuple[Tally, Tally, Panel | None]:
-    """Give both tallies and, for the same cases, the panel of the two."""
-    if isinstance(a, Tally) and isinstance(b, Tally) and c is None:
-        return a.labelled(), b.labelled(), None
-    if isinstance(a, Panel):
-        names = [n for n in (b, c) if isinstance(n, str)]
-        names = names or list(a.names)
-        if len(names) == 2:
-            return _from_panel(a, *names)
-    raise InputError(
-        "dominates needs two tallies, or a panel and two of its names. Type "
-        'trueness.dominates(a, b) or trueness.dominates(panel, "a", "b").'
-    )
-
-
-def _from_panel(panel: Panel, a: str, b: str) -> tuple[Tally, Tally, Panel | None]:
-    if a == b:
-        t = panel[a].labelled()
-        return t, t, None
-    panel = panel[[a, b]].labelled()
-    _cases.complete_outputs(panel, "dominates")
-    return panel[a], panel[b], panel
+_VERDICTS = {
+    (True, True): "crosses",
+    (True, False): "dominates",
+    (False, True): "is dominated",
+    (False, False): "equal",
+}
 
 
 def _corners(t: Tally) -> tuple[Floats, Floats]:
-    curve = roc(t)
-    return curve.fpr, curve.tpr
+    """Give the ROC curve, from (0, 0), one corner a row."""
+    return running_shares(t.neg), running_shares(t.pos)
 
 
 def _recalls(first: Tally, second: Tally) -> tuple[Ranges, Ranges]:
@@ -334,14 +315,6 @@ def _recalls(first: Tally, second: Tally) -> tuple[Ranges, Ranges]:
         for ranges in _ranges(*sides)
     )
     return better, worse
-
-
-def _verdict(better: bool, worse: bool) -> str:
-    if better and worse:
-        return "crosses"
-    if better or worse:
-        return "dominates" if better else "is dominated"
-    return "equal"
 
 
 def _ranges(
@@ -370,89 +343,55 @@ def _side(curve: tuple[Floats, Floats], at: Floats, side: str) -> Floats:
 
 def _positive(knot: Floats, start: Floats, end: Floats) -> Ranges:
     """Where is a difference above zero that is straight between knots?"""
-    found: list[tuple[float, float]] = []
-    for k in np.flatnonzero(np.maximum(start, end) > _EQUAL):
-        low, high, s, e = knot[k], knot[k + 1], start[k], end[k]
-        # a straight line crosses zero within the piece
-        if s < -_EQUAL:
-            low = low + (high - low) * s / (s - e)
-        elif e < -_EQUAL:
-            high = low + (high - low) * s / (s - e)
-        if found and found[-1][1] >= low - _EQUAL:
-            found[-1] = (found[-1][0], float(high))
-        else:
-            found.append((float(low), float(high)))
-    return tuple(found)
+    some = np.maximum(start, end) > _EQUAL
+    low, high, s, e = knot[:-1][some], knot[1:][some], start[some], end[some]
+    # a straight line crosses zero within the piece
+    rise = np.where(s == e, 1.0, s - e)
+    zero = low + (high - low) * s / rise
+    low, high = np.where(s < -_EQUAL, zero, low), np.where(e < -_EQUAL, zero, high)
+    apart = np.flatnonzero(low[1:] > high[:-1] + _EQUAL)
+    starts, ends = np.append(0, apart + 1), np.append(apart, low.size - 1)
+    if not low.size:
+        return ()
+    return tuple(zip(low[starts].tolist(), high[ends].tolist(), strict=True))
 
 
-class _Somewhere(NamedTuple):
-    """Is there a range with a difference, and where is it clearest?"""
+class _Least(NamedTuple):
+    """How uncertain are two curves at least, and of how many cases?"""
 
-    p_value: float
-    place: tuple[float, ...]
-
-
-class _Sure(NamedTuple):
-    difference: Floats
-    error: Floats
-    low: Floats
-    high: Floats
-    better: _Somewhere
-    worse: _Somewhere
+    variance: Floats  # of a rate, where no redrawn curve varies
+    few: float  # cases of a class, or clusters, as equal ones (Kish 1965)
+    n_neg: float
 
 
-def _uncertainty(
-    first: Tally, second: Tally, drawn: Floats | None, asked: _CurvesAsked
-) -> _Sure:
-    """Give the band of the difference of the curves, and both one-sided p-values."""
-    grid, level = asked.grid, asked.level
-    if drawn is None:
-        zero, nowhere = np.zeros_like(grid), _Somewhere(1.0, ())
-        return _Sure(zero, zero, zero, zero, nowhere, nowhere)
-    curves = [height(*_corners(t), grid) for t in (first, second)]
-    value = curves[0] - curves[1]
-    floor = np.minimum(
-        *(rate_variance(c, sizes(t)[0].number) for c, t in
-          zip(curves, (first, second), strict=True))
-    )  # fmt: skip
-    # few large weights: Student's quantile, as a wider error
-    wider = max(few_weights(t, level) for t in (first, second))
-    error = wider * np.sqrt(np.maximum(drawn.var(axis=0), floor / 4))
-    scaled = np.abs(drawn - value) / (error / wider)
-    half = critical(scaled, level, "simultaneous") * error
-    low, high = np.clip(value - half, -1, 1), np.clip(value + half, -1, 1)
-    few = min(e.number for t in (first, second) for e in sizes(t))
-    least = min(sizes(t)[1].number for t in (first, second))
-    scan = _scanned(value, drawn, floor, grid, few, least)
-    scan = scan._replace(scaled=scan.scaled / wider)
-    sides = (_somewhere(scan, sign, asked.rng) for sign in (1, -1))
-    return _Sure(value, error, low, high, *sides)
-
-
-class _Scan(NamedTuple):
-    """Mean differences over ranges, in standard errors, and how they hang together."""
-
-    low: Floats
-    high: Floats
-    scaled: Floats
-    correlation: Floats
-    toll: Floats
+def _least(curves: Sequence[Floats], tallies: Sequence[Tally]) -> _Least:
+    numbers = []
+    for t in tallies:
+        neg, pos = t.equal_cases
+        if t.grouped is not None:
+            each = map(t.grouped.per_cluster, t.grouped.counts[:2])
+            neg, pos = (kish(float(w.sum()), float(w @ w)) for w in each)
+        numbers.append((neg, pos))
+    varies = (rate_variance(c, n[1]) for c, n in zip(curves, numbers, strict=True))
+    few = max(min(map(min, numbers)), 2.0)
+    return _Least(np.minimum(*varies), few, min(n[0] for n in numbers))
 
 
 _NEGATIVES = 5  # a range that holds fewer of them has no steady error
 _DRAWS = 20_000
 
 
-def _scanned(
-    value: Floats,
-    drawn: Floats,
-    floor: Floats,
-    grid: Floats,
-    few: float,
-    n_neg: float,
-) -> _Scan:
-    """Average the difference over the whole range, halves, quarters and eighths."""
-    parts = [k for k in (1, 2, 4, 8) if k <= 2 or n_neg >= k * _NEGATIVES]
+def _somewhere(
+    value: Floats, drawn: Floats, least: _Least, asked: _Redraws
+) -> Iterator[tuple[float, tuple[float, ...]]]:
+    """Is there a range where the first is better, and one where it is worse?
+
+    Gives, for each side, how often equal curves would show so clear a difference, and
+    the range where it is clearest. The difference is averaged over the whole range, its
+    halves, quarters and eighths.
+    """
+    grid = asked.grid
+    parts = [k for k in (1, 2, 4, 8) if k <= 2 or least.n_neg >= k * _NEGATIVES]
     low = np.concatenate([np.arange(k) / k for k in parts])
     width = np.concatenate([np.full(k, 1 / k) for k in parts])
     inside = (grid[:, None] > low - _EQUAL) & (grid[:, None] < low + width - _EQUAL)
@@ -464,102 +403,88 @@ def _scanned(
     correlation = spread / np.sqrt(np.outer(own, own) + 1e-300)
     np.fill_diagonal(correlation, 1.0)
     # a bootstrap's variance is short by (n - 1) / n; where no draw varies, a rate's is
-    own = np.where(own > _EQUAL, own * few / max(few - 1, 1), floor @ mean)
-    toll = np.sqrt(2 * np.log(1 / width)) / 2
-    return _Scan(low, low + width, value @ mean / np.sqrt(own), correlation, toll)
-
-
-def _somewhere(scan: _Scan, sign: int, rng: np.random.Generator) -> _Somewhere:
-    """How often would equal curves show so clear a difference in some range?"""
-    score = sign * scan.scaled - scan.toll
-    best = int(score.argmax())
-    if sign * scan.scaled[best] <= 0:
-        return _Somewhere(1.0, ())
+    short = least.few / (least.few - 1)
+    own = np.where(own > _EQUAL, own * short, least.variance @ mean)
+    scaled, toll = value @ mean / np.sqrt(own), np.sqrt(2 * np.log(1 / width)) / 2
     # normal values with this correlation, under the same toll
-    size, vector = np.linalg.eigh(scan.correlation)
+    size, vector = np.linalg.eigh(correlation)
     root = vector * np.sqrt(np.maximum(size, 0))
-    chance = (rng.normal(size=(_DRAWS, size.size)) @ root.T - scan.toll).max(axis=1)
-    p = (float(np.sum(chance >= score[best])) + 1) / (_DRAWS + 1)
-    return _Somewhere(p, (float(scan.low[best]), float(scan.high[best])))
+    for side in (scaled, -scaled):
+        best = int((side - toll).argmax())
+        noise = asked.rng.normal(size=(_DRAWS, size.size)) @ root.T
+        above = (noise - toll).max(axis=1) >= (side - toll)[best]
+        p = (float(above.sum()) + 1) / (_DRAWS + 1)
+        place = float(low[best]), float(low[best] + width[best])
+        yield (p, place) if side[best] > 0 else (1.0, ())
 
 
-def _most_better(lead: Floats, sure: _Sure, level: float) -> float:
-    """By how much could one that leads so be better, at some false positive rate?"""
-    z = NormalDist().inv_cdf(level)
-    return float(np.clip(lead + z * sure.error, 0.0, 1.0).max())
+# with more rows, classifiers are redrawn on this many levels of their outputs each,
+# which are finer than the usual grid of the band: one classifier, several
+_ROWS, _LEVELS = (1_000, 20_000), (1_000, 128)
 
 
-def _noninferior(sure: _Sure, margin: float) -> float:
-    """Test each false positive rate; the largest p-value is that of all of them."""
-    if math.isnan(margin):
-        return math.nan
-    if not sure.error.any():
-        return 0.0
-    z = float(((sure.difference + margin) / sure.error).min())
-    return NormalDist().cdf(-z)
-
-
-def _own_curves(t: Tally, asked: _CurvesAsked) -> Floats:
-    """Draw the cases of one classifier: its curves, (number, grid)."""
-    few = few_rows(t)
-    curves = curves_of(few, asked.grid, asked.number, asked.rng)
-    return curves + _lost(t, few, asked.grid)
-
-
-def _paired_curves(panel: Panel, asked: _CurvesAsked) -> Floats:
+def _curves(x: Tally | Panel, tallies: Sequence[Tally], asked: _Redraws) -> Floats:
     """Draw cases with all outputs: the curves of each classifier, (K, number, grid)."""
-    few = _coarse(panel)
-    # the distinct outputs of each classifier, the highest first
-    orders = [np.unique(-column, return_inverse=True)[1] for column in few.rows.T]
-
-    def curve(level: Array, neg: Array, pos: Array) -> Floats:
-        x, y = (running_shares(np.bincount(level, n)) for n in (neg, pos))
-        return height(x, y, asked.grid)
-
-    out = [
-        [curve(level, neg, pos) for level in orders]
-        for neg, pos in _one_by_one(few, asked.number, asked.rng)
-    ]
-    curves = np.moveaxis(np.array(out), 1, 0)
-    lost = [_lost(panel[name], few[name], asked.grid) for name in panel.names]
-    return np.asarray(curves + np.array(lost)[:, None])
-
-
-def _lost(t: Tally, few: Tally, grid: Floats) -> Floats:
-    """What do rows that were joined take from a curve? Redrawn curves get it back.
-
-    Else the band would be as wide as that loss at its worst, at the steep start.
-    """
-    return height(*_corners(t), grid) - height(*_corners(few), grid)
-
-
-def _one_by_one(panel: Panel, number: int, rng: np.random.Generator) -> Iterator[Any]:
-    drawn = (zip(*block, strict=True) for block in redraws(panel, number, rng))
-    yield from steps(chain.from_iterable(drawn), "Bootstrap", number, "samples")
-
-
-# a panel with more rows is resampled on this many levels of each classifier: finer
-# than the grid of the band
-_ROWS, _LEVELS = 20_000, 250
+    outputs = [x.score] if isinstance(x, Tally) else list(x.rows.T)
+    several = len(outputs) > 1
+    # the number of each output, the highest first
+    levels = [np.unique(-v, return_inverse=True)[1] for v in outputs]
+    if len(x) > _ROWS[several]:
+        levels = [
+            _joined(level, x.neg / x.n_neg + x.pos / x.n_pos, _LEVELS[several])
+            for level in levels
+        ]
+    cell, first = _cells(levels)
+    cases = (x.map if isinstance(x, Tally) else x.combine)(lambda _: -cell)
+    sides = [_shares_by(level[first]) for level in levels]
+    out = np.empty((len(sides), asked.number, asked.grid.size))
+    at = 0
+    with progress("Bootstrap", asked.number, "samples") as went_by:
+        for neg, pos in redraws(cases, asked.number, asked.rng):
+            for k, side in enumerate(sides):
+                for r, corner in enumerate(zip(side(neg), side(pos), strict=True), at):
+                    out[k, r] = height(*corner, asked.grid)
+            at += len(neg)
+            went_by(len(neg))
+    # What rows that were joined take from a curve, redrawn curves get back: else the
+    # band would be as wide as that loss at its worst, at the steep start.
+    for k, (t, side) in enumerate(zip(tallies, sides, strict=True)):
+        joined = height(side(cases.neg[None])[0], side(cases.pos[None])[0], asked.grid)
+        out[k] += height(*_corners(t), asked.grid) - joined
+    return out
 
 
-def _coarse(panel: Panel) -> Panel:
-    """Join neighbouring outputs of each classifier when there are very many rows."""
-    if len(panel) <= _ROWS:
-        return panel
-    case = panel.neg / panel.n_neg + panel.pos / panel.n_pos
-    columns = []
-    for column in panel.rows.T:
-        order = np.argsort(column, kind="stable")
-        place = np.empty(column.size)
-        place[order] = np.cumsum(case[order]) / 2
-        # equal outputs take the place of their first
-        first = np.searchsorted(column[order], column, side="left")
-        columns.append(np.floor(place[order][first] * _LEVELS))
-    rows, at = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
-    counts = [np.bincount(at.ravel(), c, len(rows)).astype(c.dtype)
-              for c in panel.counts]  # fmt: skip
-    return panel_of_rows(panel.names, rows, *counts)
+def _joined(level: Array, weight: Floats, most: int) -> Array:
+    """Join neighbouring levels until at most ``most`` of equal weight are left."""
+    start = group_starts(np.bincount(level, weight), most)
+    return np.searchsorted(start, level, side="right") - 1
+
+
+def _cells(levels: Sequence[Array]) -> tuple[Array, Array]:
+    """Number the combinations of levels that occur: of each row, and a row of each."""
+    key = levels[0]
+    for level in levels[1:]:
+        key = np.unique(key, return_inverse=True)[1] * (int(level.max()) + 1) + level
+    _, first, cell = np.unique(key, return_index=True, return_inverse=True)
+    return cell, first
+
+
+def _shares_by(level: Array) -> Callable[[Array], Floats]:
+    """Give a function from counts of cells to their shares up to each level."""
+    order = np.argsort(level, kind="stable")
+    start = np.flatnonzero(begins_run(level[order]))
+    in_order = bool((np.diff(order) == 1).all())
+
+    def shares(counts: Array) -> Floats:
+        if not in_order:
+            counts = counts[:, order]
+        total = np.zeros((len(counts), start.size + 1))
+        at_level = np.add.reduceat(counts, start, axis=1)
+        np.cumsum(at_level, axis=1, out=total[:, 1:])
+        total /= total[:, -1:]
+        return total
+
+    return shares
 
 
 def _where(grid: Floats, inside: Array) -> Ranges:
@@ -569,3 +494,53 @@ def _where(grid: Floats, inside: Array) -> Ranges:
         (float(grid[i]), float(grid[j - 1]))
         for i, j in zip(edges[::2], edges[1::2], strict=True)
     )
+
+
+def difference_figure(d: Dominance, name: str = "") -> Curves:
+    """Where is the first of two classifiers better, and how sure is that?"""
+    reach = max(0.01, *(float(abs(v).max()) for v in (d.low, d.high)))
+    x = Axis("fpr", "False positive rate")
+    y = Axis("difference", "Difference of true positive rates", -reach, reach)
+    columns = {k: getattr(d, k) for k in ("fpr", "difference", "low", "high")}
+    line, zero = Line(name or "first - second", columns), guide(x, y, [0, 1], [0, 0])
+    return Curves("Difference of two ROC curves", x, y, (line,), (line,), (zero,))
+
+
+def dominance_sentence(d: Dominance, first: str, second: str) -> str:
+    """Say how the ROC curves lie, where one is better, and what is excluded."""
+    if d.verdict == "equal":
+        return f"{first} and {second} have the same ROC curve."
+    upper, lower = (first, second) if d.verdict == "dominates" else (second, first)
+    lies = f"The curve of {upper} is above that of {lower} at every false positive rate"
+    if d.verdict == "crosses":
+        lies = f"The curves of {first} and {second} cross"
+    # what is excluded matters most of the one that is not known to be better
+    other, most = second, d.margin
+    if d.p_worse < min(d.p_better, 1 - d.level):
+        other, most = first, d.margin_first
+    return (
+        f"{lies}; {_evidence(d, first, second)}. With {level_text(d.level)} confidence "
+        f"{other} is nowhere better by more than {most:.2g} in recall."
+    )
+
+
+def _evidence(d: Dominance, first: str, second: str) -> str:
+    sides = ((first, d.p_better, d.range_better), (second, d.p_worse, d.range_worse))
+    sure = [
+        f"{name} is significantly better, most clearly {_at(place)} ({p_is(p)})"
+        for name, p, place in sides
+        if p < 1 - d.level
+    ]
+    if sure:
+        return ", and ".join(sure)
+    least = p_is(min(d.p_better, d.p_worse))
+    return f"neither is significantly better in any range ({least})"
+
+
+def _at(place: tuple[float, ...]) -> str:
+    low, high = place[0], place[-1]
+    if (low, high) == (0.0, 1.0):
+        return "over all false positive rates together"
+    if low == high:
+        return f"at a false positive rate of {low:.2g}"
+    return f"at false positive rates from {low:.2g} to {high:.2g}"

@@ -1,95 +1,209 @@
-"""Which classifier is better on the same cases, by a number other than the AUC?
+"""Which classifier is better, and could the difference be chance?
 
-``compare_metric`` compares any metric at chosen thresholds, ``compare_statistic`` any
-number that a tally has. Both draw whole cases, with the outputs of all classifiers;
-``weights.py`` and ``clusters.py`` have the twins for weighted and clustered cases.
+``compare_auc`` compares areas, ``compare_metric`` any metric at chosen thresholds,
+``compare`` any number that a tally has. Of a panel (the same cases) the influence
+values of two classifiers are subtracted case by case; different cases are compared in
+``groups.py``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Array, begins_run
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.doors import door
-from trueness._core.options import renamed
 from trueness._core.records import Estimate
-from trueness.comparison.aucs import asked_margin
-from trueness.comparison.contrasts import Equality
-from trueness.comparison.redraws import (
-    Redrawn,
-    drawn_estimate,
-    redrawn_equal,
-    sided_p,
-    summary,
-)
-from trueness.comparison.results import Comparison, Pair, compared, with_margin
-from trueness.comparison.weights import compare_weighted_metric
-from trueness.counts.answers import of_panel, refuse_weights
-from trueness.counts.resampling import Seed, drawn_tally
-from trueness.counts.resampling import replicates as redraws
+from trueness.comparison.groups import compare_apart, few_cases, measured, name_of
+from trueness.comparison.results import Comparison, Pair, adjusted, together
+from trueness.counts.answers import of_panel, refuse
 from trueness.counts.values import Panel, Tally
+from trueness.inference.differences import Contrast, ShareContrast
+from trueness.inference.estimates import estimated, inferred
+from trueness.inference.limits import effective_number
+from trueness.inference.measure import Measure
+from trueness.inference.notes import notes_of
+from trueness.inference.sample import Influence, Sample, meant, needs_prevalence
+from trueness.inference.spread import kish, spread
+from trueness.inference.statistics import Statistic, bounded, left_out, read_ends
 from trueness.metrics.algebra import Metric, depends_on_prevalence
-from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import metric as read_metric
+from trueness.metrics.intervals import estimates, metric_measure
+from trueness.ranking.areas import auc_measure
 
 
-class _PairedQuestion(NamedTuple):
-    """What was asked of a comparison of votes."""
+@of_panel
+def compare_auc(
+    data: Panel | Tally | Mapping[Any, Tally],
+    other: Tally | None = None,
+    *,
+    margin: float | None = None,
+    level: float = 0.95,
+) -> Comparison:
+    r"""Which classifier ranks better, and could the difference be chance?
 
-    level: float
-    margin: float
-    rng: Seed
-    number: int
-    fixed: bool  # is the number of positives fixed, by design or by a prevalence?
-    share: float | None  # of positives, where another one than that of the cases
+    .. math:: t = \frac{A_i - A_j}{\sqrt{\mathrm{var}(A_i - A_j)}}
+
+    Parameters
+    ----------
+    data
+        A panel (paired: the same cases), a mapping from name to tally (unpaired:
+        different cases), or a tally.
+    other
+        A second tally, unpaired, when ``data`` is a tally.
+    margin
+        How much less an AUC may be and still count as no worse, for example 0.05; adds
+        tests of non-inferiority and of equivalence to every pair.
+    level
+        Confidence level of the intervals.
+
+    Returns
+    -------
+    Comparison
+        The AUCs, all pairs with intervals and Holm-adjusted p-values, and an omnibus
+        test.
+
+    Notes
+    -----
+    The variance of a paired difference is DeLong's, that of the differences of
+    placement values (of clusters Obuchowski's), with Student's quantile. Where a class
+    shows no difference at all, the interval allows for a kind of cases that was not
+    seen: two copies on 8 cases are not proven equal. The test that all AUCs are equal
+    is Hotelling's. Cases for which a classifier gave no output must be left out first
+    (``panel.observed()``). The time is O(K m log m + K^2 m) for K classifiers and m
+    distinct rows.
+
+    References
+    ----------
+    DeLong, DeLong, Clarke-Pearson (1988), Biometrics 44:837, doi:10.2307/2531595;
+    Obuchowski (1997), Biometrics 53:567, doi:10.2307/2533958;
+    Satterthwaite (1946), Biometrics Bull. 2:110, doi:10.2307/3002019;
+    Hotelling (1931), Ann. Math. Stat. 2:360, doi:10.1214/aoms/1177732979;
+    Holm (1979), Scand. J. Stat. 6:65
+
+    Examples
+    --------
+    >>> p = Panel(["a", "b"], [[3, 6], [2, 4], [1, 2]], pos=[2, 1, 1], neg=[0, 1, 2])
+    >>> pair = compare_auc(p).pairs[0]  # b is twice a
+    >>> pair.difference.value, pair.p_value
+    (0.0, 1.0)
+    """
+    level = _options.fraction(level, "level")
+    if isinstance(data, Panel):
+        if other is not None:
+            raise InputError("compare_auc takes a panel alone; leave the rest out.")
+        _cases.both_classes(data, "compare_auc")
+        panel = _complete(data, "compare_auc")
+        return _compare_measure(panel, auc_measure, "AUC", level, margin)
+    tallies = _unpaired_tallies(data, other)
+    parts = {k: measured(t, auc_measure, level, "AUC") for k, t in tallies.items()}
+    return compare_apart(tallies, parts, "AUC", margin=margin)
 
 
-class _DrawnGaps(NamedTuple):
-    """Differences drawn from what the population may be, by what was added."""
+def _unpaired_tallies(x: Any, other: Any) -> dict[str, Tally]:
+    if isinstance(x, Tally) and isinstance(other, Tally):
+        tallies = {"first": x, "second": other}
+    elif isinstance(x, Mapping) and other is None:
+        tallies = {str(name): t for name, t in x.items()}
+    else:
+        raise InputError(
+            "compare_auc needs a panel (the same cases), a mapping of tallies or two "
+            "tallies (different cases). Type trueness.compare_auc(panel)."
+        )
+    _cases.at_least_two(tuple(tallies), "compare_auc")
+    for t in tallies.values():
+        _cases.both_classes(t, "compare_auc")
+    return tallies
 
-    even: Floats  # a whole case to each count of cases where the two votes differ
-    low: Floats  # only half a case to those that speak for the first
-    high: Floats  # only half a case to those that speak for the second
+
+def _complete(panel: Panel, what: str) -> Panel:
+    """Pass on labelled cases with an output of at least two classifiers each."""
+    _cases.some_labels(panel, what)
+    panel = panel.labelled()
+    _cases.at_least_two(panel.names, what)
+    _cases.complete_outputs(panel, what)
+    return panel
 
 
-class _Sides(NamedTuple):
-    """Which cases does McNemar's test count?"""
+class _ComparedColumn(NamedTuple):
+    """One classifier: its value, and how each row of the panel moves it."""
 
-    pos: int
-    neg: int
-    sign: int
+    estimate: Estimate
+    influence: Influence
+    by_class: bool
+    ends: tuple[float, float]
 
 
-@renamed(number="replicates")
-@of_panel(weights=True)
-def compare_metric(
+def _compare_measure(
+    panel: Panel, measure: Measure, name: str, level: float, margin: float | None
+) -> Comparison:
+    """Compare a measure that has influence values by formula."""
+    columns = []
+    for k, output in zip(panel.names, panel.rows.T, strict=True):
+        t = panel[k]
+        sample = meant(t)
+        found = inferred(sample, measure)
+        m = found.measured
+        u = _on_panel(sample.influence(m.by_neg, m.by_pos), output)
+        columns.append(
+            _ComparedColumn(estimated(t, found, level, name), u, m.by_class, m.ends)
+        )
+    return _compare_columns(panel, meant(panel), columns, margin, name)
+
+
+def _on_panel(u: Influence, output: Array) -> Influence:
+    """Give the rows of a panel the influence of a tally's rows, by their output."""
+    order = np.argsort(-output)
+    at = np.empty(output.size, dtype=np.intp)
+    at[order] = np.cumsum(begins_run(output[order])) - 1
+    return Influence(u.neg[at], u.pos[at])
+
+
+def _compare_columns(
     panel: Panel,
+    sample: Sample,
+    columns: Sequence[_ComparedColumn],
+    margin: float | None,
+    method: str,
+) -> Comparison:
+    """Subtract influence values case by case, for every pair."""
+
+    def contrast(i: int, j: int) -> Contrast:
+        a, b = columns[i], columns[j]
+        (neg, pos, *_), (neg_b, pos_b, *_) = a.influence, b.influence
+        u = Influence(neg - neg_b, pos - pos_b)
+        s = spread(sample.cases, u, by_class=a.by_class or sample.fixed)
+        reach = a.ends[1] - a.ends[0]
+        return Contrast(a.estimate.value - b.estimate.value, s, reach)
+
+    values = dict(zip(panel.names, (c.estimate for c in columns), strict=True))
+    notes = few_cases(panel) + notes_of(panel)
+    return together(
+        values, contrast, margin=margin, paired=True, method=method, notes=notes
+    )
+
+
+@of_panel
+def compare_metric(
+    data: Panel,
     metric: Metric | str = "accuracy",
     *,
     thresholds: float | Mapping[str, float] | Sequence[float] = 0.5,
     method: str = "auto",
     margin: float | None = None,
-    prevalence: float | None = None,
-    sampling: str = "cohort",
     level: float = 0.95,
-    rng: Seed = 0,
-    replicates: int = 20_000,
-    cluster: Any = None,
 ) -> Comparison:
     r"""Which classifier is better at its threshold, on the same cases?
 
     Parameters
     ----------
-    panel
+    data
         The classifiers, seen on the same cases.
     metric
         Any metric, as a value or as text: ``"f1"``, ``"0.5*recall + 0.5*precision"``.
@@ -97,345 +211,198 @@ def compare_metric(
         One for all, a mapping from name to threshold, or a sequence in the order of the
         names.
     method
-        ``"mcnemar"`` (exact; for accuracy, recall and specificity), ``"bootstrap"``
-        (paired: whole cases are drawn) or ``"auto"``, the first where it applies.
-        Weighted cases are left out one by one in place of being drawn.
+        ``"auto"``: Tango's score interval and test of shares of the same cases
+        (accuracy, recall, specificity), Student's of all other metrics. ``"mcnemar"``
+        gives shares McNemar's exact p-value, and an interval that agrees with it.
     margin
         How much less the metric may be and still count as no worse, for example 0.05;
         adds tests of non-inferiority and of equivalence to every pair.
-    prevalence
-        The share of positives where the classifiers are used, for metrics that depend
-        on it; that of the cases when None.
-    sampling
-        ``"cohort"``: the cases as they came. ``"case-control"``: a fixed number of each
-        class by design; a metric that depends on the share of positives then needs
-        ``prevalence``.
     level
         Confidence level of the intervals.
-    rng, replicates
-        Seed and number of bootstrap replicates, which give the intervals (and, with
-        ``"bootstrap"``, the p-values).
-    cluster
-        Which cases belong together (patients, sites): a column of the data, or a
-        mapping from cluster to panel. Clusters are then left out one by one (jackknife)
-        and Student's distribution is used.
 
     Returns
     -------
     Comparison
         The metric of each classifier, all pairs with Holm-adjusted p-values, and an
-        omnibus (Wald) test.
+        omnibus test.
 
     Notes
     -----
-    The scores of each case are first turned into votes (flagged or not), so the
-    bootstrap draws at most eight counts for a pair, however many cases there are. It is
-    the Bayesian bootstrap of Rubin (1981) with half a case added to each count
-    (Jeffreys): a recall of five in five is 1 (0.62 to 1), not 1 (1 to 1), and for a
-    single share the result is Jeffreys' interval. The counts of cases on which two
-    classifiers differ get a whole case instead (Bonett and Price 2012). With half a
-    case, four such cases against none would be significant, although two equal
-    classifiers give that result in one of eight samples with four such cases. An end of
-    the interval on the other side of 0, and a margin, ask about a loss: there the cases
-    in which the first is right alone get half a case only. McNemar's
-    exact p-value is that of the binomial test on the cases on which two classifiers
-    differ. Weighted cases are left out one by one (jackknife), with Student's quantile,
-    see ``docs/maths/weights.md``. Measured error rates are in
-    ``docs/maths/comparison.md``. A larger value counts as better when a margin is
-    tested. For a metric that is better when lower, such as a cost, the two p-values of
-    non-inferiority are therefore interchanged:
-    ``p_noninferior_second`` is that of the first.
+    Interval, p-value and, of two classifiers, the overall test are one method. Of
+    weighted or clustered cases Tango's interval is that of as many independent cases
+    as vary as much. A larger value counts as better when a margin is tested. For a
+    metric that is better when lower, such as a cost, the two p-values of
+    non-inferiority are therefore interchanged: ``p_noninferior_second`` is that of the
+    first.
 
     References
     ----------
-    Rubin (1981), Ann. Stat. 9:130, doi:10.1214/aos/1176345338;
-    Bonett, Price (2012), J. Educ. Behav. Stat. 37:479, doi:10.3102/1076998611411915;
-    McNemar (1947), Psychometrika 12:153, doi:10.1007/BF02295996
+    Tango (1998), Stat. Med. 17:891; McNemar (1947), Psychometrika 12:153,
+    doi:10.1007/BF02295996; Korn, Graubard (1998), Surv. Methodol. 24:193
 
     Examples
     --------
     >>> p = Panel(["a", "b"], [[1, 1], [1, 0], [0, 1]], pos=[5, 6, 0], neg=[0, 0, 0])
-    >>> compare_metric(p, "recall").pairs[0].p_value  # 6 to 0: 2 / 2**6
+    >>> compare_metric(p, "recall", method="mcnemar").pairs[0].p_value  # 2 / 2**6
     0.03125
     """
     level = _options.fraction(level, "level")
-    _options.choice(method, ("auto", "mcnemar", "bootstrap"), "method")
+    _options.choice(method, ("auto", "mcnemar"), "method")
     chosen = read_metric(metric)
-    _options.choice(sampling, ("cohort", "case-control"), "sampling")
     if depends_on_prevalence(chosen):
-        _options.sampling(sampling, prevalence, f"compare_metric of {chosen.name}")
-    if prevalence is not None:
-        prevalence = _options.fraction(prevalence, "prevalence", ends="[]")
-    if cluster is not None:
-        if prevalence is not None:
-            raise InputError("compare_metric takes cluster= or prevalence=, not both.")
-        twin = door("comparison.clusters").compare_clustered_metric
-        found: Comparison = twin(
-            cluster, chosen, thresholds, asked_margin(margin), level
-        )
-        return found
-    _cases.some_labels(panel, "compare_metric")
-    panel = panel.labelled()
-    _cases.at_least_two(panel.names, "compare_metric")
-    _cases.complete_outputs(panel, "compare_metric")
-    number = _options.whole_number(replicates, "replicates", at_least=100)
-    votes = panel.vote(thresholds)
-    weighed = _MCNEMAR.get(chosen.name)
-    if prevalence is not None and depends_on_prevalence(chosen):
-        weighed = None  # cases of the two classes no longer count alike
-    if method == "mcnemar" and weighed is None:
-        raise InputError(
-            f"McNemar's test compares {', '.join(_MCNEMAR)} of the cases as they are; "
-            f'found {chosen.name}. Type method="bootstrap".'
-        )
+        needs_prevalence(data, f"compare_metric of {chosen.name}")
+    votes = _complete(data, "compare_metric").vote(thresholds)
+    sample = meant(votes)
+    shared = _same_cases(chosen, sample)
     if method == "mcnemar":
-        why = 'It counts single cases on which two differ. Type method="bootstrap".'
-        refuse_weights(panel, "McNemar's test", why)
-    if panel.weighted:
-        flags = flagged(panel.names, panel.rows, thresholds)
-        words: Any = {"prevalence": prevalence, "level": level}
-        words["margin"] = asked_margin(margin)
-        return compare_weighted_metric(panel, chosen, flags, **words)
-    exact = weighed if method != "bootstrap" else None
-    fixed = sampling == "case-control" or prevalence is not None
-    asked = _PairedQuestion(level, asked_margin(margin), rng, number, fixed, prevalence)
-    return _compare_votes(votes, chosen, exact, asked)
+        if not shared:
+            raise InputError(
+                "McNemar's test compares shares of the same cases (accuracy, recall, "
+                f'specificity); found {chosen.name}. Type method="auto".'
+            )
+        why = "It counts single cases on which two differ."
+        refuse(votes, "McNemar's test", {"weight": why, "cluster": why})
+    found = (estimates(votes[k], 1.0, [chosen], level=level) for k in votes.names)
+    values = {k: e[chosen.name] for k, e in zip(votes.names, found, strict=True)}
+    if not shared:
+        columns = []
+        for e, flags in zip(values.values(), sample.counts.rows.T == 1, strict=True):
+            m = metric_measure(chosen, flags, sample.counts)
+            u = sample.influence(m.by_neg, m.by_pos)
+            columns.append(_ComparedColumn(e, u, m.by_class, m.ends))
+        return _compare_columns(votes, sample, columns, margin, chosen.name)
+
+    def contrast(i: int, j: int) -> ShareContrast:
+        return _share_contrast(sample.cases, chosen.ratio, i, j, level)
+
+    answer = together(
+        values, contrast, margin=margin, paired=True, method=chosen.name,
+        notes=few_cases(votes) + notes_of(votes),
+    )  # fmt: skip
+    return _by_mcnemar(answer, contrast) if method == "mcnemar" else answer
 
 
-def flagged(names: Sequence[str], rows: Floats, thresholds: Any) -> Array:
-    """Cut every row: what ``Panel.vote`` does, but kept row by row."""
-    if isinstance(thresholds, Mapping):
-        thresholds = [thresholds[n] for n in names]
-    cut = np.broadcast_to(np.asarray(thresholds, dtype=np.float64), len(names))
-    return np.asarray(rows >= cut)
+def _same_cases(m: Metric, sample: Sample) -> bool:
+    """Is it a share of cases that do not depend on who is flagged?"""
+    if not m.is_share or m.ratio is None or m.ratio.under is None:
+        return False
+    if sample.scale != (1.0, 1.0) and depends_on_prevalence(m):
+        return False
+    tp, fp, fn, tn = m.ratio.under
+    return tp == fn and fp == tn
 
 
-def _compare_votes(
-    votes: Panel, metric: Metric, exact: _Sides | None, x: _PairedQuestion
-) -> Comparison:
-    rng = _options.generator(x.rng)
-    value = _metric_at(votes.rows, metric, votes.neg[None], votes.pos[None], x.share)[0]
-    values, pairs = [], []
-    for k in range(value.size):
-        own = _drawn_values(votes, k, metric, x, rng)
-        values.append(drawn_estimate(float(value[k]), own, x.level, "bootstrap"))
-    for i, j in combinations(range(value.size), 2):
-        drawn = _drawn_gaps(votes, (i, j), metric, x, rng)
-        difference = _sided_estimate(float(value[i] - value[j]), drawn, x.level)
-        alike = bool(np.array_equal(votes.rows[:, i], votes.rows[:, j]))
-        if exact is not None:
-            score, p = _mcnemar(votes, i, j, exact)
-        else:
-            score, p = (0.0, 1.0) if alike else sided_p(difference, drawn.even)
-        names = votes.names[i], votes.names[j]
-        pairs.append(_with_margin(Pair(*names, difference, score, p, p), drawn, x))
-    same = _omnibus(votes, metric, value, x, rng)
-    method = f"{metric.name}, {'bootstrap' if exact is None else 'mcnemar'}"
-    return compared(votes.names, tuple(values), pairs, same, paired=True, method=method)
-
-
-def _drawn_values(
-    votes: Panel, k: int, metric: Metric, x: _PairedQuestion, rng: Any
-) -> Floats:
-    """Draw the metric of one classifier from what the population may be."""
-    count = _combinations(votes, [k])
-    drawn = rng.standard_gamma(count + 0.5, (x.number, count.size))
-    return _of_drawn(votes, drawn, metric, x)[:, 0]
-
-
-def _drawn_gaps(
-    votes: Panel, chosen: tuple[int, int], metric: Metric, x: _PairedQuestion, rng: Any
-) -> _DrawnGaps:
-    """Draw the difference of two, with what was added to cases where they differ.
-
-    A case more for either side draws the difference towards 0. That is caution where no
-    difference is in question, but not where a loss of more than a margin is: there a
-    case for the first would make 5 % tests reject up to 7.5 % of true hypotheses.
-    """
-    count = _combinations(votes, list(chosen))
-    drawn = rng.standard_gamma(count + 0.5, (x.number, 8))
-    more = np.zeros_like(drawn)
-    more[:, _DIFFER] = rng.standard_gamma(0.5, (x.number, 4))
-    one_more = count + np.eye(8) + 0.5
-    effect = _of_drawn(votes, np.vstack([count + 0.5, one_more]), metric, x)
-    gap = effect[:, 0] - effect[:, 1]
-    for_first = gap[1:] > gap[0]
-    added = drawn + more, drawn + more * ~for_first, drawn + more * for_first
-    each = (_of_drawn(votes, cells, metric, x) for cells in added)
-    return _DrawnGaps(*(v[:, 0] - v[:, 1] for v in each))
-
-
-# of two classifiers, cells in the order of _combinations that only one has flagged
-_DIFFER = np.array([1, 2, 5, 6])
-
-
-def _combinations(votes: Panel, chosen: list[int]) -> Floats:
-    """Count the combinations of label and votes.
-
-    Negatives first; bit k of a combination is the vote of classifier k. Rubin's
-    Bayesian bootstrap draws them as gamma variables with half a case added to each
-    (Jeffreys' prior): a share has width at 0 and 1, and no draw is undefined.
-    """
-    code = (votes.rows[:, chosen] @ [2**k for k in range(len(chosen))]).astype(int)
-    size = 2 ** len(chosen)
-    return np.concatenate([np.bincount(code, w, size) for w in (votes.neg, votes.pos)])
-
-
-def _of_drawn(
-    votes: Panel, drawn: Floats, metric: Metric, x: _PairedQuestion
-) -> Floats:
-    """Give the metric of each classifier for drawn combinations."""
-    size = drawn.shape[1] // 2
-    flags = np.arange(size)[:, None] >> np.arange(size.bit_length() - 1) & 1
-    neg, pos = drawn[:, :size], drawn[:, size:]
-    if x.fixed:
-        neg = neg * (votes.n_neg / neg.sum(axis=1, keepdims=True))
-        pos = pos * (votes.n_pos / pos.sum(axis=1, keepdims=True))
-    else:
-        whole = (votes.n_neg + votes.n_pos) / drawn.sum(axis=1, keepdims=True)
-        neg, pos = neg * whole, pos * whole
-    return _metric_at(flags, metric, neg, pos, x.share)
-
-
-def _sided_estimate(value: float, drawn: _DrawnGaps, level: float) -> Estimate:
-    """Give the difference with its interval; it excludes 0 where the test of 0 does."""
-    even, low, high = (drawn_estimate(value, d, level, "bootstrap") for d in drawn)
-    return replace(
-        even,
-        low=even.low if even.low > 0 else min(even.low, low.low),
-        high=even.high if even.high < 0 else max(even.high, high.high),
+def _share_contrast(
+    x: Panel, ratio: Any, i: int, j: int, level: float
+) -> ShareContrast:
+    """Count the cases that only one of two shares counts, as if independent."""
+    (tp, fp, fn, tn), among = ratio.over, ratio.under[1::-1]
+    flag = x.rows[:, [i, j]] == 1
+    # by how much more does the first count a negative, and a positive, of each row?
+    gaps = [
+        np.subtract(*np.where(flag, a, b).T.astype(np.float64))
+        for a, b in ((fp, tn), (tp, fn))
+    ]
+    counts, squares = (x.neg, x.pos), x.squares[:2]
+    n = sum(k * float(c.sum()) for k, c in zip(among, counts, strict=True))
+    if not n > 0:
+        return ShareContrast(math.nan, 0.0, 0.0, math.nan)
+    b, c = (
+        sum(float(c[side * g > 0].sum()) for c, g in zip(counts, gaps, strict=True))
+        for side in (1, -1)
     )
-
-
-def _with_margin(pair: Pair, drawn: _DrawnGaps, x: _PairedQuestion) -> Pair:
-    """Could one be worse by more than the margin? As the interval's ends say."""
-    if math.isnan(x.margin) or math.isnan(pair.difference.value):
-        return pair
-
-    def p(beyond: Array) -> float:
-        return (float(np.sum(beyond)) + 1) / (beyond.size + 1)
-
-    worse = min(p(drawn.low <= -x.margin), p(drawn.even <= 0))
-    better = min(p(drawn.high >= x.margin), p(drawn.even >= 0))
-    return with_margin(pair, x.margin, worse, better)
-
-
-def _omnibus(
-    votes: Panel, metric: Metric, value: Floats, x: _PairedQuestion, rng: Any
-) -> Equality:
-    number = min(x.number, 4000)
-    drawn = np.concatenate(
-        [
-            _metric_at(votes.rows, metric, neg, pos, x.share)
-            for neg, pos in redraws(votes, number, rng, stratified=x.fixed)
-        ]
+    d = (b - c) / n
+    s = spread(
+        x, Influence(*(k * (g - d) / n for k, g in zip(among, gaps, strict=True)))
     )
-    known = [n for n in (votes.n_pos, votes.n_neg) if n]
-    return redrawn_equal(value, drawn, lambda _: max(2.0, min(known)))
+    of_one, variance, clusters = (b + c) / n - d * d, s.plain, None
+    equal = kish(
+        n, sum(k * float(q.sum()) for k, q in zip(among, squares, strict=True))
+    )
+    cells = x.grouped
+    if cells is not None:
+        neg, pos = map(cells.per_cluster, cells.counts[:2])
+        weight = among[0] * neg + among[1] * pos
+        clusters = float((weight > 0).sum())
+        if not of_one > 0:  # no case differs: a cluster may have them all or none
+            equal = kish(float(weight.sum()), float(weight @ weight))
+        variance *= (equal - 1) / equal
+    number = effective_number(of_one, variance, equal, clusters, level)
+    return ShareContrast(number, number * b / n, number * c / n, s.sd)
 
 
-@renamed(number="replicates")
-@of_panel(weights=True)
-def compare_statistic(
-    panel: Panel,
-    statistic: Callable[[Tally], Any],
+def _by_mcnemar(found: Comparison, contrast: Any) -> Comparison:
+    """Give pairs McNemar's exact p-values; intervals hold 0 where these allow it."""
+    from scipy.special import bdtr
+
+    at = {name: k for k, name in enumerate(found.names)}
+    pairs: list[Pair] = []
+    for pair in found.pairs:
+        c = contrast(at[pair.first], at[pair.second])
+        won, lost, d = round(c.b), round(c.c), pair.difference
+        p = min(1.0, 2 * float(bdtr(min(won, lost), won + lost, 0.5)))
+        if p > 1 - d.level:
+            d = replace(d, low=min(d.low, 0.0), high=max(d.high, 0.0))
+        pairs.append(replace(pair, difference=d, p_value=p))
+    done = adjusted(pairs)
+    p = found.p_value if len(at) > 2 else done[0].p_value
+    return replace(found, pairs=done, p_value=p)
+
+
+@of_panel
+def compare(
+    data: Panel,
+    statistic: Statistic,
     *,
+    ends: tuple[float, float] = (0.0, 1.0),
+    margin: float | None = None,
     level: float = 0.95,
-    rng: Seed = 0,
-    replicates: int = 500,
 ) -> Comparison:
-    r"""Which classifier is better by any statistic, on the same cases?
+    r"""Which classifier is better by any number, on the same cases?
 
     Parameters
     ----------
-    panel
+    data
         The classifiers, seen on the same cases.
     statistic
         A function from a tally to a number or an :class:`Estimate`, for example
-        ``trueness.average_precision`` or ``lambda t: trueness.partial_auc(t, fpr=(0,
-        0.1))``.
+        ``trueness.average_precision``.
+    ends
+        The smallest and the largest value that it can have.
+    margin
+        How much less it may be and still count as no worse.
     level
         Confidence level of the intervals.
-    rng, replicates
-        Seed and number of replicates of the stratified bootstrap of whole cases.
 
     Returns
     -------
     Comparison
-        The statistic of each classifier, all pairs with percentile intervals and
-        Holm-adjusted bootstrap p-values, and an omnibus (Wald) test.
+        The number of each classifier, all pairs with Holm-adjusted p-values, and an
+        omnibus test.
 
     Notes
     -----
-    For the AUC :func:`compare_auc` gives the same without resampling. The smallest
-    p-value is 2 / (replicates + 1).
+    Influence values as in :func:`estimate`, subtracted case by case.
 
     Examples
     --------
-    >>> p = Panel(["a", "b"], [[2, 1], [1, 2]], pos=[5, 5], neg=[5, 5])
-    >>> compare_statistic(p, lambda t: t.pos[0] / t.n_pos).pairs[0].difference.value
-    0.0
+    >>> p = Panel(["a", "b"], [[1, 1], [1, 0], [0, 1]], pos=[5, 6, 0], neg=[0, 0, 9])
+    >>> found = compare(p, lambda t: t.pos[0] / t.n_pos)
+    >>> found.pairs[0].difference.value  # 11/11 - 5/11
+    0.5454545454545454
     """
     level = _options.fraction(level, "level")
-    number = _options.whole_number(replicates, "replicates", at_least=100)
-    panel = panel.labelled()
-    _cases.at_least_two(panel.names, "compare_statistic")
-    _cases.both_classes(panel, "compare_statistic")
-    _cases.complete_outputs(panel, "compare_statistic")
-
-    def of(neg: Array, pos: Array) -> list[Any]:
-        return [statistic(drawn_tally(panel, c, neg, pos)) for c in panel.rows.T]
-
-    drawn = np.array(
-        [
-            [float(v) for v in of(n, p)]
-            for neg, pos in redraws(panel, number, rng)
-            for n, p in zip(neg, pos, strict=True)
-        ]
-    )
-
-    def tested(i: int, j: int, difference: Estimate) -> tuple[float, float]:
-        return sided_p(difference, drawn[:, i] - drawn[:, j])
-
-    found = tuple(of(panel.neg, panel.pos))
-    x = Redrawn(panel.names, found, drawn, level, True)
-    return summary(x, "paired bootstrap", tested=tested)
-
-
-def _metric_at(
-    flags: Array, metric: Metric, neg: Array, pos: Array, share: float | None
-) -> Floats:
-    """Give the metric of every classifier for each row of counts: (r, K)."""
-    tp, fp = pos @ flags, neg @ flags
-    fn, tn = pos.sum(1)[:, None] - tp, neg.sum(1)[:, None] - fp
-    # sums of drawn shares can miss zero by rounding
-    cells = (np.maximum(c, 0) for c in (tp, fp, fn, tn))
-    used = Confusion(*cells).at_prevalence(share)
-    return np.asarray(metric(used), dtype=np.float64)
-
-
-def _mcnemar(votes: Panel, i: int, j: int, sides: _Sides) -> tuple[float, float]:
-    """Compare the cases that only one of two classifiers has right, exactly."""
-    from scipy.special import bdtr
-
-    only_i = (votes.rows[:, i] > votes.rows[:, j]).astype(np.int64)
-    only_j = (votes.rows[:, j] > votes.rows[:, i]).astype(np.int64)
-    pos, neg = votes.pos * sides.pos, votes.neg * sides.neg
-    # a flag is right for a positive, and no flag is right for a negative
-    won = int(pos @ only_i + neg @ only_j)
-    lost = int(pos @ only_j + neg @ only_i)
-    n = won + lost
-    if n == 0:
-        return 0.0, 1.0
-    p = min(1.0, 2 * float(bdtr(min(won, lost), n, 0.5)))
-    return sides.sign * (won - lost) / math.sqrt(n), p
-
-
-# which class a metric looks at, and whether being right raises it
-_MCNEMAR = {
-    "accuracy": _Sides(1, 1, 1),
-    "recall": _Sides(1, 0, 1),
-    "specificity": _Sides(0, 1, 1),
-    "fnr": _Sides(1, 0, -1),
-    "fpr": _Sides(0, 1, -1),
-}
+    _options.function(statistic, "compare")
+    panel, name = _complete(data, "compare"), name_of(statistic)
+    measure = getattr(statistic, "measure", None)
+    if measure is not None:
+        return _compare_measure(panel, measure, name, level, margin)
+    columns = []
+    for k, output in zip(panel.names, panel.rows.T, strict=True):
+        t = panel[k]
+        found = left_out(t, statistic)
+        assert found.influence is not None  # noqa: S101  # a tally has rows
+        u = _on_panel(found.influence, output)
+        value = bounded(t, found, ends, level)
+        columns.append(_ComparedColumn(value, u, False, read_ends(ends)))
+    return _compare_columns(panel, meant(panel), columns, margin, name)

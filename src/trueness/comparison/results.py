@@ -1,22 +1,26 @@
 """What does a comparison say, and what are its p-values worth together?
 
 ``Pair`` and ``Comparison`` are what every comparison of this room answers with;
-``holm`` allows for the number of pairs.
+``holm`` allows for the number of pairs. Their sentences and figure stand at the end.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any, final
 
 import numpy as np
 
+from trueness._core.checks import options as _options
+from trueness._core.checks.words import listing
 from trueness._core.doors import door
+from trueness._core.figures import Intervals, intervals
 from trueness._core.numbers import counted, p_is, p_value
 from trueness._core.records import Estimate, Record
-from trueness.comparison.contrasts import Equality, Test
+from trueness.inference.differences import AnyContrast, Contrast, all_equal, two_sided
 
 
 @final
@@ -111,7 +115,8 @@ class Comparison(Record):
     def __repr__(self) -> str:
         """Write a line for each classifier and for each pair."""
         lines = [f"Comparison ({self.method}, {'' if self.paired else 'un'}paired)"]
-        lines += [f"  {n}: {v}" for n, v in zip(self.names, self.values, strict=True)]
+        each = (repr(v).partition("\n")[0] for v in self.values)  # notes stand below
+        lines += [f"  {n}: {v}" for n, v in zip(self.names, each, strict=True)]
         lines += [f"  {pair}" for pair in self.pairs]
         lines.append(f"  all equal? {p_is(self.p_value)}{wald_words(self)}")
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
@@ -122,14 +127,13 @@ class Comparison(Record):
             "first": [p.first for p in self.pairs],
             "second": [p.second for p in self.pairs],
             "difference": [p.difference.value for p in self.pairs],
-            "low": [p.difference.low for p in self.pairs],
-            "high": [p.difference.high for p in self.pairs],
-            "p_value": [p.p_value for p in self.pairs],
-            "p_adjusted": [p.p_adjusted for p in self.pairs],
         }
-        if any(p.margin > 0 for p in self.pairs):
-            columns["p_noninferior"] = [p.p_noninferior for p in self.pairs]
-            columns["p_equivalent"] = [p.p_equivalent for p in self.pairs]
+        for name in ("low", "high"):
+            columns[name] = [getattr(p.difference, name) for p in self.pairs]
+        asked = any(p.margin > 0 for p in self.pairs)
+        tests = ("p_value", "p_adjusted", "p_noninferior", "p_equivalent")
+        for name in tests if asked else tests[:2]:
+            columns[name] = [getattr(p, name) for p in self.pairs]
         return door("data.frames").native_frame(columns, backend)
 
 
@@ -153,49 +157,75 @@ def adjusted(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
     return tuple(replace(pair, p_adjusted=a) for pair, a in zip(pairs, p, strict=True))
 
 
+def asked_margin(margin: float | None) -> float:
+    """Pass on a margin between 0 and 1, or NaN when none was asked for."""
+    return math.nan if margin is None else _options.fraction(margin, "margin")
+
+
 def judged(
-    first: str, second: str, estimate: Estimate, test: Test | None, margin: float
+    first: str, second: str, c: AnyContrast, method: str, level: float, margin: float
 ) -> Pair:
-    """Put a difference and its tests, against zero and the margin, into a pair.
-
-    Copies need no test: they do not differ.
-    """
-    score, p = (0.0, 1.0) if test is None else (test.score, test.two_sided())
-    pair = Pair(first, second, estimate, score, p, p)
-    if math.isnan(margin):
+    """Put a difference and its tests, against zero and the margin, into a pair."""
+    sides, sd, z, p = (math.nan, math.nan), math.nan, math.nan, math.nan
+    if known := math.isfinite(c.value):  # of an undefined ratio nothing is known
+        sides, sd, z, p = c.limits(level), c.sd, c.statistic, two_sided(c)
+    difference = Estimate(c.value, *sides, level, method, sd)
+    pair = Pair(first, second, difference, z, p, p, margin)
+    if math.isnan(margin) or not known:
         return pair
-    if test is None:
-        return with_margin(pair, margin, 0.0, 0.0)
-    return with_margin(pair, margin, test.above(-margin), 1 - test.above(margin))
+    worse, better = c.above(-margin), 1 - c.above(margin)
+    tests = worse, better, max(worse, better)
+    return Pair(first, second, difference, z, p, p, margin, *tests)
 
 
-def with_margin(pair: Pair, margin: float, worse: float, better: float) -> Pair:
-    """Add the p-values of a loss, or a gain, of more than the margin."""
-    return replace(
-        pair,
-        margin=margin,
-        p_noninferior=worse,
-        p_noninferior_second=better,
-        p_equivalent=max(worse, better),
-    )
-
-
-def compared(
-    names: tuple[str, ...],
-    values: tuple[Estimate, ...],
-    pairs: Sequence[Pair],
-    same: Equality,
+def together(
+    values: Mapping[str, Estimate],
+    contrast: Callable[[int, int], AnyContrast],
     *,
+    margin: float | None = None,
+    pairs: Sequence[tuple[int, int]] | None = None,
     paired: bool,
     method: str,
     notes: tuple[str, ...] = (),
 ) -> Comparison:
-    """Put pairs, adjusted for their number, and the test of all together."""
-    done = adjusted(pairs)
-    # pairs that differ without variance, adjusted, say it all
-    p = min(p.p_adjusted for p in done) if same.p_value is None else same.p_value
-    found = (names, values, done, same.statistic, same.df, p, paired, method)
-    return Comparison(*found, notes=notes)
+    """Judge all pairs, or those named, and whether all could be equal.
+
+    ``contrast`` gives the difference of two by their numbers. Of two classifiers, and
+    where a class of some pair shows no difference at all, the overall p-value is the
+    smallest adjusted one of the pairs: what was not seen is no part of a covariance.
+    """
+    names, each = tuple(values), tuple(values.values())
+    level, wanted = each[0].level, asked_margin(margin)
+    found = {at: contrast(*at) for at in combinations(range(len(names)), 2)}
+    variances = np.zeros((len(names), len(names)))
+    for at, c in found.items():
+        variances[at] = variances[at[::-1]] = c.sd**2
+    by_student = [c.spread for c in found.values() if isinstance(c, Contrast)]
+    kind = "student" if by_student else "tango"
+    each_pair = ((i, j, found.get((i, j)) or contrast(i, j)) for i, j in pairs or found)
+    done = adjusted(
+        [judged(names[i], names[j], c, kind, level, wanted) for i, j, c in each_pair]
+    )
+    freedom = [s.df for s in by_student] or [math.inf]
+    same = all_equal(np.array([v.value for v in each]), variances, freedom)
+    p = same.p_value
+    if p is None or any(s.silent for s in by_student):
+        known = [q.p_adjusted for q in done if not math.isnan(q.p_adjusted)]
+        p = min(known, default=math.nan)
+    notes = (*_undefined(values), *notes)
+    overall = same.statistic, same.df, p
+    return Comparison(names, each, done, *overall, paired, method, notes=notes)
+
+
+def _undefined(values: Mapping[str, Estimate]) -> tuple[str, ...]:
+    gone = [name for name, e in values.items() if not math.isfinite(e.value)]
+    if not gone:
+        return ()
+    what = next(iter(values.values())).name or "The number"
+    return (
+        f"{what} of {listing(gone)} is not defined by these cases (its denominator is "
+        "0), so that its differences cannot be judged.",
+    )
 
 
 def wald_words(found: Comparison) -> str:
@@ -204,3 +234,36 @@ def wald_words(found: Comparison) -> str:
         return ""
     free = counted(found.df, "degree") + " of freedom"
     return f" (Wald statistic {found.statistic:.4g} on {free})"
+
+
+def omnibus_sentence(found: Comparison) -> str:
+    """Say whether all classifiers could be equal."""
+    if len(found.names) < 3:
+        return f"Test that both AUCs are equal: {p_is(found.p_value)}."
+    return (
+        f"Test that all {len(found.names)} AUCs are equal: {p_is(found.p_value)}"
+        f"{wald_words(found)}."
+    )
+
+
+def pair_sentences(found: Comparison, names: Sequence[str]) -> list[str]:
+    """Say which classifiers rank significantly better; ``names`` are those shown."""
+    text = dict(zip(found.names, names, strict=True))
+    lines = []
+    for p in found.pairs:
+        if p.p_adjusted >= 1 - found.values[0].level:
+            continue
+        first, second = text[p.first], text[p.second]
+        if p.difference.value < 0:
+            first, second = second, first
+        lines.append(
+            f"{first} ranks significantly better than {second} ({p_is(p.p_adjusted)})."
+        )
+    return lines or ["No difference is statistically significant."]
+
+
+def pairs_figure(found: Comparison, minus: str = "-") -> Intervals:
+    """Which classifiers differ, and by how much? All differences with intervals."""
+    named = {f"{p.first} {minus} {p.second}": p.difference for p in found.pairs}
+    p, keys = np.array([p.p_adjusted for p in found.pairs]), ("pair", "difference")
+    return intervals("Differences", "Difference", named, zero=0.0, keys=keys, p=p)

@@ -13,15 +13,16 @@ a mapping of tallies         a dict, from group to answer
 data with ``by=``            a dict, from group to answer, and "all cases"
 scores on a GPU              the answer, made there (``gpu/passes.py``)
 a binned tally               the answer with its limits (``scale/certificates.py``)
-weighted cases               the answer, where ``weights=True`` stands at the analysis;
-                             a text there says what to do instead
 ===========================  =======================================================
+
+It also reads the five words that say how the cases came (``design.py``): they are part
+of the counts from then on, and no analysis has them in its own signature. ``CANNOT``
+says which analysis cannot use which of them; it refuses them in one sentence, so that
+none ever takes a sum of weights for a number of cases, or a cluster for many.
 
 ``of_tally`` is for analyses of one classifier, ``of_panel`` for those of several on the
 same cases, ``of_counts`` for figures and reports, which take either. Since it stands
-at the definition, there is no path to an analysis that answers otherwise. An analysis
-that has not been taught weights refuses them here, in one sentence: none ever takes a
-sum of weights for a number of cases.
+at the definition, there is no path to an analysis that answers otherwise.
 """
 
 from __future__ import annotations
@@ -29,12 +30,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar
 
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError, NeedsWholeCases, NotEnoughCases
 from trueness._core.checks.options import known_options, yes_or_no
 from trueness._core.doors import door
+from trueness.counts import design as _design
+from trueness.counts.cannot import CANNOT
+from trueness.counts.cases import in_clusters
 from trueness.counts.values import Panel, Tally
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -45,7 +49,8 @@ WHOLE = "all cases"
 _WORDS = frozenset(
     [
         *("y_true", "y_score", "label", "score", "scores", "positive", "count", "by"),
-        *("at_most", "pos_label", "weight", "sample_weight"),
+        *("at_most", "pos_label", "weight", "sample_weight", "cluster"),
+        *_design.WORDS,
     ]
 )
 
@@ -57,7 +62,6 @@ class _Analysis(NamedTuple):
     own: frozenset[str]
     first: str
     takes: str  # "tally", "panel" or "counts"
-    weights: bool | str  # a text: why not, and what to do instead
     only_panel: bool  # comparisons may take two tallies instead
     only_tally: bool  # a figure of one classifier
 
@@ -65,86 +69,96 @@ class _Analysis(NamedTuple):
     def name(self) -> str:
         return self.analysis.__name__
 
-    def stop_weights(self, x: Any) -> None:
-        """Stop at weighted cases, unless the analysis was taught them."""
-        if self.weights is not True:
-            refuse_weights(x, self.name, self.weights or "It counts single cases.")
 
-
-@overload
-def of_tally(analysis: F) -> F: ...
-@overload
-def of_tally(*, weights: bool | str) -> Callable[[F], F]: ...
-def of_tally(analysis: Any = None, *, weights: bool | str = False) -> Any:
+def of_tally(analysis: F) -> F:
     """Let an analysis of a tally take data, panels, groups and binned tallies."""
-    return _opened(analysis, "tally", weights)
+    return _open(analysis, "tally")
 
 
-@overload
-def of_panel(analysis: F) -> F: ...
-@overload
-def of_panel(*, weights: bool | str) -> Callable[[F], F]: ...
-def of_panel(analysis: Any = None, *, weights: bool | str = False) -> Any:
+def of_panel(analysis: F) -> F:
     """Let an analysis of a panel take data, and groups by ``by=``."""
-    return _opened(analysis, "panel", weights)
+    return _open(analysis, "panel")
 
 
-@overload
-def of_counts(analysis: F) -> F: ...
-@overload
-def of_counts(*, weights: bool | str) -> Callable[[F], F]: ...
-def of_counts(analysis: Any = None, *, weights: bool | str = False) -> Any:
+def of_counts(analysis: F) -> F:
     """Let what takes a tally, a panel or groups of them take data too."""
-    return _opened(analysis, "counts", weights)
+    return _open(analysis, "counts")
 
 
-def _opened(analysis: Any, takes: str, weights: bool | str) -> Any:
-    """Open an analysis at once, or give the decorator that will."""
-    if analysis is None:
-        return lambda a: _open(a, takes, weights)
-    return _open(analysis, takes, weights)
+def whole_cases(analysis: F) -> F:
+    """Let an analysis that takes counts as they are refuse what it cannot use."""
+
+    @wraps(analysis)
+    def call(*args: Any, **options: Any) -> Any:
+        for x in (*args, *options.values()):
+            refuse(x, analysis.__name__)
+        return analysis(*args, **options)
+
+    return call  # type: ignore[return-value]  # same arguments, same answer
 
 
-def whole_cases(why: str) -> Callable[[F], F]:
-    """Let an analysis that takes counts as they are refuse weighted ones, and why."""
+def refuse(x: Any, name: str, why: Mapping[str, str] | None = None) -> None:
+    """Stop an analysis at counts that came in a way it cannot use, and say why.
 
-    def closed(analysis: F) -> F:
-        @wraps(analysis)
-        def call(*args: Any, **options: Any) -> Any:
-            for x in (*args, *options.values()):
-                refuse_weights(x, analysis.__name__, why)
-            return analysis(*args, **options)
-
-        return call  # type: ignore[return-value]  # same arguments, same answer
-
-    return closed
-
-
-def are_weighted(x: Any) -> bool:
-    """Are there weighted cases among these counts, or groups of counts?"""
+    ``why`` has a sentence for each of the five words that cannot be used; those of
+    ``CANNOT`` when None.
+    """
+    reasons = CANNOT.get(name, {}) if why is None else why
+    if not reasons:
+        return
     if isinstance(x, Mapping):
-        return any(are_weighted(part) for part in x.values())
-    return isinstance(x, (Tally, Panel)) and x.weighted
+        for part in x.values():
+            refuse(part, name, reasons)
+    if not isinstance(x, (Tally, Panel)):
+        return
+    for word in words_of(x):
+        if word in reasons:
+            raise NeedsWholeCases(refusal(name, word, reasons[word]))
 
 
-def refuse_weights(x: Any, name: str, why: str) -> None:
-    """Stop an analysis that needs whole cases at weighted ones, and say why."""
-    if are_weighted(x):
-        raise NeedsWholeCases(
-            f"{name} needs whole cases and does not take weights. {why} Leave weight= "
-            "out, or, where a row stands for several cases, type count= with whole "
-            "numbers."
-        )
+def refusal(name: str, word: str, why: str) -> str:
+    """Say that an analysis does not take one of the five words, and what to do."""
+    return f"{name} does not take {_SAID[word]}. {why} {_INSTEAD[word]}"
 
 
-def _open(analysis: F, takes: str, weights: bool | str) -> F:
+def words_of(x: Tally | Panel) -> list[str]:
+    """Which of the five words hold for these counts?"""
+    d = x.design
+    said = {
+        "weight": x.weighted,
+        "cluster": x.clusters is not None,
+        "sampling": d.sampling != _design.COHORT,
+        "prevalence": d.prevalence is not None,
+        "unlabelled": d.unlabelled != _design.LEFT_OUT and x.n_unknown > 0,
+    }
+    return [word for word, holds in said.items() if holds]
+
+
+_SAID = {
+    "weight": "weights",
+    "cluster": "clusters",
+    "sampling": 'sampling="case-control"',
+    "prevalence": "prevalence=",
+    "unlabelled": 'unlabelled="missing at random"',
+}
+_INSTEAD = {
+    "weight": "Leave weight= out, or, where a row stands for several cases, type "
+    "count= with whole numbers.",
+    "cluster": "Leave cluster= out to treat the cases as independent.",
+    "sampling": "Leave it out if the answer may be about the sampled cases.",
+    "prevalence": "Leave it out to take the share of positives of the cases.",
+    "unlabelled": "Leave it out to leave the unlabelled cases out.",
+}
+
+
+def _open(analysis: F, takes: str) -> F:
     given = signature(analysis).parameters
     own = frozenset(given)
     first = next(iter(given))
     anything = any(p.kind is Parameter.VAR_KEYWORD for p in given.values())
     only = takes == "panel" and given[first].annotation in ("Panel", Panel)
     single = takes == "counts" and given[first].annotation in ("Tally", Tally)
-    q = _Analysis(analysis, own, first, takes, weights, only, single)
+    q = _Analysis(analysis, own, first, takes, only, single)
     switches = [k for k, p in given.items() if p.annotation in ("bool", bool)]
 
     @wraps(analysis)
@@ -154,12 +168,11 @@ def _open(analysis: F, takes: str, weights: bool | str) -> F:
                 yes_or_no(options[name], name)
         # the common case first: it must cost nothing
         counted = args and type(args[0]) is Tally and takes != "panel"
-        if counted and args[0].plain and (anything or options.keys() <= own):
+        if counted and args[0].plain and (options.keys() <= own):
             return analysis(*args, **options)
         return _answer(q, args, options, anything)
 
-    call.takes = takes  # type: ignore[attr-defined]  # the tests read them
-    call.weights = weights is True  # type: ignore[attr-defined]
+    call.takes = takes  # type: ignore[attr-defined]  # the tests read it
     return call  # type: ignore[return-value]  # wider arguments, same answer
 
 
@@ -173,15 +186,11 @@ def _answer(
         known_options(options, q.own, _WORDS, q.name)
     if not args and not words:
         return q.analysis(**options)
-    if options.get("cluster") is not None and "cluster" in q.own:
-        return _clustered(q, args, words, options)
+    design = {k: words.pop(k) for k in _design.WORDS if k in words}
     if args and _is_counted(args[0], words):
-        if words:
-            raise InputError(
-                f"{next(iter(words))}= is for arrays and frames; {q.name} was given "
-                "counts, which already hold labels and scores. Leave it out."
-            )
-        return _respond(q, args[0], args[1:], options)
+        x = _said_of_counts(q.name, args[0], words, design)
+        return _respond(q, x, args[1:], options)
+    words |= {k: v for k, v in design.items() if v is not None}
     counts, rest = door("data.asked").counted(q.name, q.takes, args, words)
     if words.get("by") is None or q.takes == "counts":
         return _respond(q, counts, rest, options)
@@ -191,28 +200,30 @@ def _answer(
     return {name: _respond(q, x, rest, options) for name, x in parts.items()}
 
 
-def _clustered(
-    q: _Analysis, args: tuple[Any, ...], words: dict[str, Any], options: dict[str, Any]
+def _said_of_counts(
+    name: str, x: Any, words: dict[str, Any], design: dict[str, Any]
 ) -> Any:
-    """Count data with the cluster as one more output; counts bring a mapping."""
-    if args and _is_counted(args[0], words) and not words:
-        q.stop_weights(options["cluster"])
-        return q.analysis(*args, **options)
-    ids = options.pop("cluster")
-    counts, rest = door("data.asked").clustered(q.name, q.takes, args, words, ids)
-    parts = counts if isinstance(counts, Mapping) else {None: counts}
-    for whole, _ in parts.values():
-        q.stop_weights(whole)
-    answers = {
-        name: q.analysis(whole, *rest, **options, cluster=panel)
-        for name, (whole, panel) in parts.items()
-    }
-    return answers if isinstance(counts, Mapping) else answers[None]
+    """Add to counts what was said of how their cases came."""
+    if words.pop("cluster", None) is not None:  # the keys of a mapping are clusters
+        x = in_clusters(x)
+    if words:
+        raise InputError(
+            f"{next(iter(words))}= is for arrays and frames; {name} was given "
+            "counts, which already hold labels and scores. Leave it out."
+        )
+    if not any(v is not None for v in design.values()):
+        return x
+    if isinstance(x, Mapping):
+        return {k: _said_of_counts(name, part, {}, design) for k, part in x.items()}
+    if hasattr(x, "with_design"):  # counts, on the host or on a device
+        return x.with_design(**design)
+    word = next(k for k, v in design.items() if v is not None)
+    raise InputError(f"{word}= is for data and counts; {name} was given an answer.")
 
 
 def _is_counted(x: Any, words: Mapping[str, Any]) -> bool:
     if isinstance(x, Mapping):  # with label= and score= it is a frame of columns
-        return not words
+        return not words or words.get("cluster") is True
     # a record of Trueness answers for itself: plots take curves, reports posteriors
     return isinstance(x, (Tally, Panel)) or type(x).__module__.startswith("trueness.")
 
@@ -228,7 +239,7 @@ def _respond(
     """Ask about counts: each classifier and each group for itself."""
     if type(x).__name__ in ("DeviceTally", "DevicePanel"):  # scores stay on the GPU
         return door("gpu.passes").ask(q.analysis, x, rest, options)
-    q.stop_weights(x)
+    refuse(x, q.name)
     if q.takes == "counts":
         if q.only_tally:
             _cases.one_classifier(x, q.name)

@@ -76,11 +76,7 @@ def taken_out(whole: Bins, part: Bins) -> Bins:
     stray = np.ones(at.size, dtype=bool)
     if low.size:
         stray = (at == low.size) | (part[0] < low[row]) | (part[1] > high[row])
-    left = []
-    for column, gone in zip(counts, part[2], strict=True):
-        out = np.zeros(low.size, dtype=column.dtype)
-        np.add.at(out, row[~stray], gone[~stray])
-        left.append(difference(column, out))
+    left = less(counts, row[~stray], [c[~stray] for c in part[2]])
     short = np.add.reduce([c < 0 for c in left], axis=0).astype(bool)
     if stray.any() or short.any():
         raise InputError(_not_there(part, stray, low[short]))
@@ -88,13 +84,18 @@ def taken_out(whole: Bins, part: Bins) -> Bins:
     return low[some], high[some], [c[some] for c in left]
 
 
-def difference(whole: Array, part: Array) -> Array:
-    """Subtract counts, or weights: sums of weights are not exact, so a rest that
-    rounding can explain is none.
+def less(columns: Sequence[Array], at: Ints, part: Sequence[Array]) -> list[Array]:
+    """Subtract counts, or weights, of a part from those of the rows ``at``.
+
+    Sums of weights are not exact, so a rest that rounding can explain is none.
     """
-    left = np.asarray(whole - part)
-    if left.dtype.kind == "f":
-        left[np.abs(left) <= _ROUNDING * whole] = 0.0
+    left = []
+    for whole, gone in zip(columns, part, strict=True):
+        rest = whole.copy()
+        np.subtract.at(rest, at, gone)
+        if rest.dtype.kind == "f":
+            rest[np.abs(rest) <= _ROUNDING * whole] = 0.0
+        left.append(rest)
     return left
 
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from trueness._core.arrays import Array, Floats, Ints, blocks, no_cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.words import plain
-from trueness.counts.rows import merge_rows
+from trueness.counts.cases import put_in_clusters
+from trueness.counts.rows import find_rows, merge_rows
 from trueness.counts.sorting import NotFinite, count_scores
 from trueness.counts.values import (
     Panel,
@@ -143,11 +144,19 @@ def count_tally(
     score: Array,
     labels: Labels | None,
     count: Ints | None = None,
-    what: str = "y_score",
     weight: Weights | None = None,
+    *,
+    cluster: Array | None = None,
+    what: str = "y_score",
 ) -> Tally:
     """Count cases into a tally; ``labels=None`` makes all unknown."""
     score = _columns.numeric_scores(_columns.one_dimensional(score, what), what)
+    if cluster is not None:
+        made = count_tally(score, labels, count, weight, what=what)
+        row = np.searchsorted(-made.score, -(score.astype(np.float64) + 0.0))
+        cases = _columns_of_cases(labels, score.size, count, weight)
+        put_in_clusters(made, row, cluster, cases)
+        return made
     if weight is not None:
         return _weigh_cases(_columns.finite_scores(score, what), labels, weight)
     if count is not None:
@@ -200,17 +209,28 @@ def split_weights(labels: Labels | None, w: Weights) -> list[Array]:
     return [c.astype(np.float64, copy=False) for c in each]
 
 
+def _columns_of_cases(
+    labels: Labels | None, size: int, count: Ints | None, weight: Weights | None
+) -> list[Array]:
+    """Give the counts, or weights and squares, of every case."""
+    if weight is not None:
+        return split_weights(labels, weight)
+    ones = np.ones(size, dtype=np.int64) if count is None else count
+    return split_counts(labels, ones)
+
+
 def count_panel(
     columns: Mapping[str, Array],
     labels: Labels | None,
     count: Ints | None = None,
     weight: Weights | None = None,
+    *,
+    cluster: Array | None = None,
 ) -> Panel:
     """Count cases into a panel; ``labels=None`` makes all unknown."""
     rows = np.column_stack([read_output(c, name) for name, c in columns.items()])
-    if weight is not None:
-        sums = split_weights(labels, weight)
-        return panel_of_rows(tuple(columns), *merge_rows(rows, sums))
-    ones = np.ones(len(rows), dtype=np.int64) if count is None else count
-    counts = split_counts(labels, ones)
-    return panel_of_rows(tuple(columns), *merge_rows(rows, counts))
+    cases = _columns_of_cases(labels, len(rows), count, weight)
+    made = panel_of_rows(tuple(columns), *merge_rows(rows, cases))
+    if cluster is not None:
+        put_in_clusters(made, find_rows(rows, made.rows), cluster, cases)
+    return made

@@ -26,15 +26,10 @@ from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.progress import progress
-from trueness.counts.bins import merge_bins
-from trueness.counts.values import (
-    Panel,
-    Tally,
-    panel_of_rows,
-    tally_of_bins,
-    tally_of_weights,
-)
-from trueness.counts.weights import gamma_draw
+from trueness.counts.cases import put_in_clusters, rows_kept, with_counts
+from trueness.counts.clusters import Clusters
+from trueness.counts.placements import runs
+from trueness.counts.values import Panel, Tally
 
 Seed = int | np.random.Generator | None
 
@@ -175,28 +170,72 @@ def _row_of(case: Array, count: Ints, n: int) -> Array:
 
 
 def replicates(
-    x: Tally | Panel, number: int, rng: Seed = 0, *, stratified: bool = True
-) -> Iterator[tuple[Array, Array]]:
+    x: Tally | Panel,
+    number: int,
+    rng: Seed = 0,
+    *,
+    stratified: bool = True,
+    unknown: bool = False,
+) -> Iterator[tuple[Array, ...]]:
     """Which counts of negatives and positives would other samples have shown?
 
     Yields blocks (neg, pos), each of shape (some replicates, m), for the rows of ``x``.
     ``stratified=False`` draws all labelled cases together, so that the number of
-    positives varies too. Weighted cases are drawn by the Bayesian bootstrap, in which
-    the weight of a class varies either way.
+    positives varies too; ``unknown=True`` draws those without a label, too, and gives
+    their counts as a third array. Weighted cases are drawn by the Bayesian bootstrap,
+    in which the weight of a class varies either way; of clustered cases whole clusters
+    are drawn.
     """
     rng = _options.generator(rng)
-    m = len(x)
+    weight = _one_weight(x)
+    if weight is not None:  # equal weights are no weights
+        whole = [np.rint(c / weight).astype(np.int64) for c in x.counts[:3]]
+        same = with_counts(x, whole)
+        for drawn in replicates(
+            same, number, rng, stratified=stratified, unknown=unknown
+        ):
+            yield tuple(c * weight for c in drawn)
+        return
+    m, kinds = len(x), 3 if unknown else 2
+    columns = (x.neg, x.pos, x.unknown)[:kinds]
     step = max(1, min(number, _CELLS // max(m, 1)))
+    grouped = x.grouped
+    cells = [] if grouped is None else _cell_tables(grouped, m, kinds)
     for start in range(0, number, step):
         some = min(step, number - start)
-        if x.weighted:
-            neg, pos, _ = x.squares
-            yield gamma_draw(x.neg, neg, some, rng), gamma_draw(x.pos, pos, some, rng)
+        if grouped is not None:
+            each = np.full(grouped.number, 1 / grouped.number)
+            taken = rng.multinomial(grouped.number, each, size=some)
+            yield tuple(np.asarray(taken @ table) for table in cells)
+        elif x.weighted:
+            pairs = zip(columns, x.squares, strict=False)
+            yield tuple(gamma_draw(w, q, some, rng) for w, q in pairs)
         elif stratified:
-            yield _class_draw(x.neg, some, rng), _class_draw(x.pos, some, rng)
+            yield tuple(_class_draw(c, some, rng) for c in columns)
         else:
-            both = _class_draw(np.concatenate([x.neg, x.pos]), some, rng)
-            yield both[:, :m], both[:, m:]
+            both = _class_draw(np.concatenate(columns), some, rng)
+            yield tuple(both[:, k * m : (k + 1) * m] for k in range(kinds))
+
+
+def _one_weight(x: Tally | Panel) -> float | None:
+    """Give the weight that all independent cases have; None where they differ."""
+    if not x.weighted or x.grouped is not None:
+        return None
+    weight, square = np.concatenate(x.counts[:3]), np.concatenate(x.squares)
+    some = weight > 0
+    each = square[some] / weight[some]
+    if not each.size or np.ptp(each) > 1e-12 * each.max():
+        return None
+    number = weight[some] / each[0]
+    return float(each[0]) if (np.abs(number - np.rint(number)) < 1e-9).all() else None
+
+
+def _cell_tables(c: Clusters, m: int, kinds: int) -> list[Any]:
+    """Give the counts by cluster and row, sparse: clusters are small."""
+    from scipy.sparse import csr_array
+
+    shape = (c.number, m)
+    return [csr_array((k, (c.code, c.row)), shape=shape) for k in c.counts[:kinds]]
 
 
 def _class_draw(count: Ints, some: int, rng: np.random.Generator) -> Array:
@@ -209,46 +248,69 @@ def _class_draw(count: Ints, some: int, rng: np.random.Generator) -> Array:
     return out
 
 
+def whole_draws(weight: Array, square: Array) -> tuple[Array, Floats]:
+    """As how many equal cases, of which weight, are the cases of each row drawn?"""
+    # squares of the smallest weights vanish: such a row is one case
+    whole = np.divide(weight**2, square, out=np.ones_like(square), where=square > 0)
+    number = np.maximum(np.rint(whole), 1).astype(np.int64)
+    return number, weight / number
+
+
+def gamma_draw(
+    weight: Array, square: Array, number: int, rng: np.random.Generator
+) -> Floats:
+    r"""Which weights would other samples have shown? (number, m)
+
+    The Bayesian bootstrap: a case counts as often as an exponential variable of mean 1
+    says, so that a row has mean w and variance :math:`w^{(2)}`, as the linearised
+    variance has it. A row of several cases is drawn as the gamma variable with these
+    two moments.
+
+    References
+    ----------
+    Rubin (1981), Ann. Stat. 9:130, doi:10.1214/aos/1176345338
+    """
+    # weights so small that their squares vanish do not vary
+    out = np.tile(weight.astype(np.float64), (number, 1))
+    at = np.flatnonzero(square)
+    scale = square[at] / weight[at]
+    # rounded, since a last bit that differs, as in other units of weight, would send
+    # the generator another way
+    cases = np.round(weight[at] / scale, 9)
+    out[:, at] = rng.standard_gamma(cases, (number, at.size)) * scale
+    return out
+
+
 def resample(t: Tally, rng: Seed = 0, *, stratified: bool = True) -> Tally:
-    """What would another sample of the same size have shown? Labelled cases only."""
+    """What would another sample of the same size have shown? Labelled cases only.
+
+    Of clustered cases whole clusters are drawn; each time is a cluster of its own.
+    """
     _cases.one_classifier(t, "resample")
     stratified = _options.yes_or_no(stratified, "stratified")
-    neg, pos = next(replicates(t, 1, rng, stratified=stratified))
+    t, generator = t.labelled(), _options.generator(rng)
+    if t.clusters is not None:
+        return _with_clusters_drawn(t, t.clusters, generator)
+    neg, pos = (c[0] for c in next(replicates(t, 1, generator, stratified=stratified)))
+    columns = [neg, pos, np.zeros_like(neg)]
     if t.weighted:
-        return drawn_tally(t, t.score, neg[0], pos[0])
-    if t.binned:
-        counts = (neg[0], pos[0], np.zeros_like(neg[0]))
-        return tally_of_bins(*merge_bins(t.score, t.high, counts))
-    return Tally(t.score, neg[0], pos[0])
+        # a drawn weight keeps the ratio of square to weight of its row
+        each = [np.divide(q, w, out=np.zeros(len(t)), where=w > 0)
+                for q, w in zip(t.squares, (t.neg, t.pos), strict=False)]  # fmt: skip
+        columns += [neg * each[0], pos * each[1], columns[2]]
+    return rows_kept(with_counts(t, columns), neg + pos > 0)
 
 
-def drawn_tally(x: Tally | Panel, score: Floats, neg: Array, pos: Array) -> Tally:
-    """Make a tally of drawn counts, or weights, of the rows of ``x``."""
-    if not x.weighted:
-        return Tally(score, neg, pos)
-    return tally_of_weights(score, _drawn_weights(x, neg, pos))
-
-
-def drawn_panel(x: Panel, neg: Array, pos: Array) -> Panel:
-    """Make a panel of drawn counts, or weights, of the rows of ``x``."""
-    if not x.weighted:
-        return Panel(x.names, x.rows, neg, pos)
-    some = neg + pos > 0
-    columns = (c[some] for c in (x.rows, *_drawn_weights(x, neg, pos)))
-    return panel_of_rows(x.names, *columns)
-
-
-def _drawn_weights(x: Tally | Panel, neg: Array, pos: Array) -> list[Array]:
-    """Give drawn weights their squares.
-
-    A drawn weight keeps the ratio of square to weight of its row: what a case weighs.
-    """
-    zero, drawn = np.zeros(neg.size), (neg, pos)
-    squares = [
-        np.divide(q * new, old, out=np.zeros(zero.size), where=old > 0)
-        for q, new, old in zip(x.squares[:2], drawn, (x.neg, x.pos), strict=True)
-    ]
-    return [neg, pos, zero, *squares, zero]
+def _with_clusters_drawn(t: Tally, c: Clusters, rng: np.random.Generator) -> Tally:
+    taken = rng.multinomial(c.number, np.full(c.number, 1 / c.number))
+    times = taken[c.code]
+    cell = np.repeat(np.arange(times.size), times)
+    copy = np.arange(cell.size) - np.repeat(np.cumsum(times) - times, times)
+    row, columns = c.row[cell], [k[cell] for k in c.counts]
+    sums = [np.bincount(row, k, len(t)).astype(k.dtype) for k in columns]
+    made = with_counts(t, sums)
+    put_in_clusters(made, row, c.code[cell] * (taken.max() + 1) + copy, columns)
+    return rows_kept(made, made.neg + made.pos > 0)
 
 
 def bootstrap(
@@ -271,33 +333,43 @@ def bootstrap(
     return np.concatenate(parts)
 
 
-def percentile_interval(values: Floats, level: float) -> tuple[float, float]:
-    """Between which values lies the middle share of the replicates?"""
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+def auc_replicates(t: Tally, replicates: int, rng: Seed = 0) -> Floats:
+    """Which AUCs would other samples of the same cases have shown? Stratified.
 
-
-def bca_interval(
-    value: float, values: Floats, influence: Floats, weight: Any, level: float
-) -> tuple[float, float]:
-    r"""Which percentiles remain after correcting for bias and acceleration?
-
-    ``influence`` are the empirical influence values of the cases, ``weight`` how many
-    cases have each; the acceleration is :math:`\sum l^3 / (6 (\sum l^2)^{3/2})`.
-
-    References
-    ----------
-    Efron (1987), J. Am. Stat. Assoc. 82:171, doi:10.1080/01621459.1987.10478410
+    Runs of rows with one class only are one row here: within a run the order does not
+    matter to the AUC, and fewer rows are drawn faster. Weights, clusters and bins are
+    drawn as they came.
     """
-    from scipy.special import ndtr, ndtri
+    if t.grouped is not None or t.weighted or t.binned:
+        return bootstrap(t.labelled(), _areas, replicates, rng)
+    rng = _options.generator(rng)
+    neg, pos = runs(t)
+    neg_at, pos_at = np.flatnonzero(neg), np.flatnonzero(pos)
+    above = np.searchsorted(neg_at, pos_at, side="left")  # rows of negatives above
+    upto = np.searchsorted(neg_at, pos_at, side="right")
+    neg, pos = neg[neg_at], pos[pos_at]
+    step = max(1, (1 << 20) // (neg.size + pos.size))
+    parts = []
+    for start in range(0, replicates, step):
+        some = min(step, replicates - start)
+        lower = draw(neg, some, rng, dtype=compact(neg))
+        upper = draw(pos, some, rng, dtype=compact(pos))
+        parts.append(_wins(lower, upper, above, upto, t.n_neg))
+    return np.concatenate(parts) / (2.0 * t.n_pos * t.n_neg)
 
-    # median bias: how much of the bootstrap lies below the value itself
-    below = np.mean(values < value) + np.mean(values == value) / 2
-    z0 = ndtri(np.clip(below, 0.5 / values.size, 1 - 0.5 / values.size))
-    square = float(np.sum(weight * influence**2))
-    cube = float(np.sum(weight * influence**3))
-    a = cube / (6 * square**1.5) if square > 0 else 0.0
-    z = z0 + ndtri(np.array([(1 - level) / 2, (1 + level) / 2]))
-    # Efron (1987): the percentiles that are free of bias and of changing spread
-    low, high = np.quantile(values, np.clip(ndtr(z0 + z / (1 - a * z)), 0, 1))
-    return float(low), float(high)
+
+def _areas(neg: Array, pos: Array) -> Floats:
+    above = np.cumsum(neg, axis=1) - neg / 2
+    pairs = pos.sum(axis=1) * neg.sum(axis=1)
+    with np.errstate(invalid="ignore"):  # clusters that were drawn may lack a class
+        return np.asarray(1 - np.einsum("rm,rm->r", pos, above) / pairs)
+
+
+def _wins(neg: Array, pos: Array, above: Array, upto: Array, n_neg: int) -> Floats:
+    """Count won pairs twice and ties once, for each replicate."""
+    exact = np.int32 if n_neg < 2**30 else np.int64
+    total = np.zeros((len(neg), neg.shape[1] + 1), dtype=exact)
+    np.cumsum(neg, axis=1, dtype=exact, out=total[:, 1:])
+    beaten = 2 * n_neg - np.take(total, above, axis=1) - np.take(total, upto, axis=1)
+    wins: Floats = np.einsum("rm,rm->r", pos, beaten, dtype=np.float64)
+    return wins

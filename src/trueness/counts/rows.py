@@ -77,3 +77,13 @@ def _differs(rows: Floats) -> NDArray[np.bool_]:
         if new.all():  # the usual case of continuous scores
             break
     return new
+
+
+def find_rows(rows: Floats, among: Floats) -> Ints:
+    """Where does each row stand among distinct ones? NaN equals NaN; -1: nowhere."""
+    both = np.concatenate([among, rows])
+    both = np.where(np.isnan(both), np.inf, both)  # outputs are finite
+    code = np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
+    place = np.full(code.max(initial=-1) + 1, -1)
+    place[code[: len(among)]] = np.arange(len(among))
+    return place[code[len(among) :]]

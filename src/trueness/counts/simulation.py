@@ -20,7 +20,6 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
-from trueness._core.options import renamed
 from trueness.counts.values import Panel, Tally
 
 Seed = int | np.random.Generator | None
@@ -66,7 +65,6 @@ def _shift(auc: float, sd_ratio: float = 1.0) -> float:
     return float(np.hypot(1, sd) * ndtri(_options.fraction(auc, "auc")))
 
 
-@renamed(repeats="replicates")
 def rank_frequencies(
     n: int,
     n_pos: int,

@@ -25,12 +25,12 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, final, overload
+from typing import Any, TypeVar, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core.arrays import Array, Floats, Ints, no_cases
+from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import DoubtfulAssumption, InputError
@@ -38,9 +38,9 @@ from trueness._core.checks.words import listing
 from trueness._core.doors import door
 from trueness.counts.bins import (
     BINS_FORGOTTEN,
-    difference,
     equal_depth,
     joined,
+    less,
     merge_bins,
     taken_out,
     turned_bins,
@@ -50,17 +50,26 @@ from trueness.counts.cases import (
     Cases,
     Squares,
     alike,
+    both_designs,
+    by_cell,
     by_name,
+    changed,
     count_columns,
     describe,
+    design_left,
     fill,
     html,
-    known,
+    put_in_clusters,
     same,
+    same_design,
     total,
 )
-from trueness.counts.rows import merge_rows
+from trueness.counts.clusters import Clusters
+from trueness.counts.design import PLAIN, Design
+from trueness.counts.rows import find_rows, merge_rows
 from trueness.counts.sorting import merge_counts
+
+T = TypeVar("T", bound=Cases)
 
 
 @final
@@ -96,6 +105,8 @@ class Tally(Cases):
     unknown: Ints
     _squares: Squares | None = None
     _high: Floats | None = None
+    clusters: Clusters | None = None
+    design: Design = PLAIN
 
     def __init__(
         self,
@@ -103,6 +114,7 @@ class Tally(Cases):
         neg: ArrayLike | None = None,
         pos: ArrayLike | None = None,
         unknown: ArrayLike | None = None,
+        cluster: ArrayLike | None = None,
     ) -> None:
         value = np.atleast_1d(_columns.as_array(score, "score"))
         value = _columns.one_dimensional(
@@ -111,6 +123,10 @@ class Tally(Cases):
         value = _columns.finite_scores(value.astype(np.float64), "score") + 0.0
         columns = count_columns(value.size, neg=neg, pos=pos, unknown=unknown)
         fill(self, ("score", *COUNTS), merge_counts([(value, *columns)]))
+        if cluster is not None:
+            ids = np.atleast_1d(_columns.as_array(cluster, "cluster"))
+            _columns.same_length(score=value, cluster=ids)
+            put_in_clusters(self, rows_of(self, value), ids, columns)
 
     @property
     def high(self) -> Floats:
@@ -124,8 +140,13 @@ class Tally(Cases):
 
     @property
     def plain(self) -> bool:
-        """Are these counts of whole cases, neither weighted nor binned?"""
-        return not (self.binned or self.weighted)
+        """Are these independent cases, neither weighted nor binned, as they came?"""
+        return (
+            self._high is None
+            and self._squares is None
+            and self.clusters is None
+            and self.design == PLAIN
+        )
 
     def coarse(self, at_most: int) -> Tally:
         """Put neighbouring rows together into at most ``at_most`` bins of equal size.
@@ -138,7 +159,8 @@ class Tally(Cases):
         if len(self) <= at_most:
             return self
         start = equal_depth(self.neg + self.pos + self.unknown, at_most)
-        return tally_of_bins(*joined(start, self.score, self.high, self.counts))
+        made = tally_of_bins(*joined(start, self.score, self.high, self.counts))
+        return self._keep(made, lambda: rows_of(made, self.score))
 
     def __len__(self) -> int:
         """How many distinct scores?"""
@@ -148,12 +170,15 @@ class Tally(Cases):
         """Count the cases of both."""
         if not isinstance(other, Tally):
             return NotImplemented
-        parts = [(t.score, *c) for t, c in _with_counts(self, other)]
+        columns = alike(self, other)
+        parts = [(t.score, *c) for t, c in zip((self, other), columns, strict=True)]
         if not (self.binned or other.binned):
-            return tally_of_rows(*merge_counts(parts))
-        low, *counts = (np.concatenate(c) for c in zip(*parts, strict=True))
-        high = np.concatenate([self.high, other.high])
-        return tally_of_bins(*merge_bins(low, high, counts))
+            made = tally_of_rows(*merge_counts(parts))
+        else:
+            low, *counts = (np.concatenate(c) for c in zip(*parts, strict=True))
+            high = np.concatenate([self.high, other.high])
+            made = tally_of_bins(*merge_bins(low, high, counts))
+        return both_designs(self, other, made, lambda x: rows_of(made, x.score))
 
     def __sub__(self, other: Tally) -> Tally:
         """Take out the cases of a part: ``(a + b) - b`` is ``a``.
@@ -164,18 +189,17 @@ class Tally(Cases):
             return NotImplemented
         mine, others = alike(self, other)
         whole = (self.score, self.high, mine)
-        return tally_of_bins(*taken_out(whole, (other.score, other.high, others)))
-
-    def __radd__(self, other: int) -> Tally:
-        """Let ``sum(tallies)`` start from 0."""
-        return self if other == 0 else NotImplemented
+        left = taken_out(whole, (other.score, other.high, others))
+        made = tally_of_bins(*left)
+        held = rows_of(self, other.score)
+        return design_left(self, other, made, lambda x: rows_of(made, x.score), held)
 
     def __eq__(self, other: object) -> bool:
         """Do both describe the same cases?"""
         if not isinstance(other, Tally):
             return NotImplemented
         mine, others = ((t.score, t.high, *t.counts) for t in (self, other))
-        return same(mine, others)
+        return same(mine, others) and same_design(self, other)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -192,27 +216,21 @@ class Tally(Cases):
         """
         new, counts = _mapped(f, self.score), self.counts
         if not self.binned:
-            return _rescored(new, counts)
+            return rescored(self, new)
         if not (getattr(f, "monotone", False) if monotone is None else monotone):
             warnings.warn(BINS_FORGOTTEN, DoubtfulAssumption, stacklevel=2)
-            return _rescored(new, counts)
+            return rescored(self, new)
         ends = _columns.finite_scores(
             np.concatenate([new, _mapped(f, self.high)]).astype(np.float64), "score"
         )
-        return tally_of_bins(*turned_bins(ends + 0.0, counts))
+        made = tally_of_bins(*turned_bins(ends + 0.0, counts))
+        return self._keep(made, lambda: rows_of(made, new + 0.0))
 
-    def hide(self) -> Tally:
-        """Forget the labels: every case is unknown."""
-        return tally_of_bins(self.score, self.high, self._hidden())
-
-    def labelled(self) -> Tally:
-        """Forget the cases without a label."""
-        if not self.n_unknown:
-            return self
-        keep = (self.neg + self.pos) > 0
-        score = self.score[keep]
-        high = self.high[keep] if self.binned else score
-        return tally_of_bins(score, high, known(self, keep))
+    def _rows_kept(self, keep: Array) -> Tally:
+        made = super()._rows_kept(keep)
+        if np.array_equal(made.score, made.high):  # no bin is left
+            vars(made)["_high"] = None
+        return made
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give a frame with columns score, neg, pos, unknown.
@@ -224,9 +242,14 @@ class Tally(Cases):
 
     @property
     def named_columns(self) -> dict[str, Array]:
-        """The arrays by name, as frames and files hold them."""
-        columns = {"score": self.score, **by_name(self)}
-        return columns | {"high": self.high} if self.binned else columns
+        """The arrays by name, as frames and files hold them.
+
+        Rows of clustered counts are distinct scores and clusters.
+        """
+        columns = by_cell(self, {"score": self.score, "high": self.high})
+        if not self.binned:
+            del columns["high"]
+        return columns
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write to a Parquet file, all or nothing; ``trueness.read_tally`` reads it."""
@@ -278,6 +301,8 @@ class Panel(Cases):
     pos: Ints
     unknown: Ints
     _squares: Squares | None = None
+    clusters: Clusters | None = None
+    design: Design = PLAIN
 
     def __init__(
         self,
@@ -286,6 +311,7 @@ class Panel(Cases):
         neg: ArrayLike | None = None,
         pos: ArrayLike | None = None,
         unknown: ArrayLike | None = None,
+        cluster: ArrayLike | None = None,
     ) -> None:
         names = _columns.distinct_names(names, "names")
         value = _columns.as_array(rows, "rows")
@@ -301,6 +327,10 @@ class Panel(Cases):
         )
         columns = count_columns(len(value), neg=neg, pos=pos, unknown=unknown)
         fill(self, ("names", "rows", *COUNTS), (names, *merge_rows(value, columns)))
+        if cluster is not None:
+            ids = np.atleast_1d(_columns.as_array(cluster, "cluster"))
+            _columns.same_length(rows=value[:, 0], cluster=ids)
+            put_in_clusters(self, find_rows(value, self.rows), ids, columns)
 
     def __len__(self) -> int:
         """How many distinct rows?"""
@@ -324,26 +354,25 @@ class Panel(Cases):
         rows = np.concatenate([self.rows, other.rows])
         both = zip(*alike(self, other), strict=True)
         counts = [np.concatenate(pair) for pair in both]
-        return panel_of_rows(self.names, *merge_rows(rows, counts))
+        made = panel_of_rows(self.names, *merge_rows(rows, counts))
+        return both_designs(self, other, made, lambda x: find_rows(x.rows, made.rows))
 
     def __sub__(self, other: Panel) -> Panel:
         """Take out the cases of a part: ``(a + b) - b`` is ``a``."""
         if not isinstance(other, Panel):
             return NotImplemented
         other = other._in_order_of(self, "subtracted")
-        whole, part = no_cases(len(self)), no_cases(len(other))
         mine, others = alike(self, other)
-        counts = [np.concatenate([c, part]) for c in mine]
-        counts += [np.concatenate([whole, c]) for c in others]
-        rows, *sums = merge_rows(np.concatenate([self.rows, other.rows]), counts)
-        half = len(sums) // 2
-        left = [difference(a, b) for a, b in zip(sums[:half], sums[half:], strict=True)]
-        _columns.part_of_panel(rows, left)
-        return panel_of_rows(self.names, *merge_rows(rows, left))
-
-    def __radd__(self, other: int) -> Panel:
-        """Let ``sum(panels)`` start from 0."""
-        return self if other == 0 else NotImplemented
+        held = find_rows(other.rows, self.rows)
+        there = held >= 0
+        left = less(mine, held[there], [c[there] for c in others])
+        short = np.add.reduce([c < 0 for c in left], axis=0).astype(bool)
+        _columns.part_of_panel(np.concatenate([other.rows[~there], self.rows[short]]))
+        some = np.add.reduce([c != 0 for c in left], axis=0).astype(bool)
+        made = panel_of_rows(self.names, self.rows[some], *(c[some] for c in left))
+        return design_left(
+            self, other, made, lambda x: find_rows(x.rows, made.rows), held
+        )
 
     def __eq__(self, other: object) -> bool:
         """Do both describe the same cases of the same classifiers?"""
@@ -353,6 +382,7 @@ class Panel(Cases):
             self.names == other.names
             and np.array_equal(self.rows, other.rows, equal_nan=True)
             and same(self.counts, other.counts)
+            and same_design(self, other)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -365,8 +395,7 @@ class Panel(Cases):
         """Forget the other classifiers: a name gives a Tally, a list a Panel."""
         if isinstance(name, list):
             at = [self._column(n) for n in _columns.distinct_names(name, "names")]
-            rows = merge_rows(self.rows[:, at], self.counts)
-            return panel_of_rows(tuple(name), *rows)
+            return _with_rows(self, self.rows[:, at], tuple(name))
         output = self.rows[:, self._column(name)]
         gone = np.isnan(output)
         if gone.any():
@@ -376,7 +405,7 @@ class Panel(Cases):
                 f"{cases:,} of {self.n:,} cases. To leave these out, type "
                 f"panel.observed({name!r})[{name!r}]."
             )
-        return _rescored(output, self.counts)
+        return rescored(self, output)
 
     def __iter__(self) -> Iterator[str]:
         """Walk through the names, as with a mapping."""
@@ -388,9 +417,8 @@ class Panel(Cases):
     def observed(self, *names: str) -> Panel:
         """Keep the cases for which all these classifiers (default: all) gave output."""
         at = [self._column(n) for n in names or self.names]
-        keep = ~np.isnan(self.rows[:, at]).any(axis=1)
-        counts = [c[keep] for c in self.counts]
-        return panel_of_rows(self.names, self.rows[keep], *counts)
+        gone = np.asarray(np.isnan(self.rows[:, at]).any(axis=1))
+        return self._rows_kept(~gone)
 
     def vote(self, thresholds: float | Mapping[str, float] | Sequence[float]) -> Panel:
         """Turn scores to votes: 1 where ``score >= threshold``, else 0; NaN stays NaN.
@@ -400,7 +428,7 @@ class Panel(Cases):
         """
         cut = self._thresholds(thresholds)
         votes = np.where(np.isnan(self.rows), np.nan, self.rows >= cut)
-        return panel_of_rows(self.names, *merge_rows(votes, self.counts))
+        return _with_rows(self, votes, self.names)
 
     def _thresholds(self, thresholds: Any) -> Floats:
         if isinstance(thresholds, Mapping):
@@ -431,27 +459,18 @@ class Panel(Cases):
                 f"The function of panel.combine must give one score per row, shape "
                 f"({len(self)},); it gave shape {score.shape}."
             )
-        return _rescored(score, self.counts)
-
-    def hide(self) -> Panel:
-        """Forget the labels: every case is unknown."""
-        return panel_of_rows(self.names, self.rows, *self._hidden())
-
-    def labelled(self) -> Panel:
-        """Forget the cases without a label."""
-        keep = (self.neg + self.pos) > 0
-        return panel_of_rows(self.names, self.rows[keep], *known(self, keep))
+        return rescored(self, score)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give a frame with one column per classifier, then neg, pos, unknown."""
         columns: dict[str, Array] = dict(zip(self.names, self.rows.T, strict=True))
-        clash = set(columns) & set(by_name(self))
+        clash = set(columns) & {*by_name(self), "cluster"}
         if clash:
             raise InputError(
                 f"A frame of this panel would have two columns named {listing(clash)}. "
                 f"Rename the classifier."
             )
-        columns |= by_name(self)
+        columns = by_cell(self, columns)
         return door("data.frames").native_frame(columns, backend)
 
     def write(self, path: str | PathLike[str]) -> None:
@@ -470,18 +489,24 @@ class Panel(Cases):
         return html(self, (*self.names, *by_name(self)), rows)
 
 
-def exchanged(t: Tally) -> Tally:
-    """Call positives negative and the reverse, with the lowest score first."""
-    order = [k + (1, 0, 2)[j] for k in range(0, len(t.counts), 3) for j in range(3)]
-    return _rescored(-t.score, [t.counts[k] for k in order])
+def rows_of(t: Tally, score: Array) -> Ints:
+    """Find the row, or the bin, that holds each of these scores."""
+    return np.searchsorted(-t.score, -score)
 
 
-def _with_counts(a: Tally, b: Tally) -> list[tuple[Tally, list[Array]]]:
-    return list(zip((a, b), alike(a, b), strict=True))
+def _with_rows(panel: Panel, rows: Floats, names: tuple[str, ...]) -> Panel:
+    """Put the cases of a panel at other rows."""
+    made = panel_of_rows(names, *merge_rows(rows, panel.counts))
+    return panel._keep(made, lambda: find_rows(rows, made.rows))
 
 
-def _rescored(new: Array, counts: Sequence[Array]) -> Tally:
-    """Put counts at new scores."""
+def rescored(x: Tally | Panel, new: Array) -> Tally:
+    """Put the cases of each row at a new score."""
+    made = _at_scores(new, x.counts)
+    return x._keep(made, lambda: rows_of(made, np.asarray(new, np.float64) + 0.0))
+
+
+def _at_scores(new: Array, counts: Sequence[Array]) -> Tally:
     if len(counts) == 3:
         return Tally(new, *counts)
     score = _columns.numeric_scores(new, "score").astype(np.float64)
@@ -534,9 +559,7 @@ def panel_of_rows(names: tuple[str, ...], *columns: Array) -> Panel:
     return made
 
 
-def with_share(
-    x: Tally | Panel, share: float, whole: Tally | Panel | None = None
-) -> Tally | Panel:
+def with_share(x: T, share: float, whole: T | None = None) -> T:
     r"""Weigh labelled cases so that a given share of them is positive.
 
     A positive counts :math:`\pi n / N_1` times, a negative :math:`(1-\pi) n / N_0`
@@ -552,9 +575,13 @@ def with_share(
     """
     all_cases = x if whole is None else whole
     n = all_cases.n_pos + all_cases.n_neg
-    weights = (1 - share) * n / all_cases.n_neg, share * n / all_cases.n_pos, 1.0
-    sums = [c * w for c, w in zip((x.neg, x.pos, x.unknown), weights, strict=True)]
-    squares = [q * w**2 for q, w in zip(x.squares, weights, strict=True)]
-    if isinstance(x, Tally):
-        return tally_of_rows(x.score, *sums, *squares)
-    return panel_of_rows(x.names, x.rows, *sums, *squares)
+    shares = ((1 - share, all_cases.n_neg), (share, all_cases.n_pos))
+    # without a case of a class nothing is known of its share
+    weights = (*(p * n / k if k else np.nan for p, k in shares), 1.0)
+    six = [*weights, *(w**2 for w in weights)]
+
+    def scaled(columns: Sequence[Array]) -> list[Array]:
+        both = columns if len(columns) == 6 else (*columns, *columns)
+        return [c * w for c, w in zip(both, six, strict=True)]
+
+    return changed(x, scaled)

@@ -8,8 +8,6 @@ any) are put in order afterwards.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from trueness._core.arrays import Array, Floats, begins_run, blocks
@@ -44,42 +42,15 @@ def weigh_scores(score: Array, code: Array, weight: Array) -> tuple[Array, ...]:
 _PART = 1 << 20
 
 
-class _Room(NamedTuple):
-    """Where rows are written: as many as cases fit, and what is not used costs nothing.
-
-    Each part writes where its rows stay. Joined afterwards, the parts would be in
-    memory twice, and fresh memory costs most here.
-    """
-
-    score: Floats
-    sums: Floats  # weights and squares, of the classes that there are: (2, kinds, n)
-    column: Array  # which of the kinds is negative, positive, unknown; -1 for none
-
-    @classmethod
-    def of(cls, code: Array) -> _Room:
-        """Make room for these cases."""
-        present = np.array([(code == k).any() for k in range(3)])
-        column = np.where(present, np.cumsum(present) - 1, -1)
-        size = code.size
-        return cls(np.empty(size), np.empty((2, int(present.sum()), size)), column)
-
-    def rows(self, m: int) -> tuple[Array, ...]:
-        """Give the first rows as a score and six columns."""
-        zero = np.broadcast_to(np.float64(0), m)
-        each = [zero if k < 0 else c[k, :m] for c in self.sums for k in self.column]
-        return self.score[:m], *each
-
-
 def _weigh_in_parts(score: Array, code: Array, weight: Array) -> tuple[Array, ...]:
     """Deal cases into ranges of scores, highest first, and weigh each range.
 
     Weights are looked up in the order of the scores: in a million of them that is four
     times as fast as in ten million. The parts follow one another, so nothing is merged.
     """
-    room, m = _Room.of(code), 0
     parts = min(-(-score.size // _PART), 256)
     if parts < 2:
-        return room.rows(_weigh_sorted(score, code, weight, room, m))
+        return _weigh_sorted(score, code, weight)
     some = np.sort(score[:: max(1, score.size // 4096)])[::-1]
     limits = some[np.arange(1, parts) * some.size // parts]
     part = np.zeros(score.size, dtype=np.uint8)
@@ -90,40 +61,23 @@ def _weigh_in_parts(score: Array, code: Array, weight: Array) -> tuple[Array, ..
     # NumPy sorts bytes by counting them: each part is read from front to back
     order = np.argsort(part, kind="stable")
     edges = np.cumsum(np.bincount(part, minlength=parts))[:-1]
-    for at in np.split(order, edges):
-        each = score.take(at), code.take(at), weight.take(at)
-        m = _weigh_sorted(*each, room, m)
-    return room.rows(m)
+    done = [
+        _weigh_sorted(score.take(at), code.take(at), weight.take(at))
+        for at in np.split(order, edges)
+    ]
+    return tuple(np.concatenate(column) for column in zip(*done, strict=True))
 
 
-def _weigh_sorted(score: Array, code: Array, weight: Array, room: _Room, m: int) -> int:
-    """Put cases in order and add up those of the same score and class in one walk.
-
-    Written from row ``m`` on; gives the first row behind them.
-    """
+def _weigh_sorted(score: Array, code: Array, weight: Array) -> tuple[Array, ...]:
+    """Put cases in order and add up those of the same score and class."""
     order, value = descending(score)
     new = begins_run(value)
-    kinds = room.sums.shape[1]
-    if not value.size:
-        return m
-    row = m - 1
-    for b in blocks(value.size):  # what a block needs stays in the cache
-        at = order[b]
-        # rows of this block: it may go on with the last one of the block before
-        goes_on = not new[b.start]
-        cell = np.cumsum(new[b], dtype=np.int64) - (not goes_on)
-        size = int(cell[-1]) + 1
-        cell += (room.column * size).take(code.take(at))
-        w = weight.take(at).astype(np.float64, copy=False)
-        first = row if goes_on else row + 1
-        for out, x in zip(room.sums, (w, w * w), strict=True):
-            found = np.bincount(cell, x, kinds * size).reshape(kinds, size)
-            if goes_on:
-                found[:, 0] += out[:, row]
-            out[:, first : first + size] = found
-        row = first + size - 1
-    room.score[m : row + 1] = value[new]
-    return row + 1
+    value, m = value[new], int(new.sum())
+    cell = np.cumsum(new) - 1
+    cell += (m * np.arange(3)).take(code.take(order))
+    w = weight.take(order).astype(np.float64, copy=False)
+    sums = (np.bincount(cell, x, 3 * m).reshape(3, m) for x in (w, w * w))
+    return value, *(column for each in sums for column in each)
 
 
 _NO_LABEL = np.zeros(1, dtype=bool)

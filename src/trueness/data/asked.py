@@ -13,14 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from trueness._core.arrays import Array
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, listing
-from trueness.data.columns import column, is_frame, on_device, several_columns
+from trueness.data.columns import is_frame, on_device, several_columns
 from trueness.data.engines import by_role, open_frame
 from trueness.data.frames import panel, tally
-from trueness.ranking.clusters import CLUSTER
 
 Args = tuple[Any, ...]
 Words = dict[str, Any]
@@ -34,81 +32,26 @@ def counted(name: str, takes: str, args: Args, words: Words) -> tuple[Any, Args]
     ``takes`` is "tally", "panel" or "counts" (either); ``words`` are the keywords that
     belong to the data.
     """
-    data, rest, words = _read(name, takes, args, words)
-    if is_frame(data) and not (rest and _is_column(rest[0])):
+    args, words = _in_our_words(args, words, name)
+    if not args:
+        raise InputError(_needs(name, takes, "nothing"))
+    data, rest = args[0], list(args[1:])
+    named = not words.keys().isdisjoint(("label", "score", "scores"))
+    if is_frame(data) and (named or not (rest and _is_column(rest[0]))):
         return _of_frame(data, takes, words), tuple(rest)
     if isinstance(data, Mapping):
         return of_columns(data, takes, words), tuple(rest)
-    scores, rest = _with_scores(data, rest, name, takes)
+    number = _leading_columns(rest, takes)
+    if not number:
+        raise InputError(_needs(name, takes, f"one {type(data).__name__}"))
+    scores = _scores(rest[:number], name, takes)
     if "label" in words or "score" in words or "scores" in words:
         raise InputError(
             f"label= and score= name columns of a frame; with arrays type "
             f"trueness.{name}(y_true, y_score) without them."
         )
     count = panel if isinstance(scores, Mapping) else tally
-    return count(data, scores, **words), tuple(rest)
-
-
-def clustered(
-    name: str, takes: str, args: Args, words: Words, ids: Any
-) -> tuple[Any, Args]:
-    """Count data with the number of the cluster as one more output.
-
-    Gives the counts without and the panel with it (for each score of several, where an
-    analysis takes one), and the arguments left.
-    """
-    if words.get("by") is not None:
-        raise InputError(f"{name} takes cluster= or by=, not both.")
-    label, scores, rest, words = _as_columns(name, takes, args, dict(words), ids)
-    if isinstance(ids, str):
-        if "cluster" not in words:
-            raise InputError(
-                f"cluster={described(ids)} names a column of a frame; with arrays type "
-                f"cluster= and the array."
-            )
-        ids = words.pop("cluster")
-    code = _numbered_clusters(column(ids, "cluster"))
-    several = isinstance(scores, Mapping)
-    columns: dict[str, Any] = dict(scores) if several else {"score": scores}
-    whole = panel(label, {**columns, CLUSTER: code.astype(np.float64)}, **words)
-    if takes != "tally" or not several:
-        return (whole, whole), rest  # the twin for clusters reads the second only
-    return {k: (whole, whole[[k, CLUSTER]]) for k in columns}, rest
-
-
-def _numbered_clusters(ids: Array) -> Array:
-    """Number the clusters; those of any type, but each case needs one."""
-    ids = _columns.one_dimensional(ids, "cluster")
-    _columns.named_groups(ids, what="cluster=")
-    if ids.dtype.kind != "O":
-        return np.unique(ids, return_inverse=True)[1]
-    known = {v: k for k, v in enumerate(_columns.hashable(ids, "cluster"))}
-    return np.array([known[v] for v in ids.tolist()], dtype=np.int64)
-
-
-def _as_columns(
-    name: str, takes: str, args: Args, words: Words, ids: Any
-) -> tuple[Any, Any, Args, Words]:
-    """Take the label, the scores and the clusters out of a frame or of arguments."""
-    data, rest, words = _read(name, takes, args, words)
-    if not (is_frame(data) or isinstance(data, Mapping)):
-        scores, rest = _with_scores(data, rest, name, takes)
-        return data, scores, tuple(rest), words
-    chosen = words.pop("scores", None) or words.pop("score", None)
-    names = [chosen] if isinstance(chosen, str) else list(chosen or [])
-    wanted = [words.pop("label", None), *names, ids]
-    also = [k for k in ("count", "weight") if isinstance(words.get(k), str)]
-    wanted += [words[k] for k in also]
-    if not names or not all(isinstance(w, str) for w in wanted):
-        raise InputError(
-            f"Name the columns: trueness.{name}(frame, label=, score=, cluster=)."
-        )
-    table = columns_of(data, wanted)
-    words |= {k: table[words[k]] for k in also}
-    words["cluster"] = table[ids]
-    scores = {n: table[n] for n in names}
-    one = takes == "tally" and isinstance(chosen, str)
-    return table[wanted[0]], scores[names[0]] if one else scores, tuple(rest), words
+    return count(data, scores, **words), tuple(rest[number:])
 
 
 def columns_of(data: Any, names: list[str]) -> dict[str, Any]:
@@ -128,28 +71,8 @@ def columns_of(data: Any, names: list[str]) -> dict[str, Any]:
     return {n: picked[key].to_native() for key, n in wanted.items()}
 
 
-def _read(
-    name: str, takes: str, args: Args, words: Words
-) -> tuple[Any, list[Any], Words]:
-    """Give the data, the other arguments, and the keywords in our own words."""
-    words = _in_our_words(words, name)
-    args = _positional(args, words)
-    if not args:
-        raise InputError(_needs(name, takes, "nothing"))
-    return args[0], list(args[1:]), words
-
-
-def _with_scores(
-    data: Any, rest: list[Any], name: str, takes: str
-) -> tuple[Any, list[Any]]:
-    """Tell the scores that follow the labels from the arguments of the analysis."""
-    number = _leading_columns(rest, takes)
-    if not number:
-        raise InputError(_needs(name, takes, f"one {type(data).__name__}"))
-    return _scores(rest[:number], name, takes), rest[number:]
-
-
-def _in_our_words(words: Words, name: str) -> Words:
+def _in_our_words(args: Args, words: Words, name: str) -> tuple[Args, Words]:
+    """Give the arguments and the keywords as ``tally`` and ``panel`` have them."""
     ours: Words = {}
     for word, value in words.items():
         plain = _SYNONYMS.get(word, word)
@@ -159,13 +82,9 @@ def _in_our_words(words: Words, name: str) -> Words:
                 "one of them out."
             )
         ours[plain] = value
-    return ours
-
-
-def _positional(args: Args, words: Words) -> Args:
-    """Put ``y_true=`` and ``y_score=`` where they stand without their names."""
-    named = [words.pop(k) for k in ("y_true", "y_score") if k in words]
-    return (*args[:1], *named, *args[1:]) if named else args
+    # ``y_true=`` and ``y_score=`` go where they stand without their names
+    named = [ours.pop(k) for k in ("y_true", "y_score") if k in ours]
+    return (*args[:1], *named, *args[1:]), ours
 
 
 def _needs(name: str, takes: str, found: str) -> str:
@@ -243,13 +162,13 @@ def of_columns(columns: Mapping[Any, Any], takes: str, words: Words) -> Any:
 
     def chosen(word: str) -> Any:
         name = words.pop(word, None)
-        if not isinstance(name, str) or word in ("positive", "at_most"):
+        if not isinstance(name, str):
             return name
         return columns[_columns.there(name, columns)]
 
     label = chosen("label")
     several = words.pop("scores", None) or words.get("score")
-    for word in ("count", "weight", "by"):
+    for word in ("count", "weight", "cluster", "by"):
         if word in words:
             words[word] = chosen(word)
     if takes == "panel" or isinstance(several, (list, tuple)):

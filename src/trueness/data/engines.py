@@ -199,7 +199,7 @@ def _no_text(lazy: Any, wanted: dict[str, str]) -> None:
                 "lists or objects with parts. Extract the part that you mean into a "
                 "column of its own first."
             )
-        if role not in ("label", "by", "node") and dtype == nw.String:
+        if role not in ("label", "by", "node", "cluster") and dtype == nw.String:
             raise InputError(
                 f"{role}={name!r} must be numbers; this column is text. Convert it to "
                 f"numbers first, and check which column holds the labels."

@@ -52,6 +52,11 @@ def tally(
     positive: Any = ...,
     count: Any = ...,
     weight: Any = ...,
+    sample_weight: Any = ...,
+    cluster: Any = ...,
+    sampling: str | None = ...,
+    prevalence: float | None = ...,
+    unlabelled: str | None = ...,
     by: None = ...,
     at_most: int | None = ...,
 ) -> Tally: ...
@@ -67,6 +72,11 @@ def tally(
     positive: Any = ...,
     count: Any = ...,
     weight: Any = ...,
+    sample_weight: Any = ...,
+    cluster: Any = ...,
+    sampling: str | None = ...,
+    prevalence: float | None = ...,
+    unlabelled: str | None = ...,
     by: Any,
     at_most: int | None = ...,
 ) -> dict[Any, Tally]: ...
@@ -81,6 +91,11 @@ def tally(
     positive: Any = None,
     count: Any = None,
     weight: Any = None,
+    sample_weight: Any = None,
+    cluster: Any = None,
+    sampling: str | None = None,
+    prevalence: float | None = None,
+    unlabelled: str | None = None,
     by: Any = None,
     at_most: int | None = None,
 ) -> Any:
@@ -101,12 +116,26 @@ def tally(
         The label value that counts as positive. 0/1, False/True and -1/1 need none.
     count
         How many cases each row stands for: an array, or a column of the frame.
-    weight
+    weight, sample_weight
         How much each case weighs (survey weights, inverse probabilities): finite
         numbers, zero or more, as an array or a column of the frame. The tally then
         holds sums of weights and of their squares, from which the intervals are
         computed; see ``docs/howto/weights.md``. When all weights are one, the cases are
         simply counted.
+    cluster
+        Which cases belong together (patients, sites): an array, or a column of the
+        frame. The tally then also knows the counts of each cluster at each score, and
+        limits allow for cases of a cluster being alike.
+    sampling
+        ``"cohort"`` (the default): cases as they came. ``"case-control"``: a fixed
+        number of each class by design; what depends on the share of positives then
+        needs ``prevalence``.
+    prevalence
+        The share of positives in the population that is meant; that of the cases when
+        None.
+    unlabelled
+        Cases without a label are ``"left out"`` (the default), or ``"missing at
+        random"`` given the score (Begg and Greenes).
     by
         Groups: an array, or a column of the frame. The result is then a dict from group
         to tally, in the order of the groups; their sum is the whole.
@@ -121,8 +150,9 @@ def tally(
 
     Notes
     -----
-    The time is at most O(n log n) for n cases; the tally takes 24 bytes per row for
-    continuous float64 scores.
+    Counts of parts merge exactly; sums of weights merge to rounding. The time is at
+    most O(n log n) for n cases; the tally takes 24 bytes per row for continuous float64
+    scores.
 
     Examples
     --------
@@ -130,42 +160,60 @@ def tally(
     Tally: 4 cases (1 negative, 2 positive, 1 unknown),
     3 distinct scores from 0.1 to 0.9
     """
+    weight = _one_of(weight, sample_weight)
+    design = {"sampling": sampling, "prevalence": prevalence, "unlabelled": unlabelled}
     if y_score is None:
         roles = {"label": label, "score": score, "count": count, "weight": weight}
+        roles |= {"cluster": cluster, "by": by}
         if isinstance(y_true, Mapping):
-            words = {**roles, "by": by, "positive": positive, "at_most": at_most}
+            words = {**roles, "positive": positive, "at_most": at_most, **design}
             return door("data.asked").of_columns(y_true, "tally", words)
-        return _tally_frame(y_true, {**roles, "by": by}, positive, at_most)
+        return designed(_tally_frame(y_true, roles, positive, at_most), design)
     if label is not None or score is not None:
         raise InputError(
             "label= and score= name columns of a frame; with arrays type "
             "trueness.tally(y_true, y_score) without them."
         )
     if on_device(y_score):
-        _host_only(count, weight, by)
-        return door("gpu.counting").device_tally(y_true, y_score, positive, at_most)
+        _host_only(count, weight, by, cluster)
+        made = door("gpu.counting").device_tally(y_true, y_score, positive, at_most)
+        return designed(made, design)
     values = column(y_score, "y_score")
     labels = _read_labels(y_true, positive, "y_true", {"y_score": values})
     counts, weights = _numbers_of_cases(count, weight, values)
-    return _grouped(
-        by,
-        values.size,
-        lambda at: _coarse(
-            count_tally(
-                values[at], _pick(labels, at), _at(counts, at), weight=_at(weights, at)
-            ),
-            at_most,
-        ),
-    )
+    members = _read_clusters(cluster, values)
+
+    def counted(at: Any) -> Tally:
+        cases = _pick(labels, at), _at(counts, at), _at(weights, at)
+        made = count_tally(values[at], *cases, cluster=_at(members, at))
+        return made if at_most is None else made.coarse(at_most)
+
+    return designed(_grouped(by, values.size, counted), design)
+
+
+def _one_of(weight: Any, sample_weight: Any) -> Any:
+    """Take the weights by either name."""
+    if weight is not None and sample_weight is not None:
+        raise InputError(
+            "weight= and sample_weight= mean the same. Leave one of them out."
+        )
+    return sample_weight if weight is None else weight
+
+
+def designed(counts: Any, words: Mapping[str, Any]) -> Any:
+    """Say of counts, or of groups of them, how their cases came."""
+    if isinstance(counts, Mapping):
+        return {name: designed(x, words) for name, x in counts.items()}
+    return counts.with_design(**words)
 
 
 def _host_only(*others: Any) -> None:
     """Refuse the words that device arrays do not take."""
     if any(x is not None for x in others):
         raise InputError(
-            "count=, weight= and by= are for arrays on the host. Count each group of a "
-            "device array by itself, and add the tallies; copy weighted cases to the "
-            "host."
+            "count=, weight=, cluster= and by= are for arrays on the host. Count each "
+            "group of a device array by itself, and add the tallies; copy weighted or "
+            "clustered cases to the host."
         )
 
 
@@ -178,6 +226,11 @@ def panel(
     positive: Any = ...,
     count: Any = ...,
     weight: Any = ...,
+    sample_weight: Any = ...,
+    cluster: Any = ...,
+    sampling: str | None = ...,
+    prevalence: float | None = ...,
+    unlabelled: str | None = ...,
     by: None = ...,
 ) -> Panel: ...
 
@@ -191,6 +244,11 @@ def panel(
     positive: Any = ...,
     count: Any = ...,
     weight: Any = ...,
+    sample_weight: Any = ...,
+    cluster: Any = ...,
+    sampling: str | None = ...,
+    prevalence: float | None = ...,
+    unlabelled: str | None = ...,
     by: Any,
 ) -> dict[Any, Panel]: ...
 
@@ -203,6 +261,11 @@ def panel(
     positive: Any = None,
     count: Any = None,
     weight: Any = None,
+    sample_weight: Any = None,
+    cluster: Any = None,
+    sampling: str | None = None,
+    prevalence: float | None = None,
+    unlabelled: str | None = None,
     by: Any = None,
 ) -> Any:
     """How many negatives, positives and unknowns showed each row of outputs?
@@ -219,7 +282,9 @@ def panel(
         columns of the frame.
     label
         Name of the label column of the frame; None makes all cases unknown.
-    positive, count, weight, by
+    positive, count, weight, sample_weight, cluster, by
+        As in :func:`tally`.
+    sampling, prevalence, unlabelled
         As in :func:`tally`.
 
     Returns
@@ -231,12 +296,15 @@ def panel(
     >>> panel([1, 0, 0], {"a": [1, 0, 1], "b": [1, 1, 1]})
     Panel of a, b: 3 cases (2 negative, 1 positive, 0 unknown), 2 distinct rows
     """
-    roles = {"label": label, "count": count, "weight": weight, "by": by}
+    weight = _one_of(weight, sample_weight)
+    design = {"sampling": sampling, "prevalence": prevalence, "unlabelled": unlabelled}
+    roles = {"label": label, "count": count, "weight": weight, "cluster": cluster}
+    roles["by"] = by
     if isinstance(y_true, Mapping) and not isinstance(scores, (Mapping, type(None))):
-        words = {**roles, "scores": scores, "positive": positive}
+        words = {**roles, "scores": scores, "positive": positive, **design}
         return door("data.asked").of_columns(y_true, "panel", words)
     if not isinstance(scores, Mapping) and is_frame(y_true):
-        return _panel_frame(y_true, roles, scores, positive)
+        return designed(_panel_frame(y_true, roles, scores, positive), design)
     if label is not None:
         raise InputError(
             "label= names a column of a frame; with arrays type "
@@ -244,23 +312,23 @@ def panel(
         )
     given = _columns.mapping_of_scores(several_columns(scores))
     if any(on_device(values) for values in given.values()):
-        _host_only(count, weight, by)
-        return door("gpu.panels").device_panel(y_true, given, positive)
+        _host_only(count, weight, by, cluster)
+        return designed(
+            door("gpu.panels").device_panel(y_true, given, positive), design
+        )
     columns = {name: column(values, name) for name, values in given.items()}
     _columns.same_length(**columns)
     first = next(iter(columns.values()))
     labels = _read_labels(y_true, positive, "y_true", columns)
     counts, weights = _numbers_of_cases(count, weight, first)
-    return _grouped(
-        by,
-        first.size,
-        lambda at: count_panel(
-            {k: v[at] for k, v in columns.items()},
-            _pick(labels, at),
-            _at(counts, at),
-            _at(weights, at),
-        ),
-    )
+    members = _read_clusters(cluster, first)
+
+    def counted(at: Any) -> Panel:
+        some = {k: v[at] for k, v in columns.items()}
+        cases = _pick(labels, at), _at(counts, at), _at(weights, at)
+        return count_panel(some, *cases, cluster=_at(members, at))
+
+    return designed(_grouped(by, first.size, counted), design)
 
 
 def leaves(
@@ -338,10 +406,6 @@ def _leaves_frame(
     )
 
 
-def _coarse(t: Tally, at_most: int | None) -> Tally:
-    return t if at_most is None else t.coarse(at_most)
-
-
 @engines.in_turn
 def _tally_frame(
     frame: Any, roles: dict[str, Any], positive: Any, at_most: int | None
@@ -360,7 +424,7 @@ def _tally_frame(
     opened = engines.open_frame(frame)
     if engines.is_lazy(opened):
         wanted = engines.wanted_columns(opened, roles)
-        if at_most is not None:
+        if at_most is not None and "cluster" not in wanted:
             if {"weight", "count"} <= wanted.keys():
                 raise InputError(
                     "The engine of a lazy frame puts counted or weighted cases into "
@@ -445,6 +509,20 @@ def _numbers_of_cases(
     each = column(weight, "weight")
     _columns.same_length(weight=each, scores=like)
     return counts, read_weights(each, counts)
+
+
+def _read_clusters(cluster: Any, like: Array) -> Array | None:
+    """Read which cluster each case belongs to."""
+    if cluster is None:
+        return None
+    if isinstance(cluster, str):
+        raise InputError(
+            f"cluster={cluster!r} names a column of a frame; with arrays type cluster= "
+            "and the array."
+        )
+    ids = column(cluster, "cluster")
+    _columns.same_length(cluster=ids, scores=like)
+    return ids
 
 
 def _pick(labels: Labels | None, at: Any) -> Labels | None:

@@ -13,6 +13,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,33 +23,31 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.doors import installed
 from trueness.counts.bins import merge_bins
-from trueness.counts.cases import COUNTS, SQUARES, by_name
-from trueness.counts.rows import merge_rows
-from trueness.counts.values import (
-    Panel,
-    Tally,
-    panel_of_rows,
-    tally_of_bins,
-    tally_of_weights,
-)
+from trueness.counts.cases import COUNTS, SQUARES, by_cell, put_in_clusters
+from trueness.counts.design import PLAIN
+from trueness.counts.rows import find_rows, merge_rows
+from trueness.counts.values import Panel, Tally, panel_of_rows, rows_of, tally_of_bins
 
 VERSION = 1
 _KEY = b"trueness"
-_KEYS = (_KEY, b"karat")  # the package had that name before 0.2
 _TEMPORARY = ".trueness"
 
 
 def write_tally(tally: Tally, path: str | os.PathLike[str]) -> None:
     """Write a tally; see :meth:`trueness.Tally.write`."""
-    write_columns(tally.named_columns, {"kind": "tally"}, path)
+    write_columns(tally.named_columns, {"kind": "tally", **_design(tally)}, path)
 
 
 def write_panel(panel: Panel, path: str | os.PathLike[str]) -> None:
     """Write a panel; see :meth:`trueness.Panel.write`."""
     # columns are numbered: a classifier may be called "neg"
     columns = {f"output_{k}": column for k, column in enumerate(panel.rows.T)}
-    columns |= by_name(panel)
-    write_columns(columns, {"kind": "panel", "names": list(panel.names)}, path)
+    about = {"kind": "panel", "names": list(panel.names), **_design(panel)}
+    write_columns(by_cell(panel, columns), about, path)
+
+
+def _design(x: Tally | Panel) -> dict[str, Any]:
+    return {} if x.design == PLAIN else {"design": asdict(x.design)}
 
 
 def read_tally(path: str | os.PathLike[str]) -> Tally:
@@ -68,13 +67,16 @@ def read_tally(path: str | os.PathLike[str]) -> Tally:
     ...     read_tally(os.path.join(folder, "t.parquet")) == t
     True
     """
-    columns, _ = read_columns(path, "tally")
-    counts = counts_of(columns)
-    if "high" in columns:
-        return tally_of_bins(*merge_bins(columns["score"], columns["high"], counts))
-    if len(counts) > 3:
-        return tally_of_weights(columns["score"], counts)
-    return Tally(columns["score"], *counts)
+    return tally_of_columns(*read_columns(path, "tally"))
+
+
+def tally_of_columns(columns: dict[str, Any], about: dict[str, Any]) -> Tally:
+    """Make the tally again whose ``named_columns`` these are."""
+    score, counts = columns["score"], counts_of(columns)
+    made = tally_of_bins(*merge_bins(score, columns.get("high", score), counts))
+    if "cluster" in columns:
+        put_in_clusters(made, rows_of(made, score), columns["cluster"], counts)
+    return made.with_design(**about.get("design", {}))
 
 
 def read_panel(path: str | os.PathLike[str]) -> Panel:
@@ -89,9 +91,11 @@ def read_panel(path: str | os.PathLike[str]) -> Panel:
     names = about["names"]
     rows = np.column_stack([columns[f"output_{k}"] for k in range(len(names))])
     counts = counts_of(columns)
-    if len(counts) > 3:
-        return panel_of_rows(tuple(names), *merge_rows(rows, counts))
-    return Panel(names, rows, *counts)
+    made = panel_of_rows(tuple(names), *merge_rows(rows, counts))
+    if "cluster" in columns:
+        held = find_rows(rows, made.rows)
+        put_in_clusters(made, held, columns["cluster"], counts)
+    return made.with_design(**about.get("design", {}))
 
 
 def counts_of(columns: dict[str, Any]) -> list[Any]:
@@ -291,14 +295,13 @@ def read_columns(
 
 
 def _about(metadata: Any, path: Any, kind: str) -> dict[str, Any]:
-    key = next((k for k in _KEYS if k in (metadata or {})), None)
-    if key is None:
+    if _KEY not in (metadata or {}):
         raise InputError(
             f"{os.fspath(path)} was not written by {kind}.write. To count a file of "
             f"predictions, read it into a frame and type "
             f'trueness.{kind}(frame, label="y", ...).'
         )
-    about: dict[str, Any] = json.loads(metadata[key])
+    about: dict[str, Any] = json.loads(metadata[_KEY])
     if about["version"] > VERSION:
         raise InputError(
             f"{os.fspath(path)} has format {about['version']}; this Trueness reads up "

@@ -34,7 +34,9 @@ from trueness._core.numbers import counted
 from trueness.data.files import meant_by
 from trueness.data.frames import native_frame
 
-ITEM, SYSTEM, TASK = "item", "system", "task"
+ITEM, SYSTEM, TASK, CLUSTER = "item", "system", "task", "cluster"
+# bytes that one file of a log may unpack to: what is more is no log
+MOST_BYTES = 2**29
 _ENDINGS = (".eval", ".json", ".jsonl")
 _LOCAL = 30  # bytes of the head of an entry of a ZIP file, before its name
 # what Inspect's own metrics make of its letters
@@ -49,6 +51,12 @@ class Row(NamedTuple):
     system: str
     said: Mapping[str, Any]
     noted: Mapping[str, Any]
+    again: int = 1  # which epoch, repeat or attempt of the item it is
+
+    @property
+    def name(self) -> str:
+        """Name the answer: that of its item, with the number of a repeat."""
+        return self.item if self.again == 1 else f"{self.item} (epoch {self.again})"
 
 
 @final
@@ -65,7 +73,8 @@ class VerdictLog:
         grade, and NaN means that there is no verdict.
     columns : mapping from str to array
         ``item``, ``system``, one column per judge, and what else was recorded about a
-        case, such as ``metadata.human``.
+        case, such as ``metadata.human``. Where items were answered several times
+        (epochs, repeats), ``cluster`` is the item that each answer is of.
     """
 
     format: str
@@ -163,11 +172,16 @@ def _first_object(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: str | bytes) -> Any:
     try:
         return json.loads(text)
     except ValueError:
         return None
+    except RecursionError:
+        raise InputError(
+            "This JSON is nested thousands of levels deep, which no log of an "
+            "evaluation is. Is it the right file?"
+        ) from None
 
 
 def _json(file: str) -> Any:
@@ -193,9 +207,11 @@ def _table(kind: str, rows: list[Row], source: str) -> VerdictLog:
             f"judges run?"
         )
     columns: dict[str, Array] = {
-        ITEM: np.array([r.item for r in rows], object),
+        ITEM: np.array([r.name for r in rows], object),
         SYSTEM: np.array([r.system for r in rows], object),
     }
+    if any(r.again > 1 for r in rows):  # repeats of an item are not independent
+        columns[CLUSTER] = np.array([r.item for r in rows], object)
     for name in judges:
         columns[name] = _column([_verdict(r.said.get(name)) for r in rows])
     for name in dict.fromkeys(k for r in rows for k in r.noted):
@@ -243,9 +259,6 @@ def _inspect(file: str) -> Iterator[Row]:
         head, samples = held.get("eval") or {}, held.get("samples") or []
     system = str(head.get("model") or "")
     for s in samples:
-        item = str(s.get("id"))
-        if int(s.get("epoch") or 1) > 1:
-            item = f"{item} (epoch {s['epoch']})"
         said: dict[str, Any] = {}
         for name, score in (s.get("scores") or {}).items():
             value = score.get("value") if isinstance(score, Mapping) else score
@@ -254,7 +267,8 @@ def _inspect(file: str) -> Iterator[Row]:
             elif not isinstance(value, list):
                 said[name] = value
         noted = {TASK: head.get("task"), **_plain(s.get("metadata"), "metadata.")}
-        yield Row(item, system, said, noted)
+        again = int(s.get("epoch") or 1)
+        yield Row(str(s.get("id")), system, said, noted, again)
 
 
 def _eval(file: str) -> tuple[dict[str, Any], list[Any]]:
@@ -282,9 +296,19 @@ def _eval(file: str) -> tuple[dict[str, Any], list[Any]]:
 
 def _entry(held: zipfile.ZipFile, name: str) -> Any:
     try:
-        return json.loads(held.read(name))
+        with held.open(name) as file:
+            text = file.read(MOST_BYTES + 1)
     except NotImplementedError:  # Zstandard, which Python knows from 3.14 on
-        return json.loads(_unpacked(held, held.getinfo(name)))
+        text = _unpacked(held, held.getinfo(name))
+    if len(text) > MOST_BYTES:  # read no further: a small file may hold a huge one
+        raise InputError(
+            f"{held.filename} unpacks to more than {MOST_BYTES >> 20:,} MB, which no "
+            f"log of an evaluation does ({name}). Is it the right file?"
+        )
+    found = _parsed(text)
+    if found is None:
+        raise InputError(f"{held.filename} is incomplete: {name} is not whole JSON.")
+    return found
 
 
 def _unpacked(held: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
@@ -295,7 +319,7 @@ def _unpacked(held: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
         file.seek(name + extra, os.SEEK_CUR)
         packed = file.read(info.compress_size)
     stream = arrow.CompressedInputStream(arrow.BufferReader(packed), "zstd")
-    return bytes(stream.read())
+    return bytes(stream.read(MOST_BYTES + 1))
 
 
 def _promptfoo(file: str) -> Iterator[Row]:
@@ -315,9 +339,8 @@ def _promptfoo(file: str) -> Iterator[Row]:
         test = r.get("testCase") or {}
         noted = _plain(r.get("vars"), "vars.")
         noted |= _plain(test.get("metadata"), "metadata.")
-        repeat = r.get("repeatIndex") or 0
-        item = f"{r.get('testIdx')}{f' (repeat {repeat + 1})' if repeat else ''}"
-        yield Row(item, system, _assertions(parts), noted)
+        again = int(r.get("repeatIndex") or 0) + 1
+        yield Row(str(r.get("testIdx")), system, _assertions(parts), noted, again)
 
 
 def _prompt(result: Mapping[str, Any]) -> str:

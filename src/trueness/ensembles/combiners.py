@@ -137,9 +137,9 @@ class FiDEL(RankMap):
         )
 
 
-@of_panel(weights=_RANKS)
+@of_panel
 def fidel(
-    panel: Panel,
+    data: Panel,
     *,
     aucs: Mapping[str, float] | None = None,
     prevalence: float | None = None,
@@ -153,7 +153,7 @@ def fidel(
 
     Parameters
     ----------
-    panel
+    data
         Outputs of several classifiers on the same cases. The cases (with labels, the
         labelled ones) are the reference that new cases are ranked against; an output
         may be missing (NaN).
@@ -211,8 +211,8 @@ def fidel(
         prevalence = _options.fraction(prevalence, "prevalence")
     if aucs is not None or labels == "none":
         independent_only(method)
-        return _without_labels(panel, aucs, prevalence)
-    reference = read_reference(panel, "fidel")
+        return _without_labels(data, aucs, prevalence)
+    reference = read_reference(data, "fidel")
     if method == "correlated":
         return correlated_fidel(reference, prevalence)
     return _from_labels(reference, prevalence)
@@ -316,8 +316,8 @@ def _mean_of_seen(value: Floats, fill: float) -> Floats:
     return np.where(count > 0, total / np.maximum(count, 1), fill)
 
 
-@of_panel(weights=_RANKS)
-def wisdom_of_crowds(panel: Panel) -> WisdomOfCrowds:
+@of_panel
+def wisdom_of_crowds(data: Panel) -> WisdomOfCrowds:
     """What if every classifier's ranking counts the same? The mean rank.
 
     The score is the mean share of the panel's cases that rank lower, so that higher is
@@ -334,8 +334,8 @@ def wisdom_of_crowds(panel: Panel) -> WisdomOfCrowds:
     >>> wisdom_of_crowds(p)([[3, 30], [2, 10]])  # (5/6 + 5/6)/2, (3/6 + 1/6)/2
     array([0.83333333, 0.33333333])
     """
-    columns = rank_columns(panel.rows, panel.neg + panel.pos + panel.unknown)
-    return WisdomOfCrowds(panel.names, **reference_of(columns))
+    columns = rank_columns(data.rows, data.neg + data.pos + data.unknown)
+    return WisdomOfCrowds(data.names, **reference_of(columns))
 
 
 @register("best-single")
@@ -355,8 +355,8 @@ class BestSingle(Map):
         return np.where(np.isnan(value), self.middle, value)
 
 
-@of_panel(weights="Its AUCs are those of single cases: compare_auc takes weights.")
-def best_single(panel: Panel) -> BestSingle:
+@of_panel
+def best_single(data: Panel) -> BestSingle:
     """Which one classifier has the highest AUC? The first of them in a tie.
 
     Each AUC is that of the labelled cases for which the classifier gave output. Where
@@ -368,10 +368,10 @@ def best_single(panel: Panel) -> BestSingle:
     >>> best_single(p).best
     'A'
     """
-    reference = read_reference(panel, "best_single", correlation=False)
+    reference = read_reference(data, "best_single", correlation=False)
     at = int(np.argmax(reference.auc))
-    name, area = panel.names[at], float(reference.auc[at])
-    return BestSingle(panel.names, name, area, reference.columns[at].median)
+    name, area = data.names[at], float(reference.auc[at])
+    return BestSingle(data.names, name, area, reference.columns[at].median)
 
 
 @register("mean-score")
@@ -388,8 +388,8 @@ class MeanScore(Map):
         return _mean_of_seen(rows_of(rows, self.names), self.fill)
 
 
-@of_panel(weights=True)
-def mean_score(panel: Panel) -> MeanScore:
+@of_panel
+def mean_score(data: Panel) -> MeanScore:
     """What if the outputs are averaged as they are?
 
     This is right where the outputs mean the same thing, such as calibrated
@@ -402,15 +402,15 @@ def mean_score(panel: Panel) -> MeanScore:
     >>> mean_score(p)([[0.5, 0.25], [0.5, float("nan")]])
     array([0.375, 0.5  ])
     """
-    cases = (panel.neg + panel.pos + panel.unknown)[:, None]
-    seen = ~np.isnan(panel.rows)
-    value, weight = np.where(seen, panel.rows, 0.0), seen * cases
+    cases = (data.neg + data.pos + data.unknown)[:, None]
+    seen = ~np.isnan(data.rows)
+    value, weight = np.where(seen, data.rows, 0.0), seen * cases
     count = float(weight.sum())
     if not count:
-        return MeanScore(panel.names, 0.0)
+        return MeanScore(data.names, 0.0)
     if np.abs(value).max() > 1e150:  # such sums are beyond a float: divide first
-        return MeanScore(panel.names, float((value * (weight / count)).sum()))
-    return MeanScore(panel.names, float((value * weight).sum()) / count)
+        return MeanScore(data.names, float((value * (weight / count)).sum()))
+    return MeanScore(data.names, float((value * weight).sum()) / count)
 
 
 def _correlated(panel: Panel) -> Map:

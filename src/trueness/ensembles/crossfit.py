@@ -3,7 +3,8 @@
 Cases are dealt into folds, class by class; each combiner is fitted on the others and
 scores the fold that it has not seen. Scores of different fits need not be comparable,
 so the AUC is taken within each fold, and the mean over folds is reported, with paired
-intervals: every combiner is judged on the same cases.
+intervals: every combiner is judged on the same cases. ``inference`` makes the limits
+from the placement values of all folds.
 
 A combination has two rivals. One is the classifier that would have been chosen on the
 cases that the combiner was fitted on ("best-single"): it may be another one in every
@@ -17,10 +18,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
-from scipy.special import stdtr
 
 from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import cases as _cases
@@ -35,7 +35,10 @@ from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.rank_tables import rank_columns, rank_table
-from trueness.ranking.auc_intervals import student_quantile
+from trueness.inference.differences import Contrast
+from trueness.inference.limits import limits
+from trueness.inference.spread import Spread, Stratum, joined
+from trueness.ranking.areas import auc
 
 Combiner = Callable[[Panel], Callable[[Floats], Any]]
 
@@ -58,9 +61,9 @@ class CombinerComparison(Record):
     n_pos, n_neg : int
         Cases.
     single : mapping from name to Estimate
-        The same out-of-sample AUC for each classifier alone.
+        The AUC of each classifier alone, as :func:`auc` gives it: nothing is fitted.
     gain : mapping from name of a combiner to mapping from classifier to Estimate
-        AUC of the combiner minus that of the classifier, paired.
+        AUC of the combiner minus that of the classifier, both within the folds, paired.
     p_value : mapping from name to float
         For each combiner, the probability of so large an advantage over ``against`` and
         every classifier alone if one of them is in truth as good (one-sided; the
@@ -129,12 +132,9 @@ def _signed(e: Estimate) -> str:
     return f"{e.value:+.3f} ({e.low:+.3f} to {e.high:+.3f})"
 
 
-@of_panel(
-    weights="Fit a combiner on cases of weight one, and compare what it gives: "
-    "compare_auc takes weights."
-)
+@of_panel
 def compare_combiners(
-    panel: Panel,
+    data: Panel,
     *,
     combiners: Mapping[str, Combiner] | Sequence[str] | None = None,
     against: str = "best-single",
@@ -146,7 +146,7 @@ def compare_combiners(
 
     Parameters
     ----------
-    panel
+    data
         Outputs of classifiers on labelled cases that they were not trained on.
     combiners
         Names from ``trueness.COMBINERS``, or a mapping from name to a function from
@@ -164,10 +164,10 @@ def compare_combiners(
     Notes
     -----
     Within a fold the variances and covariances are those of DeLong et al. (1988) for
-    the fitted maps; folds are treated as independent. Quantiles are Student's, with one
-    degree of freedom fewer than the rarer class has cases. The interval is for the maps
-    as fitted: it does not include the variation of the fits themselves. Where a
-    classifier has no output for a case, its median is used.
+    the fitted maps; folds are treated as independent. Limits and p-values are those of
+    :func:`auc` and :func:`compare_auc`. The interval is for the maps as fitted: it does
+    not include the variation of the fits themselves. Where a classifier has no output
+    for a case, its median is used within the folds.
 
     References
     ----------
@@ -186,37 +186,35 @@ def compare_combiners(
     against = _options.choice(against, chosen, "against")
     level = _options.fraction(level, "level")
     folds = _options.whole_number(folds, "folds", at_least=2)
-    _cases.both_classes(panel, "compare_combiners")
-    panel = panel.labelled()
-    _cases.cases_for_folds(panel, folds)
+    _cases.both_classes(data, "compare_combiners")
+    data = data.labelled()
+    _cases.cases_for_folds(data, folds)
     names, k = list(chosen), len(chosen)
-    judged = [*chosen.values(), *map(_alone, range(len(panel.names)))]
-    areas, spread = _judge(panel, judged, _deal(panel, folds, rng))
-    least = min(panel.n_pos, panel.n_neg)
-
-    def estimate(i: int, j: int | None = None) -> Estimate:
-        return _estimate(areas, spread, i, j, level, least)
-
+    judged = [*chosen.values(), *map(_alone, range(len(data.names)))]
+    found = _judge(data, judged, _deal(data, folds, rng))
     base = names.index(against)
     gain = {
-        name: {s: estimate(i, k + j) for j, s in enumerate(panel.names)}
+        name: [found.contrast(i, k + j) for j in range(len(data.names))]
         for i, name in enumerate(names)
     }
-    difference = {name: estimate(i, base) for i, name in enumerate(names)}
+    difference = {name: found.contrast(i, base) for i, name in enumerate(names)}
     tests = {
-        name: max(_tail(e, least) for e in (difference[name], *gain[name].values()))
+        name: max(c.above(0.0) for c in (difference[name], *gain[name]))
         for name in names
         if name != against
     }
     return CombinerComparison(
-        {name: estimate(i) for i, name in enumerate(names)},
-        difference,
+        {name: found.area(i, level) for i, name in enumerate(names)},
+        {name: _estimate(c, level) for name, c in difference.items()},
         against,
         folds,
-        panel.n_pos,
-        panel.n_neg,
-        {s: estimate(k + j) for j, s in enumerate(panel.names)},
-        gain,
+        data.n_pos,
+        data.n_neg,
+        {s: auc(data.observed(s)[s], level=level) for s in data.names},
+        {
+            name: dict(zip(data.names, (_estimate(c, level) for c in row), strict=True))
+            for name, row in gain.items()
+        },
         {against: 1.0, **dict(zip(tests, holm(list(tests.values())), strict=True))},
     )
 
@@ -252,62 +250,78 @@ def _deal(panel: Panel, folds: int, rng: Any) -> list[tuple[Ints, Ints]]:
     return list(zip(*dealt, strict=True))
 
 
+class _Judged(NamedTuple):
+    """The mean AUC of each combiner over the folds, and how each case moved it."""
+
+    areas: Floats  # (K,)
+    # of negatives and of positives: cases (r,), influence values (r, K)
+    classes: tuple[tuple[Ints, Floats], ...]
+
+    def _spread(self, influence: Callable[[Floats], Floats]) -> Spread:
+        parts = []
+        for count, each in self.classes:
+            square = influence(each) ** 2
+            two, four = float(count @ square), float(count @ square**2)
+            parts.append(Stratum(float(count.sum()), two, four))
+        return joined(parts, min(p.n for p in parts))
+
+    def area(self, i: int, level: float) -> Estimate:
+        """Give the AUC of one of them."""
+        value, s = float(self.areas[i]), self._spread(lambda u: u[:, i])
+        ends, method = limits(value, s, (0.0, 1.0), level)
+        return Estimate(value, *ends, level, method, s.sd, name="AUC")
+
+    def contrast(self, i: int, j: int) -> Contrast:
+        """Compare two of them on the same cases."""
+        value = float(self.areas[i]) - float(self.areas[j])
+        if i == j:
+            return Contrast(0.0, Spread(0.0, math.inf, math.inf))
+        return Contrast(value, self._spread(lambda u: u[:, i] - u[:, j]))
+
+
+def _estimate(c: Contrast, level: float) -> Estimate:
+    return Estimate(c.value, *c.limits(level), level, "student", c.sd)
+
+
 def _judge(
     panel: Panel, combiners: Sequence[Combiner], deal: list[tuple[Ints, Ints]]
-) -> tuple[Floats, Floats]:
-    """Give mean AUC and its covariance over the folds."""
-    k = len(combiners)
-    areas, spread = np.zeros(k), np.zeros((k, k))
-    for neg, pos in steps(deal, "Cross-fitting", unit="folds"):
+) -> _Judged:
+    """Fit on all folds but one, and rank the cases of that one."""
+    areas = np.zeros(len(combiners))
+    counts: tuple[list[Ints], list[Ints]] = ([], [])
+    influence: tuple[list[Floats], list[Floats]] = ([], [])
+    whole = panel.n_neg, panel.n_pos
+    for fold in steps(deal, "Cross-fitting", unit="folds"):
+        neg, pos = fold
         rest = Panel(panel.names, panel.rows, panel.neg - neg, panel.pos - pos)
         here = neg + pos > 0
         scores = [np.asarray(c(rest)(panel.rows[here])) for c in combiners]
-        area, var = _delong(np.column_stack(scores), neg[here], pos[here])
+        area, placed = placements(np.column_stack(scores), neg[here], pos[here])
         areas += area / len(deal)
-        spread += var / len(deal) ** 2
-    return areas, spread
+        for c, values in enumerate(placed):
+            n = float(fold[c].sum())
+            # a mean was taken off in each fold, and not once for all of the class
+            wider = n / max(n - 1, 1) * (whole[c] - 1) / whole[c]
+            counts[c].append(fold[c][here])
+            influence[c].append(values * math.sqrt(wider) / (n * len(deal)))
+    both = zip(counts, influence, strict=True)
+    classes = ((np.concatenate(n), np.concatenate(u)) for n, u in both)
+    return _Judged(areas, tuple(classes))
 
 
-def _delong(scores: Floats, neg: Ints, pos: Ints) -> tuple[Floats, Floats]:
-    """Give the AUCs of columns of scores and their covariance."""
-    k = scores.shape[1]
+def placements(scores: Floats, neg: Ints, pos: Ints) -> tuple[Floats, list[Floats]]:
+    """Give the AUCs of columns of scores, and how far each case is from them.
+
+    Placement values of negatives, then of positives, less their mean (DeLong et al.
+    1988).
+    """
     columns = rank_columns(scores, neg + pos)
     everyone = rank_table(columns)
-    var, areas = np.zeros((k, k)), np.zeros(k)
-    for count, other, sign in ((pos, neg, 1), (neg, pos, -1)):
-        own = rank_table(columns, count)
+    areas, placed = np.zeros(scores.shape[1]), []
+    for count, other, sign in ((neg, pos, -1), (pos, neg, 1)):
         # cases of the other class before this one, as a share
-        before = (everyone - own) / other.sum()
-        placed = 1 - before if sign == 1 else before
-        n = float(count.sum())  # whose square is beyond all whole numbers
-        areas = count @ placed / n
-        # DeLong et al. (1988): placements of a class, less their mean, over its cases
-        away = placed - areas
-        under = n * max(n - 1, 1)
-        var += away.T @ (away * count[:, None]) / under
-    return areas, var
-
-
-def _estimate(
-    areas: Floats, spread: Floats, i: int, j: int | None, level: float, least: int
-) -> Estimate:
-    """Give an AUC, or the difference of two, with Student's interval."""
-    value, var = float(areas[i]), float(spread[i, i])
-    if j is not None:
-        value -= float(areas[j])
-        var += float(spread[j, j]) - 2 * float(spread[i, j])
-    sd = math.sqrt(max(var, 0.0))
-    if sd < 1e-12 and (j is None or value != 0):
-        # every pair in order: the next case may not be
-        sd = 1 / (least + 2)
-    half = float(student_quantile(max(least - 1, 1), level)) * sd
-    bottom = 0.0 if j is None else -1.0
-    low, high = max(bottom, value - half), min(1.0, value + half)
-    return Estimate(value, low, high, level, "cross-fitted delong", sd)
-
-
-def _tail(e: Estimate, least: int) -> float:
-    """How likely is a gain as large as this, if there is none?"""
-    if e.sd == 0:
-        return 1.0
-    return float(stdtr(max(least - 1, 1), -e.value / e.sd))
+        before = (everyone - rank_table(columns, count)) / other.sum()
+        values = 1 - before if sign == 1 else before
+        areas = count @ values / float(count.sum())
+        placed.append(values - areas)
+    return areas, placed

@@ -44,7 +44,7 @@ from trueness.ensembles.moments import (
     standard_errors,
 )
 from trueness.fermi.distribution import finite_lines
-from trueness.ranking.auc_intervals import logit_ends
+from trueness.inference.limits import score_limits
 
 # below this chance of moments so far from independence, a warning is given
 _DOUBT = 0.001
@@ -87,9 +87,9 @@ class Agreement(Record):
     notes: tuple[str, ...] = ()
 
 
-@of_panel(weights="Its moments are those of independent cases.")
+@of_panel
 def agreement(
-    panel: Panel,
+    data: Panel,
     *,
     prevalence: float | None = None,
     method: str = "covariance",
@@ -104,7 +104,7 @@ def agreement(
 
     Parameters
     ----------
-    panel
+    data
         At least three classifiers on the same cases. Labels are not used.
     prevalence
         Share of positives, if it is known: then only the AUCs are estimated.
@@ -153,9 +153,9 @@ def agreement(
     level = _options.fraction(level, "level")
     if prevalence is not None:
         prevalence = _options.fraction(prevalence, "prevalence")
-    several_classifiers(panel, 3, "agreement")
-    ranked = Ranked(panel)
-    common_cases(panel.names, ranked.seen, "agreement")
+    several_classifiers(data, 3, "agreement")
+    ranked = Ranked(data)
+    common_cases(data.names, ranked.seen, "agreement")
     m = moments(ranked)
     best, held = _nearest(m, ranked, prevalence)
     found = _from_moments(m, best, held, level)
@@ -166,10 +166,8 @@ def agreement(
         found, converged = _joined(ranked, found, level, fixed=prevalence is not None)
     misfit = chance_of_misfit(m, best, held)
     _warn(misfit, converged)
-    notes = _notes(panel.names, m, found, misfit, method)
-    return _record(
-        panel.names, ranked.n, found, misfit, method, level, converged, notes
-    )
+    notes = _notes(data.names, m, found, misfit, method)
+    return _record(data.names, ranked.n, found, misfit, method, level, converged, notes)
 
 
 class _Agreed(NamedTuple):
@@ -222,11 +220,13 @@ def _joined(
     """
     value, covariance, converged = _likelihood(ranked, start.at, fixed=fixed)
     sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    half = NormalDist().inv_cdf((1 + level) / 2) * sd
+    z = NormalDist().inv_cdf((1 + level) / 2)
     at = np.append(value[0], value[1:] + 0.5)
-    low, high = np.clip(at - half, 0, 1), np.clip(at + half, 0, 1)
-    # the interval of the prevalence on the logit scale, so that it stays inside
-    low[0], high[0] = logit_ends(float(at[0]), float(half[0]), 1.0)
+    low, high = np.clip(at - z * sd, 0, 1), np.clip(at + z * sd, 0, 1)
+    # Wilson's interval of the prevalence, at as many cases as its variance is worth
+    rho, error = float(at[0]), float(sd[0])
+    n = rho * (1 - rho) / error**2 if error > 0 else math.inf
+    low[0], high[0] = score_limits(rho, n, z)
     low, high = np.minimum(low, start.low), np.maximum(high, start.high)
     if fixed:
         low[0] = high[0] = at[0]

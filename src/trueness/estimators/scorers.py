@@ -86,11 +86,11 @@ def _best_value(
 ) -> float:
     y = np.asarray(y_true)
     # scikit-learn hands over the score of the larger label
-    t = tally_of(y, y_score, y.max())
+    t = tally_of(y, y_score, y.max()).with_design(prevalence=prevalence)
     lower = metric.direction == "lower"
     aim: dict[str, Any] = {"minimize": metric} if lower else {"maximize": metric}
     try:
-        found = best_threshold(t, subject_to=subject_to, prevalence=prevalence, **aim)
+        found = best_threshold(t, subject_to=subject_to, **aim)
         return float(found.value)
     except Infeasible:
         worst = metric.range[1] if lower else metric.range[0]

@@ -34,7 +34,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness._core.records import Answer
 from trueness.counts.answers import of_tally, whole_cases
-from trueness.counts.placements import placements
+from trueness.counts.placements import twice_wins
 from trueness.counts.values import Tally
 from trueness.fermi.solver import FermiSolution, solve
 from trueness.fermi.sums import PartitionSums
@@ -179,9 +179,9 @@ class FermiDirac(Answer):
         return math.sqrt(total / (self.n_pos * neg))
 
 
-@of_tally(weights="Its ranks are those of single cases. auc takes weights.")
+@of_tally
 def fermi_dirac(
-    t: Tally | None = None,
+    data: Tally | None = None,
     *,
     n: int | None = None,
     n_pos: float | None = None,
@@ -198,7 +198,7 @@ def fermi_dirac(
 
     Parameters
     ----------
-    t
+    data
         A tally: its labelled cases give N, N1 and the AUC (ties count 1/2).
     n, n_pos, auc
         These three numbers, in place of a tally. ``n_pos`` may be an expected number,
@@ -229,12 +229,12 @@ def fermi_dirac(
     >>> round(fd.beta, 10), fd.mu
     (0.0756127096, 50.5)
     """
-    if t is not None:
+    if data is not None:
         _options.alone("fermi_dirac", "a tally", n=n, n_pos=n_pos, auc=auc)
         _options.alone("fermi_dirac", "a tally", prevalence=prevalence)
-        _cases.both_classes(t, "fermi_dirac")
-        t = t.labelled()
-        n, n_pos, auc = t.n, t.n_pos, placements(t).auc
+        _cases.both_classes(data, "fermi_dirac")
+        t = data.labelled()
+        n, n_pos, auc = t.n, t.n_pos, twice_wins(t) / (2 * t.n_pos * t.n_neg)
     return _solved(*_numbers(n, n_pos, auc, prevalence))
 
 
@@ -339,7 +339,7 @@ def finite_lines(n: ArrayLike, n_pos: ArrayLike, auc: ArrayLike) -> Floats:
     return np.array([finite_line(*numbers) for numbers in each]).T
 
 
-@whole_cases("A rank counts the single cases above it. auc takes weights.")
+@whole_cases
 def midranks(t: Tally, score: ArrayLike | None = None) -> Floats:
     """Which rank would these scores have among the cases of a tally?
 

@@ -20,16 +20,17 @@ from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import described, is_several
 from trueness._core.doors import door
 from trueness._core.numbers import level_text
-from trueness.counts.answers import refuse_weights
+from trueness.counts.answers import of_counts, refuse
 from trueness.counts.values import Panel, Tally
-from trueness.gates.limits import (
+from trueness.gates.measures import (
+    FACTS,
+    Interval,
     Limits,
     difference_limits,
     limits_of,
     paired_limits,
     size_limits,
 )
-from trueness.gates.measures import FACTS, Interval
 from trueness.gates.requirements import Requirement, contradiction, requirement, single
 from trueness.gates.verdicts import (
     UNDETERMINED,
@@ -43,13 +44,13 @@ from trueness.gates.verdicts import (
 from trueness.threshold.at_cut import confusion
 
 
+@of_counts
 def check(
     data: Any,
     requirements: Any,
     *,
     baseline: Any = None,
     groups: Mapping[str, Mapping[Any, Tally]] | None = None,
-    cluster: Any = None,
     level: float = 0.95,
     adjust: str = "holm",
 ) -> Check:
@@ -62,10 +63,9 @@ def check(
     Parameters
     ----------
     data
-        A tally; a mapping from group to tally, where every requirement must hold in
-        each group (the cases of both may be weighted); or a panel, whose first
-        classifier is the candidate and whose others are baselines by their names
-        (paired).
+        A tally, or labels and scores; a mapping from group to tally, where every
+        requirement must hold in each group; or a panel, whose first classifier is the
+        candidate and whose others are baselines by their names (paired).
     requirements
         Sentences such as ``"auc >= 0.8"`` and ``"recall >= 0.9 at 0.3"``, or tables of
         fields (see :class:`trueness.gates.requirements.Requirement`); one or many.
@@ -73,10 +73,6 @@ def check(
         A tally of other cases (unpaired) for ``not_worse_than="baseline"``.
     groups
         For requirements with ``by``: from the name of the column to its tallies.
-    cluster
-        Which cases belong together (patients, sites): a mapping from cluster to tally,
-        or to panel where ``data`` is one. Its cases are then not assumed to be
-        independent; for AUC and metrics at a threshold.
     level
         The confidence level: if the true value is exactly on its bound, the requirement
         is said to hold in at most ``1 - level`` of samples, and to fail in at most as
@@ -93,22 +89,19 @@ def check(
 
     Notes
     -----
-    Shares of cases have Clopper and Pearson's limits, so a gate on them is wrong in at
-    most 5 % of samples (at the level of 0.95), for any number of cases. A difference of
-    two independent measures has the limits of Zou and Donner (2008). Holm (1979): with
-    k claims not yet decided, each is tested at :math:`\alpha / k`.
+    The limits are those of the analyses themselves (``auc``, ``at_threshold``, ...) at
+    level 0.9 for one-sided claims at 0.95. A difference of two independent measures has
+    the limits of Zou and Donner (2008). Holm (1979): with k claims not yet decided,
+    each is tested at :math:`\alpha / k`.
 
     Examples
     --------
     >>> import trueness
     >>> t = trueness.Tally([0.9, 0.1], neg=[10, 190], pos=[99, 1])
-    >>> c = trueness.check(t, ["recall >= 0.9 at 0.5", "precision >= 0.95 at 0.5"])
+    >>> c = trueness.check(t, ["recall >= 0.9 at 0.5", "precision >= 0.9 at 0.5"])
     >>> [v.verdict for v in c.verdicts]
     ['holds', 'cannot tell yet']
     """
-    why = "Give groups as a mapping of tallies, a baseline in a panel, as data."
-    for name, given in {"groups": groups, "baseline": baseline}.items():
-        refuse_weights(given, f"check with {name}=", why)
     whole, spread = _parts(data)
     panels: dict[str, Panel] = {}
     if isinstance(data, Panel):
@@ -119,7 +112,6 @@ def check(
     return check_all(
         whole,
         [requirement(r) for r in _listed(requirements)],
-        clusters={} if cluster is None else _clusters(cluster, panels),
         panels=panels,
         baseline=baseline,
         spread=spread,
@@ -138,16 +130,10 @@ def check_all(
     baseline: Tally | None = None,
     spread: Mapping[Any, Tally] | None = None,
     groups: Mapping[str, Mapping[Any, Tally]] | None = None,
-    clusters: Mapping[str, Any] | None = None,
     level: float = 0.95,
     adjust: str = "holm",
 ) -> Check:
-    """Judge requirements that were read; ``panels`` are named by their baseline.
-
-    ``clusters`` are named by the baseline or the group that they are of, "" for all
-    cases: panels whose last column is the number of the cluster.
-    """
-    tied = clusters or {}
+    """Judge requirements that were read; ``panels`` are named by their baseline."""
     if _options.fraction(level, "level") <= 0.5:
         raise InputError(
             f"level must be above 0.5, since a verdict that is wrong more often than "
@@ -166,17 +152,20 @@ def check_all(
         if r.judges:
             claims += _judged(r, panels)
         elif r.not_worse_than is not None:
-            claims.append(_against(r, whole, panels, baseline, tied))
+            claims.append(_against(r, whole, panels, baseline))
         else:
             held = _groups(r, whole, spread, groups)
             if r.is_fact:
                 known += _facts(r, held)
             elif r.gap_at_most is not None:
-                claims += _gap(r, held, tied)
+                claims += _gap(r, held)
             else:
-                claims += [c for n, t in held.items() for c in _bounds(r, n, t, tied)]
+                claims += [c for n, t in held.items() for c in _bounds(r, n, t)]
     found = (*known, *decide(claims, 1 - level, adjust))
-    notes = [*_notes(asked, baseline, adjust, tied), *_sure(level, adjust, len(claims))]
+    notes = [
+        *_notes(asked, baseline, adjust, whole),
+        *_sure(level, adjust, len(claims)),
+    ]
     notes += _odd(asked, whole)
     return Check(together(found), found, level, adjust, tuple(notes))
 
@@ -195,27 +184,6 @@ def _odd(asked: Sequence[Requirement], whole: Tally) -> list[str]:
             ends = f"{whole.score[-1]:.4g} to {whole.score[0]:.4g}"
             said.append(f"The scores run from {ends}: {which} the threshold {cut:g}.")
     return said
-
-
-def _clusters(given: Any, panels: Mapping[str, Panel]) -> dict[str, Any]:
-    """Name clusters as ``check_all`` takes them, of a panel for each of its pairs."""
-    parts = list(given.values()) if isinstance(given, Mapping) else [given]
-    wrong = [p for p in parts if not isinstance(p, Panel if panels else (Tally, Panel))]
-    if wrong or not parts:
-        raise InputError(
-            f"cluster is a mapping from cluster to {'panel' if panels else 'tally'}; "
-            f"found {described(wrong[0] if wrong else given)}. Type "
-            f'trueness.tally(frame, label=..., score=..., by="patient").'
-        )
-    if not panels:
-        return {"": given}
-    first = panels[""].names[0]
-    return {
-        name: {
-            k: p[first] if name == "" else p[list(two.names)] for k, p in given.items()
-        }
-        for name, two in panels.items()
-    }
 
 
 def _listed(given: Any) -> Iterable[Any]:
@@ -267,22 +235,12 @@ def _groups(
     )
 
 
-def _of_group(tied: Mapping[str, Any], group: str) -> Any:
-    """Give the clusters of a group; where there are clusters all groups need theirs."""
-    if not tied:
-        return None
-    if group not in tied:
-        raise InputError(
-            f"There are clusters of all cases, and none of group {group!r}. Leave by "
-            f"out, or check a file, which has both columns."
-        )
-    return tied[group]
+def _bounds(r: Requirement, group: str, t: Tally) -> list[Claim]:
+    return _sided(r, group, _limits(r, t))
 
 
-def _bounds(
-    r: Requirement, group: str, t: Tally, tied: Mapping[str, Any]
-) -> list[Claim]:
-    return _sided(r, group, limits_of(r, t, _of_group(tied, group)))
+def _limits(r: Requirement, t: Tally) -> Limits:
+    return limits_of(r.metric, t, r.threshold, r.fpr)
 
 
 def _sided(r: Requirement, group: str, limits: Limits, said: str = "") -> list[Claim]:
@@ -296,24 +254,15 @@ def _sided(r: Requirement, group: str, limits: Limits, said: str = "") -> list[C
 
 
 def _against(
-    r: Requirement,
-    whole: Tally,
-    panels: Mapping[str, Panel],
-    baseline: Any,
-    tied: Mapping[str, Any],
+    r: Requirement, whole: Tally, panels: Mapping[str, Panel], baseline: Any
 ) -> Claim:
     side = -1 if r.lower_is_better else 1
     named = str(r.not_worse_than)
     if named in panels:
-        limits = paired_limits(r, panels[named], _of_group(tied, named))
+        limits = paired_limits(r.metric, panels[named], r.threshold)
         how = "paired: the same cases"
     elif isinstance(baseline, Tally):
-        if tied:
-            raise InputError(
-                f"{r}: clusters need the baseline on the same cases, as a column or "
-                f"joined by key. Leave the cluster out, or name the key."
-            )
-        limits = difference_limits(limits_of(r, whole), limits_of(r, baseline))
+        limits = difference_limits(_limits(r, whole), _limits(r, baseline))
         how = "unpaired: other cases than the baseline's"
     else:
         raise InputError(
@@ -323,16 +272,12 @@ def _against(
     return Claim(str(r), "", -side * r.margin, side, limits, f"difference, {how}")
 
 
-def _gap(
-    r: Requirement, groups: dict[str, Tally], tied: Mapping[str, Any]
-) -> list[Claim]:
+def _gap(r: Requirement, groups: dict[str, Tally]) -> list[Claim]:
     if len(groups) < 2:
         raise NotEnoughCases(f"{r} needs two groups or more; found {len(groups)}.")
     claims = []
     for a, b in combinations(groups, 2):
-        ends = difference_limits(
-            *(limits_of(r, groups[g], _of_group(tied, g)) for g in (a, b))
-        )
+        ends = difference_limits(*(_limits(r, groups[g]) for g in (a, b)))
         both = f"{a} and {b}"
         claims.append(
             Claim(str(r), both, float(r.gap_at_most or 0), -1, size_limits(ends))
@@ -345,8 +290,7 @@ def _judged(r: Requirement, panels: Mapping[str, Panel]) -> list[Claim]:
     data = panels.get(",".join(r.judges), panels.get(""))
     if data is None:
         raise InputError("A rate from judges needs a panel of their verdicts, 0 or 1.")
-    why = "Its likelihood is that of independent cases. Ask for a metric of labels."
-    refuse_weights(data, "a rate from judges", why)
+    refuse(data, "prevalence")
     votes = data[list(r.judges)]
     votes = votes if r.labelled else votes.hide()
     said = f"from {len(r.judges)} judges, {votes.n_pos + votes.n_neg:,} labels"
@@ -392,16 +336,15 @@ def _sure(level: float, adjust: str, claims: int) -> list[str]:
 
 
 def _notes(
-    asked: Sequence[Requirement], baseline: Any, adjust: str, tied: Mapping[str, Any]
+    asked: Sequence[Requirement], baseline: Any, adjust: str, whole: Tally
 ) -> list[str]:
-    whose = "Clusters" if tied else "Cases"
+    whose = "Cases" if whole.grouped is None else "Clusters"
     notes = [f"{whose} are assumed to be independent, and like future cases."]
     if any(r.judges and r.labelled is None for r in asked):
         notes.append(
-            "A rate from judges without labels rests on a model of their errors. "
-            "Three judges cannot show whether it is right, and then nothing is "
-            "decided. With labels, state how these were chosen: "
-            'labelled = "random".'
+            "Judges may make the same errors, so that without labels their verdicts "
+            "do not determine a rate, and nothing is decided. With labels, state how "
+            'these were chosen: labelled = "random".'
         )
     if adjust == "none" and len(asked) > 1:
         notes.append(

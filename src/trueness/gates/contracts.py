@@ -17,9 +17,9 @@ from typing import Any, final
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, nearest
+from trueness.counts.design import AT_RANDOM, CASE_CONTROL, COHORT, LEFT_OUT
 from trueness.counts.values import Tally
-from trueness.gates.limits import limits_of
-from trueness.gates.measures import FACTS, MEASURES
+from trueness.gates.measures import FACTS, MEASURES, limits_of
 from trueness.gates.requirements import (
     KINDS,
     LABELLED,
@@ -28,7 +28,7 @@ from trueness.gates.requirements import (
     requirement,
 )
 from trueness.metrics.definitions import METRICS
-from trueness.ranking.auc_intervals import auc
+from trueness.ranking.areas import auc
 from trueness.threshold.operating_point import best_threshold
 
 _COLUMNS = {
@@ -39,7 +39,12 @@ _COLUMNS = {
     "weight": "How much a case weighs.",
     "cluster": "Column that says which cases belong together: patients.",
 }
-_CHOICES = {"adjust": ("holm", "none"), "undecided": ("report", "pass", "fail")}
+_CHOICES = {
+    "sampling": (COHORT, CASE_CONTROL),
+    "unlabelled": (LEFT_OUT, AT_RANDOM),
+    "adjust": ("holm", "none"),
+    "undecided": ("report", "pass", "fail"),
+}
 
 
 @final
@@ -55,6 +60,9 @@ class Contract:
     count: str | None = None
     weight: str | None = None
     cluster: str | None = None
+    sampling: str | None = None
+    prevalence: float | None = None
+    unlabelled: str | None = None
     level: float = 0.95
     adjust: str = "holm"
     undecided: str = "report"
@@ -111,6 +119,8 @@ def _needed(key: str, value: Any) -> str:
     plain = isinstance(value, (int, float)) and not isinstance(value, bool)
     if key == "level" and not (plain and 0.5 < value < 1):
         return "between 0.5 and 1, such as 0.95"
+    if key == "prevalence" and not (plain and 0 < value < 1):
+        return "a share of positives between 0 and 1, such as 0.01"
     return ""
 
 
@@ -221,8 +231,7 @@ def _table(metric: str, **bounds: Any) -> list[str]:
 def _proved(t: Tally, metric: str, *, otherwise: float = 0.0, **at: float) -> float:
     """Which bound can these cases prove, rounded down?"""
     # three requirements share the 5 %, as Holm's first step would have it
-    asked = requirement({"metric": metric, "at_least": 0.0, **at})
-    low = limits_of(asked, t)(0.05 / 3).low
+    low = limits_of(metric, t, at.get("threshold"))(0.05 / 3).low
     proved = low if math.isfinite(low) else otherwise
     return math.floor(max(proved - 1e-9, 0.0) * 1000) / 1000
 
@@ -285,6 +294,7 @@ SCHEMA: dict[str, Any] = {
     "properties": {
         **{name: _described(_TEXT, meaning) for name, meaning in _COLUMNS.items()},
         "positive": {"description": "Label that counts as positive."},
+        "prevalence": {**_NUMBER, "exclusiveMinimum": 0, "exclusiveMaximum": 1},
         "level": {**_NUMBER, "exclusiveMinimum": 0.5, "exclusiveMaximum": 1},
         **{name: {"enum": list(words)} for name, words in _CHOICES.items()},
         "require": {

@@ -17,8 +17,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.doors import door
 from trueness._core.records import Record
-from trueness.gates.limits import Limits
-from trueness.gates.measures import Interval
+from trueness.gates.measures import Interval, Limits
 from trueness.gates.requirements import Requirement
 
 HOLDS, FAILS, OPEN = "holds", "fails", "cannot tell yet"
@@ -218,12 +217,13 @@ def _where(group: str) -> str:
 
 def _reason(c: Claim, verdict: str, i: Interval, more: int | None) -> str:
     of = f" ({c.said})" if c.said else ""
-    head = f"{_where(c.group)}{c.text}{of}: measured {i.value:.4g}"
+    head = f"{_where(c.group)}{c.text}{of}: "
     if i.what == UNDETERMINED:
         return (
-            f"{head} in {i.n:,} cases, but these verdicts alone do not determine the "
-            "rate. Label some cases, and state how they were chosen."
+            f"{head}the verdicts of {i.n:,} cases alone do not determine the rate. "
+            "Label some cases, and state how they were chosen."
         )
+    head = f"{head}measured {i.value:.4g}"
     kind = "" if i.what == "labelled" else f"{i.what} "
     lower = (c.side > 0) == (verdict != FAILS)
     name, limit = ("lower", i.low) if lower else ("upper", i.high)

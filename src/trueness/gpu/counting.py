@@ -7,7 +7,7 @@ at most 65,536, rounded ones few), bins with limits for ``at_most=``, and otherw
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -16,6 +16,7 @@ from trueness._core.arrays import Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.columns import label_pair
 from trueness._core.checks.errors import InputError
+from trueness.counts.design import AT_RANDOM, PLAIN, Design
 from trueness.counts.values import Tally, tally_of_bins
 from trueness.gpu.arrays import Library, library_of, same_device
 from trueness.gpu.keys import KEYS, ends, float_name, key_at_least, keys_of, scores_of
@@ -46,6 +47,17 @@ class DeviceTally:
     neg: Any
     unknown: Any
     kind: str
+    design: Design = PLAIN
+
+    def with_design(self, **words: Any) -> DeviceTally:
+        """Say how the cases came; see :meth:`trueness.Tally.with_design`."""
+        design = self.design.with_words(words)
+        if design.unlabelled == AT_RANDOM:
+            raise InputError(
+                'unlabelled="missing at random" needs counts on the host. Type '
+                "at_most=100_000 for bins, or tally(y, s).to_host()."
+            )
+        return replace(self, design=design)
 
     @property
     def n_pos(self) -> int:
@@ -93,7 +105,13 @@ class DeviceTally:
     def to_host(self) -> Tally:
         """Copy the keys to the host and count them there."""
         counted = [_distinct(self.lib.host(part)) for part in self.parts]
-        return _host_tally(counted, self.kind)
+        return self.designed(_host_tally(counted, self.kind))
+
+    def designed(self, t: Tally) -> Tally:
+        """Say of counts on the host how these cases came."""
+        return t.with_design(
+            sampling=self.design.sampling, prevalence=self.design.prevalence
+        )
 
     def __add__(self, other: DeviceTally) -> DeviceTally:
         """Count the cases of both, which are on one device."""
@@ -112,7 +130,8 @@ class DeviceTally:
         parts = [[x for x in pair if x is not None] for pair in sides]
         join, sort = self.lib.xp.concat, self.lib.sort
         pos, neg, rest = (sort(join(x)) if x else None for x in parts)
-        return DeviceTally(self.lib, pos, neg, rest, self.kind)
+        design = self.design + other.design
+        return DeviceTally(self.lib, pos, neg, rest, self.kind, design)
 
     def coarse(self, at_most: int) -> Tally:
         """Count into at most so many bins; only the bins are copied.
@@ -143,7 +162,7 @@ class DeviceTally:
             return part[start:stop]
 
         pos, neg, rest = (inside(x) for x in (self.pos, self.neg, self.unknown))
-        return DeviceTally(self.lib, pos, neg, rest, self.kind)
+        return DeviceTally(self.lib, pos, neg, rest, self.kind, self.design)
 
     def _key_array(self, keys: Any) -> Any:
         kind = self.lib.dtype(KEYS[self.kind])
@@ -164,7 +183,7 @@ class DeviceTally:
         high = np.max(last, axis=0)
         low, high = (scores_of(k, self.kind)[::-1].copy() for k in (starts, high))
         turned = [np.ascontiguousarray(c[::-1]) for c in counts]
-        return tally_of_bins(low, high, turned)
+        return self.designed(tally_of_bins(low, high, turned))
 
     def flagged(self, threshold: float) -> tuple[int, int]:
         """How many positives and negatives have at least this score?"""

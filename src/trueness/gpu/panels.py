@@ -8,7 +8,7 @@ cases are looked up among the sorted ones, a chunk at a time.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
 
@@ -18,14 +18,16 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness.comparison.aucs import asked_margin, compare_areas
-from trueness.comparison.contrasts import ContrastPart
+from trueness.comparison.results import together
+from trueness.counts.design import PLAIN, Design
 from trueness.gpu.arrays import Library, library_of, same_device
 from trueness.gpu.counting import DeviceTally, read_labels
 from trueness.gpu.keys import KEYS, float_name, keys_of
-from trueness.gpu.merging import CHUNK, placements_of
+from trueness.gpu.merging import CHUNK, area_of
 from trueness.gpu.split import sorted_keys
-from trueness.ranking.auc_intervals import AucQuestion
+from trueness.inference.differences import Contrast
+from trueness.inference.spread import Stratum, joined
+from trueness.ranking.areas import auc_from_moments
 
 
 @final
@@ -47,6 +49,11 @@ class DevicePanel:
     names: tuple[str, ...]
     scores: list[Any]
     positive: Any
+    design: Design = PLAIN
+
+    def with_design(self, **words: Any) -> DevicePanel:
+        """Say how the cases came; see :meth:`trueness.Panel.with_design`."""
+        return replace(self, design=self.design.with_words(words))
 
     @cached_property
     def tallies(self) -> list[DeviceTally]:
@@ -55,7 +62,7 @@ class DevicePanel:
         for s in self.scores:
             kind = float_name(s)
             parts = sorted_keys(self.lib, s, self.positive, None, kind)
-            found.append(DeviceTally(self.lib, *parts, kind).finite())
+            found.append(DeviceTally(self.lib, *parts, kind, self.design).finite())
         return found
 
     @property
@@ -102,25 +109,40 @@ def compare_auc(
     _cases.at_least_two(x.names, "compare_auc")
     _cases.both_classes(x, "compare_auc")
     level = _options.fraction(level, "level")
-    n_pos, n_neg = x.n_pos, x.n_neg
-    questions = tuple(AucQuestion(x, placements_of(t), level, 0, 0) for t in x.tallies)
-    up = _difference_variances(x, x.positive, "neg") / (2 * n_neg) ** 2
-    down = _difference_variances(x, ~x.positive, "pos") / (2 * n_pos) ** 2
-    known = min(n_pos, n_neg) > 1
-    parts = (ContrastPart(up, n_pos), ContrastPart(down, n_neg)) if known else ()
-    return compare_areas(x.names, questions, parts, x, asked_margin(margin))
+    areas = [area_of(t) for t in x.tallies]
+    values = {
+        name: auc_from_moments(a.value, a.n, a.two, a.four, level)
+        for name, a in zip(x.names, areas, strict=True)
+    }
+    wins = np.array([a.wins for a in areas], dtype=np.float64)
+    gap = wins[:, None] - wins
+    n_neg, n_pos = x.n_neg, x.n_pos
+    down = _difference_powers(x, ~x.positive, "pos", -gap / n_neg)
+    up = _difference_powers(x, x.positive, "neg", gap / n_pos)
+
+    def contrast(i: int, j: int) -> Contrast:
+        # the influence of a case: twice the difference of its placements, over pairs
+        scale = 2 * n_neg * n_pos
+        powers = (n_neg, *down[:, i, j]), (n_pos, *up[:, i, j])
+        parts = [Stratum(n, two / scale**2, four / scale**4) for n, two, four in powers]
+        value = areas[i].value - areas[j].value
+        return Contrast(value, joined(parts, min(n_neg, n_pos)))
+
+    return together(values, contrast, margin=margin, paired=True, method="AUC")
 
 
-def _difference_variances(x: DevicePanel, chosen: Any, other: str) -> Floats:
-    """Give the sample variance of every difference of twice the placements."""
+def _difference_powers(x: DevicePanel, chosen: Any, other: str, mean: Floats) -> Floats:
+    """Add up squares and fourth powers of every difference of twice the placements.
+
+    About their mean, of the cases of a class; (2, K, K).
+    """
     size = len(x.names)
     columns = [
         keys_of(x.lib, s[chosen], t.kind)
         for s, t in zip(x.scores, x.tallies, strict=True)
     ]
-    n = x.lib.size(columns[0])
-    total, square = np.zeros((size, size)), np.zeros((size, size))
-    for start in range(0, n, CHUNK):
+    total = np.zeros((2, size, size))
+    for start in range(0, x.lib.size(columns[0]), CHUNK):
         twice = [
             _twice_below(x.lib, getattr(t, other), keys[start : start + CHUNK])
             for t, keys in zip(x.tallies, columns, strict=True)
@@ -128,10 +150,10 @@ def _difference_variances(x: DevicePanel, chosen: Any, other: str) -> Floats:
         for i in range(size):
             for j in range(i + 1, size):
                 gap = x.lib.cast(twice[i] - twice[j], "float64")
-                total[i, j] += float(x.lib.xp.sum(gap))
-                square[i, j] += float(x.lib.xp.sum(gap * gap))
-    variance = np.maximum(0.0, (square - total**2 / n) / max(n - 1, 1))
-    return np.asarray(variance + variance.T)
+                square = (gap - float(mean[i, j])) ** 2
+                total[0, i, j] += float(x.lib.xp.sum(square))
+                total[1, i, j] += float(x.lib.xp.sum(square * square))
+    return np.asarray(total + total.transpose(0, 2, 1))
 
 
 def _twice_below(lib: Library, ordered: Any, keys: Any) -> Any:

@@ -21,17 +21,17 @@ from trueness._core.checks.errors import InputError
 from trueness._core.records import Estimate
 from trueness.calibration.proper_scores import brier as host_brier
 from trueness.calibration.proper_scores import log_loss as host_log_loss
-from trueness.counts.resampling import percentile_interval
 from trueness.counts.values import Tally
 from trueness.gpu.counting import DeviceTally
 from trueness.gpu.keys import floats_of
-from trueness.gpu.merging import CHUNK, placements_of, sums_of
+from trueness.gpu.merging import CHUNK, area_of, sums_of
 from trueness.gpu.panels import DevicePanel, compare_auc
 from trueness.gpu.resampling import replicated_aucs
+from trueness.inference.limits import percentiles
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS, SYNONYMS
-from trueness.ranking import auc_intervals
-from trueness.ranking.mean_precision import average_precision as host_precision
+from trueness.ranking.areas import AUC_METHODS, REVERSED, auc_from_moments
+from trueness.ranking.areas import average_precision as host_precision
 from trueness.scale.certificates import BOUNDED, limited
 from trueness.scale.refinement import exact_threshold
 from trueness.threshold.at_cut import at_threshold as host_at_threshold
@@ -45,42 +45,34 @@ _LOOK, _COPY = 2**11, 2**18
 def auc(
     x: DeviceTally,
     *,
-    method: str = "score",
+    method: str = "student",
     level: float = 0.95,
     rng: Any = 0,
     replicates: int = 2000,
 ) -> Estimate:
     """Give the AUC with its interval; see :func:`trueness.auc`."""
-    _options.choice(method, auc_intervals.AUC_METHODS, "method")
-    if method in ("bca", "fermi-dirac"):
+    _options.choice(method, AUC_METHODS, "method")
+    if method not in ("student", "bootstrap"):
         raise InputError(
             f"method={method!r} needs the tally on the host. Type at_most=100_000 for "
-            f'bins, or method="score".'
+            f'bins, or method="student".'
         )
     level = _options.fraction(level, "level")
-    q = auc_intervals.AucQuestion(x, placements_of(x), level, rng, replicates)
-    if method != "bootstrap":
-        return auc_intervals.answer(q, method)
-    number = _options.whole_number(replicates, "replicates", at_least=100)
-    values = replicated_aucs(x, number, rng)
-    low, high = percentile_interval(values, level)
-    note = "Each case was drawn a Poisson number of times, within its class."
-    return Estimate(
-        q.place.auc,
-        min(low, q.place.auc),
-        max(high, q.place.auc),
-        level,
-        "bootstrap",
-        float(values.std(ddof=1)),
-        notes=(note,),
-        name="AUC",
-    )
+    found = area_of(x)
+    if method == "student":
+        e = auc_from_moments(found.value, found.n, found.two, found.four, level)
+    else:
+        number = _options.whole_number(replicates, "replicates", at_least=100)
+        note = "Each case was drawn a Poisson number of times, within its class."
+        drawn = replicated_aucs(x, number, rng)
+        e = percentiles(found.value, drawn, level, (note,), "AUC")
+    return replace(e, notes=(REVERSED, *e.notes)) if e.high < 0.5 else e
 
 
 def average_precision(x: DeviceTally, **options: Any) -> Estimate:
     """Give the average precision; the width of its interval is that of bins."""
     found: Estimate = unwrap(host_precision)(x.coarse(BINS), **options)
-    share, odds = options.get("prevalence"), 1.0
+    share, odds = x.design.prevalence, 1.0
     if share is not None:
         odds = (1 - share) / share * x.n_pos / x.n_neg
     value = sums_of(x.lib, x.pos, x.neg, odds).precision / x.n_pos
@@ -131,7 +123,6 @@ def best_threshold(
     maximize: Any = "accuracy",
     subject_to: Any = (),
     method: str = "sweep",
-    prevalence: Any = None,
     *,
     minimize: Any = None,
 ) -> Any:
@@ -142,7 +133,6 @@ def best_threshold(
         maximize=maximize,
         subject_to=subject_to,
         minimize=minimize,
-        prevalence=prevalence,
         at_most=_LOOK,
         batch=_COPY,
     ).answer
@@ -160,7 +150,7 @@ def at_threshold(x: DeviceTally, threshold: float, **options: Any) -> Any:
     counts = np.array([[c.tn, c.fp], [c.fn, c.tp]], dtype=np.int64)
     below = np.nextafter(threshold, -np.inf)
     two = Tally([below, threshold], neg=counts[0], pos=counts[1])
-    return host_at_threshold(two, threshold, **options)
+    return host_at_threshold(x.designed(two), threshold, **options)
 
 
 def ask(

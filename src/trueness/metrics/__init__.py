@@ -13,7 +13,8 @@ How data flow through it
 
 In which order to read it
     ``confusion`` (the counts), ``algebra`` (what can be said with metrics),
-    ``definitions`` (every metric, once), ``grammar`` (text), ``exact`` (ties).
+    ``definitions`` (every metric, once), ``intervals`` (limits), ``grammar`` (text,
+    and names in sentences), ``exact`` (ties).
 
 The maths: docs/maths/threshold.md.
 """

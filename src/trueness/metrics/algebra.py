@@ -150,13 +150,11 @@ class Metric:
         return (read, (self.name,)) if known else super().__reduce_ex__(protocol)
 
     def __add__(self, other: Metric | float) -> Metric:
-        """Add a metric or a number."""
         if isinstance(other, Metric):
             return _sum(self.parts + other.parts, plus(self.constant, other.constant))
         return _sum(self.parts, plus(self.constant, _real(other, "+")))
 
     def __mul__(self, factor: float) -> Metric:
-        """Scale by a number."""
         factor = _real(factor, "*")
         scaled = tuple((times(factor, w), part) for w, part in self.parts)
         return _sum(scaled, times(factor, self.constant))
@@ -165,15 +163,12 @@ class Metric:
     __rmul__ = __mul__
 
     def __neg__(self) -> Metric:
-        """Turn the direction round."""
         return self * -1.0
 
     def __sub__(self, other: Metric | float) -> Metric:
-        """Subtract a metric or a number."""
         return self + (-other)
 
     def __rsub__(self, other: float) -> Metric:
-        """Subtract from a number."""
         return -self + other
 
     def __truediv__(self, divisor: Metric | float) -> Metric:
@@ -186,19 +181,15 @@ class Metric:
         return self * (1 / number)
 
     def __ge__(self, bound: Metric | float) -> Constraint:
-        """Ask for at least this much."""
         return compare(self, ">=", bound)
 
     def __le__(self, bound: Metric | float) -> Constraint:
-        """Ask for at most this much."""
         return compare(self, "<=", bound)
 
     def __gt__(self, bound: Metric | float) -> Constraint:
-        """Ask for more than this."""
         return compare(self, ">", bound)
 
     def __lt__(self, bound: Metric | float) -> Constraint:
-        """Ask for less than this."""
         return compare(self, "<", bound)
 
 
@@ -231,16 +222,10 @@ def _quotient(a: Metric, b: Metric) -> Metric:
     def value(c: Confusion) -> Any:
         return np.true_divide(c.weighed(over), c.weighed(under))
 
-    name = f"{_bracketed(a)} / {_bracketed(b)}"
-    ends = (-np.inf, np.inf)
-    ratio, question = Ratio(over, under), "A quotient of counts."
-    return Metric(
-        name, value, "none", ends, "", question, ratio=ratio, shape="quotient"
-    )
-
-
-def _bracketed(m: Metric) -> str:
-    return m.name if m.name.isidentifier() else f"({m.name})"
+    names = (m.name if m.name.isidentifier() else f"({m.name})" for m in (a, b))
+    about: Any = {"question": "A quotient of counts.", "shape": "quotient"}
+    ends, ratio = (-np.inf, np.inf), Ratio(over, under)
+    return Metric(" / ".join(names), value, "none", ends, ratio=ratio, **about)
 
 
 def _real(value: Any, sign: str) -> float:
@@ -335,9 +320,16 @@ def _sum(terms: Terms, constant: float) -> Metric:
         # a negative weight makes the upper end the lower one
         ends = sorted(w * end for end in part.range)
         low, high = low + ends[0], high + ends[1]
+
+    def value(c: Confusion) -> Any:
+        total: Any = np.zeros_like(c.tp, dtype=np.float64) + constant
+        for w, part in kept:
+            total = total + w * part.function(c)
+        return total
+
     return Metric(
         name=_write_sum(kept, constant),
-        function=lambda c: _evaluate_sum(kept, constant, c),
+        function=value,
         direction=_direction(kept),
         range=(low, high),
         reference="; ".join(p.reference for _, p in kept if p.reference),
@@ -345,13 +337,6 @@ def _sum(terms: Terms, constant: float) -> Metric:
         terms=kept,
         constant=constant,
     )
-
-
-def _evaluate_sum(terms: Terms, constant: float, c: Confusion) -> Any:
-    total: Any = np.zeros_like(c.tp, dtype=np.float64) + constant
-    for w, part in terms:
-        total = total + w * part.function(c)
-    return total
 
 
 def _direction(terms: Terms) -> Direction:
@@ -437,12 +422,8 @@ class Constraint:
 
 
 _MIRRORED = {">=": "<=", "<=": ">=", ">": "<", "<": ">"}
-_SIGNS: dict[str, Callable[[Any, float], Any]] = {
-    ">=": np.greater_equal,
-    "<=": np.less_equal,
-    ">": np.greater,
-    "<": np.less,
-}
+_SIGNS: dict[str, Callable[[Any, float], Any]]
+_SIGNS = {">=": np.greater_equal, "<=": np.less_equal, ">": np.greater, "<": np.less}
 
 
 def compare(left: Metric | float, sign: Any, right: Metric | float) -> Constraint:
@@ -454,6 +435,5 @@ def compare(left: Metric | float, sign: Any, right: Metric | float) -> Constrain
     if isinstance(right, Metric):
         difference = left - right
         return Constraint(difference - difference.constant, sign, -difference.constant)
-    return Constraint(
-        left, sign, _options.real_number(right, f"the bound after {sign}")
-    )
+    bound = _options.real_number(right, f"the bound after {sign}")
+    return Constraint(left, sign, bound)

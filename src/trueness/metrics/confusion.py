@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.options import renamed
 from trueness._core.records import Record
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
@@ -109,23 +108,21 @@ class Confusion(Record):
             return Confusion(self.tp * up, self.fp * down, self.fn * up, self.tn * down)
 
 
-@renamed(tally="t")
-@of_tally(weights=True)
-def thresholds(t: Tally) -> Floats:
+@of_tally
+def thresholds(data: Tally) -> Floats:
     """Which thresholds does a tally have? +inf (nothing flagged), then every score.
 
     Scores that only unlabelled cases have are left out, since they do not change the
     confusion matrix.
     """
-    return np.concatenate([[np.inf], t.labelled().score])
+    return np.concatenate([[np.inf], data.labelled().score])
 
 
-@renamed(tally="t")
-@of_tally(weights=True)
-def sweep(t: Tally) -> Confusion:
+@of_tally
+def sweep(data: Tally) -> Confusion:
     """How many cases are right and wrong at every threshold of ``thresholds``?
 
-    At entry i the cases with a score of at least ``thresholds(t)[i]`` are flagged;
+    At entry i the cases with a score of at least ``thresholds(data)[i]`` are flagged;
     at entry 0 none are. Cases without a label do not count. The time is O(m) for m
     distinct scores.
 
@@ -135,7 +132,7 @@ def sweep(t: Tally) -> Confusion:
     >>> c.tp, c.fp
     (array([0, 1, 2, 2]), array([0, 0, 1, 2]))
     """
-    t = t.labelled()
+    t = data.labelled()
     return swept(t.pos, t.neg)
 
 

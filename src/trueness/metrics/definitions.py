@@ -97,212 +97,103 @@ _DRUMMOND = "Drummond, Holte 2006, Mach. Learn. 65:95, doi:10.1007/s10994-006-81
 _RIJSBERGEN = "van Rijsbergen 1979, Information Retrieval, 2nd ed., ch. 7"
 _DEEKS = "Deeks, Altman 2004, BMJ 329:168, doi:10.1136/bmj.329.7458.168"
 
-accuracy = _ratio(
-    "accuracy",
-    "Which share of all cases is classified right?",
-    (1, 0, 0, 1),
-    _ALL,
-    reference=_FAWCETT,
-    aliases=("acc",),
-    shown=True,
-)
-balanced_accuracy = _quotient(
-    "balanced_accuracy",
+# a table, read row by row: name, question, formula; what else is known of it
+# fmt: off
+accuracy = _ratio("accuracy", "Which share of all cases is classified right?",
+    (1, 0, 0, 1), _ALL, reference=_FAWCETT, aliases=("acc",), shown=True)
+balanced_accuracy = _quotient("balanced_accuracy",
     "What is the mean of recall and specificity?",
-    lambda tp, fp, fn, tn: (
-        tp * (fp + tn) + tn * (tp + fn),
-        2 * (tp + fn) * (fp + tn),
-    ),
+    lambda tp, fp, fn, tn: (tp * (fp + tn) + tn * (tp + fn), 2 * (tp + fn) * (fp + tn)),
     reference="Brodersen et al. 2010, Proc. ICPR 20:3121, doi:10.1109/ICPR.2010.764",
-    aliases=("bac", "bacc"),
-)
-recall = _ratio(
-    "recall",
+    aliases=("bac", "bacc"))
+recall = _ratio("recall",
     "Which share of the positives is found? (sensitivity, true positive rate)",
-    (1, 0, 0, 0),
-    (1, 0, 1, 0),
-    reference=_YERUSHALMY,
-    aliases=("sensitivity", "sens", "tpr", "hit_rate"),
-    words="recall (sensitivity)",
-    shown=True,
-)
-specificity = _ratio(
-    "specificity",
-    "Which share of the negatives is not flagged? (true negative rate)",
-    (0, 0, 0, 1),
-    (0, 1, 0, 1),
-    reference=_YERUSHALMY,
-    aliases=("spec", "tnr", "selectivity"),
-    shown=True,
-)
-fpr = _ratio(
-    "fpr",
+    (1, 0, 0, 0), (1, 0, 1, 0), reference=_YERUSHALMY,
+    aliases=("sensitivity", "sens", "tpr", "hit_rate"), words="recall (sensitivity)",
+    shown=True)
+specificity = _ratio("specificity",
+    "Which share of the negatives is not flagged? (true negative rate)", (0, 0, 0, 1),
+    (0, 1, 0, 1), reference=_YERUSHALMY, aliases=("spec", "tnr", "selectivity"),
+    shown=True)
+fpr = _ratio("fpr",
     "Which share of the negatives is flagged? (false positive rate, fall-out)",
-    (0, 1, 0, 0),
-    (0, 1, 0, 1),
-    direction="lower",
-    reference=_FAWCETT,
-    aliases=("fall_out",),
-    words="false positive rate",
-)
-fnr = _ratio(
-    "fnr",
+    (0, 1, 0, 0), (0, 1, 0, 1), direction="lower", reference=_FAWCETT,
+    aliases=("fall_out",), words="false positive rate")
+fnr = _ratio("fnr",
     "Which share of the positives is missed? (false negative rate, miss rate)",
-    (0, 0, 1, 0),
-    (1, 0, 1, 0),
-    direction="lower",
-    reference=_FAWCETT,
-    aliases=("miss_rate",),
-    words="false negative rate",
-)
-precision = _ratio(
-    "precision",
+    (0, 0, 1, 0), (1, 0, 1, 0), direction="lower", reference=_FAWCETT,
+    aliases=("miss_rate",), words="false negative rate")
+precision = _ratio("precision",
     "Which share of the flagged cases is positive? (positive predictive value)",
-    (1, 0, 0, 0),
-    (1, 1, 0, 0),
-    reference=_FAWCETT,
-    aliases=("ppv",),
-    words="precision (PPV)",
-    shown=True,
-)
-npv = _ratio(
-    "npv",
+    (1, 0, 0, 0), (1, 1, 0, 0), reference=_FAWCETT, aliases=("ppv",),
+    words="precision (PPV)", shown=True)
+npv = _ratio("npv",
     "Which share of the cases not flagged is negative? (negative predictive value)",
-    (0, 0, 0, 1),
-    (0, 0, 1, 1),
-    reference=_FAWCETT,
-    words="negative predictive value",
-    shown=True,
-)
-f1 = _ratio(
-    "f1",
-    "How good are precision and recall together? (Dice)",
-    (2, 0, 0, 0),
-    (2, 1, 1, 0),
-    reference=_RIJSBERGEN,
-    aliases=("f1_score", "dice"),
-    words="F1",
-    shown=True,
-)
-youden = _quotient(
-    "youden",
+    (0, 0, 0, 1), (0, 0, 1, 1), reference=_FAWCETT, words="negative predictive value",
+    shown=True)
+f1 = _ratio("f1", "How good are precision and recall together? (Dice)",
+    (2, 0, 0, 0), (2, 1, 1, 0), reference=_RIJSBERGEN, aliases=("f1_score", "dice"),
+    words="F1", shown=True)
+youden = _quotient("youden",
     "How far is recall above the false positive rate? (J, informedness)",
     lambda tp, fp, fn, tn: (tp * tn - fp * fn, (tp + fn) * (fp + tn)),
     range=(-1.0, 1.0),
     reference="Youden 1950, Cancer 3:32, "
     "doi:10.1002/1097-0142(1950)3:1<32::AID-CNCR2820030106>3.0.CO;2-3",
-    aliases=("j", "youden_j", "informedness", "bookmaker"),
-    words="Youden's J",
-)
-mcc = _quotient(
-    "mcc",
-    "How strongly do prediction and truth correlate? (phi)",
-    lambda tp, fp, fn, tn: (
-        (tp * tn - fp * fn) * abs(tp * tn - fp * fn),
-        (tp + fn) * (fp + tn) * (tp + fp) * (fn + tn),
-    ),
-    shape="bent",
-    root=True,
-    range=(-1.0, 1.0),
+    aliases=("j", "youden_j", "informedness", "bookmaker"), words="Youden's J")
+mcc = _quotient("mcc", "How strongly do prediction and truth correlate? (phi)",
+    lambda tp, fp, fn, tn: ((tp * tn - fp * fn) * abs(tp * tn - fp * fn),
+        (tp + fn) * (fp + tn) * (tp + fp) * (fn + tn)),
+    shape="bent", root=True, range=(-1.0, 1.0),
     reference="Matthews 1975, Biochim. Biophys. Acta 405:442, "
     "doi:10.1016/0005-2795(75)90109-9",
-    aliases=("phi", "matthews"),
-    words="Matthews correlation",
-    shown=True,
-)
-kappa = _quotient(
-    "kappa",
-    "How far do prediction and truth agree beyond chance?",
-    lambda tp, fp, fn, tn: (
-        2 * (tp * tn - fp * fn),
-        (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn),
-    ),
+    aliases=("phi", "matthews"), words="Matthews correlation", shown=True)
+kappa = _quotient("kappa", "How far do prediction and truth agree beyond chance?",
+    lambda tp, fp, fn, tn: (2 * (tp * tn - fp * fn),
+        (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)),
     range=(-1.0, 1.0),
     reference="Cohen 1960, Educ. Psychol. Meas. 20:37, doi:10.1177/001316446002000104",
-    aliases=("cohen_kappa",),
-    words="Cohen's kappa",
-)
-g_mean = _quotient(
-    "g_mean",
-    "What is the geometric mean of recall and specificity?",
-    lambda tp, fp, fn, tn: (tp * tn, (tp + fn) * (fp + tn)),
-    shape="product",
-    root=True,
-    reference="Kubat, Matwin 1997, Proc. ICML 14:179",
-    aliases=("gmean",),
-    words="geometric mean",
-)
-jaccard = _ratio(
-    "jaccard",
+    aliases=("cohen_kappa",), words="Cohen's kappa")
+g_mean = _quotient("g_mean", "What is the geometric mean of recall and specificity?",
+    lambda tp, fp, fn, tn: (tp * tn, (tp + fn) * (fp + tn)), shape="product", root=True,
+    reference="Kubat, Matwin 1997, Proc. ICML 14:179", aliases=("gmean",),
+    words="geometric mean")
+jaccard = _ratio("jaccard",
     "How far do flagged and positive cases overlap? (critical success index)",
-    (1, 0, 0, 0),
-    (1, 1, 1, 0),
+    (1, 0, 0, 0), (1, 1, 1, 0),
     reference="Jaccard 1912, New Phytol. 11:37, doi:10.1111/j.1469-8137.1912.tb05611.x",
-    aliases=("csi", "threat_score", "iou"),
-    words="Jaccard index",
-)
-markedness = _quotient(
-    "markedness",
+    aliases=("csi", "threat_score", "iou"), words="Jaccard index")
+markedness = _quotient("markedness",
     "How far is precision above what the cases not flagged would give?",
-    lambda tp, fp, fn, tn: (tp * tn - fp * fn, (tp + fp) * (fn + tn)),
-    shape="bent",
-    range=(-1.0, 1.0),
-    reference="Powers 2011, J. Mach. Learn. Technol. 2:37",
-)
-lift = _quotient(
-    "lift",
+    lambda tp, fp, fn, tn: (tp * tn - fp * fn, (tp + fp) * (fn + tn)), shape="bent",
+    range=(-1.0, 1.0), reference="Powers 2011, J. Mach. Learn. Technol. 2:37")
+lift = _quotient("lift",
     "How many times more frequent are positives among the flagged cases?",
     lambda tp, fp, fn, tn: (tp * (tp + fp + fn + tn), (tp + fp) * (tp + fn)),
     range=(0.0, np.inf),
-    reference="Brin et al. 1997, Proc. SIGMOD:255, doi:10.1145/253260.253325",
-)
-lr_positive = _quotient(
-    "lr_positive",
+    reference="Brin et al. 1997, Proc. SIGMOD:255, doi:10.1145/253260.253325")
+lr_positive = _quotient("lr_positive",
     "By which factor do the odds rise when a case is flagged?",
-    lambda tp, fp, fn, tn: (tp * (fp + tn), (tp + fn) * fp),
-    range=(0.0, np.inf),
-    reference=_DEEKS,
-    aliases=("plr",),
-    words="positive likelihood ratio",
-)
-lr_negative = _quotient(
-    "lr_negative",
+    lambda tp, fp, fn, tn: (tp * (fp + tn), (tp + fn) * fp), range=(0.0, np.inf),
+    reference=_DEEKS, aliases=("plr",), words="positive likelihood ratio")
+lr_negative = _quotient("lr_negative",
     "By which factor do the odds change when a case is not flagged?",
-    lambda tp, fp, fn, tn: (fn * (fp + tn), (tp + fn) * tn),
-    direction="lower",
-    range=(0.0, np.inf),
-    reference=_DEEKS,
-    aliases=("nlr",),
-    words="negative likelihood ratio",
-)
-diagnostic_odds_ratio = _quotient(
-    "diagnostic_odds_ratio",
+    lambda tp, fp, fn, tn: (fn * (fp + tn), (tp + fn) * tn), direction="lower",
+    range=(0.0, np.inf), reference=_DEEKS, aliases=("nlr",),
+    words="negative likelihood ratio")
+diagnostic_odds_ratio = _quotient("diagnostic_odds_ratio",
     "How many times larger are the odds of a flag for positives?",
-    lambda tp, fp, fn, tn: (tp * tn, fp * fn),
-    range=(0.0, np.inf),
+    lambda tp, fp, fn, tn: (tp * tn, fp * fn), range=(0.0, np.inf),
     reference="Glas et al. 2003, J. Clin. Epidemiol. 56:1129, "
     "doi:10.1016/S0895-4356(03)00177-X",
-    aliases=("dor", "odds_ratio"),
-)
-flagged = _ratio(
-    "flagged",
-    "How many cases are predicted positive?",
-    (1, 1, 0, 0),
-    None,
-    direction="none",
-    range=(0.0, np.inf),
-    aliases=("predicted_positive",),
-    words="cases flagged",
-)
-flagged_rate = _ratio(
-    "flagged_rate",
-    "Which share of all cases is predicted positive?",
-    (1, 1, 0, 0),
-    _ALL,
-    direction="none",
-    aliases=("alert_rate",),
-    words="share flagged",
-)
+    aliases=("dor", "odds_ratio"))
+flagged = _ratio("flagged", "How many cases are predicted positive?",
+    (1, 1, 0, 0), None, direction="none", range=(0.0, np.inf),
+    aliases=("predicted_positive",), words="cases flagged")
+flagged_rate = _ratio("flagged_rate", "Which share of all cases is predicted positive?",
+    (1, 1, 0, 0), _ALL, direction="none", aliases=("alert_rate",),
+    words="share flagged")
+# fmt: on
 
 
 def _count(name: str, question: str, weights: Coefficients) -> Metric:

@@ -98,23 +98,19 @@ def evaluate(metric: Metric, counts: tuple[Any, ...], unit: int) -> Values:
     ``counts`` are arrays of Python integers, ``unit`` times too large; every quotient
     must be defined.
     """
-    terms = [(as_fraction(w), _part(part, counts, unit)) for w, part in metric.parts]
+    terms = [
+        (as_fraction(w), _positive(*quotient(part, counts, unit), part.root))
+        for w, part in metric.parts
+    ]
     if len(terms) == 1:
         weight, value = terms[0]
         if value.root:
             weight = weight * abs(weight)
-        return _positive(
-            value.over * weight.numerator,
-            value.under * weight.denominator,
-            value.root,
-        )
+        over, under = value.over * weight.numerator, value.under * weight.denominator
+        return _positive(over, under, value.root)
     if any(value.root for _, value in terms):
         return _rounded(terms)
     return _added(terms, 0 * counts[0])
-
-
-def _part(metric: Metric, counts: tuple[Any, ...], unit: int) -> Values:
-    return _positive(*quotient(metric, counts, unit), metric.root)
 
 
 def quotient(metric: Metric, counts: tuple[Any, ...], unit: int) -> tuple[Any, Any]:

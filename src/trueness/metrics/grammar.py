@@ -1,4 +1,4 @@
-"""What does this text ask for?
+"""What does this text ask for, and what is a metric called in a sentence?
 
 ``metric("0.7*accuracy + 0.3*recall")`` and ``constraint("recall >= 0.9")`` read the
 algebra of metrics from text, for the command line and for configuration files. The
@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, NoReturn
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_several, nearest
+from trueness._core.numbers import percent
 from trueness.metrics.algebra import Constraint, Metric, compare, weights_of
 from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS, SYNONYMS
 
@@ -178,18 +179,15 @@ class _Reader:
     def fail(self, reason: str, token: _Token | None = None) -> NoReturn:
         token = token or self.here
         found = f"at {described(token.text)}" if token.text else "at the end"
-        whole = repr(self.text) if len(self.text) <= _WIDE else described(self.text)
+        short = len(self.text) <= _WIDE
+        whole = repr(self.text) if short else described(self.text)
         reason += "" if reason.endswith("?") else "."
+        # the place is shown under the text, where a line can hold it
+        shown = short and "\n" not in self.text
+        place = f"\n  {self.text}\n  {' ' * token.at}^" if shown else ""
         raise InputError(
-            f"Cannot read {whole}, position {token.at + 1} ({found}): "
-            f"{reason}{self._shown(token.at)}"
+            f"Cannot read {whole}, position {token.at + 1} ({found}): {reason}{place}"
         )
-
-    def _shown(self, at: int) -> str:
-        """Show the place under the text, where a line can hold it."""
-        if len(self.text) > _WIDE or "\n" in self.text:
-            return ""
-        return f"\n  {self.text}\n  {' ' * at}^"
 
     def end(self) -> None:
         if self.here.kind != "end":
@@ -209,23 +207,20 @@ class _Reader:
             sign = self.step()
             token = self.here
             other = self.factor()
-            if isinstance(other, Metric) and not isinstance(value, Metric):
-                if sign.text == "/":
-                    self.fail(
-                        "a number cannot be divided by a metric: metrics are added, "
-                        "and scaled by numbers only",
-                        token,
-                    )
-            elif isinstance(other, Metric):
+            if isinstance(other, Metric) and isinstance(value, Metric):
                 if sign.text == "*" or None in (weights_of(value), weights_of(other)):
                     self.fail(
                         "metrics can be added, and scaled by numbers only; sums of "
                         "counts can be divided: tp / (tp + fp)",
                         token,
                     )
-                value = value / other
-                continue
-            if sign.text == "/" and other == 0:
+            elif isinstance(other, Metric) and sign.text == "/":
+                self.fail(
+                    "a number cannot be divided by a metric: metrics are added, "
+                    "and scaled by numbers only",
+                    token,
+                )
+            elif sign.text == "/" and other == 0:
                 self.fail("division by zero", token)
             value = value * other if sign.text == "*" else value / other
         return value
@@ -249,23 +244,18 @@ class _Reader:
             return value
         token = self.here
         if token.kind == "number":
-            return self._number()
+            self.step()
+            return _options.real_number(float(token.text), f"the number {token.text}")
         if token.kind == "name":
             self.step()
             return self._named(token)
         self.fail("a metric or a number was needed")
 
-    def _number(self) -> float:
-        token = self.step()
-        return _options.real_number(float(token.text), f"the number {token.text}")
-
     def _named(self, token: _Token) -> Metric:
         name = token.text.lower()
         name = SYNONYMS.get(name, name)
-        if name in METRICS:
-            return METRICS[name]
-        if name in COUNTS:
-            return COUNTS[name]
+        if name in METRICS or name in COUNTS:
+            return (METRICS | COUNTS)[name]
         if name not in METRIC_FAMILIES:
             known = [*METRICS, *METRIC_FAMILIES, *COUNTS, *SYNONYMS]
             hint = nearest(name, known)
@@ -286,9 +276,8 @@ class _Reader:
         parameters = inspect.signature(METRIC_FAMILIES[name]).parameters
         named |= dict(zip(parameters, positional, strict=False))
         needed = {k for k, p in parameters.items() if p.default is p.empty}
-        if not needed <= set(named) <= set(parameters) or len(positional) > len(
-            parameters
-        ):
+        many = len(positional) > len(parameters)
+        if many or not needed <= set(named) <= set(parameters):
             self.fail(usage, token)
         return METRIC_FAMILIES[name](**named)
 
@@ -307,3 +296,54 @@ class _Reader:
             positional.append(value)
         else:
             named[key] = value
+
+
+# by the coefficients of (tp, fp, fn, tn) under the line of a rate
+_CASES: dict[tuple[float, ...], tuple[str, str]] = {
+    (1, 0, 1, 0): ("positive", "positives"),
+    (0, 1, 0, 1): ("negative", "negatives"),
+    (1, 1, 0, 0): ("flagged case", "flagged cases"),
+    (0, 0, 1, 1): ("case not flagged", "cases not flagged"),
+}
+
+
+def text_of(name: str) -> str:
+    """Write the name of a metric for a reader.
+
+    >>> text_of("recall"), text_of("lift"), text_of("0.5*f1 + 0.5*recall")
+    ('recall (sensitivity)', 'lift', '0.5*f1 + 0.5*recall')
+    """
+    return METRICS[name].title if name in METRICS else name
+
+
+def is_share(name: str) -> bool:
+    """Is this metric a share, which is written in percent?"""
+    return name in METRICS and METRICS[name].is_share
+
+
+def cases_of(name: str) -> tuple[str, str]:
+    """Of which cases is this rate a share, one of them and several?
+
+    >>> cases_of("fpr"), cases_of("accuracy")
+    (('negative', 'negatives'), ('case', 'cases'))
+    """
+    ratio = METRICS[name].ratio if name in METRICS else None
+    under = None if ratio is None else ratio.under
+    return ("case", "cases") if under is None else _CASES.get(under, ("case", "cases"))
+
+
+def constraint_text(constraint: str) -> str:
+    """Write a constraint in words; one that is a sum of metrics stays as it is.
+
+    >>> constraint_text("flagged <= 1000"), constraint_text("recall >= 0.8")
+    ('at most 1,000 flagged', 'recall (sensitivity) at least 80.0 %')
+    """
+    found = re.fullmatch(r"(\w+) ([<>])=? ([\d.e+-]+)", constraint)
+    if found is None or found[1] not in METRICS:
+        return constraint
+    word = "at most" if found[2] == "<" else "at least"
+    number = float(found[3])
+    if found[1] == "flagged":
+        return f"{word} {number:,.10g} flagged"
+    text = percent(number) if is_share(found[1]) else f"{number:g}"
+    return f"{text_of(found[1])} {word} {text}"

@@ -1,244 +1,226 @@
 r"""How sure is a metric at a given cut?
 
-The four counts of a cut chosen beforehand are a multinomial sample (a cohort), or two
-binomial ones (a case-control study). A share of counted cases gets Wilson's interval.
-For every other metric of the algebra the counts are drawn from their posterior under
-Jeffreys' prior, and the interval holds the middle of the values that the metric then
-has. That needs no derivative, keeps inside the range of the metric, and has width where
-a count is zero; its coverage is in ``docs/maths/thresholds.md``. Of weighted cases the
-shares move all other metrics, see ``weighted_limits.py``.
-
-A cut that was tuned on the same cases is another matter: ``validate_threshold``.
+A metric is a function of four counts, so its influence values are its slopes by them.
+Shares of cases have Wilson's interval, all other metrics that of the engine. A cut that
+was tuned on the same cases is another matter: ``validate_threshold``.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import partial
+from itertools import product
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueness._core.arrays import Floats
-from trueness._core.binomial import wilson
-from trueness._core.checks import options as _options
+from trueness._core.arrays import Array, Floats
 from trueness._core.records import Estimate
-from trueness.counts.cases import Cases
-from trueness.counts.weights import equal_cases, fourths, heaviest, student_factor
+from trueness.counts.values import Tally, rescored
+from trueness.inference.estimates import inferred, limited
+from trueness.inference.limits import score_limits, share_limits, student
+from trueness.inference.measure import Measured
+from trueness.inference.sample import Sample, meant
+from trueness.inference.spread import Spread, kish
 from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
-from trueness.metrics.weighted_limits import WeightedCut, moved_limits, share_parts
-
-_DRAWS = 10_000
-_JEFFREYS = 0.5
 
 
-class Weighed(NamedTuple):
-    """Sums of squares and of fourth powers of weights, in tp, fp, fn and tn.
-
-    ``most`` is about the largest weight: a case of a kind that was not seen may weigh
-    as much.
-    """
-
-    square: Floats
-    fourth: Floats
-    most: float
-
-    def wider(self, some: Any, level: float) -> float:
-        """Give Student's factor, by the degrees of freedom of some cells."""
-        square, fourth = self.square[some].sum(), self.fourth[some].sum()
-        return student_factor(square**2 / fourth - 1 if fourth > 0 else 0.0, level)
-
-    def cases(self, c: Confusion, yes: Any, no: Any, level: float) -> float:
-        """As how many equal cases does the share of some cells among others count?
-
-        Fewer by Student's factor, which an interval from its own quantiles lacks.
-        """
-        cells = np.array(c.cells, dtype=np.float64)
-        over, under = cells[yes].sum(), cells[[*yes, *no]].sum()
-        squares = self.square[yes].sum(), self.square[no].sum()
-        share = min(over / under, 1.0)
-        number = float(equal_cases(share, under, *squares, self.most))
-        inner = 0 < share < 1
-        return number / self.wider([*yes, *no], level) ** 2 if inner else number
+def metric_measure(m: Metric, flags: Array, t: Tally) -> Measured:
+    """Give a metric of the flagged cases and its slopes by tp, fp, fn and tn."""
+    cells = np.array(_cells(t, flags))
+    value, slopes = _slopes(m, cells)
+    n = float(cells.sum())
+    ends = (0.0, n) if _is_count(m) else m.range
+    tp, fp, fn, tn = slopes - (slopes @ cells / n if n else 0.0)
+    by_neg, by_pos = np.where(flags, fp, tn), np.where(flags, tp, fn)
+    return Measured(value, by_neg, by_pos, ends, not depends_on_prevalence(m))
 
 
-def weighed_cells(x: Cases, above: Any) -> Weighed | None:
-    """How much do the weights of the four cells vary? None of counts.
+def _cells(t: Tally, flags: Array) -> list[float]:
+    return [float(c[at].sum()) for at in (flags, ~flags) for c in (t.pos, t.neg)]
 
-    ``above`` says which rows are flagged.
-    """
-    if not x.weighted:
-        return None
-    neg, pos, _ = x.squares
-    square, fourth = (
-        np.array([c[at].sum() for at in (above, ~above) for c in both])
-        for both in ((pos, neg), (fourths(x.pos, pos), fourths(x.neg, neg)))
-    )
-    return Weighed(square, fourth, heaviest(x))
+
+def _is_count(m: Metric) -> bool:
+    """Is it a number of cases, such as those flagged?"""
+    return m.ratio is not None and m.ratio.under is None and {*m.ratio.over} <= {0, 1}
+
+
+def _slopes(m: Metric, cells: Floats) -> tuple[float, Floats]:
+    """Give a metric and its slopes by the four counts, from central differences."""
+    # a step of a millionth of the count: errors of 1e-12 and of rounding, 1e-10
+    step = 1e-6 * cells
+    tables = np.concatenate([cells[None], cells + np.diag(step), cells - np.diag(step)])
+    value, *moved = np.asarray(m(Confusion(*tables.T)), dtype=np.float64)
+    up, down = np.array(moved[:4]), np.array(moved[4:])
+    # an empty cell has no case to move anything, and an infinite value has no slope
+    known = (step > 0) & np.isfinite(up) & np.isfinite(down)
+    slopes = np.zeros(4)
+    slopes[known] = (up[known] - down[known]) / (2 * step[known])
+    return float(value), slopes
+
+
+class Cut(NamedTuple):
+    """The cases on both sides of a cut, and the counts that their design means."""
+
+    sample: Sample
+    flags: Array
+
+    @classmethod
+    def of(cls, t: Tally, threshold: float) -> Cut:
+        """Cut a tally. Rows on one side of the cut are one, if nothing else matters."""
+        if meant_by_rows(t):
+            return cls(meant(t), t.score >= threshold)
+        two = rescored(t, t.score >= threshold)  # bins are cut at their lower ends
+        return cls(meant(two), two.labelled().score == 1)
+
+    @property
+    def confusion(self) -> Confusion:
+        """Give the four counts that are meant."""
+        return Confusion(*_cells(self.sample.counts, self.flags))
+
+    def of_class(self, positive: bool) -> tuple[float, float]:
+        """Give the flagged share of a class, and as how many cases it counts."""
+        count = self.sample.cases.pos if positive else self.sample.cases.neg
+        square = self.sample.cases.squares[int(positive)]
+        total = float(count.sum())
+        share = float(count[self.flags].sum()) / total if total else math.nan
+        return share, kish(total, float(square.sum()))
+
+
+def meant_by_rows(t: Tally) -> bool:
+    """Does the chance of a label go with the score, so that every row matters?"""
+    return t.design.unlabelled != "left out" and t.n_unknown > 0
 
 
 def estimates(
-    c: Confusion,
+    t: Tally,
+    threshold: float,
     metrics: Iterable[Metric] | None = None,
     *,
     level: float = 0.95,
-    prevalence: float | None = None,
-    sampling: str = "cohort",
-    rng: Any = 0,
-    weighed: Weighed | None = None,
 ) -> dict[str, Estimate]:
-    """How large is each metric of one confusion matrix, and how sure are we?
+    """How large is each metric at a cut chosen beforehand, and how sure are we?
 
-    ``weighed`` says how much the weights of the four cells vary; counts need none.
     Metrics that depend on the share of positives are left out of a case-control sample
-    unless ``prevalence`` says what that share is.
+    without a prevalence.
 
     Examples
     --------
-    >>> estimates(Confusion(tp=9, fp=2, fn=1, tn=18), [METRICS["recall"]])
+    >>> t = Tally([1, 0], pos=[9, 1], neg=[2, 18])
+    >>> estimates(t, 1, [METRICS["recall"]])
     {'recall': recall 0.900 (95 % CI 0.596 to 0.982, wilson method)}
     """
-    level = _options.fraction(level, "level")
-    _options.choice(sampling, ("cohort", "case-control"), "sampling")
-    wanted = METRICS.values() if metrics is None else metrics
-    free = prevalence is None and sampling == "case-control"
-    if free:
+    d, wanted = t.design, METRICS.values() if metrics is None else metrics
+    if d.sampling == "case-control" and d.prevalence is None:
         wanted = [m for m in wanted if not depends_on_prevalence(m)]
-    words: Any = {"prevalence": prevalence, "sampling": sampling}
-    seed = _options.generator(rng)
-    drawn = cache(lambda: drawn_cells(c, seed, None, level, **words))  # if needed
-    used = c.at_prevalence(prevalence)
-
-    def estimate(m: Metric) -> Estimate:
-        value = float(m(used))
-        if weighed is not None:
-            low, high, method = _weighted(m, c, prevalence, level, weighed)
-        elif m.is_share and (prevalence is None or not depends_on_prevalence(m)):
-            low, high, method = *_wilson(m, c, level), "wilson"
-        else:
-            low, high, method = *middle(m(drawn()), level), "posterior"
-        # a value at the end of what is possible lies outside the middle of the draws
-        ends = min(low, value), max(high, value)
-        return Estimate(value, *ends, level, method, name=m.name)
-
-    return {m.name: estimate(m) for m in wanted}
+    cut = Cut.of(t, threshold)
+    return {m.name: estimate(cut, m, level) for m in wanted}
 
 
-def _wilson(m: Metric, c: Confusion, level: float) -> tuple[float, float]:
-    assert m.ratio is not None  # noqa: S101  # a share is a quotient of counts
-    over, under = (float(c.weighed(weights or ())) for weights in m.ratio)
-    if under == 0:
-        return math.nan, math.nan
-    low, high = wilson(over, under, level)
-    return float(low), float(high)
+def estimate(cut: Cut, m: Metric, level: float) -> Estimate:
+    """How large is one metric at a cut, and how sure are we?"""
+    x = cut.sample
+    measured, s = inferred(x, partial(metric_measure, m, cut.flags))
+    classes = (measured.by_class or x.fixed) and x.imputed is None
+    value = measured.value
+    scaled = x.scale != (1.0, 1.0) and depends_on_prevalence(m)
+    if scaled and math.isnan(sum(x.scale)):  # a class that has no case here
+        value = math.nan
+    if m.is_share and x.imputed is None and not scaled:
+        ends, method = _of_share(cut, m, value, s, level), "wilson"
+    elif math.isinf(value) or (value in m.range and math.inf in m.range):
+        ends, method = _from_shares(cut, m, level), "wilson"
+    else:
+        sides = _with_silent(cut, m, value, s, level) if classes else (s, s)
+        low, high = (limited(value, side, measured.ends, level) for side in sides)
+        ends, method = (low.low, high.high), low.method
+    sd = math.nan if math.isnan(value) else s.sd
+    return Estimate(value, *ends, level, method, sd, name=m.name)
 
 
-def _weighted(
-    m: Metric, c: Confusion, prevalence: float | None, level: float, weighed: Weighed
-) -> tuple[float, float, str]:
-    """Which values could a metric of weighted cells have?"""
-    cells = np.array(c.cells, dtype=np.float64)
-    if not cells.sum():
-        return math.nan, math.nan, "mover"
-    cut = WeightedCut.of(cells, *weighed, level)
-    parts = share_parts(m)
-    if parts is None or (prevalence is not None and depends_on_prevalence(m)):
-        return *moved_limits(m, cut, float(cells.sum()), prevalence), "mover"
-    share = cut.share(*parts)
-    return (
-        (share.low, share.high, "wilson") if share else (math.nan, math.nan, "wilson")
-    )
-
-
-def on_scale(
-    value: float, half: float, ends: tuple[float, float]
+def _of_share(
+    cut: Cut, m: Metric, value: float, s: Spread, level: float
 ) -> tuple[float, float]:
-    """Carry a distance to the scale on which the ends of a range are infinitely far."""
-    below, above = value - ends[0], ends[1] - value
-    if not (below > 0 and above > 0 and math.isfinite(below)):
-        return value - half, value + half
-    # the derivative of log(below / above), where above may be infinite
-    factor = math.exp(min(half * (1 / below + 1 / above), 700.0))
-    if math.isinf(above):
-        return ends[0] + below / factor, ends[0] + below * factor
-    wide = ends[1] - ends[0]
-    low, high = (wide * below / (below + above * f) for f in (factor, 1 / factor))
-    return ends[0] + low, ends[0] + high
-
-
-def middle(values: Floats, level: float) -> tuple[float, float]:
-    """Between which draws lies their middle part?"""
-    values = values[~np.isnan(values)]
-    if not values.size:
+    """Give Wilson's interval among the cases that the share is of."""
+    if math.isnan(value):
         return math.nan, math.nan
-    # ends that were drawn: between two draws, one of them infinite, lies no number
-    ends = np.quantile(
-        values, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf"
-    )
-    return float(ends[0]), float(ends[1])
+    assert m.ratio is not None  # noqa: S101  # a share
+    tp, fp, fn, tn = m.ratio.under or (1, 1, 1, 1)
+    x, flags = cut.sample.cases, cut.flags
+    among = np.where(flags, fp, tn) > 0, np.where(flags, tp, fn) > 0  # neg, pos
+    pairs = list(zip((x.neg, x.pos), x.squares[:2], among, strict=True))
+    n = kish(*(sum(float(pair[k][pair[2]].sum()) for pair in pairs) for k in (0, 1)))
+    c = x.grouped
+    if c is None:
+        return share_limits(value, s.plain, n, None, level)
+    inside = sum(k * at[c.row] for k, at in zip(c.counts[:2], among, strict=True))
+    weight = c.per_cluster(inside)
+    number = float((weight > 0).sum())
+    if not 0 < value < 1:  # no error: clusters may have them all or none
+        n = kish(float(weight.sum()), float((weight**2).sum()))
+    # as if each case were a cluster, n - 1 is n: Wilson's own variance
+    return share_limits(value, s.plain * (n - 1) / n, n, number, level)
 
 
-def drawn_cells(
-    c: Confusion,
-    rng: np.random.Generator,
-    weighed: Weighed | None,
-    level: float,
-    *,
-    prevalence: float | None = None,
-    sampling: str = "cohort",
-    number: int = _DRAWS,
-) -> Confusion:
-    """Draw confusion matrices that could have given this one."""
-    counts = np.array([c.tp, c.fn, c.fp, c.tn], dtype=np.float64)
-    n = counts.sum()
-    scale = np.ones(4) if weighed is None else _scales(counts, weighed, level)
-    shape = counts[:, None] / scale[:, None] + _JEFFREYS
-    # gamma variables over their sum are a Dirichlet draw
-    weight = rng.standard_gamma(shape, (4, number)) * scale[:, None]
-    if prevalence is not None or sampling == "case-control":
-        # rates of both classes, each by itself
-        pos, neg = weight[:2].sum(axis=0), weight[2:].sum(axis=0)
-        share = counts[:2].sum() / n if prevalence is None else prevalence
-        weight = np.concatenate(
-            [weight[:2] / pos * share, weight[2:] / neg * (1 - share)]
-        )
-    tp, fn, fp, tn = weight / weight.sum(axis=0) * n
-    return Confusion(tp=tp, fp=fp, fn=fn, tn=tn)
+def _with_silent(
+    cut: Cut, m: Metric, value: float, s: Spread, level: float
+) -> tuple[Spread, Spread]:
+    r"""Add what a class may hide of which all cases fell on one side: below, above.
 
-
-def _scales(counts: Floats, weighed: Weighed, level: float) -> Floats:
-    """Give the weight of one equal case in tp, fn, fp and tn.
-
-    A cell is drawn with the variance of its weights, which Student's quantile enlarges;
-    an empty one with that of the weights of its class.
+    Its share of the others is at most Wilson's limit of none of n,
+    :math:`q = z^2 / (n + z^2)`; squares of the distances are added, as in Newcombe's
+    interval of a difference of shares (1998, method 10).
     """
-    square = weighed.square[[0, 2, 1, 3]]
-    by_class = np.repeat(
-        [square[:2].sum() / max(counts[:2].sum(), 1e-300),
-         square[2:].sum() / max(counts[2:].sum(), 1e-300)], 2
-    )  # fmt: skip
-    overall = square.sum() / counts.sum()
-    by_class = np.where(by_class > 0, by_class, overall)
-    own = np.divide(square, counts, out=by_class, where=counts > 0)
-    # squares of weights of 1e-200 are zero: no cell has more than 10^15 cases
-    own = np.maximum(own, counts.sum() * 1e-15)
-    return np.asarray(own * weighed.wider(slice(None), level) ** 2)
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    more = [0.0, 0.0]
+    for positive in (False, True):
+        share, n = cut.of_class(positive)
+        if 0 < share < 1 or not n > 0:
+            continue
+        cells = np.array(_cells(cut.sample.counts, cut.flags))
+        a, b = (0, 2) if positive else (1, 3)
+        others = z * z / (n + z * z) if cells[a] else n / (n + z * z)
+        cells[[a, b]] = (cells[a] + cells[b]) * np.array([1 - others, others])
+        away = float(m(Confusion(*cells))) - value
+        more[away > 0] += away**2 if math.isfinite(away) else 0.0
+    t = student(s.df, level)
+    low, high = (s._replace(variance=s.variance + k / t**2) for k in more)
+    return low, high
+
+
+def _from_shares(cut: Cut, m: Metric, level: float) -> tuple[float, float]:
+    """Give the least and the largest value within the limits of both rates."""
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    rates = [score_limits(share, n, z) for share, n in map(cut.of_class, (True, False))]
+    n_pos, n_neg = cut.sample.counts.n_pos, cut.sample.counts.n_neg
+    n = n_pos + n_neg
+    values = [
+        float(m(Confusion.of_rates(recall, fpr, n_pos / n, n)))
+        for recall, fpr in product(*rates)
+    ]
+    known = [v for v in values if not math.isnan(v)]
+    return (min(known), max(known)) if known else (math.nan, math.nan)
 
 
 def tidy(found: Mapping[Any, Estimate], group: Any = None) -> list[dict[str, Any]]:
     """Give one row per metric, as a table of numbers."""
+    fields = ("value", "low", "high", "level", "method")
     return [
-        {
-            "metric": str(name),
-            "value": e.value,
-            "low": e.low,
-            "high": e.high,
-            "level": e.level,
-            "method": e.method,
-            "group": group,
-        }
+        {"metric": str(name), **{k: getattr(e, k) for k in fields}, "group": group}
         for name, e in found.items()
     ]
+
+
+def undefined(found: Mapping[str, Estimate]) -> tuple[str, ...]:
+    """Say once which metrics have no value, and why."""
+    gone = [name for name, e in found.items() if math.isnan(e.value)]
+    if not gone:
+        return ()
+    return (
+        f"{', '.join(gone)}: undefined here, since the cases that they are a share of "
+        "are none.",
+    )

@@ -18,7 +18,6 @@ from trueness.plots.ensembles import combiner_lines, combiners, rank_correlation
 from trueness.plots.fermi import fermi_parameters, identity, rank_probability
 from trueness.plots.nogold import (
     combination_plane,
-    dependence_matrix,
     judge_errors,
     judge_labels,
     judge_plane,
@@ -66,7 +65,6 @@ __all__ = [
     "cost_curve",
     "decision_curve",
     "decomposition",
-    "dependence_matrix",
     "det",
     "dominance",
     "fermi_parameters",

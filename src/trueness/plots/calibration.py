@@ -11,16 +11,16 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError
 from trueness._core.figures import Axis, Bars, Line
 from trueness._core.numbers import level_text
-from trueness.calibration.figures import (
-    SCORE,
-    SHARE,
-    probability_bars,
-    reliability_figure,
-)
 from trueness.calibration.maps import Map
 from trueness.calibration.monotone import equal_mass
 from trueness.calibration.proper_scores import ProperScore
-from trueness.calibration.reliability_curve import Reliability
+from trueness.calibration.reliability_curve import (
+    SCORE,
+    SHARE,
+    Reliability,
+    probability_bars,
+    reliability_figure,
+)
 from trueness.calibration.reliability_curve import reliability as corp
 from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
@@ -31,9 +31,9 @@ from trueness.plots._theme import COLOURS, GREY, SIZE, alt, frame, stacked, styl
 PROBABILITY = Axis("probability", "Probability")
 
 
-@of_counts(weights=True)
+@of_counts
 def reliability(
-    x: Source,
+    data: Source,
     *,
     level: float = 0.95,
     replicates: int = 500,
@@ -50,7 +50,7 @@ def reliability(
 
     Parameters
     ----------
-    x
+    data
         A tally, a panel, or a mapping from name to tally: labelled cases whose scores
         are probabilities.
     level, replicates, rng
@@ -60,12 +60,12 @@ def reliability(
     """
     found = {
         name: corp(t, level=level, replicates=replicates, rng=rng)
-        for name, t in named(x).items()
+        for name, t in named(data).items()
     }
-    if ax is not None or not isinstance(x, Tally):
+    if ax is not None or not isinstance(data, Tally):
         return drawn(reliability_figure(found), title, ax)
     r = found[ONE]
-    bars = probability_bars(ONE, x.labelled())
+    bars = probability_bars(ONE, data.labelled())
     chart = alt.vconcat(_share(r), _scores(bars), spacing=4)
     about = (
         f"Reliability diagram of {r.n:,} cases: share of positives against score, "

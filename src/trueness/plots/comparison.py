@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from trueness._core.numbers import level_text, p_is
-from trueness.comparison import figures
-from trueness.comparison.dominance import Dominance
-from trueness.comparison.results import Comparison
+from trueness.comparison.dominance import Dominance, difference_figure
+from trueness.comparison.results import Comparison, pairs_figure
 from trueness.plots import _altair
 from trueness.plots._source import drawn
 from trueness.plots._theme import alt, styled
@@ -31,7 +30,7 @@ def dominance(found: Dominance, *, title: str = "", ax: Any = None) -> Any:
     )
     if found.verdict == "equal" and not title:
         shown = "Both curves are equal"
-    figure = figures.difference_figure(found)
+    figure = difference_figure(found)
     if ax is not None:
         return drawn(figure, shown, ax)
     about = (
@@ -51,4 +50,4 @@ def comparison(found: Comparison, *, title: str = "", ax: Any = None) -> Any:
     title, ax
         As in :func:`trueness.plots.roc`.
     """
-    return drawn(figures.pairs_figure(found), title, ax)
+    return drawn(pairs_figure(found), title, ax)

@@ -9,7 +9,6 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.figures import Axis, Crosses
-from trueness._core.numbers import p_is
 from trueness._core.records import shown
 from trueness.counts.values import Panel
 from trueness.nogold import figures
@@ -17,12 +16,11 @@ from trueness.nogold.combinations.best import ENUMERATED, best_combination, rate
 from trueness.nogold.combinations.criteria import CRITERIA
 from trueness.nogold.combinations.table import all_combinations
 from trueness.nogold.combinations.words import votes
-from trueness.nogold.dependence import Dependence
 from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.rate import Rate
 from trueness.plots import _altair
 from trueness.plots._source import drawn
-from trueness.plots._theme import COLOURS, GREY, alt, frame, on_cell, stacked, styled
+from trueness.plots._theme import COLOURS, GREY, alt, stacked, styled
 
 BINS = 60
 
@@ -48,15 +46,22 @@ def posterior_densities(post: LatentPosterior) -> Any:
 
 
 def _densities(post: LatentPosterior) -> Iterator[dict[str, Any]]:
-    """Give the density of every parameter after and before the data were seen."""
-    model = post.model
-    prior = model.natural(model.prior_draws(20_000, np.random.default_rng(0)))
-    before = np.concatenate([prior[k] for k in prior], axis=1)
-    after = np.concatenate([post.flat[k] for k in prior], axis=1)
-    for i, name in enumerate(post.diagnostics.parameter):
-        low, high = _range(after[:, i])
-        for of, draws in (("posterior", after[:, i]), ("prior", before[:, i])):
-            at, density = _density(draws, low, high)
+    """Give the density of every parameter after and before the data were seen.
+
+    Labels that answer by themselves have no prior of these parameters.
+    """
+    rng, before = np.random.default_rng(0), {}
+    if post.dependence != "labels":
+        before = post.model.prior_draws(20_000, rng)
+    words = list(before) or ["prevalence", "sensitivity", "specificity"]
+    sides = [("posterior", post.flat), *([("prior", before)] if before else [])]
+    columns = {of: np.hstack([x[k] for k in words]) for of, x in sides}
+    for i, name in enumerate(
+        post.diagnostics.parameter[: columns["posterior"].shape[1]]
+    ):
+        low, high = _range(columns["posterior"][:, i])
+        for of, draws in columns.items():
+            at, density = _density(draws[:, i], low, high)
             yield {"parameter": str(name), "value": at, "density": density, "of": of}
 
 
@@ -120,40 +125,6 @@ def _worth_drawing(post: LatentPosterior, most: int) -> dict[str, Array]:
         top = best_combination(post, criterion=criterion)
         found.setdefault(shown(top.formula, 60), top.map(patterns) > 0)
     return found | {n: patterns[:, k] > 0 for k, n in enumerate(post.names)}
-
-
-def dependence_matrix(found: Dependence) -> Any:
-    """Draw how much of the agreement of each pair the model does not explain."""
-    rows = frame(
-        {
-            "first": found.first,
-            "second": found.second,
-            "residual": found.residual,
-            "p": [p_is(p) for p in found.p_value],
-            "score": [
-                "no score test" if np.isnan(p) else f"score {p_is(p)}"
-                for p in found.score_p_value
-            ],
-        }
-    )
-    names = list(dict.fromkeys([*found.first, *found.second]))
-    most = float(np.abs(found.residual).max()) or 1.0
-    base = alt.Chart(rows).encode(
-        x=alt.X("first:N", sort=[str(n) for n in names], title=None),
-        y=alt.Y("second:N", sort=[str(n) for n in names], title=None),
-    )
-    subproblems = base.mark_rect().encode(
-        color=alt.Color(
-            "residual:Q",
-            title="residual correlation",
-            scale=alt.Scale(scheme="blueorange", domain=[-most, most], reverse=True),
-        )
-    )
-    ink = on_cell("residual", 0.6 * most)
-    predictive = base.mark_text(dy=-7).encode(text="p:N", color=ink)
-    score = base.mark_text(dy=7, fontSize=9).encode(text="score:N", color=ink)
-    chart = (subproblems + predictive + score).properties(width=300, height=220)
-    return styled(chart, "", "Residual correlation of each pair, with two p-values")
 
 
 def judge_rates(rates: Mapping[str, Rate], *, title: str = "", ax: Any = None) -> Any:

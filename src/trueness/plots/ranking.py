@@ -12,14 +12,14 @@ from trueness.counts.values import Tally
 from trueness.plots._source import Source, drawn, named
 from trueness.plots._theme import COLOURS, alt, frame, styled
 from trueness.ranking import figures
-from trueness.ranking.auc_intervals import auc
+from trueness.ranking.areas import auc
 from trueness.ranking.gaussian import fit_binormal
-from trueness.ranking.sample_sizes import Plan
+from trueness.ranking.planning import Plan
 
 
-@of_counts(weights=True)
+@of_counts
 def roc(
-    x: Source,
+    data: Source,
     *,
     band: str | None = None,
     title: str = "",
@@ -30,7 +30,7 @@ def roc(
 
     Parameters
     ----------
-    x
+    data
         A tally, a panel, or a mapping from name to tally.
     band
         ``"simultaneous"`` or ``"pointwise"``: also draw the 95 % band.
@@ -42,15 +42,14 @@ def roc(
     ax
         Axes of matplotlib to draw on; they are returned. An Altair chart when None.
     """
-    tallies = {_with_auc(name, t): t for name, t in named(x).items()}
+    tallies = {_with_auc(name, t): t for name, t in named(data).items()}
     return drawn(figures.roc_figure(tallies, band=band, points=points), title, ax)
 
 
-@of_counts(weights=True)
+@of_counts
 def precision_recall(
-    x: Source,
+    data: Source,
     *,
-    prevalence: float | None = None,
     band: str | None = None,
     title: str = "",
     points: int = POINTS,
@@ -60,73 +59,56 @@ def precision_recall(
 
     Parameters
     ----------
-    prevalence
-        Share of positives for which precision is shown; that of each sample when None.
-    x, band, title, points, ax
+    data, band, title, points, ax
         As in :func:`roc`.
     """
-    asked: dict[str, Any] = {"prevalence": prevalence, "band": band, "points": points}
-    return drawn(figures.precision_recall_figure(named(x), **asked), title, ax)
+    figure = figures.precision_recall_figure(named(data), band=band, points=points)
+    return drawn(figure, title, ax)
 
 
-@of_counts(weights=True)
-def det(x: Source, *, title: str = "", points: int = POINTS, ax: Any = None) -> Any:
+@of_counts
+def det(data: Source, *, title: str = "", points: int = POINTS, ax: Any = None) -> Any:
     """Which miss rate goes with each false alarm rate, on probit axes? A chart.
 
     Parameters
     ----------
-    x, title, points, ax
+    data, title, points, ax
         As in :func:`roc`.
     """
-    return drawn(figures.det_figure(named(x), points=points), title, ax)
+    return drawn(figures.det_figure(named(data), points=points), title, ax)
 
 
-@of_counts(weights=True)
+@of_counts
 def gain_curve(
-    x: Source,
-    *,
-    prevalence: float | None = None,
-    title: str = "",
-    points: int = POINTS,
-    ax: Any = None,
+    data: Source, *, title: str = "", points: int = POINTS, ax: Any = None
 ) -> Any:
     """Which share of the positives is among the cases with the highest scores?
 
     Parameters
     ----------
-    prevalence
-        Share of positives where the classifier will be used; that of each sample when
-        None.
-    x, title, points, ax
+    data, title, points, ax
         As in :func:`roc`.
     """
-    asked: dict[str, Any] = {"prevalence": prevalence, "points": points}
-    return drawn(figures.gain_figure(named(x), **asked), title, ax)
+    return drawn(figures.gain_figure(named(data), points=points), title, ax)
 
 
-@of_counts(weights=True)
+@of_counts
 def lift_curve(
-    x: Source,
-    *,
-    prevalence: float | None = None,
-    title: str = "",
-    points: int = POINTS,
-    ax: Any = None,
+    data: Source, *, title: str = "", points: int = POINTS, ax: Any = None
 ) -> Any:
     """How many times more frequent are positives among flagged cases than among all?
 
     Parameters
     ----------
-    x, prevalence, title, points, ax
-        As in :func:`gain_curve`.
+    data, title, points, ax
+        As in :func:`roc`.
     """
-    asked: dict[str, Any] = {"prevalence": prevalence, "points": points}
-    return drawn(figures.lift_figure(named(x), **asked), title, ax)
+    return drawn(figures.lift_figure(named(data), points=points), title, ax)
 
 
-@of_counts(weights=True)
+@of_counts
 def score_distributions(
-    x: Source, *, bins: int = 40, title: str = "", ax: Any = None
+    data: Source, *, bins: int = 40, title: str = "", ax: Any = None
 ) -> Any:
     """How are the scores of positives and of negatives spread? A chart.
 
@@ -134,59 +116,59 @@ def score_distributions(
     ----------
     bins
         How many bins of equal width between the smallest and the largest score.
-    x, title, ax
+    data, title, ax
         As in :func:`roc`.
     """
-    return drawn(figures.score_figure(named(x), bins), title, ax)
+    return drawn(figures.score_figure(named(data), bins), title, ax)
 
 
-@of_counts(weights=True)
+@of_counts
 def auc_forest(
-    x: Source, *, level: float = 0.95, title: str = "", ax: Any = None
+    data: Source, *, level: float = 0.95, title: str = "", ax: Any = None
 ) -> Any:
     """How large is the AUC of each classifier, and how sure are we? A forest plot.
 
     Parameters
     ----------
-    x
+    data
         A tally, a panel, or a mapping from name to tally, for example of groups.
     level
         Confidence level of the intervals.
     title, ax
         As in :func:`roc`.
     """
-    return drawn(figures.auc_figure(named(x), level=level), title, ax)
+    return drawn(figures.auc_figure(named(data), level=level), title, ax)
 
 
-@of_counts(weights=True)
-def leakage(x: Source, *, title: str = "", ax: Any = None) -> Any:
+@of_counts
+def leakage(data: Source, *, title: str = "", ax: Any = None) -> Any:
     """Which share of the positives is missed at each specificity? A chart of G.
 
     Parameters
     ----------
-    x, title, ax
+    data, title, ax
         As in :func:`roc`.
     """
-    return drawn(figures.leakage_figure(named(x)), title, ax)
+    return drawn(figures.leakage_figure(named(data)), title, ax)
 
 
-@of_counts(weights="The likelihood of fit_binormal is that of independent cases.")
-def binormal_fit(t: Tally, *, title: str = "", ax: Any = None) -> Any:
+@of_counts
+def binormal_fit(data: Tally, *, title: str = "", ax: Any = None) -> Any:
     """Does a binormal curve fit? The ROC curve of the data and the fitted one.
 
     Parameters
     ----------
-    t
+    data
         The counts.
     title
         Shown above the figure; how good the fit is when empty.
     ax
         Axes of matplotlib to draw on; they are returned. An Altair chart when None.
     """
-    _cases.one_classifier(t, "binormal_fit")
-    fit = fit_binormal(t)
+    _cases.one_classifier(data, "binormal_fit")
+    fit = fit_binormal(data)
     title = title or f"Binormal fit, test of the fit {p_is(fit.p_value)}"
-    return drawn(figures.binormal_figure(t, fit), title, ax)
+    return drawn(figures.binormal_figure(data, fit), title, ax)
 
 
 def sample_size(found: Plan, *, title: str = "") -> Any:

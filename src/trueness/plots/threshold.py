@@ -32,13 +32,13 @@ from trueness.threshold.guarantees import GuaranteedThreshold
 from trueness.threshold.operating_point import ConstraintLike, best_threshold
 
 
-@of_counts(weights=True)
+@of_counts
 def operating_point(
-    t: Tally,
+    data: Tally,
     maximize: str | Metric = "accuracy",
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
-    prevalence: float | None = None,
     *,
+    prevalences: Any = None,
     minimize: str | Metric | None = None,
     title: str = "",
 ) -> Any:
@@ -51,30 +51,33 @@ def operating_point(
 
     Parameters
     ----------
-    t
+    data
         Scores and labels of one classifier.
-    maximize, minimize, subject_to, prevalence
+    maximize, minimize, subject_to, prevalences
         As in :func:`trueness.best_threshold`.
     title
         Shown above the figure.
     """
-    _cases.one_classifier(t, "operating_point")
-    point = best_threshold(
-        t, maximize, subject_to, "sweep", prevalence, minimize=minimize
-    )
-    _cases.both_classes(t, "operating_point")
+    _cases.one_classifier(data, "operating_point")
+    asked: Any = {"subject_to": subject_to, "prevalences": prevalences}
+    point = best_threshold(data, maximize, minimize=minimize, **asked)
+    _cases.both_classes(data, "operating_point")
     bounds = read_constraints(subject_to)
     c = point.confusion
-    place = {"fpr": [c.fp / t.n_neg], "tpr": [c.tp / t.n_pos], "cut": [point.threshold]}
+    place = {
+        "fpr": [c.fp / data.n_neg],
+        "tpr": [c.tp / data.n_pos],
+        "cut": [point.threshold],
+    }
     place["value"] = [point.value]
     tips = [alt.Tooltip(f"{k}:Q", format=".4g") for k in place]
     shown = read_metric(maximize if minimize is None else minimize)
     worth = Constraint(shown, ">=" if minimize is None else "<=", point.value)
     layers = [
-        *_region(t, bounds, point.prevalence),
+        *_region(data, bounds, point.prevalence),
         _diagonal(),
-        _equal_worth(t, worth, point.prevalence),
-        _roc_line(t),
+        _equal_worth(data, worth, point.prevalence),
+        _roc_line(data),
         _dots(place, 110).encode(tooltip=tips),
     ]
     about = (
@@ -151,15 +154,14 @@ def _region(t: Tally, bounds: tuple[Constraint, ...], prevalence: float) -> list
     return [area.encode(y2="high:Q", detail="part:N")]
 
 
-@of_counts(weights=True)
+@of_counts
 def pareto(
-    t: Tally,
+    data: Tally,
     metrics: Iterable[str | Metric] = (),
     *,
     maximize: Iterable[str | Metric] = (),
     minimize: Iterable[str | Metric] = (),
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
-    prevalence: float | None = None,
     title: str = "",
 ) -> Any:
     """How much of one metric is lost for another? All thresholds and the Pareto front.
@@ -168,10 +170,9 @@ def pareto(
     Parameters as in :func:`trueness.pareto`.
     """
     asked: dict[str, Any] = {"maximize": maximize, "minimize": minimize}
-    asked |= {"subject_to": subject_to, "prevalence": prevalence}
-    front = pareto_front(t, metrics, **asked)
+    front = pareto_front(data, metrics, subject_to=subject_to, **asked)
     names = list(front.values)
-    cuts = all_cuts(t, prevalence, "pareto")
+    cuts = all_cuts(data, data.design.prevalence, "pareto")
     keep = _thinned(len(cuts.score) + 1)
     every = {name: values_of(cuts, read_metric(name))[keep] for name in names}
     some = _thinned(len(front))
@@ -183,15 +184,14 @@ def pareto(
     return styled(chart, title, about)
 
 
-@of_counts(weights=True)
+@of_counts
 def pareto_plane(
-    t: Tally,
+    data: Tally,
     metrics: Iterable[str | Metric] = (),
     *,
     maximize: Iterable[str | Metric] = (),
     minimize: Iterable[str | Metric] = (),
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
-    prevalence: float | None = None,
     title: str = "",
 ) -> Any:
     """Which points of the ROC curve are worth considering, in the allowed region?
@@ -200,13 +200,12 @@ def pareto_plane(
     Parameters as in :func:`trueness.pareto`.
     """
     asked: dict[str, Any] = {"maximize": maximize, "minimize": minimize}
-    asked |= {"subject_to": subject_to, "prevalence": prevalence}
-    front = pareto_front(t, metrics, **asked)
-    _cases.both_classes(t, "pareto_plane")
+    front = pareto_front(data, metrics, subject_to=subject_to, **asked)
+    _cases.both_classes(data, "pareto_plane")
     some = _thinned(len(front))
     columns = {
-        "fpr": front.confusion.fp[some] / t.n_neg,
-        "tpr": front.confusion.tp[some] / t.n_pos,
+        "fpr": front.confusion.fp[some] / data.n_neg,
+        "tpr": front.confusion.tp[some] / data.n_pos,
         "cut": front.threshold[some],
     }
     titles = {"cut": "threshold"}
@@ -214,9 +213,9 @@ def pareto_plane(
     for k, (name, values) in enumerate(front.values.items()):
         columns[f"m{k}"], titles[f"m{k}"] = values[some], name
     dots = _dots(columns, 26).encode(tooltip=_tips(titles))
-    region = _region(t, read_constraints(subject_to), front.prevalence)
+    region = _region(data, read_constraints(subject_to), front.prevalence)
     about = "ROC plane with the Pareto front of " + ", ".join(front.values)
-    layers = [*region, _diagonal(), _roc_line(t), dots]
+    layers = [*region, _diagonal(), _roc_line(data), dots]
     return styled(alt.layer(*layers), title, about)
 
 
@@ -248,9 +247,9 @@ def _pair(x: str, y: str, every: dict[str, Any], best: dict[str, Any]) -> Any:
     )
 
 
-@of_counts(weights=True)
+@of_counts
 def cost_curve(
-    x: Source, *, level: float = 0.95, title: str = "", ax: Any = None
+    data: Source, *, level: float = 0.95, title: str = "", ax: Any = None
 ) -> Any:
     """How low can the cost of errors be, for every weight of the two kinds? A chart.
 
@@ -260,17 +259,16 @@ def cost_curve(
     ----------
     level
         Confidence level of the bands.
-    x, title, ax
+    data, title, ax
         As in :func:`trueness.plots.roc`.
     """
-    return drawn(cost_curve_figure(named(x), level=level), title, ax)
+    return drawn(cost_curve_figure(named(data), level=level), title, ax)
 
 
-@of_counts(weights=True)
+@of_counts
 def decision_curve(
-    x: Source,
+    data: Source,
     *,
-    prevalence: float | None = None,
     level: float = 0.95,
     standardised: bool = False,
     title: str = "",
@@ -280,11 +278,8 @@ def decision_curve(
 
     Parameters
     ----------
-    x
+    data
         A tally, a panel, or a mapping from name to tally; scores are probabilities.
-    prevalence
-        Share of positives where the classifier will be used; that of each sample when
-        None.
     level
         Confidence level of the bands.
     standardised
@@ -292,10 +287,8 @@ def decision_curve(
     title, ax
         As in :func:`trueness.plots.roc`.
     """
-    tallies = named(x)
+    tallies = named(data)
     if list(tallies) == [ONE]:
         tallies = {"act on the score": tallies[ONE]}
-    figure = decision_figure(
-        tallies, prevalence=prevalence, level=level, standardised=standardised
-    )
+    figure = decision_figure(tallies, level=level, standardised=standardised)
     return drawn(figure, title, ax)

@@ -1,7 +1,9 @@
 """Where does the true curve lie?
 
 Bands around ROC and precision-recall curves: pointwise, or simultaneous, so that the
-whole curve lies inside with the stated confidence.
+whole curve lies inside with the stated confidence. Curves of a bootstrap are redrawn in
+the way that the cases came: cases, weights or whole clusters, and where labels are
+missing at random, cases with and without one.
 """
 
 from __future__ import annotations
@@ -9,39 +11,33 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, final
+from statistics import NormalDist
+from typing import NamedTuple, final
 
 import numpy as np
+from scipy.special import expit, log_expit, logit, ndtr, xlogy
 
 from trueness._core.arrays import Array, Floats
-from trueness._core.binomial import wilson
+from trueness._core.binomial import divergence
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
-from trueness._core.options import renamed
 from trueness._core.records import Answer
-from trueness.counts.answers import of_tally, refuse_weights
+from trueness._core.search import bisect
+from trueness.counts.answers import of_tally, refuse, words_of
+from trueness.counts.design import AT_RANDOM
 from trueness.counts.placements import coarser, corners
-from trueness.counts.resampling import Seed, draw, replicates
-from trueness.counts.values import Tally, exchanged, tally_of_weights
-from trueness.counts.weights import sizes, student_factor
-from trueness.ranking.clusters import (
-    Clusters,
-    cluster_draws,
-    cluster_factor,
-    clusters,
-    design_effect,
-    share_variance,
-)
+from trueness.counts.resampling import Seed
+from trueness.counts.resampling import replicates as redraws
+from trueness.counts.values import Tally, tally_of_rows
+from trueness.inference.estimates import inferred, limited
+from trueness.inference.limits import student
+from trueness.inference.measure import Measured
+from trueness.inference.notes import notes_of
+from trueness.inference.sample import Sample, meant, needs_prevalence
+from trueness.inference.spread import kish
+from trueness.inference.verification import impute, remarks
+from trueness.ranking.areas import auc_measure
 from trueness.ranking.curves import precision_at
-from trueness.ranking.likelihood_bands import likely_alarms
-from trueness.ranking.verification import (
-    AT_RANDOM,
-    LEFT_OUT,
-    impute,
-    not_in_clusters,
-    remarks,
-)
 
 
 @final
@@ -62,7 +58,7 @@ class RocBand(Answer):
     method : str
         How the band was made.
     notes : tuple of str
-        Which cases were left out.
+        Which cases were left out, and what the band assumes.
     """
 
     fpr: Floats
@@ -88,14 +84,8 @@ class PrecisionRecallBand(Answer):
         The curve of the sample, and the lower and upper end of the band, at ``recall``.
     prevalence : float
         Share of positives for which it holds.
-    level : float
-        Confidence level.
-    kind : {"simultaneous", "pointwise"}
-        Does it hold for the whole curve, or for each point alone?
-    method : str
-        How the band was made.
-    notes : tuple of str
-        Which cases were left out.
+    level, kind, method, notes
+        As in :class:`RocBand`.
     """
 
     recall: Floats
@@ -109,59 +99,15 @@ class PrecisionRecallBand(Answer):
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
 
-class _Verified(NamedTuple):
-    """All cases, of which some have no label: what is expected of them."""
-
-    cases: Tally
-
-    @property
-    def counts(self) -> Tally:
-        """Give expected counts as weights of the cases that have a label.
-
-        Each stands for the cases of its bin, with and without one.
-        """
-        t = coarser(self.cases, _ROWS)
-        x, none = impute(t), np.zeros(len(t))
-        known = np.bincount(x.bin, t.neg + t.pos)
-        each = (np.bincount(x.bin, x.neg + x.pos) / known)[x.bin]
-        sums = x.neg, x.pos, none, each * x.neg, each * x.pos, none
-        return tally_of_weights(t.score, sums)
-
-    def draws(self, number: int, rng: Seed) -> Iterator[tuple[Array, Array]]:
-        """Redraw cases with and without a label, and impute those of each draw."""
-        t = coarser(self.cases, _ROWS)
-        drawn = draw(np.concatenate(t.counts), number, rng)
-        for neg, pos, unknown in drawn.reshape(-1, 3, len(t)):
-            if neg.any() and pos.any():
-                at = np.flatnonzero(neg + pos + unknown)
-                x = impute(Tally(t.score[at], neg[at], pos[at], unknown[at]))
-                yield x.neg[None], x.pos[None]
-
-
-class _BandRequest(NamedTuple):
-    level: float
-    kind: str
-    method: str
-    rng: Seed
-    replicates: int
-    together: Clusters | None
-    notes: tuple[str, ...]
-    verified: _Verified | None = None  # where labels are missing at random
-
-
-@renamed(number="replicates")
-@of_tally(weights=True)
+@of_tally
 def roc_band(
-    t: Tally,
+    data: Tally,
     *,
     kind: str = "simultaneous",
-    method: str = "bootstrap",
     level: float = 0.95,
     points: int = 101,
     rng: Seed = 0,
     replicates: int = 1000,
-    cluster: Any = None,
-    unlabelled: str = LEFT_OUT,
 ) -> RocBand:
     r"""Where does the true ROC curve lie?
 
@@ -171,40 +117,31 @@ def roc_band(
 
     Parameters
     ----------
-    t
-        The counts.
+    data
+        The counts, or labels and scores.
     kind
         ``"simultaneous"``: the whole curve lies inside with this confidence.
         ``"pointwise"``: each single point does.
-    method
-        ``"bootstrap"`` (stratified), or ``"kolmogorov"``: wider, but valid for every
-        sample size, by the inequality of Dvoretzky, Kiefer, Wolfowitz and Massart for
-        both classes (simultaneous only).
     level
         Confidence level.
     points
         How many false positive rates the grid has, from 0 to 1.
     rng, replicates
-        Seed and number of replicates.
-    cluster
-        Which cases belong together (patients, sites): a column of the data, or a
-        mapping from cluster to tally. Whole clusters are then drawn, and the band is
-        wider by the ratio of Student's to the normal quantile.
-    unlabelled
-        Cases without a label are ``"left out"``, or ``"missing at random"`` given the
-        score, as in :func:`auc` (Begg and Greenes): all cases are then drawn together,
-        and the chances of those without a label are estimated in every draw.
+        Seed and number of replicates of the bootstrap.
 
     Notes
     -----
     Near 0 and 1, where the replicates do not vary, the standard error is that of a rate
     with two successes and two failures added (Agresti and Coull). The band also extends
     by two negatives to both sides, since a sample does not resolve smaller differences
-    of the false positive rate. Measured coverage is in ``docs/maths/ranking.md``.
+    of the false positive rate, and it is wider by the ratio of Student's quantile, with
+    the degrees of freedom of the AUC, to the normal one. Measured coverage is in
+    ``docs/maths/ranking.md``.
 
     References
     ----------
-    Campbell (1994), Stat. Med. 13:499; Massart (1990), Ann. Probab. 18:1269.
+    Campbell (1994), Stat. Med. 13:499; Agresti, Coull (1998), Am. Stat. 52:119;
+    Rubin (1981), Ann. Stat. 9:130, for weights.
 
     Examples
     --------
@@ -212,49 +149,45 @@ def roc_band(
     >>> bool((band.low <= band.tpr).all() and (band.tpr <= band.high).all())
     True
     """
-    methods = ("bootstrap", "kolmogorov")
-    words = (kind, method, level, rng, replicates)
-    t, asked = _request(t, cluster, unlabelled, "roc", methods, *words)
+    _cases.both_classes(data, "roc_band")
+    data, level = _checked(data, kind, level)
+    notes = (*remarks(data), *notes_of(data))
     grid = np.linspace(0, 1, _options.whole_number(points, "points", at_least=3))
-    band = _vertical(t, grid, asked)
-    return RocBand(grid, *band, asked.level, kind, method, notes=asked.notes)
+    cases = _Redrawn.of(data, random=False, number=replicates, rng=rng)
+    value = roc_height(cases.counts.neg, cases.counts.pos, grid)
+    drawn = np.array([roc_height(neg, pos, grid) for neg, pos in cases.draws()])
+    worth = _worth(cases.sample)
+    least = rate_variance(value, cases.alike(grid, worth.pos))
+    error = np.sqrt(np.maximum(drawn.var(axis=0), least))
+    c = critical(np.abs(drawn - value) / error, level, kind) * worth.wider(level)
+    low, high = _widened(grid, value, c * error, 2 / worth.neg)
+    return RocBand(grid, value, low, high, level, kind, "bootstrap", notes=notes)
 
 
-@renamed(number="replicates")
-@of_tally(weights=True)
+@of_tally
 def precision_recall_band(
-    t: Tally,
+    data: Tally,
     *,
-    prevalence: float | None = None,
-    sampling: str = "cohort",
     kind: str = "simultaneous",
     method: str | None = None,
     level: float = 0.95,
     points: int = 101,
     rng: Seed = 0,
     replicates: int = 1000,
-    cluster: Any = None,
-    unlabelled: str = LEFT_OUT,
 ) -> PrecisionRecallBand:
     """Where does the true precision-recall curve lie?
 
     Parameters
     ----------
-    t
-        The counts.
-    prevalence
-        Share of positives at which precision (PPV) is reported, taken as known; that of
-        the sample when None.
-    sampling
-        How the cases were collected. ``"cohort"``: as they came, so that the share of
-        positives is uncertain too, unless ``prevalence`` is given. ``"case-control"``:
-        a fixed number of each class by design; then ``prevalence`` must be given.
+    data
+        The counts, or labels and scores. With ``prevalence=`` precision (PPV) is that
+        of another share of positives, taken as known; otherwise the share of positives
+        is uncertain too.
     method
         ``"likelihood"``: precisions at which the counts are likely (the default).
-        ``"bootstrap"``: wider; the default for weighted cases, with ``cluster=`` and
-        for labels missing at random.
-        ``"kolmogorov"``: the widest, as in :func:`roc_band`.
-    kind, level, points, rng, replicates, cluster, unlabelled
+        ``"bootstrap"``: wider; the default for weights, clusters and labels missing at
+        random.
+    kind, level, points, rng, replicates
         As in :func:`roc_band`. Only the bootstrap draws.
 
     Notes
@@ -266,8 +199,6 @@ def precision_recall_band(
     how likely they must be for the whole curve follows Naiman's inequality (1986). The
     bootstrap band is made for the logarithm of the odds; in a cohort all cases are
     drawn together, so that the share of positives varies as it does in such samples.
-    The Kolmogorov band is that of the ROC curve with the classes exchanged; in a cohort
-    it is combined with Wilson's interval of the share of positives.
 
     References
     ----------
@@ -281,58 +212,140 @@ def precision_recall_band(
     >>> band.precision.round(3).tolist()  # at recall 1/3, 2/3, 1
     [0.8, 0.8, 0.5]
     """
-    _options.sampling(sampling, prevalence, "precision_recall_band")
+    _cases.both_classes(data, "precision_recall_band")
+    needs_prevalence(data, "precision_recall_band")
+    data, level = _checked(data, kind, level)
     if method is None:
-        alike = cluster is None and not t.weighted and unlabelled != AT_RANDOM
-        method = "likelihood" if alike else "bootstrap"
-    methods = ("likelihood", "bootstrap", "kolmogorov")
-    words = (kind, method, level, rng, replicates)
-    t, asked = _request(t, cluster, unlabelled, "precision_recall", methods, *words)
+        method = "bootstrap" if {*words_of(data)} & {*_SINGLE} else "likelihood"
+    _options.choice(method, ("likelihood", "bootstrap"), "method")
+    if method == "likelihood":
+        refuse(data, f"method={method!r}", _SINGLE)
+    notes = (*remarks(data), *notes_of(data))
     points = _options.whole_number(points, "points", at_least=3)
     recall = np.linspace(0, 1, points + 1)[1:]
-    share = t.prevalence
-    if prevalence is not None:
-        share = _options.fraction(prevalence, "prevalence")
-    band = _precision_band(t, recall, share, prevalence is None, asked)
-    return PrecisionRecallBand(
-        recall, *band, share, asked.level, kind, method, notes=asked.notes
-    )
-
-
-def _precision_band(
-    t: Tally, recall: Floats, share: float, random: bool, asked: _BandRequest
-) -> tuple[Floats, Floats, Floats]:
-    """Give precision and its band; ``random``: the share of positives is estimated."""
-    # seen from the negatives: their "hit rate" is specificity, their "fpr" a miss
-    if asked.together is not None:
-        t, _ = _by_clusters(asked)
-    as_they_are = asked.together is None and asked.verified is None
-    mirror = few_rows(exchanged(t)) if as_they_are else exchanged(t)
-    grid = (1 - recall)[::-1]
-    fpr = 1 - height(running_shares(mirror.neg), running_shares(mirror.pos), grid)[::-1]
+    random = not data.design.fixed_classes
+    cases = _Redrawn.of(data, random=random, number=replicates, rng=rng)
+    neg, pos = cases.counts.neg, cases.counts.pos
+    share = data.design.prevalence
+    if share is None:
+        share = pos.sum().item() / (pos.sum() + neg.sum()).item()
+    fpr = _alarm_rate(neg, pos, recall)
     value = precision_at(fpr, recall, share)
-    if asked.method != "kolmogorov":
+    if method == "likelihood":
+        t = cases.sample.cases
+        few, many = _likely_alarms(t, recall, random, level, kind)
         odds = (1 - share) / share * t.n_pos / t.n_neg
-        if asked.method == "likelihood":
-            counts = few_rows(t)
-            few, many = likely_alarms(counts, recall, random, asked.level, asked.kind)
-            alarms = many, few
-        else:
-            alarms = _false_alarms(mirror, fpr, recall, random, asked)
-        low, high = (recall / (recall + odds * a) for a in alarms)
-        return value, np.minimum(low, value), np.maximum(high, value)
-    level = math.sqrt(asked.level) if random else asked.level
-    _, most, least = (
-        1 - s[::-1] for s in _vertical(mirror, grid, asked._replace(level=level))
-    )
-    # two statements that hold with the root of the level each hold together
-    shares = wilson(t.n_pos, t.n_pos + t.n_neg, level) if random else (share, share)
-    low, high = map(precision_at, (most, least), (recall, recall), shares)
-    return value, low, high
+        alarms = odds * many, odds * few
+    else:
+        alarms = _likely_draws(cases, fpr, recall, level, kind)
+    low, high = (recall / (recall + a) for a in alarms)
+    low, high = np.minimum(low, value), np.maximum(high, value)
+    answer = recall, value, low, high, share, level, kind, method
+    return PrecisionRecallBand(*answer, notes=notes)
 
 
-def _false_alarms(
-    mirror: Tally, fpr: Floats, recall: Floats, random: bool, asked: _BandRequest
+_SINGLE = dict.fromkeys(("weight", "cluster", "unlabelled"), "It counts single cases.")
+
+
+def _checked(t: Tally, kind: str, level: float) -> tuple[Tally, float]:
+    """Check what was asked; clusters of one case are none."""
+    _options.choice(kind, ("simultaneous", "pointwise"), "kind")
+    if t.clusters is not None and t.grouped is None:
+        t = t.without_clusters()
+    return t, _options.fraction(level, "level")
+
+
+def _likely_alarms(
+    t: Tally, recall: Floats, cohort: bool, level: float, kind: str
+) -> tuple[Floats, Floats]:
+    r"""How many false alarms for each positive, fewest and most, are likely here?
+
+    A point of the curve is likely when some threshold makes its rates likely, by the
+    empirical likelihood ratio of Claeskens et al. (2003), smallest over thresholds.
+    With TP of P positives and FP of N negatives at a threshold, the distance of recall
+    r and a false alarms for each positive is
+
+    .. math:: P\,K(TP/P, r) + n\,K(FP/n, q), \qquad
+        K(p, q) = p \ln\frac{p}{q} + (1 - p) \ln\frac{1 - p}{1 - q}
+
+    with n = N and q = a P / N when both classes have fixed sizes. In a cohort FP is
+    binomial given FP + P, with q = a / (1 + a): n = FP + P, and the doubt in the share
+    of positives is part of it.
+    """
+    found, alarms = _path(t, recall)
+    n_pos, n_neg = float(t.n_pos), float(t.n_neg)
+    room = _distance(t, level, kind, cohort) ** 2 / 2
+    left = room - n_pos * divergence((found / n_pos)[:, None], recall)
+    row, column = np.nonzero(left >= 0)
+    cases = alarms[row] + n_pos if cohort else np.full(row.size, n_neg)
+    share, left = alarms[row] / cases, left[row, column] / cases
+    ends = [np.ones(recall.size), np.zeros(recall.size)]
+    np.minimum.at(ends[0], column, _end(share, left, -1))
+    np.maximum.at(ends[1], column, _end(share, left, 1))
+    if cohort:
+        # a limit may round to 1, whose odds no number holds
+        few, many = (q / np.maximum(1 - q, np.finfo(float).epsneg) for q in ends)
+    else:
+        few, many = (q * (n_neg / n_pos) for q in ends)
+    # the true number rises with recall, so that what holds at one holds beside it
+    most = np.minimum.accumulate(many[::-1])[::-1]
+    return np.maximum.accumulate(few), most
+
+
+def _path(t: Tally, recall: Floats) -> tuple[Floats, Floats]:
+    """Give positives found and false alarms at every threshold, and between ties.
+
+    The straight lines of tied cases and of joined rows are points of the curve too:
+    they are divided finely enough for the noise of a recall, and at each recall asked.
+    """
+    tp, fp = (np.append(0.0, np.cumsum(c)) for c in (t.pos, t.neg))
+    steps = np.linspace(0, 1, 100 + 4 * math.isqrt(int(t.n_pos)))
+    between = np.setdiff1d(np.concatenate([steps, recall]) * t.n_pos, tp)
+    return np.append(tp, between), np.append(fp, np.interp(between, tp, fp))
+
+
+def _end(share: Floats, left: Floats, side: int) -> Floats:
+    """Solve K(share, q) = left for the q above (side 1) or below (side -1)."""
+    # in log odds u of q K is convex: from outside Newton's steps come closer and do not
+    # pass the root; logarithms are taken of u, since q itself may round to 0 or 1
+    seen = (left > 1e-12) & (share < 1 if side > 0 else share > 0)
+    p, room = share[seen], left[seen]
+    lost = xlogy(p, p) + xlogy(1 - p, 1 - p) - room
+    wide = np.sqrt(2 * room * np.maximum(p * (1 - p), room)) + 2 * room
+    u = logit(np.clip(p + side * wide, 1e-15, 1 - 1e-15))
+    for _ in range(30):
+        over = lost - p * log_expit(u) - (1 - p) * log_expit(-u)
+        u = u - over / (expit(u) - p)
+    out = share.copy()
+    out[seen] = expit(u)
+    return out
+
+
+def _distance(t: Tally, level: float, kind: str, cohort: bool) -> float:
+    r"""How far from the data, in standard errors, are curves that are still likely?
+
+    A smooth normal process of length kappa leaves the band of half width c with a
+    probability of at most :math:`2(1 - \Phi(c)) + \kappa e^{-c^2/2}/\pi` (Naiman 1986).
+    Small samples and few distinct scores tell fewer points of the curve apart: kappa
+    grows with both classes.
+    """
+    if kind == "pointwise":
+        return NormalDist().inv_cdf((1 + level) / 2)
+    # powers and factors fitted to simulated curves: benchmarks/study_curves.py length
+    factor, of_pos, of_neg = (0.4, 0.36, 0.11) if cohort else (0.16, 0.27, 0.39)
+    kappa = factor * t.n_pos**of_pos * t.n_neg**of_neg
+    # a grid of a hundred recalls tells no more than 30 apart, of any number of cases
+    kappa = min(kappa, len(t) / 2, 30.0)
+
+    def too_near(c: float) -> bool:
+        beyond = 2 * ndtr(-c) + kappa / math.pi * math.exp(-c * c / 2)
+        return bool(beyond > 1 - level)
+
+    return float(bisect(too_near, 0.0, 40.0))
+
+
+def _likely_draws(
+    cases: _Redrawn, fpr: Floats, recall: Floats, level: float, kind: str
 ) -> tuple[Floats, Floats]:
     r"""Between which numbers of false alarms per positive, most first, is the truth?
 
@@ -343,184 +356,135 @@ def _false_alarms(
     or two: the band reaches that far to both sides, where at the end all negatives are
     false alarms and the share of positives alone counts.
     """
-    n_pos, n_neg = mirror.n_neg, mirror.n_pos
+    n_neg, n_pos = cases.counts.n_neg, cases.counts.n_pos
+    worth = _worth(cases.sample)
     # weights are counted in units of an equal negative, of which half a one is added
-    known_neg, known_pos = _known(mirror, asked)
-    unit = n_neg / known_neg
+    unit = n_neg / worth.neg
     centre = np.log(n_neg * fpr / unit + 0.5) - math.log(n_pos / unit)
-    logs = []
-    for neg, pos in _mirrored(mirror, random, asked):
-        for n, p in zip(neg, pos, strict=True):
-            if n.any() and p.any():
-                rate = 1 - height(running_shares(n), running_shares(p), 1 - recall)
-                alarms = np.log(p.sum() / unit * rate + 0.5)
-                logs.append(alarms - math.log(n.sum() / unit))
-    drawn = np.array(logs)
-    least = 1 / (known_neg * fpr + 1) + (1 / (known_pos + 1) if random else 0.0)
+
+    def alarms(neg: Array, pos: Array) -> Floats:
+        number = neg.sum() / unit * _alarm_rate(neg, pos, recall)
+        return np.asarray(np.log(number + 0.5) - math.log(pos.sum() / unit))
+
+    drawn = np.array([alarms(neg, pos) for neg, pos in cases.draws()])
+    least = 1 / (worth.neg * fpr + 1) + (1 / (worth.pos + 1) if cases.random else 0.0)
     error = np.sqrt(np.maximum(drawn.var(axis=0), least))
-    half = critical(np.abs(drawn - centre) / error, asked.level, asked.kind) * error
-    half *= few_weights(mirror, asked.level) * few_clusters(asked)
+    half = critical(np.abs(drawn - centre) / error, level, kind) * error
+    half *= worth.wider(level)
     low = np.maximum.accumulate(centre - half)
     high = np.minimum.accumulate((centre + half)[::-1])[::-1]
-    side = 2 / known_pos
+    side = 2 / worth.pos
     low = np.where(recall >= side, np.interp(recall - side, recall, low), -np.inf)
     high = np.where(recall + side < 1, np.interp(recall + side, recall, high), np.inf)
     share = n_pos / (n_pos + n_neg)
-    if random:
-        share = _share_interval(mirror, (1 + asked.level) / 2, asked.together)
+    if cases.random:  # as small as it may be
+        m, s = inferred(cases.sample, _share_of_positives)
+        share = limited(m.value, s, m.ends, (1 + level) / 2).low
     all_of_them = (1 - share) / share
     added = 0.5 * unit / n_pos
     most = np.minimum(np.exp(high) - added, all_of_them)
     return most, np.maximum(np.exp(low) - added, 0.0)
 
 
-def _share_interval(mirror: Tally, level: float, together: Clusters | None) -> float:
-    """Which share of positives is possible at least? Classes are exchanged here."""
-    share = mirror.n_neg / (mirror.n_neg + mirror.n_pos)
-    neg, pos, _ = mirror.squares
-    varies = neg.sum() * (1 - share) ** 2 + pos.sum() * share**2
-    varies /= (mirror.n_neg + mirror.n_pos) ** 2
-    if together is not None:
-        varies = max(varies, share_variance(together))
-    known = share * (1 - share) / varies
-    return float(wilson(share * known, known, level)[0])
-
-
-def _mirrored(
-    mirror: Tally, random: bool, asked: _BandRequest
-) -> Iterator[tuple[Array, Array]]:
-    """Redraw cases, or whole clusters, seen from the negatives."""
-    if asked.verified is not None:
-        blocks = asked.verified.draws(asked.replicates, asked.rng)
-        if not random:  # the share is given, so it must not vary
-            n_pos, n_neg = mirror.n_neg, mirror.n_pos
-            blocks = ((a * (n_neg / a.sum()), b * (n_pos / b.sum())) for a, b in blocks)
-    elif asked.together is not None:
-        blocks = _by_clusters(asked)[1]
-    else:
-        yield from replicates(
-            mirror, asked.replicates, asked.rng, stratified=not random
-        )
-        return
-    for neg, pos in blocks:
-        yield pos[:, ::-1], neg[:, ::-1]
-
-
-def _by_clusters(asked: _BandRequest) -> tuple[Tally, Iterator[tuple[Array, Array]]]:
-    assert asked.together is not None  # noqa: S101  # who calls has looked
-    return cluster_draws(asked.together, asked.replicates, asked.rng, _ROWS)
-
-
-def _request(
-    t: Tally,
-    cluster: Any,
-    unlabelled: str,
-    curve: str,
-    methods: tuple[str, ...],
-    kind: str,
-    method: str,
-    level: float,
-    rng: Seed,
-    replicates: int,
-) -> tuple[Tally, _BandRequest]:
-    """Check what a band of a curve was asked for; give the cases that it is about."""
-    together = None
-    if cluster is not None:
-        not_in_clusters(unlabelled, f"{curve}_band")
-        together = clusters(cluster, f"{curve}_band")
-    notes = remarks(t, unlabelled, stacklevel=6) if together is None else ()
-    at_random = unlabelled == AT_RANDOM and t.n_unknown > 0
-    if at_random and method != "bootstrap":
-        raise InputError(
-            f'A band with unlabelled="{AT_RANDOM}" draws all cases; found '
-            f'method={method!r}. Type method="bootstrap".'
-        )
-    verified = _Verified(t) if at_random else None
-    if verified is not None:
-        t = verified.counts
-    else:
-        t = t.labelled() if together is None else together.tally(0)
-    _cases.both_classes(t, f"{curve}_band")
-    _options.choice(kind, ("simultaneous", "pointwise"), "kind")
-    _options.choice(method, methods, "method")
-    if method != "bootstrap":
-        why = 'Its limits hold for single cases. Type method="bootstrap".'
-        refuse_weights(t, f"method={method!r}", why)
-    if method == "kolmogorov":
-        _options.choice(kind, ("simultaneous",), "kind with method='kolmogorov'")
-    number = _options.whole_number(replicates, "replicates", at_least=100)
-    if together is not None and method != "bootstrap":
-        raise InputError(
-            f"A band with cluster= draws whole clusters; found method={method!r}. Type "
-            f'method="bootstrap".'
-        )
-    level = _options.fraction(level, "level")
-    return t, _BandRequest(level, kind, method, rng, number, together, notes, verified)
+def _share_of_positives(t: Tally) -> Measured:
+    n, one = t.n_pos + t.n_neg, np.ones(len(t))
+    share = t.n_pos / n
+    return Measured(share, -share / n * one, (1 - share) / n * one)
 
 
 # rows beyond this are joined to neighbours before resampling: a change below 1/1000
 _ROWS = 1000
 
 
-def few_rows(t: Tally) -> Tally:
-    """Give the same curve with at most a thousand corners, to be resampled."""
-    return coarser(corners(t), _ROWS)
+class _Redrawn(NamedTuple):
+    """Counts in few rows, and others that could have been drawn."""
+
+    sample: Sample
+    counts: Tally  # as meant, at the prevalence that is meant
+    random: bool  # does the share of positives vary?
+    number: int
+    rng: Seed
+
+    @classmethod
+    def of(cls, t: Tally, *, random: bool, number: int, rng: Seed) -> _Redrawn:
+        number = _options.whole_number(number, "replicates", at_least=100)
+        d = t.design
+        at_random = d.unlabelled == AT_RANDOM and t.n_unknown > 0
+        few = coarser(t if at_random else corners(t), _ROWS).without_design()
+        sample = meant(few.with_design(unlabelled=d.unlabelled))
+        scaled = few.with_design(unlabelled=d.unlabelled, prevalence=d.prevalence)
+        return cls(sample, meant(scaled).counts, random, number, rng)
+
+    def draws(self) -> Iterator[tuple[Floats, Floats]]:
+        """Redraw the negatives and positives of each row, one sample after another."""
+        at_random = self.sample.imputed is not None
+        # cases without a label may be of either class: all are drawn together
+        stratified = not (self.random or at_random)
+        ask = {"stratified": stratified, "unknown": at_random}
+        for block in redraws(self.sample.cases, self.number, self.rng, **ask):
+            for columns in zip(*block, strict=True):
+                neg, pos = self._completed(columns) if at_random else columns
+                n_neg, n_pos = float(neg.sum()), float(pos.sum())
+                if not (n_neg and n_pos):
+                    continue
+                if not self.random:  # what is given does not vary
+                    neg = neg * (self.counts.n_neg / n_neg)
+                    pos = pos * (self.counts.n_pos / n_pos)
+                yield neg, pos
+
+    def alike(self, fpr: Floats, number: float) -> float | Floats:
+        """Count positives like those at the cut: few with a label stand for many."""
+        x, t = self.sample.imputed, self.sample.cases
+        if x is None:
+            return number
+        cases = (x.neg + x.pos, t.neg + t.pos)
+        expected, known = (np.bincount(x.bin, c) for c in cases)
+        rate = running_shares(self.counts.neg)[1:]
+        each = np.interp(fpr, rate, (expected / known)[x.bin])
+        return np.minimum(number, x.n_pos / each)
+
+    def _completed(self, columns: tuple[Array, ...]) -> tuple[Floats, Floats]:
+        """Give each drawn case without a label its chance of being positive."""
+        t = self.sample.cases
+        made = np.zeros((2, len(t)))
+        if columns[0].any() and columns[1].any():
+            at = np.flatnonzero(np.add.reduce(columns))
+            some = [c[at] for c in columns]
+            x = impute(tally_of_rows(t.score[at], *[*some, *some][: len(t.counts)]))
+            made[:, at] = x.neg, x.pos
+        return made[0], made[1]
 
 
-def _vertical(
-    t: Tally, grid: Floats, asked: _BandRequest
-) -> tuple[Floats, Floats, Floats]:
-    """Give the curve and the band of tpr over a grid of fpr."""
-    counts, blocks = few_rows(t), None
-    if asked.together is not None:
-        counts, blocks = _by_clusters(asked)
-    elif asked.verified is not None:
-        blocks = asked.verified.draws(asked.replicates, asked.rng)
-    x, y = running_shares(counts.neg), running_shares(counts.pos)
-    value = height(x, y, grid)
-    if asked.method == "kolmogorov":
-        up, side = (_massart(n, asked.level) for n in (t.n_pos, t.n_neg))
-        low = np.where(grid >= side, height(x, y, np.maximum(grid - side, 0)) - up, 0.0)
-        high = height(x, y, np.minimum(grid + side, 1)) + up
-        return value, np.clip(low, 0, 1), np.clip(high, 0, 1)
-    drawn = curves_of(counts, grid, asked.replicates, asked.rng, blocks)
-    n_pos, n_neg = _known(t, asked)
-    least = rate_variance(value, n_pos)
-    if asked.verified is not None:
-        # two more cases are of those at the cut, and may stand for many
-        neg, pos, _ = counts.squares
-        each = np.interp(grid, x[1:], (neg + pos) / (counts.neg + counts.pos))
-        least = np.maximum(least, rate_variance(value, t.n_pos / each))
-    error = np.sqrt(np.maximum(drawn.var(axis=0), least))
-    c = critical(np.abs(drawn - value) / error, asked.level, asked.kind)
-    c *= few_weights(t, asked.level) * few_clusters(asked)
-    return value, *_widened(grid, value, c * error, 2 / n_neg)
+class _Worth(NamedTuple):
+    """As how many independent cases do the positives and the negatives count?"""
+
+    pos: float
+    neg: float
+    df: float
+
+    def wider(self, level: float) -> float:
+        """How much wider are limits when few cases tell how far they vary?"""
+        return student(self.df, level) / NormalDist().inv_cdf((1 + level) / 2)
 
 
-def _known(t: Tally, asked: _BandRequest) -> tuple[float, float]:
-    """As how many independent cases do the positives and the negatives count?
+def _worth(x: Sample) -> _Worth:
+    r"""Count cases that vary as much, where redrawn curves do not vary at all.
 
-    Where redrawn curves do not vary, cases of clusters that are alike show less.
+    Kish's number of each class, divided by the design effect (Kish 1965) of the AUC:
+    its variance over that of independent cases with these counts.
     """
-    pos, neg = (e.number for e in sizes(t))
-    if asked.together is None:
-        return pos, neg
-    effect = design_effect(asked.together)
-    return max(pos / effect, 1.0), max(neg / effect, 1.0)
-
-
-def few_clusters(asked: _BandRequest) -> float:
-    """How much wider are limits when few clusters were seen? Student's factor."""
-    if asked.together is None:
-        return 1.0
-    return cluster_factor(asked.together, asked.level)
-
-
-def few_weights(t: Tally, level: float) -> float:
-    """How much wider are limits when few weights are large? Student's factor."""
-    if not t.weighted:
-        return 1.0
-    return student_factor(min(e.df for e in sizes(t)), level)
+    s = inferred(x, auc_measure).spread
+    if x.imputed is None:
+        alone = meant(x.cases.without_clusters())
+        sums = zip((x.cases.pos, x.cases.neg), x.cases.squares[1::-1], strict=True)
+        pos, neg = (kish(float(w.sum()), float(q.sum())) for w, q in sums)
+    else:
+        alone = meant(x.counts)
+        pos, neg = x.counts.n_pos, x.counts.n_neg
+    if not s.variance > 0:  # nothing varied: what was drawn may be all alike
+        return _Worth(min(pos, s.units), min(neg, s.units), s.df)
+    effect = max(s.variance / inferred(alone, auc_measure).spread.variance, 1.0)
+    return _Worth(max(pos / effect, 1.0), max(neg / effect, 1.0), s.df)
 
 
 def _widened(
@@ -535,7 +499,7 @@ def _widened(
 
 def running_shares(count: Array) -> Floats:
     """Which share of the cases is in the first 0, 1, 2, ... rows?"""
-    total = np.concatenate([[0], np.cumsum(count)])
+    total = np.append(0, np.cumsum(count))
     return np.asarray(total / total[-1])
 
 
@@ -545,20 +509,14 @@ def height(x: Floats, y: Floats, at: Floats) -> Floats:
     return np.asarray(np.interp(np.minimum(at + 1e-12, 1.0), x, y))
 
 
-def curves_of(
-    t: Tally,
-    grid: Floats,
-    number: int,
-    rng: Seed,
-    blocks: Iterator[tuple[Array, Array]] | None = None,
-) -> Floats:
-    """Which ROC curves would other samples have shown? (number, grid)."""
-    out = [
-        height(running_shares(n), running_shares(p), grid)
-        for neg, pos in (blocks or replicates(t, number, rng))
-        for n, p in zip(neg, pos, strict=True)
-    ]
-    return np.array(out)
+def roc_height(neg: Array, pos: Array, fpr: Floats) -> Floats:
+    """Which true positive rate do these counts reach at each false positive rate?"""
+    return height(running_shares(neg), running_shares(pos), fpr)
+
+
+def _alarm_rate(neg: Array, pos: Array, recall: Floats) -> Floats:
+    """Which false positive rate does each recall cost? Read from the lowest score."""
+    return 1 - roc_height(pos[::-1], neg[::-1], 1 - recall)
 
 
 def rate_variance(rate: Floats, n: float | Floats) -> Floats:
@@ -568,22 +526,10 @@ def rate_variance(rate: Floats, n: float | Floats) -> Floats:
 
 
 def critical(scaled: Floats, level: float, kind: str) -> float:
-    """How many errors wide must the band be?
-
-    A whole band is nowhere narrower than a pointwise one: where no error was seen no
-    redrawn curve varies, and by their quantile it had no height at all.
-    """
-    from scipy.special import ndtri
-
-    alone = float(ndtri((1 + level) / 2))
+    """How many errors wide must the band be?"""
+    alone = NormalDist().inv_cdf((1 + level) / 2)
     if kind == "pointwise":
         return alone
+    # where no error was seen no redrawn curve varies: a band by their quantile alone
+    # would have no height
     return max(alone, float(np.quantile(scaled.max(axis=1), level)))
-
-
-def _massart(n: int, level: float) -> float:
-    """How far is a distribution function from its estimate at most, at this level?
-
-    Both classes must hold at once, so each has the root of the level.
-    """
-    return math.sqrt(math.log(2 / (1 - math.sqrt(level))) / (2 * n))

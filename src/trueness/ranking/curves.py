@@ -8,8 +8,8 @@ between two thresholds can reach, ``simplify`` fewer points with a stated error.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, NamedTuple, TypeVar, final
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, TypeVar, final
 
 import numpy as np
 
@@ -22,8 +22,9 @@ from trueness._core.polyline import few_points, largest_distance
 from trueness._core.records import Answer
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
-from trueness.metrics.confusion import Confusion, sweep, thresholds
-from trueness.ranking.verification import AT_RANDOM, impute, remarks
+from trueness.inference.sample import meant
+from trueness.inference.verification import remarks
+from trueness.metrics.confusion import Confusion, swept
 
 
 @final
@@ -110,10 +111,8 @@ class GainCurve(Answer):
     ----------
     flagged_rate, recall : array
         Share of all cases, and of the positives, at or above each threshold.
-    prevalence : float
-        Share of positives for which the curve holds.
-    threshold, moved, notes
-        As in :class:`Roc`.
+    threshold, prevalence, moved, notes
+        As in :class:`Roc` and :class:`PrecisionRecall`.
     """
 
     flagged_rate: Floats
@@ -135,14 +134,8 @@ class LiftCurve(Answer):
     flagged_rate, lift : array
         Share of all cases that are flagged, and lift, with each score as the threshold.
         Where nothing is flagged, lift is undefined, so that point is left out.
-    threshold : array
-        Every score, highest first.
-    prevalence : float
-        Share of positives for which the curve holds.
-    moved : float
-        As in :class:`Roc`, as a share of the largest lift.
-    notes : tuple of str
-        As in :class:`Roc`.
+    threshold, prevalence, moved, notes
+        As in :class:`PrecisionRecall`; ``moved`` as a share of the largest lift.
     """
 
     flagged_rate: Floats
@@ -157,57 +150,31 @@ class LiftCurve(Answer):
 Curve = TypeVar("Curve", Roc, PrecisionRecall, Det, GainCurve, LiftCurve)
 
 
-class _CurveCuts(NamedTuple):
-    """Every cut, and what the curve says about cases without a label."""
+def _cuts(t: Tally, name: str, what: str = "") -> tuple[Confusion, Floats, float, Any]:
+    """Cut at every score: counts, thresholds, share of positives and notes.
 
-    n_pos: float
-    n_neg: float
-    threshold: Floats
-    confusion: Confusion
-    notes: tuple[str, ...]
-
-
-def _cuts(t: Tally, what: str, unlabelled: str) -> _CurveCuts:
-    """Cut at every score: whole counts, or expected ones where labels are missing."""
-    _cases.both_classes(t, what)
-    notes = remarks(t, unlabelled, stacklevel=5)
-    if unlabelled == AT_RANDOM and t.n_unknown:
-        x = impute(t)
-        cut = np.concatenate([[np.inf], t.score])
-        return _CurveCuts(x.n_pos, x.n_neg, cut, x.confusion(), notes)
-    t = t.labelled()
-    c = sweep(t)
-    return _CurveCuts(c.tp[-1].item(), c.fp[-1].item(), thresholds(t), c, notes)
-
-
-def _weighed(
-    cuts: _CurveCuts, c: Confusion, prevalence: float | None
-) -> tuple[Array, Array, float]:
-    """Give true and false positives, whole or scaled, and the prevalence.
-
-    The counts themselves are used as long as the prevalence is the sample's: their
-    ratios are then rounded once.
+    ``what`` is said where the share of positives matters.
     """
-    n = cuts.n_pos + cuts.n_neg
-    if prevalence is None:
-        return c.tp, c.fp, cuts.n_pos / n
-    share = _options.fraction(prevalence, "prevalence")
-    return n * share * (c.tp / cuts.n_pos), n * (1 - share) * (c.fp / cuts.n_neg), share
+    _cases.both_classes(t, name)
+    notes = remarks(t, stacklevel=5)
+    counts = meant(t, what).counts
+    c = swept(counts.pos, counts.neg)
+    share = t.design.prevalence
+    if share is None:
+        share = c.tp[-1].item() / (c.tp[-1].item() + c.fp[-1].item())
+    return c, np.concatenate([[np.inf], counts.score]), share, notes
 
 
 def _in_place(count: Array, ratio: Callable[[slice], Array]) -> Floats:
-    """Put a ratio in the place of counts that are not needed again.
-
-    Memory that is met for the first time costs more than the division.
-    """
+    """Put a ratio in the place of counts: new memory costs more than the division."""
     out = count.view(np.float64)
     for b in blocks(count.size):
         out[b] = ratio(b)
     return out
 
 
-@of_tally(weights=True)
-def roc(t: Tally, *, unlabelled: str = "left out") -> Roc:
+@of_tally
+def roc(data: Tally) -> Roc:
     r"""Which true positive rate costs which false positive rate?
 
     .. math:: \mathrm{tpr}(\tau) = P(s \ge \tau \mid +), \qquad
@@ -215,12 +182,9 @@ def roc(t: Tally, *, unlabelled: str = "left out") -> Roc:
 
     Parameters
     ----------
-    t
-        The counts.
-    unlabelled
-        Cases without a label are ``"left out"``, with a note, and with a warning where
-        their scores differ from those of the labelled cases; or ``"missing at random"``
-        given the score, as in :func:`auc`.
+    data
+        The counts, or labels and scores. Cases without a label are left out, with a
+        note, and with a warning where their scores differ; see :func:`auc`.
 
     Returns
     -------
@@ -239,21 +203,15 @@ def roc(t: Tally, *, unlabelled: str = "left out") -> Roc:
     >>> curve.fpr, curve.tpr
     (array([0. , 0. , 0.5, 1. ]), array([0. , 0.5, 1. , 1. ]))
     """
-    cuts = _cuts(t, "roc", unlabelled)
-    c = cuts.confusion
-    fpr = _in_place(c.fp, lambda b: c.fp[b] / cuts.n_neg)
-    tpr = _in_place(c.tp, lambda b: c.tp[b] / cuts.n_pos)
-    return Roc(fpr, tpr, cuts.threshold, notes=cuts.notes)
+    c, cut, _, notes = _cuts(data, "roc")
+    n_neg, n_pos = c.fp[-1].item(), c.tp[-1].item()
+    fpr = _in_place(c.fp, lambda b: c.fp[b] / n_neg)
+    tpr = _in_place(c.tp, lambda b: c.tp[b] / n_pos)
+    return Roc(fpr, tpr, cut, notes=notes)
 
 
-@of_tally(weights=True)
-def precision_recall(
-    t: Tally,
-    *,
-    prevalence: float | None = None,
-    sampling: str = "cohort",
-    unlabelled: str = "left out",
-) -> PrecisionRecall:
+@of_tally
+def precision_recall(data: Tally) -> PrecisionRecall:
     r"""Which precision is left at which recall?
 
     .. math:: \mathrm{ppv} =
@@ -261,16 +219,9 @@ def precision_recall(
 
     Parameters
     ----------
-    t
-        The counts.
-    prevalence
-        Share of positives, pi, where the classifier will be used; that of the sample
-        when None.
-    sampling
-        How the cases were collected: ``"cohort"`` (as they came) or ``"case-control"``
-        (a fixed number of each class by design), which needs ``prevalence``.
-    unlabelled
-        As in :func:`roc`.
+    data
+        The counts, or labels and scores. With ``prevalence=`` the precision is that of
+        another share of positives, pi, which a case-control sample needs.
 
     Notes
     -----
@@ -284,34 +235,22 @@ def precision_recall(
     >>> curve.recall, curve.precision.round(3)
     (array([0.5, 1. , 1. ]), array([1.   , 0.667, 0.5  ]))
     """
-    _options.sampling(sampling, prevalence, "precision_recall")
-    cuts = _cuts(t, "precision_recall", unlabelled)
-    c = cuts.confusion[1:]
-
-    def ratio(b: slice) -> Array:
-        hits, alarms, _ = _weighed(cuts, c[b], prevalence)
-        return np.asarray(hits / (hits + alarms))
-
-    *_, share = _weighed(cuts, c[:0], prevalence)
-    precision = _in_place(c.fp, ratio)
-    recall = _in_place(c.tp, lambda b: c.tp[b] / cuts.n_pos)
-    return PrecisionRecall(
-        recall, precision, cuts.threshold[1:], share, notes=cuts.notes
-    )
+    c, cut, share, notes = _cuts(data, "precision_recall", "precision_recall")
+    c, n_pos = c[1:], c.tp[-1].item()
+    precision = _in_place(c.fp, lambda b: c.tp[b] / (c.tp[b] + c.fp[b]))
+    recall = _in_place(c.tp, lambda b: c.tp[b] / n_pos)
+    return PrecisionRecall(recall, precision, cut[1:], share, notes=notes)
 
 
 def precision_at(fpr: Any, tpr: Any, prevalence: float) -> Any:
-    """Which share of the flagged cases is positive, given the rates?
-
-    NaN where nothing is flagged.
-    """
+    """Which share of the flagged cases is positive? NaN where nothing is flagged."""
     with np.errstate(invalid="ignore"):
         hits = prevalence * tpr
         return hits / (hits + (1 - prevalence) * fpr)
 
 
-@of_tally(weights=True)
-def det(t: Tally, *, unlabelled: str = "left out") -> Det:
+@of_tally
+def det(data: Tally) -> Det:
     """Which miss rate is traded for which false alarm rate?
 
     This is the ROC curve with the miss rate (1 - sensitivity) on its vertical axis,
@@ -320,7 +259,7 @@ def det(t: Tally, *, unlabelled: str = "left out") -> Det:
 
     Parameters
     ----------
-    t, unlabelled
+    data
         As in :func:`roc`.
 
     References
@@ -332,25 +271,17 @@ def det(t: Tally, *, unlabelled: str = "left out") -> Det:
     >>> det(Tally([0.9, 0.5, 0.1], pos=[1, 1, 0], neg=[0, 1, 1])).fnr
     array([1. , 0.5, 0. , 0. ])
     """
-    cuts = _cuts(t, "det", unlabelled)
-    c = cuts.confusion
-    fpr, fnr = c.fp / cuts.n_neg, c.fn / cuts.n_pos
-    return Det(fpr, fnr, cuts.threshold, notes=cuts.notes)
+    c, cut, _, notes = _cuts(data, "det")
+    return Det(c.fp / c.fp[-1], c.fn / c.tp[-1], cut, notes=notes)
 
 
-@of_tally(weights=True)
-def gain_curve(
-    t: Tally,
-    *,
-    prevalence: float | None = None,
-    sampling: str = "cohort",
-    unlabelled: str = "left out",
-) -> GainCurve:
+@of_tally
+def gain_curve(data: Tally) -> GainCurve:
     """Which share of the positives is found among the cases with the highest scores?
 
     Parameters
     ----------
-    t, prevalence, sampling, unlabelled
+    data
         As in :func:`precision_recall`.
 
     Examples
@@ -358,27 +289,18 @@ def gain_curve(
     >>> gain_curve(Tally([2, 1], pos=[1, 1], neg=[0, 2])).flagged_rate
     array([0.  , 0.25, 1.  ])
     """
-    _options.sampling(sampling, prevalence, "gain_curve")
-    cuts = _cuts(t, "gain_curve", unlabelled)
-    hits, alarms, share = _weighed(cuts, cuts.confusion, prevalence)
-    flagged = (hits + alarms) / (cuts.n_pos + cuts.n_neg)
-    recall = cuts.confusion.tp / cuts.n_pos
-    return GainCurve(flagged, recall, cuts.threshold, share, notes=cuts.notes)
+    c, cut, share, notes = _cuts(data, "gain_curve", "gain_curve")
+    flagged = (c.tp + c.fp) / (c.tp[-1] + c.fp[-1])
+    return GainCurve(flagged, c.tp / c.tp[-1], cut, share, notes=notes)
 
 
-@of_tally(weights=True)
-def lift_curve(
-    t: Tally,
-    *,
-    prevalence: float | None = None,
-    sampling: str = "cohort",
-    unlabelled: str = "left out",
-) -> LiftCurve:
+@of_tally
+def lift_curve(data: Tally) -> LiftCurve:
     """How many times more frequent are positives among the cases flagged?
 
     Parameters
     ----------
-    t, prevalence, sampling, unlabelled
+    data
         As in :func:`precision_recall`.
 
     Examples
@@ -386,13 +308,11 @@ def lift_curve(
     >>> lift_curve(Tally([2, 1], pos=[1, 1], neg=[0, 2])).lift
     array([2., 1.])
     """
-    _options.sampling(sampling, prevalence, "lift_curve")
-    cuts = _cuts(t, "lift_curve", unlabelled)
-    hits, alarms, share = _weighed(cuts, cuts.confusion[1:], prevalence)
-    flagged = hits + alarms
+    c, cut, share, notes = _cuts(data, "lift_curve", "lift_curve")
+    flagged = (c.tp + c.fp)[1:]
     with np.errstate(over="ignore"):  # a prevalence of 1e-320: beyond all numbers
-        rate, lift = flagged / (cuts.n_pos + cuts.n_neg), hits / flagged / share
-    return LiftCurve(rate, lift, cuts.threshold[1:], share, notes=cuts.notes)
+        lift = c.tp[1:] / flagged / share
+    return LiftCurve(flagged / flagged[-1], lift, cut[1:], share, notes=notes)
 
 
 def hull(curve: Roc) -> Roc:
@@ -471,7 +391,13 @@ def simplify(
     """
     kinds = (Roc, PrecisionRecall, Det, GainCurve, LiftCurve)
     _a_curve(curve, kinds, "simplify", "trueness.roc(t), points=200")
-    most, allowed = _goals(points, tolerance)
+    if points is None and tolerance is None:
+        raise InputError("simplify needs points=200 or tolerance=0.001, or both.")
+    most, allowed = 2**62, 0.0
+    if points is not None:
+        most = _options.whole_number(points, "points", at_least=2)
+    if tolerance is not None:
+        allowed = _options.not_negative(tolerance, "tolerance")
     x, y = (np.asarray(getattr(curve, name), dtype=np.float64) for name in curve.axes)
     if isinstance(curve, LiftCurve):
         y = y / y.max()
@@ -482,10 +408,10 @@ def simplify(
             f"{most:,} points cannot keep the curve within tolerance={tolerance:g}; "
             f"they move it by {moved:.2g}. Allow more points or a larger tolerance."
         )
-    columns = {
-        f.name: getattr(curve, f.name)[kept]
-        for f in fields(curve)
-        if isinstance(getattr(curve, f.name), np.ndarray)
+    columns: Any = {
+        name: values[kept]
+        for name, values in vars(curve).items()
+        if isinstance(values, np.ndarray)
     }
     return replace(curve, **columns, moved=max(moved, curve.moved))
 
@@ -496,13 +422,3 @@ def _a_curve(curve: object, kinds: tuple[Any, ...], what: str, how: str) -> None
         raise InputError(
             f"{what} needs a curve; found {type(curve).__name__}. Type {what}({how})."
         )
-
-
-def _goals(points: int | None, tolerance: float | None) -> tuple[int, float]:
-    if points is None and tolerance is None:
-        raise InputError("simplify needs points=200 or tolerance=0.001, or both.")
-    most = 2**62
-    if points is not None:
-        most = _options.whole_number(points, "points", at_least=2)
-    allowed = 0.0 if tolerance is None else tolerance
-    return most, _options.not_negative(allowed, "tolerance")

@@ -26,11 +26,11 @@ from trueness._core.figures import (
 )
 from trueness.counts.values import Tally
 from trueness.ranking import curves
-from trueness.ranking.auc_intervals import auc
+from trueness.ranking.areas import auc
 from trueness.ranking.bands import precision_recall_band, roc_band
 from trueness.ranking.gaussian import BinormalFit
 from trueness.ranking.geometry import leakage
-from trueness.ranking.sample_sizes import Plan, outlook
+from trueness.ranking.planning import Plan, outlook
 
 FPR = Axis("fpr", "False positive rate")
 TPR = Axis("tpr", "True positive rate (recall)")
@@ -40,6 +40,7 @@ FLAGGED = Axis("flagged_rate", "Share of all cases flagged")
 SPECIFICITY = Axis("u", "Specificity u")
 MISSED = Axis("G", "Miss rate G(u)")
 Tallies = Mapping[str, Tally]
+_DIAGONAL = ([0, 1], [0, 1])
 
 
 def roc_figure(
@@ -49,44 +50,20 @@ def roc_figure(
 
     ``band`` is a kind of :func:`trueness.roc_band`, and ``asked`` goes there.
     """
-    return Curves(
-        "ROC curve",
-        FPR,
-        TPR,
-        _lines(tallies, curves.roc, FPR, TPR, points),
-        _bands(tallies, band, lambda t: roc_band(t, kind=band or "", **asked), FPR),
-        (guide(FPR, TPR, [0, 1], [0, 1]),),
-    )
+    lines = _lines(tallies, curves.roc, FPR, TPR, points)
+    bands = _bands(tallies, roc_band, FPR, band, asked)
+    return Curves("ROC curve", FPR, TPR, lines, bands, (guide(FPR, TPR, *_DIAGONAL),))
 
 
 def precision_recall_figure(
-    tallies: Tallies,
-    *,
-    prevalence: float | None = None,
-    band: str | None = None,
-    points: int = POINTS,
-    **asked: Any,
+    tallies: Tallies, *, band: str | None = None, points: int = POINTS, **asked: Any
 ) -> Curves:
     """Which precision is left at which recall?"""
-
-    def curve(t: Tally) -> Any:
-        return curves.precision_recall(t, prevalence=prevalence)
-
-    def around(t: Tally) -> Any:
-        kind = band or ""
-        return precision_recall_band(t, kind=kind, prevalence=prevalence, **asked)
-
-    if prevalence is not None:
-        prevalence = _options.fraction(prevalence, "prevalence", ends="[]")
-    shares = sorted({prevalence or t.prevalence for t in tallies.values()})
-    return Curves(
-        "Precision-recall curve",
-        RECALL,
-        PRECISION,
-        _lines(tallies, curve, RECALL, PRECISION, points),
-        _bands(tallies, band, around, RECALL),
-        tuple(guide(RECALL, PRECISION, [0, 1], [p, p]) for p in shares),
-    )
+    lines = _lines(tallies, curves.precision_recall, RECALL, PRECISION, points)
+    bands = _bands(tallies, precision_recall_band, RECALL, band, asked)
+    shares = sorted({t.design.prevalence or t.prevalence for t in tallies.values()})
+    chance = tuple(guide(RECALL, PRECISION, [0, 1], [p, p]) for p in shares)
+    return Curves("Precision-recall curve", RECALL, PRECISION, lines, bands, chance)
 
 
 # rates of 0 and 1 are infinite on probit axes: they are drawn at this one
@@ -109,30 +86,21 @@ def det_figure(tallies: Tallies, *, points: int = POINTS) -> Curves:
     return Curves("DET curve", x, y, tuple(lines), guides=(chance,))
 
 
-def gain_figure(
-    tallies: Tallies, *, prevalence: float | None = None, points: int = POINTS
-) -> Curves:
+def gain_figure(tallies: Tallies, *, points: int = POINTS) -> Curves:
     """Which share of the positives is among the cases with the highest scores?"""
-
-    def curve(t: Tally) -> Any:
-        return curves.gain_curve(t, prevalence=prevalence)
-
-    lines = _lines(tallies, curve, FLAGGED, RECALL, points)
-    chance = guide(FLAGGED, RECALL, [0, 1], [0, 1])
+    lines = _lines(tallies, curves.gain_curve, FLAGGED, RECALL, points)
+    chance = guide(FLAGGED, RECALL, *_DIAGONAL)
     return Curves("Cumulative gain", FLAGGED, RECALL, lines, guides=(chance,))
 
 
-def lift_figure(
-    tallies: Tallies, *, prevalence: float | None = None, points: int = POINTS
-) -> Curves:
+def lift_figure(tallies: Tallies, *, points: int = POINTS) -> Curves:
     """How many times more frequent are positives among the cases flagged?"""
-    found = {n: curves.lift_curve(t, prevalence=prevalence) for n, t in tallies.items()}
+    found = {n: curves.lift_curve(t) for n, t in tallies.items()}
     top = max(float(c.lift.max()) for c in found.values())
     y = Axis("lift", "Lift", 0.0, top)
     lines = tuple(_line(n, c, FLAGGED, y, points) for n, c in found.items())
-    return Curves(
-        "Lift", FLAGGED, y, lines, guides=(guide(FLAGGED, y, [0, 1], [1, 1]),)
-    )
+    chance = guide(FLAGGED, y, [0, 1], [1, 1])
+    return Curves("Lift", FLAGGED, y, lines, guides=(chance,))
 
 
 def leakage_figure(tallies: Tallies) -> Curves:
@@ -142,26 +110,22 @@ def leakage_figure(tallies: Tallies) -> Curves:
         few = curves.simplify(curves.roc(t), points=POINTS)
         columns = {"u": 1 - few.fpr, "G": 1 - few.tpr, "cut": few.threshold}
         lines.append(Line(f"{name}: area {leakage(t).area:.3f}", columns))
-    chance = guide(SPECIFICITY, MISSED, [0, 1], [0, 1])
-    return Curves(
-        "Leakage function", SPECIFICITY, MISSED, tuple(lines), guides=(chance,)
-    )
+    chance = guide(SPECIFICITY, MISSED, *_DIAGONAL)
+    what = "Leakage function"
+    return Curves(what, SPECIFICITY, MISSED, tuple(lines), guides=(chance,))
 
 
 def binormal_figure(t: Tally, fit: BinormalFit) -> Curves:
     """Does a binormal curve fit? The curve of the data and the fitted one."""
     few, c = curves.simplify(curves.roc(t), points=POINTS), fit.curve
     # the fitted curve is steepest near 0, where it needs more points
-    fpr = np.unique(
-        np.concatenate([np.linspace(0, 1, 201), np.geomspace(1e-6, 0.01, 50)])
-    )
+    fpr = np.union1d(np.linspace(0, 1, 201), np.geomspace(1e-6, 0.01, 50))
     name = f"binormal: alpha {c.alpha:.2f}, b {c.b:.2f}, AUC {c.auc:.3f}"
     lines = (
         Line(f"data, AUC {1 - leakage(t).area:.3f}", {"fpr": few.fpr, "tpr": few.tpr}),
         Line(name, {"fpr": fpr, "tpr": c.tpr(fpr)}),
     )
-    chance = guide(FPR, TPR, [0, 1], [0, 1])
-    return Curves("ROC curve", FPR, TPR, lines, guides=(chance,))
+    return Curves("ROC curve", FPR, TPR, lines, guides=(guide(FPR, TPR, *_DIAGONAL),))
 
 
 def score_figure(tallies: Tallies, bins: int = 40) -> Bars:
@@ -198,15 +162,12 @@ def auc_figure(tallies: Tallies, *, level: float = 0.95) -> Intervals:
     return intervals("AUC", "AUC", found)
 
 
-_SIZES = 15
-
-
 def plan_figure(found: Plan) -> Curves:
     """What does a larger sample buy? Half-width, or power, against cases."""
     power = bool(np.isfinite(found.null))
     what = "Power" if power else "Half-width of the interval"
-    n = np.unique(np.geomspace(max(6, found.n / 3), 3 * found.n, _SIZES).astype(int))
-    n = np.unique([*n, found.n])
+    n = np.geomspace(max(6, found.n / 3), 3 * found.n, 15).astype(int)
+    n = np.union1d(n, [found.n])
     value = outlook(found, n.tolist())
     x = Axis("n", "Cases", float(n.min()), float(n.max()))
     y = Axis("value", what, float(value.min()), float(value.max()))
@@ -226,11 +187,11 @@ def _line(name: str, curve: Any, x: Axis, y: Axis, points: int) -> Line:
 
 
 def _bands(
-    tallies: Tallies, kind: str | None, band: Callable[[Tally], Any], x: Axis
+    tallies: Tallies, band: Callable[..., Any], x: Axis, kind: str | None, asked: Any
 ) -> tuple[Line, ...]:
     """Give the band of each curve, or none."""
     if kind is None:
         return ()
-    found = {name: band(t) for name, t in tallies.items()}
+    found = {name: band(t, kind=kind, **asked) for name, t in tallies.items()}
     keys = (x.name, "low", "high")
     return tuple(Line(n, {k: getattr(b, k) for k in keys}) for n, b in found.items())

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any, NamedTuple, final
 
@@ -31,6 +31,9 @@ from trueness._core.records import Answer, Estimate, Record
 from trueness.counts.answers import of_tally
 from trueness.counts.placements import grouped, runs
 from trueness.counts.values import Tally
+from trueness.inference.estimates import limited
+from trueness.inference.limits import Ends
+from trueness.inference.spread import Spread
 from trueness.ranking.geometry import Through
 
 
@@ -165,10 +168,8 @@ _BINS = 400
 _STEPS = 200
 
 
-@of_tally(
-    weights="Its likelihood is that of independent cases. auc and roc take weights."
-)
-def fit_binormal(t: Tally, *, level: float = 0.95) -> BinormalFit:
+@of_tally
+def fit_binormal(data: Tally, *, level: float = 0.95) -> BinormalFit:
     r"""Which binormal curve fits these counts best?
 
     Maximum likelihood over alpha, b and the thresholds between neighbouring scores, so
@@ -179,8 +180,8 @@ def fit_binormal(t: Tally, *, level: float = 0.95) -> BinormalFit:
 
     Parameters
     ----------
-    t
-        The counts; cases without a label change nothing.
+    data
+        The counts, or labels and scores; cases without a label are left out.
     level
         Confidence level of the intervals.
 
@@ -209,11 +210,16 @@ def fit_binormal(t: Tally, *, level: float = 0.95) -> BinormalFit:
     >>> round(fit.curve.alpha, 6), fit.converged
     (1.0, True)
     """
-    t = t.labelled()
+    t = data.labelled()
     _cases.both_classes(t, "fit_binormal")
     level = _options.fraction(level, "level")
     neg, pos = _bins(t)
-    _overlapping(t, int(neg.size))
+    if neg.size < 4:
+        raise NotEnoughCases(
+            "fit_binormal needs classes that overlap at several scores; here one or "
+            f"two thresholds describe all {t.n_pos:,} positives and {t.n_neg:,} "
+            "negatives. trueness.auc gives the area without a model."
+        )
     fit = _maximize(neg, pos)
     if fit is None:
         raise NotEnoughCases(
@@ -238,17 +244,6 @@ def separation(auc: float) -> float:
     0.0
     """
     return math.sqrt(2) * NormalDist().inv_cdf(auc)
-
-
-def _overlapping(t: Tally, bins: int) -> None:
-    """Stop a fit of two parameters to curves that do not determine them."""
-    if bins >= 4:
-        return
-    raise NotEnoughCases(
-        "fit_binormal needs classes that overlap at several scores; here one or two "
-        f"thresholds describe all {t.n_pos:,} positives and {t.n_neg:,} negatives. "
-        "trueness.auc gives the area without a model."
-    )
 
 
 def _bins(t: Tally) -> tuple[Floats, Floats]:
@@ -314,17 +309,14 @@ def _maximize(neg: Floats, pos: Floats) -> _Fit | None:
     return _Fit(alpha, b, cuts, covariance, height, converged, step)
 
 
-def _probit(share: Floats) -> Floats:
-    # among 10^16 cases half a case is lost to rounding, and the share is 1
-    return np.asarray(ndtri(np.clip(share, 1e-16, 1 - 1e-16)))
-
-
 def _start(neg: Floats, pos: Floats) -> tuple[float, float, Floats]:
     """Begin with a line through the probits of the two cumulative shares."""
     # half a case and a trace of rank keep the cuts finite and in order
     order = 1e-6 * np.arange(1, neg.size) / neg.size
-    x = _probit((np.cumsum(neg)[:-1] + 0.5 + order) / (neg.sum() + 1 + 1e-6))
-    y = _probit((np.cumsum(pos)[:-1] + 0.5) / (pos.sum() + 1))
+    x = (np.cumsum(neg)[:-1] + 0.5 + order) / (neg.sum() + 1 + 1e-6)
+    y = (np.cumsum(pos)[:-1] + 0.5) / (pos.sum() + 1)
+    # among 10^16 cases half a case is lost to rounding, and the share is 1
+    x, y = (ndtri(np.clip(share, 1e-16, 1 - 1e-16)) for share in (x, y))
     spread = float(np.var(x))
     slope = float(np.mean((x - x.mean()) * (y - y.mean()))) / spread if spread else 1.0
     slope = min(max(slope, 0.2), 5.0)
@@ -370,15 +362,19 @@ def _scoring_step(
 
     z, w = _edges(alpha, b, cuts)
     p, q = (np.maximum(_interval(e), 1e-300) for e in (z, w))
-    total_neg, total_pos = neg.sum(), pos.sum()
     dz, dw = _phi(cuts), _phi(w[1:-1])
     # derivatives of the bins by alpha and b: differences at their two edges
-    by = np.stack([np.diff(_padded(cuts * dw)), np.diff(_padded(-dw))])
+    by = np.stack([np.diff(e, prepend=0.0, append=0.0) for e in (cuts * dw, -dw)])
+    band = np.zeros((2, cuts.size))
     with np.errstate(over="ignore", invalid="ignore"):
-        band, border = _information(dz, alpha * dw, p, q, total_neg, total_pos, by)
+        # a cut is the upper edge of one bin and the lower edge of the next
+        for height, part, n in ((dz, p, neg.sum()), (alpha * dw, q, pos.sum())):
+            band[1] += n * height**2 * (1 / part[:-1] + 1 / part[1:])
+            band[0, 1:] -= n * height[1:] * height[:-1] / part[1:-1]
+        border = pos.sum() * np.stack([_by_cut(alpha * dw, row / q) for row in by])
         slope = np.concatenate([by @ (pos / q), _by_cut(dz, neg / p)])
         slope[2:] += _by_cut(alpha * dw, pos / q)
-        corner = total_pos * (by / q) @ by.T
+        corner = pos.sum() * (by / q) @ by.T
     if not all(np.isfinite(x).all() for x in (band, border, slope, corner)):
         raise np.linalg.LinAlgError("very many cases where there should be none")
     solved = solveh_banded(band, np.column_stack([border.T, slope[2:]]))
@@ -393,53 +389,34 @@ def _phi(z: Floats) -> Floats:
     return np.asarray(np.exp(-z * z / 2) / math.sqrt(2 * math.pi))
 
 
-def _padded(inner: Floats) -> Floats:
-    return np.concatenate([[0.0], inner, [0.0]])
-
-
 def _by_cut(height: Floats, weight: Floats) -> Floats:
     """Differentiate sum(weight * bin) by each cut: it raises one bin, lowers one."""
     return np.asarray(height * (weight[:-1] - weight[1:]))
 
 
-def _information(
-    dz: Floats, dw: Floats, p: Floats, q: Floats, n: float, m: float, by: Floats
-) -> tuple[Floats, Floats]:
-    """Give the banded information of the cuts and their border with (alpha, b)."""
-    band = np.zeros((2, dz.size))
-    # a cut is the upper edge of one bin and the lower edge of the next
-    for height, part, weight in ((dz, p, n), (dw, q, m)):
-        band[1] += weight * height**2 * (1 / part[:-1] + 1 / part[1:])
-        band[0, 1:] -= weight * height[1:] * height[:-1] / part[1:-1]
-    border = m * np.stack([_by_cut(dw, row / q) for row in by])
-    return band, border
-
-
 def _report(t: Tally, fit: _Fit, level: float) -> BinormalFit:
-    z = float(ndtri((1 + level) / 2))
     alpha, b = fit.alpha, fit.b
-    sd = np.sqrt(np.diag(fit.covariance))
-    curve = binormal(alpha, b)
+
+    def sure(value: float, variance: float, ends: Ends) -> Estimate:
+        found = limited(value, Spread(float(variance), math.inf, 0.0), ends, level)
+        return replace(found, method="maximum likelihood")
+
+    spread, curve = np.diag(fit.covariance), binormal(alpha, b)
     # delta method on the probit scale, where the AUC is b / sqrt(1 + alpha^2)
     root = math.sqrt(1 + alpha**2)
-    slope = np.array([-b * alpha / root**3, 1 / root])  # of b / sqrt(1 + alpha^2)
-    probit, error = b / root, math.sqrt(slope @ fit.covariance @ slope)
-    factor = math.exp(min(z * sd[0] / alpha, 700.0))
-    method = "maximum likelihood"
-    ends = (float(ndtr(probit - z * error)), float(ndtr(probit + z * error)))
-    statistic, df, p_value = _goodness(t)
+    slope = np.array([-b * alpha / root**3, 1 / root])
+    anywhere = (-math.inf, math.inf)
+    probit = sure(b / root, slope @ fit.covariance @ slope, anywhere)
+    low, high = (float(ndtr(z)) for z in (probit.low, probit.high))
+    sd = float(_phi(np.array(probit.value))) * probit.sd
     return BinormalFit(
         curve,
-        Estimate(alpha, alpha / factor, alpha * factor, level, method, float(sd[0])),
-        Estimate(b, b - z * sd[1], b + z * sd[1], level, method, float(sd[1])),
-        Estimate(
-            curve.auc, *ends, level, method, float(_phi(np.array(probit))) * error
-        ),
-        float(fit.covariance[0, 1] / (sd[0] * sd[1])),
+        sure(alpha, spread[0], (0.0, math.inf)),
+        sure(b, spread[1], anywhere),
+        replace(probit, value=curve.auc, low=low, high=high, sd=sd),
+        float(fit.covariance[0, 1] / math.sqrt(spread[0] * spread[1])),
         fit.log_likelihood,
-        statistic,
-        df,
-        p_value,
+        *_goodness(t),
         fit.converged,
         fit.iterations,
     )

@@ -11,23 +11,33 @@ operating characteristic and precision-recall curves"; equation numbers are its 
 Steps of the data are kept: where a score is tied between classes G is straight, and
 where positives stand alone it jumps. At a jump G takes the lower value (the better of
 two thresholds with the same specificity), so the ideal classifier has G = 0 everywhere.
+``kl_divergence`` says in nats how different the scores of both classes are.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core.arrays import Floats
+from trueness._core.arrays import Array, Floats
+from trueness._core.binomial import divergence
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.records import Answer
+from trueness._core.records import Answer, Estimate
 from trueness.counts.answers import of_tally
+from trueness.counts.placements import coarser, runs
 from trueness.counts.values import Tally
+from trueness.inference.estimates import inferred
+from trueness.inference.limits import student
+from trueness.inference.measure import Measured
+from trueness.inference.sample import meant
+from trueness.inference.spread import kish
 from trueness.metrics.confusion import sweep
 from trueness.ranking.curves import precision_at
 
@@ -137,15 +147,16 @@ class Leakage(Answer, Through):
         u = _columns.probabilities(u, "u")
         x, y = self.specificity, self.miss_rate_at
         at = np.searchsorted(x, u - _SNAP, side="left")
-        return _between(x, y, (np.maximum(at - 1, 0), at), at, u)
+        straight = chord(x, y, np.maximum(at - 1, 0), at, u)
+        return np.where(np.abs(x[at] - u) <= _SNAP, y[at], straight)
 
     def inverse(self, v: ArrayLike) -> Any:
         """Give the highest specificity that misses at most a share v of positives."""
         v = _columns.probabilities(v, "v")
         x, y = self.specificity, self.miss_rate_at
         at = np.searchsorted(y, v + _SNAP, side="right") - 1
-        last = np.minimum(at + 1, y.size - 1)
-        return _between(y, x, (at, last), at, v)
+        straight = chord(y, x, at, np.minimum(at + 1, y.size - 1), v)
+        return np.where(np.abs(y[at] - v) <= _SNAP, x[at], straight)
 
     def density(self, u: ArrayLike, bins: int = 20) -> Any:
         r"""What is the density of positives over that of negatives at this quantile?
@@ -165,11 +176,6 @@ class Leakage(Answer, Through):
         return np.diff(height)[at] * number
 
 
-def _between(x: Floats, y: Floats, ends: tuple[Any, Any], at: Any, u: Any) -> Any:
-    """Go straight between two corners around u; where one is meant, take its height."""
-    return np.where(np.abs(x[at] - u) <= _SNAP, y[at], chord(x, y, *ends, u))
-
-
 def chord(x: Floats, y: Floats, i: Any, j: Any, u: Any) -> Any:
     """Go straight from corner i to corner j; where they are one above the other, i."""
     width = x[j] - x[i]
@@ -177,16 +183,16 @@ def chord(x: Floats, y: Floats, i: Any, j: Any, u: Any) -> Any:
     return y[i] + np.clip(part, 0, 1) * (y[j] - y[i])
 
 
-@of_tally(weights=True)
-def leakage(t: Tally) -> Leakage:
+@of_tally
+def leakage(data: Tally) -> Leakage:
     r"""Which share of positives leaks to the negative side at each specificity?
 
     .. math:: G(u) = F_p(F_n^{-1}(u)), \qquad \mathrm{AUC} = 1 - \int_0^1 G(u)\,du
 
     Parameters
     ----------
-    t
-        The counts; cases without a label change nothing.
+    data
+        The counts, or labels and scores.
 
     Returns
     -------
@@ -206,9 +212,203 @@ def leakage(t: Tally) -> Leakage:
     >>> float(G(0.75)), float(G.tpr(0.25)), float(G.precision(0.75, prevalence=0.5))
     (0.25, 0.75, 0.75)
     """
-    t = t.labelled()
-    _cases.both_classes(t, "leakage")
+    _cases.both_classes(data, "leakage")
+    t = meant(data).counts
     c = sweep(t)
     u, v = (c.tn / t.n_neg)[::-1], (c.fn / t.n_pos)[::-1]
     area = float(np.sum(np.diff(u) * (v[1:] + v[:-1])) / 2)
     return Leakage(u, v, area)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Divergence(Answer):
+    r"""How different are the scores of both classes, and where do they overlap?
+
+    Attributes
+    ----------
+    pos_to_neg, neg_to_pos : Estimate
+        Kullback-Leibler divergence in nats of the positives' scores from the
+        negatives', and the reverse; zero when the classifier is random.
+    entropy : float
+        Differential entropy of the leakage density g, minus ``pos_to_neg`` (eq. (49)).
+    spread : float
+        exp(entropy), in [0, 1]: the share of the negatives' range over which the
+        positives are spread. At 1 they are spread everywhere, and the classes overlap
+        at all thresholds. Near 0 they lie in a small part of it, so that most
+        thresholds separate the classes well.
+    middle_half : (float, float)
+        The middle half of the positives lies between these quantiles of the negatives.
+    method : str
+        The estimator.
+    """
+
+    pos_to_neg: Estimate
+    neg_to_pos: Estimate
+    entropy: float
+    spread: float
+    middle_half: tuple[float, float]
+    method: str
+
+
+@of_tally
+def kl_divergence(
+    data: Tally, *, method: str = "histogram", level: float = 0.95
+) -> Divergence:
+    r"""How different are the scores of positives and negatives, in nats?
+
+    .. math:: D(f_p \| f_n) = \int f_p \log\frac{f_p}{f_n}\,dx
+              = \int_0^1 g(u) \log g(u)\,du
+
+    Parameters
+    ----------
+    data
+        The counts, or labels and scores; cases without a label are left out.
+    method
+        ``"histogram"``: the scores are grouped into K = 2 n^(1/3) bins of equal weight
+        (n cases in the smaller class), half a case is added to each bin, and the mean
+        excess (K - 1)/2 (1/N1 + 1/N0) of such an estimate is subtracted.
+        ``"binormal"``: the closed form at the fitted binormal curve.
+    level
+        Confidence level of the intervals.
+
+    Returns
+    -------
+    Divergence
+        Both directions, the entropy and where the classes overlap.
+
+    Notes
+    -----
+    Sameni (2025), eqs. (47)-(49). Only the order of the scores matters. Where one
+    threshold separates the classes perfectly, the divergence is infinite. The interval
+    then begins at what these cases can prove: the divergence of the two outcomes
+    flagged and not flagged, at the least different rates that so many cases leave
+    possible. Differences within a bin are lost, so the histogram gives too low a value
+    where few cases in the tails decide; its interval is for the divergence between the
+    bins.
+
+    Examples
+    --------
+    >>> kl_divergence(Tally([1], pos=[40], neg=[60])).pos_to_neg.value  # random
+    0.0
+    """
+    _cases.both_classes(data, "kl_divergence")
+    _options.choice(method, ("histogram", "binormal"), "method")
+    level = _options.fraction(level, "level")
+    t = data.labelled().without_design()
+    forth, back = (_of_histogram if method == "histogram" else _of_binormal)(t, level)
+    first, last = (float(q) for q in leakage(t).inverse([0.25, 0.75]))
+    less = -forth.value
+    return Divergence(forth, back, less, math.exp(less), (first, last), method)
+
+
+def _of_histogram(t: Tally, level: float) -> tuple[Estimate, ...]:
+    neg, pos = runs(t)
+    if neg.size == 2 and not (neg * pos).any():
+        return _apart(t, level)
+    bins = max(2, round(2 * min(_sizes(t)) ** (1 / 3)))
+    binned = meant(coarser(t, bins))
+    both = [inferred(binned, partial(_measured, forth=f)) for f in (True, False)]
+    if any(s.variance > 0 for _, s in both):
+        return tuple(
+            _between_halves(m.value, s.sd, student(s.df, level), level, "histogram")
+            for m, s in both
+        )
+    # one bin: as far as a kind of positive that n cases miss could take it
+    high = divergence(1 - _least(t.n_pos, level), 0.5 / (t.n_neg + 1))
+    method = "unseen cases for histogram"
+    return tuple(
+        _positive(m.value, (m.value, max(m.value, high)), level, method)
+        for m, _ in both
+    )
+
+
+_INFINITE = (
+    "One threshold separates the classes perfectly, so the divergence of these cases "
+    "is infinite; the lower end of the interval is what this number of cases can "
+    "show."
+)
+
+
+def _apart(t: Tally, level: float) -> tuple[Estimate, ...]:
+    """Classes that one cut parts: from what it proves up to infinity."""
+    # flagged positives at least, and negatives at most
+    p, q = _least(t.n_pos, level), max(0.0, 1 - _least(t.n_neg, level))
+    proven = (divergence(p, q), divergence(q, p)) if p > q else (0.0, 0.0)
+    return tuple(
+        _positive(math.inf, (low, math.inf), level, "separated", notes=(_INFINITE,))
+        for low in proven
+    )
+
+
+def _least(n: int, level: float) -> float:
+    """How small may a share be of which all of n cases are part?"""
+    return float(((1 - level) / 2) ** (1 / n))
+
+
+def _measured(t: Tally, forth: bool) -> Measured:
+    r"""Give a divergence, sampling excess taken off, and its influence values.
+
+    With shares a of the positives and b of the negatives in each bin,
+    :math:`D = \sum a \ln(a/b)` has the slopes :math:`(\ln(a/b) - D)/N_1` and
+    :math:`(1 - a/b)/N_0`; the other direction is the same with the classes exchanged.
+    """
+    turn = -1 if forth else 1
+    (one, n), (other, m) = [*zip((t.neg, t.pos), _sizes(t), strict=True)][::turn]
+    # weights count in units of equal cases, of which half a one is added
+    a, b = (_shares(c, k) for c, k in ((one, n), (other, m)))
+    ratio = np.log(a / b)
+    value = float(a @ ratio)
+    # two samples of one law differ by (k - 1)/2n each on average, as in a G-test
+    excess = (len(t) - 1) / 2 * (1 / n + 1 / m)
+    parts = (ratio - value) / float(one.sum()), (1 - a / b) / float(other.sum())
+    by_neg, by_pos = parts[::turn]
+    return Measured(value - excess, by_neg, by_pos, (0.0, math.inf), by_class=True)
+
+
+def _sizes(t: Tally) -> list[float]:
+    """As how many equal cases do the negatives, and the positives, count?"""
+    pairs = zip((t.neg, t.pos), t.squares, strict=False)
+    return [kish(float(c.sum()), float(q.sum())) for c, q in pairs]
+
+
+def _shares(count: Array, number: float) -> Floats:
+    """Give the shares of bins with half a case added to each."""
+    cases = count / float(count.sum()) * number
+    return np.asarray((cases + 0.5) / (number + count.size / 2))
+
+
+def _between_halves(
+    value: float, sd: float, quantile: float, level: float, method: str
+) -> Estimate:
+    half = quantile * sd
+    ends = value - half, max(value, 0.0) + half
+    return _positive(value, ends, level, method, sd)
+
+
+def _positive(
+    value: float, ends: tuple[float, float], level: float, method: str,
+    sd: float = math.nan, notes: tuple[str, ...] = (),
+) -> Estimate:  # fmt: skip
+    """A divergence is never below zero."""
+    value, low, high = (max(0.0, x) for x in (value, *ends))
+    return Estimate(value, low, high, level, method, sd, notes=notes)
+
+
+def _of_binormal(t: Tally, level: float) -> tuple[Estimate, ...]:
+    """Carry the errors of alpha and b through the closed forms (delta method)."""
+    from trueness.ranking.gaussian import fit_binormal  # which has curves from here
+
+    fit = fit_binormal(t, level=level)
+    alpha, b = fit.curve.alpha, fit.curve.b
+    cross = fit.correlation * fit.alpha.sd * fit.b.sd
+    covariance = np.array([[fit.alpha.sd**2, cross], [cross, fit.b.sd**2]])
+    # derivatives of eq. (49) by alpha and b, in either direction
+    forth = np.array([1 / alpha - (1 + b * b) / alpha**3, b / alpha**2])
+    back = np.array([alpha - 1 / alpha, b])
+    values = ((fit.curve.kl_pos_to_neg, forth), (fit.curve.kl_neg_to_pos, back))
+    z = student(math.inf, level)
+    return tuple(
+        _between_halves(v, math.sqrt(s @ covariance @ s), z, level, "binormal")
+        for v, s in values
+    )

@@ -8,44 +8,31 @@ classes at once): no covariance between pairs is left out.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from itertools import permutations
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats, Ints
-from trueness.counts.values import Tally
-from trueness.ranking.auc_intervals import auc, logit_ends, student_quantile
+from trueness._core.arrays import Floats, Ints
+from trueness.inference.estimates import limited
+from trueness.inference.spread import Stratum, joined
 
 
-class Areas(NamedTuple):
-    """The areas of all ordered pairs of classes, and what each case adds to them.
+def _pair_areas(code: Ints, scores: Floats) -> tuple[Floats, Floats, Floats]:
+    """Compare all pairs of classes, and say what each case adds; O(c^2 n log n).
 
     ``area[k, j]`` is A(k|j). ``win[i, j]`` is the share of class j that case i beats by
     the score of its own class, ``lose[i, k]`` the share of class k that beats case i by
-    the score of class k; ties count a half. NaN for the case's own class.
+    the score of class k; ties count a half. Nothing for the case's own class.
     """
-
-    area: Floats
-    win: Floats
-    lose: Floats
-
-
-def pair_areas(code: Ints, scores: Floats) -> Areas:
-    """Compare all pairs of classes; O(c^2 n log n) for c classes."""
     n, c = scores.shape
-    win, lose = np.full((n, c), np.nan), np.full((n, c), np.nan)
+    win, lose, area = np.zeros((n, c)), np.zeros((n, c)), np.zeros((c, c))
     members = [np.flatnonzero(code == k) for k in range(c)]
-    area = np.full((c, c), np.nan)
-    for k, own in enumerate(members):
-        s = scores[:, k]
-        high = np.sort(s[own])
-        for j, other in enumerate(members):
-            if j == k:
-                continue
-            win[own, j] = _share_below(np.sort(s[other]), s[own])
-            lose[other, k] = 1 - _share_below(high, s[other])
-            area[k, j] = win[own, j].mean()
-    return Areas(area, win, lose)
+    for k, j in permutations(range(c), 2):
+        own, other, s = members[k], members[j], scores[:, k]
+        win[own, j] = _share_below(np.sort(s[other]), s[own])
+        lose[other, k] = 1 - _share_below(np.sort(s[own]), s[other])
+        area[k, j] = win[own, j].mean()
+    return area, win, lose
 
 
 def _share_below(ordered: Floats, at: Floats) -> Floats:
@@ -63,25 +50,25 @@ def averaged(code: Ints, scores: Floats, average: str) -> tuple[float, Floats]:
     "weighted" average the areas of each class against all others, by equal weights or
     by the shares of the classes.
     """
-    found = pair_areas(code, scores)
+    area, win, lose = _pair_areas(code, scores)
     n, c = scores.shape
     size = np.bincount(code, minlength=c)
     share = size / n
     if average == "hand-till":
         weight = 1 / (c * (c - 1))
-        value = weight * float(np.nansum(found.area))
-        each = weight * (np.nansum(found.win, axis=1) + np.nansum(found.lose, axis=1))
+        value = weight * float(area.sum())
+        each = weight * (win.sum(axis=1) + lose.sum(axis=1))
         mean = np.bincount(code, each, minlength=c) / size
         return value, (each - mean[code]) / share[code]
     # against the rest: each other class counts by its size
     rest = np.where(np.eye(c, dtype=bool), 0.0, size) / (n - size)[:, None]
-    one = np.nansum(rest * np.nan_to_num(found.area), axis=1)
+    one = (rest * area).sum(axis=1)
     weights = np.full(c, 1 / c) if average == "macro" else share
-    own = np.nansum(rest[code] * np.nan_to_num(found.win), axis=1)
+    own = (rest[code] * win).sum(axis=1)
     influence = weights[code] * (own - one[code]) / share[code]
     # a case of another class is one of the rest that class k must beat
-    away = (found.lose - one) * weights / (1 - share)
-    influence += np.nansum(away, axis=1)
+    away = (lose - one) * weights / (1 - share)
+    influence += np.where(code[:, None] == np.arange(c), 0.0, away).sum(axis=1)
     value = float(weights @ one)
     if average == "weighted":  # the weights are estimated too
         influence += one[code] - value
@@ -91,26 +78,18 @@ def averaged(code: Ints, scores: Floats, average: str) -> tuple[float, Floats]:
 def interval(
     code: Ints, value: float, influence: Floats, level: float
 ) -> tuple[float, float, float]:
-    """Give both ends, on the scale of log odds, and the standard error.
+    """Give both ends, as of every measure, and the standard error.
 
-    The variance is the sum of those of the classes, with Satterthwaite's degrees of
-    freedom. Where no case differs from another there is no variance to be seen: the
-    score interval of the two smallest classes stands in.
+    Where the influence adds up to zero within each class, every class is a sample of
+    its own; otherwise the sizes of the classes are part of what varies.
     """
-    size = np.bincount(code)
-    square = np.bincount(code, influence**2) / code.size**2
-    # each class is a sample of its own: n / (n - 1) and Satterthwaite by class
-    parts = square * size / np.maximum(size - 1, 1)
-    error = float(np.sqrt(parts.sum()))
-    if error < 1e-12 or not 0 < value < 1:  # sums round in their last digits
-        return (*_stand_in(size, value, level), error)
-    df = parts.sum() ** 2 / (parts**2 / np.maximum(size - 1, 1)).sum()
-    return *logit_ends(value, error, float(student_quantile(df, level))), error
-
-
-def _stand_in(size: Array, value: float, level: float) -> tuple[float, float]:
-    fewest = np.sort(size)[:2].tolist()
-    apart = Tally([1, 0], neg=[0, fewest[1]], pos=[fewest[0], 0])
-    # how far below 1 the area may lie when so few cases show no overlap
-    room = 1 - float(auc(apart, level=level).low)
-    return max(0.0, value - room), min(1.0, value + room)
+    u = influence / code.size
+    size = np.bincount(code).astype(np.float64)
+    two, four = (np.bincount(code, u**k) for k in (2, 4))
+    if np.abs(np.bincount(code, u)).max() < 1e-12:  # sums round in their last digits
+        parts = [Stratum(*x) for x in zip(size, two, four, strict=True)]
+    else:
+        parts = [Stratum(size.sum(), two.sum(), four.sum())]
+    s = joined([p._replace(two=0.0) if p.two < 1e-24 else p for p in parts], size.min())
+    found = limited(value, s, level=level)
+    return found.low, found.high, s.sd

@@ -10,14 +10,11 @@ How many readers and cases does a new study need?     ``plan_readers``
 Several readers judge the same cases by several treatments (imaging methods, with or
 without a program's help). Cases, readers and their interplay all vary::
 
-    frame ── design.py ──► Readings ── covariances.py ──► results, covariance matrix
-          ── model.py (Obuchowski and Rockette; Hillis) ──► ReaderModel
-          ── reference.py (Student, or Behrens and Fisher)
+    frame ── design.py ──► Readings
+          ── model.py (covariances; Obuchowski and Rockette; Behrens and Fisher)
           ── analysis.py (limits, tests, notes; Gallas) ──► ReaderStudy
     ReaderStudy ── planning.py ──► ReaderPlan
 
-Read ``design.py`` first, then ``covariances.py``, ``model.py``, ``reference.py``,
-``analysis.py`` and ``planning.py``.
-The mathematics and the measured error rates are in
+Read in this order. The mathematics and the measured error rates are in
 ``docs/maths/readers.md``.
 """

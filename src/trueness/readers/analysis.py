@@ -1,14 +1,9 @@
-r"""Which treatment lets readers see more?
-
-The model of Obuchowski and Rockette (``model.py``) says what the results vary by. Here
-means and differences of treatments get their limits and tests, and what must be known
-about them is said.
-"""
+"""Which treatment lets readers see more? Limits and tests of means and differences."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import NormalDist
@@ -17,38 +12,26 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from trueness._core.arrays import Floats
-from trueness._core.binomial import wilson
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.doors import door
 from trueness._core.numbers import counted, p_is
 from trueness._core.records import Estimate, Record, brief
-from trueness.comparison.aucs import asked_margin
-from trueness.comparison.contrasts import Test, reach_test
-from trueness.comparison.results import Pair, adjusted, judged
+from trueness.comparison.results import Pair, adjusted, asked_margin, judged
+from trueness.inference.limits import limits, on_scale
+from trueness.inference.spread import Spread
 from trueness.metrics.algebra import Metric
-from trueness.metrics.intervals import on_scale
-from trueness.ranking.auc_intervals import AucSample, score_ends
-from trueness.readers.covariances import COVARIANCES, kernel_of, one_shot
-from trueness.readers.design import (
-    Endpoint,
-    Readings,
-    endpoint,
-    enough,
-    readings,
-)
+from trueness.readers import model as _model
+from trueness.readers.design import Endpoint, Readings, endpoint, enough, readings
 from trueness.readers.model import (
+    COVARIANCES,
     ReaderComponents,
     ReaderModel,
     ReaderSpread,
     StudyQuestion,
     denominator,
-    fit_model,
-)
-from trueness.readers.reference import (
-    REFERENCES,
-    equality_test,
-    mean_test,
+    kernel_of,
+    one_shot,
     quantile,
 )
 
@@ -64,10 +47,8 @@ class ReaderStudy(Record):
         Their names.
     results : array (treatments, readers)
         The endpoint of every reader with every treatment; NaN where there is none.
-    means : tuple of Estimate
-        Mean of each treatment over the readers.
-    pairs : tuple of Pair
-        Differences of treatments, with intervals and p-values.
+    means, pairs : tuple of Estimate, tuple of Pair
+        Mean of each treatment over the readers; differences, with p-values.
     statistic, df1, df2, p_value : float
         Test that all treatments are equal: F (chi-squared over df1 with fixed readers)
         and degrees of freedom (by Behrens and Fisher, those of the mean square in its
@@ -76,14 +57,10 @@ class ReaderStudy(Record):
         What varies; :func:`plan_readers` starts from it.
     n_pos, n_neg : int
         Cases of the study.
-    design : str
-        Fully crossed, or what is nested.
-    assumed : str
-        Which of readers and cases are taken as random.
-    metric, method : str
-        The endpoint, and how it was analysed.
-    level : float
-        Confidence level of the intervals.
+    design, assumed : str
+        Fully crossed, or what is nested; which of readers and cases are random.
+    metric, method, level : str, str, float
+        The endpoint, how it was analysed, and the level of the intervals.
     notes : tuple of str
         What to keep in mind.
     groups : int
@@ -123,22 +100,22 @@ class ReaderStudy(Record):
         lines += [f"  {pair}" for pair in self.pairs]
         if self.pairs:
             test = (
-                f"chi-squared {brief(self.df1 * self.statistic)} on "
-                f"{counted(self.df1, 'degree')}"
-                if math.isinf(self.df2)
-                else f"F {brief(self.statistic)} on {self.df1} and {brief(self.df2)} "
-                "degrees"
+                f"F {brief(self.statistic)} on {self.df1} and {brief(self.df2)} degrees"
             )
+            if math.isinf(self.df2):
+                many = counted(self.df1, "degree")
+                test = f"chi-squared {brief(self.df1 * self.statistic)} on {many}"
             lines.append(f"  all equal? {p_is(self.p_value)} ({test} of freedom)")
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give a table with one row per treatment and reader."""
-        columns: dict[str, list[Any]] = {"treatment": [], "reader": [], "value": []}
-        for i, j in np.argwhere(np.isfinite(self.results)):
-            columns["treatment"].append(self.treatments[i])
-            columns["reader"].append(self.readers[j])
-            columns["value"].append(float(self.results[i, j]))
+        i, j = np.nonzero(np.isfinite(self.results))
+        columns = {
+            "treatment": [self.treatments[k] for k in i],
+            "reader": [self.readers[k] for k in j],
+            "value": self.results[i, j].tolist(),
+        }
         return door("data.frames").native_frame(columns, backend)
 
 
@@ -193,19 +170,16 @@ def reader_study(
         Adds tests of non-inferiority and of equivalence to every pair of treatments.
     pairs
         Where some of three treatments share more cases, or have more readers, than
-        others: ``"own"`` gives each pair of treatments the variance that its own cases
-        and readers give it, ``"pooled"`` gives all pairs that of the test of all, as
-        MRMCaov does.
+        others: ``"own"`` gives each pair the variance of its own cases and readers,
+        ``"pooled"`` gives all pairs that of the test of all, as MRMCaov does.
     scale
         ``"plain"``: limits are symmetric around means and differences, as published.
-        ``"logit"``: those of means are symmetric on the logit scale, and those of a
-        difference follow from them and are never nearer than the plain ones; tests
+        ``"logit"``: on the logit scale, and never nearer than the plain ones; tests
         against a margin then keep their level near an AUC of 1 too.
     reference
         ``"student"``: Student's distribution on Hillis' degrees of freedom, as
-        published. ``"behrens-fisher"``: for two to four readers, with whom the
-        published tests of 5 % reject up to 13, 8 and 6 % of true hypotheses, and these
-        about 5 % at most.
+        published. ``"behrens-fisher"``: for two to four readers, with whom published
+        tests reject too many true hypotheses.
     level
         Confidence level of the intervals.
 
@@ -217,9 +191,8 @@ def reader_study(
 
     Notes
     -----
-    Whether the design is fully crossed, or has cases nested within readers or
-    treatments or readers nested within treatments, is found from who read which cases.
-    Results without a common case have covariance 0. With I treatments, J readers and D
+    The design (crossed, cases or readers nested) is found from who read which cases.
+    With I treatments, J readers and D
     the denominator of F, a difference has the standard error :math:`\sqrt{2 D / J}` and
     :math:`D^2 / [MS_{TR}^2 / ((I-1)(J-1))]` degrees of freedom (Hillis 2007). Fixed
     readers: :math:`D = \mathrm{Var} - \mathrm{Cov}_1 + (J-1)(\mathrm{Cov}_2 -
@@ -251,43 +224,62 @@ def reader_study(
     """
     level = _options.fraction(level, "level")
     wanted = asked_margin(margin)
-    _options.choice(readers, ("random", "fixed"), "readers")
-    _options.choice(cases, ("random", "fixed"), "cases")
-    _options.choice(covariance, COVARIANCES, "covariance")
-    _options.choice(method, ("obuchowski-rockette", "gallas"), "method")
-    _options.choice(pairs, ("own", "pooled"), "pairs")
-    _options.choice(scale, ("plain", "logit"), "scale")
-    _options.choice(reference, REFERENCES, "reference")
+    given = {"readers": readers, "cases": cases, "covariance": covariance,
+             "method": method, "pairs": pairs, "scale": scale,
+             "reference": reference}  # fmt: skip
+    for what, value in given.items():
+        _options.choice(value, _CHOICES[what], what)
     columns = {"reader": reader, "treatment": treatment, "case": case,
                "label": label, "score": score}  # fmt: skip
     x = readings(frame, columns, positive)
     enough(x)
-    end = endpoint(metric, threshold)
-    if method == "gallas":
+    end, gallas = endpoint(metric, threshold), method == "gallas"
+    if gallas:
         kernel_of(end, method)
-    chosen = COVARIANCES["unbiased" if method == "gallas" else covariance]
-    model = fit_model(x, end, chosen)
-    pooled = pairs == "pooled"
+    chosen = COVARIANCES["unbiased" if gallas else covariance]
+    m = _model.fit_model(x, end, chosen)
+    pooled, logit = pairs == "pooled", scale == "logit"
     alone = not (pooled or x.shares_evenly)
     number = (len(x.readers),) * 2 if cases == "fixed" else x.number
-    logit = scale == "logit"
     asked = StudyQuestion(
         readers, cases, level, wanted, alone, pooled, logit, reference, number
     )
-    _possible(model, asked, method)
-    found = {}
-    for at in combinations(range(len(x.treatments)), 2):
+    _possible(m, asked, method)
+    words = ["gallas"] if gallas else [method, covariance]
+    words += ["logit"] * logit + [reference] * (reference != "student")
+    how, several = ", ".join(words), range(len(x.treatments))
+    means = tuple(_mean(m, k, asked, end, how) for k in several)
+    found, made = [], []
+    for a, b in combinations(several, 2):
+        d = _difference(m, asked, (a, b))
         if alone:  # one covariance for all pairs would fit none of them
-            part = fit_model(x.of_treatments(at), end, chosen)
-            found[at] = _difference(part, asked, (0, 1))
-        else:
-            found[at] = _difference(model, asked, at)
-    if method == "gallas":
-        found = {at: d._replace(sd=one_shot(x, end, at)) for at, d in found.items()}
-    name = "gallas" if method == "gallas" else f"{method}, {covariance}"
-    extras = ("logit",) * asked.logit + ("behrens-fisher",) * (reference != "student")
-    name = ", ".join((name, *extras))
-    return _answer(x, model, asked, found, end, name)
+            part = _model.fit_model(x.of_treatments((a, b)), end, chosen)
+            d = _difference(part, asked, (0, 1))
+        if gallas:
+            d = d._replace(sd=one_shot(x, end, (a, b)))
+        found.append(d)
+        # it has all that ``judged`` asks of a contrast
+        c: Any = _tested(d, means[a], means[b], asked, end)
+        made.append(judged(x.treatments[a], x.treatments[b], c, how, level, wanted))
+    test = _equality(m, asked)
+    if len(made) == 1:
+        test = (*test[:3], made[0].p_value)
+    return ReaderStudy(
+        *(x.treatments, x.readers, m.table, means, adjusted(made), *test),
+        *(m.components, *x.number, x.design, f"{readers} readers, {cases} cases"),
+        *(end.name, how, level, _notes(x, m, asked, end, found), x.groups),
+    )
+
+
+_CHOICES: dict[str, Collection[str]] = {
+    "readers": ("random", "fixed"),
+    "cases": ("random", "fixed"),
+    "covariance": COVARIANCES,
+    "method": ("obuchowski-rockette", "gallas"),
+    "pairs": ("own", "pooled"),
+    "scale": ("plain", "logit"),
+    "reference": ("student", "behrens-fisher"),
+}
 
 
 def _possible(m: ReaderModel, asked: StudyQuestion, method: str) -> None:
@@ -314,6 +306,20 @@ def _possible(m: ReaderModel, asked: StudyQuestion, method: str) -> None:
         )
 
 
+def _equality(m: ReaderModel, asked: StudyQuestion) -> tuple[float, int, float, float]:
+    """Test that all treatments are equal: F, degrees of freedom, p-value."""
+    df1 = len(m.table) - 1
+    if not df1:
+        return math.nan, 0, math.nan, math.nan
+    spread = denominator(m, asked, m.each)
+    top, total = m.components.ms_treatment, spread.value
+    df2 = spread.df if asked.reference == "student" else spread.free
+    if total > 0:
+        p = _model.equality_test(top / total, df1, spread, asked.reference)
+        return top / total, df1, df2, p
+    return math.inf if top > 0 else 0.0, df1, df2, math.nan
+
+
 class _Difference(NamedTuple):
     value: float
     sd: float
@@ -323,13 +329,12 @@ class _Difference(NamedTuple):
 def _difference(
     m: ReaderModel, asked: StudyQuestion, at: tuple[int, int]
 ) -> _Difference:
-    mean = m.means
     # Differs from Hillis (2014), who has equal numbers of readers: the variance of a
     # difference is MS (1 / J_a + 1 / J_b) + 2 (Cov2 - Cov3), so J is harmonic here.
     j = float(2 / (1 / m.per_treatment[list(at)]).sum())
     spread = denominator(m, asked, m.each if asked.pooled else j)
     sd = math.sqrt(max(2 * spread.value / j, 0.0))
-    return _Difference(float(mean[at[0]] - mean[at[1]]), sd, spread)
+    return _Difference(float(m.means[at[0]] - m.means[at[1]]), sd, spread)
 
 
 def _mean(
@@ -338,9 +343,8 @@ def _mean(
     """Give the mean of a treatment, from its own readers and errors alone."""
     ms, var, cov2 = m.own[k]
     n, value = int(m.per_treatment[k]), float(m.means[k])
-    if asked.readers == "fixed":
-        spread = ReaderSpread(var + (n - 1) * max(cov2, 0.0), 0.0, math.inf)
-    else:
+    spread = ReaderSpread(var + (n - 1) * max(cov2, 0.0), 0.0, math.inf)
+    if asked.readers == "random":
         both = asked.cases == "random"
         spread = ReaderSpread(ms + both * n * max(cov2, 0.0), ms, n - 1.0)
     sd = math.sqrt(max(spread.value / n, 0.0))
@@ -356,35 +360,22 @@ def _mean(
 def unseen_spread(
     value: float, number: tuple[int, int], end: Endpoint, level: float
 ) -> tuple[float, float]:
-    """Between which values could a mean lie that shows no spread at all?
-
-    All readers agree, so they count as one, with ``number`` positive and negative
-    cases: the score interval of its AUC, or Wilson's of a metric that has two ends.
-    """
-    if end.name == "auc":
-        low, high = score_ends(AucSample(value, 0.0, 0.0, *number, None), level)
-        return float(low), float(high)
-    least, wide = end.range[0], end.range[1] - end.range[0]
-    if not math.isfinite(wide):
-        return math.nan, math.nan
-    n = float(np.dot(number, end.depends))
-    ends = wilson((value - least) / wide * n, n, level)
-    return least + wide * float(ends[0]), least + wide * float(ends[1])
+    """Between which values could a mean lie that shows no spread at all?"""
+    # readers who agree count as one; an AUC has no more cases than its smaller class
+    n = min(number) if end.name == "auc" else float(np.dot(number, end.depends))
+    return limits(value, Spread(0.0, math.inf, n), end.range, level)[0]
 
 
 def _tested(
     d: _Difference, a: Estimate, b: Estimate, asked: StudyQuestion, end: Endpoint
-) -> Test:
+) -> _model.MeanContrast:
     r"""Test a difference, symmetrically or by the logit limits of both means.
 
     .. math:: L = d - \sqrt{(a - l_a)^2 + (u_b - b)^2 - 2 r (a - l_a)(u_b - b)}
 
     (Zou and Donner 2008), with the correlation r of the means that their standard
-    errors and that of the difference imply. An AUC that is high by chance has a small
-    standard error, so symmetric limits of a difference exclude a margin too often. Near
-    an AUC of 1 these limits exclude 0 too often when treatments are equal, which
-    symmetric ones do not: the farther of both is taken. Where nothing varies, the
-    limits are those of independent cases (r = 0).
+    errors and that of the difference imply; never nearer than the symmetric limits.
+    Where nothing varies, the limits are those of independent cases (r = 0).
     """
     if d.sd == 0:
 
@@ -394,54 +385,21 @@ def _tested(
                         for e in (a, b))  # fmt: skip
             return math.hypot(one[up] - a.value, two[not up] - b.value)
 
-        return reach_test(d.value, apart, math.inf, asked.level)
-    if not asked.logit:
-        return mean_test(d.value, d.sd, d.spread, asked.level, asked.reference)
+        known = ReaderSpread(0.0, 0.0, math.inf)
+        return _model.MeanContrast(d.value, 0.0, known, "student", apart)
     both = 2 * a.sd * b.sd
     r = (a.sd**2 + b.sd**2 - d.sd**2) / both if both > 0 else 0.0
     r = min(max(r, -1.0), 1.0)
 
     def reach(z: float, up: bool) -> float:
+        if not asked.logit:
+            return z * d.sd
         own = on_scale(a.value, z * a.sd, end.range)[up] - a.value
         other = on_scale(b.value, z * b.sd, end.range)[not up] - b.value
         square = own**2 + other**2 + 2 * r * own * other
         return max(math.sqrt(max(square, 0.0)), z * d.sd)
 
-    return reach_test(d.value, reach, d.spread.df, asked.level)
-
-
-def _answer(
-    x: Readings,
-    m: ReaderModel,
-    asked: StudyQuestion,
-    found: Mapping[tuple[int, int], _Difference],
-    end: Endpoint,
-    method: str,
-) -> ReaderStudy:
-    means = tuple(_mean(m, k, asked, end, method) for k in range(len(m.per_treatment)))
-    pairs = []
-    for (a, b), d in found.items():
-        t = _tested(d, means[a], means[b], asked, end)
-        estimate = Estimate(d.value, t.low, t.high, asked.level, method, d.sd)
-        names = x.treatments[a], x.treatments[b]
-        pairs.append(judged(*names, estimate, t, asked.margin))
-    statistic = df2 = p = math.nan
-    df1 = len(x.treatments) - 1
-    if df1:
-        spread = denominator(m, asked, m.each)
-        top, total = m.components.ms_treatment, spread.value
-        df2 = spread.df if asked.reference == "student" else spread.free
-        statistic = top / total if total > 0 else math.inf if top > 0 else 0.0
-        if total > 0:
-            p = equality_test(statistic, df1, spread, asked.reference)
-    if len(pairs) == 1:
-        p = pairs[0].p_value
-    words = f"{asked.readers} readers, {asked.cases} cases"
-    return ReaderStudy(
-        x.treatments, x.readers, m.table, means, adjusted(pairs), statistic, df1, df2,
-        p, m.components, *x.number, x.design, words, end.name, method, asked.level,
-        _notes(x, m, asked, end, found.values()), x.groups,
-    )  # fmt: skip
+    return _model.MeanContrast(d.value, d.sd, d.spread, asked.reference, reach)
 
 
 def _notes(
@@ -451,52 +409,34 @@ def _notes(
     end: Endpoint,
     found: Collection[_Difference],
 ) -> tuple[str, ...]:
-    notes = []
-    if x.lost:
-        notes.append(f"Left out: {counted(x.lost, 'reading')} without a score.")
-    if found and asked.readers == "random" and min(m.per_treatment) < 4:
-        notes.append(
-            f"With {min(m.per_treatment)} readers hardly any difference can be shown "
-            f"to hold for other readers; plan_readers says how many are needed."
-        )
-        if asked.reference == "student" and asked.cases == "random":
-            notes.append(
-                "Tests of so few readers reject too often where readers differ much in "
-                'what a treatment does for them. Type reference="behrens-fisher" for '
-                "tests that keep their level."
-            )
-    if asked.readers == "fixed":
-        notes.append(
-            "Readers are taken as fixed: the result is about these readers, and says "
-            "nothing about others."
-        )
-    if asked.cases == "fixed":
-        notes.append("Cases are taken as fixed: the result is about these cases alone.")
-    if asked.alone:
-        notes.append(
-            "Some treatments share more cases than others: each difference is "
-            "analysed by itself, and the test of all is an approximation."
-        )
-    elif not x.shares_evenly:
-        notes.append(
-            "Some treatments share more cases than others, but all differences have "
-            "one standard error: too small for those that share few cases."
-        )
-    if any(d.sd == 0 for d in found):
-        notes.append(
-            "All readers show the same difference, so there is no spread by which it "
-            "could be judged: its limits and p-values are those of one reader with as "
-            "many independent cases for each treatment."
-        )
-    few = asked.reference == "student" and min(m.per_treatment) < 4
-    near = few or m.means.max() > 0.9
-    if not (asked.logit or math.isnan(asked.margin)) and end.range == (0, 1) and near:
-        notes.append(
-            "With fewer than 4 readers, or above 0.9, tests against a margin reject "
-            "too often: those of 5 % erred in up to 9 % of simulated studies. Type "
-            'scale="logit" for tests that keep their level.'
-        )
-    mean = m.means
-    if end.name == "auc" and mean.max() < 0.5:
-        notes.append("All treatments are below one half. Do high scores mean positive?")
-    return tuple(notes)
+    few, student = min(m.per_treatment) < 4, asked.reference == "student"
+    random_few = bool(found) and asked.readers == "random" and few
+    near = end.range == (0, 1) and ((student and few) or m.means.max() > 0.9)
+    said = {
+        f"Left out: {counted(x.lost, 'reading')} without a score.": x.lost > 0,
+        f"With {min(m.per_treatment)} readers hardly any difference can be shown to "
+        "hold for other readers; plan_readers says how many are needed.": random_few,
+        "Tests of so few readers reject too often where readers differ much in what a "
+        'treatment does for them. Type reference="behrens-fisher" for tests that keep '
+        "their level.": random_few and student and asked.cases == "random",
+        "Readers are taken as fixed: the result is about these readers, and says "
+        "nothing about others.": asked.readers == "fixed",
+        "Cases are taken as fixed: the result is about these cases alone.": asked.cases
+        == "fixed",
+        "Some treatments share more cases than others: each difference is analysed by "
+        "itself, and the test of all is an approximation.": asked.alone,
+        "Some treatments share more cases than others, but all differences have one "
+        "standard error: too small for those that share few cases.": asked.pooled
+        and not x.shares_evenly,
+        "All readers show the same difference, so there is no spread by which it could "
+        "be judged: its limits and p-values are those of one reader with as many "
+        "independent cases for each treatment.": any(d.sd == 0 for d in found),
+        "With fewer than 4 readers, or above 0.9, tests against a margin reject too "
+        "often: those of 5 % erred in up to 9 % of simulated studies. Type "
+        'scale="logit" for tests that keep their level.': near
+        and not (asked.logit or math.isnan(asked.margin)),
+        "All treatments are below one half. Do high scores mean positive?": end.name
+        == "auc"
+        and m.means.max() < 0.5,
+    }
+    return tuple(text for text, holds in said.items() if holds)

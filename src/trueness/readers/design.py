@@ -1,9 +1,8 @@
 """Who read which case by which treatment, and how good was each reader?
 
-A study is a list of readings. ``readings`` puts them into one row per reader and
-treatment, with a column per case and NaN where a case was not read; all designs (fully
-crossed, cases or readers nested) are that one table. ``endpoint`` turns it into the
-AUC, or a metric at a cut, of each reader with each treatment.
+All designs (fully crossed, cases or readers nested) are one table: a row per reader and
+treatment, a column per case, NaN where a case was not read. An ``Endpoint`` is the AUC,
+or a metric at a cut, of such a row.
 """
 
 from __future__ import annotations
@@ -44,9 +43,8 @@ class Readings(NamedTuple):
     @property
     def nested_readers(self) -> bool:
         """Does every reader use one treatment only?"""
-        uses = [np.unique(self.treatment[self.reader == r]).size
-                for r in range(len(self.readers))]  # fmt: skip
-        return len(self.treatments) > 1 and max(uses) == 1
+        # rows are different pairs of reader and treatment
+        return len(self.treatments) > 1 and np.bincount(self.reader).max() == 1
 
     @property
     def design(self) -> str:
@@ -67,11 +65,7 @@ class Readings(NamedTuple):
 
     @property
     def groups(self) -> int:
-        """Into how many groups without a common case do readers of a treatment fall?
-
-        One when the design is fully crossed, as many as readers when each has cases of
-        their own; what lies between is a split plot.
-        """
+        """Into how many groups without a common case do readers of a treatment fall?"""
         from scipy.sparse.csgraph import connected_components
 
         read = (~np.isnan(self.score)).astype(np.int64)
@@ -80,11 +74,7 @@ class Readings(NamedTuple):
 
     @property
     def shares_evenly(self) -> bool:
-        """Does every pair of treatments share about as many cases as any other?
-
-        A reading that is missing here and there leaves it so; cases of their own for
-        some of three treatments do not.
-        """
+        """Does every pair of treatments share about as many cases as any other?"""
         read = ~np.isnan(self.score)
         seen = [read[self.treatment == t].any(0) for t in range(len(self.treatments))]
         by = np.array(seen, dtype=np.int64)
@@ -109,7 +99,6 @@ class Readings(NamedTuple):
 def readings(data: Any, names: Mapping[str, Any], positive: Any) -> Readings:
     """Read the five columns of a study; ``names`` maps roles to columns."""
     columns = _columns(data, names)
-    _same_length(columns)
     score = _column_checks.numeric_scores(columns["score"], "score").astype(np.float64)
     _column_checks.finite_scores(score, "score", allow_nan=True)
     read = ~np.isnan(score)  # a reading without a score was not made
@@ -124,10 +113,9 @@ def readings(data: Any, names: Mapping[str, Any], positive: Any) -> Readings:
                 f"readings out, or complete them."
             )
     label = _labels(columns["label"], positive)
-    at = {k: np.unique(_text(columns[k]), return_inverse=True)
-          for k in ("reader", "treatment", "case")}  # fmt: skip
     (readers, r), (treatments, t), (cases, c) = (
-        at[k] for k in ("reader", "treatment", "case")
+        np.unique(_text(columns[k]), return_inverse=True)
+        for k in ("reader", "treatment", "case")
     )
     truth = np.zeros(cases.size, dtype=bool)
     truth[c] = label
@@ -139,8 +127,18 @@ def readings(data: Any, names: Mapping[str, Any], positive: Any) -> Readings:
             f"them as text."
         )
     group, row = np.unique(t * readers.size + r, return_inverse=True)
-    _once(row * cases.size + c, {"case": cases[c], "reader": readers[r],
-                                 "treatment": treatments[t]})  # fmt: skip
+    key = row * cases.size + c
+    _, first, count = np.unique(key, return_index=True, return_counts=True)
+    if count.max() > 1:
+        at, more = first[count > 1][0], int((count > 1).sum()) - 1
+        raise InputError(
+            f"Each reader may read a case once per treatment; reader {readers[r[at]]} "
+            f"has read case {cases[c[at]]} more often with treatment "
+            f"{treatments[t[at]]}"
+            + (f", and {more:,} more are like that" if more else "")
+            + ". Keep one of these readings. Are names such as 1.1 and 1.10 read as "
+            "numbers? Read them as text."
+        )
     table = np.full((group.size, cases.size), np.nan)
     table[row, c] = score[read]
     return Readings(
@@ -159,20 +157,17 @@ def _columns(data: Any, names: Mapping[str, Any]) -> dict[str, Array]:
     named = [n for n in names.values() if isinstance(n, str)]
     found = door("data.asked").columns_of(data, named) if named else {}
     as_array = door("data.columns").column
-    return {
+    columns = {
         role: np.asarray(as_array(found[n] if isinstance(n, str) else n, role))
         for role, n in names.items()
     }
-
-
-def _same_length(columns: Mapping[str, Array]) -> None:
-    sizes = {role: len(values) for role, values in columns.items()}
-    if len(set(sizes.values())) > 1:
-        found = ", ".join(f"{role} {size:,}" for role, size in sizes.items())
+    if len({len(values) for values in columns.values()}) > 1:
+        sizes = ", ".join(f"{role} {len(v):,}" for role, v in columns.items())
         raise InputError(
-            f"Every reading needs one value in each column; found {found}. Pass "
+            f"Every reading needs one value in each column; found {sizes}. Pass "
             "columns of the same length."
         )
+    return columns
 
 
 def _text(values: Array) -> Array:
@@ -196,30 +191,14 @@ def _labels(values: Array, positive: Any) -> Array:
                 f"No case has the label {positive!r}; there are {listing(kinds, 5)}."
             )
         return found
-    kinds = set(np.unique(_text(values)).tolist())
+    values = _text(values)
+    kinds = set(np.unique(values).tolist())
     if not kinds <= {0, 1}:
         raise InputError(
             f"Labels must be 0 and 1; found {listing(kinds, 5)}. Say which one is "
             f'positive: positive="diseased".'
         )
-    return np.asarray(_text(values) == 1)
-
-
-def _once(key: Array, names: Mapping[str, Array]) -> None:
-    _, first, count = np.unique(key, return_index=True, return_counts=True)
-    if count.max(initial=1) > 1:
-        at = first[count > 1][0]
-        case, reader, treatment = (
-            names[k][at] for k in ("case", "reader", "treatment")
-        )
-        more = int((count > 1).sum()) - 1
-        raise InputError(
-            f"Each reader may read a case once per treatment; reader {reader} has read "
-            f"case {case} more often with treatment {treatment}"
-            + (f", and {more:,} more are like that" if more else "")
-            + ". Keep one of these readings. Are names such as 1.1 and 1.10 read as "
-            "numbers? Read them as text."
-        )
+    return np.asarray(values == 1)
 
 
 class Endpoint(NamedTuple):
@@ -287,10 +266,8 @@ def _auc_less(p: Floats, q: Floats) -> tuple[Floats, Floats]:
 
 def enough(x: Readings) -> None:
     """Ask every reader and treatment for two positives and two negatives."""
-    read = ~np.isnan(x.score)
-    for row in range(len(read)):
-        n_pos = int((read[row] & x.positive).sum())
-        n_neg = int(read[row].sum()) - n_pos
+    for row, read in enumerate(~np.isnan(x.score)):
+        n_pos, n_neg = ((read & side).sum() for side in (x.positive, ~x.positive))
         if min(n_pos, n_neg) < 2:
             raise NotEnoughCases(
                 f"Each reader needs two positive and two negative cases per treatment; "

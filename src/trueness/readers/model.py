@@ -1,4 +1,20 @@
-r"""What do the results of readers vary by?
+r"""How do the errors of readers go together, and what do their results vary by?
+
+All readers and treatments see the same cases, so their results vary together. Three
+estimates of the covariance matrix of the results, one row per reader and treatment:
+
+``jackknife``
+    leaves out one case k of the N of the study at a time, :math:`\frac{N-1}{N} \sum_k
+    (\theta_{(k)} - \bar\theta)(\theta_{(k)} - \bar\theta)'`; for every endpoint. Of a
+    sensitivity N counts the positives, of a specificity the negatives.
+``delong``
+    the placement values of the cases that two have in common (DeLong et al. 1988).
+``unbiased``
+    the product of two results less what it would be if they shared no case (Gallas
+    2006): exact on average.
+
+Results without a common case have covariance 0. ``one_shot`` is Gallas' estimate for
+the means over readers themselves, which takes the readers as a third thing to share.
 
 Obuchowski and Rockette's model (1995): the result of reader j with treatment i is
 
@@ -6,8 +22,14 @@ Obuchowski and Rockette's model (1995): the result of reader j with treatment i 
 
 where the errors of one study vary together, since all readers see the same cases: with
 variance Var, and covariances Cov1 (same reader, other treatment), Cov2 (other reader,
-same treatment) and Cov3 (both other). ``covariances.py`` estimates them; degrees of
-freedom are those of Hillis (2007).
+same treatment) and Cov3 (both other).
+
+The variance of a mean over readers is a sum :math:`I + R`: the mean square I of the
+readers, on f degrees of freedom, and R, what the cases do to all readers alike. Hillis
+(2007) gives it Student's distribution on :math:`f (I + R)^2 / I^2` degrees of freedom;
+where the mean square of two or three readers is small by chance these are many, and
+tests reject too often. Behrens and Fisher's solution averages over the variances that
+may be true, :math:`I f / \chi^2_f + R` (``docs/maths/readers.md``).
 """
 
 from __future__ import annotations
@@ -15,6 +37,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -23,8 +46,131 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness._core.records import Record
-from trueness.readers.covariances import results
+from trueness._core.search import bisect
+from trueness.inference.limits import student
 from trueness.readers.design import Endpoint, Readings, defined
+
+
+def results(x: Readings, end: Endpoint) -> Floats:
+    """Give the endpoint of every row."""
+    return np.array([end.value(*_sides(x, k)) for k in range(len(x.score))])
+
+
+def _sides(x: Readings, row: int) -> tuple[Floats, Floats]:
+    s, read = x.score[row], ~np.isnan(x.score[row])
+    return s[read & x.positive], s[read & ~x.positive]
+
+
+def jackknife(x: Readings, end: Endpoint) -> Floats:
+    """Leave out one case at a time; a case that was not read changes nothing."""
+    less = np.repeat(results(x, end)[:, None], x.score.shape[1], axis=1)
+    for k, read in enumerate(~np.isnan(x.score)):
+        pos, neg = end.without(*_sides(x, k))
+        less[k, read & x.positive], less[k, read & ~x.positive] = pos, neg
+    # A class that the endpoint does not depend on is no part of its sample: with the
+    # negatives, a sensitivity would have the variance p (1 - p) / (n_pos - 1) times
+    # (N - 1) n_pos / (N (n_pos - 1)), which is too large.
+    less = less[:, np.where(x.positive, *end.depends)]
+    n = less.shape[1]
+    with np.errstate(invalid="ignore"):  # an infinite ratio: `defined` says so
+        centred = less - less.mean(axis=1, keepdims=True)
+        return np.asarray((n - 1) / n * centred @ centred.T * _shares_cases(x))
+
+
+def _shares_cases(x: Readings) -> Array:
+    read = (~np.isnan(x.score)).astype(np.int64)
+    return np.asarray(read @ read.T > 0)
+
+
+def delong(x: Readings, end: Endpoint) -> Floats:
+    """Sum the products of the deviations of common cases, class by class."""
+    kernel = kernel_of(end, "delong")
+    total = np.zeros((len(x.score), len(x.score)))
+    for side, axis in ((x.positive, 1), (~x.positive, 0)):
+        at = np.flatnonzero(side)
+        part = np.zeros((len(x.score), at.size))
+        size = np.empty(len(x.score))
+        for k in range(len(x.score)):
+            place = kernel(*_sides(x, k)).mean(axis=axis)
+            read = ~np.isnan(x.score[k, at])
+            part[k, read], size[k] = place - place.mean(), read.sum()
+        read_by = (~np.isnan(x.score[:, at])).astype(np.float64)
+        common = read_by @ read_by.T
+        factor = common / np.maximum(common - 1, 1) / np.outer(size, size)
+        total += part @ part.T * factor
+    return total
+
+
+def unbiased(x: Readings, end: Endpoint) -> Floats:
+    """Take off the product that independent cases would have. O(rows^2 n_pos n_neg)."""
+    won, read = _wins_of_rows(x, end, "unbiased")
+    mean = won.sum(axis=(1, 2)) / read.sum(axis=(1, 2))
+    apart = _apart(won) / _apart(read)
+    return np.asarray((np.outer(mean, mean) - apart) * _shares_cases(x))
+
+
+def one_shot(x: Readings, end: Endpoint, at: tuple[int, int]) -> float:
+    """Give the standard error of the difference of two treatments (Gallas 2006)."""
+    won, read = _wins_of_rows(x, end, "gallas")
+    shape = (2, len(x.readers), *won.shape[1:])
+    value, there = np.zeros(shape), np.zeros(shape)
+    # the estimate is a mean of readers, who count alike however many cases they read
+    pairs = read.sum(axis=(1, 2), keepdims=True)
+    won, read = won / pairs, read / pairs
+    for k, treatment in enumerate(at):
+        rows = x.treatment == treatment
+        value[k, x.reader[rows]], there[k, x.reader[rows]] = won[rows], read[rows]
+    # The mean of products of entries that share nothing (no reader, no positive, no
+    # negative) is the product of the expectations; what the product of the means has
+    # beyond that is their covariance. The means are taken off before: where readings
+    # are missing, what their size adds to the products would not cancel.
+    axes = (1, 2, 3)
+    mean = value.sum(axis=axes, keepdims=True) / there.sum(axis=axes, keepdims=True)
+    v = -_apart(value - mean * there) / _apart(there)
+    return float(np.sqrt(max(v[0, 0] + v[1, 1] - 2 * v[0, 1], 0.0)))
+
+
+def _wins_of_rows(x: Readings, end: Endpoint, method: str) -> tuple[Floats, Floats]:
+    """Which positive beats which negative, and which were read? 0 in both if not."""
+    kernel = kernel_of(end, method)
+    there = ~np.isnan(x.score)
+    p, q = there[:, x.positive], there[:, ~x.positive]
+    read = (p[:, :, None] & q[:, None]).astype(np.float64)
+    won = np.zeros_like(read)
+    for k in range(len(won)):
+        won[k][np.ix_(p[k], q[k])] = kernel(*_sides(x, k))
+    return won, read
+
+
+def _apart(a: Floats) -> Floats:
+    """Sum products of entries of any two of K arrays that differ in every index."""
+    # by inclusion and exclusion, over all sets of indices that may be shared
+    total = np.zeros((len(a), len(a)))
+    for shared in product((False, True), repeat=a.ndim - 1):
+        over = tuple(k + 1 for k, same in enumerate(shared) if not same)
+        part = a.sum(axis=over).reshape(len(a), -1)
+        total += (-1) ** sum(shared) * part @ part.T
+    return total
+
+
+def kernel_of(end: Endpoint, method: str) -> Callable[[Floats, Floats], Floats]:
+    """Give the function of a positive and a negative whose mean the endpoint is."""
+    if end.kernel is None:
+        option, instead = "covariance", 'covariance="jackknife"'
+        if method == "gallas":
+            option, instead = "method", 'method="obuchowski-rockette"'
+        raise InputError(
+            f"{option}={method!r} is for the AUC, recall and specificity; found "
+            f"{end.name}. Type {instead}."
+        )
+    return end.kernel
+
+
+COVARIANCES: dict[str, Callable[[Readings, Endpoint], Floats]] = {
+    "jackknife": jackknife,
+    "delong": delong,
+    "unbiased": unbiased,
+}
 
 
 @final
@@ -44,9 +190,8 @@ class ReaderComponents(Record):
         with two treatments.
     reader, interaction : float
         Variance components of the readers and of their interaction with the treatments,
-        without the part that is due to the errors. Estimates, so that chance can make
-        them negative: nothing was then found beyond the errors, and
-        :func:`plan_readers` counts them as 0.
+        without the part that is due to the errors. Chance can make them negative:
+        :func:`plan_readers` then counts them as 0.
     """
 
     ms_treatment: float
@@ -90,13 +235,11 @@ class ReaderModel(NamedTuple):
 
     @property
     def each(self) -> float:
-        """How many readers has a treatment, in the test of all treatments?
-
-        Of unequal numbers, what MS(T) has Cov2 - Cov3 times on average.
-        """
+        """How many readers has a treatment, in the test of all treatments?"""
         n = self.per_treatment
         if not self.nested:
             return float(n[0])
+        # of unequal numbers, what MS(T) has Cov2 - Cov3 times on average
         return float(n.sum() - (n**2).sum() / n.sum()) / (len(n) - 1)
 
 
@@ -165,12 +308,9 @@ def _components(
     nested: bool,
     treatments: int,
 ) -> ReaderComponents:
-    """Free the components of readers and interplay of the errors (Hillis 2014).
-
-    Readers who are alike still differ in a study, because their errors do: MS(TR) has
-    the mean interplay + Var - Cov1 - (Cov2 - Cov3), and MS(R) the mean of that plus
-    I (readers + Cov1 - Cov3). Solved for the components.
-    """
+    """Free the components of readers and interplay of the errors (Hillis 2014)."""
+    # MS(TR) has the mean interplay + Var - Cov1 - (Cov2 - Cov3), and MS(R) the mean of
+    # that plus I (readers + Cov1 - Cov3)
     _, ms_r, ms_tr = squares
     var, cov1, cov2, cov3 = errors
     reader = (ms_r - ms_tr) / treatments - cov1 + cov3
@@ -182,13 +322,10 @@ def _components(
 
 
 def denominator(m: ReaderModel, asked: StudyQuestion, j: float) -> ReaderSpread:
-    """What does MS(T) vary by if all treatments are equal, with j readers each?
-
-    With random readers and cases a mean over readers varies by what is peculiar to a
-    reader, which the mean square of the readers shows with all its parts, and by what
-    the cases do to all readers of a treatment alike, Cov2 - Cov3, which it cannot show.
-    A negative estimate of that is chance, and is taken as 0 (Hillis 2007).
-    """
+    """What does MS(T) vary by if all treatments are equal, with j readers each?"""
+    # The mean square of the readers shows what is peculiar to a reader, and not what
+    # the cases do to all readers of a treatment alike, Cov2 - Cov3, whose negative
+    # estimates are chance (Hillis 2007).
     c = m.components
     between = c.cov2 - c.cov3
     if asked.readers == "fixed":
@@ -213,6 +350,76 @@ class ReaderSpread(NamedTuple):
     @property
     def df(self) -> float:
         """Give Hillis' degrees of freedom: only the mean square is uncertain."""
-        return (
-            self.free * (self.value / self.inner) ** 2 if self.inner > 0 else math.inf
-        )
+        known = not self.inner > 0
+        return math.inf if known else self.free * (self.value / self.inner) ** 2
+
+
+def may_be(s: ReaderSpread) -> Floats:
+    """By which ratios to the estimate may the standard error be, equally likely?"""
+    from scipy.special import chdtri
+
+    # as many that the limits of one degree of freedom are within .01 %
+    share = (np.arange(2000) + 0.5) / 2000
+    shown = s.inner / s.value
+    return np.asarray(np.sqrt(shown * s.free / chdtri(s.free, share) + 1 - shown))
+
+
+def quantile(s: ReaderSpread, level: float, reference: str) -> float:
+    """Within how many standard errors of a mean lies the truth, at this level?"""
+    if reference == "student" or math.isinf(s.df):
+        return student(s.df, level)
+    from scipy.optimize import brentq
+    from scipy.special import ndtr, ndtri
+
+    root, outside = may_be(s), (1 - level) / 2
+    most = -float(ndtri(outside)) * float(root.max())
+    return float(brentq(lambda z: ndtr(-z / root).mean() - outside, 0.0, most))
+
+
+class MeanContrast(NamedTuple):
+    """A difference of means over readers, with limits that reach so far at z errors."""
+
+    value: float
+    sd: float
+    spread: ReaderSpread
+    reference: str
+    reach: Callable[[float, bool], float]  # of z, and up or down
+
+    @property
+    def statistic(self) -> float:
+        """At how many errors does a limit end at zero?"""
+        return self._errors(0.0)
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """Give both limits."""
+        z = quantile(self.spread, level, self.reference)
+        return self.value - self.reach(z, False), self.value + self.reach(z, True)
+
+    def above(self, bound: float) -> float:
+        """Give the one-sided p-value: of the interval that ends at ``bound``."""
+        from scipy.special import ndtr, stdtr
+
+        z, s = -self._errors(bound), self.spread
+        if math.isinf(s.df):
+            return float(ndtr(z))
+        if self.reference == "student":
+            return float(stdtr(s.df, z))
+        return float(ndtr(z / may_be(s)).mean())
+
+    def _errors(self, bound: float) -> float:
+        gap, up = abs(self.value - bound), bound > self.value
+        # no limit is nearer than z errors; without any, p-values beyond 8.2 are 0
+        most = gap / self.sd if self.sd > 0 else 8.2
+        z = float(bisect(lambda z: self.reach(float(z), up) <= gap, 0.0, most))
+        return 0.0 if gap == 0 else -z if up else z
+
+
+def equality_test(statistic: float, df1: int, s: ReaderSpread, reference: str) -> float:
+    """Give the p-value of equal treatments from MS(T) over its denominator."""
+    from scipy.special import chdtrc, fdtrc
+
+    if math.isinf(s.df):
+        return float(chdtrc(df1, df1 * statistic))
+    if reference == "student":
+        return float(fdtrc(df1, s.df, statistic))
+    return float(chdtrc(df1, df1 * statistic / may_be(s) ** 2).mean())

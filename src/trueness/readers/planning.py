@@ -1,9 +1,4 @@
-r"""How many readers and cases does a new study need?
-
-From the variance components of a study, the power of a new one with J readers and c
-cases (Hillis, Obuchowski, Berbaum 2011): errors shrink with the number of cases, the
-interplay of readers and treatments does not.
-"""
+"""How many readers and cases does a new study need?"""
 
 from __future__ import annotations
 
@@ -97,8 +92,7 @@ def plan_readers(
         that it gives.
     groups
         Into how many groups, each with cases of its own, the readers are divided (a
-        split plot); when None as many as in the pilot study, and one for each reader
-        where its readers have cases of their own.
+        split plot); as many as in the pilot study when None.
 
     Returns
     -------
@@ -108,20 +102,16 @@ def plan_readers(
     Notes
     -----
     :math:`c_*` are the cases of the pilot study, whose share of positives and whose
-    design are kept, and :math:`c` those of the new one; of G groups of readers with
-    cases of their own, both are the cases of one group, and Cov2 and Cov3, which are
-    means over all pairs of readers, have the share :math:`(J / G - 1) / (J - 1)` of
-    those within a group. Where readers are nested within treatments the variance of
-    readers takes the place of :math:`\sigma_{TR}^2`, and Cov3 that of Cov1. Readers and
-    cases are random. The F test has 1 and :math:`(J-1) D^2 / I^2` degrees of freedom,
-    with D the denominator above and I the part of it that does not grow with J, and
-    twice as many with nested readers. A plan is as uncertain as the variance
-    components, and those of few readers are uncertain. The assurance is the mean power
-    over the values that the mean square of the pilot's interplay may truly have,
-    :math:`MS \, \nu / \chi^2_\nu` with its degrees of freedom :math:`\nu` (the
-    interplay being what errors do not explain of it, and never below 0). It is the more
-    cautious of both: a single pilot of few readers promises too much where few readers
-    follow.
+    design are kept, and :math:`c` those of the new one. Of G groups of readers both are
+    the cases of one group, and Cov2 and Cov3, means over all pairs of readers, have the
+    share :math:`(J / G - 1) / (J - 1)` of those within a group. Where readers are
+    nested within treatments the variance of readers takes the place of
+    :math:`\sigma_{TR}^2`, and Cov3 that of Cov1. The F test has 1 and
+    :math:`(J-1) D^2 / I^2` degrees of freedom, with D the denominator above and I the
+    part of it that does not grow with J; twice as many with nested readers. The
+    assurance is the mean power over the values that the mean square of the pilot's
+    interplay may truly have, :math:`MS \, \nu / \chi^2_\nu` with its degrees of freedom
+    :math:`\nu`: a single pilot of few readers promises too much.
 
     References
     ----------
@@ -144,23 +134,17 @@ def plan_readers(
     if not chosen:
         raise InputError("readers must be a number or several; found none.")
     sizes = [_NewStudy(j, _groups(pilot, groups, j), gap, level) for j in chosen]
-    need = np.array(
-        [_cases_needed(pilot, new, target) for new in sizes]
-        if cases is None
-        else [_options.whole_number(cases, "cases", at_least=4)] * len(chosen)
-    )
+    if cases is None:
+        need = np.array([_cases_needed(pilot, new, target) for new in sizes])
+    else:
+        given = _options.whole_number(cases, "cases", at_least=4)
+        need = np.full(len(chosen), given)
     each = [(new, int(c) or MOST_CASES) for new, c in zip(sizes, need, strict=True)]
     reached = np.array([_power(pilot, new, c) for new, c in each])
     expected = np.array([_assurance(pilot, new, c) for new, c in each])
+    notes = _notes(study, need, sizes)
     return ReaderPlan(
-        np.array(chosen),
-        need,
-        reached,
-        expected,
-        gap,
-        target,
-        level,
-        _notes(study, need, sizes),
+        np.array(chosen), need, reached, expected, gap, target, level, notes
     )
 
 
@@ -172,10 +156,7 @@ def _gap(difference: float | None, margin: float | None) -> float:
             "margin=0.05 for a test of non-inferiority."
         )
     gap = 0.0 if difference is None else _options.real_number(difference, "difference")
-    if margin is None:
-        gap = abs(gap)
-    else:
-        gap += _options.fraction(margin, "margin")
+    gap = abs(gap) if margin is None else gap + _options.fraction(margin, "margin")
     if gap <= 0:
         raise InputError(f"The difference must be above 0; found {gap:g}.")
     return gap
@@ -279,14 +260,10 @@ def _power(pilot: _Pilot, new: _NewStudy, cases: float) -> float:
 
 
 def _assurance(pilot: _Pilot, new: _NewStudy, cases: float) -> float:
-    """Which power is to be expected, since the pilot's mean square is an estimate?
-
-    Its true value is the mean square over a chi-squared variable that has as its mean 1
-    (the fiducial law); forty equally likely values stand for all.
-    """
+    """Which power is to be expected, since the pilot's mean square is an estimate?"""
     from scipy.special import chdtri
 
-    share = (np.arange(40) + 0.5) / 40
+    share = (np.arange(40) + 0.5) / 40  # equally likely values stand for all
     squares = pilot.square * pilot.free / chdtri(pilot.free, share)
     may_be = (pilot._replace(alone=max(s - pilot.errors, 0.0)) for s in squares)
     return float(np.mean([_power(p, new, cases) for p in may_be]))
@@ -304,36 +281,26 @@ def _cases_needed(pilot: _Pilot, new: _NewStudy, target: float) -> int:
 def _notes(
     study: ReaderStudy, need: Array, sizes: Sequence[_NewStudy]
 ) -> tuple[str, ...]:
-    share = study.n_pos / (study.n_pos + study.n_neg)
-    notes = [
-        f"The variance components are those of {len(study.readers)} readers and "
-        f"{study.n_pos + study.n_neg} cases ({percent(share)} positive), so they are "
-        "uncertain if these are few. The assurance is the power to be expected when "
-        "that is counted."
-    ]
-    if all(new.groups == new.readers for new in sizes):
-        notes.append(
-            "Every reader has cases of their own; the cases are those of all readers "
-            "together."
-        )
-    elif any(new.groups > 1 for new in sizes):
-        groups = " or ".join(sorted({str(new.groups) for new in sizes}))
-        notes.append(
-            f"The readers of the new study are divided into {groups} groups of equal "
-            "size, each with cases of its own; the cases are those of all groups."
-        )
-    elif study.design != "fully crossed":
-        notes.append(f"The new study is assumed to be {study.design} in the same way.")
-    if "readers nested" in study.design:
-        notes.append("The readers are those of each treatment.")
-    if study.assumed != "random readers, random cases":
-        notes.append(
-            f"The plan takes readers and cases as random; the analysis of that study "
-            f"took them as: {study.assumed}."
-        )
-    if (need == 0).any():
-        notes.append(
-            "With so few readers no number of cases is enough where 0 is shown: the "
-            "readers differ too much in what a treatment does for them."
-        )
-    return tuple(notes)
+    n, groups = study.n_pos + study.n_neg, {new.groups for new in sizes}
+    own, split = all(new.groups == new.readers for new in sizes), max(groups) > 1
+    crossed = study.design == "fully crossed"
+    said = {
+        f"The variance components are those of {len(study.readers)} readers and {n} "
+        f"cases ({percent(study.n_pos / n)} positive), so they are uncertain if these "
+        "are few. The assurance is the power to be expected when that is "
+        "counted.": True,
+        "Every reader has cases of their own; the cases are those of all readers "
+        "together.": own,
+        f"The readers of the new study are divided into "
+        f"{' or '.join(sorted(map(str, groups)))} groups of equal size, each with "
+        "cases of its own; the cases are those of all groups.": split and not own,
+        f"The new study is assumed to be {study.design} in the same way.": not (
+            crossed or split or own
+        ),
+        "The readers are those of each treatment.": "readers nested" in study.design,
+        "The plan takes readers and cases as random; the analysis of that study took "
+        f"them as: {study.assumed}.": study.assumed != "random readers, random cases",
+        "With so few readers no number of cases is enough where 0 is shown: the "
+        "readers differ too much in what a treatment does for them.": (need == 0).any(),
+    }
+    return tuple(text for text, holds in said.items() if holds)

@@ -49,13 +49,11 @@ class ReportWords(TypedDict, total=False):
     level: float
     rng: Any
     at: float | None
-    prevalence: Any
-    sampling: str
+    prevalences: Any
     calibrator: str
     half_width: float | None
     classifier: str
     combiner: str
-    cluster: Any
 
 
 def _spelt_out(function: F) -> F:
@@ -71,7 +69,7 @@ def _spelt_out(function: F) -> F:
     return function
 
 
-@of_counts(weights=True)
+@of_counts
 @_spelt_out
 def html(data: Panel | Tally, **words: Unpack[ReportWords]) -> str:
     """What can be said about these classifiers, as one HTML page?
@@ -81,7 +79,7 @@ def html(data: Panel | Tally, **words: Unpack[ReportWords]) -> str:
     return render(summarise(data, **words, classes=isinstance(data, Mapping)))
 
 
-@of_counts(weights=True)
+@of_counts
 @_spelt_out
 def write(
     data: Panel | Tally, path: str | os.PathLike[str], **words: Unpack[ReportWords]
@@ -113,14 +111,9 @@ def write(
         Seed of everything random.
     at
         A threshold that is used already, in place of the best one.
-    prevalence
-        Share of positives where the classifier will be used, if it differs from the
-        share among these cases: the threshold is chosen for it. A range or an estimate
-        adds a section on the best threshold there.
-    sampling
-        How the cases were sampled: ``"cohort"`` or ``"case-control"`` (the number of
-        cases of each class was fixed by design). For the latter ``prevalence`` is
-        needed, and all cases are weighted to it.
+    prevalences
+        A range, or an estimate, of the share of positives where the classifier will be
+        used: adds a section on the best threshold there.
     calibrator
         A name from ``trueness.CALIBRATORS``: adds what this calibration would change.
     half_width
@@ -131,10 +124,6 @@ def write(
     combiner
         A name from ``trueness.COMBINERS``: the way of combining the classifiers that
         the page describes; by default the best one.
-    cluster
-        Which cases belong together: a column of the data, or a mapping from cluster to
-        counts. Intervals of the AUC and its comparisons then allow for that, and the
-        page says by how much they would have been too narrow.
 
     Returns
     -------

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from trueness.calibration.figures import reliability_figure
-from trueness.calibration.gain import calibration_gain
-from trueness.calibration.reliability_curve import reliability
-from trueness.calibration.sentences import gain_rows, gain_sentences
+from trueness.calibration.gain import calibration_gain, gain_rows, gain_sentences
+from trueness.calibration.reliability_curve import reliability, reliability_figure
 from trueness.counts.values import Tally
 from trueness.report import svg
 from trueness.report._parts import Figure, Section, grid, where_possible

@@ -12,13 +12,24 @@ import numpy as np
 
 from trueness._core.arrays import Array
 from trueness._core.numbers import listed, p_is, p_value, percent
-from trueness.calibration.figures import reliability_figure
-from trueness.calibration.hypotheses import calibration_test
 from trueness.calibration.proper_scores import ProperScore, brier, log_loss
-from trueness.calibration.reliability_curve import Reliability, reliability
-from trueness.calibration.slope import calibration_line
+from trueness.calibration.reliability_curve import (
+    Reliability,
+    reliability,
+    reliability_figure,
+)
+from trueness.calibration.slope import calibration_line, calibration_test
+from trueness.counts.values import Tally
+from trueness.inference.sample import meant
 from trueness.report import svg
-from trueness.report._parts import Figure, Grid, Section, grid, possible
+from trueness.report._parts import (
+    Figure,
+    Grid,
+    Section,
+    grid,
+    possible,
+    where_possible,
+)
 from trueness.report.inputs import Model, ReportOptions
 
 DOUBT = 0.05  # the usual level: below it calibration is doubted
@@ -48,21 +59,22 @@ class Meaning:
         return np.interp(threshold, self.curve.score, self.curve.probability)
 
 
+@where_possible
 def meaning(m: Model, options: ReportOptions) -> Meaning | None:
     """Measure the calibration of a classifier whose scores can be probabilities."""
     if not m.is_probability:
         return None
     t, level, rng = m.tally, options.level, options.rng
     few = options.replicates or FEW  # of a first look
-    count = t.neg + t.pos
+    x: Tally = meant(t).counts
     return Meaning(
         m.name,
         reliability(t, level=level, rng=rng, replicates=few),
-        brier(t, level=level, replicates=FEW, rng=rng),
-        log_loss(t, level=level, replicates=FEW, rng=rng),
+        brier(t, level=level),
+        log_loss(t, level=level),
         calibration_test(t).p_value,
-        float(t.score @ count / count.sum()),
-        t.prevalence,
+        float(x.score @ (x.neg + x.pos) / (x.n_neg + x.n_pos)),
+        x.prevalence,
     )
 
 
@@ -89,10 +101,12 @@ def figure(models: Sequence[Model], found: Sequence[Meaning | None]) -> Figure |
     )
 
 
-def section(models: Sequence[Model], found: Sequence[Meaning | None]) -> Section:
+def section(models: Sequence[Model], found: Sequence[Meaning | None]) -> Section | None:
     """Say which scores can be read as probabilities."""
     known = [x for x in found if x is not None]
-    left_out = [m.name for m, x in zip(models, found, strict=True) if x is None]
+    left_out = [m.name for m in models if not m.is_probability]
+    if not known and not left_out:  # nothing that could be tested
+        return None
     words = [_sentence(x) for x in known] + _unbounded(known)
     if left_out:
         words.append(

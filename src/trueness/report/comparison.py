@@ -11,15 +11,18 @@ from trueness._core.figures import intervals
 from trueness._core.names import told_apart
 from trueness._core.numbers import MINUS, cut_text, level_text, p_is, p_value, percent
 from trueness._core.records import Estimate
-from trueness.comparison.aucs import compare_auc
-from trueness.comparison.dominance import Dominance, dominance_of_pairs
-from trueness.comparison.figures import difference_figure
-from trueness.comparison.results import Comparison
-from trueness.comparison.sentences import dominance_sentence, omnibus_sentence
+from trueness.comparison.dominance import (
+    Dominance,
+    difference_figure,
+    dominance_of_pairs,
+    dominance_sentence,
+)
+from trueness.comparison.paired import compare_auc
+from trueness.comparison.results import Comparison, omnibus_sentence
+from trueness.counts.cases import with_fields
 from trueness.counts.values import Panel, Tally
 from trueness.metrics.definitions import METRICS
-from trueness.ranking.auc_intervals import auc
-from trueness.ranking.clusters import CLUSTER
+from trueness.ranking.areas import auc
 from trueness.report import svg
 from trueness.report._parts import Figure, Grid, Section, grid, possible
 from trueness.report.inputs import NAME, REPLICATES, Model, ReportOptions
@@ -31,10 +34,8 @@ MOST_ROWS = 100_000  # what resamples or ranks every case is asked of so many
 
 def section(panel: Panel, models: Sequence[Model], options: ReportOptions) -> Section:
     """Compare all classifiers on the same cases."""
-    names, together = [m.key for m in models], None
-    if options.cluster is not None:
-        together = options.cluster[[*names, CLUSTER]]
-    found = compare_auc(panel[names], level=options.level, cluster=together)
+    names = [m.key for m in models]
+    found = compare_auc(panel[names], level=options.level)
     text = {m.key: m.name for m in models}
     named = {f"{text[p.first]} {MINUS} {text[p.second]}": p for p in found.pairs}
     rows = [
@@ -91,7 +92,8 @@ def _above(asked: Sequence[tuple[tuple[str, str], Dominance]]) -> list[Grid]:
 def fewer(panel: Panel, rng: Any, most: int = 0) -> tuple[Panel, str]:
     """Draw cases from a panel with very many rows; also the words that say so."""
     labelled, most = panel.labelled(), most or MOST_ROWS
-    if labelled.weighted or len(labelled.rows) <= most:
+    single = labelled.clusters is None and not labelled.weighted
+    if not single or len(labelled.rows) <= most:
         return labelled, ""
     counts = np.concatenate([labelled.neg, labelled.pos])
     generator, n = np.random.default_rng(rng), int(counts.sum())
@@ -102,6 +104,7 @@ def fewer(panel: Panel, rng: Any, most: int = 0) -> tuple[Panel, str]:
     neg, pos = some.reshape(2, -1)
     kept = neg + pos > 0
     drawn = Panel(labelled.names, labelled.rows[kept], neg=neg[kept], pos=pos[kept])
+    drawn = with_fields(drawn, design=labelled.design)
     return drawn, f"{most:,} of the {n:,} cases, drawn at random"
 
 
@@ -112,7 +115,8 @@ def _left_out(
     lines = []
     if not asked:
         lines.append(
-            f"Whole curves of weighted cases are compared for up to {MOST_ROWS:,} rows."
+            "Whole curves of cases with weights or clusters are compared for up to "
+            f"{MOST_ROWS:,} rows."
         )
     elif len(models) - 1 > MOST_PAIRS:
         lines.append(
@@ -137,7 +141,7 @@ def _dominance(
     panel: Panel, models: Sequence[Model], options: ReportOptions
 ) -> list[tuple[tuple[str, str], Dominance]]:
     best = models[0]
-    if len(panel.rows) > MOST_ROWS:  # weighted: fewer draws from whole cases only
+    if len(panel.rows) > MOST_ROWS:  # fewer() draws from independent cases only
         return []
     others = models[1 : MOST_PAIRS + 1]
     found = dominance_of_pairs(
@@ -208,7 +212,7 @@ def column(x: Panel | Tally, key: str) -> Tally:
 
 
 def _at(t: Tally, threshold: float) -> tuple[str, ...]:
-    c = confusion(t, threshold)
+    c = confusion(t, threshold).at_prevalence(t.design.prevalence)
     asked = (
         METRICS[name](c) for name in ("flagged_rate", "recall", "fpr", "precision")
     )

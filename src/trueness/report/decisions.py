@@ -11,6 +11,7 @@ import numpy as np
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.names import told_apart
 from trueness._core.numbers import percent
+from trueness.counts.cases import with_fields
 from trueness.counts.values import Panel, Tally
 from trueness.ranking.figures import score_figure
 from trueness.report import svg
@@ -85,7 +86,7 @@ def prevalences(best: Model, options: ReportOptions) -> Section | None:
     if options.range is None:
         return None
     point = best_threshold(
-        best.tally, **{**options.choice, **options.limits, "prevalence": options.range}
+        best.tally, **options.choice, **options.limits, prevalences=options.range
     )
     words, figures, tables = sentences.prevalence_sentences(point), [], []
     if point.robust is not None:
@@ -135,9 +136,8 @@ def group_cuts(
         )
     limits = [*map(repr, options.subject_to), *options.between]
     g = group_thresholds(
-        groups, **options.choice, subject_to=limits, level=options.level,
-        rng=options.rng,
-    )  # fmt: skip
+        groups, **options.choice, subject_to=limits, level=options.level
+    )
     words = sentences.group_sentences(g)
     return Section(
         "group-cuts",
@@ -184,11 +184,12 @@ def classifiers(
     panel: Panel, models: Sequence[Model], options: ReportOptions
 ) -> Section | None:
     """Say which classifier should decide, with the optimism of choosing corrected."""
-    if options.at is not None or panel.weighted:
+    if options.at is not None:
         return None
     few, drawn = fewer(panel, options.rng, MOST_ROWS)
-    some, names = few[[m.key for m in models]], [m.name for m in models]
-    kept = Panel(names, some.rows, neg=some.neg, pos=some.pos)
+    kept = with_fields(
+        few[[m.key for m in models]], names=tuple(m.name for m in models)
+    )
     asked: dict[str, Any] = {**options.choice, "subject_to": options.subject_to}
     asked |= {"level": options.level, "rng": options.rng, "replicates": REPLICATES}
     try:

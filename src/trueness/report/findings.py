@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar, final
 
+from trueness.counts.answers import refuse
 from trueness.counts.values import Panel, Tally
 from trueness.report import (
     calibrated,
@@ -82,9 +83,7 @@ class Findings:
         """What remains of the threshold of the best classifier on new cases."""
         o, best = self.options, self.models[0]
         if o.at is not None:
-            made: AtThreshold = at_threshold(
-                best.tally, o.at, prevalence=o.prevalence, level=o.level, rng=o.rng
-            )
+            made: AtThreshold = at_threshold(best.tally, o.at, level=o.level)
             return made
         if not o.replicates:
             return None
@@ -95,7 +94,6 @@ class Findings:
                     best.tally,
                     **o.choice,
                     subject_to=o.subject_to,
-                    prevalence=o.prevalence,
                     replicates=o.replicates,
                     level=o.level,
                     rng=o.rng,
@@ -129,6 +127,7 @@ def _of_several(
     def ask(f: Findings) -> Section | None:
         if not isinstance(f.data, Panel) or len(f.data.names) < 2:
             return None
+        refuse(f.data, "compare")  # labelled cases alone would have other AUCs
         return section(f.data, f.models, f.options)
 
     return ask

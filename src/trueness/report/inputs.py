@@ -14,12 +14,11 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.names import told_apart
 from trueness._core.records import Estimate
-from trueness.counts.placements import placements
+from trueness.counts.design import AT_RANDOM
 from trueness.counts.values import Panel, Tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints, metric
-from trueness.ranking.auc_intervals import auc
-from trueness.ranking.clusters import CLUSTER
+from trueness.ranking.areas import auc, auc_measure
 from trueness.report.slider import Steps, steps
 from trueness.threshold.at_cut import AtThreshold, confusion
 from trueness.threshold.group_limits import asks_for_groups
@@ -29,7 +28,7 @@ from trueness.threshold.operating_point import (
     best_threshold,
     read_objective,
 )
-from trueness.threshold.prevalence import PrevalenceLike, Share, read_prevalence
+from trueness.threshold.prevalence import Prevalences, read_prevalence
 from trueness.threshold.validation import Validation
 from trueness.threshold.zones import asks_for_two_cuts, undeferred
 
@@ -58,8 +57,7 @@ class ReportOptions:
     how narrow the interval of an AUC is wanted, both for the ``classifier`` named (the
     best one by default); sections that nobody asked for are left out. ``command`` is
     what was typed, when it was typed in a shell; ``live`` says that the page is the
-    workbench, where things can be changed. ``cluster`` has the number of the cluster as
-    its last output.
+    workbench, where things can be changed.
     """
 
     objective: Metric
@@ -77,9 +75,8 @@ class ReportOptions:
     half_width: float | None = None
     classifier: str = ""
     live: bool = False
-    cluster: Panel | None = None
     at: float | None = None
-    range: Share | None = None
+    range: Prevalences = None
     two: dict[str, Any] | None = None
     between: tuple[str, ...] = ()
     classes: bool = False
@@ -88,7 +85,7 @@ class ReportOptions:
     @property
     def sure(self) -> tuple[Any, ...]:
         """What intervals and bands depend on."""
-        return self.level, str(self.rng), self.replicates
+        return self.level, str(self.rng), self.replicates, self.prevalence
 
     @property
     def asked(self) -> tuple[Any, ...]:
@@ -103,8 +100,17 @@ class ReportOptions:
 
     @property
     def limits(self) -> dict[str, Any]:
-        """Give constraints and prevalence as ``best_threshold`` takes them."""
-        return {"subject_to": self.subject_to, "prevalence": self.prevalence}
+        """Give constraints as ``best_threshold`` takes them."""
+        return {"subject_to": self.subject_to}
+
+    @property
+    def how_labels_are_missing(self) -> str:
+        """Say what to ask where labels are missing by the score alone."""
+        if self.live:
+            return f'use trueness report --unlabelled "{AT_RANDOM}"'
+        if self.command:
+            return f'set --unlabelled "{AT_RANDOM}"'
+        return f'pass unlabelled="{AT_RANDOM}"'
 
     @property
     def how_to_give_costs(self) -> str:
@@ -144,7 +150,7 @@ def read_options(
     cost: Mapping[str, float] | None = None,
     level: float = 0.95,
     rng: Any = 0,
-    prevalence: PrevalenceLike = None,
+    prevalences: Prevalences = None,
     at: float | None = None,
     **more: Any,
 ) -> ReportOptions:
@@ -152,12 +158,11 @@ def read_options(
 
     ``more`` are fields that need no reading.
     """
-    share = read_prevalence(prevalence)
-    known = share is None or share.low == share.high
     if isinstance(subject_to, (str, Constraint)):
         subject_to = (subject_to,)
     limits, between = apart(subject_to)
-    odds = data.n_neg / data.n_pos if data.n_pos else 1.0
+    share = data.design.prevalence or (data.prevalence if data.n_pos else 0.5)
+    odds = (1 - share) / share
     equal = f"cost(fp=1, fn={float(odds):.15g})"
     two = asked_of_two(maximize, minimize, limits, cost, equal)
     limits = of_one_cut(limits)
@@ -167,6 +172,7 @@ def read_options(
             "at= gives the threshold, so there is nothing to choose. Leave out "
             "maximize, minimize and limits on two thresholds or on groups."
         )
+    read_prevalence(prevalences)  # before the work
     cost = cost or _costs_of(minimize)
     costs = (float(cost["fp"]), float(cost["fn"])) if cost else (1.0, odds)
     stated = bool(cost) or maximize is not None or minimize is not None
@@ -184,9 +190,9 @@ def read_options(
         stated=stated,
         level=_options.fraction(level, "level"),
         rng=rng,
-        prevalence=share.value if share is not None and known else None,
+        prevalence=data.design.prevalence,
         at=None if at is None else _options.real_number(at, "at"),
-        range=None if known else share,
+        range=prevalences,
         two=two,
         between=between,
         **more,
@@ -251,7 +257,7 @@ def strongest(data: Any, wanted: str) -> tuple[Any, str]:
     few = not isinstance(data, Panel) or len(data.names) <= MOST_MODELS
     if few or not (data.n_pos and data.n_neg):
         return data, ""
-    area = {n: placements(data[n].labelled()).auc for n in data.names}
+    area = {n: auc_measure(data[n].labelled()).value for n in data.names}
     order = sorted(area, key=lambda n: (n != wanted, -area[n]))
     kept = [n for n in data.names if n in order[:MOST_MODELS]]
     left = len(data.names) - len(kept)
@@ -289,10 +295,7 @@ def read_models(
         point, feasible = _cut(t, options)
         found = steps(t, text, point.threshold, len(tallies))
         ask: Callable[[], Estimate] = partial(auc, t, level=options.level)
-        if options.cluster is not None:
-            one = options.cluster[[key, CLUSTER]]
-            ask = partial(auc, t, cluster=one, level=options.level)
-        a = once(("auc", key, options.level, options.cluster is None), ask)
+        a = once(("auc", key, options.level), ask)
         models.append(Model(text, key, t, a, point, found, feasible))
     models.sort(key=lambda m: -m.auc.value)
     if not models[0].feasible:  # say what stops the best one
@@ -307,7 +310,7 @@ def _cut(t: Tally, options: ReportOptions) -> tuple[OperatingPoint, bool]:
     try:
         return best_threshold(t, **options.choice, **options.limits), True
     except Infeasible:
-        return best_threshold(t, **options.choice, prevalence=options.prevalence), False
+        return best_threshold(t, **options.choice), False
 
 
 def chosen_model(models: Sequence[Model], options: ReportOptions) -> Model:

@@ -27,8 +27,9 @@ _METHOD = {
     "by truth": "The labelled cases say how often each class passes; the rate is that "
     "of a mixture of both that passes as often as the other cases (after Rogan and "
     "Gladen 1978, doi:10.1093/oxfordjournals.aje.a112510).",
-    "none": "There are no labels, so the rate comes from a latent class model, which "
-    "makes assumptions about the errors of the judges.",
+    "none": "There are no labels, so verdicts alone do not determine the rate: the "
+    "interval is that of a latent class model whose judges may share errors (Qu, Tan "
+    "and Kutner 1996, doi:10.2307/2533043).",
 }
 _METHOD["by verdict"] = _METHOD["random"]
 
@@ -127,7 +128,7 @@ def _rate_tile(name: str, r: Rate) -> Tile:
     width = r.high - r.low
     ends = f"{points(r.low, width)} to {points(r.high, width)} %"
     if not r.identified:
-        ends = f"{ends}; not determined without labels"
+        return Tile(name, ends, "not determined without labels")
     return Tile(name, f"{points(r.value, width)} %", ends)
 
 

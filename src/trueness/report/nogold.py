@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,33 +17,23 @@ from trueness.counts.values import Panel
 from trueness.ensembles.without_labels import Agreement, agreement
 from trueness.nogold.combinations.best import best_combination
 from trueness.nogold.combinations.records import Combination
-from trueness.nogold.dependence import conditional_dependence
 from trueness.nogold.fitting import latent_class
 from trueness.nogold.posterior import LatentPosterior
-from trueness.nogold.sentences import (
-    combination_sentence,
-    credible_sentence,
-    dependence_sentence,
-)
+from trueness.nogold.sentences import combination_sentence, credible_sentence
 from trueness.report import svg
 from trueness.report._parts import Page, Section, Tile, grid
 from trueness.report.inputs import NAME
 
 _KEITH = (
-    "Latent class model: given the truth, tests make their errors independently of "
-    "each other; uniform priors with sensitivity at least 1 - specificity (Keith, "
-    "Davey and Boyd 2012, doi:10.1186/1471-2105-13-179)."
+    "Latent class model: given the truth, tests may share errors by a normal effect of "
+    "each class (Qu, Tan and Kutner 1996, doi:10.2307/2533043), or make them "
+    "independently (Keith, Davey and Boyd 2012, doi:10.1186/1471-2105-13-179); uniform "
+    "priors with sensitivity at least 1 - specificity."
 )
 _AGREE = (
     "If classifiers make their errors independently, the covariance of their ranks "
     "determines their AUCs and the prevalence (after Kim et al. 2021, "
     "doi:10.1073/pnas.2100761118)."
-)
-
-
-_PRIOR = (
-    "The data alone do not determine the answer: without more tests or cases whose "
-    "truth is known, part of it comes from the prior."
 )
 
 
@@ -73,10 +64,8 @@ def without_labels(
             found = latent_class(data, rng=rng, level=level)
             rule = best_combination(found)
             section, answers = _votes(data, found, rule)
-            tiles = (_tile("prevalence", found.prevalence), *_rule_tiles(rule))
-            joint = conditional_dependence(found, rng=rng)
-            together = dependence_sentence(joint, found)
-            replaced = found.independent is not found
+            tiles = _tiles(found, rule)
+            together = [*found.notes]
         else:
             agreed = agreement(data, level=level)
             section, answers = _scores(data, agreed)
@@ -90,9 +79,8 @@ def without_labels(
                     f"{value.low:.3f} to {value.high:.3f}",
                 ),
             )
-            together, replaced = "", False
-    mind = [str(w.message) for w in raised] + ([together] if together else [])
-    mind.append(_SHARED if replaced else _INDEPENDENT)
+            together = [_INDEPENDENT]
+    mind = [*(str(w.message) for w in raised), *together]
     summary = (*answers, ("What should you keep in mind?", tuple(mind)))
     title = title or "How good are these tests?"
     return Page(title, facts, tiles, summary, None, (section,), command=command)
@@ -103,66 +91,91 @@ _INDEPENDENT = (
     "independently. If two of them make the same errors, both look better than they "
     "are. Verify a sample of the cases if you can."
 )
-_SHARED = (
-    "Of the models in which tests make the same errors, the one that predicts the "
-    "verdicts best was taken; others may fit as well and give other results. Verify a "
-    "sample of the cases if you can."
-)
 
 
 def _tile(name: str, e: Estimate) -> Tile:
-    return Tile(name, percent(e.value), f"{percent(e.low)} to {percent(e.high)}")
+    span = f"{percent(e.low)} to {percent(e.high)}"
+    if np.isnan(e.value):
+        return Tile(name, span, "not determined by votes alone")
+    return Tile(name, percent(e.value), span)
 
 
-def _rule_tiles(rule: Combination) -> tuple[Tile, ...]:
-    return (
-        Tile("best rule", shown(rule.formula, 60), ""),
-        _tile("its sensitivity", rule.sensitivity),
-        _tile("its specificity", rule.specificity),
-    )
+def _tiles(found: LatentPosterior, rule: Combination) -> tuple[Tile, ...]:
+    """Show what is known: without labels intervals, and what independence gives."""
+    tiles = [_tile("prevalence", found.prevalence)]
+    if found.open and found.independent is not None:
+        e = found.independent.prevalence
+        tiles.append(_tile("if errors were independent", e))
+    tiles.append(Tile("best rule", shown(rule.formula, 60), ""))
+    for name, e in (
+        ("its sensitivity", rule.sensitivity),
+        ("its specificity", rule.specificity),
+    ):
+        tiles.append(_tile(name, replace(e, value=np.nan) if found.open else e))
+    return tuple(tiles)
 
 
 def _votes(
     panel: Panel, found: LatentPosterior, rule: Combination
 ) -> tuple[Section, Any]:
     texts = told_apart(list(panel.names), NAME)
-    sens = [found.sensitivity[n] for n in panel.names]
-    spec = [found.specificity[n] for n in panel.names]
-    rows = list(zip(texts, sens, spec, strict=True))
+    sens, spec = (
+        [x[n] for n in panel.names] for x in (found.sensitivity, found.specificity)
+    )
+    known = not found.open
+    said = [
+        [e if known else f"{percent(e.low)} to {percent(e.high)}" for e in column]
+        for column in (sens, spec)
+    ]
+    head: list[str] = ["test", "sensitivity", "specificity"]
+    columns: list[list[Any]] = [list(texts), *said]
+    if found.open and found.independent is not None:
+        alone = found.independent
+        head += ["sensitivity, if independent", "specificity, if independent"]
+        columns += [
+            [x[n] for n in panel.names] for x in (alone.sensitivity, alone.specificity)
+        ]
+    rows = list(zip(*columns, strict=True))
+    rule_said = combination_sentence(rule, known=known)
     section = Section(
         "nogold",
         "How good is each test?",
-        words=(combination_sentence(rule), *found.notes),
-        figures=(
-            _forest("Sensitivity", dict(zip(texts, sens, strict=True))),
-            _forest("Specificity", dict(zip(texts, spec, strict=True))),
+        words=(rule_said, *found.notes),
+        figures=tuple(
+            _forest(f"{word}{'' if known else ', if errors were independent'}", each)
+            for word, each in zip(
+                ("Sensitivity", "Specificity"), _drawn(found, texts), strict=True
+            )
         ),
-        tables=(grid("Tests", ("test", "sensitivity", "specificity"), rows),),
+        tables=(grid("Tests", tuple(head), rows),),
         method=_KEITH,
         caveat="The intervals are posterior (credible) intervals.",
     )
-    best = max(range(len(sens)), key=lambda k: sens[k].value)
-    careful = max(range(len(spec)), key=lambda k: spec[k].value)
-    p = found.prevalence
     answers = (
         ("What was measured?", (
             f"{counted(len(texts), 'test')} on {counted(panel.n, 'case')}; it is not "
             "known which cases have the condition.",)),
         ("How common is the condition?", (
-            credible_sentence("The prevalence", p),)),
-        ("How good are the tests?", (
-            f"{texts[best]} has the highest sensitivity: it finds "
-            f"{percent(sens[best].value)} of the cases with the condition.",
-            f"{texts[careful]} has the highest specificity: it flags only "
-            f"{percent(1 - spec[careful].value)} of the cases without it.",
-        )),
-        ("What should you do?", (combination_sentence(rule),)),
-        ("How sure are we?", (
-            credible_sentence(f"The sensitivity of {texts[best]}", sens[best]),
-            *(() if found.identified else (_PRIOR,)),
+            credible_sentence("The prevalence", found.prevalence),)),
+        ("How good are the tests?", tuple(
+            credible_sentence(f"The {word} of {text}", e)
+            for text, *both in zip(texts, sens, spec, strict=True)
+            for word, e in zip(("sensitivity", "specificity"), both, strict=True)
+        )[:6]),
+        ("What should you do?", (
+            *(() if known else ("Verify a sample of the cases, for example 50 at "
+                                "random: only labels show which errors are shared.",)),
+            rule_said,
         )),
     )  # fmt: skip
     return section, answers
+
+
+def _drawn(found: LatentPosterior, texts: list[str]) -> list[dict[str, Estimate]]:
+    """Give what has a value: open intervals are in the table."""
+    post = found.independent if found.open and found.independent else found
+    both = post.sensitivity, post.specificity
+    return [dict(zip(texts, x.values(), strict=True)) for x in both]
 
 
 def _forest(title: str, values: dict[str, Estimate]) -> Any:

@@ -26,7 +26,7 @@ from trueness import __version__
 from trueness._core.records import json_value
 from trueness.data.storage import replacing
 from trueness.report._parts import Page
-from trueness.report.slider import EVERY, READOUT, in_use, readout
+from trueness.report.slider import EVERY, READOUT, readout
 
 _UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&'\u2028\u2029"}
 
@@ -95,7 +95,7 @@ def render(page: Page, version: str = __version__) -> str:
 
 def moving(slider: dict[str, Any]) -> dict[str, Any]:
     """Give what the parts of a page need to show numbers that move."""
-    return {"now": readout(slider), "first": READOUT, "every": EVERY, "used": in_use()}
+    return {"now": readout(slider), "first": READOUT, "every": EVERY}
 
 
 def embedded(value: Any) -> Markup:

@@ -5,7 +5,6 @@ What was measured, how good it is, how sure we are, what to do, what to keep in 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from math import isnan
 
@@ -17,17 +16,18 @@ from trueness._core.numbers import (
     level_text,
     listed,
     number_of,
-    p_is,
     percent,
     written,
 )
-from trueness.counts.weights import remark, sizes
-from trueness.metrics.definitions import precision, recall
-from trueness.metrics.words import text_of
-from trueness.ranking.verification import difference
+from trueness.inference.notes import notes_of
+from trueness.inference.spread import kish
+from trueness.inference.verification import remarks
+from trueness.metrics.grammar import text_of
+from trueness.metrics.intervals import meant_by_rows
 from trueness.report._parts import Tile
 from trueness.report.calibration import Meaning, outside
 from trueness.report.inputs import UNNAMED, Checked, Model, ReportOptions
+from trueness.threshold.at_cut import AtThreshold
 from trueness.threshold.sentences import limiting, met
 from trueness.threshold.validation import Validation
 
@@ -52,7 +52,7 @@ def in_plain_words(
         ("What was measured?", _measured(models, options.classes)),
         ("How good is it?", (*_good(models), *findings)),
         ("How sure are we?", _sure(models, checked, options)),
-        ("What should you do?", (*_advice(models, options), *advice)),
+        ("What should you do?", (*_advice(models, checked, options), *advice)),
         ("What should you keep in mind?", _mind(models, meaning, checked, options)),
     )
 
@@ -60,8 +60,12 @@ def in_plain_words(
 def tiles(models: Sequence[Model], checked: Checked) -> tuple[Tile, ...]:
     """Give the few numbers that are seen first."""
     best = models[0]
-    c, a, cut = best.point.confusion, best.auc, best.point.threshold
-    flagged = percent(float(c.tp + c.fp) / (best.tally.n_pos + best.tally.n_neg))
+    a, cut = best.auc, best.point.threshold
+    where, cases = {
+        AtThreshold: ("there", "the cases"),
+        Validation: ("on new cases", "new cases"),
+    }.get(type(checked), ("in this sample", "the cases"))
+    flagged, found, right = (_expected(best, checked, k) for k in _TOLD)
     return (
         Tile(
             f"AUC of {best.name}",
@@ -71,19 +75,23 @@ def tiles(models: Sequence[Model], checked: Checked) -> tuple[Tile, ...]:
         Tile(
             "flag from a score of",
             "flag nothing" if np.isposinf(cut) else cut_text(cut, best.point.interval),
-            f"{flagged} of the cases",
+            f"{percent(flagged)} of {cases}",
         ),
         Tile(
-            "recall (sensitivity) there",
-            percent(float(recall(c))),
-            _range(checked, "recall"),
+            f"recall (sensitivity) {where}", percent(found), _range(checked, "recall")
         ),
-        Tile(
-            "precision (PPV) there",
-            percent(float(precision(c))),
-            _range(checked, "precision"),
-        ),
+        Tile(f"precision (PPV) {where}", percent(right), _range(checked, "precision")),
     )
+
+
+_TOLD = ("flagged_rate", "recall", "precision")
+
+
+def _expected(best: Model, checked: Checked, name: str) -> float:
+    """Give a metric at the threshold: on new cases, or else in the sample."""
+    if checked is None or name not in checked.metrics:
+        return best.steps.at_start(name)
+    return checked.metrics[name].value
 
 
 def _range(checked: Checked, name: str) -> str:
@@ -152,27 +160,31 @@ def _sure(
     lines = [line]
     if checked is not None and {"recall", "precision"} <= checked.metrics.keys():
         r, p = checked.metrics["recall"], checked.metrics["precision"]
+        new = "on new cases, " if isinstance(checked, Validation) else ""
         lines.append(
-            f"At the threshold below, between {percent(r.low)} and {percent(r.high)} "
-            f"of the positives are found, and between {percent(p.low)} and "
-            f"{percent(p.high)} of the flagged cases are positive."
+            f"At the threshold below, {new}between {percent(r.low)} and "
+            f"{percent(r.high)} of the positives are found, and between "
+            f"{percent(p.low)} and {percent(p.high)} of the flagged cases are positive."
         )
     return tuple(lines)
 
 
-def _advice(models: Sequence[Model], options: ReportOptions) -> tuple[str, ...]:
-    best = models[0]
-    point, c = best.point, best.point.confusion
-    total = best.tally.n_pos + best.tally.n_neg
+def _advice(
+    models: Sequence[Model], checked: Checked, options: ReportOptions
+) -> tuple[str, ...]:
+    best, point = models[0], models[0].point
     if np.isposinf(point.threshold):
         return ("Flag nothing: for this objective no threshold is better than that.",)
+    flagged, found, right = (percent(_expected(best, checked, k)) for k in _TOLD)
+    new = isinstance(checked, Validation)
+    some = best.tally.n_unknown and not meant_by_rows(best.tally)
+    seen = "labelled " if some and not new else ""
     lines = [
         f"Flag a case when {best.name} gives it "
         f"{cut_text(point.threshold, point.interval)} or more. "
-        f"That flags {percent(float(c.tp + c.fp) / total)} of the "
-        f"{'labelled ' if best.tally.n_unknown else ''}cases, finds "
-        f"{percent(float(recall(c)))} of the positives, and "
-        f"{percent(float(precision(c)))} of the flagged cases are positive."
+        f"{'On new cases expect that this' if new else 'That'} flags {flagged} of the "
+        f"{seen}cases, finds {found} of the positives, and {right} of the flagged "
+        "cases are positive."
     ]
     lines += limiting(point)
     if not options.stated and options.at is None:
@@ -192,35 +204,31 @@ def _mind(
     lines: list[str] = []
     data = models[0].tally
     few, kind = min(
-        (int(e.number), name)
-        for e, name in zip(sizes(data), ("positive", "negative"), strict=True)
+        (round(kish(float(c.sum()), float(q.sum()))), name)
+        for c, q, name in (
+            (data.pos, data.squares[1], "positive"),
+            (data.neg, data.squares[0], "negative"),
+        )
     )
-    lines += remark(data, "cases" if options.cluster is None else "clusters")
+    lines += notes_of(data)
     if few < FEW:
         are = "is" if few == 1 else "are"
         lines.append(
             f"There {are} only {counted(few, f'{kind} case')}, so every rate is coarse."
         )
-    if data.n_unknown:
-        have = "has" if data.n_unknown == 1 else "have"
+    lines += remarks(data, instead=options.how_labels_are_missing)
+    if meant_by_rows(data):
         lines.append(
-            f"{counted(data.n_unknown, 'case')} ({percent(data.n_unknown / data.n)}) "
-            f"{have} no label and {'is' if have == 'has' else 'are'} not counted. If "
-            "labels are missing for a reason, all numbers can be biased."
+            "Comparisons, calibration and what to expect on new cases rest on labelled "
+            "cases alone, and are left out."
         )
-        p = math.nan if data.weighted else difference(models[0].tally)
-        if p < 0.05:
-            lines.append(
-                f"The scores of {models[0].name} differ between cases with and without "
-                f"a label ({p_is(p)}): labels are missing for a reason."
-            )
     doubted = [x.name for x in meaning if x is not None and x.doubted]
     if doubted:
         lines.append(
             f"Do not read the scores of {listed(doubted)} as probabilities: they are "
             "not calibrated."
         )
-    no_curve = [m.name for m, x in zip(models, meaning, strict=True) if x is None]
+    no_curve = [m.name for m in models if not m.is_probability]
     if no_curve:
         lines.append(f"{outside(no_curve)} They have no calibration curve.")
     cannot = [m.name for m in models if not m.feasible]
@@ -230,8 +238,10 @@ def _mind(
             "shown is the best without them."
         )
     lines += _optimism(checked, options)
+    share = options.prevalence
+    where = "this prevalence" if share is None else f"a prevalence of {percent(share)}"
     lines.append(
-        "All results hold for cases like these, at this prevalence, and only if the "
+        f"All results hold for cases like these, at {where}, and only if the "
         "classifiers were not trained on these cases."
     )
     return tuple(lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trueness._core.numbers import counted, level_text
-from trueness.ranking.sample_sizes import Plan, plan_auc
+from trueness.ranking.planning import Plan, plan_auc
 from trueness.report._parts import Section, grid
 from trueness.report.inputs import Model, ReportOptions, chosen_model
 
@@ -15,7 +15,7 @@ STEPS = (1.0, 0.75, 0.5)  # of the wanted half-width: what more would cost
 def section(models: Sequence[Model], options: ReportOptions) -> Section | None:
     """Say how many cases an interval of a wanted width needs."""
     m, aim = chosen_model(models, options), options.half_width
-    share, area = m.tally.prevalence, m.auc.value
+    share, area = m.steps.share, m.auc.value
     if aim is None or not 0.5 <= area < 1:  # new cases must be able to have the AUC
         return None
     plans = {

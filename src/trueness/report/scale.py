@@ -7,13 +7,11 @@ from typing import Any
 from trueness._core.numbers import written
 from trueness._core.records import Answer, apart
 from trueness.calibration.proper_scores import brier, log_loss
-from trueness.ranking.auc_intervals import auc
+from trueness.ranking.areas import auc, average_precision
 from trueness.ranking.curves import roc
 from trueness.ranking.figures import FPR, TPR
-from trueness.ranking.mean_precision import average_precision
 from trueness.report import svg
 from trueness.report._parts import Figure, Section, grid
-from trueness.report.calibration import FEW
 from trueness.report.inputs import Model, ReportOptions
 from trueness.threshold.operating_point import best_threshold
 
@@ -60,8 +58,8 @@ def _answers(model: Model, options: ReportOptions) -> dict[str, Any]:
         ),
     }
     if model.is_probability:
-        found["Brier score"] = brier(t, level=level, replicates=FEW)
-        found["log loss"] = log_loss(t, level=level, replicates=FEW)
+        found["Brier score"] = brier(t, level=level)
+        found["log loss"] = log_loss(t, level=level)
     return found
 
 

@@ -9,7 +9,7 @@ page and the library cannot disagree, and a new metric is on the page at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -17,10 +17,12 @@ import numpy as np
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.numbers import percent
 from trueness.counts.values import Tally
+from trueness.inference.verification import impute
 from trueness.metrics.algebra import Constraint
 from trueness.metrics.confusion import Confusion, sweep, thresholds
 from trueness.metrics.definitions import METRICS, SHOWN
-from trueness.metrics.words import is_share, text_of
+from trueness.metrics.grammar import is_share, text_of
+from trueness.metrics.intervals import meant_by_rows
 
 MOST_STEPS = 400
 _ALL_STEPS = 4000  # of all classifiers together: keeps the page well under 2 MB
@@ -47,15 +49,6 @@ def quantity(name: str) -> Quantity:
     return Quantity(name, text, "share" if is_share(name) else "number")
 
 
-# what changes where the condition is rarer or more common, and how it is called there
-IN_USE, USED = ("flagged_rate", "precision", "npv", "accuracy", "cost"), "used_"
-
-
-def in_use() -> tuple[Quantity, ...]:
-    """Give the numbers that a prevalence of use changes."""
-    return tuple(quantity(k)._replace(name=f"{USED}{k}") for k in IN_USE)
-
-
 READOUT = tuple(quantity(name) for name in FIRST)
 EVERY = tuple(quantity(name) for name in METRICS if name not in COUNTS)
 
@@ -63,20 +56,35 @@ EVERY = tuple(quantity(name) for name in METRICS if name not in COUNTS)
 @final
 @dataclass(frozen=True)
 class Steps:
-    """The thresholds that the slider stops at, and the counts there."""
+    """The thresholds that the slider stops at, and the counts there.
+
+    Every rate is for ``prevalence``, where the design of the cases says another one.
+    """
 
     name: str
     threshold: Floats
-    tp: Ints
-    fp: Ints
-    n_pos: int
-    n_neg: int
+    tp: Array
+    fp: Array
+    n_pos: float
+    n_neg: float
     start: int
+    prevalence: float | None = None
+
+    @property
+    def counted(self) -> Confusion:
+        """Give the four counts of the cases at every step."""
+        return Confusion(self.tp, self.fp, self.n_pos - self.tp, self.n_neg - self.fp)
 
     @property
     def confusion(self) -> Confusion:
-        """Give the four counts at every step."""
-        return Confusion(self.tp, self.fp, self.n_pos - self.tp, self.n_neg - self.fp)
+        """Give the four counts that are meant, of as many cases, at every step."""
+        return self.counted.at_prevalence(self.prevalence)
+
+    @property
+    def share(self) -> float:
+        """Which share of the cases that are meant is positive?"""
+        n = self.n_pos + self.n_neg
+        return self.n_pos / n if self.prevalence is None else self.prevalence
 
     @property
     def first(self) -> float:
@@ -92,8 +100,8 @@ class Steps:
         """Give one step alone; ``threshold`` is another place of the same cut."""
         cut = self.threshold[at] if threshold is None else threshold
         one = slice(at, at + 1)
-        return Steps(self.name, np.array([cut]), self.tp[one], self.fp[one],
-                     self.n_pos, self.n_neg, 0)  # fmt: skip
+        tp, fp = self.tp[one], self.fp[one]
+        return replace(self, threshold=np.array([cut]), tp=tp, fp=fp, start=0)
 
     def at_start(self, name: str) -> float:
         """Give a metric where the slider starts."""
@@ -102,24 +110,28 @@ class Steps:
 
 def steps(t: Tally, name: str, start: float, models: int = 1) -> Steps:
     """Choose the steps of a slider; one of them is exactly the threshold ``start``."""
-    c, cut = sweep(t), thresholds(t)
+    every = every_step(t, name)
+    c, cut = every.counted, every.threshold
     most = max(20, min(MOST_STEPS, _ALL_STEPS // models))
     # the chosen threshold may lie between two scores: the counts decide
     chosen = int(np.searchsorted(-cut, -start, side="right")) - 1
-    at = np.union1d(_spread(c, t.n_pos, t.n_neg, most), [0, chosen, cut.size - 1])
+    spread = _spread(c, every.n_pos, every.n_neg, most)
+    at = np.union1d(spread, [0, chosen, cut.size - 1])
     threshold = cut[at].copy()
     place = int(np.searchsorted(at, chosen))
     threshold[place] = start
-    return Steps(name, threshold, c.tp[at], c.fp[at], t.n_pos, t.n_neg, place)
+    return replace(every, threshold=threshold, tp=c.tp[at], fp=c.fp[at], start=place)
 
 
 def every_step(t: Tally, name: str) -> Steps:
     """Make every distinct score a step, where numbers are looked up and not sent."""
+    share = t.design.prevalence
+    t = impute(t).expected() if meant_by_rows(t) else t.labelled()
     c = sweep(t)
-    return Steps(name, thresholds(t), c.tp, c.fp, t.n_pos, t.n_neg, 0)
+    return Steps(name, thresholds(t), c.tp, c.fp, t.n_pos, t.n_neg, 0, share)
 
 
-def _spread(c: Confusion, n_pos: int, n_neg: int, most: int) -> Ints:
+def _spread(c: Confusion, n_pos: float, n_neg: float, most: int) -> Ints:
     """Spread steps evenly along the ROC curve, and along the share flagged."""
     if c.tp.size <= most:
         return np.arange(c.tp.size)
@@ -138,21 +150,18 @@ def weight_of(prevalence: float, costs: tuple[float, float]) -> float:
 
 
 def columns(
-    s: Steps,
-    costs: tuple[float, float],
-    probability: Array | None,
-    prevalence: float | None = None,
+    s: Steps, costs: tuple[float, float], probability: Array | None
 ) -> dict[str, Any]:
     """Give every quantity of the page at every step, NaN where it is undefined.
 
-    Scores that are not probabilities have neither a probability nor a net benefit. A
-    prevalence of use adds what the classifier would do there (``IN_USE``).
+    Scores that are not probabilities have neither a probability nor a net benefit.
     """
-    c, n = s.confusion, s.n_pos + s.n_neg
+    c, n, k = s.confusion, s.n_pos + s.n_neg, s.counted
     found: dict[str, Any] = {name: m(c) for name, m in METRICS.items()}
-    found |= {"tp": c.tp, "fp": c.fp, "fn": c.fn, "tn": c.tn, "passed": c.fn + c.tn}
+    found |= {"tp": k.tp, "fp": k.fp, "fn": k.fn, "tn": k.tn}
+    found |= {"flagged": k.tp + k.fp, "passed": k.fn + k.tn}
     found["cost"] = (costs[0] * c.fp + costs[1] * c.fn) / n
-    weight = weight_of(s.n_pos / n, costs)
+    weight = weight_of(s.share, costs)
     found["weight"] = np.full(c.tp.size, weight)
     found["weighted_cost"] = weight * found["fnr"] + (1 - weight) * found["fpr"]
     found["threshold"] = s.threshold
@@ -161,10 +170,6 @@ def columns(
         with np.errstate(divide="ignore", invalid="ignore"):
             odds = np.where(s.threshold < 1, s.threshold / (1 - s.threshold), np.nan)
         found["net_benefit"] = (c.tp - c.fp * odds) / n
-    if prevalence is not None:
-        used = c.at_prevalence(prevalence)
-        found |= {f"{USED}{k}": METRICS[k](used) for k in IN_USE if k != "cost"}
-        found[f"{USED}cost"] = (costs[0] * used.fp + costs[1] * used.fn) / n
     return found
 
 
@@ -173,12 +178,11 @@ def slider(
     constraints: Sequence[Constraint],
     costs: tuple[float, float],
     probabilities: Sequence[Array | None],
-    prevalence: float | None = None,
 ) -> dict[str, Any]:
     """Give what the script of the page needs to move every figure."""
     models = []
     for s, probability in zip(all_steps, probabilities, strict=True):
-        found = columns(s, costs, probability, prevalence)
+        found = columns(s, costs, probability)
         models.append(
             {
                 "name": s.name,
@@ -191,11 +195,7 @@ def slider(
                 "columns": {k: short(k, v) for k, v in found.items()},
             }
         )
-    return {
-        "models": models,
-        "constraints": [repr(c) for c in constraints],
-        "prevalence": prevalence,
-    }
+    return {"models": models, "constraints": [repr(c) for c in constraints]}
 
 
 def short(name: str, values: Any) -> list[Any]:
@@ -225,7 +225,7 @@ def _text(name: str, value: Any) -> str:
         return "above all scores" if value is None else repr(value)
     if value is None:
         return "undefined"
-    kind = quantity(name.removeprefix(USED)).kind
+    kind = quantity(name).kind
     if kind == "count":
         return f"{int(value):,}"
     return percent(value) if kind == "share" else f"{value:.4g}"

@@ -6,22 +6,19 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from trueness._core.checks import cases as _cases
-from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.numbers import number_of, percent
 from trueness._core.progress import steps
 from trueness._core.records import shown
-from trueness.counts.values import Panel, Tally, with_share
-from trueness.ranking.clusters import cluster_panel
-from trueness.ranking.verification import said_elsewhere
+from trueness.counts.values import Panel, Tally
+from trueness.inference.sample import needs_prevalence
+from trueness.inference.verification import said_elsewhere
 from trueness.report import nogold
 from trueness.report._parts import Page, Section, possible
 from trueness.report.findings import SECTIONS, Findings
 from trueness.report.inputs import largest, read_options, strongest
 from trueness.report.plain_words import Answers, in_plain_words, tiles
 from trueness.report.slider import slider
-from trueness.threshold.prevalence import PrevalenceLike
 
 TITLE = "How good is this classifier?"
 ADVICE = ("zones", "prevalence", "decision", "group-cuts")  # sections on what to do
@@ -34,11 +31,8 @@ def summarise(
     title: str = "",
     source: str = "",
     groups: Mapping[Any, Panel | Tally] | None = None,
-    prevalence: PrevalenceLike = None,
     classifier: str = "",
-    cluster: Any = None,
     classes: bool = False,
-    sampling: str = "cohort",
     **asked: Any,
 ) -> Page:
     """Compute everything that the report shows.
@@ -47,11 +41,6 @@ def summarise(
     with ``classes``, of each class against the rest. What is ``asked`` beside is read
     by ``inputs.read_options``.
     """
-    share = prevalence
-    data, groups, prevalence = _weighed(data, groups, prevalence, sampling)
-    if cluster is not None:
-        cluster = cluster_panel(cluster)
-        data = cluster[list(cluster.names[:-1])]
     data, fewer = strongest(data, classifier)
     groups, some = largest(groups)
     if classes and isinstance(data, Mapping):
@@ -59,14 +48,12 @@ def summarise(
         _same_cases(data)
     cases = next(iter(data.values())) if isinstance(data, Mapping) else data
     title, facts = shown(title, 120), facts_of(cases, source, data if classes else None)
-    if sampling == "case-control":
-        facts += (("weighed to a prevalence of", percent(float(share))),)  # type: ignore[arg-type]
+    needs_prevalence(cases, "A report")
     facts += tuple((k, v) for k, v in (("shown", fewer), ("groups", some)) if v)
     if not cases.n_pos + cases.n_neg and cases.n_unknown:
         kept = {k: asked[k] for k in ("level", "rng", "command") if k in asked}
         return nogold.without_labels(cases, title=title, facts=facts, **kept)
-    asked |= {"prevalence": prevalence, "classifier": classifier}
-    options = read_options(cases, cluster=cluster, classes=classes, **asked)
+    options = read_options(cases, classes=classes, classifier=classifier, **asked)
     return _page(Findings(data, options, groups), title or TITLE, facts)
 
 
@@ -87,26 +74,9 @@ def _page(f: Findings, title: str, facts: tuple[tuple[str, str], ...]) -> Page:
         summary=plain_words(f, list(made.values())),
         operating=made.pop("threshold"),
         sections=tuple(made.values()),
-        slider=slider(every, o.subject_to, o.costs, probabilities, o.prevalence),
+        slider=slider(every, o.subject_to, o.costs, probabilities),
         command=o.command,
     )
-
-
-def _weighed(data: Any, groups: Any, prevalence: Any, sampling: str) -> Any:
-    """Weigh a case-control sample to the share of positives of use, which it lacks."""
-    _options.sampling(sampling, prevalence, "A report")
-    if sampling == "cohort":
-        return data, groups, prevalence
-    share = _options.fraction(prevalence, "prevalence")
-
-    def weigh(x: Any, whole: Any = None) -> Any:
-        if isinstance(x, Mapping):
-            return {name: weigh(part, whole) for name, part in x.items()}
-        _cases.both_classes(x if whole is None else whole, "A report")
-        return with_share(x, share, whole)
-
-    parts = None if groups is None else weigh(groups, data)
-    return weigh(data), parts, None
 
 
 def plain_words(f: Findings, sections: Sequence[Section]) -> Answers:
@@ -143,6 +113,10 @@ def facts_of(
         facts.append(("negative", number_of(data.n_neg)))
     if data.n_unknown:
         facts.append(("without a label", number_of(data.n_unknown)))
+    if data.clusters is not None:
+        facts.append(("clusters", number_of(data.clusters.number)))
+    if data.design.prevalence is not None:
+        facts.append(("for a prevalence of", percent(data.design.prevalence)))
     if source:
         facts.append(("file", shown(source, 120)))
     return tuple(facts)

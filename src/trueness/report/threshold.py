@@ -12,7 +12,8 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.figures import Curves
 from trueness._core.numbers import cut_text, percent
 from trueness.counts.values import Tally
-from trueness.metrics.words import text_of
+from trueness.inference.sample import meant
+from trueness.metrics.grammar import text_of
 from trueness.ranking.figures import (
     gain_figure,
     precision_recall_figure,
@@ -20,7 +21,7 @@ from trueness.ranking.figures import (
     score_figure,
 )
 from trueness.report import svg
-from trueness.report._parts import Figure, Grid, Section, grid
+from trueness.report._parts import Figure, Grid, Section, grid, possible
 from trueness.report.inputs import Checked, Model, Once, ReportOptions
 from trueness.report.slider import quantity, weight_of
 from trueness.threshold.at_cut import AtThreshold
@@ -47,10 +48,10 @@ def section(
     """
     stops = "every one" if options.live else "a few hundred"
     table = (
-        "those in the table take the given threshold as fixed"
+        "The intervals in the table take the given threshold as fixed"
         if isinstance(checked, AtThreshold)
-        else "those in the table allow for it too: the choice is repeated on bootstrap "
-        "samples and evaluated on the cases left out"
+        else "The table says what to expect on new cases: the choice is repeated on "
+        "bootstrap samples and evaluated on the cases left out"
     )
     drawn = [
         _roc(models, options, once),
@@ -60,7 +61,7 @@ def section(
         calibration,
         _scores(models, once),
         _decision(models, options),
-        _any_cost(models, options, once),
+        possible(lambda: _any_cost(models, options, once)),
     ]
     return Section(
         "threshold",
@@ -74,7 +75,7 @@ def section(
             "confidence. Net benefit: Vickers and Elkin 2006, "
             "doi:10.1177/0272989X06295361; its intervals are for one threshold at a "
             "time. Cost curve: Drummond and Holte 2006, doi:10.1007/s10994-006-8199-5; "
-            f"its intervals allow for the choice of the threshold, {table}."
+            f"its intervals allow for the choice of the threshold. {table}."
         ),
         caveat=(
             "A threshold holds for cases like these. Where positives are rarer, "
@@ -97,15 +98,17 @@ def _how_to_move(options: ReportOptions) -> tuple[str, ...]:
     if options.at is not None:
         chosen = f"The threshold {options.at:g} was given."
     lines = [
-        "One threshold moves through all figures. The arrow keys move it by one step.",
+        "One threshold moves through all figures, which show these cases. The arrow "
+        "keys move it by one step.",
         chosen,
     ]
     if limits:
         lines.append("In the red regions a constraint is not met.")
     if options.prevalence is not None:
         lines.append(
-            f"It is chosen for use where {percent(options.prevalence)} of the cases "
-            "are positive; the figures show these cases as they are."
+            f"All shares and costs are for use where {percent(options.prevalence)} of "
+            "the cases are positive; the confusion matrix counts these cases as they "
+            "are."
         )
     return tuple(lines)
 
@@ -168,7 +171,7 @@ def _bands(options: ReportOptions) -> dict[str, Any]:
         "band": "simultaneous",
         "level": options.level,
         "rng": options.rng,
-        "number": options.replicates,
+        "replicates": options.replicates,
     }
 
 
@@ -193,7 +196,7 @@ def _precision_recall(
         ("precision_recall", options.sure),
         lambda: precision_recall_figure(_tallies(models), **_bands(options)),
     )
-    share = percent(models[0].tally.prevalence)
+    share = percent(models[0].steps.share)
     return _drawn(
         models,
         figure,
@@ -206,7 +209,7 @@ def _precision_recall(
 
 
 def _capacity(models: Sequence[Model], options: ReportOptions, once: Once) -> Figure:
-    figure = once("gain", lambda: gain_figure(_tallies(models)))
+    figure = once(("gain", options.prevalence), lambda: gain_figure(_tallies(models)))
     return _drawn(
         models,
         figure,
@@ -231,7 +234,12 @@ def _cost(models: Sequence[Model], options: ReportOptions, once: Once) -> Figure
     now = float((fp * c.fp + fn * c.fn) / (s.n_pos + s.n_neg))
     return _drawn(
         models,
-        once(("price", fp, fn), lambda: price_figure(_tallies(models), fp, fn)),
+        once(
+            ("price", fp, fn, options.prevalence),
+            lambda: price_figure(
+                {m.name: meant(m.tally).counts for m in models}, fp, fn
+            ),
+        ),
         "Cost",
         note,
         "flagged_rate cost",
@@ -260,7 +268,7 @@ def _decision(models: Sequence[Model], options: ReportOptions) -> Figure | None:
         return None
     figure = decision_figure(asked, level=options.level, at=at)
     best = max(float(line["y"].max()) for line in figure.lines)
-    share = models[0].tally.prevalence
+    share = models[0].steps.share
     top = 1.1 * max(best, share)
     s = models[0].steps
     cut, c = s.first, s.confusion[s.start]
@@ -300,7 +308,7 @@ def _any_cost(models: Sequence[Model], options: ReportOptions, once: Once) -> Fi
         ("cost_curve", level), lambda: cost_curve_figure(_tallies(models), level=level)
     )
     s, span = models[0].steps, (0.0, 0.55)
-    at = weight_of(models[0].tally.prevalence, options.costs)
+    at = weight_of(models[0].steps.share, options.costs)
     alarm, miss = s.at_start("fpr"), s.at_start("fnr")
     axes = svg.axes_of(figure, y=span)
     now = at * miss + (1 - at) * alarm
@@ -327,5 +335,7 @@ def _metrics(best: Model, checked: Checked) -> tuple[Grid, ...]:
         return ()
     rows = [(quantity(name).text, found) for name, found in checked.metrics.items()]
     at = cut_text(best.point.threshold, best.point.interval)
-    caption = f"{best.name} at the chosen threshold, {at}"
+    caption = f"{best.name} on new cases, at the chosen threshold, {at}"
+    if isinstance(checked, AtThreshold):
+        caption = f"{best.name} at the given threshold, {at}"
     return (grid(caption, ("metric", "value"), rows),)

@@ -29,14 +29,15 @@ from typing import NamedTuple
 import numpy as np
 
 from trueness._core.arrays import Array, Floats, Ints
-from trueness._core.search import edge
+from trueness._core.search import bisect
 from trueness.calibration.errors import folded_mean
 from trueness.calibration.formulas import sigmoid
 from trueness.calibration.slope import log_odds
 from trueness.counts.cases import COUNTS
-from trueness.counts.placements import placements
+from trueness.counts.placements import twice_wins
 from trueness.counts.sorting import merge_counts
 from trueness.counts.values import Tally, tally_of_rows
+from trueness.ranking.areas import auc_measure
 
 Ends = tuple[float, float]
 # sums over all cases round in their last digits
@@ -93,10 +94,10 @@ def auc_ends(t: Tally) -> Ends:
     wide = t.high > t.score
     if t.weighted:
         half = float(t.pos[wide] @ t.neg[wide]) / (2 * t.n_pos * t.n_neg)
-        area = placements(t).auc
+        area = auc_measure(t).value
         low, high = rounded_out(area - half, area + half)
         return max(low, 0.0), min(high, 1.0)
-    wins = placements(t).twice_wins
+    wins = twice_wins(t)
     # Python's integers: a product of counts may leave int64
     pairs = zip(t.pos[wide].tolist(), t.neg[wide].tolist(), strict=True)
     open_pairs = sum(p * n for p, n in pairs)
@@ -283,7 +284,9 @@ def _intercept(t: Tally, x: Floats, slope: float) -> float:
     """Find the intercept that expects as many positives as there are."""
     eta, cases = slope * x, t.pos + t.neg
     low, high = -float(eta.max()) - 50, 50 - float(eta.min())
-    return float(edge(lambda a: (cases * sigmoid(a + eta)).sum() < t.n_pos, low, high))
+    return float(
+        bisect(lambda a: (cases * sigmoid(a + eta)).sum() < t.n_pos, low, high)
+    )
 
 
 def _derivative(t: Tally, slope: float) -> Ends:
@@ -319,5 +322,5 @@ def _farthest(settled: Callable[[float], bool], start: float, way: int) -> float
         if step > _STEEPEST * max(abs(start), 1.0):
             return way * np.inf
     # a thousandth of the way is known well enough; the end that is settled is given
-    inner = edge(lambda x: not settled(start + way * float(x)), 0.0, step, _HALVINGS)
+    inner = bisect(lambda x: not settled(start + way * float(x)), 0.0, step, _HALVINGS)
     return float(start + way * (float(inner) + step / 2**_HALVINGS))

@@ -24,15 +24,15 @@ from trueness.calibration.errors import calibration_error
 from trueness.calibration.proper_scores import brier, decomposition, log_loss
 from trueness.calibration.reliability_curve import reliability
 from trueness.calibration.slope import calibration_line
-from trueness.counts.values import Tally
+from trueness.counts.answers import refuse
+from trueness.counts.design import AT_RANDOM, WORDS
+from trueness.counts.values import Tally, with_share
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
-from trueness.ranking.auc_intervals import auc
+from trueness.ranking.areas import auc, average_precision, partial_area, partial_auc
 from trueness.ranking.curves import det, gain_curve, lift_curve, precision_recall, roc
-from trueness.ranking.mean_precision import average_precision
-from trueness.ranking.partial_areas import partial_area, partial_auc
 from trueness.scale.arrangements import (
     auc_ends,
     average_precision_ends,
@@ -69,6 +69,7 @@ from trueness.threshold.operating_point import (
     on_bins,
     read_objective,
 )
+from trueness.threshold.prevalence import share_in_use
 
 _ONLY_BETWEEN = (
     "This tally is binned, so only thresholds between its bins were tried; "
@@ -147,8 +148,17 @@ def certified(answer: Any, name: str, t: Tally, given: Given) -> Any:
 
     ``t`` is the binned tally, ``given`` every argument of the call.
     """
-    attach = BOUNDED[name].attach if name in BOUNDED else _nothing_known
+    # a share of a case without a label is positive: bins say nothing of which
+    shared = t.design.unlabelled == AT_RANDOM and t.n_unknown > 0
+    known = name in BOUNDED and not shared
+    attach = BOUNDED[name].attach if known else _nothing_known
     return attach(answer, t.labelled(), given)
+
+
+def _meant(t: Tally) -> Tally:
+    """Weigh the classes so that the share of positives is the one that is meant."""
+    share = t.design.prevalence
+    return t if share is None else with_share(t, share)
 
 
 def _nothing_known(answer: Any, t: Tally, given: Given) -> Any:
@@ -160,7 +170,7 @@ def _auc(answer: Estimate, t: Tally, given: Given) -> Estimate:
 
 
 def _average_precision(answer: Estimate, t: Tally, given: Given) -> Estimate:
-    share, odds = given["prevalence"], 1.0
+    share, odds = t.design.prevalence, 1.0
     if share is not None:
         odds = (1 - share) / share * t.n_pos / t.n_neg
     return replace(answer, limits=_holding(average_precision_ends(t, odds), answer))
@@ -179,6 +189,7 @@ def _holding(ends: tuple[float, float], answer: Any) -> tuple[float, float]:
 
 def _proper_score(name: str) -> Attach:
     def attach(answer: Any, t: Tally, given: Given) -> Any:
+        t = _meant(t)
         best, worst = (decomposition(x, name) for x in (sharpest(t), dullest(t)))
         unc = best[3]
         # what is left after recalibration: unc - dsc
@@ -187,15 +198,16 @@ def _proper_score(name: str) -> Attach:
             "mcb": (max(0.0, best[0] - left[1]), worst[0] - left[0]),
             "dsc": (worst[2], best[2]),
         }
+        found = answer.parts
         parts = {
             k: replace(
-                getattr(answer, k), limits=_holding(rounded_out(*v), getattr(answer, k))
+                getattr(found, k), limits=_holding(rounded_out(*v), getattr(found, k))
             )
             for k, v in ends.items()
         }
-        parts["unc"] = replace(answer.unc, limits=(answer.unc.value,) * 2)
+        parts["unc"] = replace(found.unc, limits=(found.unc.value,) * 2)
         value = _holding(rounded_out(best[0], worst[0]), answer)
-        return replace(answer, limits=value, **parts)
+        return replace(answer, limits=value, _parts=replace(found, **parts))
 
     return attach
 
@@ -206,7 +218,8 @@ _ERRORS = ("plain", "debiased", "rms", "smooth")
 def _calibration_error(answer: Any, t: Tally, given: Given) -> Any:
     if given["binning"] != "equal mass":  # bins of scores may straddle those bins
         return _nothing_known(answer, t, given)
-    if answer.binning != "equal mass":  # a bin of scores may be parted by an edge
+    # a bin of scores may be parted by an edge, and weights at any part of a case
+    if answer.binning != "equal mass" or _meant(t).weighted:
         parts = {k: replace(getattr(answer, k), limits=NOT_KNOWN) for k in _ERRORS}
         return replace(answer, limits=NOT_KNOWN, **parts)
     ends = calibration_error_ends(t, given["bins"])
@@ -216,7 +229,7 @@ def _calibration_error(answer: Any, t: Tally, given: Given) -> Any:
 
 
 def _calibration_line(answer: Any, t: Tally, given: Given) -> Any:
-    slope, intercept = answer.slope, answer.intercept
+    t, slope, intercept = _meant(t), answer.slope, answer.intercept
     ends = slope_ends(t, slope.value)
     return replace(
         answer,
@@ -228,12 +241,12 @@ def _calibration_line(answer: Any, t: Tally, given: Given) -> Any:
 
 def _with_prevalence(envelope: Callable[[Tally, float | None], CurveBounds]) -> Attach:
     return lambda answer, t, given: replace(
-        answer, limits=envelope(t, given["prevalence"])
+        answer, limits=envelope(t, t.design.prevalence)
     )
 
 
 def _of_curve(envelope: Callable[[Tally], CurveBounds]) -> Attach:
-    return lambda answer, t, given: replace(answer, limits=envelope(t))
+    return lambda answer, t, given: replace(answer, limits=envelope(_meant(t)))
 
 
 def _of_answer(envelope: Callable[[Tally, Any], CurveBounds]) -> Attach:
@@ -242,7 +255,8 @@ def _of_answer(envelope: Callable[[Tally, Any], CurveBounds]) -> Attach:
 
 def _best_threshold(point: OperatingPoint, t: Tally, given: Given) -> OperatingPoint:
     point = on_bins(point, t)
-    if given["method"] == "fermi-dirac":  # expects cases instead of counting them
+    # one expects cases instead of counting them, the other has no one best cut
+    if given["method"] == "fermi-dirac" or point.robust is not None:
         return replace(point, limits=NOT_KNOWN)
     found, _, _ = _searched(t, given)
     low, high = found.reached, max(found.possible, found.reached)
@@ -264,7 +278,12 @@ def _searched(t: Tally, given: Given) -> tuple[RectangleSearch, Metric, Metric]:
     """Ask which bins may hold the best cut, and what was asked for and maximised."""
     asked, objective = read_objective(given["maximize"], given["minimize"])
     constraints = read_constraints(given["subject_to"])
-    return search(t, objective, constraints, given["prevalence"]), asked, objective
+    return search(t, objective, constraints, _share(t, given)), asked, objective
+
+
+def _share(t: Tally, given: Given) -> float | None:
+    share = share_in_use(t, given["prevalences"])
+    return None if share is None else share.value
 
 
 def _only_inside(t: Tally, given: Given) -> Bounds | None:
@@ -273,13 +292,14 @@ def _only_inside(t: Tally, given: Given) -> Bounds | None:
     None when a cut between bins meets them, or when no cut at all can. The exact data
     may or may not have such a cut; if they do, its value lies between these numbers.
     """
-    if given["method"] == "fermi-dirac":
+    share = share_in_use(t, given["prevalences"])
+    if given["method"] == "fermi-dirac" or (share is not None and share.is_range):
         return None
     found, asked, objective = _searched(t, given)
     settled = not read_constraints(given["subject_to"]) or not found.alive.any()
     if settled or np.isfinite(found.reached):
         return None
-    ends = range_in(rectangles_of(t), objective, given["prevalence"])
+    ends = range_in(rectangles_of(t), objective, _share(t, given))
     low, high = float(ends[0][found.alive].min()), float(ends[1][found.alive].max())
     low, high = max(low, objective.range[0]), min(high, objective.range[1])
     if given["minimize"] is not None:
@@ -302,7 +322,7 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
         bins both bounds are the answer itself.
     **options
         Options of the analysis: ``maximize`` and ``subject_to`` for ``best_threshold``,
-        ``threshold`` for a metric.
+        ``threshold`` for a metric; ``prevalence`` and the other words of a design.
 
     Returns
     -------
@@ -333,6 +353,7 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
     recall 0.5 (exactly between 0.5 and 1; 2 bins)
     """
     _cases.one_classifier(t, "bounds")
+    t = t.with_design(**{word: options.pop(word) for word in WORDS if word in options})
     name = getattr(analysis, "__name__", analysis)
     if isinstance(analysis, Metric) or (
         isinstance(name, str) and "threshold" in options and name not in BOUNDED
@@ -344,8 +365,7 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
             f"threshold=; found {described(name)}.{nearest(name, list(BOUNDED))}"
         )
     known = BOUNDED[name]
-    if t.weighted and not known.analysis.weights:  # type: ignore[attr-defined]
-        known.analysis(t, **options)  # says why not
+    refuse(t, name)
     ask = unwrap(known.analysis)
     given = signature(ask).bind(t, **options)
     given.apply_defaults()
@@ -373,11 +393,9 @@ def _bins(t: Tally) -> int:
     return int(np.count_nonzero(t.high > t.score))
 
 
-def _metric_bounds(
-    t: Tally, metric: Metric, *, threshold: float, prevalence: float | None = None
-) -> Bounds:
+def _metric_bounds(t: Tally, metric: Metric, *, threshold: float) -> Bounds:
     """Bound a metric at a threshold, which may fall into a bin."""
-    t = t.labelled()
+    t, prevalence = t.labelled(), t.design.prevalence
     at = int(np.searchsorted(-t.score, -float(threshold), side="right"))
     inside = at < len(t) and float(threshold) <= t.high[at] and t.high[at] > t.score[at]
     every = rectangles_of(t)

@@ -158,7 +158,7 @@ def _room(x: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]
 
 def cost_bounds(t: Tally, curve: Any) -> CurveBounds:
     """The cuts between the bins are there; the sharpest arrangement has the best."""
-    best = cost_curve(sharpest(t), weight=curve.weight).cost
+    best = cost_curve(sharpest(t), at=curve.weight).cost
     low, high = np.minimum(best, curve.cost) - _ROUNDING, curve.cost + _ROUNDING
     return CurveBounds(curve.weight, low, high, ("weight", "cost"))
 

@@ -24,17 +24,18 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness._core.records import Estimate, Record, apart
-from trueness.counts.answers import refuse_weights
+from trueness.counts.answers import refuse
 from trueness.counts.bins import joined
 from trueness.counts.cases import COUNTS
 from trueness.counts.counting import read_labels
+from trueness.counts.design import PLAIN
 from trueness.counts.placements import run_starts
 from trueness.counts.values import Tally, tally_of_bins
 from trueness.data import engine_bins, engines
 from trueness.data.frames import tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints as read_constraints
-from trueness.ranking.auc_intervals import auc
+from trueness.ranking.areas import auc
 from trueness.scale.rectangles import Flags, search
 from trueness.threshold.operating_point import best_threshold, on_bins, read_objective
 
@@ -183,9 +184,11 @@ def exact_threshold(
     (0.8571428571428571, (0.2, 0.6))
     """
     constraints = read_constraints(subject_to)
-    options: dict[str, Any] = {"subject_to": constraints, "prevalence": prevalence}
+    options: dict[str, Any] = {"subject_to": constraints}
     options |= {"maximize": maximize} if minimize is None else {"minimize": minimize}
     tolerance = _options.real_number(tolerance, "tolerance")
+    design = getattr(frame, "design", PLAIN).with_words({"prevalence": prevalence})
+    prevalence = design.prevalence
     source, t = _first(frame, label, score, positive, at_most)
     _cases.some_labels(t, "exact_threshold")
     _, objective = read_objective(maximize, minimize)
@@ -198,7 +201,8 @@ def exact_threshold(
         if not alive.any() or found.possible - found.reached <= tolerance > 0:
             break
         t = _refined(source, known, alive, at_most, batch)
-    point = on_bins(_best_threshold(known, **options), known)
+    in_use = known.with_design(sampling=design.sampling, prevalence=prevalence)
+    point = on_bins(_best_threshold(in_use, **options), known)
     ends = found.reached, max(found.possible, found.reached)
     if minimize is not None:
         ends = -ends[1], -ends[0]
@@ -217,7 +221,7 @@ def exact_auc(
     score: str | None = None,
     positive: Any = None,
     tolerance: float = 0.0,
-    method: str = "score",
+    method: str = "student",
     level: float = 0.95,
     at_most: int = 100_000,
     batch: int = 20_000_000,
@@ -289,7 +293,8 @@ def _first(
     counted, began = frame, perf_counter()
     at_most = _options.whole_number(at_most, "at_most", at_least=1)
     why = "It halves bins of counts. A tally without at_most= is exact, and takes them."
-    refuse_weights(frame, "An exact answer", why)
+    words = ("weight", "cluster", "unlabelled")
+    refuse(frame, "An exact answer", dict.fromkeys(words, why))
     if _looks_up(frame):
         known = frame.coarse(at_most)
         return ScoreSource(frame, {}, None, [frame.n], began), known

@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from glob import glob
 from pathlib import Path
 from typing import Any, final
@@ -23,13 +23,18 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness._core.records import Record
-from trueness.counts.bins import merge_bins
-from trueness.counts.cases import COUNTS, SQUARES
-from trueness.counts.values import Tally, tally_of_bins
+from trueness.counts.cases import COUNTS, SQUARES, by_cell
+from trueness.counts.design import PLAIN, WORDS, Design
+from trueness.counts.values import Tally
 from trueness.data.engines import label_values
 from trueness.data.files import scan
 from trueness.data.frames import tally
-from trueness.data.storage import alone, counts_of, read_columns, write_columns
+from trueness.data.storage import (
+    alone,
+    read_columns,
+    tally_of_columns,
+    write_columns,
+)
 
 
 @final
@@ -68,8 +73,10 @@ class Stream:
         gives a tally for each, and :meth:`forget` drops one.
     at_most
         The largest number of rows that a window keeps; see :func:`tally`.
-    weight
-        The column of weights, as in :func:`tally`.
+    weight, cluster
+        The columns of weights and of clusters, as in :func:`tally`.
+    sampling, prevalence, unlabelled
+        How the cases came, as in :func:`tally`; all batches must have come alike.
 
     Examples
     --------
@@ -88,6 +95,10 @@ class Stream:
     by: str | None = None
     at_most: int | None = None
     weight: str | None = None
+    cluster: str | None = None
+    sampling: str | None = None
+    prevalence: float | None = None
+    unlabelled: str | None = None
 
     def add(self, batch: str, rows: Any) -> bool:
         """Count a batch; False if a batch of this name is in the counts already.
@@ -209,7 +220,9 @@ class Stream:
             score=self.score,
             positive=self.positive,
             weight=self.weight,
+            cluster=self.cluster,
             by=self.by,
+            **{word: getattr(self, word) for word in WORDS},
         )
         return {"": found} if self.by is None else {str(k): t for k, t in found.items()}
 
@@ -236,28 +249,47 @@ class Stream:
         windows = {}
         for k, name in enumerate(about["windows"]):
             at = columns["window"] == k
-            counts = [c[at] for c in counts_of(columns)]
-            bins = merge_bins(columns["score"][at], columns["high"][at], counts)
-            windows[name] = tally_of_bins(*bins)
+            own = {k: c[at] for k, c in columns.items()}
+            windows[name] = tally_of_columns(own, about)
         return windows, set(about["batches"]), about.get("labels", [])
 
     def _write(
         self, windows: dict[str, Tally], batches: set[str], labels: list[Any]
     ) -> None:
         parts = list(windows.values())
-        sizes = [len(t) for t in parts]
+        tables = [by_cell(t, {"score": t.score, "high": t.high}) for t in parts]
+        if any(t.weighted for t in parts):  # a case is one of weight one
+            for c in tables:
+                for square, count in zip(SQUARES, COUNTS, strict=True):
+                    c.setdefault(square, c[count])
         columns = {
-            k: np.concatenate([np.zeros(0), *(getattr(t, k) for t in parts)])
-            for k in ("score", "high")
+            k: np.concatenate([c[k] for c in tables if k in c]) for k in _common(tables)
         }
-        weighted = any(t.weighted for t in parts)
-        counts = [(*t.counts, *t.squares)[: 6 if weighted else 3] for t in parts]
-        for k, name in enumerate((*COUNTS, *SQUARES) if weighted else COUNTS):
-            columns[name] = np.concatenate([np.zeros(0, int), *(c[k] for c in counts)])
+        sizes = [len(c["score"]) for c in tables]
         columns["window"] = np.repeat(np.arange(len(parts)), sizes)
-        about = {"kind": "stream", "windows": list(windows), "batches": sorted(batches)}
-        about["labels"] = labels
+        about: dict[str, Any] = {"kind": "stream", "windows": list(windows)}
+        about |= {"batches": sorted(batches), "labels": labels}
+        about["design"] = asdict(_design(parts))
         write_columns(columns, about, self.path)
+
+
+def _common(tables: list[dict[str, Any]]) -> list[str]:
+    """Which columns have these windows? Either all have clusters, or none."""
+    some = {frozenset(c) for c in tables if len(c["score"])}
+    if len(some) > 1:
+        raise InputError(
+            "All batches of a stream must have clusters, or none, since each case "
+            "belongs to one. Nothing of this batch was counted."
+        )
+    return [k for k in (tables or [{}])[0] if not some or k in next(iter(some))]
+
+
+def _design(parts: list[Tally]) -> Design:
+    """How did the cases of all windows come?"""
+    first, *others = [t.design for t in parts if t.n] or [PLAIN]
+    for design in others:
+        first = first + design
+    return first
 
 
 def _files(pattern: str) -> list[tuple[str, str]]:

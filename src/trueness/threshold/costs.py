@@ -6,26 +6,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Array, Floats, Ints
-from trueness._core.binomial import wilson
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.isotonic import concave_corners
-from trueness._core.records import Answer
+from trueness._core.records import Answer, Estimate
 from trueness.counts.answers import of_tally
-from trueness.counts.resampling import Seed, replicates
-from trueness.counts.values import Tally
-from trueness.counts.weights import equal_cases, heaviest, sizes, student_factor
+from trueness.counts.placements import coarser, corners, group_starts
+from trueness.counts.resampling import Seed
+from trueness.counts.values import Tally, rescored
+from trueness.inference.estimates import inferred
+from trueness.inference.sample import meant, needs_prevalence
+from trueness.metrics.algebra import Metric, Ratio
 from trueness.metrics.confusion import sweep
-from trueness.ranking.bands import few_rows, running_shares
+from trueness.metrics.definitions import METRICS, net_benefit
+from trueness.metrics.intervals import Cut, estimate, meant_by_rows, metric_measure
 from trueness.threshold.cuts import thresholds_of
+from trueness.threshold.repetition import Resample
 
 
 @final
@@ -62,11 +69,11 @@ class CostCurve(Answer):
     level: float
 
 
-@of_tally(weights=True)
+@of_tally
 def cost_curve(
-    t: Tally,
+    data: Tally,
     *,
-    weight: ArrayLike | None = None,
+    at: ArrayLike | None = None,
     level: float = 0.95,
     rng: Seed = 0,
 ) -> CostCurve:
@@ -80,11 +87,10 @@ def cost_curve(
 
     Parameters
     ----------
-    t
+    data
         Scores and labels of one classifier, both classes present.
-    weight
-        Where to evaluate, between 0 and 1; by default 0, 0.01, ..., 1. (Weights of
-        cases are given to :func:`tally`, or by ``sample_weight=``.)
+    at
+        The weights w at which to evaluate, between 0 and 1; by default 0, 0.01, ..., 1.
     level
         Confidence level of the intervals.
     rng
@@ -92,11 +98,11 @@ def cost_curve(
 
     Notes
     -----
-    The interval is for the cost of the chosen threshold in the population. Wilson
-    intervals of both rates are combined by Zou and Donner's method, moved by the
-    optimism of the choice and widened where the choice varies: the threshold is chosen
-    again in 200 bootstrap samples and its cost there is compared with that among all
-    cases (Efron 1983), as in :func:`validate_threshold`. Of several thresholds with
+    The interval is for the cost of the chosen threshold in the population. That of the
+    threshold taken as fixed (:func:`at_threshold`) is moved by the optimism of the
+    choice and widened where the choice varies more: the threshold is chosen again in
+    200 bootstrap samples and its cost there is compared with that among all cases
+    (Efron 1983), as in :func:`validate_threshold`. Of several thresholds with
     equal cost the one that flags the fewest cases is given. The time is O(m) for m
     distinct scores.
 
@@ -104,40 +110,62 @@ def cost_curve(
     ----------
     Drummond, Holte 2006, Mach. Learn. 65:95, doi:10.1007/s10994-006-8199-5.
     Efron 1983, J. Am. Stat. Assoc. 78:316, doi:10.2307/2288636.
-    Zou, Donner 2008, Stat. Med. 27:1693, doi:10.1002/sim.3095.
 
     Examples
     --------
     >>> t = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
-    >>> cost_curve(t, weight=[0.5]).cost  # 0.5 * 1/4 + 0.5 * 1/6 at 0.7
+    >>> cost_curve(t, at=[0.5]).cost  # 0.5 * 1/4 + 0.5 * 1/6 at 0.7
     array([0.20833333])
     """
-    _cases.one_classifier(t, "cost_curve")
-    _cases.both_classes(t, "cost_curve")
+    _cases.one_classifier(data, "cost_curve")
+    _cases.both_classes(data, "cost_curve")
     level = _options.fraction(level, "level")
-    every = np.arange(101) / 100
-    place = "weight (a place on the curve; weights of cases are sample_weight=)"
-    w = _options.grid(every if weight is None else weight, place)
-    c, score = sweep(t), t.labelled().score
-    at = _cheapest(c.tp, c.fp, w)
-    tp, fp = c.tp[at], c.fp[at]
+    w = _options.grid(np.arange(101) / 100 if at is None else at, "at")
+    t, c = data.labelled(), sweep(data)
+    best = _cheapest(c.tp, c.fp, w)
+    tp, fp = c.tp[best], c.fp[best]
     miss, alarm = 1 - tp / t.n_pos, fp / t.n_neg
     cost = w * miss + (1 - w) * alarm
-    sure = Certainty(t, score[np.maximum(at, 1) - 1], at > 0, level)
-    rates = sure.rate("fn", "pos"), sure.rate("fp", "neg")
-    below, above = _spread((w, 1 - w), rates, np.zeros(w.size))
-    gain, times = _choice_of_cost(t, w, rng)
+    sure = _CutRows(t, np.where(best > 0, t.score[np.maximum(best, 1) - 1], np.inf))
+    found = [
+        estimate(cut, replace(v * METRICS["fnr"] + (1 - v) * METRICS["fpr"],
+                              range=(0.0, 1.0)), level)
+        for v, cut in zip(w.tolist(), sure, strict=True)
+    ]  # fmt: skip
+    low, high, sd = (np.array([getattr(e, k) for e in found])
+                     for k in ("low", "high", "sd"))  # fmt: skip
+    gain, varies = _choice_of_cost(t, w, rng)
+    # where the choice varies more than the cost at a fixed threshold
+    times = np.maximum(np.divide(varies, sd, out=np.ones(w.size), where=sd > 0), 1.0)
     return CostCurve(
         weight=w,
         cost=cost,
-        low=np.clip(cost + gain - times * below, 0, cost),
-        high=np.clip(cost + gain + times * above, cost, 1),
+        low=np.clip(cost + gain - times * (cost - low), 0, cost),
+        high=np.clip(cost + gain + times * (high - cost), cost, 1),
         trivial=np.minimum(w, 1 - w),
-        threshold=thresholds_of(score, at),
+        threshold=thresholds_of(t.score, best),
         recall=tp / t.n_pos,
         fpr=alarm,
         level=level,
     )
+
+
+class _CutRows:
+    """Several cuts of a tally, whose rows between two of them are one."""
+
+    def __init__(self, t: Tally, cuts: Floats) -> None:
+        places = np.unique(cuts)
+        self.places = np.searchsorted(places, cuts) + 1.0
+        if not meant_by_rows(t):
+            t = rescored(t, np.searchsorted(places, t.score, side="right"))
+        else:  # the chance of a label goes with the score
+            self.places = cuts
+        self.sample = meant(t)
+
+    def __iter__(self) -> Iterator[Cut]:
+        """Give one cut after another."""
+        score = self.sample.cases.score
+        return (Cut(self.sample, score >= place) for place in self.places)
 
 
 def _cheapest(tp: Array, fp: Array, w: Floats) -> Ints:
@@ -153,102 +181,40 @@ def _cheapest(tp: Array, fp: Array, w: Floats) -> Ints:
 
 
 def _choice_of_cost(t: Tally, w: Floats, rng: Seed) -> tuple[Floats, Floats]:
-    """How much cheaper does the choice look than it is, and how much wider is a limit?
+    """How much cheaper does the choice look than it is, and how far does that vary?
 
-    A cost that was chosen in a sample, less its cost among all cases, is what the
-    choice makes of chance: its mean is the optimism. Where it varies more than two
-    binomial rates do, limits are wider by the ratio of the standard deviations.
+    A cost that was chosen in a sample, less its cost among all cases, is what chance,
+    and the choice among it, make: its mean is the optimism.
     """
-    counts = few_rows(t)
-    tp, fp = (running_shares(c) for c in (counts.pos, counts.neg))
-    n_pos, n_neg = (e.number for e in sizes(t))
-    lead, varies = [], []
-    for neg, pos in replicates(counts, _REPEATED, rng):
-        for n, p in zip(neg, pos, strict=True):
-            if not (n.any() and p.any()):
-                continue
-            seen = running_shares(p), running_shares(n)
+    together = t.grouped is not None
+    few = _few_rows(t) if together else coarser(corners(t), _ROWS)
+    tp, fp = (_running_shares(c) for c in (few.pos, few.neg))
+    draw, generator, lead = Resample(few), _options.generator(rng), []
+    for _ in range(_REPEATED):
+        p, n, *_ = draw(generator)
+        if n.any() and p.any():
+            seen = _running_shares(p), _running_shares(n)
             at = _cheapest(*seen, w)
-            there, alarm = tp[at], fp[at]
-            lead.append(w * (there - seen[0][at]) + (1 - w) * (seen[1][at] - alarm))
-            varies.append(
-                w**2 * there * (1 - there) / n_pos
-                + (1 - w) ** 2 * alarm * (1 - alarm) / n_neg
-            )
-    chance = np.mean(varies, axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(chance > 0, np.var(lead, axis=0) / chance, 1.0)
-    return -np.mean(lead, axis=0), np.sqrt(np.maximum(ratio, 1.0))
+            lead.append(w * (tp[at] - seen[0][at]) + (1 - w) * (seen[1][at] - fp[at]))
+    return -np.mean(lead, axis=0), np.std(lead, axis=0)
+
+
+def _few_rows(t: Tally) -> Tally:
+    """Join neighbouring rows of clustered cases, which stay in their clusters."""
+    if len(t) <= _ROWS:
+        return t
+    first = -t.score[group_starts(t.pos + t.neg, _ROWS)]
+    return rescored(t, -np.searchsorted(first, -t.score, side="right"))
+
+
+def _running_shares(count: Array) -> Floats:
+    """Which share of the cases is in the first 0, 1, 2, ... rows?"""
+    total = np.concatenate([[0], np.cumsum(count)])
+    return np.asarray(total / total[-1])
 
 
 _REPEATED = 200  # samples in which the cheapest threshold is chosen again
-
-
-class WilsonShare(NamedTuple):
-    """A share and the ends of Wilson's interval of it."""
-
-    value: Array
-    low: Array
-    high: Array
-
-
-class Certainty:
-    """How sure are the shares of cells at some cuts, of cases or of weights?
-
-    A share of weights has Wilson's interval of as many equal cases as would vary as
-    much, with Student's quantile.
-    """
-
-    def __init__(self, t: Tally, cut: Floats, some: Array, level: float) -> None:
-        t = t.labelled()
-        at = np.where(some, t.score.size - np.searchsorted(t.score[::-1], cut), 0)
-        neg2, pos2, _ = t.squares
-        running = [np.append(0, np.cumsum(c)) for c in (t.pos, t.neg, pos2, neg2)]
-        tp, fp, tp2, fp2 = (c[at] for c in running)
-        p, n, p2, n2 = (c[-1] for c in running)
-        self.t, self.level = t, level
-        self.cells = {
-            "tp": (tp, tp2), "fp": (fp, fp2), "fn": (p - tp, p2 - tp2),
-            "pos": (p, p2), "neg": (n, n2), "all": (p + n, p2 + n2),
-            "fp + pos": (fp + p, fp2 + p2),
-        }  # fmt: skip
-
-    def rate(self, part: str, whole: str) -> WilsonShare:
-        """Give the share of one cell in another."""
-        (y, y2), (n, n2) = self.cells[part], self.cells[whole]
-        if not self.t.weighted:
-            return WilsonShare(y / n, *wilson(y, n, self.level))
-        share = np.clip(y / n, 0, 1)
-        cases = equal_cases(share, n, y2, np.maximum(n2 - y2, 0), heaviest(self.t))
-        df = min(e.df for e in sizes(self.t))
-        wider = np.where((share > 0) & (share < 1), student_factor(df, self.level), 1.0)
-        cases = cases / wider**2
-        return WilsonShare(share, *wilson(share * cases, cases, self.level))
-
-
-def _spread(
-    weights: tuple[Any, Any], rates: tuple[WilsonShare, WilsonShare], correlation: Array
-) -> tuple[Floats, Floats]:
-    """How far do the ends of the interval of a weighted sum of two rates lie away?
-
-    Zou and Donner (2008): the distances of the ends of both intervals add like standard
-    deviations. A negative weight turns an interval round.
-    """
-    down, up = [], []
-    for weight, (rate, low, high) in zip(weights, rates, strict=True):
-        ends = weight * (rate - low), weight * (high - rate)
-        turned = np.asarray(weight) < 0
-        down.append(np.where(turned, -ends[1], ends[0]))
-        up.append(np.where(turned, -ends[0], ends[1]))
-    # distances are positive; a negative weight also turns the correlation round
-    sign = np.sign(np.asarray(weights[0]) * np.asarray(weights[1]))
-    return _joined(down, sign * correlation), _joined(up, sign * correlation)
-
-
-def _joined(parts: list[Array], correlation: Array) -> Floats:
-    a, b = parts
-    # rounding can leave a tiny negative number at a correlation of -1
-    return np.asarray(np.sqrt(np.maximum(a * a + b * b + 2 * correlation * a * b, 0.0)))
+_ROWS = 1000  # corners of the curve that are resampled
 
 
 @final
@@ -293,14 +259,12 @@ class DecisionCurve(Answer):
     sampling: str = "cohort"
 
 
-@of_tally(weights=True)
+@of_tally
 def decision_curve(
-    t: Tally,
+    data: Tally,
     *,
     threshold: ArrayLike | None = None,
-    prevalence: float | None = None,
     level: float = 0.95,
-    sampling: str = "cohort",
 ) -> DecisionCurve:
     r"""What is the net benefit of acting when the score reaches a probability?
 
@@ -308,33 +272,26 @@ def decision_curve(
 
     Parameters
     ----------
-    t
+    data
         Scores that are probabilities, and labels, both classes present.
     threshold
         The probabilities p at which one might act, from 0 to below 1; by default 0.01,
         0.02, ..., 0.99.
-    prevalence
-        The share of positives in use, taken as known; by default that of the tally.
     level
         Confidence level of the intervals.
-    sampling
-        ``"cohort"``: the cases were taken as they came, so that the number of positives
-        is random. ``"case-control"``: the number of cases of each class was fixed by
-        design; ``prevalence`` is then needed.
 
     Notes
     -----
     The net benefit is that of the scores as they are, calibrated or not: calibrate them
-    first (``t.map(trueness.calibrate(t))``). Intervals combine Wilson intervals of the
-    shares of true and false positives by Zou and Donner's method: with the prevalence
-    of the tally the shares are those of one multinomial sample, so that the prevalence
-    is uncertain too; with a given prevalence the classes are separate samples.
+    first (``t.map(trueness.calibrate(t))``). Intervals combine those of
+    the shares of true and false positives (:func:`at_threshold`) by Zou and Donner's
+    method: with the prevalence of the tally both are shares of all cases, so that the
+    prevalence is uncertain too; with a given prevalence they are rates of each class.
 
     The standardised net benefit of a cohort is :math:`\mathrm{TPR} - o\,FP/P` with the
-    odds o. Given P, the two terms are independent. The first is binomial; the second is
-    o times the odds of the share :math:`FP / (FP + P)`, which is binomial given the
-    sum. Their Wilson intervals are combined by the same method (coverage:
-    ``benchmarks/study_net_benefit.py``).
+    odds o. Of :math:`FP/P`, the limits are those of the share :math:`FP / (FP + P)`,
+    which is binomial given the sum; they are combined with those of the first term by
+    the same method (coverage: ``benchmarks/study_net_benefit.py``).
 
     References
     ----------
@@ -348,86 +305,113 @@ def decision_curve(
     >>> decision_curve(t, threshold=[0.6]).net_benefit  # 3/10 - 1/10 * 0.6/0.4
     array([0.15])
     """
-    _cases.one_classifier(t, "decision_curve")
-    _cases.both_classes(t, "decision_curve")
-    _columns.unit_scores(t.score, "decision_curve", _CALIBRATE)
+    _cases.one_classifier(data, "decision_curve")
+    _cases.both_classes(data, "decision_curve")
+    _columns.unit_scores(data.score, "decision_curve", _CALIBRATE)
     level = _options.fraction(level, "level")
     every = np.arange(1, 100) / 100
     p = _options.grid(every if threshold is None else threshold, "threshold",
                       below_one=True)  # fmt: skip
-    _options.sampling(sampling, prevalence, "The net benefit")
-    share = t.prevalence
-    if prevalence is not None:
-        share = _options.fraction(prevalence, "prevalence")
-    sure = Certainty(t, p, np.ones(p.size, dtype=bool), level)
-    (tp, _), (fp, _) = sure.cells["tp"], sure.cells["fp"]
-    odds = p / (1 - p)
-    benefit = share * tp / t.n_pos - (1 - share) * odds * fp / t.n_neg
-    if prevalence is None:
-        below, above = _spread_all(sure, odds)
-        part = _standardised_spread(sure, odds)
-        _, *ends = sure.rate("pos", "all")
-    else:
-        below, above = _class_spread(sure, share, odds)
-        part = _over(below, share), _over(above, share)
-        ends = [np.array(share)] * 2
-    whole = _over(benefit, share)
+    needs_prevalence(data, "The net benefit")
+    known, cuts = data.design.prevalence, _CutRows(data, p)
+    x, odds = cuts.sample, p / (1 - p)
+    all_flagged = Cut(x, np.ones(len(x.cases), dtype=bool))
+    here = estimate(all_flagged, METRICS["precision"], level)
+    share, ends = here.value, np.array([here.low, here.high])
+    if known is not None:
+        share, ends = known, np.full(2, known)
+    found = [
+        _benefit(cut, o, share, known is not None, level)
+        for cut, o in zip(cuts, odds.tolist(), strict=True)
+    ]
+    benefit, low, high, whole, whole_low, whole_high = np.array(found).T
+    least, most = (end - (1 - end) * odds for end in ends)
     return DecisionCurve(
         threshold=p,
         net_benefit=benefit,
-        low=benefit - below,
-        high=benefit + above,
+        low=low,
+        high=high,
         treat_all=share - (1 - share) * odds,
-        treat_all_low=ends[0] - (1 - ends[0]) * odds,
-        treat_all_high=ends[1] - (1 - ends[1]) * odds,
+        treat_all_low=least,
+        treat_all_high=most,
         treat_none=np.zeros(p.size),
         standardised=whole,
-        standardised_low=whole - part[0],
-        standardised_high=whole + part[1],
+        standardised_low=whole_low,
+        standardised_high=whole_high,
         prevalence=share,
         level=level,
-        sampling=sampling,
+        sampling=data.design.sampling,
     )
-
-
-def _over(part: Any, share: float) -> Floats:
-    # of a prevalence of 1e-320 nothing is a part that a number holds
-    largest = np.finfo(float).max
-    with np.errstate(over="ignore"):
-        return np.clip(np.asarray(part) / share, -largest / 4, largest / 4)
 
 
 _CALIBRATE = "Turn them into probabilities first: t.map(trueness.calibrate(t))."
 
 
-def _class_spread(sure: Certainty, share: float, odds: Floats) -> tuple[Floats, Floats]:
-    """The classes are separate samples: independent rates."""
-    weights = share, -(1 - share) * odds
-    rates = sure.rate("tp", "pos"), sure.rate("fp", "neg")
-    return _spread(weights, rates, np.zeros(odds.size))
+def _benefit(
+    cut: Cut, odds: float, share: float, known: bool, level: float
+) -> tuple[float, ...]:
+    """Give the net benefit and its limits, then the same as a share of the largest."""
+    true, false = _TRUE, _FALSE
+    weights, m = (1.0, -odds), net_benefit(odds)
+    if known:  # the classes are separate samples
+        true, false = METRICS["recall"], METRICS["fpr"]
+        weights = share, -(1 - share) * odds
+    rates = [estimate(cut, k, level) for k in (true, false)]
+    plain = _joined(cut, m, weights, rates)
+    if known:
+        return (*plain, *(_over(v, share) for v in plain))
+    part = replace(m, ratio=Ratio((1, -odds, 0, 0), (1, 0, 1, 0)),
+                   function=lambda c: (c.tp - odds * c.fp) / (c.tp + c.fn))  # fmt: skip
+    alarms = _odds(estimate(cut, _ALARMS, level))
+    rates = [estimate(cut, METRICS["recall"], level), alarms]
+    return (*plain, *_joined(cut, part, (1.0, -odds), rates))
 
 
-def _standardised_spread(sure: Certainty, odds: Floats) -> tuple[Floats, Floats]:
-    """One sample of all cases, as a share of its positives: TPR - odds * FP / P."""
-    found, low, high = sure.rate("tp", "pos")
-    # given FP + P, FP is binomial with the share whose odds are FP / P
-    # (a limit may round to 1, whose odds no number holds)
-    end = np.finfo(float).epsneg
-    rates = sure.rate("fp", "fp + pos")
-    alarms, few, many = (q / np.maximum(1 - q, end) for q in rates)
-    below = _joined([found - low, odds * (many - alarms)], np.zeros(odds.size))
-    above = _joined([high - found, odds * (alarms - few)], np.zeros(odds.size))
-    return below, above
+_CASES = (1, 1, 1, 1)
+_TRUE = Metric("tp / n", lambda c: c.tp / (c.tp + c.fp + c.fn + c.tn),
+               ratio=Ratio((1, 0, 0, 0), _CASES))  # fmt: skip
+_FALSE = Metric("fp / n", lambda c: c.fp / (c.tp + c.fp + c.fn + c.tn),
+                ratio=Ratio((0, 1, 0, 0), _CASES))  # fmt: skip
+# false positives beside the positives: given their sum, a binomial number
+_ALARMS = Metric("fp / (fp + p)", lambda c: c.fp / (c.tp + c.fp + c.fn),
+                 ratio=Ratio((0, 1, 0, 0), (1, 1, 1, 0)))  # fmt: skip
 
 
-def _spread_all(sure: Certainty, odds: Floats) -> tuple[Floats, Floats]:
-    """One sample of all cases: shares of true and false positives exclude each other.
+def _odds(e: Estimate) -> Estimate:
+    """Turn a share into its odds."""
+    # a limit may round to 1, whose odds no number holds
+    rest = [max(1 - v, float(np.finfo(float).epsneg)) for v in (e.value, e.low, e.high)]
+    value, low, high = ((1 - r) / r for r in rest)
+    return Estimate(value, low, high, e.level, e.method, e.sd / rest[0] ** 2)
 
-    Their correlation is that of two cells of a multinomial.
+
+def _joined(
+    cut: Cut, m: Metric, weights: tuple[float, float], rates: list[Estimate]
+) -> tuple[float, float, float]:
+    """Give a weighted sum of two rates, and its limits from theirs.
+
+    Zou and Donner (2008): the distances of the limits add like standard deviations,
+    with the correlation that the variance of the sum shows.
     """
-    rates = sure.rate("tp", "all"), sure.rate("fp", "all")
-    a, b = (r.value for r in rates)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        correlation = -np.sqrt(a * b / ((1 - a) * (1 - b)))
-    correlation = np.nan_to_num(correlation, nan=0.0)
-    return _spread((1.0, -odds), rates, correlation)
+    found = inferred(cut.sample, partial(metric_measure, m, cut.flags))
+    a, b = (w * e.sd for w, e in zip(weights, rates, strict=True))
+    alike = 0.0
+    if a * b:
+        alike = (found.spread.variance - a * a - b * b) / (2 * abs(a * b))
+        alike = min(max(alike, -1.0), 1.0)
+    ends = []
+    for upper in (False, True):
+        # a negative weight turns an interval round
+        x, y = (
+            w * ((e.high if upper == (w > 0) else e.low) - e.value)
+            for w, e in zip(weights, rates, strict=True)
+        )
+        ends.append(math.sqrt(max(x * x + y * y + 2 * alike * x * y, 0.0)))
+    value = found.measured.value
+    return value, value - ends[0], value + ends[1]
+
+
+def _over(part: float, share: float) -> float:
+    # of a prevalence of 1e-320 nothing is a part that a number holds
+    most = float(np.finfo(float).max) / 4
+    return min(max(part / share, -most), most)

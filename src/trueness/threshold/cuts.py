@@ -24,9 +24,11 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
 from trueness.counts.values import Tally
 from trueness.fermi.distribution import FermiDirac, fermi_dirac
+from trueness.inference.verification import impute
 from trueness.metrics import exact
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
 from trueness.metrics.confusion import Confusion, sweep, swept
+from trueness.metrics.intervals import meant_by_rows
 
 Interval = tuple[float, float]
 # values are sums of a few quotients: their rounding errors stay below some tens of
@@ -98,10 +100,11 @@ def all_cuts(t: Tally, prevalence: float | None, what: str) -> Cuts:
     """Count right and wrong cases at every cut."""
     _cases.one_classifier(t, what)
     _cases.some_labels(t, what)
+    t = impute(t).expected() if meant_by_rows(t) else t.labelled()
     if prevalence is not None:
         prevalence = _options.fraction(prevalence, "prevalence")
         _cases.both_classes(t, f"{what} at another prevalence")
-    return make_cuts(t.labelled().score, sweep(t), prevalence)
+    return make_cuts(t.score, sweep(t), prevalence)
 
 
 # units in which weights are counted, in all: rounding moves no sum of a thousand rows

@@ -20,12 +20,11 @@ from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, NotEnoughCases
-from trueness._core.options import renamed
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_panel
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Panel
-from trueness.counts.weights import remark
+from trueness.inference.notes import notes_of
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.confusion import Confusion, swept
 from trueness.metrics.grammar import constraints as read_constraints
@@ -44,13 +43,18 @@ from trueness.threshold.operating_point import (
     best_threshold,
     read_objective,
 )
-from trueness.threshold.robust import best_of
-from trueness.threshold.validation import (
+from trueness.threshold.prevalence import (
+    best_of,
+    share_in_use,
+    stop_unknown_share,
+)
+from trueness.threshold.repetition import (
     Again,
-    class_sizes,
-    interval_of_draws,
-    rate_draws,
+    cells_at,
+    chosen_sides,
     rehearse,
+    scaled,
+    trusted,
 )
 
 
@@ -107,13 +111,11 @@ class Decision(Record):
     notes: tuple[str, ...] = ()
 
 
-@renamed(p="panel")
-@of_panel(weights=True)
+@of_panel
 def best_decision(
-    panel: Panel,
+    data: Panel,
     maximize: str | Metric = "accuracy",
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
-    prevalence: float | None = None,
     *,
     minimize: str | Metric | None = None,
     mixture: bool = False,
@@ -125,9 +127,9 @@ def best_decision(
 
     Parameters
     ----------
-    panel
+    data
         Outputs of several classifiers for the same labelled cases, none missing.
-    maximize, minimize, subject_to, prevalence
+    maximize, minimize, subject_to
         As in :func:`best_threshold`.
     mixture
         Find the best point of the common convex hull, too: a mixture of thresholds. It
@@ -153,31 +155,33 @@ def best_decision(
     >>> best_decision(p).classifier
     'a'
     """
+    panel = data
     _cases.complete_outputs(panel, "best_decision")
     replicates = _options.whole_number(replicates, "replicates", at_least=2)
     level = _options.fraction(level, "level")
     generator = _options.generator(rng)
     shown, objective = read_objective(maximize, minimize)
     bounds = read_constraints(subject_to)
-    points, stopped = _points(panel, maximize, subject_to, prevalence, minimize)
+    asked = (shown, *(c.metric for c in bounds))
+    stop_unknown_share(panel, share_in_use(panel), asked, "best_decision")
+    points, stopped = _points(panel, maximize, subject_to, minimize)
     if not points:
         raise stopped[0]
     sign = 1 if objective is shown else -1
     name = max(points, key=lambda n: sign * points[n].value)
     point = points[name]
-    task = _DecisionTask(panel, shown, objective, bounds, prevalence)
+    task = _DecisionTask(panel, shown, objective, bounds, panel.design.prevalence)
     lacking = "no threshold met the constraints"
     choose = partial(_choose, task, _columns(panel))
     runs = rehearse(panel, choose, replicates, generator, "best_decision", lacking)
-    pooled = float(shown(_scaled(task, runs.left.sum(axis=0).astype(np.float64))))
-    sizes = class_sizes(point.confusion, point.weighed, level)
-    draws = rate_draws(point.confusion, runs, prevalence, generator, sizes)
+    pooled = float(task.measure(runs.left.sum(axis=0)))
+    rule = chosen_sides(panel[name].labelled(), [point.threshold])
     mixed, worth = _mixed(task) if mixture else ((), math.nan)
     return Decision(
         classifier=name,
         point=point,
         value=point.value,
-        corrected=interval_of_draws(shown(draws), pooled, level),
+        corrected=trusted(rule, runs, task.measure, shown.range, pooled, level),
         optimism=point.value - pooled,
         values={n: points[n].value if n in points else math.nan for n in panel.names},
         chosen={n: float(np.mean(runs.chosen == n)) for n in panel.names},
@@ -186,13 +190,13 @@ def best_decision(
         notes=(
             "The best of several classifiers looks better than it is; corrected "
             "allows for the choice of classifier and threshold.",
-            *remark(panel),
+            *notes_of(panel),
         ),
     )
 
 
 def _points(
-    p: Panel, maximize: Any, subject_to: Any, prevalence: Any, minimize: Any
+    p: Panel, maximize: Any, subject_to: Any, minimize: Any
 ) -> tuple[dict[str, OperatingPoint], list[Exception]]:
     """Cut every classifier at its best; those that cannot be are left out."""
     points: dict[str, OperatingPoint] = {}
@@ -200,7 +204,7 @@ def _points(
     for name in p.names:
         try:
             points[name] = best_threshold(
-                p[name], maximize, subject_to, "sweep", prevalence, minimize=minimize
+                p[name], maximize, subject_to, minimize=minimize
             )
         except (Infeasible, NotEnoughCases) as err:
             stopped.append(type(err)(f"{name}: {err}"))
@@ -213,6 +217,12 @@ class _DecisionTask(NamedTuple):
     objective: Metric
     bounds: tuple[Constraint, ...]
     prevalence: float | None
+
+    def measure(self, counts: Array) -> Any:
+        """Give the objective for counts (..., 4), scaled to all cases, as in use."""
+        n = self.panel.n_pos + self.panel.n_neg
+        c = Confusion(*np.moveaxis(scaled(counts, n), -1, 0))
+        return self.shown(c.at_prevalence(self.prevalence))
 
 
 class _Column(NamedTuple):
@@ -258,22 +268,15 @@ def _choose(
             at = most_balanced(cuts, found)
             value = float(task.objective(cuts.used[at]))
             if best is None or value > top:
-                best, top = (column, at, _rates(cuts.seen[at])), value
+                best, top = (column, at, cells_at(cuts.seen, [at])), value
     if best is None:
         return None
-    column, at, rates = best
-    left = [n.item() for n in column.swept(pos_out, neg_out)[at].cells]
-    whole = column.swept(task.panel.pos, task.panel.neg)[at]
-    return Again(column.name, left, rates, _rates(whole))
-
-
-def _rates(c: Confusion) -> tuple[float, float]:
-    return float(c.tp / (c.tp + c.fn)), float(c.fp / (c.fp + c.tn))
-
-
-def _scaled(task: _DecisionTask, counts: Floats) -> Confusion:
-    c = Confusion(*(counts * ((task.panel.n_pos + task.panel.n_neg) / counts.sum())))
-    return c.at_prevalence(task.prevalence)
+    column, at, bag = best
+    left, whole = (
+        cells_at(column.swept(*cases), [at])
+        for cases in ((pos_out, neg_out), (task.panel.pos, task.panel.neg))
+    )
+    return Again(column.name, left, bag, whole)
 
 
 def _mixed(task: _DecisionTask) -> tuple[tuple[Part, ...], float]:

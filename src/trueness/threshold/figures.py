@@ -60,7 +60,6 @@ def price_figure(tallies: Tallies, fp: float, fn: float) -> Curves:
 def decision_figure(
     tallies: Tallies,
     *,
-    prevalence: float | None = None,
     level: float = 0.95,
     standardised: bool = False,
     at: Mapping[str, Floats] | None = None,
@@ -70,12 +69,7 @@ def decision_figure(
     ``at`` gives the probabilities at which each classifier is asked.
     """
     found = {
-        name: decision_curve(
-            t,
-            threshold=None if at is None else at[name],
-            prevalence=prevalence,
-            level=level,
-        )
+        name: decision_curve(t, threshold=None if at is None else at[name], level=level)
         for name, t in tallies.items()
     }
     lines = tuple(Line(n, _benefit(d, standardised)) for n, d in found.items())
@@ -123,7 +117,7 @@ def prevalence_figure(found: OperatingPoint) -> Curves:
     if r is None:
         raise InputError(
             "prevalence_path needs the best threshold for a range of prevalences. "
-            'Type trueness.best_threshold(t, "f1", prevalence=(0.01, 0.05)).'
+            'Type trueness.best_threshold(t, "f1", prevalences=(0.01, 0.05)).'
         )
     kept = np.isfinite(r.path_threshold)
     p, cut = (np.repeat(v[kept], 2) for v in (r.path_prevalence, r.path_threshold))

@@ -37,6 +37,7 @@ from trueness.threshold.cuts import (
     thresholds_of,
     values_of,
 )
+from trueness.threshold.prevalence import share_in_use, stop_unknown_share
 
 
 @final
@@ -85,15 +86,14 @@ class ParetoFront(Answer):
         return door("data.frames").native_frame(columns, backend)
 
 
-@of_tally(weights=True)
+@of_tally
 def pareto(
-    t: Tally,
+    data: Tally,
     metrics: Iterable[str | Metric] = (),
     *,
     maximize: Iterable[str | Metric] = (),
     minimize: Iterable[str | Metric] = (),
     subject_to: str | Constraint | Iterable[str | Constraint] = (),
-    prevalence: float | None = None,
 ) -> ParetoFront:
     """Which thresholds are worth considering when several metrics count?
 
@@ -103,7 +103,7 @@ def pareto(
 
     Parameters
     ----------
-    t
+    data
         Scores and labels of one classifier.
     metrics
         Two or more metrics, each better in its own direction.
@@ -112,8 +112,6 @@ def pareto(
         as ``minimize=["flagged"]``.
     subject_to
         Constraints that every threshold of the front must meet.
-    prevalence
-        The share of positives where the classifier will be used.
 
     Notes
     -----
@@ -129,7 +127,10 @@ def pareto(
     """
     wanted = _directed(metrics, maximize, minimize)
     bounds = read_constraints(subject_to)
-    cuts = all_cuts(t, prevalence, "pareto")
+    share = share_in_use(data)
+    asked = (*(m for m, _ in wanted), *(c.metric for c in bounds))
+    stop_unknown_share(data, share, asked, "pareto")
+    cuts = all_cuts(data, data.design.prevalence, "pareto")
     met = met_by([cuts], bounds)
     stop_infeasible(cuts, bounds, met)
     usable = np.asarray(met.all(axis=0))

@@ -49,9 +49,9 @@ class GapPrice(Record):
     objective: str
 
 
-@of_counts(weights=True)
+@of_counts
 def gap_price(
-    groups: Mapping[Any, Tally],
+    data: Mapping[Any, Tally],
     limit: str = "recall_gap",
     *,
     at: ArrayLike = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5),
@@ -64,7 +64,7 @@ def gap_price(
 
     Parameters
     ----------
-    groups, maximize, minimize, subject_to, time_limit
+    data, maximize, minimize, subject_to, time_limit
         As in :func:`group_thresholds`.
     limit
         What is limited: ``"recall_gap"``, ``"precision_gap"``,
@@ -94,7 +94,7 @@ def gap_price(
     for row, d in zip(found, places, strict=True):
         limits = [*several(subject_to), f"{limit} {sign} {float(d)!r}"]
         try:
-            g = group_thresholds(groups, maximize, limits, **options)
+            g = group_thresholds(data, maximize, limits, **options)
         except Infeasible:
             continue
         row[:] = g.value, g.bound, g.gaps[asked[0].name].value

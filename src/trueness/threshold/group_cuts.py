@@ -12,6 +12,8 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from itertools import combinations
 from operator import ge, gt, le, lt
 from typing import Any, NamedTuple, final
 
@@ -22,12 +24,13 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.records import Estimate, Record, brief
 from trueness._core.search import largest_quotient
-from trueness.counts.answers import are_weighted, of_counts
-from trueness.counts.resampling import Seed
+from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
+from trueness.inference.differences import Contrast, apart
+from trueness.inference.estimates import inferred
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
 from trueness.metrics.confusion import Confusion
-from trueness.metrics.intervals import drawn_cells, weighed_cells
+from trueness.metrics.intervals import Cut, metric_measure
 from trueness.threshold import forms
 from trueness.threshold.cuts import (
     Cuts,
@@ -60,7 +63,6 @@ from trueness.threshold.operating_point import (
     read_objective,
 )
 
-_DRAWS = 4000
 # bounds are sums in floating point: of weights no proof goes beyond so small a part
 _ROUNDING = Fraction(1, 10**9)
 
@@ -138,16 +140,15 @@ class GroupThresholds(Record):
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
 
 
-@of_counts(weights=True)
+@of_counts
 def group_thresholds(
-    groups: Mapping[Any, Tally],
+    data: Mapping[Any, Tally],
     maximize: str | Metric = "accuracy",
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     *,
     minimize: str | Metric | None = None,
     time_limit: float = 60.0,
     level: float = 0.95,
-    rng: Seed = 0,
 ) -> GroupThresholds:
     r"""Which threshold should each group have, so that groups are treated alike?
 
@@ -156,9 +157,9 @@ def group_thresholds(
 
     Parameters
     ----------
-    groups
-        A mapping from name to tally, of different cases: ``tally(..., by="site")``;
-        or data with ``by=``: ``group_thresholds(y_true, y_score, by=site)``.
+    data
+        A mapping from name to tally, of different cases (and clusters): ``tally(...,
+        by="site")``; or data: ``group_thresholds(y_true, y_score, by=site)``.
     maximize, minimize
         A weighted sum of counts or one quotient of such sums, of all groups together.
     subject_to
@@ -171,9 +172,8 @@ def group_thresholds(
     time_limit
         Seconds after which the best thresholds so far are returned, with a bound on how
         much better others could be.
-    level, rng
-        Confidence level of the intervals of the differences, and the seed of their
-        draws.
+    level
+        Confidence level of the intervals of the differences.
 
     Returns
     -------
@@ -197,13 +197,13 @@ def group_thresholds(
     groups.
 
     The interval of a difference is for the difference in the population, at these
-    thresholds. It uses that the range (largest minus smallest) of G estimated rates
-    differs from the range of the true rates by no more than the range of their errors;
-    a ratio is such a difference of logarithms. It does not allow for the choice of the
-    thresholds.
+    thresholds: Student's interval of each pair of groups, all of them at once (Dunn
+    1961), of which the widest apart says how far the groups differ; a ratio is a
+    difference of logarithms. It does not allow for the choice of the thresholds.
 
     References
     ----------
+    Dunn 1961, J. Am. Stat. Assoc. 56:52, doi:10.2307/2282330.
     Hardt, Price, Srebro 2016, Adv. Neural Inf. Process. Syst. 29:3315.
 
     Examples
@@ -214,12 +214,13 @@ def group_thresholds(
     >>> g.thresholds, g.value  # recall 9/10 and 8/10
     ({'a': 1.5, 'b': 1.5}, 0.775)
     """
-    tallies = _checked(groups)
+    tallies = _checked(data)
     level = _options.fraction(level, "level")
     time_limit = _options.positive_number(time_limit, "time_limit")
     shown, objective = read_objective(maximize, minimize)
     between, totals = read_limits(subject_to)
-    unit = weight_unit(tallies.values()) if are_weighted(tallies) else None
+    weighted = any(t.weighted for t in tallies.values())
+    unit = weight_unit(tallies.values()) if weighted else None
     cuts = [whole_cuts(t, None, "group_thresholds", unit) for t in tallies.values()]
     for name, c in zip(tallies, cuts, strict=True):
         if not (c.n_pos and c.n_neg):  # of weights so small no unit is left
@@ -250,9 +251,7 @@ def group_thresholds(
         confusions={
             name: Confusion(*map(c.weigh, c.seen[k].cells)) for name, c, k in each
         },
-        gaps=_gap_estimates(
-            ask, found.cuts, [*tallies.values()], level, _options.generator(rng)
-        ),
+        gaps=_gap_estimates(ask, found.cuts, [*tallies.values()], level),
         constraints={repr(c): _total_value(ask, c, found.cuts) for c in totals},
         common_threshold=common[0],
         common_value=sign * common[1],
@@ -471,57 +470,52 @@ def _common(ask: _Ask, objective: Metric) -> tuple[float, float, dict[str, float
 
 
 def _gap_estimates(
-    ask: _Ask,
-    cuts: Sequence[int],
-    tallies: Sequence[Tally],
-    level: float,
-    rng: np.random.Generator,
+    ask: _Ask, cuts: Sequence[int], tallies: Sequence[Tally], level: float
 ) -> dict[str, Estimate]:
     """Give each difference between groups with an interval, the cuts taken as fixed."""
+    thresholds = [threshold_of(c.score, k) for c, k in zip(ask.cuts, cuts, strict=True)]
+    sides = [Cut.of(t, at) for t, at in zip(tallies, thresholds, strict=True)]
     found = {}
-    each = zip(ask.cuts, cuts, tallies, strict=True)
-    drawn = [_posterior(c, k, t, level, rng) for c, k, t in each]
     for b in ask.between:
-        if b.kind in ("min", "max"):
-            continue
-        values = _values(ask, b, cuts)
-        value = float(b.of(values))
-        at, draws = np.array(values), np.array([np.asarray(b.metric(d)) for d in drawn])
-        with np.errstate(divide="ignore", invalid="ignore"):  # odds may be infinite
-            if b.kind == "ratio":  # a difference of logarithms
-                at, draws = np.log(at), np.log(np.maximum(draws, 0.0))
-            noise = draws - at[:, None]
-            # max(x + e) - min(x + e) differs from max(x) - min(x) by at most this
-            apart = noise.max(axis=0) - noise.min(axis=0)
-        if b.kind == "gap":
-            reach = float(np.quantile(apart, level))
-            low, high = max(0.0, value - reach), value + reach
-        else:  # a ratio of values that are not all above zero has no interval
-            part = float(np.quantile(np.exp(-apart), 1 - level))
-            low, high = value * part, min(value / part, 1.0) if part else 1.0
-        found[b.name] = Estimate(value, low, high, level, "jeffreys")
+        if b.kind in ("gap", "ratio"):
+            value = float(b.of(_values(ask, b, cuts)))
+            ends = _gap_limits(b, sides, level)
+            low, high = min(ends[0], value), max(ends[1], value)
+            found[b.name] = Estimate(value, low, high, level, "student", name=b.name)
     return found
+
+
+def _gap_limits(b: Between, sides: list[Cut], level: float) -> tuple[float, float]:
+    """Give the limits of the largest difference, or the smallest ratio, of any pair."""
+    each = [
+        inferred(x.sample, partial(metric_measure, b.metric, x.flags)) for x in sides
+    ]
+    values = [m.value for m, _ in each]
+    spreads = [s for _, s in each]
+    reach = b.metric.range[1] - b.metric.range[0]
+    if b.kind == "ratio":
+        if (
+            not min(values) > 0
+        ):  # of values that are not all above zero nothing is known
+            return 0.0, 1.0
+        spreads = [
+            s._replace(variance=s.variance / v**2) for s, v in zip(spreads, values,
+                                                                  strict=True)
+        ]  # fmt: skip
+        values, reach = [math.log(v) for v in values], reach / min(values)
+    pairs = list(combinations(range(len(values)), 2))
+    each_level = 1 - (1 - level) / len(pairs)
+    least = most = 0.0
+    for i, j in pairs:
+        away = Contrast(values[i] - values[j], apart(spreads[i], spreads[j]), reach)
+        low, high = away.limits(each_level)
+        least, most = max(least, low, -high), max(most, high, -low)
+    return (least, most) if b.kind == "gap" else (math.exp(-most), math.exp(-least))
 
 
 def _values(ask: _Ask, b: Between, cuts: Sequence[int]) -> list[float]:
     pairs = zip(ask.cuts, cuts, strict=True)
     return [float(values_of(c, b.metric)[k]) for c, k in pairs]
-
-
-def _posterior(
-    cuts: Cuts, k: int, t: Tally, level: float, rng: np.random.Generator
-) -> Confusion:
-    c = cuts.seen[k]
-    if cuts.weighted:
-        weighed = weighed_cells(t, t.score >= threshold_of(cuts.score, k))
-        c = Confusion(*map(cuts.weigh, c.cells))
-        return drawn_cells(c, rng, weighed, level, number=_DRAWS)
-    tp, fp, fn, tn = map(int, c.cells)
-    # Jeffreys: both rates and the share of positives, each by itself
-    recall = rng.beta(tp + 0.5, fn + 0.5, _DRAWS)
-    fpr = rng.beta(fp + 0.5, tn + 0.5, _DRAWS)
-    share = rng.beta(tp + fn + 0.5, fp + tn + 0.5, _DRAWS)
-    return Confusion.of_rates(recall, fpr, share, tp + fp + fn + tn)
 
 
 def _infeasible(ask: _Ask, seconds: float) -> Infeasible:

@@ -21,7 +21,7 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
 from trueness._core.records import Answer, Record
-from trueness._core.search import edge
+from trueness._core.search import bisect
 from trueness.counts.answers import of_tally
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally, tally_of_rows
@@ -37,7 +37,12 @@ from trueness.threshold.cuts import (
     threshold_of,
 )
 from trueness.threshold.operating_point import left_out, read_objective
-from trueness.threshold.prevalence import PrevalenceLike, Share, read_prevalence
+from trueness.threshold.prevalence import (
+    Prevalences,
+    Share,
+    share_in_use,
+    stop_unknown_share,
+)
 from trueness.threshold.risks import Risk, ShareOfCases, read_risk
 
 
@@ -117,19 +122,15 @@ class GuaranteedThreshold(Answer):
     notes: tuple[str, ...] = ()
 
 
-@of_tally(
-    weights="Its bound is exact for a number of independent cases. best_threshold "
-    "and at_threshold take weights: choose on some of the cases, and look "
-    "at the others."
-)
+@of_tally
 def guaranteed_threshold(
-    t: Tally,
+    data: Tally,
     constraint: str | Constraint | Iterable[str | Constraint],
     *,
     confidence: float = 0.95,
     maximize: str | Metric | None = None,
     minimize: str | Metric | None = None,
-    prevalence: PrevalenceLike = None,
+    prevalences: Prevalences = None,
     thresholds: ArrayLike | None = None,
     sequence: bool = True,
     rng: Seed = 0,
@@ -142,7 +143,7 @@ def guaranteed_threshold(
 
     Parameters
     ----------
-    t
+    data
         Labelled cases, drawn independently from the population of use (for rates of one
         class it is enough that the cases of each class are).
     constraint
@@ -155,10 +156,10 @@ def guaranteed_threshold(
         Of the thresholds with the guarantee, take the one where this metric is best in
         the sample. This choice does not weaken the guarantee, which holds for all of
         them at once.
-    prevalence
-        The share of positives where the classifier will be used, when it is not that of
-        the sample: a number, a range (it holds for every prevalence in it) or an
-        :class:`Estimate`, whose uncertainty the guarantee allows for.
+    prevalences
+        Shares of positives where the classifier will be used: two numbers are a range
+        (the guarantee holds for every prevalence in it), an :class:`Estimate` has an
+        uncertainty that the guarantee allows for. A single one is ``prevalence=``.
     thresholds
         Thresholds that were fixed before looking at these cases. Only they are tried,
         and no cases are set apart to choose an order.
@@ -227,18 +228,20 @@ def guaranteed_threshold(
     >>> guaranteed_threshold(t, "recall >= 0.9").threshold
     1.5
     """
-    _cases.one_classifier(t, "guaranteed_threshold")
-    _cases.some_labels(t, "guaranteed_threshold")
+    _cases.one_classifier(data, "guaranteed_threshold")
+    _cases.some_labels(data, "guaranteed_threshold")
     confidence = _options.fraction(confidence, "confidence")
     asked = read_constraints(constraint)
     if not asked:
         raise InputError(
             'A guarantee needs a constraint; found none. Type "recall >= 0.9".'
         )
-    notes = left_out(t)
-    t = t.labelled()
+    share = share_in_use(data, prevalences)
+    metrics = [c.metric for c in asked]
+    stop_unknown_share(data, share, metrics, "guaranteed_threshold")
+    notes = left_out(data)
+    t = data.labelled()
     alpha = float((1 - as_fraction(confidence)) / len(asked))
-    share = read_prevalence(prevalence)
     given = None if thresholds is None else _given(thresholds, sequence)
     generator = _options.generator(rng)
     proved = [prove(t, c, alpha, generator, share, given) for c in asked]
@@ -284,11 +287,10 @@ def prove(
     asked: Constraint,
     alpha: float,
     rng: np.random.Generator,
-    prevalence: PrevalenceLike = None,
+    share: Share | None = None,
     given: _Given | None = None,
 ) -> Proved:
     """Find the cuts at which a constraint is proved with an error of at most alpha."""
-    share = read_prevalence(prevalence)
     risk = read_risk(asked, share, alpha)
     if isinstance(risk, ShareOfCases):
         _stop_too_few(t, risk, asked, alpha, split=given is None)
@@ -505,7 +507,7 @@ def _limit_at(p: Proved, c: Confusion, alpha: float) -> float:
         end = math.copysign(1.0, end) + 2 * given
         while proved(end) and abs(end) < 1e12:
             given, end = end, 2 * end
-    return float(edge(proved, given, end))
+    return float(bisect(proved, given, end))
 
 
 def _result(

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 
@@ -21,13 +21,15 @@ from trueness._core.checks.words import described
 from trueness._core.numbers import cut_texts
 from trueness._core.records import Answer, Estimate, brief, within
 from trueness.counts.answers import of_tally
+from trueness.counts.design import AT_RANDOM, CASE_CONTROL, COHORT
 from trueness.counts.values import Tally
-from trueness.metrics.algebra import Constraint, Metric
+from trueness.inference.verification import remarks
+from trueness.metrics.algebra import Constraint, Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
+from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
-from trueness.metrics.intervals import Weighed, estimates, weighed_cells
-from trueness.ranking.verification import AT_RANDOM, remarks
+from trueness.metrics.intervals import Cut, estimate
 from trueness.threshold.cuts import (
     Cuts,
     Interval,
@@ -46,15 +48,13 @@ from trueness.threshold.cuts import (
 )
 from trueness.threshold.milp import Certificate, maximise, per_case, per_score
 from trueness.threshold.prevalence import (
-    PrevalenceLike,
-    Share,
-    check_sampling,
-    read_prevalence,
-)
-from trueness.threshold.robust import (
+    Prevalences,
     RobustCut,
+    Share,
     cuts_in_use,
     robust_cut,
+    share_in_use,
+    stop_unknown_share,
 )
 
 ConstraintLike = str | Constraint
@@ -99,8 +99,6 @@ class OperatingPoint(Answer):
         while ``bounds`` holds the value that it has.
     robust : RobustCut or None
         For a range of prevalences: regret, and how the best threshold moves across it.
-    weighed : Weighed or None
-        Of weighted cases: how much the weights of the four cells vary.
     notes : tuple of str
         What to keep in mind.
     sampling : str
@@ -121,9 +119,9 @@ class OperatingPoint(Answer):
     certificate: Certificate | None = None
     threshold_bounds: Interval | None = None
     robust: RobustCut | None = None
-    weighed: Weighed | None = None
     notes: tuple[str, ...] = ()
     sampling: str = "cohort"
+    _cut: Cut | None = None  # both sides of it; None where all is expected
 
     @cached_property
     def metrics(self) -> dict[str, Estimate]:
@@ -132,24 +130,14 @@ class OperatingPoint(Answer):
         The metrics are for the prevalence of use. :func:`validate_threshold` gives
         intervals that allow for the choice of the threshold.
         """
-        return estimates(self.confusion, **self._words)
+        return self._estimates(METRICS.values())
 
-    @property
-    def _words(self) -> dict[str, Any]:
-        found = {"prevalence": self._in_use, "weighed": self.weighed}
-        return found | {"sampling": self.sampling}
-
-    @property
-    def _in_use(self) -> float | None:
-        """Give the prevalence of use, where it is not that of the cases."""
-        c = self.confusion
-        here = (c.tp + c.fn) / (c.tp + c.fp + c.fn + c.tn)
-        # sums of weights in another order differ in the last digit
-        return (
-            None
-            if math.isclose(here, self.prevalence, rel_tol=1e-12)
-            else (self.prevalence)
-        )
+    def _estimates(self, metrics: Iterable[Metric]) -> dict[str, Estimate]:
+        if self._cut is None:  # what is expected has no interval
+            return {}
+        unknown = self.sampling == CASE_CONTROL
+        kept = [m for m in metrics if not (unknown and depends_on_prevalence(m))]
+        return {m.name: estimate(self._cut, m, 0.95) for m in kept}
 
     def __repr__(self) -> str:
         """Give the threshold and what follows from it, in a few lines."""
@@ -166,13 +154,10 @@ class OperatingPoint(Answer):
         for text, value in self.constraints.items():
             stops = " (limiting)" if text in self.binding else ""
             lines.append(f"  {text}: {value:.6g}{stops}")
-        counted = np.asarray(c.tp).dtype.kind in "iu"
-        if counted or self.weighed is not None:  # what is expected has no interval
-            shown = [read_metric(name) for name in _SHOWN]
-            found = estimates(c, shown, **self._words)
-            lines += [f"  {e!r}" for e in found.values() if math.isfinite(e.value)]
+        found = self._estimates(METRICS[name] for name in _SHOWN)
+        lines += [f"  {e!r}" for e in found.values() if math.isfinite(e.value)]
         share = f"prevalence {self.prevalence:.4g}"
-        if self.sampling == "case-control":
+        if self.sampling == CASE_CONTROL:
             share = "prevalence unknown (case-control sample)"
         lines.append(f"  {share}, by {self.method}")
         if self.robust is not None:
@@ -202,17 +187,16 @@ class Found(NamedTuple):
     certificate: Certificate | None = None
 
 
-@of_tally(weights=True)
+@of_tally
 def best_threshold(
-    t: Tally,
+    data: Tally,
     maximize: str | Metric = "accuracy",
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     method: str = "sweep",
-    prevalence: PrevalenceLike = None,
     *,
     minimize: str | Metric | None = None,
+    prevalences: Prevalences = None,
     auc: float | None = None,
-    sampling: str = "cohort",
 ) -> OperatingPoint:
     r"""At which threshold is a metric best, subject to these constraints?
 
@@ -224,10 +208,11 @@ def best_threshold(
 
     Parameters
     ----------
-    t
-        Scores and labels of one classifier. Cases without a label do not count. With
-        weighted cases, the counts, also those in constraints (``flagged <= 500``), are
-        sums of weights, and only ``method="sweep"`` is available.
+    data
+        Scores and labels of one classifier. Cases without a label do not count, or as
+        expected where labels are missing at random. With weighted cases, the counts,
+        also those in constraints (``flagged <= 500``), are sums of weights, and only
+        ``method="sweep"`` is available.
     maximize
         Any metric, in Python or as text: ``"f1"``, ``0.7 * accuracy + 0.3 * recall``.
     subject_to
@@ -237,22 +222,17 @@ def best_threshold(
         binary variable per distinct score; ``"milp-cases"`` solves the one with two
         binary variables per case; ``"fermi-dirac"`` needs only ranks, AUC and
         prevalence (see Notes).
-    prevalence
-        The share of positives where the classifier will be used, when it is not that of
-        the tally. Counts such as ``flagged`` are then for the same number of cases at
-        that prevalence. Two numbers are a range: the threshold is the best in the worst
-        case, every constraint holds whichever prevalence of the range is true, and
-        ``robust`` has the threshold of smallest regret. Of an :class:`Estimate` only
-        the value is used.
     minimize
         A metric to make small, in place of ``maximize``.
+    prevalences
+        Shares of positives where the classifier will be used, when they are not one
+        number (``prevalence=``). Two numbers are a range: the threshold is the best in
+        the worst case, every constraint holds whichever prevalence of the range is
+        true, and ``robust`` has the threshold of smallest regret. Of an
+        :class:`Estimate` only the value is used.
     auc
         For ``method="fermi-dirac"`` on cases without labels: the area under the ROC
         curve, known from elsewhere; ``prevalence`` must then be given too.
-    sampling
-        ``"cohort"``: the cases were taken as they came. ``"case-control"``: the number
-        of cases of each class was fixed by design; metrics that depend on the share of
-        positives then need ``prevalence``.
 
     Returns
     -------
@@ -268,6 +248,9 @@ def best_threshold(
 
     Notes
     -----
+    At a prevalence of use, counts such as ``flagged`` are for the same number of cases
+    at that prevalence.
+
     The thresholds that flag the same cases are an interval (low, high]. Of several
     optimal thresholds, the one is returned at which the number of flagged cases is
     closest to the number of positives (smallest abs(fp - fn), then fewer flagged), but
@@ -308,27 +291,28 @@ def best_threshold(
             f'auc= is for method="fermi-dirac", which needs no labels; method='
             f'"{method}" counts labelled cases.'
         )
-    if t.weighted:
+    if data.weighted:
         _options.choice(method, ("sweep",), "method of weighted cases")
     shown, objective = read_objective(maximize, minimize)
     bounds = read_constraints(subject_to)
     metrics = (shown, *(c.metric for c in bounds))
-    share = read_prevalence(prevalence)
-    check_sampling(sampling, share, metrics, "best_threshold")
+    share = share_in_use(data, prevalences)
+    stop_unknown_share(data, share, metrics, "best_threshold")
     if share is not None and share.is_range:
-        point = _in_the_worst_case(t, share, shown, objective, bounds, method)
-        return _with_remarks(point, t, left_out(t))
-    cuts = _cuts(t, method, None if share is None else share.value, auc)
+        point = _in_the_worst_case(data, share, shown, objective, bounds, method)
+        return _of_cases(point, data, remarks(data), share)
+    cuts = _cuts(data, method, None if share is None else share.value, auc)
     problem = pose(cuts, objective, bounds)
     stop_infeasible(cuts, bounds, problem.met)
     stop_undefined(cuts, shown, problem.allowed)
     found = METHODS[method](problem)
     # ranks of all cases tell what labels would
-    unlabelled = () if method == "fermi-dirac" else left_out(t)
-    point = _with_remarks(_point(problem, found, shown, method), t, unlabelled)
-    if share is None:
-        return replace(point, sampling=sampling)
-    if share.level is None:
+    unlabelled = () if method == "fermi-dirac" else remarks(data)
+    point = _point(problem, found, shown, method)
+    if auc is not None:
+        return point
+    point = _of_cases(point, data, unlabelled, share)
+    if share is None or share.level is None:
         return point
     note = (
         f"The prevalence {share.words()} is taken at its estimate; the intervals of "
@@ -338,20 +322,22 @@ def best_threshold(
 
 
 def left_out(t: Tally, stacklevel: int = 5) -> tuple[str, ...]:
-    """Say of a threshold whether cases without a label differ from the others."""
+    """Say of a choice that takes labelled cases only whether the others differ."""
     whole = f'at_threshold(..., unlabelled="{AT_RANDOM}") judges it for all cases'
     return remarks(t, instead=whole, stacklevel=stacklevel)
 
 
-def _with_remarks(
-    point: OperatingPoint, t: Tally, unlabelled: tuple[str, ...]
+def _of_cases(
+    point: OperatingPoint, t: Tally, unlabelled: tuple[str, ...], share: Share | None
 ) -> OperatingPoint:
-    """Say of weighted cases what the numbers are, and how much the weights vary."""
-    point = replace(point, notes=(*point.notes, *unlabelled))
-    if not t.weighted:
-        return point
-    weighed = weighed_cells(t, t.score >= point.threshold)
-    return replace(point, weighed=weighed, notes=(WEIGHED, *point.notes))
+    """Keep the cases on both sides of the cut, and say what must be known of them."""
+    weights = (WEIGHED,) if t.weighted else ()
+    notes = (*weights, *point.notes, *unlabelled)
+    sampling = t.design.sampling
+    if share is not None:
+        t, sampling = t.with_design(prevalence=point.prevalence), COHORT
+    cut = Cut.of(t, point.threshold)
+    return replace(point, notes=notes, sampling=sampling, _cut=cut)
 
 
 WEIGHED = (

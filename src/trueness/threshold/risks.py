@@ -33,7 +33,7 @@ from scipy.special import ndtr
 from trueness._core.arrays import Floats, Ints
 from trueness._core.binomial import at_least, divergence, exact_end
 from trueness._core.checks.errors import InputError
-from trueness._core.search import edge
+from trueness._core.search import bisect
 from trueness.metrics.algebra import (
     Constraint,
     Metric,
@@ -213,7 +213,9 @@ class RiskRates(TestedClaim):
         """At which error rate would it just be proved? By bisection."""
         start, end = np.zeros(np.shape(c.tp)), np.full(np.shape(c.tp), -700.0)
         # of rates so small that only their logarithm can be halved
-        return np.asarray(np.exp(edge(lambda x: self.passes(c, np.exp(x)), start, end)))
+        return np.asarray(
+            np.exp(bisect(lambda x: self.passes(c, np.exp(x)), start, end))
+        )
 
 
 Risk = ShareOfCases | MeanRisk | RiskRates

@@ -19,7 +19,7 @@ from trueness._core.numbers import (
     written,
 )
 from trueness.metrics.confusion import Confusion
-from trueness.metrics.words import constraint_text, text_of
+from trueness.metrics.grammar import constraint_text, text_of
 from trueness.threshold.decisions import Decision
 from trueness.threshold.group_cuts import GroupThresholds
 from trueness.threshold.operating_point import OperatingPoint

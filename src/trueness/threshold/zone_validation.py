@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Array
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
@@ -23,11 +23,9 @@ from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_tally
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
-from trueness.counts.weights import remark
+from trueness.inference.notes import notes_of
 from trueness.metrics.algebra import Metric, as_fraction
-from trueness.metrics.confusion import Confusion
-from trueness.metrics.intervals import weighed_cells
-from trueness.threshold.at_cut import confusion
+from trueness.metrics.confusion import Confusion, sweep
 from trueness.threshold.cuts import (
     Cuts,
     Interval,
@@ -39,17 +37,23 @@ from trueness.threshold.cuts import (
 from trueness.threshold.guarantees import Proof, proofs_at, prove
 from trueness.threshold.operating_point import ConstraintLike, read_objective
 from trueness.threshold.pairs import Sum, best_pairs
-from trueness.threshold.validation import (
-    DRAWS,
+from trueness.threshold.prevalence import (
+    Prevalences,
+    share_in_use,
+    stop_unknown_share,
+)
+from trueness.threshold.repetition import (
     Again,
+    cells_at,
     chosen_again,
-    class_sizes,
+    chosen_sides,
     counts_between,
-    interval_of_draws,
     rehearse,
     sample_counts,
     sample_space,
+    scaled,
     spread,
+    trusted,
     without_optimism,
 )
 from trueness.threshold.zones import (
@@ -86,8 +90,8 @@ class ZoneValidation(Record):
     optimism : float
         ``value - corrected.value``.
     metrics : dict of str to Estimate
-        The deferred share, precision above, NPV below and every bounded metric, with
-        intervals that allow for the choice.
+        What to expect on new cases of the deferred share, precision above, NPV below
+        and every bounded metric, with intervals that allow for the choice.
     holds : dict of str to float
         How often each constraint held on the cases left out.
     failed : float
@@ -108,43 +112,11 @@ class ZoneValidation(Record):
     notes: tuple[str, ...] = ()
 
 
-class _Outcome(NamedTuple):
-    """Counts in the three zones, one entry a draw: flagged, doubtful, cleared."""
-
-    tp: Any
-    fp: Any
-    doubt_pos: Any
-    doubt_neg: Any
-    fn: Any
-    tn: Any
-
-    def measure(self, what: Sided | Metric, cuts: Cuts) -> Any:
-        """Evaluate an objective, or the metric that a constraint bounds."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if isinstance(what, Sided) and what.side == "above":
-                missed, rest = self.fn + self.doubt_pos, self.tn + self.doubt_neg
-                return what.asked.metric(Confusion(self.tp, self.fp, missed, rest))
-            if isinstance(what, Sided) and what.side == "below":
-                found, alarms = self.tp + self.doubt_pos, self.fp + self.doubt_neg
-                return what.asked.metric(Confusion(found, alarms, self.fn, self.tn))
-            m = what.asked.metric if isinstance(what, Sided) else what
-            pos, neg = float(cuts.positives), float(cuts.negatives)
-            doubt = self.doubt_pos + self.doubt_neg
-            known = {"deferred": doubt, "defer": doubt / (pos + neg)}
-            known |= {"cases": pos + neg, "positives": pos, "negatives": neg}
-            decided = Confusion(self.tp, self.fp, self.fn, self.tn)
-            return m.constant + sum(
-                w * (known[part.name] if part.name in known else part(decided))
-                for w, part in m.parts
-            )
-
-
-@of_tally(weights=True)
+@of_tally
 def validate_thresholds(
-    t: Tally,
+    data: Tally,
     maximize: str | Metric | None = None,
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
-    prevalence: float | None = None,
     *,
     minimize: str | Metric | None = None,
     replicates: int = 500,
@@ -158,9 +130,9 @@ def validate_thresholds(
 
     Parameters
     ----------
-    t
+    data
         Scores and labels of one classifier, both classes present.
-    maximize, minimize, subject_to, prevalence
+    maximize, minimize, subject_to
         As in :func:`best_thresholds`.
     replicates, level, rng
         As in :func:`validate_threshold`.
@@ -168,8 +140,7 @@ def validate_thresholds(
     Notes
     -----
     The shares of a class in the three zones are corrected for their bootstrap optimism;
-    the intervals are quantiles of Dirichlet posteriors (Jeffreys' prior) around the
-    corrected shares, so that they allow for the choice.
+    the intervals allow for the choice as in :func:`validate_threshold`.
 
     References
     ----------
@@ -182,48 +153,102 @@ def validate_thresholds(
     >>> v.value, v.corrected.low < 70 < v.corrected.high
     (70.0, True)
     """
-    zones = best_thresholds(t, maximize, subject_to, prevalence, minimize=minimize)
-    _cases.both_classes(t, "validate_thresholds")
+    zones = best_thresholds(data, maximize, subject_to, minimize=minimize)
+    _cases.both_classes(data, "validate_thresholds")
     level = _options.fraction(level, "level")
     replicates = _options.whole_number(replicates, "replicates", at_least=2)
-    rng = _options.generator(rng)
     shown, objective = read_objective(maximize, minimize)
-    bounds = read_sided(subject_to)
-    cuts = whole_cuts(t, prevalence, "validate_thresholds")
-    task = _ZoneTask(t.labelled(), cuts, objective, bounds)
+    bounds, t = read_sided(subject_to), data.labelled()
+    cuts = whole_cuts(t, t.design.prevalence, "validate_thresholds")
+    task = _ZoneTask(t, sweep(t), cuts, objective, bounds)
     lacking = "no pair of thresholds met the constraints"
-    choose = partial(_choose, task, sample_space(task.tally))
-    runs = rehearse(task.tally, choose, replicates, rng, "validate_thresholds", lacking)
-    left = _outcome(task, runs.left.astype(np.float64).T)
-    pooled = _outcome(task, runs.left.sum(axis=0, dtype=np.float64))
-    drawn = _posterior(task, zones, runs, level, rng)
-    expected = float(pooled.measure(shown, cuts))
+    choose = partial(_choose, task, sample_space(t))
+    generator = _options.generator(rng)
+    runs = rehearse(t, choose, replicates, generator, "validate_thresholds", lacking)
+    expected = float(task.measure(shown, runs.left.sum(axis=0, dtype=np.float64)))
+    rule = chosen_sides(t, [zones.upper, zones.lower])
+    fair = without_optimism(rule, runs)
+
+    def expect(what: Sided | Metric, value: float) -> Estimate:
+        ends = what.asked.metric.range if isinstance(what, Sided) else what.range
+        return trusted(rule, runs, partial(task.measure, what), ends, value, level)
+
+    corrected = expect(shown, expected)
+    metrics = {
+        name: expect(bound, value)
+        for name, bound in _shown(bounds).items()
+        if math.isfinite(value := float(task.measure(bound, fair)))
+    }
+    if shown.name in metrics:
+        metrics[shown.name] = corrected
     return ZoneValidation(
         zones=zones,
         lower=spread(zones.lower, runs.chosen[:, 1], level),
         upper=spread(zones.upper, runs.chosen[:, 0], level),
         value=zones.value,
-        corrected=interval_of_draws(drawn.measure(shown, cuts), expected, level),
+        corrected=corrected,
         optimism=zones.value - expected,
-        metrics=_metrics(task, zones, drawn, level),
+        metrics=metrics,
         holds={
-            str(k): float(np.mean(k.asked.decide(left.measure(k, cuts))))
+            str(k): float(np.mean(k.asked.decide(task.measure(k, runs.left))))
             for k in bounds
         },
         failed=1 - len(runs.left) / replicates,
         notes=(
-            "The cases are assumed to be independent and like those in use; what a "
-            "person decides about the deferred cases is not included.",
-            *remark(t),
+            "The cases are assumed to be like those in use; what a person decides "
+            "about the deferred cases is not included.",
+            *notes_of(t),
         ),
     )
 
 
+def _shown(bounds: tuple[Sided, ...]) -> dict[str, Sided]:
+    asked = {k: read_sided(f"{k} >= 0")[0] for k in _SHOWN}
+    for bound in bounds:
+        side = f" {bound.side}" if bound.side else ""
+        asked.setdefault(bound.asked.metric.name + side, bound)
+    return asked
+
+
 class _ZoneTask(NamedTuple):
     tally: Tally
+    whole: Confusion  # at every cut
     cuts: Cuts
     objective: Metric
     bounds: tuple[Sided, ...]
+
+    def measure(self, what: Sided | Metric, counts: Array) -> Any:
+        """Evaluate an objective, or what a constraint bounds, for counts (..., 6).
+
+        These are positives and negatives flagged, doubtful and cleared.
+        """
+        tp, fp, doubt_pos, doubt_neg, fn, tn = self._in_use(counts)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if isinstance(what, Sided) and what.side == "above":
+                c = Confusion(tp, fp, fn + doubt_pos, tn + doubt_neg)
+                return what.asked.metric(c)
+            if isinstance(what, Sided) and what.side == "below":
+                c = Confusion(tp + doubt_pos, fp + doubt_neg, fn, tn)
+                return what.asked.metric(c)
+            m = what.asked.metric if isinstance(what, Sided) else what
+            pos, neg = float(self.cuts.positives), float(self.cuts.negatives)
+            doubt = doubt_pos + doubt_neg
+            known = {"deferred": doubt, "defer": doubt / (pos + neg)}
+            known |= {"cases": pos + neg, "positives": pos, "negatives": neg}
+            decided = Confusion(tp, fp, fn, tn)
+            return m.constant + sum(
+                w * (known[part.name] if part.name in known else part(decided))
+                for w, part in m.parts
+            )
+
+    def _in_use(self, counts: Array) -> Any:
+        """Scale counts to the number of cases and the prevalence of use."""
+        n = float(self.cuts.positives + self.cuts.negatives)
+        if self.cuts.asked is None:
+            return np.moveaxis(scaled(counts, n), -1, 0)
+        pos = scaled(counts[..., 0::2], n * self.cuts.asked)
+        neg = scaled(counts[..., 1::2], n * (1 - self.cuts.asked))
+        return (x[..., k] for k in range(3) for x in (pos, neg))
 
 
 def _choose(
@@ -246,12 +271,14 @@ def _choose(
     first = [
         int(np.searchsorted(flagged, flagged[k])) for k in fewest_deferred(cuts, found)
     ]
-    upper, lower = (chosen_again(task.tally, seen, k, pos, neg) for k in first)
+    thresholds, rows = zip(
+        *(chosen_again(task.tally, k, pos, neg) for k in first), strict=True
+    )
     return Again(
-        (upper.threshold, lower.threshold),
-        counts_between([upper.row, lower.row], pos_out, neg_out),
-        upper.bag + lower.bag,
-        upper.whole + lower.whole,
+        thresholds,
+        counts_between(rows, pos_out, neg_out),
+        cells_at(seen, first),
+        cells_at(task.whole, rows),
     )
 
 
@@ -261,71 +288,6 @@ def _sampled(whole: Cuts, seen: Confusion) -> Cuts:
         return make_cuts(whole.score, seen, whole.asked)
     units = Confusion(*(np.rint(c / whole.unit).astype(np.int64) for c in seen.cells))
     return in_units(whole.score, units, whole.unit, whole.asked)
-
-
-def _outcome(task: _ZoneTask, counts: Floats) -> _Outcome:
-    """Scale counts in the zones to the number of cases and prevalence of use."""
-    n = float(task.cuts.positives + task.cuts.negatives)
-    pos, neg = counts[0::2].sum(axis=0), counts[1::2].sum(axis=0)
-    if task.cuts.asked is None:
-        times = n / np.where(pos + neg > 0, pos + neg, 1)
-        return _Outcome(*(c * times for c in counts))
-    up = n * task.cuts.asked / np.where(pos > 0, pos, 1)
-    down = n * (1 - task.cuts.asked) / np.where(neg > 0, neg, 1)
-    return _Outcome(*(c * (down if k % 2 else up) for k, c in enumerate(counts)))
-
-
-def _posterior(
-    task: _ZoneTask,
-    zones: Zones,
-    runs: Again,
-    level: float,
-    rng: np.random.Generator,
-) -> _Outcome:
-    """Draw outcomes of the chosen rule in the population; see ``validation.py``."""
-    parts = []
-    # the shares from the upper cut on, and from the lower one on
-    cuts = [confusion(task.tally, cut) for cut in (zones.upper, zones.lower)]
-    sizes = [
-        class_sizes(c, weighed_cells(task.tally, task.tally.score >= cut), level)
-        for c, cut in zip(cuts, (zones.upper, zones.lower), strict=True)
-    ]
-    for k in (0, 1):
-        (high, many), (low, few) = (
-            without_optimism(_rates(c)[k], size[k], runs, at)
-            for c, size, at in zip(cuts, sizes, (k, k + 2), strict=True)
-        )
-        shares = np.array([high, max(low - high, 0.0), 1 - max(high, low)])
-        parts.append(rng.dirichlet(shares * min(many, few) + 0.5, DRAWS).T)
-    share: Any = task.cuts.asked
-    if share is None:
-        share = sizes[0].draw_share(task.cuts.prevalence, rng)
-    n = float(task.cuts.positives + task.cuts.negatives)
-    (tp, dp, fn), (fp, dn, tn) = n * share * parts[0], n * (1 - share) * parts[1]
-    return _Outcome(tp, fp, dp, dn, fn, tn)
-
-
-def _rates(c: Confusion) -> tuple[float, float]:
-    return float(c.tp / (c.tp + c.fn)), float(c.fp / (c.fp + c.tn))
-
-
-def _metrics(
-    task: _ZoneTask, zones: Zones, drawn: _Outcome, level: float
-) -> dict[str, Estimate]:
-    c = zones.confusion
-    seen = np.array([c.tp, c.fp, zones.deferred_pos, zones.deferred_neg, c.fn, c.tn])
-    here = _outcome(task, seen.astype(np.float64))
-    asked = {k: read_sided(f"{k} >= 0")[0] for k in _SHOWN}
-    for bound in task.bounds:
-        side = f" {bound.side}" if bound.side else ""
-        asked.setdefault(bound.asked.metric.name + side, bound)
-    found = {}
-    for name, bound in asked.items():
-        value = float(here.measure(bound, task.cuts))
-        if math.isfinite(value):
-            values = drawn.measure(bound, task.cuts)
-            found[name] = interval_of_draws(values, value, level)
-    return found
 
 
 @final
@@ -361,30 +323,27 @@ class GuaranteedZones(Record):
     notes: tuple[str, ...] = ()
 
 
-@of_tally(
-    weights="Its bound is exact for a number of independent cases. at_threshold "
-    "takes weights."
-)
+@of_tally
 def guaranteed_thresholds(
-    t: Tally,
+    data: Tally,
     constraint: ConstraintLike | Iterable[ConstraintLike],
     *,
     confidence: float = 0.95,
-    prevalence: Any = None,
+    prevalences: Prevalences = None,
     rng: Seed = 0,
 ) -> GuaranteedZones:
     r"""Which two thresholds guarantee constraints, with the fewest deferred cases?
 
     Parameters
     ----------
-    t
+    data
         Labelled cases, drawn independently from the population of use.
     constraint
         Bounds on either side: ``["precision above >= 0.9", "npv below >= 0.99"]``,
         ``"fnr below <= 0.05"``; what :func:`guaranteed_threshold` can prove.
     confidence
         The probability with which all of them must hold at once.
-    prevalence
+    prevalences
         As in :func:`guaranteed_threshold`.
     rng
         Seed or generator, for shares whose cases are split at random.
@@ -414,13 +373,16 @@ def guaranteed_thresholds(
     (1.5, 2.5)
     """
     bounds = _one_sided(constraint)
-    _cases.one_classifier(t, "guaranteed_thresholds")
-    _cases.some_labels(t, "guaranteed_thresholds")
-    t = t.labelled()
+    _cases.one_classifier(data, "guaranteed_thresholds")
+    _cases.some_labels(data, "guaranteed_thresholds")
+    share = share_in_use(data, prevalences)
+    metrics = [k.asked.metric for k in bounds]
+    stop_unknown_share(data, share, metrics, "guaranteed_thresholds")
+    t = data.labelled()
     confidence = _options.fraction(confidence, "confidence")
     alpha = float((1 - as_fraction(confidence)) / len(bounds))
     generator = _options.generator(rng)
-    proved = [prove(t, k.asked, alpha, generator, prevalence) for k in bounds]
+    proved = [prove(t, k.asked, alpha, generator, share) for k in bounds]
     rows = [
         forbidding(k, np.isin(np.arange(len(t) + 1), p.cuts))
         for k, p in zip(bounds, proved, strict=True)

@@ -23,6 +23,7 @@ from trueness._core.records import Record, brief
 from trueness._core.search import largest_quotient
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
+from trueness.inference.sample import needs_prevalence
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import BOUNDS, one_or_more
@@ -146,12 +147,11 @@ class Sided(NamedTuple):
         return repr(c).replace(f" {c.sign} ", f"{side} {c.sign} ", 1)
 
 
-@of_tally(weights=True)
+@of_tally
 def best_thresholds(
-    t: Tally,
+    data: Tally,
     maximize: str | Metric | None = None,
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
-    prevalence: float | None = None,
     *,
     minimize: str | Metric | None = None,
 ) -> Zones:
@@ -162,7 +162,7 @@ def best_thresholds(
 
     Parameters
     ----------
-    t
+    data
         Scores and labels of one classifier. Cases without a label do not count.
     maximize, minimize
         A weighted sum of counts or one quotient of such sums, in which ``defer`` is the
@@ -174,9 +174,6 @@ def best_thresholds(
         (``"precision above >= 0.9"``, ``"npv below >= 0.99"``), or on all decided cases
         (``"accuracy >= 0.95"``). "Above" and "below" may follow any metric, which is
         then computed at the upper or the lower threshold as if it were the only one.
-    prevalence
-        The share of positives where the classifier will be used, when it is not that of
-        the tally.
 
     Returns
     -------
@@ -220,9 +217,10 @@ def best_thresholds(
         )
     shown, objective = read_objective(maximize, minimize)
     bounds = read_sided(subject_to)
-    cuts = whole_cuts(t, prevalence, "best_thresholds")
+    needs_prevalence(data, "What is best in three zones")
+    cuts = whole_cuts(data, data.design.prevalence, "best_thresholds")
     found = _zones(cuts, shown, objective, bounds)
-    return replace(found, notes=found.notes + left_out(t))
+    return replace(found, notes=found.notes + left_out(data))
 
 
 def asks_for_two_cuts(words: Iterable[Any]) -> bool:

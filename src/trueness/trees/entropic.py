@@ -27,7 +27,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.records import Estimate, Record
-from trueness._core.search import edge
+from trueness._core.search import bisect
 from trueness.trees import _checks
 from trueness.trees.levels import utility_level
 
@@ -250,7 +250,9 @@ def majority_emle(y: Array, n: Array) -> Floats:
     inner = (d * d > n) & (d < n)
     d, n_in = d[inner], n[inner]
     # the root is the only one between 0 and d/n, and below it the right side is larger
-    x[inner] = edge(lambda x: d * np.tanh(d * np.arctanh(x)) > n_in * x, 0.0, d / n_in)
+    x[inner] = bisect(
+        lambda x: d * np.tanh(d * np.arctanh(x)) > n_in * x, 0.0, d / n_in
+    )
     return np.where(n < 2, np.nan, 0.5 + 0.5 * x)
 
 

@@ -33,6 +33,8 @@ from trueness.counts.cases import (
     fill,
     same,
 )
+from trueness.counts.clusters import Clusters
+from trueness.counts.design import PLAIN, Design
 from trueness.counts.values import Tally
 from trueness.trees import _checks
 from trueness.trees.entropic import TOP_METHODS, majority_interval
@@ -72,6 +74,8 @@ class Leaves(Cases):
     pos: Ints
     unknown: Ints
     _squares: Squares | None = None
+    clusters: Clusters | None = None
+    design: Design = PLAIN
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import betainc, betaincc, betaln, logsumexp, xlog1py, xlogy
 
 from trueness._core.arrays import Floats
-from trueness._core.search import edge
+from trueness._core.search import bisect
 
 # bets for means of bounded numbers: between nothing and nearly all
 BETS = np.geomspace(0.005, 0.9, 24)
@@ -87,7 +87,7 @@ def limits(
     line, value = -np.log(alpha / 2), min(max(total / n, 0.0), 1.0)
 
     def end(side: int, outside: float) -> float:
-        return float(edge(lambda b: evidence(b, side) < line, value, outside))
+        return float(bisect(lambda b: evidence(b, side) < line, value, outside))
 
     return end(-1, 0.0), end(1, 1.0)
 

@@ -17,19 +17,18 @@ from trueness._core.checks.words import described, is_one, is_several, nearest
 from trueness._core.doors import door
 from trueness.counts.answers import whole_cases
 from trueness.counts.values import Tally
-from trueness.gates.measures import metric_limits
+from trueness.gates.measures import limits_of
 from trueness.metrics.algebra import Metric
 from trueness.metrics.grammar import known_names, metric
-from trueness.threshold.at_cut import confusion
 from trueness.watches.states import read_state
 from trueness.watches.sums import packed
-from trueness.watches.watching import ONE_BY_ONE, Watch
+from trueness.watches.watching import Watch
 
 KINDS = ("auc", "brier", "calibration", "scores", "flagged_share", "prevalence")
 _NO_THRESHOLD = ("auc", "brier", "calibration", "scores", "prevalence")
 
 
-@whole_cases(ONE_BY_ONE)
+@whole_cases
 def watch(
     what: str,
     *,
@@ -257,13 +256,9 @@ def _bound(
 def _baseline_limits(
     what: str, t: Tally, threshold: float | None, alpha: float
 ) -> tuple[float, float]:
-    if what in ("auc", "brier"):
-        limits = door("gates.measures").MEASURES[what][0](t, alpha)
-    elif what == "flagged_share":
-        flagged = int(
-            (t.neg + t.pos + t.unknown)[t.score >= float(threshold or 0)].sum()
-        )
-        return tuple(door("gates.measures").share_limits(flagged, t.n, alpha))
-    else:
-        limits = metric_limits(metric(what), confusion(t, float(threshold or 0)), alpha)
-    return limits.low, limits.high
+    if what == "flagged_share":  # of all cases, with a label or without
+        whole = t.n, int((t.neg + t.pos + t.unknown)[t.score >= (threshold or 0)].sum())
+        t = Tally([1, 0], neg=[whole[1], whole[0] - whole[1]])
+        what, threshold = "flagged_rate", 1.0
+    found = limits_of(what, t, threshold)(alpha)
+    return found.low, found.high

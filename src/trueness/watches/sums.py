@@ -12,7 +12,7 @@ import numpy as np
 
 from trueness._core.arrays import Floats, Ints
 from trueness._core.checks.errors import InputError
-from trueness.counts.placements import placements
+from trueness.counts.placements import twice_wins
 from trueness.counts.values import Panel, Tally
 from trueness.metrics.algebra import Metric
 from trueness.metrics.grammar import metric
@@ -68,7 +68,7 @@ def _add_auc(state: dict[str, Any], t: Tally) -> None:
         state["waiting"] = packed(t)
         return
     state["waiting"] = None
-    area = float(placements(t)[1])
+    area = twice_wins(t) / (2 * t.n_pos * t.n_neg)
     state["n"] += float(pairs)
     state["total"] += pairs * area
 

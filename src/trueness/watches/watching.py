@@ -18,7 +18,7 @@ from scipy.special import logsumexp
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
 from trueness._core.doors import door
-from trueness.counts.answers import refuse_weights
+from trueness.counts.answers import refuse
 from trueness.counts.values import Panel, Tally
 from trueness.watches import evidence as _evidence
 from trueness.watches.judged import (
@@ -41,10 +41,6 @@ from trueness.watches.sums import (
 )
 
 NO_LABELS = ("scores", "flagged_share")
-ONE_BY_ONE = (
-    "Its evidence is a product over single cases, one after another. Ask check about "
-    "each batch, which takes weights, or watch the cases without them."
-)
 _SUMS = dict.fromkeys(("n", "total", "squares", "judged", "yes"), 0.0)
 
 
@@ -279,7 +275,7 @@ def _tally(
         plain = isinstance(alone, list) or getattr(alone, "ndim", 0) == 1
         given = (None, alone) if scores_only and plain else batch
         found = door("data.frames").tally(*given, **columns)
-    refuse_weights(found, "watch", ONE_BY_ONE)
+    refuse(found, "watch")
     if not isinstance(found, Tally):
         raise InputError("A batch is one tally; found groups. Watch each on its own.")
     return found

@@ -341,13 +341,12 @@ def weighed_rows(name: str, fine: bool) -> None:
         )
 
 
-def part_of_panel(rows: Array, left: Sequence[Array]) -> None:
-    """Stop when more cases were taken out of a row than it had."""
-    short = np.add.reduce([c < 0 for c in left], axis=0).astype(bool)
-    if short.any():
+def part_of_panel(short: Array) -> None:
+    """Stop when more cases were taken out of rows than they had."""
+    if len(short):
         raise InputError(
             f"a - b takes out cases that + put in; b has more cases than a in "
-            f"{int(short.sum()):,} rows of outputs, first {rows[short][0].tolist()}. "
+            f"{len(short):,} rows of outputs, first {short[0].tolist()}. "
             f"Is b the part and a the whole?"
         )
 

@@ -1,0 +1,82 @@
+"""How did the cases come?
+
+Five words say it, once, when cases are counted: ``weight`` and ``cluster`` are kept in
+the counts themselves; ``sampling``, ``prevalence`` and ``unlabelled`` are a
+:class:`Design` beside them. No analysis has these words in its own signature: the
+decorator of ``answers.py`` reads them, and ``inference`` turns them into limits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, final
+
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+
+COHORT, CASE_CONTROL = "cohort", "case-control"
+LEFT_OUT, AT_RANDOM = "left out", "missing at random"
+
+
+@final
+@dataclass(frozen=True)
+class Design:
+    """How were the cases drawn, and about which population is the answer?
+
+    Attributes
+    ----------
+    sampling : str
+        ``"cohort"``: cases as they came. ``"case-control"``: a fixed number of each
+        class by design, so that the share of positives says nothing.
+    prevalence : float or None
+        The share of positives in the population that is meant; that of the cases when
+        None.
+    unlabelled : str
+        Cases without a label are ``"left out"``, or ``"missing at random"`` given the
+        score: whether a case was labelled depended on its score and nothing else that
+        goes with the truth.
+    """
+
+    sampling: str = COHORT
+    prevalence: float | None = None
+    unlabelled: str = LEFT_OUT
+
+    def __post_init__(self) -> None:
+        """Check the words."""
+        _options.choice(self.sampling, (COHORT, CASE_CONTROL), "sampling")
+        _options.choice(self.unlabelled, (LEFT_OUT, AT_RANDOM), "unlabelled")
+        if isinstance(self.prevalence, (tuple, list)):
+            raise InputError(
+                f"prevalence must be one share; found {self.prevalence!r}. For a "
+                "range, type best_threshold(..., prevalences=(0.01, 0.05))."
+            )
+        if self.prevalence is not None:
+            share = _options.fraction(self.prevalence, "prevalence")
+            object.__setattr__(self, "prevalence", share)
+
+    @property
+    def fixed_classes(self) -> bool:
+        """Are the numbers of positives and negatives not a matter of chance?"""
+        return self.sampling == CASE_CONTROL or self.prevalence is not None
+
+    def with_words(self, words: dict[str, Any]) -> Design:
+        """Give the design with other words; None leaves a word as it is."""
+        mine = {f.name: getattr(self, f.name) for f in fields(self)}
+        return Design(**mine | {k: v for k, v in words.items() if v is not None})
+
+    def __add__(self, other: Design) -> Design:
+        """Join the designs of two parts of one sample, which must agree."""
+        for f in fields(self):
+            mine, others = getattr(self, f.name), getattr(other, f.name)
+            if mine != others:
+                raise InputError(
+                    f"Counts can be added when their cases came in the same way; found "
+                    f"{f.name}={mine!r} and {f.name}={others!r}. Type "
+                    f"t.with_design({f.name}=...) for one of them."
+                )
+        return self
+
+
+PLAIN = Design()
+# the words of a design, without those that are kept in the counts
+WORDS = tuple(f.name for f in fields(Design))

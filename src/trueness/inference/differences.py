@@ -1,0 +1,221 @@
+r"""By how much do two differ, and could it be chance?
+
+Influence values of two measures on the same cases are subtracted, case by case, before
+they are squared; of different cases the variances are added. Limits and p-values come
+from one place, so that they agree: a difference is significant at 5 % exactly when its
+95 % interval leaves out zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from trueness._core.arrays import Floats
+from trueness._core.search import bisect
+from trueness.inference.limits import student
+from trueness.inference.spread import Spread
+
+
+class Contrast(NamedTuple):
+    r"""A difference with Student's limits on the plain scale.
+
+    .. math:: d \pm \sqrt{t_\nu^2 V + \sum_{c \text{ silent}} q_c^2}, \qquad
+              q_c = 1 - \alpha_1^{1/n_c}
+
+    with :math:`\alpha_1` the probability of one side. A class of n cases that shows no
+    difference at all may hold a share q of a kind that does, which n cases miss with
+    probability :math:`(1 - q)^n`; distances are added as squares, as in the method of
+    variance estimates recovery (Zou, Donner 2008, Stat. Med. 27:1693).
+    """
+
+    value: float
+    spread: Spread
+    reach: float = 1.0  # by how much one case in all could differ
+
+    @property
+    def sd(self) -> float:
+        """Give the standard error."""
+        return self.spread.sd
+
+    @property
+    def statistic(self) -> float:
+        """Give the difference over its standard error."""
+        return self.value / self.sd if self.sd > 0 else 0.0
+
+    def half(self, tail: float) -> float:
+        """How far is a limit away that is wrong with this probability?"""
+        s = self.spread
+        if math.isnan(s.variance):
+            return 2 * self.reach
+        square = (student(s.df, 1 - 2 * tail) ** 2 * s.variance) if s.variance else 0.0
+        if math.isinf(self.reach):  # nothing bounds what was not seen
+            return math.sqrt(square) if square else self.reach
+        for n in s.silent:
+            unseen = -math.expm1(math.log(tail) / n) if n > 0 else 1.0
+            square += (unseen * self.reach) ** 2
+        return math.sqrt(square)
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """Give both limits."""
+        half = self.half((1 - level) / 2)
+        low, high = self.value - half, self.value + half
+        return max(low, -self.reach), min(high, self.reach)
+
+    def above(self, bound: float) -> float:
+        """Give the one-sided p-value against "the difference is at most ``bound``"."""
+        away = abs(self.value - bound)
+        tail = self._tail(away) if away > 0 else 0.5
+        return tail if self.value > bound else 1 - tail
+
+    def _tail(self, away: float) -> float:
+        if not self.spread.silent and self.spread.variance > 0:
+            from scipy.special import stdtr
+
+            return float(stdtr(self.spread.df, -away / self.sd))
+        if self.half(_LEAST) < away:
+            return _LEAST
+        if self.half(0.5 - 1e-12) > away:
+            return 0.5
+        start, end = math.log(2) + 1e-12, -math.log(_LEAST)
+        size = bisect(lambda x: self.half(math.exp(-x)) < away, start, end)
+        return math.exp(-float(size))
+
+
+# no p-value below is told from it
+_LEAST = 1e-300
+
+
+class ShareContrast(NamedTuple):
+    r"""A difference of two shares of the same n cases, with Tango's score limits.
+
+    b and c cases are counted by one share only. All D with
+    :math:`|b - c - nD| \le z\sqrt{n(2\hat q + D(1 - D))}`, where :math:`\hat q` is the
+    probability of the second kind at D. At D = 0 it is McNemar's test.
+
+    References
+    ----------
+    Tango (1998), Stat. Med. 17:891
+    """
+
+    n: float
+    b: float
+    c: float
+    sd: float = math.nan  # the standard error by influence values
+
+    @property
+    def value(self) -> float:
+        """Give the difference."""
+        return (self.b - self.c) / self.n if self.n else math.nan
+
+    @property
+    def statistic(self) -> float:
+        """Give the score statistic of no difference (McNemar's)."""
+        return self._score(0.0)
+
+    def _score(self, bound: float) -> float:
+        n, b, c, _ = self
+        if not n > 0:
+            return 0.0
+        # Tango (1998), eq. (10)
+        first, last = 2 * n, -c * bound * (1 - bound)
+        middle = -b - c + (2 * n - b + c) * bound
+        root = math.sqrt(max(middle**2 - 4 * first * last, 0.0))
+        q = (root - middle) / (2 * first)
+        square = n * (2 * q + bound * (1 - bound))
+        away = b - c - n * bound
+        if not square > 0:
+            return math.copysign(math.inf, away) if away else 0.0
+        return away / math.sqrt(square)
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """Give both limits."""
+        from scipy.special import ndtri
+
+        if not self.n > 0:
+            return math.nan, math.nan
+        z, d = float(ndtri((1 + level) / 2)), self.value
+        low = bisect(lambda x: self._score(float(x)) < z, d, -1.0)
+        high = bisect(lambda x: self._score(float(x)) > -z, d, 1.0)
+        return float(low), float(high)
+
+    def above(self, bound: float) -> float:
+        """Give the one-sided p-value against "the difference is at most ``bound``"."""
+        from scipy.special import ndtr
+
+        return float(ndtr(-self._score(bound)))
+
+
+class AnyContrast(Protocol):
+    """A difference, its limits, and the one-sided p-value of a bound."""
+
+    @property
+    def value(self) -> float: ...  # noqa: D102
+    @property
+    def sd(self) -> float: ...  # noqa: D102
+    @property
+    def statistic(self) -> float: ...  # noqa: D102
+    def limits(self, level: float) -> tuple[float, float]: ...  # noqa: D102
+    def above(self, bound: float) -> float: ...  # noqa: D102
+
+
+def two_sided(c: AnyContrast) -> float:
+    """Give the p-value of no difference."""
+    p = c.above(0.0)
+    return min(1.0, 2 * min(p, 1 - p))
+
+
+def apart(a: Spread, b: Spread) -> Spread:
+    """Give the spread of a difference between different cases (Satterthwaite 1946)."""
+    variance = a.variance + b.variance
+    doubt = a.variance**2 / a.df + b.variance**2 / b.df
+    df = variance**2 / doubt if doubt > 0 else math.inf
+    silent = tuple(s.units for s in (a, b) if not s.variance > 0)
+    return Spread(variance, df, min(a.units, b.units), a.plain + b.plain, silent)
+
+
+class Equality(NamedTuple):
+    """Are all equal? Wald's statistic, the number of contrasts, the p-value."""
+
+    statistic: float
+    df: int
+    p_value: float | None  # None: the pairs say it all
+
+
+def all_equal(values: Floats, variances: Floats, freedom: Sequence[float]) -> Equality:
+    r"""Could all be equal? Hotelling's test on the contrasts with the last one.
+
+    ``variances`` holds those of all pairwise differences, from which the covariance of
+    contrasts follows: :math:`2\,\mathrm{cov}(i - k, j - k) = V_{ik} + V_{jk} - V_{ij}`.
+    Its degrees of freedom are the least of a pair.
+
+    References
+    ----------
+    Hotelling (1931), Ann. Math. Stat. 2:360, doi:10.1214/aoms/1177732979
+    """
+    from scipy.special import chdtrc, fdtrc
+
+    if not (np.isfinite(values).all() and np.isfinite(variances).all()):
+        return Equality(math.nan, 0, None)
+    d = values[:-1] - values[-1]
+    last = variances[:-1, -1]
+    covariance = (last[:, None] + last - variances[:-1, :-1]) / 2
+    size, axes = np.linalg.eigh(covariance)
+    some = size > 1e-12 * max(float(size[-1]), 1e-300)
+    number = int(some.sum())
+    if not number:
+        return Equality(0.0, 0, None)
+    along = d @ axes
+    statistic = float((along[some] ** 2 / size[some]).sum())
+    df = min(freedom)
+    # a difference without variance is no part of the statistic
+    if values.size == 2 or df <= number or (abs(along[~some]) > 1e-9).any():
+        return Equality(statistic, number, None)
+    if math.isinf(df):
+        return Equality(statistic, number, float(chdtrc(number, statistic)))
+    # Hotelling (1931): T^2 by its degrees of freedom is Fisher's F
+    f = statistic * (df - number + 1) / (df * number)
+    return Equality(statistic, number, float(fdtrc(number, df - number + 1, f)))

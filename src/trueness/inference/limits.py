@@ -1,0 +1,148 @@
+"""Between which numbers does it lie? The one interval, and Wilson's of a share."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+
+from trueness._core.arrays import Floats
+from trueness._core.checks import options as _options
+from trueness._core.records import Estimate
+from trueness.inference.spread import Spread
+
+Ends = tuple[float, float]
+
+
+def student(df: float, level: float) -> float:
+    """Within how many standard errors lies a share ``level`` of Student's law?
+
+    For many degrees of freedom by Fisher and Cornish's series, whose error is then
+    below 1e-15 of it: SciPy, which takes longer to load than to count a million rows,
+    is left alone.
+    """
+    if df > 1e6:
+        z = NormalDist().inv_cdf((1 + level) / 2)
+        # Abramowitz and Stegun, eq. 26.7.5
+        one, two = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
+        return z + one / df + two / df**2
+    from scipy.special import stdtrit
+
+    return float(stdtrit(max(df, 1.0), (1 + level) / 2))
+
+
+def score_limits(share: float, n: float, quantile: float) -> Ends:
+    r"""Give Wilson's limits of a number between 0 and 1, of n equal cases.
+
+    All p with :math:`(\hat p - p)^2 \le t^2\,p(1-p)/n`.
+    """
+    k = quantile**2 / n if n > 0 else math.inf
+    if not math.isfinite(k):
+        return 0.0, 1.0
+    centre = share + k / 2
+    half = math.sqrt(k * share * (1 - share) + k * k / 4)
+    low, high = (centre - half) / (1 + k), (centre + half) / (1 + k)
+    return max(0.0, min(low, share)), min(1.0, max(high, share))
+
+
+def on_scale(value: float, half: float, ends: Ends) -> Ends:
+    """Carry a distance to a scale without ends: the logarithm, or the log odds."""
+    (lowest, highest), below, above = ends, value - ends[0], ends[1] - value
+    if not (below > 0 and above > 0) or (math.isinf(below) and math.isinf(above)):
+        return value - half, value + half
+    # the slope of log(below / above), where one of them may be infinite
+    f = math.exp(min(half * (1 / below + 1 / above), 700.0))
+    if math.isinf(above):
+        return lowest + below / f, lowest + below * f
+    if math.isinf(below):
+        return highest - above * f, highest - above / f
+    share = (below / (below + above * g) for g in (f, 1 / f))
+    low, high = (lowest + (highest - lowest) * p for p in share)
+    return low, high
+
+
+def limits(value: float, s: Spread, ends: Ends, level: float) -> tuple[Ends, str]:
+    r"""Make the limits of a value, and say how.
+
+    Between two ends a and b, Wilson's limits of :math:`p = (\theta - a)/(b - a)` at as
+    many cases as the variance V of p is worth, with Student's quantile:
+
+    .. math:: (\hat p - p)^2 \le t_\nu^2\,\frac{p(1-p)}{n^*}, \qquad
+              n^* = \frac{\hat p(1-\hat p)}{V}
+
+    With one end Student's interval on the logarithmic scale, without ends on the plain
+    one. Where nothing varied, n* is the number of cases in which a kind that was not
+    seen could be: Wilson's limit of none of them.
+    """
+    if math.isnan(value):
+        return (math.nan, math.nan), "student"
+    inside = ends[0] < value < ends[1]
+    varied = inside and s.variance > 0
+    wide = ends[1] - ends[0]
+    if not math.isfinite(wide):
+        if not varied:
+            return ends, "unseen"
+        return on_scale(value, student(s.df, level) * s.sd, ends), "student"
+    share = (value - ends[0]) / wide
+    if varied:
+        n, t = share * (1 - share) * wide**2 / s.variance, student(s.df, level)
+    else:
+        n, t = s.units, NormalDist().inv_cdf((1 + level) / 2)
+    low, high = score_limits(share, n, t)
+    made = ends[0] + wide * low, ends[0] + wide * high
+    return made, "student" if varied else "unseen"
+
+
+def percentiles(
+    value: float,
+    values: Floats,
+    level: float,
+    notes: tuple[str, ...] = (),
+    name: str = "",
+) -> Estimate:
+    """Give a value with the middle part of its bootstrap replicates."""
+    level = _options.fraction(level, "level")
+    values = values[np.isfinite(values)]
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    ends = min(float(low), value), max(float(high), value)
+    sd = float(values.std(ddof=1))
+    return Estimate(value, *ends, level, "bootstrap", sd, notes=notes, name=name)
+
+
+def share_limits(
+    share: float, variance: float, n: float, clusters: float | None, level: float
+) -> Ends:
+    r"""Give Wilson's interval of a share, at the effective number of cases.
+
+    .. math:: n^* = \min\Big(n, \frac{p(1-p)}{V}\Big)
+              \Big(\frac{t_{n-1}}{t_{C-1}}\Big)^2
+
+    of n equal cases (Kish's of weighted ones) in C clusters, with V the variance of the
+    share with n in place of n - 1. Of counted independent cases :math:`n^* = n`, and
+    this is Wilson's interval itself.
+
+    References
+    ----------
+    Wilson (1927), J. Am. Stat. Assoc. 22:209; Korn, Graubard (1998), Surv. Methodol.
+    24:193; Franco, Little, Louis, Slud (2019), J. Surv. Stat. Methodol. 7:334
+    """
+    if not n > 0:
+        return math.nan, math.nan
+    number = effective_number(share * (1 - share), variance, n, clusters, level)
+    return score_limits(share, number, NormalDist().inv_cdf((1 + level) / 2))
+
+
+def effective_number(
+    of_one: float, variance: float, n: float, clusters: float | None, level: float
+) -> float:
+    """Count as many independent equal cases as vary as much.
+
+    ``of_one`` is the variance of one case, ``variance`` that of the mean of n.
+    """
+    number = min(n, of_one / variance) if of_one > 0 and variance > 0 else n
+    if clusters is not None and clusters < 2:  # the cluster is what was drawn
+        return min(number, 1.0)
+    if clusters is not None and clusters < n:
+        number *= (student(n - 1, level) / student(clusters - 1, level)) ** 2
+    return number

@@ -1,0 +1,96 @@
+"""Which counts are meant, and how does a case act on them?
+
+A measure sees counts. Of a cohort they are those of the labelled cases; at another
+prevalence both classes are scaled to it; where labels are missing at random, a case
+without one is partly positive and partly negative. In the other direction, influence
+values by counts become influence values by the cases that were drawn.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.checks import cases as _cases
+from trueness._core.checks.errors import InputError
+from trueness.counts.design import AT_RANDOM, CASE_CONTROL
+from trueness.counts.values import Panel, Tally, with_share
+from trueness.inference.verification import Imputed, impute
+
+
+class Influence(NamedTuple):
+    """How far does a case of each row move a value, per unit of its weight?"""
+
+    neg: Floats
+    pos: Floats
+    unknown: Floats | None = None
+    more: float = 0.0  # variance that the cases do not show
+
+
+class Sample(NamedTuple):
+    """The counts that a design means, beside the cases that were drawn."""
+
+    counts: Any  # a tally, or a panel: what a measure sees
+    cases: Any  # the same rows, as they were drawn
+    scale: tuple[float, float]  # what a negative, and a positive, counts
+    imputed: Imputed | None
+    fixed: bool  # are the numbers of both classes no matter of chance?
+
+    def influence(self, by_neg: Floats, by_pos: Floats) -> Influence:
+        """Turn influence values by counts into those by cases."""
+        neg, pos = by_neg, by_pos
+        if self.scale != (1.0, 1.0):
+            neg, pos = by_neg * self.scale[0], by_pos * self.scale[1]
+        if self.fixed:  # a class of fixed size moves nothing by its size
+            neg, pos = centred(neg, self.cases.neg), centred(pos, self.cases.pos)
+        if self.imputed is None:
+            return Influence(neg, pos)
+        return Influence(*self.imputed.effects(neg, pos))
+
+
+def centred(influence: Floats, count: Array) -> Floats:
+    """Shift influence values so that they add up to zero over the cases."""
+    total = float(count.sum())
+    return influence - float(count @ influence) / total if total else influence
+
+
+def meant(x: Tally | Panel, what: str = "") -> Sample:
+    """Which counts does the design of these cases mean?
+
+    ``what`` names a measure that rests on the share of positives: it cannot be had of
+    a case-control sample without a prevalence.
+    """
+    d = x.design
+    if what:
+        needs_prevalence(x, what)
+    at_random = d.unlabelled == AT_RANDOM and x.n_unknown > 0
+    imputed = impute(x) if at_random and isinstance(x, Tally) else None
+    cases = x.without_design() if at_random else x.labelled().without_design()
+    counts: Any = cases if imputed is None else imputed.expected()
+    if d.prevalence is None:
+        return Sample(counts, cases, (1.0, 1.0), imputed, d.fixed_classes)
+    n = counts.n_pos + counts.n_neg
+    scale = (
+        (1 - d.prevalence) * n / counts.n_neg if counts.n_neg else np.nan,
+        d.prevalence * n / counts.n_pos if counts.n_pos else np.nan,
+    )
+    return Sample(with_share(counts, d.prevalence), cases, scale, imputed, True)
+
+
+def needs_prevalence(x: Tally | Panel, what: str) -> None:
+    """Stop where a case-control sample cannot show the share of positives.
+
+    With another prevalence, each class must have a case that can be weighed.
+    """
+    if x.design.prevalence is not None:
+        _cases.both_classes(x, what)
+    if x.design.sampling != CASE_CONTROL or x.design.prevalence is not None:
+        return
+    raise InputError(
+        f"{what} depends on the prevalence (the share of positives), which a "
+        "case-control sample does not show, because its design fixed it. Type "
+        "prevalence=0.01, with the prevalence where the classifier is used; or "
+        'sampling="cohort" if cases were not chosen by their label.'
+    )

@@ -1,0 +1,631 @@
+"""How many cases are needed to know an AUC, a difference of two, or a rate well enough?
+
+A plan is for the interval that will be reported: its width, and the chance that it
+excludes what is to be excluded, are those of samples drawn from a model of the scores
+(few cases) or of a normally distributed AUC (many). For rates they are sums over the
+binomial law.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.binomial import binomial_pmf, bulk, wilson
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.records import Record
+from trueness._core.search import smallest
+from trueness.fermi.distribution import fermi_dirac
+from trueness.ranking.areas import exponential_spread, pair_variance
+from trueness.ranking.gaussian import separation
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Plan(Record):
+    """How many cases are needed?
+
+    Attributes
+    ----------
+    n, n_pos, n_neg : int
+        Cases in all, positive and negative (in a cohort: expected).
+    sd : float
+        Standard error that the AUC, or the difference, will have.
+    half_width : float
+        Half the mean width that its interval will have.
+    power : float
+        Probability that the interval excludes ``null``; NaN when no ``null`` was given.
+    auc, null, prevalence, level, model, sampling
+        What was given.
+    """
+
+    n: int
+    n_pos: int
+    n_neg: int
+    sd: float
+    half_width: float
+    power: float
+    auc: float
+    null: float
+    prevalence: float
+    level: float
+    model: str = "binormal"
+    sampling: str = "case-control"
+
+
+def plan_auc(
+    *,
+    auc: float,
+    prevalence: float = 0.5,
+    half_width: float | None = None,
+    null: float | None = None,
+    power: float | None = None,
+    level: float = 0.95,
+    model: str = "binormal",
+    sampling: str = "case-control",
+) -> Plan:
+    r"""How many cases are needed to estimate an AUC well enough?
+
+    The answer is the smallest n, to a percent, for which the interval of :func:`auc` is
+    on average at most 2 ``half_width`` wide, or excludes ``null`` with a probability of
+    at least ``power``.
+
+    Parameters
+    ----------
+    auc
+        The AUC that is expected.
+    prevalence
+        Share of positives among the cases that will be collected.
+    half_width
+        Wanted half width of the interval.
+    null, power
+        Instead of ``half_width``: the wanted power of the two-sided test against this
+        AUC (0.9 when only ``null`` is given), which is the probability that the
+        interval excludes it.
+    level
+        Confidence level of the interval; the test has level 1 - ``level``.
+    model
+        How the scores are distributed: ``"binormal"`` (equal spread; default),
+        ``"hanley-mcneil"`` (exponential scores; a larger variance when positives are
+        rare) or ``"fermi-dirac"``.
+    sampling
+        ``"case-control"``: n_pos and n_neg cases are collected. ``"cohort"``: n cases
+        as they come, so that the number of positives is random.
+
+    Notes
+    -----
+    With up to 250 cases of a class, width and power are those of 4000 samples drawn
+    from the model (seed 0). With more, they are those of the same interval when the AUC
+    is normally distributed about its mean, with the exact variance for n_pos and n_neg
+    cases, eq. 18 of Kim et al. (2021).
+
+    References
+    ----------
+    Hanley, McNeil (1982), Radiology 143:29, doi:10.1148/radiology.143.1.7063747
+
+    Examples
+    --------
+    >>> plan = plan_auc(auc=0.8, prevalence=0.5, half_width=0.05)
+    >>> plan.n_pos == plan.n_neg, plan.half_width <= 0.05
+    (True, True)
+    """
+    _options.choice(model, MODELS, "model")
+    _options.choice(sampling, ("cohort", "case-control"), "sampling")
+    area = _options.fraction(auc, "auc")
+    share = _options.fraction(prevalence, "prevalence")
+    level = _options.fraction(level, "level")
+    goal, base = _goal("plan_auc", area, half_width, null, power, level)
+    question = _auc_question(area, base, share, level, model, sampling)
+    n, reach = question.fewest("plan_auc", goal, null is None)
+    sizes, given = split_cases(n, share), (area, base, share, level)
+    sd = math.sqrt(question.variance(*sizes))
+    reached = reach.half_width, math.nan if null is None else reach.power
+    return Plan(n, *sizes, sd, *reached, *given, model, sampling)
+
+
+def plan_auc_difference(
+    *,
+    first: float,
+    second: float,
+    correlation: float = 0.5,
+    prevalence: float = 0.5,
+    half_width: float | None = None,
+    power: float | None = None,
+    level: float = 0.95,
+) -> Plan:
+    r"""How many cases are needed to show that two AUCs on the same cases differ?
+
+    .. math:: \mathrm{cov} = \frac{[\Phi_2(h_1, h_2; \rho) - A_1 A_2]
+              + (N_1 + N_0 - 2) [\Phi_2(h_1, h_2; \rho/2) - A_1 A_2]}{N_1 N_0}
+
+    Parameters
+    ----------
+    first, second
+        The AUCs that are expected.
+    correlation
+        Correlation between the two scores within a class.
+    half_width
+        Wanted half width of the interval of the difference.
+    power
+        Instead of ``half_width``: the wanted power of the paired test of equal AUCs
+        (0.9 when neither is given).
+    prevalence, level
+        As in :func:`plan_auc`.
+
+    Returns
+    -------
+    Plan
+        Its ``auc`` is the difference of the AUCs, and its ``null`` is 0.
+
+    Notes
+    -----
+    The model is that of bivariate normal scores with equal standard deviations: two
+    pairs of cases that share a positive or a negative have the correlation rho / 2, and
+    the same pair has rho. Few cases are drawn, and many are taken as normal, as in
+    :func:`plan_auc`; the test is that of :func:`compare_auc`.
+
+    Examples
+    --------
+    >>> plan = plan_auc_difference(first=0.85, second=0.8, power=0.8)
+    >>> plan.power >= 0.8
+    True
+    """
+    a, b = _options.fraction(first, "first"), _options.fraction(second, "second")
+    rho = _options.real_number(correlation, "correlation")
+    if not -1 <= rho < 1:
+        raise InputError(f"correlation must lie in [-1, 1); found {rho:g}.")
+    share = _options.fraction(prevalence, "prevalence")
+    level = _options.fraction(level, "level")
+    if half_width is not None and power is not None:
+        raise InputError("plan_auc_difference needs one goal: half_width= or power=.")
+    if half_width is None and a == b:
+        raise InputError(
+            f"plan_auc_difference needs two AUCs that differ; both are {a:g}. No "
+            "number of cases can show a difference."
+        )
+    goal = _options.fraction(0.9 if power is None else power, "power")
+    if half_width is not None:
+        goal = _options.fraction(half_width, "half_width")
+    shift = np.array([separation(a), separation(b)])
+
+    def draw(rng: np.random.Generator, label: Array) -> Floats:
+        z = rng.normal(size=(2, *label.shape))
+        z[1] = rho * z[0] + math.sqrt(1 - rho**2) * z[1]
+        return np.asarray(z + shift[:, None, None] * label)
+
+    def answer(x: _Drawn) -> tuple[Any, Any]:
+        half = x.quantile(level) * np.sqrt(x.variance)
+        return np.abs(x.value) > half, half
+
+    def variance(pos: int, neg: int) -> float:
+        return _difference_variance(a, b, rho, pos, neg)
+
+    question = _Question(a - b, share, draw, variance, np.ones_like, answer)
+    n, reach = question.fewest("plan_auc_difference", goal, half_width is not None)
+    sizes, given = split_cases(n, share), (a - b, 0.0, share, level)
+    sd = math.sqrt(variance(*sizes))
+    return Plan(n, *sizes, sd, reach.half_width, reach.power, *given)
+
+
+def _goal(
+    what: str, value: float, half_width: Any, null: Any, power: Any, level: float
+) -> tuple[float, float]:
+    """Which half width, or which power against which null, is wanted?"""
+    if (half_width is None) == (null is None) or (power is not None and null is None):
+        raise InputError(
+            f"{what} needs one goal: half_width=0.03, or null=0.75 with power=0.9."
+        )
+    if null is None:
+        return _options.fraction(half_width, "half_width"), math.nan
+    base = _options.fraction(null, "null", ends="[]")
+    if base == value:
+        raise InputError(
+            f"{what} needs null to differ from what is expected; both are {value:g}. "
+            "No number of cases can show a difference."
+        )
+    goal = 0.9 if power is None else _options.fraction(power, "power")
+    if goal <= 1 - level:
+        raise InputError(
+            f"power={goal:g} is below the level of the test; any sample has more."
+        )
+    return goal, base
+
+
+def split_cases(n: int, share: float) -> tuple[int, int]:
+    """How many of n cases are positive and negative? At least two of each."""
+    pos = min(max(2, round(n * share)), n - 2)
+    return pos, n - pos
+
+
+def outlook(plan: Plan, sizes: Sequence[int]) -> Floats:
+    """Which power, or which half width, would other numbers of cases reach?"""
+    given = ("auc", "null", "prevalence", "level", "model", "sampling")
+    question = _auc_question(*(getattr(plan, k) for k in given))
+    which = "half_width" if math.isnan(plan.null) else "power"
+    return np.array([getattr(question.reach(int(n)), which) for n in sizes])
+
+
+class _Reach(NamedTuple):
+    """What a number of cases reaches: power, and mean half width."""
+
+    power: float
+    half_width: float
+
+
+class _Drawn(NamedTuple):
+    """Values of samples, with their variances and degrees of freedom."""
+
+    value: Floats
+    variance: Floats
+    df: Floats
+    units: int
+
+    def quantile(self, level: float) -> Floats:
+        from scipy.special import stdtrit
+
+        return np.asarray(stdtrit(np.maximum(self.df, 1.0), (1 + level) / 2))
+
+
+# from this many cases of the smaller class on the AUC is normal enough
+_MANY = 250
+_SAMPLES = 4000
+# of a class that is more times larger no more cases are drawn
+_LARGER = 4
+
+
+class _Question(NamedTuple):
+    """What is planned: a value, how it is drawn, and which interval answers."""
+
+    value: float
+    share: float
+    draw: Callable[[np.random.Generator, Array], Floats]  # labels to (1 or 2, ...)
+    variance: Callable[[int, int], float]
+    follows: Callable[[Floats], Any]  # how the variance goes with the value
+    # which samples exclude the null, and half the width of each interval
+    answer: Callable[[_Drawn], tuple[Any, Any]]
+    cohort: bool = False
+
+    def fewest(self, what: str, goal: float, width: bool) -> tuple[int, _Reach]:
+        """Search from a third of what the normal law asks for, which is too few."""
+
+        def enough(found: _Reach) -> bool:
+            return found.half_width <= goal if width else found.power >= goal
+
+        rough = smallest(lambda n: enough(self._by_law(n)), start=4, what=what)
+        step = max(1, rough // 100)
+        start = max(4, rough // 3) // step
+        k = smallest(lambda k: enough(self.reach(k * step)), start=start, what=what)
+        return k * step, self.reach(k * step)
+
+    def reach(self, n: int) -> _Reach:
+        """What do n cases reach? By drawing where a class has few."""
+        many = min(split_cases(n, self.share)) >= _MANY
+        return self._by_law(n) if many else self._by_samples(n)
+
+    def _by_law(self, n: int) -> _Reach:
+        """Take the mean over 999 quantiles of a normal law with the exact variance."""
+        pos, neg = split_cases(n, self.share)
+        quantile = np.array([NormalDist().inv_cdf(k / 1000) for k in range(1, 1000)])
+        variance = self.variance(pos, neg)
+        value = self.value + quantile * math.sqrt(variance)
+        df = np.full(value.size, pos + neg - 2.0)
+        drawn = _Drawn(value, variance * self.follows(value), df, min(pos, neg))
+        out, half = self.answer(drawn)
+        return _Reach(float(np.mean(out)), float(np.mean(half)))
+
+    def _by_samples(self, n: int) -> _Reach:
+        """Draw samples; one without both classes excludes nothing."""
+        rng = np.random.default_rng(0)
+        n_pos = np.full(_SAMPLES, split_cases(n, self.share)[0])
+        if self.cohort:
+            n_pos = rng.binomial(n, self.share, _SAMPLES)
+        excluded, half = 0.0, 0.5 * float(np.sum((n_pos == 0) | (n_pos == n)))
+        for pos, times in zip(*np.unique(n_pos, return_counts=True), strict=True):
+            sizes = int(pos), n - int(pos)
+            step = max(1, (1 << 20) // min(n, (1 + _LARGER) * min(sizes) + 1))
+            for start in range(0, int(times) if min(sizes) else 0, step):
+                drawn = self._drawn(sizes, min(step, int(times) - start), rng)
+                out, halves = self.answer(drawn)
+                excluded, half = excluded + float(out.sum()), half + float(halves.sum())
+        return _Reach(excluded / _SAMPLES, half / _SAMPLES)
+
+    def _drawn(
+        self, sizes: tuple[int, int], samples: int, rng: np.random.Generator
+    ) -> _Drawn:
+        """Draw values and their variances; more of a much larger class add little.
+
+        Then what varies is drawn closer to the expected value, as the exact variances
+        of the larger and of the smaller number of cases say.
+        """
+        most = max(_LARGER * min(sizes), 20)
+        pos, neg = (min(k, most) for k in sizes)
+        label = np.tile(np.arange(pos + neg) < pos, (samples, 1))
+        placed = [_placements(s, pos) for s in self.draw(rng, label)]
+        # of one score, or the difference of two
+        parts = [x[0] - sum(x[1:]) for x in zip(*placed, strict=True)]
+        drawn = _spreads(parts, (pos, neg))
+        if (pos, neg) == sizes:
+            return drawn
+        closer = self.variance(*sizes) / self.variance(pos, neg)
+        value = self.value + (drawn.value - self.value) * math.sqrt(closer)
+        return _Drawn(value, drawn.variance * closer, drawn.df, min(sizes))
+
+
+def _placements(score: Floats, pos: int) -> tuple[Floats, Floats]:
+    """Give the share of the other class on the right side of positives, negatives.
+
+    The first ``pos`` cases of each row are the positives.
+    """
+    n = score.shape[1]
+    order = np.argsort(score, axis=1)
+    below = np.cumsum(order >= pos, axis=1)  # negatives up to each place
+    above = 1 - (np.arange(1, n + 1) - below) / pos
+    placed = np.empty_like(score)
+    ranked = np.where(order < pos, below / (n - pos), above)
+    np.put_along_axis(placed, order, ranked, axis=1)
+    return placed[:, :pos], placed[:, pos:]
+
+
+def _spreads(parts: Sequence[Floats], sizes: tuple[int, int]) -> _Drawn:
+    """Give variances and degrees of freedom, as ``inference.spread`` does."""
+    value = parts[0].mean(axis=1)
+    variance = doubt = np.zeros(value.size)
+    for part, n in zip(parts, sizes, strict=True):
+        square = (part - value[:, None]) ** 2
+        two, four = square.mean(axis=1) / n, (square**2).mean(axis=1) / n**3
+        less = max(n - 1, 1)
+        variance = variance + two * n / less
+        most = np.maximum(four - two**2 / n, 2 * two**2 / less)
+        doubt = doubt + most * (n / less) ** 2
+    df = 2 * variance**2 / np.where(doubt > 0, doubt, 1.0)
+    return _Drawn(value, variance, np.where(doubt > 0, df, np.inf), min(sizes))
+
+
+def _auc_question(
+    auc: float, null: float, prevalence: float, level: float, model: str, sampling: str
+) -> _Question:
+    """Ask for the interval of :func:`auc`: all A within reach, in Wilson's form."""
+    z = NormalDist().inv_cdf((1 + level) / 2)
+
+    def answer(x: _Drawn) -> tuple[Any, Any]:
+        a = np.clip(x.value, 0.0, 1.0)
+        varied = (x.variance > 0) & (a > 0) & (a < 1)
+        n = np.where(varied, a * (1 - a) / np.where(varied, x.variance, 1.0), x.units)
+        k = np.where(varied, x.quantile(level), z) ** 2 / n
+        out = (a - null) ** 2 > k * null * (1 - null)
+        return out, np.sqrt(k * a * (1 - a) + k * k / 4) / (1 + k)
+
+    def follows(value: Floats) -> Floats:
+        a, area = (np.clip(x, 1e-9, 1 - 1e-9) for x in (value, auc))
+        return np.asarray(a * (1 - a) / (area * (1 - area)))
+
+    def variance(pos: int, neg: int) -> float:
+        return model_variance(model, auc, pos, neg)
+
+    def draw(rng: np.random.Generator, label: Array) -> Floats:
+        return MODELS[model].draw(rng, label, auc)[None]
+
+    cohort = sampling == "cohort"
+    return _Question(auc, prevalence, draw, variance, follows, answer, cohort)
+
+
+class _ScoreModel(NamedTuple):
+    # how far do placements of both classes spread, and how are scores drawn?
+    spread: Callable[[float, int, int], tuple[float, float]]
+    draw: Callable[[np.random.Generator, Array, float], Floats]
+
+
+def _normal_spread(area: float, *_: int) -> tuple[float, float]:
+    r"""Both spreads are P(two of three) - A^2 of normals with correlation 1/2.
+
+    Phi_2(h, h; 1/2) = A - 2 T(h, 1/sqrt(3)) with Owen's T and h = Phi^-1(A).
+    """
+    from scipy.special import ndtri, owens_t
+
+    spread = area - 2 * float(owens_t(float(ndtri(area)), 1 / math.sqrt(3))) - area**2
+    return spread, spread
+
+
+def _fermi_spread(area: float, pos: int, neg: int) -> tuple[float, float]:
+    fd = fermi_dirac(n=pos + neg, n_pos=pos, auc=area)
+    return fd.p100 - area**2, fd.p110 - area**2
+
+
+def _fermi_scores(rng: np.random.Generator, label: Array, area: float) -> Floats:
+    """Put each case at a rank by its class; cases at one rank are in random order."""
+    n, share = label.shape[-1], float(label.mean())
+    n_pos = min(max(round(n * share), 1), n - 1)
+    p = fermi_dirac(n=n, n_pos=n_pos, auc=area).probability(np.arange(1, n + 1))
+    u = rng.random(label.shape)
+    ranks = [np.searchsorted(np.cumsum(q) / q.sum(), u) for q in (1 - p, p)]
+    return np.where(label, -ranks[1], -ranks[0]) + rng.random(label.shape)
+
+
+def _normal_scores(rng: np.random.Generator, label: Array, area: float) -> Floats:
+    return np.asarray(rng.normal(size=label.shape) + separation(area) * label)
+
+
+def _exponential_scores(rng: np.random.Generator, label: Array, area: float) -> Floats:
+    mean = np.where(label, area / (1 - area), 1.0)
+    return np.asarray(rng.exponential(size=label.shape) * mean)
+
+
+MODELS: dict[str, _ScoreModel] = {
+    "binormal": _ScoreModel(_normal_spread, _normal_scores),
+    "hanley-mcneil": _ScoreModel(
+        lambda a, *_: exponential_spread(a), _exponential_scores
+    ),
+    "fermi-dirac": _ScoreModel(_fermi_spread, _fermi_scores),
+}
+
+
+def model_variance(model: str, area: float, pos: int, neg: int) -> float:
+    """How far does the AUC of a model vary between samples? Kim et al., eq. 18."""
+    return float(pair_variance(area, *MODELS[model].spread(area, pos, neg), pos, neg))
+
+
+def _difference_variance(a: float, b: float, rho: float, pos: int, neg: int) -> float:
+    """Two areas covary over one pair, and over pairs that share a case (DeLong)."""
+    own = sum(model_variance("binormal", area, pos, neg) for area in (a, b))
+    pair, half = (_joint_excess(a, b, r) for r in (rho, rho / 2))
+    return max(own - 2 * (pair + (pos + neg - 2) * half) / pos / neg, 1e-300)
+
+
+def _joint_excess(a: float, b: float, rho: float) -> float:
+    """Phi_2(h, k; rho) - a b by quadrature over rho (Plackett's identity)."""
+    from scipy.special import ndtri
+
+    h, k = float(ndtri(a)), float(ndtri(b))
+    x, w = np.polynomial.legendre.leggauss(40)
+    # d Phi_2 / d rho is the density; rho = sin(angle) takes away its pole at 1
+    angle = math.asin(rho) * (x + 1) / 2
+    s = np.sin(angle)
+    inside = np.exp(-(h * h - 2 * h * k * s + k * k) / (2 * np.cos(angle) ** 2))
+    return float(w @ inside) * math.asin(rho) / 2 / (2 * math.pi)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class RatePlan(Record):
+    """How many cases are needed to estimate a rate at a threshold?
+
+    Attributes
+    ----------
+    n : int
+        Cases in all.
+    counted : int
+        Cases in the denominator of the rate (in a cohort: their expected number).
+    half_width, power : float
+        As in :class:`Plan`, of Wilson's interval.
+    rate, value, null, prevalence, level, sampling
+        What was given.
+    """
+
+    n: int
+    counted: int
+    half_width: float
+    power: float
+    rate: str
+    value: float
+    null: float
+    prevalence: float
+    level: float
+    sampling: str
+
+
+def plan_rate(
+    rate: str,
+    *,
+    value: float,
+    prevalence: float = 0.5,
+    recall: float | None = None,
+    half_width: float | None = None,
+    null: float | None = None,
+    power: float | None = None,
+    level: float = 0.95,
+    sampling: str = "cohort",
+) -> RatePlan:
+    """How many cases are needed to estimate recall, specificity or precision?
+
+    Parameters
+    ----------
+    rate
+        ``"recall"`` (sensitivity), ``"specificity"`` or ``"precision"`` (PPV).
+    value
+        The rate that is expected.
+    prevalence
+        Share of positives among the cases.
+    recall
+        For precision only: the recall that is expected, from which the number of
+        flagged cases follows.
+    half_width, null, power, level
+        As in :func:`plan_auc`, of this rate.
+    sampling
+        ``"cohort"``: cases as they come, so that the denominator of the rate is random.
+        ``"case-control"``: the denominator is fixed.
+
+    Notes
+    -----
+    The interval is Wilson's, that of a share of counted cases. Width and power are
+    exact sums over the binomial distribution; they also hold for more than n cases,
+    apart from its steps. The number of flagged cases cannot be fixed by design, so
+    precision is planned for a cohort.
+
+    Examples
+    --------
+    >>> plan = plan_rate("recall", value=0.9, prevalence=0.1, half_width=0.05)
+    >>> plan.half_width <= 0.05, plan.n > plan.counted
+    (True, True)
+    """
+    _options.choice(rate, ("recall", "sensitivity", "specificity", "precision"), "rate")
+    _options.choice(sampling, ("cohort", "case-control"), "sampling")
+    expected = _options.fraction(value, "value")
+    share = _options.fraction(prevalence, "prevalence")
+    level = _options.fraction(level, "level")
+    part = _part(rate, expected, share, recall)
+    goal, base = _goal("plan_rate", expected, half_width, null, power, level)
+    random = sampling == "cohort" or rate == "precision"
+
+    def reached(n: int) -> _Reach:
+        return _rate_reach(n, part, expected, base, level, random)
+
+    def enough(n: int) -> bool:
+        reach = reached(n)
+        return reach.half_width <= goal if null is None else reach.power >= goal
+
+    n = smallest(enough, start=4, what="plan_rate")
+    if null is not None:  # the power climbs in steps: it must hold from here on
+        while not all(enough(k) for k in range(n, n + 4)):
+            n += 1
+    reach, counted = reached(n), max(1, round(n * part))
+    asked = (rate, expected, base, share, level, "cohort" if random else sampling)
+    return RatePlan(n, counted, reach.half_width, reach.power, *asked)
+
+
+def _part(rate: str, value: float, share: float, recall: object) -> float:
+    """Which part of all cases is the rate a share of?"""
+    if rate != "precision":
+        return 1 - share if rate == "specificity" else share
+    if recall is None:
+        raise InputError(
+            "plan_rate of precision needs the recall that is expected, which says "
+            "how many cases will be flagged. Type recall=0.8."
+        )
+    flagged = share * _options.fraction(recall, "recall") / value
+    if flagged >= 1:
+        raise InputError(
+            f"A precision of {value:g} at this recall and prevalence would flag "
+            f"more cases than there are. Is one of them too high?"
+        )
+    return flagged
+
+
+def _rate_reach(
+    n: int, part: float, value: float, null: float, level: float, random: bool
+) -> _Reach:
+    """Sum over all counts: mean half width, and the chance to exclude the null."""
+    sizes, weight = np.array([max(1, round(n * part))]), np.ones(1)
+    if random:
+        spread = 9 * math.sqrt(n * part * (1 - part)) + 9
+        first, last = max(0, int(n * part - spread)), min(n, int(n * part + spread) + 1)
+        # many sizes differ little: forty of them carry the mean
+        sizes = np.unique(np.linspace(first, last, min(last - first + 1, 41)).round())
+        weight = binomial_pmf(sizes, n, part)
+        weight = weight / weight.sum()
+    # over all counts that matter: the width, and whether the null lies outside
+    half = power = 0.0
+    for size, w in zip(sizes, weight, strict=True):
+        low, high = bulk(int(size), np.array([value]))
+        y = np.arange(int(low[0]), int(high[0]) + 1)
+        p = binomial_pmf(y, size, value)
+        low, high = wilson(y, size, level)
+        half += float(w * (p @ (high - low)) / 2)
+        power += float(w * p[(null < low) | (null > high)].sum())
+    return _Reach(math.nan if math.isnan(null) else power, half)

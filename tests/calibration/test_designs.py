@@ -1,0 +1,271 @@
+"""Probabilities of weighted, clustered and case-control samples."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+from scipy.stats import chi2, ncx2
+
+import trueness
+from trueness import InputError, Tally
+from trueness.calibration.forecasts import Binned, Forecasts, binned
+from trueness.calibration.monotone import equal_mass
+
+SURVEY = json.loads(
+    (Path(__file__).parents[1] / "reference/calibration_survey.json").read_text()
+)
+TESTS = ("spiegelhalter", "cox", "bins", "hosmer-lemeshow")
+# 40 positives and 60 negatives by design; where it is used, one case in ten is positive
+SAMPLE = Tally([0.8, 0.5, 0.2, 0.1], pos=[20, 12, 6, 2], neg=[3, 9, 20, 28])
+# the same cases as a cohort would show them: each negative six times (40 + 360)
+COHORT = Tally([0.8, 0.5, 0.2, 0.1], pos=[20, 12, 6, 2], neg=[18, 54, 120, 168])
+USE = {"prevalence": 0.1, "sampling": "case-control"}
+ANSWERS = {
+    name: getattr(trueness, name)
+    for name in (
+        *("brier", "log_loss", "reliability", "calibration_line", "calibration_test"),
+        *("calibration_error", "calibration_index", "calibrate"),
+    )
+}
+
+
+def sample(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.beta(1, 2, n).round(2).clip(0.01, 0.99)
+    return (rng.random(n) < p).astype(int), p, rng
+
+
+def asked():
+    for name, f in ANSWERS.items():
+        if name not in ("calibrate", "calibration_test"):
+            yield f
+    for method in TESTS:
+        yield lambda *a, m=method, **k: trueness.calibration_test(*a, method=m, **k)
+
+
+def numbers(x):
+    if isinstance(x, dict):
+        skip = ("n", "n_pos", "notes", "warning")  # sums of weights are sums of weights
+        return [v for k, part in x.items() if k not in skip for v in numbers(part)]
+    if isinstance(x, list):
+        return [v for part in x for v in numbers(part)]
+    return [x] if isinstance(x, (int, float)) else []
+
+
+@pytest.mark.parametrize(
+    "design", ["plain", "clusters", "both"], ids=["plain", "clusters", "and weights"]
+)
+def test_errors_are_those_of_the_survey_package(design):
+    """R: svymean and svyglm; the script is tests/reference/calibration_survey.R."""
+    i = np.arange(1, 121)
+    y, p = ((i * 5) % 7 < 3).astype(int), (1 + (i * 13) % 37) / 39
+    how = {"cluster": (i * 7) % 23, "weight": 1 + (i * 11) % 5}
+    how = {"plain": {}, "clusters": {"cluster": how["cluster"]}, "both": how}[design]
+    line = trueness.calibration_line(y, p, **how)
+    found = {
+        "brier": trueness.brier(y, p, **how),
+        "log_loss": trueness.log_loss(y, p, **how),
+        "slope": line.slope,
+        "intercept": line.intercept,
+    }
+    for name, e in found.items():
+        value, sd = SURVEY[design][name]
+        assert e.value == pytest.approx(value, rel=1e-8)
+        # of unequal units the variance is the jackknife's, R's is linearised
+        assert e.sd == pytest.approx(sd, rel=1e-8 if design == "plain" else 0.02)
+
+
+@pytest.mark.parametrize("more", [{}, {"prevalence": 0.1}], ids=["cohort", "share"])
+def test_clusters_of_one_case_and_equal_weights_change_nothing(more):
+    y, p, _ = sample()
+    for f in asked():
+        plain = numbers(f(y, p, **more).to_dict())
+        for how in ({"cluster": np.arange(300)}, {"weight": np.full(300, 2.0)}):
+            again = numbers(f(y, p, **how, **more).to_dict())
+            assert again == pytest.approx(plain, rel=1e-9, abs=1e-9, nan_ok=True)
+
+
+def test_a_weight_is_as_many_copies_to_a_value():
+    y, p, rng = sample()
+    k = rng.integers(1, 4, y.size)
+    for name, part in (("brier", "mcb"), ("log_loss", "dsc")):
+        one, two = ANSWERS[name](y, p, weight=k), ANSWERS[name](y, p, count=k)
+        assert one.value == pytest.approx(two.value, rel=1e-12)
+        assert getattr(one, part).value == pytest.approx(getattr(two, part).value)
+    lines = [trueness.calibration_line(y, p, **{w: k}) for w in ("weight", "count")]
+    assert lines[0].slope.value == pytest.approx(lines[1].slope.value, rel=1e-9)
+    errors = [trueness.calibration_error(y, p, **{w: k}) for w in ("weight", "count")]
+    for part in ("plain", "smooth"):
+        one, two = (getattr(e, part).value for e in errors)
+        assert one == pytest.approx(two, rel=1e-9)
+
+
+def test_residuals_of_bins_by_hand():
+    """Of independent cases the covariance is that of a mean, bin by bin."""
+    y, p, _ = sample(120)
+    s = Forecasts.of(trueness.tally(y, p), "")
+    start = equal_mass(s.cases, 4)
+    found = binned(s, start)
+    ends = s.score[start]
+    at = np.searchsorted(ends, p, side="right") - 1
+    u = [(y - p)[at == k] for k in range(4)]
+    assert found.gap == pytest.approx([x.mean() for x in u])
+    want = np.diag([x.var(ddof=1) / x.size for x in u])
+    assert found.covariance == pytest.approx(want, abs=1e-15)
+
+
+def test_covariance_of_bins_by_brute_force():
+    """Leave out each cluster, or each case of a class: the jackknife, linearised."""
+    y, p, rng = sample(200)
+    w, c = rng.uniform(0.5, 2, 200), rng.integers(0, 40, 200)
+    for how, of_share in (
+        ({"cluster": c, "weight": w}, False),
+        ({"cluster": c}, True),
+        ({"prevalence": 0.2}, False),
+    ):
+        s = Forecasts.of(trueness.tally(y, p, **how), "")
+        start = equal_mass(s.cases, 3)
+        found = binned(s, start, of_share=of_share)
+        at = np.searchsorted(s.score[start], p, side="right") - 1
+        each = np.asarray(how.get("weight", np.ones(200)))
+        unit = how.get("cluster", np.arange(200))
+        if "prevalence" in how:
+            each = np.where(y == 1, 0.2 / y.sum(), 0.8 / (1 - y).sum())
+
+        def gaps(v, at=at, of_share=of_share):
+            said = np.full(200, v @ y / v.sum()) if of_share else p
+            return np.array([np.average((y - said)[at == k], weights=v[at == k])
+                             for k in range(3)])  # fmt: skip
+
+        assert found.gap == pytest.approx(gaps(each))
+        moved = []
+        for k in np.unique(unit):
+            less = each * np.where(unit == k, 1 - 1e-6, 1)
+            moved.append((gaps(each) - gaps(less)) / 1e-6)
+        z = np.array(moved)
+        if "prevalence" in how:  # each class has its own mean
+            for label in (0, 1):
+                z[y == label] -= z[y == label].mean(axis=0)
+        kinds = [np.unique(unit[at == k]).size for k in range(3)]
+        if "prevalence" in how:
+            kinds = [each[at == k].sum() ** 2 / (each[at == k] ** 2).sum()
+                     for k in range(3)]  # fmt: skip
+        wider = np.sqrt(np.array(kinds) / (np.array(kinds) - 1))
+        want = z.T @ z * np.outer(wider, wider)
+        # cases of a bin are weighed by their units of the sample
+        assert found.covariance == pytest.approx(want, rel=0.02, abs=1e-6)
+
+
+def test_the_law_of_the_squares_is_exact_for_equal_bins():
+    """Three bins alike: S is a scaled noncentral chi-square with 3 degrees."""
+    b = Binned(np.array([0.1, -0.2, 0.1]), np.ones(3) / 3, np.eye(3) * 0.004, 1e3)
+    low, high = b.limits(0.95)
+    c = 0.004 / 3
+    assert b.square == pytest.approx(0.02)
+    assert b.p_value == pytest.approx(chi2.sf(0.02 / c, 3))
+    assert ncx2.cdf(0.02 / c, 3, low / c) == pytest.approx(0.975)
+    assert ncx2.cdf(0.02 / c, 3, high / c) == pytest.approx(0.025)
+    small = Binned(b.gap / 3, *b[1:])
+    assert small.p_value > 0.05
+    assert small.limits(0.95)[0] == 0
+
+
+def test_the_test_of_bins_agrees_with_the_interval():
+    for seed in range(12):
+        y, p, _ = sample(200, seed)
+        t = trueness.tally(y, p ** (1 + seed / 10))
+        e = trueness.calibration_error(t, bins=8)
+        found = trueness.calibration_test(t, method="bins", bins=8)
+        # the lower limit of 95 % is one of 97.5 %
+        assert (e.rms.low > 0) == (found.p_value < 0.025)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_without_the_share_of_use_a_case_control_sample_is_refused(name):
+    with pytest.raises(InputError, match=r"its design fixed it. Type prevalence=0.01"):
+        ANSWERS[name](SAMPLE, sampling="case-control")
+    ANSWERS[name](SAMPLE, **USE)
+
+
+def test_values_are_those_of_a_cohort_with_that_share():
+    for f in (trueness.brier, trueness.log_loss):
+        found, twin = f(SAMPLE, **USE), f(COHORT)
+        assert found.value == pytest.approx(twin.value, rel=1e-12)
+        for part in ("mcb", "dsc", "unc"):
+            value, other = getattr(found, part).value, getattr(twin, part).value
+            assert value == pytest.approx(other, rel=1e-12)
+    curve = trueness.reliability(SAMPLE, **USE).probability
+    assert curve == pytest.approx(trueness.reliability(COHORT).probability)
+    for f, part in (
+        (trueness.calibration_line, "slope"),
+        (trueness.calibration_line, "intercept"),
+        (trueness.calibration_error, "plain"),
+        (trueness.calibration_error, "smooth"),
+        (trueness.calibration_index, "ici"),
+    ):
+        value = getattr(f(SAMPLE, **USE), part).value
+        assert value == pytest.approx(getattr(f(COHORT), part).value, rel=1e-9)
+
+
+def test_brier_by_hand():
+    # positives: losses .04 and .25 in halves; negatives .64 and .25 in halves
+    t = Tally([0.8, 0.5], pos=[5, 5], neg=[5, 5])
+    found = trueness.brier(t, **USE)
+    assert found.value == pytest.approx(0.1 * 0.29 / 2 + 0.9 * 0.89 / 2)
+    assert found.unc.low == found.unc.high == pytest.approx(0.09)  # it is known
+    # each class varies by itself: .1^2 .105^2 / 9 + .9^2 .195^2 / 9
+    sd = math.sqrt((0.1 * 0.105) ** 2 + (0.9 * 0.195) ** 2) / 3
+    assert found.sd == pytest.approx(sd)
+
+
+def test_a_map_of_a_case_control_sample_is_carried_to_the_share_of_use():
+    fitted = trueness.calibrate(SAMPLE, method="platt")
+    moved = trueness.calibrate(SAMPLE, method="platt", **USE)
+    at = np.array([0.1, 0.3, 0.9])
+    shift = logit(0.1) - logit(0.4)
+    assert moved(at) == pytest.approx(expit(logit(fitted(at)) + shift))
+
+
+def test_case_control_intervals_hold(rng):
+    """Log-odds of 0.8 logit(p) - 1 in the population; samples of 60 + 90."""
+    grid = (np.arange(100) + 0.5) / 100
+    mass = grid**-0.5 * (1 - grid)
+    mass /= mass.sum()
+    share = expit(0.8 * logit(grid) - 1)
+    rho = float(mass @ share)
+    brier = float(mass @ (share * (1 - grid) ** 2 + (1 - share) * grid**2))
+    start = equal_mass(mass, 10)
+    off, part = (np.add.reduceat(x, start) for x in (mass * (share - grid), mass))
+    rms = math.sqrt(float((off**2 / part).sum()))
+    held = np.zeros(3)
+    for _ in range(150):
+        pos = rng.choice(100, 60, p=mass * share / rho)
+        neg = rng.choice(100, 90, p=mass * (1 - share) / (1 - rho))
+        t = trueness.tally(
+            np.repeat([1, 0], [60, 90]), grid[np.concatenate([pos, neg])],
+            prevalence=rho, sampling="case-control",
+        )  # fmt: skip
+        line, b = trueness.calibration_line(t), trueness.brier(t)
+        e = trueness.calibration_error(t, bins=10).rms
+        held += [b.low <= brier <= b.high, line.slope.low <= 0.8 <= line.slope.high,
+                 e.low <= rms <= e.high]  # fmt: skip
+    assert (held / 150 >= 0.88).all()
+
+
+def test_tests_that_draw_labels_refuse_weights_and_clusters():
+    for how in ({"weight": [1, 2, 3.5]}, {"cluster": [1, 1, 2]}):
+        with pytest.raises(InputError, match='Type method="bins"'):
+            trueness.calibration_test(
+                [0, 1, 1], [0.2, 0.6, 0.7], method="isotonic", **how
+            )
+
+
+def test_parts_wait_until_they_are_asked_for():
+    b = trueness.brier(SAMPLE)
+    assert "parts" not in vars(b)
+    assert b.value == pytest.approx(b.mcb.value - b.dsc.value + b.unc.value)
+    assert {"mcb", "dsc", "unc", "skill"} <= set(b.to_dict())
+    assert b == trueness.brier(SAMPLE)

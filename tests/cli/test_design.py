@@ -1,0 +1,225 @@
+"""How the cases came, said in a shell: the commands say the numbers Python says."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import trueness
+from trueness.cli import app
+
+LABEL = {"label": "y", "score": "p"}
+# the words of the shell, and those of Python
+WORDS = {
+    "weight": ("--weight w", {"weight": "w"}),
+    "cluster": ("--cluster site", {"cluster": "site"}),
+    "both": ("--weight w --cluster site", {"weight": "w", "cluster": "site"}),
+    "prevalence": ("--prevalence 0.1", {"prevalence": 0.1}),
+    "case-control": (
+        "--sampling case-control --prevalence 0.1 --cluster site",
+        {"sampling": "case-control", "prevalence": 0.1, "cluster": "site"},
+    ),
+    "at random": (
+        "--unlabelled 'missing at random'",
+        {"unlabelled": "missing at random"},
+    ),
+}
+CLUSTERED = "The intervals allow for likeness of cases with the same site."
+
+
+def run(*words):
+    line = [part for w in words for part in split(w)]
+    return CliRunner().invoke(app, line)
+
+
+def split(word):
+    return shlex.split(word) if isinstance(word, str) else [str(word)]
+
+
+def told(*words):
+    found = run(*words, "--json")
+    assert found.exit_code == 0, found.stderr
+    return json.loads(found.stdout)
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 2, 200).round(2).clip(0.01, 0.99)
+    frame = pd.DataFrame({"y": (rng.random(200) < p).astype(float), "p": p})
+    frame["q"] = (p + 0.1 * rng.normal(size=200)).clip(0.01, 0.99)
+    frame["w"] = rng.exponential(size=200)
+    frame["site"] = np.arange(200) % 17
+    frame["g"] = np.where(np.arange(200) % 2, "a", "b")
+    frame.loc[rng.random(200) < 0.1, "y"] = np.nan
+    frame["kind"] = np.array(["low", "mid", "top"])[np.arange(200) % 3]
+    for k in ("low", "mid", "top"):
+        frame[f"p_{k}"] = np.round(
+            0.3 * (frame["kind"] == k) + 0.7 * rng.random(200), 2
+        )
+    path = tmp_path_factory.mktemp("design") / "rows.csv"
+    frame.to_csv(path, index=False)
+    return path, frame
+
+
+def same(found, want):
+    for key in ("value", "low", "high"):
+        assert found[key] == pytest.approx(getattr(want, key), nan_ok=True)
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_evaluate_says_what_python_says(words, rows):
+    path, frame = rows
+    shell, given = WORDS[words]
+    line = ("evaluate", path, "-l y -s p --by g --at 0.5", shell)
+    found = told(*line)
+    for group, by in (("a", frame[frame["g"] == "a"]), (None, frame)):
+        result = found["result"]
+        part = result["groups"]["p"][group] if group else result["scores"]["p"]
+        for name in ("auc", "average_precision", "brier"):
+            same(part[name], getattr(trueness, name)(by, **LABEL, **given))
+    want = trueness.at_threshold(frame, **LABEL, **given, threshold=0.5).metrics
+    for name, e in found["result"]["at"]["p"]["metrics"].items():
+        same(e, want[name])
+    assert found["columns"]["weight"] == given.get("weight")
+    assert found["columns"]["cluster"] == given.get("cluster")
+    assert found["design"]["prevalence"] == given.get("prevalence")
+    said = " ".join(run(*line).stdout.split())
+    assert said.count(CLUSTERED) == ("cluster" in given)
+    assert ("Weighted cases, total weight" in said) == ("weight" in given)
+
+
+@pytest.mark.parametrize("words", [w for w in WORDS if w != "at random"])
+def test_compare_says_what_python_says(words, rows):
+    path, frame = rows
+    shell, given = WORDS[words]
+    line = ("compare", path, "-l y -s p -s q", shell)
+    found = told(*line)["result"]
+    both = trueness.panel(frame, label="y", scores=["p", "q"], **given)
+    same(
+        found["pairs"][0]["difference"], trueness.compare_auc(both).pairs[0].difference
+    )
+    want = trueness.dominates(both, "p", "q", rng=0)
+    assert found["dominance"][0]["p_value"] == pytest.approx(want.p_value)
+    assert run(*line).stdout.count(CLUSTERED) == ("cluster" in given)
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_threshold_says_what_python_says(words, rows):
+    path, frame = rows
+    shell, given = WORDS[words]
+    line = ("threshold", path, "-l y -s p", shell)
+    found = told(*line, "--at 0.5")["result"]
+    want = trueness.at_threshold(frame, **LABEL, **given, threshold=0.5).metrics
+    for name, e in found["estimates"].items():
+        same(e, want[name])
+    found = told(*line, "--maximize f1")["result"]
+    want = trueness.best_threshold(frame, "f1", **LABEL, **given)
+    assert found["value"] == pytest.approx(want.value)
+    assert found["threshold"] == want.threshold
+    assert run(*line).stdout.count(CLUSTERED) == ("cluster" in given)
+
+
+def test_a_choice_is_validated_by_clusters(rows):
+    path, frame = rows
+    line = ("threshold", path, "-l y -s p --maximize f1 --cluster site --validate")
+    found = told(*line)["result"]["validation"]
+    want = trueness.validate_threshold(frame, "f1", **LABEL, cluster="site", rng=0)
+    same(found["corrected"], want.corrected)
+    said = run(*line).stdout
+    assert "If the choice were repeated" in said
+    assert said.count(CLUSTERED) == 1
+
+
+def test_classes_may_have_weights_and_clusters(rows):
+    path, frame = rows
+    words = "--label kind --score p_low --score p_mid --score p_top"
+    found = told("evaluate", path, words, "--weight w --cluster site")["result"]
+    one = trueness.auc(frame["kind"] == "mid", frame["p_mid"], weight=frame["w"],
+                       cluster=frame["site"])  # fmt: skip
+    same(found["scores"]["mid"]["auc"], one)
+    assert found["multiclass_auc"] is None
+    assert told("evaluate", path, words)["result"]["multiclass_auc"]
+
+
+GUARANTEE = "threshold {} -l y -s p --subject-to 'recall >= 0.5' --guarantee 0.95"
+SEVERAL = "-s p -s q"
+# what a command cannot use: the line, and what the sentence says
+REFUSED = {
+    "guarantee": (f"{GUARANTEE} --cluster site", "--guarantee does not take clusters"),
+    "guarantee, weights": (f"{GUARANTEE} --weight w", "type --count COLUMN"),
+    "validate": (
+        "threshold {} -l y -s p --validate --unlabelled 'missing at random'",
+        "--validate does not take --unlabelled 'missing at random'",
+    ),
+    "compare": (
+        f"compare {{}} -l y {SEVERAL} --unlabelled 'missing at random'",
+        "compare does not take",
+    ),
+    "combine": (f"combine {{}} -l y {SEVERAL} --cluster site", "combine does not take"),
+    "nogold": ("nogold {} --vote y --vote g --cluster site", "nogold does not take"),
+    "nogold, share": ("nogold {} --vote y --vote g --prevalence 0.1", "as they came"),
+    "judge": ("judge {} --judge y --weight w", "judge does not take weights"),
+    "leaves": ("leaves {} -l y --node site --weight w", "leaves does not take"),
+    "readers": ("readers {} -l y -s p --cluster site", "readers does not take"),
+    "watch": ("watch s.json {} -l y -s p --cluster site", "watch does not take"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_word_that_cannot_be_used_is_refused_in_one_sentence(name, rows):
+    line, says = REFUSED[name]
+    found = run(line.format(rows[0]))
+    said = " ".join(found.stderr.split())
+    assert found.exit_code == 2, said
+    assert says in said
+    assert "= out" not in said
+    assert " Leave " in said
+
+
+def test_what_is_refused_is_not_in_the_help():
+    for name in ("combine", "nogold", "leaves", "readers", "watch", "judge"):
+        assert "--weight" not in run(f"{name} --help").stdout
+    for name in ("evaluate", "compare", "threshold", "calibrate", "report"):
+        text = run(f"{name} --help").stdout
+        for word in ("weight", "cluster", "sampling", "prevalence", "unlabelled"):
+            assert f"--{word}" in text
+
+
+@pytest.mark.parametrize("words", ["weight", "cluster"])
+def test_calibrate_says_why_a_map_is_not_cross_fitted(words, rows):
+    found = run("calibrate", rows[0], "-l y -s p --method beta", WORDS[words][0])
+    assert found.exit_code == 0, found.stderr
+    assert "not known how well the map does on new cases" in found.stdout
+    assert f"Leave --{words} out" in found.stdout
+
+
+def test_words_that_are_wrong(rows):
+    said = run("evaluate", rows[0], "-l y -s p --weight z").stderr
+    assert "--weight must name a column" in said
+    said = run("evaluate", rows[0], "-l y -s p --unlabelled ignored").stderr
+    assert "--unlabelled must be" in said
+    found = run("evaluate", rows[0], "-l y -s p --prevalence 0.01:0.05")
+    assert found.exit_code == 2
+    assert "needs one prevalence" in found.stderr
+    words = "-l y -s p --sampling case-control --maximize precision"
+    found = run("threshold", rows[0], words)
+    assert found.exit_code == 2
+    assert "--prevalence 0.01" in found.stderr
+
+
+def test_report(rows, tmp_path):
+    path, frame = rows
+    page = tmp_path / "report.html"
+    found = run("report", path, f"-l y {SEVERAL} --weight w -o", page)
+    assert found.exit_code == 0, found.stderr
+    text = page.read_text()
+    assert "weights of cases" in text
+    assert "Which curve is above?" in text
+    a = trueness.auc(frame, label="y", score="p", weight="w")
+    assert f"{a.value:.3f}" in text

@@ -1,0 +1,103 @@
+"""Groups of cases: the formula of unpaired areas, estimates, designs."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import trueness
+from trueness import Tally
+
+
+@pytest.fixture
+def sites(rng):
+    y = rng.random(600) < 0.4
+    how = {"weight": np.exp(0.8 * rng.normal(size=600)), "cluster": np.arange(600) // 6}
+    return y, rng.normal(size=600) + y, rng.choice(["x", "y", "z"], 600), how
+
+
+def test_shares_by_hand():
+    sites = {"A": Tally([2, 1], [1, 9], [8, 2]), "B": Tally([2, 1], [5, 5], [5, 5])}
+    found = trueness.compare_groups(sites, lambda t: t.pos[0] / t.n_pos)
+    d = found.pairs[0].difference
+    assert d.value == pytest.approx(0.3)
+    # two shares of ten positives among twenty cases each
+    variance = 20 / 19 * (0.8 * 0.2 + 0.5 * 0.5) / 10
+    assert d.sd == pytest.approx(np.sqrt(variance), rel=0.06)
+    assert found.p_value == found.pairs[0].p_value
+    assert not found.paired
+
+
+def test_an_analysis_is_compared_as_where_it_is_at_home(sites):
+    y, s, site, how = sites
+    for words in ({}, {"weight": how["weight"]}, how):
+        groups = trueness.tally(y, s, by=site, **words)
+        fast = trueness.compare_auc(groups)
+        slow = trueness.compare_groups(groups, trueness.auc)
+        assert slow.pairs == fast.pairs
+        assert slow.p_value == fast.p_value
+        own = trueness.compare_groups(groups, lambda t: trueness.auc(t).value)
+        for a, b in zip(fast.pairs, own.pairs, strict=True):
+            assert b.difference.value == a.difference.value
+            assert b.difference.sd == pytest.approx(a.difference.sd, rel=0.03)
+        for name, value in zip(fast.names, fast.values, strict=True):
+            alone = trueness.auc(groups[name])
+            assert (value.value, value.low) == (alone.value, alone.low)
+    asked = trueness.compare_groups(y, s, trueness.auc, by=site, **how)
+    assert asked.pairs == fast.pairs
+
+
+def test_different_cases_by_hand(sites):
+    y, s, site, _ = sites
+    groups = trueness.tally(y, s, by=site)
+    a, b = (trueness.auc(groups[k]) for k in "xy")
+    pair = trueness.compare_auc(groups).pairs[0]
+    assert pair.difference.sd == pytest.approx(np.hypot(a.sd, b.sd))
+    z = (a.value - b.value) / pair.difference.sd
+    assert pair.statistic == pytest.approx(z)
+    assert pair.p_value == pytest.approx(2 * stats.norm.sf(abs(z)), abs=0.01)
+    back = trueness.compare_auc({k: groups[k] for k in "yx"}).pairs[0]
+    assert back.difference.low == pytest.approx(-pair.difference.high)
+
+
+def test_a_reference_group(sites):
+    y, s, site, _ = sites
+    groups = trueness.tally(y, s, by=site)
+    one = trueness.compare_groups(groups, trueness.average_precision, reference="y")
+    assert [(p.first, p.second) for p in one.pairs] == [("x", "y"), ("z", "y")]
+    for bad in ("w", ["x"]):
+        with pytest.raises(trueness.InputError, match="must be one of the groups"):
+            trueness.compare_groups(groups, trueness.auc, reference=bad)
+    with pytest.raises(trueness.InputError, match="at least two"):
+        trueness.compare_groups({"x": groups["x"]}, trueness.auc)
+
+
+def test_a_difference_without_variance_is_a_difference():
+    perfect = Tally([2, 1], pos=[50, 0], neg=[0, 50])
+    wrong = Tally([2, 1], pos=[0, 50], neg=[50, 0])
+    found = trueness.compare_groups({"a": perfect, "b": wrong}, trueness.auc)
+    assert found.pairs[0].p_value == found.p_value < 1e-6
+    same = trueness.compare_groups({"a": perfect, "b": perfect}, trueness.auc)
+    assert same.p_value == 1
+    assert same.pairs[0].difference.low < 0 < same.pairs[0].difference.high
+
+
+def test_clusters_of_tallies_and_of_panels(rng):
+    """What ``cluster_bootstrap`` was for: the keys of a mapping are clusters."""
+    n = 400
+    cluster = np.arange(n) % 50
+    y = rng.random(n) < rng.beta(1, 1, 50)[cluster]
+    a = y + rng.normal(size=50)[cluster] + 0.5 * rng.normal(size=n)
+    parts = trueness.tally(y, a, by=cluster)
+    found = trueness.estimate(parts, trueness.auc, cluster=True)
+    direct = trueness.auc(y, a, cluster=cluster)
+    assert (found.low, found.high) == pytest.approx((direct.low, direct.high))
+    assert found.sd > 1.2 * trueness.auc(y, a).sd
+    panels = trueness.panel(y, {"a": np.round(a), "b": -np.round(a)}, by=cluster)
+
+    def gap(p):
+        return trueness.auc(p["a"]).value - trueness.auc(p["b"]).value
+
+    both = trueness.estimate(panels, gap, cluster=True, ends=(-1, 1))
+    pair = trueness.compare_auc(panels, cluster=True).pairs[0].difference
+    assert both.value == pytest.approx(pair.value)
+    assert both.sd == pytest.approx(pair.sd, rel=0.1)

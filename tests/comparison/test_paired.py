@@ -1,0 +1,538 @@
+"""Comparisons: by hand, pROC, R's survey, brute force, laws, simulation."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+import trueness
+from conftest import tied_cases
+from trueness import Panel, Tally
+from trueness.comparison.results import holm
+
+PROC = json.loads((Path(__file__).parents[1] / "reference" / "proc.json").read_text())
+SURVEY = json.loads((Path(__file__).parents[1] / "reference/survey.json").read_text())
+NAMES = ("ndka", "s100b", "wfns")
+
+
+@pytest.fixture
+def asah():
+    return trueness.panel(PROC["poor"], {k: PROC[k] for k in NAMES})
+
+
+def ends(estimate):
+    return estimate.low, estimate.high
+
+
+def sample(rng, n=200, gap=0.0, clusters=0):
+    """Two classifiers; cases of a cluster share part of the noise."""
+    y = (rng.random(n) < 0.4).astype(int)
+    weight = np.exp(0.9 * rng.normal(size=n))
+    cluster = rng.integers(0, clusters, n) if clusters else np.arange(n)
+    shift = rng.normal(size=(2, n))[:, cluster]
+    a, b = y + shift + 0.5 * rng.normal(size=(2, n))
+    return y, {"a": a + gap * y, "b": b}, {"weight": weight, "cluster": cluster}
+
+
+# areas
+
+
+def test_proc_agrees_paired(asah):
+    found = trueness.compare_auc(asah)
+    assert found.paired
+    for pair in found.pairs:
+        z, p, low, high = PROC[f"paired_{pair.first}_{pair.second}"][2:]
+        d = pair.difference
+        assert pair.statistic == pytest.approx(z, abs=1e-10)
+        assert d.sd == pytest.approx(d.value / z, abs=1e-10)
+        # pROC takes the normal distribution, we Student's: a little wider
+        assert p <= pair.p_value < p + 0.01
+        assert (d.low + d.high) / 2 == pytest.approx((low + high) / 2, abs=1e-10)
+        assert 1 < (d.high - d.low) / (high - low) < 1.06
+
+
+def test_proc_agrees_unpaired(asah):
+    found = trueness.compare_auc({k: asah[k] for k in NAMES})
+    assert not found.paired
+    for pair in found.pairs:
+        theirs = PROC[f"unpaired_{pair.first}_{pair.second}"][2]
+        assert pair.statistic == pytest.approx(theirs)
+    two = trueness.compare_auc(asah["ndka"], asah["wfns"])
+    assert two.pairs[0].statistic == pytest.approx(PROC["unpaired_ndka_wfns"][2])
+
+
+def placements(y, s):
+    win = (s[y == 1][:, None] > s[y == 0]) + 0.5 * (s[y == 1][:, None] == s[y == 0])
+    return win.mean(1), win.mean(0)
+
+
+def test_slow_twin_with_ties_and_overall_test(rng):
+    y, s = tied_cases(rng, 120)
+    columns = [s, *(np.round(s + rng.normal(size=s.size), 1) for _ in range(3))]
+    named = dict(zip("abcd", columns, strict=True))
+    found = trueness.compare_auc(trueness.panel(y, named))
+    up, down = zip(*(placements(y, c) for c in columns), strict=True)
+    S = np.cov(up) / len(up[0]) + np.cov(down) / len(down[0])
+    area = np.array([v.value for v in found.values])
+    freedom = []
+    for pair in found.pairs:
+        i, j = ("abcd".index(k) for k in (pair.first, pair.second))
+        sd = np.sqrt(S[i, i] + S[j, j] - 2 * S[i, j])
+        assert pair.difference.sd == pytest.approx(sd)
+        assert pair.difference.value == pytest.approx(area[i] - area[j])
+        doubt = 0.0  # variance of a variance, from fourth moments
+        for place in (up, down):
+            u = place[i] - place[j]
+            u, n = (u - u.mean()) / u.size, u.size
+            least = 2 * (u @ u) ** 2 / (n - 1)
+            more = (u**4).sum() - (u @ u) ** 2 / n
+            doubt += max(more, least) * (n / (n - 1)) ** 2
+        freedom.append(2 * sd**4 / doubt)
+        p = 2 * stats.t.sf(abs(area[i] - area[j]) / sd, freedom[-1])
+        assert pair.p_value == pytest.approx(p)
+    L = np.column_stack([np.eye(3), -np.ones(3)])
+    chi2 = (L @ area) @ np.linalg.solve(L @ S @ L.T, L @ area)
+    assert (found.statistic, found.df) == (pytest.approx(chi2), 3)
+    df = min(freedom)
+    hotelling = stats.f.sf(chi2 * (df - 2) / (3 * df), 3, df - 2)
+    assert found.p_value == pytest.approx(hotelling)
+    for name, value in zip("abcd", found.values, strict=True):
+        own = trueness.auc(y, named[name])
+        assert (value.value, *ends(value)) == pytest.approx((own.value, *ends(own)))
+
+
+def brute_obuchowski(y, a, b, cluster):
+    """Obuchowski (1997), of a difference, term by term; clusters left out in turn."""
+    (up_a, down_a), (up_b, down_b) = placements(y, a), placements(y, b)
+    up, down = up_a - up_b, down_a - down_b
+    p, q = cluster[y == 1], cluster[y == 0]
+    ids = np.unique(cluster)
+    x = np.array([(up - up.mean())[p == c].sum() / (p != c).sum() for c in ids])
+    z = np.array([(down - down.mean())[q == c].sum() / (q != c).sum() for c in ids])
+    m, m1, m0 = ids.size, np.unique(p).size, np.unique(q).size
+    own = (1 - 1 / m1) * x @ x + (1 - 1 / m0) * z @ z
+    return up.mean(), np.sqrt(own + 2 * (1 - 1 / m) * x @ z)
+
+
+def test_clusters_by_the_formula_of_obuchowski(rng):
+    y, s, how = sample(rng, 150, clusters=20)
+    s = {k: np.round(v, 1) for k, v in s.items()}
+    pair = trueness.compare_auc(y, s, cluster=how["cluster"]).pairs[0]
+    value, sd = brute_obuchowski(y, s["a"], s["b"], how["cluster"])
+    assert (pair.difference.value, pair.difference.sd) == pytest.approx((value, sd))
+
+
+def test_weights_by_derivatives(rng):
+    y, s, how = sample(rng, 60)
+    w = how["weight"]
+
+    def gap(w):
+        return np.subtract(*(trueness.auc(y, s[k], weight=w).value for k in s))
+
+    step = 1e-5 * np.eye(60)
+    u = np.array([(gap(w + e) - gap(w - e)) / 2e-5 for e in step])
+    variance = 0.0
+    for k in (0, 1):
+        own = w[y == k]
+        n = own.sum() ** 2 / (own @ own)
+        moved = own * u[y == k] / (1 - own / own.sum())  # without the case
+        variance += (n - 1) / n * (moved**2).sum()
+    pair = trueness.compare_auc(y, s, weight=w).pairs[0]
+    assert pair.difference.value == pytest.approx(gap(w), rel=1e-9)
+    assert pair.difference.sd == pytest.approx(np.sqrt(variance), rel=1e-6)
+
+
+def test_copies_are_not_proven_equal():
+    y = [1, 1, 1, 0, 0, 0, 0, 0]
+    for margin in (0.01, 0.1, 0.5):
+        found = trueness.compare_auc(y, {"a": y, "b": y}, margin=margin)
+        pair = found.pairs[0]
+        assert (pair.difference.value, pair.p_value, found.p_value) == (0, 1, 1)
+        assert pair.p_equivalent > 0.05
+        # by hand: of n cases, a kind of which a share 1 - .025^(1/n) was not seen
+        missed = 1 - 0.025 ** (1 / np.array([3, 5]))
+        assert pair.difference.high == pytest.approx(np.hypot(*missed))
+        assert pair.difference.low == -pair.difference.high
+    assert "With 3 positive cases only a very large" in found.notes[0]
+    recall = trueness.compare_metric(y, {"a": y, "b": y}, "recall", margin=0.1)
+    assert recall.pairs[0].p_equivalent > 0.05
+    many = np.repeat([0, 1], 500)
+    sure = trueness.compare_auc(many, {"a": many, "b": 2.0 * many}, margin=0.05)
+    assert sure.pairs[0].p_equivalent < 1e-6
+    assert not sure.notes
+
+
+def test_copies_do_not_change_the_statistic_of_the_others(rng):
+    y, s = tied_cases(rng, 300)
+    columns = {"a": s, "twin": s, "exp": np.exp(s), "b": s + rng.normal(size=s.size)}
+    found = trueness.compare_auc(y, columns)
+    direct = trueness.compare_auc(y, {k: columns[k] for k in "ab"})
+    assert (found.statistic, found.df) == (pytest.approx(direct.statistic), 1)
+    assert found.p_value == min(p.p_adjusted for p in found.pairs)
+    for pair in found.pairs:
+        if "b" not in (pair.first, pair.second):
+            assert (pair.difference.value, pair.p_value) == (0, 1)
+
+
+def test_the_overall_test_sees_what_every_pair_sees(rng):
+    y = np.repeat([0, 1], 50)
+    noisy = y + rng.normal(size=100)
+    p = trueness.panel(y, {"good": y, "bad": 1 - y, "none": 0 * y, "noisy": noisy})
+    found = trueness.compare_auc(p)
+    assert max(q.p_value for q in found.pairs) < 1e-2
+    assert found.p_value < 1e-10
+    assert trueness.compare_auc(p[["good", "bad"]]).p_value < 1e-15
+    assert trueness.compare_auc({n: p[n] for n in p.names}).p_value < 1e-10
+
+
+def test_one_positive_is_compared():
+    p = trueness.panel([0, 0, 0, 1], {"a": [1, 2, 3, 2.5], "b": [3, 2, 1, 1.5]})
+    for pair in (
+        trueness.compare_auc(p).pairs[0],
+        trueness.compare_auc(p["a"], Tally([2, 1], [9, 40], [40, 9])).pairs[0],
+    ):
+        # one positive says nothing about the spread of positives
+        assert pair.difference.high - pair.difference.low > 0.5
+        assert -1 <= pair.difference.low < pair.difference.high <= 1
+        assert 0 < pair.p_value <= 1
+
+
+def one_sample(rng, n_pos, n_neg, k, auc):
+    """Correlated normal scores of k equally good classifiers."""
+    y = np.repeat([1, 0], [n_pos, n_neg])
+    z = rng.normal(size=(y.size, 1)) + rng.normal(size=(y.size, k))
+    s = z + 2 * stats.norm.ppf(auc) * y[:, None]
+    return trueness.panel(y, {str(i): s[:, i] for i in range(k)})
+
+
+def test_p_values_are_uniform_without_a_difference(rng):
+    found = [trueness.compare_auc(one_sample(rng, 60, 80, 3, 0.8)) for _ in range(300)]
+    for p in zip(*((f.p_value, f.pairs[0].p_value) for f in found), strict=True):
+        assert stats.kstest(p, "uniform").pvalue > 1e-3
+
+
+@pytest.mark.parametrize(("n_pos", "k"), [(3, 2), (5, 2), (10, 8)])
+def test_few_positives_keep_the_level(rng, n_pos, k):
+    found = [
+        trueness.compare_auc(one_sample(rng, n_pos, 40, k, 0.65)) for _ in range(200)
+    ]
+    assert np.mean([f.p_value < 0.05 for f in found]) < 0.05 + 0.05
+    if k == 2:
+        assert f"With {n_pos} positive cases" in found[0].notes[0]
+
+
+def votes(table):
+    """A panel of two voters from counts {(vote a, vote b): (neg, pos)}."""
+    neg, pos = zip(*table.values(), strict=True)
+    return Panel(["a", "b"], list(table), neg, pos)
+
+
+def test_tests_with_few_errors_cover_and_keep_the_margin(rng):
+    """Recall .90 and .99, specificity .9, on the margin: AUC and recall."""
+    held, false = np.zeros(2), np.zeros(2)
+    for _ in range(150):
+        both = stats.norm.cdf(
+            rng.normal(size=(120, 1)) * 0.6 + 0.8 * rng.normal(size=(120, 2))
+        )
+        y = np.repeat([1, 0], [20, 100])
+        flag = both < np.where(y[:, None] == 1, [0.90, 0.99], [0.1, 0.1])
+        p = trueness.panel(y, {"a": flag[:, 0], "b": flag[:, 1]})
+        for k, (ask, truth) in enumerate(
+            ((trueness.compare_auc, 0.045), (trueness.compare_metric, 0.09))
+        ):
+            more = {"metric": "recall"} if k else {}
+            pair = ask(p, margin=truth, **more).pairs[0]
+            held[k] += pair.difference.low <= -truth <= pair.difference.high
+            false[k] += pair.p_noninferior < 0.05
+    assert held.min() / 150 > 0.92 - 0.02
+    assert false.max() / 150 < 0.075 + 0.04
+
+
+def test_margins_by_hand(asah):
+    pair = trueness.compare_auc(asah[["s100b", "ndka"]], margin=0.1).pairs[0]
+    assert pair.p_equivalent == max(pair.p_noninferior, pair.p_noninferior_second)
+    assert "not worse by 0.1" in repr(pair)
+    for p, end, bound in (
+        (pair.p_noninferior, "low", -0.1),
+        (pair.p_noninferior_second, "high", 0.1),
+        (pair.p_value / 2, "low", 0.0),
+    ):
+        # a p-value is the level at which the interval would end at the bound
+        again = trueness.compare_auc(asah[["s100b", "ndka"]], level=abs(1 - 2 * p))
+        away = again.pairs[0].difference
+        end = end if p < 0.5 else {"low": "high", "high": "low"}[end]
+        assert getattr(away, end) == pytest.approx(bound, abs=1e-9)
+    assert np.isnan(trueness.compare_auc(asah).pairs[0].p_noninferior)
+    assert "p_noninferior" in trueness.compare_auc(asah, margin=0.1).to_frame("dict")
+    with pytest.raises(trueness.InputError, match="margin"):
+        trueness.compare_auc(asah, margin=-0.1)
+
+
+# metrics at thresholds
+
+TABLE = {(1, 1): (3, 20), (1, 0): (2, 9), (0, 1): (7, 3), (0, 0): (30, 5)}
+
+
+def test_mcnemar_by_hand():
+    p = votes(TABLE)
+    won, lost = 9 + 7, 3 + 2
+    exact = {"accuracy": (won, lost), "recall": (9, 3), "specificity": (7, 2)}
+    for metric, (up, down) in exact.items():
+        pair = trueness.compare_metric(p, metric, method="mcnemar").pairs[0]
+        assert pair.p_value == pytest.approx(stats.binomtest(up, up + down).pvalue)
+        assert (pair.p_value < 0.05) == (pair.difference.low > 0)
+        tango = trueness.compare_metric(p, metric).pairs[0]
+        # at no difference Tango's test is McNemar's, without a continuity correction
+        assert tango.statistic == pytest.approx((up - down) / np.sqrt(up + down))
+    assert pair.difference.value == pytest.approx((7 - 2) / 42)
+    fpr = trueness.compare_metric(p, "fpr").pairs[0]
+    assert fpr.p_value == pytest.approx(tango.p_value)
+    assert fpr.statistic == pytest.approx(-tango.statistic)
+
+
+def tango_by_likelihood(b, c, n, d):
+    """The score statistic at d, with the nuisance found by maximising likelihood."""
+
+    def less(q):
+        p = q + d
+        return -sum(
+            k * np.log(v) for k, v in ((b, p), (c, q), (n - b - c, 1 - p - q)) if k
+        )
+
+    low, high = max(0.0, -d), (1 - d) / 2
+    q = optimize.minimize_scalar(less, bounds=(low, high), method="bounded",
+                                 options={"xatol": 1e-12}).x  # fmt: skip
+    return (b - c - n * d) / np.sqrt(n * (2 * q + d * (1 - d)))
+
+
+@pytest.mark.parametrize(
+    ("b", "c", "n", "published"),
+    [
+        (1, 7, 21, (-0.517, -0.026)),  # Fagerland, Lydersen, Laake (2014), Bentur's
+        (12, 2, 50, None),
+        (5, 0, 40, None),
+        (0, 1, 44, None),
+    ],
+)
+def test_tango(b, c, n, published):
+    p = Panel(["a", "b"], [[1, 1], [1, 0], [0, 1]], pos=[n - b - c, b, c])
+    found = trueness.compare_metric(p, "recall")
+    low, high = ends(found.pairs[0].difference)
+    assert tango_by_likelihood(b, c, n, low) == pytest.approx(1.959964, abs=1e-4)
+    assert tango_by_likelihood(b, c, n, high) == pytest.approx(-1.959964, abs=1e-4)
+    if published:
+        assert (low, high) == pytest.approx(published, abs=5e-4)
+    # p-value, interval and overall test are one method
+    assert found.p_value == found.pairs[0].p_value
+    assert (found.p_value < 0.05) == (not low <= 0 <= high)
+
+
+def test_any_metric_by_leaving_out_cases():
+    p = votes(TABLE)
+    found = trueness.compare_metric(p, "f1")
+    f1 = [2 * 29 / (2 * 29 + 5 + 8), 2 * 23 / (2 * 23 + 10 + 14)]
+    assert [v.value for v in found.values] == pytest.approx(f1)
+    # 2 tp / (flagged + positives): linearised by hand, case by case
+    total = 0.0
+    for (a, b), (neg, pos) in TABLE.items():
+        for count, y in ((neg, 0), (pos, 1)):
+            u = [
+                (2 * v * y - f * (v + y)) / under
+                for v, f, under in ((a, f1[0], 34 + 37), (b, f1[1], 33 + 37))
+            ]
+            total += count * (u[0] - u[1]) ** 2
+    sd = np.sqrt(79 / 78 * total)
+    assert found.pairs[0].difference.sd == pytest.approx(sd, rel=1e-6)
+
+
+def survey_rows():
+    i = np.arange(1, 61)
+    y, s = (i * 5 % 7 < 3).astype(int), (i * 3 % 19) / 19
+    p = (s + 0.02) / 1.05
+    return y, {"a": p, "b": np.roll(p, 1)}, 1 + (i * 7 % 11) / 2, i * 7 % 13
+
+
+def test_the_survey_package_agrees():
+    """R: each cluster, or case, left out in turn (JK1 of svydesign(ids, weights))."""
+    y, s, w, ids = survey_rows()
+    # recall of clusters is exact; F1 is no quotient of counts; see test_intervals
+    for metric, by_cluster, by_case in (("recall", 1e-9, 0.013), ("f1", 0.017, 0.02)):
+        ask = {"metric": metric, "weight": w}
+        d = trueness.compare_metric(y, s, cluster=ids, **ask).pairs[0].difference
+        theirs = SURVEY["pair by cluster"][metric]
+        assert (d.value, d.sd) == pytest.approx(theirs, rel=by_cluster)
+        d = trueness.compare_metric(y, s, **ask).pairs[0].difference
+        value, error = SURVEY["pair by case"][metric]
+        # they have (n - 1) / n of 60 rows, we of as many equal cases (Kish)
+        v = w[y == 1] if metric == "recall" else w
+        error *= np.sqrt((1 - v @ v / v.sum() ** 2) / (59 / 60))
+        assert d.value == pytest.approx(value, rel=1e-9)
+        assert 1 - by_case < d.sd / error < 1
+
+
+def test_a_metric_follows_how_the_cases_came(rng):
+    y = np.repeat([1, 0], [50, 50])
+    s = rng.normal(size=(100, 2)) + y[:, None] * [1.5, 0.5]
+    p = trueness.panel(y, {"a": s[:, 0], "b": s[:, 1]})
+    design = {"sampling": "case-control"}
+    with pytest.raises(
+        trueness.InputError, match="precision depends on the prevalence"
+    ):
+        trueness.compare_metric(p, "precision", **design)
+    recall = trueness.compare_metric(p, "recall", **design).pairs[0]
+    assert recall == trueness.compare_metric(p, "recall").pairs[0]
+    rare = trueness.compare_metric(p, "precision", prevalence=0.05, **design)
+    for name, found in zip(p.names, rare.values, strict=True):
+        recall, fpr = (np.mean(p[name].map(lambda v: v >= 0.5).pos[0] / 50),
+                       p[name].map(lambda v: v >= 0.5).neg[0] / 50)  # fmt: skip
+        by_hand = 0.05 * recall / (0.05 * recall + 0.95 * fpr)
+        assert found.value == pytest.approx(by_hand)
+    with pytest.raises(trueness.InputError, match="shares of the same cases"):
+        trueness.compare_metric(p, "f1", method="mcnemar")
+    with pytest.raises(trueness.InputError, match="does not take weights"):
+        trueness.compare_metric(y, {"a": y, "b": y}, "recall", method="mcnemar",
+                                weight=np.arange(100) + 1.0)  # fmt: skip
+
+
+def test_a_metric_without_a_value_is_not_judged():
+    p = trueness.panel([1, 1, 0, 0], {"a": [1, 0, 0, 1], "b": [0] * 4})
+    found = trueness.compare_metric(p, "precision", margin=0.1)
+    pair = found.pairs[0]
+    assert np.isnan([pair.p_value, found.p_value, pair.p_noninferior]).all()
+    assert "precision of 'b' is not defined" in found.notes[0]
+    none = trueness.panel([0, 0, 0], {"a": [1, 0, 1], "b": [0, 0, 1]})
+    assert np.isnan(trueness.compare_metric(none, "recall").p_value)
+    for nothing in (Panel(["a", "b"], np.zeros((0, 2))), Panel(["a", "b"], [[1, 0]])):
+        with pytest.raises(trueness.NotEnoughCases, match="compare_metric needs"):
+            trueness.compare_metric(nothing, "recall")
+
+
+def test_thresholds_are_used(rng):
+    y, s = tied_cases(rng, 100)
+    p = trueness.panel(y, {"a": s, "b": 2 * s})
+    for cut in ({"a": 0.5, "b": 1.0}, [0.5, 1.0]):
+        pair = trueness.compare_metric(p, "mcc", thresholds=cut).pairs[0]
+        assert (pair.difference.value, pair.p_value) == (0, 1)
+
+
+# any number
+
+
+def test_a_number_of_ones_own_has_the_limits_of_the_formula(rng):
+    y, s, how = sample(rng, 120, gap=0.3, clusters=30)
+
+    def area(t):
+        return trueness.auc(t).value
+
+    for words in ({}, {"weight": how["weight"]}, how):
+        p = trueness.panel(y, s, **words)
+        formula = trueness.compare(p, trueness.auc).pairs[0]
+        assert formula == trueness.compare_auc(p).pairs[0]
+        own = trueness.compare(p, area).pairs[0]
+        assert own.difference.value == formula.difference.value
+        assert own.difference.sd == pytest.approx(formula.difference.sd, rel=0.03)
+    far = trueness.compare(p, lambda t: 10 * area(t), ends=(0, 10)).pairs[0]
+    assert far.difference.value == pytest.approx(10 * own.difference.value)
+    with pytest.raises(trueness.InputError, match="outside of ends"):
+        trueness.compare(p, lambda t: 10 * area(t))
+    with pytest.raises(trueness.InputError, match="at least two classifiers"):
+        trueness.compare(p[["a"]], trueness.auc)
+
+
+# laws
+
+ASKED = {
+    "auc": trueness.compare_auc,
+    "recall": lambda *a, **k: trueness.compare_metric(*a, metric="recall", **k),
+    "f1": lambda *a, **k: trueness.compare_metric(*a, metric="f1", **k),
+    "own": lambda *a, **k: trueness.compare(*a, lambda t: t.pos[:9].sum() / t.n, **k),
+}
+
+
+@pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
+def test_laws(ask, rng):
+    y, s, how = sample(rng, 90, gap=0.4, clusters=25)
+    n = y.size
+    s = {k: np.round(v, 1) for k, v in s.items()}
+
+    def asked(order=slice(None), names="ab", **words):
+        columns = {k: s[k][order] for k in names}
+        return ask(y[order], columns, **words).pairs[0]
+
+    plain = asked(margin=0.05)
+    assert asked(cluster=np.arange(n), margin=0.05) == plain
+    for factor in (1.0, 2.5):
+        equal = asked(weight=np.full(n, factor), margin=0.05)
+        for key in ("p_value", "p_noninferior"):
+            assert getattr(equal, key) == pytest.approx(getattr(plain, key), rel=1e-9)
+        assert ends(equal.difference) == pytest.approx(ends(plain.difference))
+    order = rng.permutation(n)
+    words = {k: v[order] for k, v in how.items()}
+    one, two = asked(**how), asked(order, **words)
+    assert ends(two.difference) == pytest.approx(ends(one.difference), rel=1e-9)
+    k = rng.integers(1, 5, n)
+    weighed, copies = asked(weight=k), asked(count=k)
+    assert weighed.difference.value == pytest.approx(copies.difference.value)
+    assert weighed.difference.sd > copies.difference.sd
+    for more in ({}, how):
+        there, back = asked(margin=0.05, **more), asked(names="ba", margin=0.05, **more)
+        assert back.difference.value == pytest.approx(-there.difference.value)
+        assert ends(back.difference) == pytest.approx(
+            tuple(-v for v in reversed(ends(there.difference)))
+        )
+        assert back.p_noninferior == pytest.approx(there.p_noninferior_second)
+        assert back.p_value == pytest.approx(there.p_value)
+    for pair in (plain, one):
+        low, high = ends(pair.difference)
+        assert (pair.p_value < 0.05) == (not low <= 0 <= high)
+
+
+def test_weighted_and_clustered_tests_keep_their_level(rng):
+    ask = {"auc": [], "recall": [], "f1": []}
+    for _ in range(120):
+        y, s, how = sample(rng, 200, clusters=25)
+        p = trueness.panel(y, s, **how)
+        for name, p_values in ask.items():
+            p_values.append(ASKED[name](p).p_value)
+    for p_values in ask.values():
+        assert np.mean(np.array(p_values) < 0.05) < 0.05 + 0.06
+
+
+def test_unknowns_change_nothing(asah):
+    more = trueness.panel(None, {k: [1.0, 2.0] for k in NAMES})
+    both = (trueness.compare_auc(x).to_dict() for x in (asah + more, asah))
+    assert next(both) == next(both)
+
+
+def test_holm_by_hand():
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.9, 0.8]) == [1, 1]
+
+
+def test_to_frame_and_text(asah):
+    found = trueness.compare_auc(asah)
+    assert found.to_frame("dict")["first"] == ["ndka", "ndka", "s100b"]
+    assert "ndka - wfns" in repr(found)
+    json.dumps(found.to_dict())
+    y = np.repeat([0, 1], 30)
+    sure = trueness.compare_metric(y, {"a": y, "b": 1 - y}, "recall")
+    assert "all equal? p < 0.0001\n" in f"{sure!r}\n"
+
+
+def test_errors(asah):
+    for ask in (trueness.compare_auc, trueness.compare_metric):
+        with pytest.raises(trueness.InputError, match="at least two classifiers"):
+            ask(asah[["ndka"]])
+    with pytest.raises(trueness.InputError, match="takes a panel alone"):
+        trueness.compare_auc(asah, asah["ndka"])
+    with pytest.raises(trueness.InputError, match="needs a panel"):
+        trueness.compare_auc(asah["ndka"])
+    gone = trueness.panel([0, 1, 1], {"a": [1, None, 2], "b": [1, 2, 3]})
+    with pytest.raises(trueness.InputError, match=r"1 of 3 .*panel.observed\(\)"):
+        trueness.compare_auc(gone)
+    with pytest.raises(trueness.NotEnoughCases, match="0 negatives"):
+        trueness.compare_auc(trueness.panel([1, 1], {"a": [1, 2], "b": [1, 2]}))
+    with pytest.raises(trueness.InputError, match="method must be one of"):
+        trueness.compare_metric(asah, method="t")

@@ -1,0 +1,201 @@
+"""Variances and their degrees of freedom: by fractions, by pairs, by R's survey."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trueness
+from trueness.inference.estimates import inferred
+from trueness.inference.measure import Measured
+from trueness.inference.sample import Influence, meant
+from trueness.inference.spread import kish, spread
+from trueness.metrics.definitions import METRICS
+from trueness.metrics.intervals import Cut, estimates, metric_measure
+from trueness.ranking.areas import auc_measure
+
+SURVEY = json.loads((Path(__file__).parents[1] / "reference/survey.json").read_text())
+WAYS = ("plain", "weights", "clusters", "both")
+
+
+def survey_tally(way):
+    """Count the cases of the reference, in one of its four designs."""
+    words = {}
+    if way in ("weights", "both"):
+        words["weight"] = SURVEY["w"]
+    if way in ("clusters", "both"):
+        words["cluster"] = SURVEY["cluster"]
+    return trueness.tally(SURVEY["y"], SURVEY["s"], **words)
+
+
+def brier_measure(t):
+    """Mean squared error: a mean, whose influence values are what is left of it."""
+    n = t.n_neg + t.n_pos
+    value = float(t.neg @ t.score**2 + t.pos @ (1 - t.score) ** 2) / n
+    return Measured(value, (t.score**2 - value) / n, ((1 - t.score) ** 2 - value) / n)
+
+
+def linearised(x, u):
+    """The variance of survey: n / (n - 1) times the squares of units' totals."""
+    c, n = x.clusters, len(SURVEY["y"])
+    if c is None:
+        return n / (n - 1) * (x.squares[0] @ u.neg**2 + x.squares[1] @ u.pos**2)
+    cells = c.counts[0] * u.neg[c.row] + c.counts[1] * u.pos[c.row]
+    return c.number / (c.number - 1) * (c.per_cluster(cells) ** 2).sum()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_brier_has_the_linearised_error_of_survey(way):
+    x = meant(survey_tally(way))
+    m = brier_measure(x.counts)
+    value, error = SURVEY[way]["brier"]
+    assert m.value == pytest.approx(value, rel=1e-12)
+    u = x.influence(m.by_neg, m.by_pos)
+    assert linearised(x.cases, u) ** 0.5 == pytest.approx(error, rel=1e-10)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", ["accuracy", "precision", "recall", "f1"])
+def test_metrics_have_the_linearised_error_of_survey(way, name):
+    cut = Cut.of(survey_tally(way), 0.5)
+    x = cut.sample
+    m = metric_measure(METRICS[name], cut.flags, x.counts)
+    u = x.influence(m.by_neg, m.by_pos)
+    value, error = SURVEY[way][name]
+    assert m.value == pytest.approx(value, rel=1e-12)
+    # slopes are central differences, right to 1e-9
+    assert linearised(x.cases, u) ** 0.5 == pytest.approx(error, rel=1e-8)
+    if name == "recall":  # by svyby, as a domain
+        assert SURVEY[way]["recall_by"] == pytest.approx(SURVEY[way]["recall"])
+
+
+def kish_for_rows(v, n):
+    """Undo (n - 1) / n of the n units left out, for that of Kish's number."""
+    k = kish(sum(v), sum(x * x for x in v))
+    return ((1 - 1 / k) / (1 - 1 / n)) ** 0.5
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_brier_has_the_jackknife_error_of_survey(way):
+    """Every unit left out in turn (JK1), exactly where no two cases share a row."""
+    s = np.array(SURVEY["s"]) + np.arange(1, 121) / 1e5
+    n = 18 if way in ("clusters", "both") else 120
+    words = {"weight": SURVEY["w"]} if way in ("weights", "both") else {}
+    if n == 18:
+        words["cluster"] = SURVEY["cluster"]
+    x = meant(trueness.tally(SURVEY["y"], s, **words))
+    m = brier_measure(x.counts)
+    found = spread(x.cases, x.influence(m.by_neg, m.by_pos)).sd
+    value, error = SURVEY[way]["jk1"]["brier_apart"]
+    if way == "weights":
+        error *= kish_for_rows(SURVEY["w"], n)
+    assert (m.value, found) == pytest.approx((value, error), rel=1e-12)
+
+
+# weighted cases of one side of a cut share a row and its mean weight; F1 is no quotient
+# of counts of cases; precision is a share of the flagged cases, and 1 - h of all
+NEAR = {
+    ("weights", "accuracy"): 0.003,
+    ("weights", "recall"): 0.008,
+    ("plain", "precision"): 0.017,
+    ("weights", "precision"): 0.032,
+    ("plain", "f1"): 0.013,
+    ("weights", "f1"): 0.026,
+    ("clusters", "f1"): 0.03,
+    ("both", "f1"): 0.03,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", ["accuracy", "precision", "recall", "f1"])
+def test_metrics_have_the_jackknife_error_of_survey(way, name):
+    found = estimates(survey_tally(way), 0.5, [METRICS[name]])[name]
+    value, error = SURVEY[way]["jk1"][name]
+    y, c, w = (np.array(SURVEY[k]) for k in ("y", "cluster", "w"))
+    # recall counts the units with positives, survey all of them
+    of = y == 1 if name == "recall" else y >= 0
+    if way in ("clusters", "both"):
+        error *= kish_for_rows(np.ones(np.unique(c[of]).size), 18)
+    else:
+        error *= kish_for_rows((w if way == "weights" else np.ones(120))[of], 120)
+    assert found.value == pytest.approx(value, rel=1e-12)
+    assert found.sd == pytest.approx(error, rel=NEAR.get((way, name), 1e-9))
+
+
+def test_delong_by_fractions():
+    pos, neg = [5, 4, 4, 2, 1], [4, 3, 2, 2, 1, 0]
+    psi = [[Fraction(1 + (a > b) - (a < b), 2) for b in neg] for a in pos]
+    v = [sum(row) / Fraction(len(neg)) for row in psi]
+    w = [sum(row[j] for row in psi) / Fraction(len(pos)) for j in range(len(neg))]
+    a = sum(v) / len(v)
+
+    def part(x):
+        return sum((u - a) ** 2 for u in x) / (len(x) - 1) / len(x)
+
+    t = trueness.tally([1] * 5 + [0] * 6, pos + neg)
+    m, found = inferred(meant(t), auc_measure)
+    assert m.value == float(a)
+    assert found.variance == pytest.approx(float(part(v) + part(w)), rel=1e-14)
+    assert found.units == 5
+
+
+def obuchowski(y, s, cluster):
+    """Obuchowski (1997), eqs. (2) to (5), over all pairs; clusters left out in turn."""
+    pos, neg = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
+    psi = (np.sign(s[pos][:, None] - s[neg]) + 1) / 2
+    a = psi.mean()
+    ids = np.unique(cluster)
+    x = np.array([(psi[cluster[pos] == c].mean(axis=1) - a).sum() for c in ids])
+    z = np.array([(psi[:, cluster[neg] == c].mean(axis=0) - a).sum() for c in ids])
+    x = x / (pos.size - (cluster[pos] == ids[:, None]).sum(axis=1))
+    z = z / (neg.size - (cluster[neg] == ids[:, None]).sum(axis=1))
+    m1, m0, m = (np.unique(c).size for c in (cluster[pos], cluster[neg], cluster))
+    return (1 - 1 / m1) * x @ x + (1 - 1 / m0) * z @ z + 2 * (1 - 1 / m) * x @ z
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_obuchowski_over_all_pairs(seed):
+    rng = np.random.default_rng(seed)
+    y, cluster = rng.integers(0, 2, 40), rng.integers(0, 9, 40)
+    s = np.round(rng.normal(size=40) + y, 1)
+    t = trueness.tally(y, s, cluster=cluster)
+    assert inferred(meant(t), auc_measure).spread.variance == pytest.approx(
+        obuchowski(y, s, cluster), rel=1e-12
+    )
+    alone = trueness.tally(y, s, cluster=np.arange(40))
+    assert alone.grouped is None
+    assert (
+        inferred(meant(alone), auc_measure).spread
+        == inferred(meant(trueness.tally(y, s)), auc_measure).spread
+    )
+
+
+def test_degrees_of_freedom_by_hand():
+    # three cases of each class with influence -1, 0, 1: V = 3/2 (2 + 2),
+    # var(V) = 9/4 * 2 * max(2 - 4/3, 2 * 4/2), so nu = 2 * 36 / 18
+    t = trueness.Tally([3, 2, 1], pos=[1, 1, 1], neg=[1, 1, 1])
+    u = np.array([1.0, 0.0, -1.0])
+    found = spread(t, Influence(u, u), by_class=True)
+    assert (found.variance, found.df, found.units) == (6.0, 4.0, 3.0)
+    # as one class of six: V = 6/5 * 4, var(V) = 36/25 max(4 - 16/6, 2 * 16/5)
+    both = spread(t, Influence(u, u))
+    assert both.variance == pytest.approx(4.8)
+    assert both.df == pytest.approx(5)  # never more than n - 1
+
+
+def test_weights_count_by_kish():
+    assert kish(10.0, 50.0) == 2.0
+    assert kish(0.0, 0.0) == 0.0
+
+
+def test_prevalence_makes_classes_strata():
+    t = trueness.Tally([1, 0], pos=[8, 2], neg=[3, 17])
+    at = meant(t.with_design(prevalence=0.5))
+    m = metric_measure(METRICS["accuracy"], at.cases.score == 1, at.counts)
+    u = at.influence(m.by_neg, m.by_pos)
+    found = spread(at.cases, u, by_class=True)
+    # half the recall plus half the specificity: variances of two shares, by n - 1
+    by_hand = 0.25 * (0.8 * 0.2 / 9 + 0.85 * 0.15 / 19)
+    assert found.variance == pytest.approx(by_hand, rel=1e-8)

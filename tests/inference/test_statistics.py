@@ -1,0 +1,177 @@
+"""A number of one's own: the jackknife itself, and formulas where there are some."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import trueness
+from trueness.inference.statistics import _MOST, left_out
+
+
+def data(n, seed=0, places=9):
+    rng = np.random.default_rng(seed)
+    y = np.append(rng.random(n - 4) < 0.4, [0, 0, 1, 1]).astype(int)
+    return y, np.round(rng.normal(size=n) + y, places)
+
+
+def area(t):
+    """AUC, as somebody would write it."""
+    below = t.n_neg - np.cumsum(t.neg) + t.neg / 2
+    return t.pos @ below / (t.n_pos * t.n_neg)
+
+
+def mean_of_positives(t):
+    return t.score @ t.pos / t.n_pos
+
+
+def median_of_positives(t):
+    order = np.argsort(t.score)
+    return np.interp(0.5, np.cumsum(t.pos[order]) / t.n_pos, t.score[order])
+
+
+STATISTICS = {
+    "area": (area, (0, 1)),
+    "mean": (mean_of_positives, (-math.inf, math.inf)),
+    "median": (median_of_positives, (-math.inf, math.inf)),
+}
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+def test_it_is_the_jackknife_of_single_cases(name):
+    statistic, ends = STATISTICS[name]
+    y, s = data(24)
+    each = np.array(
+        [statistic(trueness.tally(np.delete(y, i), np.delete(s, i)))
+         for i in range(y.size)]
+    )  # fmt: skip
+    by_hand = (y.size - 1) * each.var()
+    found = trueness.estimate(trueness.tally(y, s), statistic, ends=ends)
+    assert found.sd**2 == pytest.approx(by_hand, rel=1e-9)
+    # of a case-control sample each class is left out by itself
+    parts = [(y == k).sum() - 1 for k in (0, 1)]
+    by_class = sum(m * each[y == k].var() for k, m in enumerate(parts))
+    found = trueness.estimate(
+        trueness.tally(y, s), statistic, ends=ends, sampling="case-control"
+    )
+    assert found.sd**2 == pytest.approx(by_class, rel=1e-9)
+
+
+@pytest.mark.parametrize("places", [1, 9])
+@pytest.mark.parametrize(
+    "words",
+    [{}, {"cluster": True}, {"weight": True}, {"cluster": True, "weight": True}],
+)
+def test_an_area_by_hand_has_the_limits_of_the_area(places, words):
+    y, s = data(1200, places=places)
+    rng = np.random.default_rng(1)
+    values = {"cluster": np.arange(1200) // 6, "weight": rng.uniform(0.5, 2, 1200)}
+    t = trueness.tally(y, s, **{k: values[k] for k in words})
+    a, b = trueness.auc(t), trueness.estimate(t, area)
+    assert b.value == pytest.approx(a.value, abs=1e-12)
+    assert b.sd == pytest.approx(a.sd, rel=0.02)
+    assert (b.low, b.high) == pytest.approx((a.low, a.high), abs=0.002)
+
+
+def test_a_mean_and_a_quantile_have_their_known_errors():
+    y, s = data(3000, places=2)
+    pos = s[y == 1]
+    mean = trueness.estimate(
+        trueness.tally(y, s), mean_of_positives, ends=(-math.inf, math.inf)
+    )
+    assert mean.sd == pytest.approx(pos.std() / math.sqrt(pos.size), rel=0.01)
+    share = trueness.estimate(
+        trueness.tally(y, s), lambda t: t.pos[t.score > 2].sum() / t.n_pos
+    )
+    p = share.value
+    assert share.sd == pytest.approx(math.sqrt(p * (1 - p) / pos.size), rel=0.01)
+    # a median over rounded scores: 1 / (2 f sqrt(n)), f the density there
+    median = trueness.estimate(
+        trueness.tally(y, np.round(s, 1)),
+        median_of_positives,
+        ends=(-math.inf, math.inf),
+    )
+    known = math.sqrt(0.25 / pos.size) / stats.norm.pdf(0)
+    assert median.sd == pytest.approx(known, rel=0.15)
+
+
+def test_an_analysis_has_its_own_limits():
+    y, s = data(60)
+    t = trueness.tally(y, s)
+    mine, own = trueness.estimate(t, trueness.auc), trueness.auc(t)
+    assert (mine.low, mine.high) == (own.low, own.high)
+
+
+def test_weights_of_two_are_two_copies_in_the_value_and_one_case_in_the_spread():
+    y, s = data(40)
+    t, twice = trueness.tally(y, s), trueness.tally(y, s, weight=np.full(40, 2.0))
+    a, b = trueness.estimate(t, area), trueness.estimate(twice, area)
+    assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high))
+
+
+def test_a_panel_of_many_rows_is_left_out_in_groups():
+    y, s = data(900)
+    p = trueness.panel(y, {"a": s, "b": s**2})
+    assert len(p) > _MOST
+    found = trueness.estimate(p, lambda p: area(p["a"]))
+    assert found.sd == pytest.approx(trueness.auc(y, s).sd, rel=0.15)
+
+
+def test_counts_beyond_rounding():
+    small = trueness.Tally([2, 1, 0], pos=[30, 20, 10], neg=[10, 20, 40])
+    large = trueness.Tally([2, 1, 0], pos=[3e14, 2e14, 1e14], neg=[1e14, 2e14, 4e14])
+    a, b = (trueness.estimate(t, area).sd for t in (small, large))
+    assert b * math.sqrt(1e13) == pytest.approx(a, rel=0.02)
+
+
+UNDEFINED = {
+    "one positive": trueness.Tally([2, 1], pos=[1, 0], neg=[3, 5]),
+    "in one cluster": trueness.tally([1, 0, 0, 0, 1], [3, 2, 1, 0, 2],
+                                     cluster=[1, 1, 2, 3, 1]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNDEFINED)
+@pytest.mark.parametrize("statistic", [mean_of_positives, trueness.auc, area])
+def test_what_a_single_case_decides_has_wide_limits(name, statistic):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ends = (0.0, 1.0) if statistic is not mean_of_positives else (-10.0, 10.0)
+        # as a plain function: an analysis has influence values of its own
+        found = trueness.estimate(UNDEFINED[name], lambda t: statistic(t), ends=ends)
+    assert found.low < found.value - 0.1
+    assert found.notes
+
+
+def test_a_statistic_without_a_value():
+    t = trueness.Tally([2, 1], pos=[4, 3], neg=[3, 5])
+    found = trueness.estimate(t, lambda t: math.nan)
+    assert math.isnan(found.value)
+    assert math.isnan(found.low)
+    assert math.isnan(found.sd)
+    assert found.notes == ("The statistic is undefined (NaN) for these cases.",)
+
+
+WRONG = {
+    "must give one number": (lambda t: "high", {}),
+    "which lies outside of": (lambda t: 7.0, {}),
+    "the lower one first": (area, {"ends": (1, 0)}),
+    "does not take unlabelled=": (area, {"unlabelled": "missing at random"}),
+}
+
+
+@pytest.mark.parametrize("words", WRONG)
+def test_what_cannot_be_done_is_said(words):
+    statistic, options = WRONG[words]
+    t = trueness.Tally([2, 1], pos=[4, 3], neg=[3, 5], unknown=[1, 1])
+    with pytest.raises(trueness.InputError, match=words):
+        trueness.estimate(t, statistic, **options)
+
+
+def test_influence_values_add_up_to_zero():
+    y, s = data(50, places=1)
+    t = trueness.tally(y, s)
+    u = left_out(t, area).influence
+    assert t.neg @ u.neg + t.pos @ u.pos == pytest.approx(0, abs=1e-12)

@@ -1,0 +1,532 @@
+"""AUC, partial areas, average precision: by hand, brute force, pROC, survey, laws."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn import metrics as sk
+
+import trueness
+from conftest import tied_cases
+from trueness import InputError, NotEnoughCases, Tally
+from trueness.counts.resampling import auc_replicates
+from trueness.inference.limits import student
+from trueness.ranking import areas
+
+PROC = json.loads((Path(__file__).parents[1] / "reference" / "proc.json").read_text())
+SURVEY = json.loads((Path(__file__).parents[1] / "reference/survey.json").read_text())
+METHODS = sorted(areas.AUC_METHODS)
+Z = stats.norm.ppf(0.975)
+MEASURES = {
+    "auc": areas.auc_measure,
+    "average precision": areas.average_precision_measure,
+    "fpr below .3": areas.partial_area_measure((0, 0.3))[0],
+    "tpr above .6": areas.partial_area_measure(tpr=(0.6, 1))[0],
+    "box": areas.partial_area_measure((0.1, 0.6), (0.3, 0.9), corrected=True)[0],
+}
+ASK = {
+    "auc": trueness.auc,
+    "average precision": trueness.average_precision,
+    "partial auc": lambda *x, **words: trueness.partial_auc(*x, fpr=(0, 0.3), **words),
+}
+
+
+def sample(n=200, seed=0, digits=1):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.4).astype(int)
+    return y, np.round(rng.normal(size=n) + y, digits), rng.exponential(size=n) ** 1.5
+
+
+def wins(y, s):
+    return (s[y == 1][:, None] > s[y == 0]) + 0.5 * (s[y == 1][:, None] == s[y == 0])
+
+
+def three(e):
+    return e.low, e.value, e.high
+
+
+# values
+
+
+def test_values_by_hand():
+    t = Tally([3, 2, 1], pos=[1, 1, 0], neg=[0, 1, 2])
+    assert trueness.auc(t).value == float(Fraction(11, 12))
+    t = Tally([3, 2, 1], pos=[2, 1, 1], neg=[0, 1, 3])
+    found = trueness.average_precision(t).value
+    assert found == 2 / 4 * 1 + 1 / 4 * 3 / 4 + 1 / 4 * 4 / 8
+    at = trueness.average_precision(t, prevalence=0.1).value
+    p = [1, 0.1 * 0.75 / (0.1 * 0.75 + 0.9 * 0.25), 0.1]
+    assert at == pytest.approx(2 / 4 * p[0] + 1 / 4 * p[1] + 1 / 4 * p[2])
+
+
+@pytest.mark.parametrize("digits", [1, 12])
+def test_weighted_values_are_those_of_scikit_learn(digits):
+    y, s, w = sample(400, digits=digits)
+    t, words = trueness.tally(y, s, weight=w), {"sample_weight": w}
+    close = {"rel": 1e-12, "abs": 1e-12}
+    want = sk.roc_auc_score(y, s, **words)
+    assert trueness.auc(t).value == pytest.approx(want, **close)
+    want = sk.average_precision_score(y, s, **words)
+    assert trueness.average_precision(t).value == pytest.approx(want, **close)
+    want = sk.roc_auc_score(y, s, max_fpr=0.2, **words)
+    found = trueness.partial_auc(t, fpr=(0, 0.2), corrected=True).value
+    assert found == pytest.approx(want, **close)
+
+
+def test_long_columns_are_walked_in_blocks(rng):
+    """Several blocks of rows, weighted or not, and a billion cases in a row."""
+    y, s = rng.random(50_000) < 0.3, rng.normal(size=50_000)
+    s += y
+    w = rng.exponential(size=y.size)
+    rank = stats.rankdata(s)
+    n = y.sum(), (~y).sum()
+    exact = Fraction(
+        int(2 * rank[y].sum()) - int(n[0] * (n[0] + 1)), int(2 * n[0] * n[1])
+    )
+    found = trueness.auc(y, s)
+    assert found.value == float(exact)
+    below, above = rank[y] - stats.rankdata(s[y]), rank[~y] - stats.rankdata(s[~y])
+    spread = np.var(below / n[1], ddof=1) / n[0] + np.var(above / n[0], ddof=1) / n[1]
+    assert found.sd == pytest.approx(np.sqrt(spread), rel=1e-12)
+    weighed = trueness.auc(y, s, weight=w).value
+    assert weighed == pytest.approx(sk.roc_auc_score(y, s, sample_weight=w), rel=1e-12)
+    big = Tally([3, 2, 1], pos=[10**9, 5, 0], neg=[1, 0, 10**9])
+    won = 10**9 * (2 * 10**9 + 1) + 5 * 2 * 10**9
+    assert trueness.auc(big).value == float(
+        Fraction(won, 2 * (10**9 + 5) * (10**9 + 1))
+    )
+
+
+@pytest.mark.parametrize("name", ["ndka", "s100b", "wfns"])
+def test_proc_agrees(name):
+    t = trueness.tally(PROC["poor"], PROC[name])
+    a = trueness.auc(t, method="delong")
+    assert three(a) == pytest.approx(PROC[f"auc_{name}"], abs=1e-12)
+    part = {
+        "fpr": {"fpr": (0, 0.1)},
+        "fpr_mid": {"fpr": (0.2, 0.5)},
+        "tpr": {"tpr": (0.9, 1)},
+        "fpr_corrected": {"fpr": (0, 0.1), "corrected": True},
+        "tpr_corrected": {"tpr": (0.9, 1), "corrected": True},
+    }
+    for key, words in part.items():
+        theirs = PROC[f"pauc_{key}_{name}"][0]
+        ours = trueness.partial_auc(t, **words).value
+        # pROC gives none below the diagonal
+        assert ours == pytest.approx(theirs) if theirs is not None else ours < 0.5
+
+
+def test_partial_areas_against_the_curve(rng):
+    t = trueness.tally(*tied_cases(rng, 70))
+    whole = trueness.auc(t).value
+    for part in ({"fpr": (0, 1)}, {"tpr": (0, 1)}, {"fpr": (0, 1), "tpr": (0, 1)}):
+        for corrected in (False, True):
+            found = trueness.partial_auc(t, **part, corrected=corrected)
+            assert found.value == pytest.approx(whole)
+    parts = [
+        trueness.partial_auc(t, fpr=r).value for r in ((0, 0.2), (0.2, 0.7), (0.7, 1))
+    ]
+    assert sum(parts) == pytest.approx(whole)
+    curve, f = trueness.roc(t), np.linspace(0.1, 0.6, 400_001)
+    height = np.clip(np.interp(f, curve.fpr, curve.tpr), 0.4, 0.9) - 0.4
+    found = trueness.partial_auc(t, fpr=(0.1, 0.6), tpr=(0.4, 0.9)).value
+    assert found == pytest.approx(np.trapezoid(height, f), abs=1e-5)
+    chance, ideal = Tally([1], [5], [5]), Tally([2, 1], [0, 5], [5, 0])
+    for part in ({"fpr": (0, 0.1)}, {"tpr": (0.8, 1)}):
+        for x, want in ((chance, 0.5), (ideal, 1)):
+            found = trueness.partial_auc(x, **part, corrected=True).value
+            assert found == pytest.approx(want)
+
+
+# variances
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_influence_values_are_derivatives(name):
+    """By adding a little of a case to each row, and Euler's sum is zero."""
+    y, s, w = sample(60)
+    for t in (trueness.tally(y, s), trueness.tally(y, s, weight=w)):
+        measure, step = MEASURES[name], 1e-6
+        m = measure(t)
+        by = np.asarray(m.by_neg), np.asarray(m.by_pos)
+        total = np.array([t.neg @ by[0], t.pos @ by[1]])
+        zero = total if m.by_class else total.sum()
+        assert zero == pytest.approx(0, abs=1e-9)
+        for k in (0, 1):
+            for i in range(0, len(t), 3):
+                counts = [t.neg + 0.0, t.pos + 0.0, np.zeros(len(t))]
+                moved = []
+                for sign in (1, -1):
+                    more = [c.copy() for c in counts]
+                    more[k][i] += sign * step
+                    moved.append(measure(weighed(t, more)).value)
+                slope = (moved[0] - moved[1]) / (2 * step)
+                if counts[k][i] > 0:
+                    assert by[k][i] == pytest.approx(slope, abs=1e-5)
+
+
+def weighed(t, counts):
+    from trueness.counts.values import tally_of_rows
+
+    return tally_of_rows(t.score, *counts, *counts)
+
+
+def test_delongs_variance_in_fractions():
+    pos, neg = [4, 3, 1], [1, 3, 5]
+    t = Tally([3, 2, 1], pos=pos, neg=neg)
+    below = [Fraction(sum(neg[i + 1 :])) + Fraction(neg[i], 2) for i in range(3)]
+    above = [Fraction(sum(pos[:i])) + Fraction(pos[i], 2) for i in range(3)]
+    v, w = [b / 9 for b in below], [a / 8 for a in above]
+    a = sum(p * x for p, x in zip(pos, v, strict=True)) / 8
+    parts = []
+    for count, place, n in ((pos, v, 8), (neg, w, 9)):
+        parts.append((
+            sum(c * (x - a) ** 2 for c, x in zip(count, place, strict=True)) / n**2,
+            sum(c * (x - a) ** 4 for c, x in zip(count, place, strict=True)) / n**4,
+            n,
+        ))  # fmt: skip
+    variance = sum(two * n / (n - 1) for two, _, n in parts)
+    doubt = sum(
+        max(four - two**2 / n, 2 * two**2 / (n - 1)) * Fraction(n, n - 1) ** 2
+        for two, four, n in parts
+    )
+    found = trueness.auc(t)
+    assert found.value == float(a)
+    assert found.sd == pytest.approx(float(variance) ** 0.5, rel=1e-14)
+    # Wilson's form: all p with (a - p)^2 <= k p (1 - p)
+    a, k = float(a), student(float(2 * variance**2 / doubt), 0.95) ** 2
+    k *= float(variance) / (a * (1 - a))
+    ends = np.roots([1 + k, -2 * a - k, a * a])
+    assert (found.low, found.high) == pytest.approx(sorted(ends), rel=1e-12)
+    moments = areas.auc_from_moments(
+        a,
+        (9, 8),
+        *([float(p[j] * p[2] ** (2 + 2 * j)) for p in parts[::-1]] for j in (0, 1)),
+    )
+    assert three(moments) == pytest.approx(three(found), rel=1e-12)
+    assert moments.sd == pytest.approx(found.sd)
+
+
+def test_delong_by_brute_force(rng):
+    for n in (10, 60, 500):
+        y, s = tied_cases(rng, n)
+        win = wins(y, s)
+        sd = win.mean(1).var(ddof=1) / len(win) + win.mean(0).var(ddof=1) / len(win.T)
+        ours = trueness.auc(trueness.tally(y, s), method="delong")
+        assert ours.value == pytest.approx(win.mean(), abs=1e-15)
+        assert ours.sd == pytest.approx(np.sqrt(sd))
+        assert ours.low == pytest.approx(max(0, win.mean() - Z * np.sqrt(sd)))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_obuchowskis_clusters_by_brute_force(rng, weighted):
+    y, s, w = sample(120)
+    w = w if weighted else np.ones(120)
+    c = rng.integers(0, 17, 120)
+    pos, neg = y == 1, y == 0
+    win = wins(y, s)
+    n1, n0 = w[pos].sum(), w[neg].sum()
+    a = w[pos] @ win @ w[neg] / (n1 * n0)
+    u = np.zeros(120)
+    u[pos] = w[pos] * (win @ w[neg] / n0 - a) / n1
+    u[neg] = w[neg] * (w[pos] @ win / n1 - a) / n0
+    up, down = (np.bincount(c, np.where(k, u, 0), 17) for k in (pos, neg))
+    m1, m0, m = (np.unique(c[k]).size for k in (pos, neg, pos | neg))
+    up /= 1 - np.bincount(c[pos], w[pos], 17) / n1  # each cluster left out
+    down /= 1 - np.bincount(c[neg], w[neg], 17) / n0
+    # Obuchowski (1997), eqs. (3) to (5), of the jackknife
+    variance = (1 - 1 / m1) * up @ up + (1 - 1 / m0) * down @ down
+    variance += 2 * (1 - 1 / m) * up @ down
+    found = trueness.auc(
+        y, s, cluster=c, weight=w if weighted else None, method="delong"
+    )
+    assert found.value == pytest.approx(a)
+    assert found.sd == pytest.approx(np.sqrt(variance), rel=1e-9)
+
+
+def left_out_in_turn(y, s, w, c):
+    """The jackknife of average precision, each unit left out, without (n - 1) / n."""
+    ap = sk.average_precision_score
+    whole, units = ap(y, s, sample_weight=w), [c != k for k in np.unique(c)]
+    moved = [ap(y[k], s[k], sample_weight=w[k]) - whole for k in units]
+    return np.sqrt(np.sum(np.square(moved)))
+
+
+def test_errors_are_those_of_the_survey_package():
+    """R, survey: JK1 of svydesign(~c, weights = ~w), by the same steps here.
+
+    And pROC on the same tied cases: ci.auc(roc(y, s), method = "delong").
+    """
+    rows = [np.array(SURVEY[k]) for k in ("y", "s", "w", "cluster")]
+    _, error = SURVEY["both"]["jk1"]["average_precision"]
+    assert left_out_in_turn(*rows) * np.sqrt(17 / 18) == pytest.approx(error, rel=1e-10)
+    rng = np.random.default_rng(5)
+    y = (rng.random(150) < 0.4).astype(int)
+    s = np.round(rng.normal(size=150) + y, 1)
+    w = 1 + rng.integers(0, 9, 150) / 2
+    # by influence values it is a little less: average precision is no quotient
+    c = np.arange(150) // 4
+    error = left_out_in_turn(y, s, w, c) * np.sqrt(37 / 38)
+    assert 0.97 < trueness.average_precision(y, s, weight=w, cluster=c).sd / error < 1
+    # of single cases the number is Kish's
+    error = left_out_in_turn(y, s, w, np.arange(150))
+    error *= np.sqrt(1 - w @ w / w.sum() ** 2)
+    assert 0.97 < trueness.average_precision(y, s, weight=w).sd / error < 1
+    theirs = 0.70726143793465823, 0.78166666666666662, 0.85607189539867501
+    ours = trueness.auc(y, s, method="delong")
+    assert three(ours) == pytest.approx(theirs, abs=1e-12)
+
+
+def test_older_papers_by_hand(rng):
+    t = Tally([3, 2, 1], pos=[4, 3, 1], neg=[1, 3, 5])
+    a = trueness.auc(t, method="hanley-mcneil")
+    area = Fraction(4 * (16 + 1) + 3 * (10 + 3) + 1 * 5, 2 * 8 * 9)
+    q1, q2 = area / (2 - area), 2 * area**2 / (1 + area)
+    square = area * (1 - area) + 7 * (q1 - area**2) + 8 * (q2 - area**2)
+    assert a.value == float(area)
+    assert a.sd == pytest.approx(float(square / 72) ** 0.5)
+    t = trueness.tally(*tied_cases(rng, 200))
+    a = trueness.auc(t, method="fermi-dirac")
+    assert a.sd == pytest.approx(trueness.fermi_dirac(t).auc_se)
+    assert a.high - a.low == pytest.approx(2 * Z * a.sd)
+
+
+def test_bootstrap_replicates_have_the_bootstrap_distribution(rng):
+    """Moments against the exact bootstrap variance of a two-sample U-statistic."""
+    y, s = tied_cases(rng, 40)
+    values = auc_replicates(trueness.tally(y, s), 20_000, rng=1)
+    win = wins(y, s)
+    p, q = win.shape
+    # Kim et al. (2021), eq. 18 for the empirical distribution as the truth
+    total = win.var() + (p - 1) * win.mean(0).var() + (q - 1) * win.mean(1).var()
+    assert values.mean() == pytest.approx(win.mean(), abs=4 * values.std() / 140)
+    assert values.var() == pytest.approx(total / (p * q), rel=0.05)
+    a = trueness.auc(y, s, method="bootstrap", rng=1, replicates=20_000)
+    assert (a.low, a.high) == pytest.approx(
+        np.quantile(values, [0.025, 0.975]), abs=0.01
+    )
+
+
+# laws, through public calls
+
+
+@pytest.mark.parametrize("name", ASK)
+def test_laws_of_the_design(name, rng):
+    y, s, w = sample(150)
+    ask = ASK[name]
+    one = ask(y, s)
+    assert three(ask(y, s, cluster=np.arange(150))) == pytest.approx(three(one))
+    assert three(ask(y, s, weight=np.full(150, 2.0))) == pytest.approx(three(one))
+    order = rng.permutation(150)
+    for words in ({}, {"weight": w}, {"cluster": np.arange(150) // 4}):
+        moved = {k: v[order] for k, v in words.items()}
+        want = pytest.approx(three(ask(y, s, **words)), rel=1e-9)
+        assert three(ask(y[order], s[order], **moved)) == want
+    k = rng.integers(1, 5, 150)
+    weighed, copies = ask(y, s, weight=k), ask(y, s, count=k)
+    assert weighed.value == pytest.approx(copies.value, rel=1e-12)
+    assert weighed.high - weighed.low > copies.high - copies.low
+    twice = np.tile(np.arange(150), 2)
+    paired = ask(np.tile(y, 2), np.tile(s, 2), cluster=twice)
+    assert paired.value == pytest.approx(one.value)
+    assert (paired.low, paired.high) == pytest.approx((one.low, one.high), abs=2e-3)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_label_mirror_and_exchange(method, rng):
+    y, s = tied_cases(rng, 50)
+    words = {"method": method, "replicates": 4000}
+    a = trueness.auc(y, s, rng=1, **words)
+    close = 0.02 if method == "bootstrap" else 1e-9
+    exchanged = trueness.auc(1 - y, s, rng=2, **words)
+    want = [1 - a.high, 1 - a.value, 1 - a.low]
+    assert three(exchanged) == pytest.approx(want, abs=close)
+    if method != "hanley-mcneil":  # its model has no such symmetry
+        mirrored = trueness.auc(1 - y, -s, rng=2, **words)
+        assert three(mirrored) == pytest.approx(three(a), abs=close)
+
+
+@pytest.mark.parametrize("words", [{"weight": 2}, {"cluster": 3}, {}])
+def test_mirrored_designs(words, rng):
+    y, s, w = sample(90)
+    words = {k: w if k == "weight" else np.arange(90) // 3 for k in words}
+    want = pytest.approx(three(trueness.auc(y, s, **words)), rel=1e-9)
+    assert three(trueness.auc(1 - y, -s, **words)) == want
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_higher_level_is_wider_and_more_cases_are_narrower(method, rng):
+    y, s = tied_cases(rng, 60)
+    words = {"method": method, "rng": 1, "replicates": 4000}
+    found = [trueness.auc(y, s, level=level, **words) for level in (0.5, 0.9, 0.99)]
+    width = [a.high - a.low for a in found]
+    assert width == sorted(width)
+    many = trueness.auc(np.tile(y, 9), np.tile(s, 9), level=0.9, **words)
+    assert (many.high - many.low) == pytest.approx(width[1] / 3, rel=0.15)
+
+
+# corners, coverage, notes
+
+
+CORNERS = {
+    "one pair, won": Tally([2, 1], pos=[1, 0], neg=[0, 1]),
+    "one pair, lost": Tally([2, 1], pos=[0, 1], neg=[1, 0]),
+    "one pair, tied": Tally([1], pos=[1], neg=[1]),
+    "perfect": Tally([2, 1], pos=[30, 0], neg=[0, 70]),
+    "perfectly wrong": Tally([2, 1], pos=[0, 30], neg=[70, 0]),
+    "all tied": Tally([1], pos=[30], neg=[70]),
+    "one positive": Tally([3, 2, 1], pos=[0, 1, 0], neg=[3, 0, 40]),
+    "one positive on top": Tally([3, 2, 1], pos=[1, 0, 0], neg=[0, 3, 40]),
+    "one negative": Tally([3, 2, 1], pos=[5, 0, 2], neg=[0, 1, 0]),
+    "huge": Tally([3, 2, 1], pos=[10**9, 5, 0], neg=[1, 0, 10**9]),
+    "unknowns": Tally([3, 2], pos=[2, 0], neg=[0, 2], unknown=[5, 5]),
+    "weighted": trueness.tally([1, 0, 0], [3, 2, 1], weight=[2, 1, 0.5]),
+    "a cluster": Tally([2, 1], pos=[3, 1], neg=[1, 3], cluster=[1, 1]),
+}
+
+
+@pytest.mark.parametrize("corner", CORNERS)
+def test_no_interval_is_empty_or_leaves_its_range(corner):
+    t, words = CORNERS[corner], {"rng": 1, "replicates": 200}
+    plain = not t.weighted and t.clusters is None
+    found = [
+        trueness.auc(t, method=m, **words)
+        for m in (METHODS if plain else ["student", "delong"])
+    ]
+    for method in ("student", "bootstrap"):
+        if method == "bootstrap" and min(t.n_pos, t.n_neg) < 2:
+            continue
+        for ask in (ASK["average precision"], ASK["partial auc"]):
+            found.append(ask(t, method=method, **words))
+    for a in found:
+        assert 0 <= a.low <= a.value <= a.high <= 1
+        assert a.low < a.high or a.method == "bootstrap"
+
+
+def test_nothing_that_varied_is_said():
+    a = trueness.auc(CORNERS["perfect"])
+    assert (a.low, a.method) == (pytest.approx(30 / (30 + Z**2)), "unseen")
+    assert "Nothing varied" in a.notes[0]
+    assert trueness.auc(CORNERS["perfect"], method="delong").low == a.low
+
+
+def test_a_score_that_ranks_the_wrong_way_round_is_told_so():
+    t = Tally([2, 1], pos=[10, 90], neg=[90, 10])
+    found = trueness.auc(t)
+    assert found.high < 0.5
+    assert "ranks the wrong way round" in found.notes[0]
+    assert trueness.auc(t.map(lambda s: -s)).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("n_pos", "n_neg", "area"), [(5, 45, 0.8), (30, 60, 0.95), (50, 150, 0.75)]
+)
+def test_the_interval_covers(rng, n_pos, n_neg, area):
+    y, hits = np.repeat([1, 0], [n_pos, n_neg]), 0
+    shift = np.sqrt(2) * stats.norm.ppf(area)
+    for _ in range(400):
+        a = trueness.auc(y, rng.normal(size=y.size) + shift * y)
+        hits += a.low <= area <= a.high
+    assert 0.917 <= hits / 400 <= 0.99  # three standard errors of 0.95 are 0.033
+
+
+def test_cases_drawn_with_unequal_probabilities(rng):
+    """Weights 1 / chance carry the answer back to the population."""
+    truth, held = stats.norm.cdf(1 / np.sqrt(2)), 0
+    for _ in range(200):
+        y = (rng.random(900) < 0.3).astype(int)
+        s = rng.normal(size=900) + y
+        chance = stats.norm.cdf(0.8 * s - 0.5)
+        at = rng.random(900) < chance
+        e = trueness.auc(y[at], s[at], weight=1 / chance[at])
+        held += e.low <= truth <= e.high
+    assert 0.91 <= held / 200 <= 0.99
+
+
+def test_average_precision_and_partial_area_cover(rng):
+    n, share, shift = 150, 0.2, np.sqrt(2) * stats.norm.ppf(0.8)
+    z = (np.arange(20_000) + 0.5) / 20_000
+    fpr = stats.norm.sf(stats.norm.isf(z) + shift)
+    precision = np.mean(share * z / (share * z + (1 - share) * fpr))
+    f = np.linspace(0, 0.3, 20_001)
+    area = np.trapezoid(trueness.binormal(1, shift).tpr(f), f)
+    hits = np.zeros(2)
+    for _ in range(300):
+        y = (rng.random(n) < share).astype(int)
+        t = trueness.tally(y, rng.normal(size=n) + shift * y)
+        pairs = zip(
+            ("average precision", "partial auc"), (precision, area), strict=True
+        )
+        hits += [
+            a.low <= true <= a.high for a, true in ((ASK[k](t), v) for k, v in pairs)
+        ]
+    assert (hits / 300 >= 0.9).all(), hits / 300
+
+
+def test_a_case_control_sample_does_not_know_the_prevalence():
+    t = Tally([3, 2, 1], pos=[6, 3, 1], neg=[1, 3, 6])
+    with pytest.raises(InputError, match="case-control sample does not show"):
+        trueness.average_precision(t, sampling="case-control")
+    words = {"prevalence": 0.1}
+    one = trueness.average_precision(t, sampling="case-control", **words)
+    assert three(one) == pytest.approx(three(trueness.average_precision(t, **words)))
+    assert trueness.auc(t, sampling="case-control", **words).value == pytest.approx(
+        trueness.auc(t).value
+    )
+
+
+def test_verification_bias_is_taken_off(rng):
+    truth, means, hits = 0.76, [], []
+    for _ in range(60):
+        y = (rng.random(600) < 0.3).astype(int)
+        s = rng.normal(size=600) + np.sqrt(2) * stats.norm.ppf(truth) * y
+        seen = rng.random(600) < 1 / (1 + np.exp(-1.5 * s))
+        label = np.where(seen, y, np.nan)
+        found = trueness.auc(label, s, unlabelled="missing at random")
+        means.append(found.value)
+        hits.append(found.low <= truth <= found.high)
+    assert abs(np.mean(means) - truth) < 0.015
+    assert np.mean(hits) >= 0.88
+    assert "cannot show" in found.notes[0]
+
+
+@pytest.mark.parametrize("ask", [trueness.auc, trueness.average_precision])
+def test_cases_left_out_are_mentioned_where_they_differ(ask, rng):
+    s = rng.normal(size=400)
+    y = (rng.random(400) < 1 / (1 + np.exp(-s))).astype(float)
+    chosen = trueness.tally(np.where(s > rng.normal(size=400), y, np.nan), s)
+    with pytest.warns(trueness.DoubtfulAssumption, match="scores differ") as seen:
+        found = ask(chosen)
+    assert seen[0].filename == __file__
+    assert 'unlabelled="missing at random"' in found.notes[0]
+
+
+def test_errors():
+    t = Tally([2, 1], pos=[3, 1], neg=[1, 5])
+    with pytest.raises(InputError, match=r"method must be one of .*Did you mean"):
+        trueness.auc(t, method="delongs")
+    with pytest.raises(InputError, match=r"level must lie in \(0, 1\)"):
+        trueness.auc(t, level=95)
+    with pytest.raises(InputError, match="replicates must be a whole number"):
+        trueness.auc(t, method="bootstrap", replicates=3)
+    with pytest.raises(NotEnoughCases, match="0 positives among 6 labelled"):
+        trueness.auc(Tally([2, 1], neg=[1, 5]))
+    with pytest.raises(InputError, match="does not take weights"):
+        trueness.auc(CORNERS["weighted"], method="hanley-mcneil")
+    with pytest.raises(InputError, match="needs a part of the curve"):
+        trueness.partial_auc(t)
+    with pytest.raises(InputError, match="fpr must rise"):
+        trueness.partial_auc(t, fpr=(0.5, 0.1))
+    with pytest.raises(InputError, match="fpr must be two numbers"):
+        trueness.partial_auc(t, fpr=0.1)
+    with pytest.raises(InputError, match=r"tpr must lie in \[0, 1\]"):
+        trueness.partial_auc(t, tpr=(0, 90))
+    with pytest.raises(InputError, match="at least 1e-09 wide"):
+        trueness.partial_auc(t, fpr=(0.0, 5e-324))
+    with pytest.raises(InputError, match="as good as an ideal one"):
+        trueness.partial_auc(t, fpr=(0.9, 1), tpr=(0.1, 0.2), corrected=True)
+    with pytest.raises(NotEnoughCases, match="average_precision needs"):
+        trueness.average_precision(Tally([1], pos=[3]))

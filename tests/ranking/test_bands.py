@@ -1,0 +1,247 @@
+"""Bands: they hold the curve, follow the design, and agree with slow twins."""
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+import trueness
+from trueness import InputError, Tally
+from trueness.inference.verification import impute
+
+BANDS = {"roc": trueness.roc_band, "precision_recall": trueness.precision_recall_band}
+
+
+def normal_cases(rng, n_pos, n_neg, area):
+    y = np.repeat([1, 0], [n_pos, n_neg])
+    return y, rng.normal(size=y.size) + np.sqrt(2) * stats.norm.ppf(area) * y
+
+
+def curve_of(band):
+    return band.tpr if hasattr(band, "tpr") else band.precision
+
+
+def ends(band):
+    return np.concatenate([band.low, band.high])
+
+
+def designs(rng, n):
+    w = rng.exponential(size=n)
+    return [
+        {},
+        {"weight": np.full(n, 2.0)},
+        {"weight": w},
+        {"cluster": np.arange(n)},
+        {"cluster": np.arange(n) // 4},
+        {"weight": w, "cluster": np.arange(n) // 4},
+        {"prevalence": 0.05},
+        {"prevalence": 0.05, "sampling": "case-control"},
+        {"unlabelled": "missing at random"},
+        {"unlabelled": "missing at random", "weight": w},
+        {"unlabelled": "missing at random", "cluster": np.arange(n) // 4},
+    ]
+
+
+@pytest.mark.parametrize("curve", BANDS)
+@pytest.mark.parametrize("kind", ["simultaneous", "pointwise"])
+def test_every_design_has_a_band_around_its_curve(curve, kind, rng):
+    y, s = normal_cases(rng, 60, 140, 0.8)
+    hidden = np.where(rng.random(200) < special.expit(s), y, np.nan)
+    for words in designs(rng, 200):
+        label = hidden if "unlabelled" in words else y
+        ask = {"kind": kind, "points": 11, "replicates": 100, **words}
+        band = BANDS[curve](label, s, **ask)
+        value = curve_of(band)
+        assert (band.low <= value).all()
+        assert (value <= band.high).all()
+        assert (band.low >= 0).all()
+        assert (band.high <= 1).all()
+        assert (band.high - band.low)[:-1].max() < 1
+        if curve == "roc":
+            found = trueness.roc(label, s, **words)
+            beside = np.interp(band.fpr + 1e-12, found.fpr, found.tpr)
+            assert value == pytest.approx(beside, abs=1e-9)
+        else:
+            p = trueness.precision_recall(label, s, **words)
+            assert value[-1] >= p.prevalence - 1e-9
+            assert band.prevalence == pytest.approx(p.prevalence)
+
+
+def test_laws_of_the_design(rng):
+    y, s = normal_cases(rng, 40, 80, 0.8)
+    for make in BANDS.values():
+        one = make(y, s, points=11)
+        single = make(y, s, cluster=np.arange(120), points=11)
+        assert ends(single) == pytest.approx(ends(one))
+        order = rng.permutation(120)
+        again = make(y[order], s[order], points=11)
+        assert ends(again) == pytest.approx(ends(one))
+        heavy = make(y, s, weight=np.full(120, 3.0), points=11)
+        light = make(y, s, weight=np.full(120, 0.5), points=11)
+        assert heavy.low == pytest.approx(light.low)
+    twice = {k: np.tile(v, 2) for k, v in (("y_true", y), ("y_score", s))}
+    wide = trueness.roc_band(**twice, cluster=np.tile(np.arange(120), 2), points=11)
+    narrow = trueness.roc_band(**twice, points=11)
+    one = trueness.roc_band(y, s, points=11)
+    width = [(b.high - b.low).mean() for b in (wide, one, narrow)]
+    assert width[0] == pytest.approx(width[1], rel=0.1)
+    assert width[2] < 0.85 * width[1]
+
+
+def test_the_band_of_a_cohort_holds_the_whole_curve(rng):
+    n, share, area = 200, 0.3, 0.8
+    shift, held = np.sqrt(2) * stats.norm.ppf(area), []
+    for k in range(120):
+        n_pos = rng.binomial(n, share)
+        t = trueness.tally(*normal_cases(rng, n_pos, n - n_pos, area))
+        band = trueness.precision_recall_band(t, points=25)
+        x = shift + stats.norm.ppf(1 - band.recall)
+        true = share * band.recall
+        true = true / (true + (1 - share) * stats.norm.sf(x))
+        roc = trueness.roc_band(t, points=25, replicates=200, rng=k)
+        height = stats.norm.sf(stats.norm.isf(roc.fpr) - shift)
+        held.append(
+            [
+                ((band.low <= true) & (true <= band.high)).all(),
+                ((roc.low <= height + 1e-9) & (height <= roc.high + 1e-9)).all(),
+            ]
+        )
+    assert (np.mean(held, axis=0) >= 0.9).all()
+
+
+def rarely_seen(seen, n, share):
+    """How unlikely is a number of cases? -log of the binomial likelihood ratio."""
+    p = np.array([seen, n - seen]) / n
+    return n * special.rel_entr(p, [share, 1 - share]).sum()
+
+
+@pytest.mark.parametrize("prevalence", [None, 0.2])
+def test_the_band_holds_what_some_threshold_makes_likely(rng, prevalence):
+    """A slow twin: every threshold, every number of false alarms on a fine grid."""
+    y, s = normal_cases(rng, 12, 30, 0.8)
+    t = trueness.tally(y, s)
+    band = trueness.precision_recall_band(t, kind="pointwise", prevalence=prevalence)
+    share = prevalence or 12 / 42
+    most = stats.norm.ppf(0.975) ** 2 / 2
+    counts = [(y[s >= c].sum(), (1 - y[s >= c]).sum()) for c in [np.inf, *s]]
+    for j in (8, 40, 77):
+        r, inside = band.recall[j], []
+        for precision in np.arange(0.005, 1, 0.005):
+            alarms = r * (1 / precision - 1)  # for each positive
+            fpr = min(alarms * share / (1 - share), 1.0)
+            far = []
+            for tp, fp in counts:
+                cases = (30, fpr) if prevalence else (fp + 12, alarms / (1 + alarms))
+                far.append(rarely_seen(tp, 12, r) + rarely_seen(fp, *cases))
+            if min(far) <= most:
+                inside.append(precision)
+        # points between two positives are part of the curve: the band may hold more
+        assert band.low[j] <= inside[0] + 0.005
+        assert band.high[j] >= inside[-1] - 0.005
+        assert band.high[j] - band.low[j] <= inside[-1] - inside[0] + 0.1
+
+
+def test_the_likelihood_band_is_narrower_than_the_bootstrap(rng):
+    t = trueness.tally(*normal_cases(rng, 40, 160, 0.85))
+    made = [
+        trueness.precision_recall_band(t, kind=kind, method=method)
+        for kind, method in (
+            ("pointwise", None),
+            ("simultaneous", "likelihood"),
+            ("simultaneous", "bootstrap"),
+        )
+    ]
+    width = [(b.high - b.low).mean() for b in made]
+    assert width[0] < width[1] < 0.9 * width[2]
+
+
+@pytest.mark.parametrize("curve", BANDS)
+def test_bands_of_labels_missing_at_random(curve):
+    """The curve is that of expected counts, and the band holds where the other did not.
+
+    High scores are labelled far more often, so that precision among labelled cases is
+    too high.
+    """
+    rng = np.random.default_rng(3)
+    y = rng.random(500) < 0.25
+    s = rng.normal(size=500) + 1.2 * y
+    t = trueness.tally(
+        np.where(rng.random(500) < special.expit(2 * s - 1), y, np.nan), s
+    )
+    drawn, make = {"replicates": 100, "rng": 1}, BANDS[curve]
+    band = make(t, unlabelled="missing at random", **drawn)
+    assert band.method == "bootstrap"
+    assert "missing at random given the score" in band.notes[0]
+    x = impute(t)
+    if curve == "roc":
+        truth = stats.norm.sf(stats.norm.isf(band.fpr) - 1.2)
+        alarms, hits = np.cumsum(x.neg) / x.n_neg, np.cumsum(x.pos) / x.n_pos
+        beside = np.interp(band.fpr, np.append(0, alarms), np.append(0, hits))
+    else:
+        r = band.recall
+        truth = 0.25 * r / (0.25 * r + 0.75 * stats.norm.sf(stats.norm.isf(r) + 1.2))
+        false = np.interp(r * x.n_pos, np.cumsum(x.pos), np.cumsum(x.neg))
+        beside = r * x.n_pos / (r * x.n_pos + false)
+        with pytest.warns(trueness.DoubtfulAssumption):
+            assert (make(t, **drawn).low > truth).any()
+    assert curve_of(band) == pytest.approx(beside, abs=0.03)
+    assert (band.low <= truth + 1e-9).all()
+    assert (truth <= band.high + 1e-9).all()
+
+
+@pytest.mark.parametrize("curve", BANDS)
+def test_cases_left_out_are_said_and_errors_too(curve):
+    t = Tally([4, 3, 2, 1], pos=[9, 5, 1, 0], neg=[2, 8, 5, 4], unknown=[0, 0, 9, 9])
+    make = BANDS[curve]
+    with pytest.warns(trueness.DoubtfulAssumption, match="their scores differ") as w:
+        (note,) = make(t, replicates=100).notes
+    assert w[0].filename == __file__
+    assert note.startswith("18 of 52 cases have no label and were left out")
+    t = t.labelled()
+    assert make(t, replicates=100).notes == ()
+    with pytest.raises(InputError, match="kind must be one of"):
+        make(t, kind="wide")
+    if curve == "precision_recall":
+        with pytest.raises(InputError, match="case-control sample does not show"):
+            make(t, sampling="case-control")
+        with pytest.raises(InputError, match="does not take weights"):
+            make([1, 0, 1], [3, 2, 1], weight=[1, 2, 3], method="likelihood")
+
+
+@pytest.mark.parametrize(
+    "t",
+    [
+        Tally([1e300, -1e300], pos=[3, 1], neg=[1, 3]),
+        Tally([2, 1], pos=[1, 0], neg=[0, 1]),
+        Tally([2, 1], pos=[40, 0], neg=[0, 40], cluster=[1, 2]),
+        Tally([2, 1], pos=[20, 0], neg=[0, 30]),
+    ],
+)
+def test_corners_have_bands(t):
+    for kind in ("simultaneous", "pointwise"):
+        for make in BANDS.values():
+            band = make(t, kind=kind, replicates=100)
+            assert (band.low <= band.high).all()
+            assert (band.low < band.high)[1:].any()
+
+
+def inside(band, truth):
+    return (band.low <= truth + 1e-9) & (truth <= band.high + 1e-9)
+
+
+@pytest.mark.parametrize(("n_pos", "n_neg", "area"), [(20, 20, 0.8), (30, 200, 0.95)])
+def test_bootstrap_bands_cover(rng, n_pos, n_neg, area):
+    shift, hits, points = np.sqrt(2) * stats.norm.ppf(area), [0, 0], []
+    curve, drawn = trueness.binormal(1, shift), {"replicates": 200}
+    for k in range(60):
+        t = trueness.tally(*normal_cases(rng, n_pos, n_neg, area))
+        band = trueness.roc_band(t, rng=k, **drawn)
+        hits[0] += inside(band, curve.tpr(band.fpr)).all()
+        words = {"method": "bootstrap", "prevalence": 0.1}
+        band = trueness.precision_recall_band(t, rng=k, **words, **drawn)
+        hits[1] += inside(band, curve.precision(band.recall, 0.1)).all()
+        band = trueness.roc_band(t, kind="pointwise", rng=k, points=11, **drawn)
+        points.append(inside(band, curve.tpr(band.fpr)))
+    assert min(hits) >= 52  # 57 expected, three errors are 5
+    assert (np.mean(points, axis=0) >= 0.86).all()
+    with pytest.raises(InputError, match="points must be a whole number"):
+        trueness.roc_band(t, points=1)
