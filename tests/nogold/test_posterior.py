@@ -1,22 +1,23 @@
-"""Latent classes: by hand, exact quadrature, published posteriors, edges."""
+"""Latent classes: by hand, quadrature, a slow chain, published posteriors, edges."""
 
 import itertools
 
 import numpy as np
 import pytest
-from scipy.special import betaln
+from scipy.special import betaln, ndtr, ndtri
 
 import trueness
 from no_gold import simulate, table
-from trueness.nogold import model as _latent_model
-from trueness.nogold.model import Independent, order_mass, read_patterns, read_prior
-from trueness.nogold.sampling import enumeration as _enumeration
-from trueness.nogold.sampling import tempering as _tempering
+from trueness.nogold import model as _model
+from trueness.nogold import sampling as _sampling
+from trueness.nogold.model import LatentModel, order_mass, read_patterns, read_prior
+
+NONE = {"dependence": "none"}
 
 
-def model(data, prior=None, ordered=True):
+def model(data, prior=None, ordered=True, shared=False):
     patterns = read_patterns(data)
-    return Independent(patterns, read_prior(prior, patterns, ordered))
+    return LatentModel(patterns, read_prior(prior, patterns, ordered), shared)
 
 
 def by_hand(x, counts, phi, alpha, beta):
@@ -34,35 +35,55 @@ def by_hand(x, counts, phi, alpha, beta):
     return total
 
 
+X = [[1, 1, 0], [1, np.nan, 1], [0, 0, np.nan], [0, 1, 1]]
+COUNTS = [(1, 2, 3), (0, 1, 5), (4, 0, 2), (2, 2, 0)]
+
+
 @pytest.mark.parametrize("ordered", [True, False])
 def test_likelihood_by_hand(rng, ordered):
-    nan = np.nan
-    x = [[1, 1, 0], [1, nan, 1], [0, 0, nan], [0, 1, 1]]
-    counts = [(1, 2, 3), (0, 1, 5), (4, 0, 2), (2, 2, 0)]
-    p = trueness.Panel(["A", "B", "C"], x, *np.transpose(counts))
+    p = trueness.Panel(["A", "B", "C"], X, *np.transpose(COUNTS))
     m = model(p, ordered=ordered)
-    theta = m.prior_draws(5, rng)
-    nat = m.natural(theta)
+    v = rng.normal(size=(5, m.dim))
+    nat, (_, log_p) = m.natural(v), m.log_cells(v)
     for i in range(5):
-        expected = by_hand(
-            x,
-            counts,
-            nat["prevalence"][i, 0],
-            nat["sensitivity"][i],
-            1 - nat["specificity"][i],
-        )
-        assert m.log_likelihood(theta)[i] == pytest.approx(expected, rel=1e-12)
+        phi, beta = nat["prevalence"][i, 0], 1 - nat["specificity"][i]
+        expected = by_hand(X, COUNTS, phi, nat["sensitivity"][i], beta)
+        assert log_p[i] @ m.cells[1] == pytest.approx(expected, rel=1e-10)
+
+
+def test_shared_errors_by_simulation(rng):
+    """Votes drawn from the formula, case by case, against the integral."""
+    p = trueness.Panel(["A", "B", "C"], X, *np.transpose(COUNTS))
+    flat = {
+        "sensitivity": np.array([[0.8, 0.7, 0.9]]),
+        "specificity": np.array([[0.9, 0.6, 0.7]]),
+        "spread": np.array([[1.5, 2.6]]),
+    }
+    rows = np.array([[1.0, 1, 1], [1, 0, 0], [0, np.nan, 1]])
+    found = model(p, shared=True).class_probabilities(flat, rows)
+    z = rng.standard_normal(400_000)
+    rates = flat["sensitivity"][0], 1 - flat["specificity"][0]
+    for share, rate, sigma in zip(found, rates, (1.5, 2.6), strict=True):
+        at = ndtri(rate) * np.sqrt(1 + sigma**2)
+        yes = ndtr(at + sigma * z[:, None])
+        for j, row in enumerate(rows):
+            each = np.where(np.isnan(row), 1.0, np.where(row == 1, yes, 1 - yes))
+            assert share[0, j] == pytest.approx(np.prod(each, axis=1).mean(), abs=0.003)
+    one = model(p, shared=True).class_probabilities(flat, MARGINS)
+    assert one[0][0] == pytest.approx(rates[0], abs=2e-4)
+    assert one[1][0] == pytest.approx(rates[1], abs=2e-4)
+
+
+MARGINS = np.array([[1, np.nan, np.nan], [np.nan, 1, np.nan], [np.nan, np.nan, 1.0]])
 
 
 @pytest.mark.parametrize("ordered", [True, False])
 def test_prior_density_integrates_to_one(rng, ordered):
-    """Importance sampling from a wide normal: the mean weight is the integral."""
+    """Over a normal density its mean is 1."""
     p = trueness.Panel(["A", "B"], [[1, 1], [0, 0]], unknown=[1, 1])
     prior = {"sensitivity": (3, 2), "specificity": {"A": (2, 2)}}
     m = model(p, prior, ordered)
-    theta = 3 * rng.normal(size=(400_000, m.dim))
-    log_q = -(theta**2 / 18).sum(axis=1) - m.dim * np.log(3 * np.sqrt(2 * np.pi))
-    weight = np.exp(m.log_prior(theta) - log_q)
+    weight = np.exp(m.log_cells(rng.normal(size=(200_000, m.dim)))[0])
     error = weight.std() / np.sqrt(weight.size)
     assert weight.mean() == pytest.approx(1, abs=4 * error)
     assert error < 0.02
@@ -82,19 +103,6 @@ def test_order_mass_against_a_finite_sum():
     assert order_mass(400, 500, 30, 70) == pytest.approx(
         finite(400, 500, 30, 70), rel=1e-10
     )
-
-
-def exact_moments(m):
-    """Posterior mean of prevalence and accuracies from the sum over latent counts."""
-    log_weight, ((a, b), (c, d), (e, f)) = _enumeration.log_weights(m)
-    w = np.exp(log_weight - log_weight.max())
-    w /= w.sum()
-    if not m.prior.ordered:
-        return w @ (a / (a + b)), w @ (c / (c + d)), w @ (f / (e + f))
-    share = order_mass(c, d, e, f)
-    sens = c / (c + d) * order_mass(c + 1, d, e, f) / share
-    spec = f / (e + f) * order_mass(c, d, e, f + 1) / share
-    return w @ (a / (a + b)), w @ sens, w @ spec
 
 
 def quadrature(n11, n10, n01, n00, points=36):
@@ -126,30 +134,89 @@ def quadrature(n11, n10, n01, n00, points=36):
     return sums / total
 
 
-def test_exact_sum_against_quadrature_for_two_classifiers():
+def test_two_classifiers_against_quadrature():
     p = trueness.Panel(
         ["A", "B"], [[1, 1], [1, 0], [0, 1], [0, 0]], unknown=[3, 2, 1, 5]
     )
-    phi, sens, spec = exact_moments(model(p))
-    found = np.concatenate([phi, sens, spec])
-    assert found == pytest.approx(quadrature(3, 2, 1, 5), abs=2e-6)
+    s = trueness.latent_class(p, **NONE).summary()
+    assert (np.abs(s["mean"] - quadrature(3, 2, 1, 5)) < 4 * s["mcse"]).all()
 
 
-def test_importance_against_exact_sums_on_tables_from_the_prior():
-    """Distances in Monte-Carlo errors: none far out, none in one direction."""
-    rng, far = np.random.default_rng(5), []
-    while len(far) < 10:
-        u, v = rng.random((2, 2))
-        high, low = np.maximum(u, v), np.minimum(u, v)
-        _, votes = simulate(rng, 25, rng.random(), high, low)
-        if (votes == votes[0]).all():
-            continue
-        p = trueness.panel(None, dict(zip("AB", votes.T, strict=True)))
-        s = trueness.latent_class(p, rng=rng, draws=500, method="importance").summary()
-        exact = np.concatenate(exact_moments(model(p)))
-        far.append((s["mean"] - exact) / s["mcse"])
-    assert np.abs(far).max() < 4
-    assert (np.abs(np.mean(far, axis=0)) < 3.5 / np.sqrt(10)).all()
+def gibbs(panel, sweeps, rng):
+    """The paper's chain, case counts one pattern after the other; uniform triangle."""
+    x, u, k = panel.rows, panel.unknown, len(panel.names)
+    phi, a, b, out = 0.4, np.full(k, 0.8), np.full(k, 0.2), []
+    for _ in range(sweeps):
+        in_pos = phi * np.prod(np.where(x == 1, a, 1 - a), axis=1)
+        in_neg = (1 - phi) * np.prod(np.where(x == 1, b, 1 - b), axis=1)
+        pos = rng.binomial(u, in_pos / (in_pos + in_neg))
+        phi = rng.beta(1 + pos.sum(), 1 + (u - pos).sum())
+        for i in range(k):
+            counts = [c @ (x[:, i] == v) for c in (pos, u - pos) for v in (1, 0)]
+            while True:
+                a[i] = rng.beta(1 + counts[0], 1 + counts[1])
+                b[i] = rng.beta(1 + counts[2], 1 + counts[3])
+                if a[i] >= b[i]:
+                    break
+        out.append(np.r_[phi, a, 1 - b])
+    return np.array(out)
+
+
+def test_a_long_chain_agrees():
+    p = table("chloroplast_reconstructed")
+    slow = gibbs(p, 6000, np.random.default_rng(0))[500:]
+    s = trueness.latent_class(p, **NONE).summary()
+    # draws of the chain are worth about a twentieth of as many independent ones
+    error = np.hypot(s["mcse"], s["sd"] / np.sqrt(len(slow) / 20))
+    assert (np.abs(s["mean"] - slow.mean(axis=0)) < 4 * error).all()
+    assert s["sd"] == pytest.approx(slow.std(axis=0), rel=0.2)
+
+
+@pytest.mark.parametrize(
+    "name", ["dentists_espeland1989", "snp1000_reconstructed", "hiv_alvord1988"]
+)
+def test_two_runs_agree(name):
+    """In posterior standard deviations, of independent and of shared errors."""
+    one, two = (trueness.latent_class(table(name), rng=seed) for seed in (1, 2))
+    for a, b, far in ((one, two, 0.25), (one.independent, two.independent, 0.06)):
+        sd = a.summary()["sd"]
+        gap = [
+            np.concatenate([x.mean(axis=0) for x in post.flat.values()])
+            for post in (a, b)
+        ]
+        assert (np.abs(gap[0] - gap[1]) < far * sd).all()
+    assert abs(one.log_bayes_factor - two.log_bayes_factor) < 0.3
+
+
+def test_evidence_by_brute_force(rng):
+    """The mean of the likelihood over the prior is the evidence, of both models."""
+    p = trueness.Panel(["A", "B", "C"], ROWS, unknown=[6, 1, 2, 1, 1, 2, 1, 4])
+    for shared in (False, True):
+        m = model(p, shared=shared)
+        like = np.exp(m.log_ratio(rng.standard_normal((200_000, m.dim))))
+        error = like.std() / like.mean() / np.sqrt(like.size)
+        post = trueness.latent_class(p)
+        d = (post if shared else post.independent).diagnostics
+        far = 4 * np.hypot(error, d.log_evidence_sd)
+        assert d.log_evidence == pytest.approx(np.log(like.mean()), abs=far)
+
+
+ROWS = list(itertools.product((0, 1), repeat=3))
+
+
+def test_posterior_of_shared_errors_by_brute_force(rng):
+    """Prior draws weighted by the likelihood: slow, simple, the same."""
+    p = trueness.Panel(["A", "B", "C"], ROWS, unknown=[12, 2, 3, 1, 2, 2, 1, 7])
+    m = model(p, shared=True)
+    v = rng.standard_normal((400_000, m.dim))
+    w = np.exp(m.log_ratio(v))
+    flat = np.hstack(list(m.natural(v).values()))
+    mean = w @ flat / w.sum()
+    worth = w.sum() ** 2 / (w @ w)
+    post = trueness.latent_class(p)
+    ours = np.hstack(list(post.flat.values()))
+    error = ours.std(axis=0) * np.sqrt(1 / worth + 1 / post.diagnostics.effective)
+    assert (np.abs(ours.mean(axis=0) - mean) < 4 * error).all()
 
 
 # the exact posterior of the recovered table (examples/no_gold)
@@ -162,44 +229,17 @@ SWINE_FLU = {
 }
 
 
-def test_the_paper_s_chain_does_not_stick_where_votes_contradict_the_order():
-    # A says the opposite of B and C: from most starts a draw of both rates in the wrong
-    # order is all but certain, and a chain that then stays put never gets away
-    votes = [[1, 0, 0], [0, 1, 1], [1, 1, 1], [0, 0, 0]]
-    p = trueness.Panel(["A", "B", "C"], votes, unknown=[40, 50, 3, 4])
-    chain, exact = (
-        trueness.latent_class(p, method=m, draws=500, dependence="none")
-        for m in ("gibbs", "exact")
-    )
-    assert chain.diagnostics.converged
-    for name, e in exact.estimates.items():
-        found = chain.estimates[name]
-        assert found.value == pytest.approx(e.value, abs=0.02)
-        assert [found.low, found.high] == pytest.approx([e.low, e.high], abs=0.05)
-
-
-@pytest.mark.parametrize("method", ["exact", "importance", "gibbs"])
-def test_swine_flu_in_every_way(method):
-    post = trueness.latent_class(
-        table("swineflu_recovered"), rng=3, method=method, draws=5000
-    )
+def test_swine_flu_as_summed_exactly():
+    post = trueness.latent_class(table("swineflu_recovered"), rng=3, **NONE)
     s = post.summary()
     for name, mean, sd, mcse in zip(
         s["parameter"], s["mean"], s["sd"], s["mcse"], strict=True
     ):
         assert mean == pytest.approx(SWINE_FLU[name][0], abs=4.5 * mcse + 5e-5)
         assert sd == pytest.approx(SWINE_FLU[name][1], rel=0.06)
-    assert post.diagnostics.converged
-    assert post.diagnostics.ess_bulk.min() >= 5000
+    assert post.diagnostics.effective >= 9000
     assert not post.identified
     assert "comes from the prior" in post.notes[0]
-
-
-def test_exact_moments_of_swine_flu():
-    phi, sens, spec = exact_moments(model(table("swineflu_recovered")))
-    found = np.concatenate([phi, sens, spec])
-    expected = [v for v, _ in SWINE_FLU.values()]
-    assert found == pytest.approx(expected, abs=5.1e-5)
 
 
 def test_strongyloides_as_published():
@@ -209,7 +249,7 @@ def test_strongyloides_as_published():
         "specificity": {"serology": (4.1, 1.76), "stool": (71.25, 3.75)},
     }
     post = trueness.latent_class(
-        table("strongyloides_joseph1995"), prior=prior, ordered=False, rng=1
+        table("strongyloides_joseph1995"), prior=prior, ordered=False, rng=1, **NONE
     )
     published = {
         "prevalence": (0.526, 0.775, 0.923),
@@ -223,26 +263,10 @@ def test_strongyloides_as_published():
         assert found[name] == pytest.approx(expected, abs=0.012), name
 
 
-def test_missing_votes_and_labels_agree_with_the_exact_sum():
-    nan = np.nan
-    x = [[1, 1, 0], [1, nan, 1], [0, 0, nan], [0, 1, 1], [0, 0, 0]]
-    p = trueness.Panel(
-        ["A", "B", "C"], x, neg=[0, 1, 3, 0, 2], pos=[2, 1, 0, 1, 0],
-        unknown=[4, 3, 2, 2, 5],
-    )  # fmt: skip
-    prior = {"sensitivity": (2, 1), "prevalence": (1, 2)}
-    phi, sens, spec = exact_moments(model(p, prior))
-    options = {"method": "importance", "dependence": "none", "draws": 4000}
-    post = trueness.latent_class(p, prior=prior, rng=2, **options)
-    found = np.array([post.summary()["mean"], post.summary()["mcse"]])
-    expected = np.concatenate([phi, sens, spec])
-    assert (np.abs(found[0] - expected) < 4.5 * found[1]).all()
-
-
 def test_all_labels_known_is_conjugate():
     rows = [[1, 1], [1, 0], [0, 1], [0, 0]]
     p = trueness.Panel(["A", "B"], rows, pos=[30, 20, 5, 5], neg=[2, 8, 10, 40])
-    post = trueness.latent_class(p, ordered=False, rng=0)
+    post = trueness.latent_class(p, ordered=False, rng=0, **NONE)
     assert post.identified
     assert post.prevalence.value == pytest.approx(61 / 122, abs=0.003)
     assert post.sensitivity["A"].value == pytest.approx(51 / 62, abs=0.003)
@@ -250,7 +274,9 @@ def test_all_labels_known_is_conjugate():
 
 
 def test_hui_walter_two_populations():
-    post = trueness.latent_class(table("huiwalter1980_tuberculin"), rng=0, draws=4000)
+    post = trueness.latent_class(
+        table("huiwalter1980_tuberculin"), rng=0, draws=4000, **NONE
+    )
     assert post.identified
     # near the maximum likelihood estimates of the paper: N is large
     assert post.prevalence["pop1"].value == pytest.approx(0.0268, abs=0.01)
@@ -267,7 +293,7 @@ def test_rare_and_huge():
     b = np.prod(np.where(rows, beta, 1 - np.array(beta)), axis=1)
     count = np.rint(1e9 * (phi * a + (1 - phi) * b)).astype(int)
     p = trueness.Panel(["A", "B", "C"], rows, unknown=count)
-    post = trueness.latent_class(p, rng=5, draws=2000)
+    post = trueness.latent_class(p, rng=5, draws=2000, **NONE)
     assert post.diagnostics.converged
     assert post.prevalence.low < phi < post.prevalence.high
     assert post.prevalence.sd < 1e-7
@@ -277,7 +303,7 @@ def test_rare_and_huge():
 
 def test_probability_against_the_draws():
     p = table("swineflu_recovered")
-    post = trueness.latent_class(p, rng=0, draws=2000)
+    post = trueness.latent_class(p, rng=0, draws=2000, **NONE)
     d = post.draws
     a, b = d["sensitivity"], 1 - d["specificity"]
     phi = d["prevalence"]
@@ -293,7 +319,9 @@ def test_probability_against_the_draws():
 
 
 def test_ranking_counts_draws():
-    post = trueness.latent_class(table("chloroplast_reconstructed"), rng=0, draws=2000)
+    post = trueness.latent_class(
+        table("chloroplast_reconstructed"), rng=0, draws=2000, **NONE
+    )
     r = post.ranking("sensitivity")
     sens = post.draws["sensitivity"]
     best = (sens[:, 0] >= sens.max(axis=1)).mean()
@@ -307,21 +335,23 @@ def test_ranking_counts_draws():
 def test_labels_switch_only_without_order(rng):
     _, votes = simulate(rng, 400, 0.5, [0.9] * 3, [0.1] * 3)
     p = trueness.panel(None, dict(zip("ABC", votes.T, strict=True)))
-    free = trueness.latent_class(p, ordered=False, rng=0, draws=1000)
+    free = trueness.latent_class(p, ordered=False, rng=0, draws=1000, **NONE)
     assert any("label switching" in n for n in free.notes)
     share = (free.draws["sensitivity"].mean(axis=1) < 0.5).mean()
     assert share == pytest.approx(0.5, abs=0.05)
-    ordered = trueness.latent_class(p, rng=0, draws=1000)
+    ordered = trueness.latent_class(p, rng=0, draws=1000, **NONE)
     assert not any("swap" in n for n in ordered.notes)
     assert ordered.sensitivity["A"].low > 0.8
 
 
 def test_same_seed_same_answer_and_order_of_columns_is_only_a_name():
     p = table("chloroplast_reconstructed")
-    one = trueness.latent_class(p, rng=7, draws=1000)
-    two = trueness.latent_class(p, rng=7, draws=1000)
+    one = trueness.latent_class(p, rng=7, draws=1000, **NONE)
+    two = trueness.latent_class(p, rng=7, draws=1000, **NONE)
     assert np.array_equal(one.draws["sensitivity"], two.draws["sensitivity"])
-    other = trueness.latent_class(p[["NCC_C3", "AA_C1", "DP_C2"]], rng=1, draws=4000)
+    other = trueness.latent_class(
+        p[["NCC_C3", "AA_C1", "DP_C2"]], rng=1, draws=4000, **NONE
+    )
     for name in p.names:
         a, b = one.sensitivity[name], other.sensitivity[name]
         assert a.value == pytest.approx(b.value, abs=0.15 * a.sd)
@@ -334,7 +364,7 @@ def test_a_test_that_says_nothing_is_noted():
         [[1, 1, 1, 0], [0, 0, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0]],
         unknown=[40, 50, 3, 4],
     )
-    post = trueness.latent_class(p, rng=0, draws=1000)
+    post = trueness.latent_class(p, rng=0, draws=1000, **NONE)
     assert any("D votes 0 in every case" in n for n in post.notes)
     assert post.specificity["D"].value > 0.9
 
@@ -342,30 +372,96 @@ def test_a_test_that_says_nothing_is_noted():
 def test_prior_alone_is_recognised():
     """Verified negatives only say nothing about sensitivity."""
     p = trueness.Panel(["A", "B"], [[1, 0], [0, 1], [0, 0]], neg=[5, 8, 90])
-    post = trueness.latent_class(p, ordered=False, rng=0, draws=2000)
-    assert "sensitivity[A]" in " ".join(post.notes)
-    assert post.sensitivity["A"].value == pytest.approx(0.5, abs=0.03)
+    post = trueness.latent_class(p, ordered=False, rng=0, draws=2000, **NONE)
+    e = post.sensitivity["A"]
+    assert e.value == pytest.approx(0.5, abs=0.03)
+    assert e.high - e.low == pytest.approx(0.95, abs=0.03)
 
 
+@pytest.mark.filterwarnings("ignore:latent_class")
 def test_not_converged_is_a_warning(monkeypatch):
-    from trueness.nogold.sampling import strategy as latent_sampling
-
-    monkeypatch.setattr(latent_sampling, "MOST", 400)
-    with pytest.warns(trueness.NotConverged, match="effective draws of the 10,000"):
+    monkeypatch.setattr(_sampling, "MOST", {False: 4000, True: 4000})
+    monkeypatch.setattr(_sampling, "MOST_STEPS", 1)
+    with pytest.warns(trueness.NotConverged, match="effective draws of the 50,000"):
         post = trueness.latent_class(
-            table("snp1000_reconstructed"), rng=0, method="importance"
+            table("pathologists_holmquist1967"), draws=50_000, **NONE
         )
     assert not post.diagnostics.converged
 
 
+def test_shared_errors_have_intervals_and_no_value():
+    post = trueness.latent_class(table("hiv_alvord1988"))
+    assert not post.identified
+    assert post.dependence == "shared"
+    assert np.isnan([e.value for e in post.estimates.values()]).all()
+    assert np.isnan(post.summary()["mean"]).all()
+    alone = post.independent
+    assert alone.dependence == "none"
+    assert alone.prevalence.value == pytest.approx(0.540, abs=0.003)
+    for name, e in post.estimates.items():  # wider than if errors were independent
+        other = alone.estimates[name]
+        assert e.high - e.low > 0.9 * (other.high - other.low)
+    # Qu, Tan, Kutner 1996: the tests err together
+    assert post.log_bayes_factor > 3
+    assert "contradict independent errors" in post.notes[0]
+    assert "if independent" in repr(post)
+    assert "nan" not in repr(post)
+
+
+@pytest.mark.parametrize("r", [0.0, 0.3])
+@pytest.mark.parametrize("k", [3, 5])
+def test_votes_alone_never_determine_the_answer(r, k):
+    rng = np.random.default_rng(k)
+    truth = rng.random(500) < 0.4
+    z = np.sqrt(r) * rng.standard_normal((500, 1)) + np.sqrt(
+        1 - r
+    ) * rng.standard_normal((500, k))
+    votes = (z < np.where(truth, 1.0, -1.0)[:, None]).astype(float)
+    names = [f"T{i}" for i in range(k)]
+    columns = dict(zip(names, votes.T, strict=True))
+    post = trueness.latent_class(trueness.panel(None, columns))
+    assert not post.identified
+    assert np.isnan(post.prevalence.value)
+    assert post.prevalence.low < 0.4 < post.prevalence.high
+
+
+def test_labels_give_the_rate_of_prevalence(rng):
+    truth, votes = simulate(rng, 400, 0.4, [0.9, 0.8, 0.85], [0.1, 0.2, 0.15])
+    known = np.where(np.arange(400) < 60, truth.astype(float), np.nan)
+    p = trueness.panel(known, dict(zip("ABC", votes.T, strict=True)))
+    for how in ("random", "by verdict"):
+        post = trueness.latent_class(p, labelled=how)
+        rate = trueness.prevalence(p, labelled=how)
+        e = post.prevalence
+        assert (e.value, e.low, e.high) == (rate.value, rate.low, rate.high)
+        assert post.identified
+        assert post.sensitivity["A"].value == rate.judges["A"].sensitivity.value
+    assert "If errors were independent" in post.notes[0]
+    a, b = post.model.class_probabilities(post.flat, np.array(ROWS, float))
+    assert a.sum(axis=1) == pytest.approx(np.ones(len(a)))
+    assert b.sum(axis=1) == pytest.approx(np.ones(len(b)))
+
+
+def test_labels_enter_the_likelihood_with_a_prior(rng):
+    truth, votes = simulate(rng, 300, 0.4, [0.9, 0.8, 0.85], [0.1, 0.2, 0.15])
+    known = np.where(np.arange(300) < 80, truth.astype(float), np.nan)
+    p = trueness.panel(known, dict(zip("ABC", votes.T, strict=True)))
+    post = trueness.latent_class(p, prior={"prevalence": (2, 2)})
+    assert post.dependence == "shared"
+    assert post.identified
+    e, wide = post.prevalence, trueness.latent_class(p.hide()).prevalence
+    assert e.low < 0.4 < e.high
+    assert e.high - e.low < 0.6 * (wide.high - wide.low)
+
+
 def test_record_shows_itself():
-    post = trueness.latent_class(table("swineflu_recovered"), rng=0, draws=500)
+    post = trueness.latent_class(table("swineflu_recovered"), rng=0, draws=500, **NONE)
     assert "sensitivity[NPA_C1]" in repr(post)
     assert "Not identified" in repr(post)
     assert "<table>" in post._repr_html_()
     d = post.to_dict()
     assert d["prevalence"]["value"] == post.prevalence.value
-    assert d["diagnostics"]["method"] == "exact"
+    assert d["dependence"] == "none"
     assert list(post.to_frame()["parameter"]) == list(SWINE_FLU)
     assert "P(best)" in repr(post.ranking())
 
@@ -401,9 +497,8 @@ OPTIONS = [
     ({"prior": (1, 1)}, "must be a mapping"),
     ({"prior": {"sensitivity": (1, 900), "specificity": (1, 900)}}, "impossible"),
     ({"draws": 3}, "draws must be"),
-    ({"chains": 1}, "chains must be"),
-    ({"method": "magic"}, "method must be one of"),
-    ({"method": "exact"}, "more than"),
+    ({"dependence": "magic"}, "dependence must be one of"),
+    ({"labelled": "by truth"}, "labelled must be one of"),
     ({"level": 95}, "level must lie"),
 ]
 
@@ -415,7 +510,9 @@ def test_bad_options(options, words):
 
 
 def test_bad_rows_and_populations():
-    post = trueness.latent_class(table("huiwalter1980_tuberculin"), rng=0, draws=200)
+    post = trueness.latent_class(
+        table("huiwalter1980_tuberculin"), rng=0, draws=200, **NONE
+    )
     with pytest.raises(trueness.InputError, match="Say which population"):
         post.probability([[1, 0]])
     assert post.probability([[1, 1]], population="pop1")[0] < 1
@@ -430,31 +527,17 @@ def test_bad_rows_and_populations():
         trueness.latent_class({"a": other, "b": table("strongyloides_joseph1995")})
 
 
-def test_evidence_agrees_with_the_exact_sum():
-    """The weights average to the probability of the data."""
-    p = trueness.Panel(
-        ["A", "B"], [[1, 1], [1, 0], [0, 1], [0, 0]], unknown=[3, 2, 1, 5]
-    )
-    m = model(p)
-    log_weight, _ = _enumeration.log_weights(m)
-    # uniform priors on two triangles have the density 2 each
-    expected = np.log(np.exp(log_weight).sum()) + 2 * np.log(2)
-    post = trueness.latent_class(p, rng=0, method="importance", draws=4000)
-    d = post.diagnostics
-    assert d.log_evidence == pytest.approx(expected, abs=4 * d.log_evidence_sd)
-
-
 def test_kish_and_resampling(rng):
     log_weight = np.log([0.5, 0.25, 0.25])
-    at = _tempering.resample(log_weight, 400, rng)
+    at = _sampling.resample(log_weight, 400, rng)
     assert np.bincount(at).tolist() == pytest.approx([200, 100, 100], abs=1)
-    assert _tempering.kish(log_weight) == pytest.approx(1 / (0.25 + 2 * 0.0625))
+    assert _sampling.kish(log_weight) == pytest.approx(1 / (0.25 + 2 * 0.0625))
 
 
 def test_populations_are_laid_out_once():
     a = trueness.Panel(["A", "B"], [[1, 1], [0, 0]], unknown=[3, 4])
     b = trueness.Panel(["B", "A"], [[1, 0], [0, 0]], pos=[2, 0], neg=[0, 5])
-    patterns = _latent_model.read_patterns({"x": a, "y": b})
+    patterns = _model.read_patterns({"x": a, "y": b})
     assert patterns.rows.tolist() == [[1, 1], [0, 1], [0, 0]]
     assert patterns.unknown.tolist() == [[3, 0, 4], [0, 0, 0]]
     assert patterns.pos.tolist() == [[0, 0, 0], [0, 2, 0]]

@@ -4,15 +4,15 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.special import beta as beta_function
 from scipy.special import expit, ndtri
 
 import trueness
 from trueness import InputError
 from trueness.nogold import truth_given_votes as truth
 from trueness.nogold.label_plans import standard_error
-from trueness.nogold.random_effect import RandomEffect, spread_of
 from trueness.nogold.sentences import difference_sentences, rate_sentences
-from trueness.nogold.verdicts import Votes, random_p_value, read_votes
+from trueness.nogold.verdicts import Votes, random_p_value, read_votes, verdicts_of
 
 
 def judged(rng, n, rate, sens, spec, labels, how="random", shared=0.0):
@@ -89,7 +89,7 @@ def test_labels_that_are_not_at_random_are_noticed():
     rng, doubted = np.random.default_rng(4), 0
     for _ in range(100):
         y, x = judged(rng, 500, 0.8, [0.9, 0.8, 0.8], [0.7, 0.8, 0.7], 60, shared=0.3)
-        p = random_p_value(read_votes(trueness.panel(y, x)))
+        p = random_p_value(read_votes(verdicts_of(trueness.panel(y, x))))
         doubted += p < 0.01
     assert doubted <= 5  # 1 is expected, 6 or more have a chance of 1 in 1,800
     votes = np.column_stack(list(x.values()))
@@ -162,7 +162,7 @@ def test_draws_have_the_spread_of_the_sandwich(rng):
     stretch = truth._stretch(data, mode, information)
     sandwich = inverse @ middle @ inverse
     assert stretch @ inverse @ stretch.T == pytest.approx(sandwich, rel=1e-9)
-    draws = truth.coefficients(data, rng, 20_000)
+    draws, _ = truth.weighted_coefficients(data, rng, 20_000)
     assert np.diag(np.cov(draws.T)) == pytest.approx(np.diag(sandwich), rel=0.12)
 
 
@@ -175,10 +175,16 @@ def test_verdicts_alone_are_not_called_a_corrected_rate(rng):
     columns = {f"J{k}": v for k, v in enumerate(said.T)}
     alone = trueness.prevalence(trueness.panel(None, columns))
     assert not alone.identified
+    assert np.isnan(alone.value)
+    assert alone.low < 0.7 < alone.high
+    assert alone.independent.value > 0
     assert "do not determine the true rate" in rate_sentences(alone)[1]
+    assert "if their errors were independent" in rate_sentences(alone)[1]
+    assert "nan" not in repr(alone)
     both = {s: trueness.panel(None, columns) for s in ("A", "B")}
     apart = trueness.compare_prevalence(both)
     assert not apart.identified
+    assert np.isnan(apart.difference).all()
     assert "do not determine the rates" in difference_sentences(apart)[0]
     known = trueness.panel(np.where(np.arange(600) < 80, y, np.nan), columns)
     sure = trueness.prevalence(known, labelled="random")
@@ -313,27 +319,16 @@ def test_compare_prevalence(rng):
     for name, rate in (("a", 0.85), ("b", 0.6), ("c", 0.6)):
         y, x = judged(rng, 2000, rate, [0.9, 0.8], [0.8, 0.8], 300)
         data[name] = trueness.panel(y, x)
-    for judges in ("per system", "shared"):
-        c = trueness.compare_prevalence(data, labelled="random", judges=judges)
-        assert c.first.tolist() == ["a", "a", "b"]
-        assert c.low[0] < 0.25 < c.high[0]
-        assert c.low[2] < 0 < c.high[2]
-        assert c.probability[0] > 0.99
-        assert c.adjusted_p_value[0] < 0.01
-        assert (c.simultaneous_low <= c.low).all()
-        assert (c.simultaneous_high >= c.high).all()
+    c = trueness.compare_prevalence(data, labelled="random")
+    assert c.first.tolist() == ["a", "a", "b"]
+    assert c.low[0] < 0.25 < c.high[0]
+    assert c.low[2] < 0 < c.high[2]
+    assert c.probability[0] > 0.99
+    assert c.adjusted_p_value[0] < 0.01
+    assert (c.simultaneous_low <= c.low).all()
+    assert (c.simultaneous_high >= c.high).all()
     with pytest.raises(trueness.InputError, match="at least two"):
         trueness.compare_prevalence({"a": data["a"]}, labelled="random")
-
-
-def test_judges_that_favour_a_system_are_noticed(rng):
-    y, x = judged(rng, 2000, 0.6, [0.95, 0.9], [0.4, 0.5], 400)
-    kin = trueness.panel(y, x)
-    y, x = judged(rng, 2000, 0.6, [0.7, 0.75], [0.9, 0.9], 400)
-    c = trueness.compare_prevalence(
-        {"kin": kin, "other": trueness.panel(y, x)}, labelled="random"
-    )
-    assert any("not equally good" in n for n in c.notes)
 
 
 def test_plan_labels_is_what_a_study_finds(rng):
@@ -367,11 +362,11 @@ def test_plan_labels_counts_yes_votes_as_all_patterns_would():
         correlation=0.3,
     )  # fmt: skip
     rows = np.array(list(itertools.product((1.0, 0.0), repeat=k)))
+    size = 1 / 0.3 - 1  # beta-binomial errors correlate by 1 / (1 + size)
     a, b = (
-        RandomEffect().probabilities(
-            np.full((1, k), q), np.array([[spread_of(q, 0.3)]]), seen
-        )[0]
-        for q, seen in ((sens, rows), (spec, 1 - rows))
+        beta_function(q * size + yes, (1 - q) * size + k - yes)
+        / beta_function(q * size, (1 - q) * size)
+        for q, yes in ((sens, rows.sum(axis=1)), (spec, (1 - rows).sum(axis=1)))
     )
     total = rate * a + (1 - rate) * b
     votes = Votes(rows - total @ rows, 2000 * total, *[np.zeros(16)] * 3)
@@ -399,16 +394,13 @@ def same_items(rng, n, rates, labels, alike=0.8):
     return out
 
 
-@pytest.mark.parametrize("judges", ["per system", "shared"])
-def test_pairs_by_item_are_narrower_and_hold_the_truth(judges):
+def test_pairs_by_item_are_narrower_and_hold_the_truth():
     rng, held, width = np.random.default_rng(3), [0, 0], [0.0, 0.0]
     for i in range(30):
         paired = same_items(rng, 600, {"A": 0.8, "B": 0.7}, 120)
         apart = {n: p[["J0", "J1"]] for n, p in paired.items()}
         for k, (data, item) in enumerate(((apart, None), (paired, "item"))):
-            c = trueness.compare_prevalence(
-                data, labelled="random", judges=judges, item=item, rng=i
-            )
+            c = trueness.compare_prevalence(data, labelled="random", item=item, rng=i)
             held[k] += c.low[0] <= 0.1 <= c.high[0]
             width[k] += c.high[0] - c.low[0]
     assert width[1] < 0.9 * width[0]
@@ -502,3 +494,61 @@ def test_labels_are_planned_from_arrays_as_from_a_panel():
     assert trueness.plan_labels(truth, {"a": says}, width=0.2) == from_panel
     with pytest.raises(InputError, match="plan_labels has no option judge="):
         trueness.plan_labels(width=0.2, judge=2)
+
+
+def repeated(rng, items, epochs):
+    """Items of their own difficulty, answered several times; one judge, some labels."""
+    item = np.repeat(np.arange(items), epochs)
+    y = rng.random(item.size) < rng.beta(1.2, 0.8, items)[item]
+    said = np.where(rng.random(item.size) < 0.85, y, ~y).astype(float)
+    return item, np.where(rng.random(item.size) < 0.5, y.astype(float), np.nan), said
+
+
+@pytest.mark.parametrize("clustered", [True, False])
+def test_repeats_of_an_item_are_one(clustered):
+    """60 items, 5 epochs, a rate of .6: as independent cases .85, not .95."""
+    inside = 0
+    for seed in range(120):
+        item, known, said = repeated(np.random.default_rng(seed), 60, 5)
+        words = {"cluster": item} if clustered else {}
+        r = trueness.prevalence(known, {"J": said}, labelled="random", **words)
+        inside += r.low < 0.6 < r.high
+    assert (inside >= 0.9 * 120) == clustered
+    if clustered:
+        assert "repeats of 60 items" in " ".join(r.notes)
+
+
+def test_clusters_by_hand():
+    """Every case twice in its cluster: half the cases, so root 2 wider."""
+    counts = {"pos": [40, 10], "neg": [10, 40], "unknown": [0, 0]}
+    rows = np.repeat([1.0, 1.0, 0.0, 0.0], [40, 10, 10, 40])
+    y = np.repeat([1.0, 0.0, 1.0, 0.0], [40, 10, 10, 40])
+    once = trueness.prevalence(
+        trueness.Panel(["J"], [[1], [0]], **counts), labelled="random"
+    )
+    ids = np.tile(np.arange(100), 2)
+    p = trueness.panel(np.tile(y, 2), {"J": np.tile(rows, 2)}, cluster=ids)
+    twice = trueness.prevalence(p, labelled="random")
+    assert twice.value == pytest.approx(once.value, abs=0.003)
+    assert twice.high - twice.low == pytest.approx(once.high - once.low, rel=0.05)
+    alone = trueness.prevalence(
+        np.tile(y, 2), {"J": np.tile(rows, 2)}, labelled="random",
+        cluster=np.arange(200),
+    )  # fmt: skip
+    assert alone.high - alone.low == pytest.approx(
+        (once.high - once.low) / np.sqrt(2), rel=0.05
+    )
+
+
+def test_clusters_without_labels_widen_the_interval(rng):
+    truth = rng.random(200) < 0.5
+    x = np.where(truth[:, None], rng.random((200, 3)) < 0.9, rng.random((200, 3)) < 0.1)
+    names = ["a", "b", "c"]
+    many = {n: np.tile(c, 4).astype(float) for n, c in zip(names, x.T, strict=True)}
+    plain = trueness.prevalence(trueness.panel(None, many))
+    p = trueness.panel(None, many, cluster=np.tile(np.arange(200), 4))
+    worth = trueness.prevalence(p)
+    ratio = (worth.independent.high - worth.independent.low) / (
+        plain.independent.high - plain.independent.low
+    )
+    assert ratio == pytest.approx(2, rel=0.15)

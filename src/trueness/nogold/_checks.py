@@ -178,27 +178,6 @@ def population(
     )
 
 
-def labels_of_both(patterns: Any, least: int) -> None:
-    """Stop when labels are to answer, and there are too few of them."""
-    pos, neg = patterns.pos.sum(), patterns.neg.sum()
-    if min(pos, neg) < least or len(patterns.populations) > 1:
-        raise NotEnoughCases(
-            f'dependence="labels" needs one population with at least {least} labelled '
-            f"cases of each class; found {pos:,.0f} positive and {neg:,.0f} negative "
-            f"ones in {len(patterns.populations)}. Label more, or type "
-            f'dependence="random effect".'
-        )
-
-
-def few_terms(terms: float, most: int) -> None:
-    """Stop an exact sum that would not end."""
-    if terms > most:
-        raise InputError(
-            f"method='exact' sums over all latent counts; {terms:.2g} terms are more "
-            f"than {most:,}. Type method='importance'."
-        )
-
-
 def complete_votes(rows: Any, names: Sequence[str]) -> NDArray[np.float64]:
     """Pass on rows of 0 and 1; a combination cannot use a missing vote."""
     votes = vote_rows(rows, names)

@@ -21,6 +21,7 @@ from trueness._core.figures import (
 )
 from trueness._core.records import Estimate
 from trueness.counts.values import Panel
+from trueness.nogold.judges import Judge
 from trueness.nogold.label_plans import plan_labels
 from trueness.nogold.rate import Rate
 
@@ -39,9 +40,14 @@ def raw_rate(found: Rate) -> float:
     said = [
         share
         for name, share in found.naive.items()
-        if name not in found.judges or np.isfinite(found.judges[name].sensitivity.value)
+        if name not in found.judges or not _grades(found.judges[name])
     ]
     return float(np.mean(said)) if said else float("nan")
+
+
+def _grades(judge: Judge) -> bool:
+    """Does this judge give grades, not yes and no?"""
+    return judge.sensitivity.method == "graded"
 
 
 def rates_figure(rates: Mapping[str, Rate]) -> Intervals:
@@ -53,7 +59,12 @@ def rates_figure(rates: Mapping[str, Rate]) -> Intervals:
 
 def judges_figure(found: Rate) -> Crosses:
     """How good is each judge? Its place in the ROC plane, with intervals."""
-    named = {n: j for n, j in found.judges.items() if np.isfinite(j.sensitivity.value)}
+    if not found.identified:
+        raise NotEnoughCases(
+            "Without labels verdicts do not determine how good the judges are, so they "
+            "have no place in the ROC plane. Label some cases."
+        )
+    named = {n: j for n, j in found.judges.items() if not _grades(j)}
     if not named:
         raise NotEnoughCases(
             "The ROC plane shows judges that say yes or no; all of these give grades."

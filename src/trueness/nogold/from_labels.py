@@ -15,17 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
 from trueness._core.arrays import Floats
 from trueness.nogold import truth_given_votes as _truth
-from trueness.nogold.copies import originals
-from trueness.nogold.model import Patterns, Prior, parameter_labels, pattern_word
+from trueness.nogold.model import Patterns, parameter_labels, pattern_word
+from trueness.nogold.verdicts import Verdicts, read_votes
 
 Rng = np.random.Generator
-LEAST = 5  # labels of each class, below which they do not say enough
+LABELLED = ("random", "by verdict", "by truth")
 
 
 @final
@@ -34,8 +34,8 @@ class FromLabels:
     """Any dependence, alike in both classes; one population, with labels."""
 
     patterns: Patterns
-    prior: Prior
-    extra: int = 0
+    labelled: str
+    shared: ClassVar[bool] = True  # tests may share errors, in any way
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -47,23 +47,17 @@ class FromLabels:
         )
         return (*parameter_labels(self.patterns), *more)
 
-    def draws(self, n: int, rng: Rng) -> tuple[dict[str, Floats], float]:
+    def draws(self, rng: Rng) -> tuple[dict[str, Floats], float]:
         """Draw all parameters, and say how many independent draws they are worth."""
-        rows = self.patterns.rows
-        total, pos, neg = (
-            c[0] for c in (self.patterns.total, self.patterns.pos, self.patterns.neg)
-        )
-        seen = ~np.isnan(rows)
-        value = np.where(seen, rows, 0.0)
-        mean = total @ value / np.maximum(total @ seen, 1e-300)
-        x = np.where(seen, rows - mean, 0.0)
-        x = x[:, sorted(set(originals(x)))]  # copies count once
-        data = _truth.Labelled(x, pos, neg)
-        positive, negative, worth = _truth.joint_shares(data, total, rng, n)
+        x = self.patterns
+        seen = ~np.isnan(x.rows)
+        v = read_votes(Verdicts(x.names, x.rows, x.pos[0], x.neg[0], x.unknown[0]))
+        data = _truth.design(v, self.labelled)
+        positive, negative, worth = _truth.joint_shares(data, v.total, rng)
         # accuracies are sums of joint shares over patterns with a vote, over the share
         # of the class, so that rate and accuracies always agree
         hit, alarm = (
-            part @ self.patterns.ones / np.maximum(part @ seen.astype(float), 1e-300)
+            part @ (x.rows == 1) / np.maximum(part @ seen.astype(float), 1e-300)
             for part in (positive, negative)
         )
         flat = {
@@ -102,9 +96,3 @@ class FromLabels:
         never = (either == 0).all(axis=0)
         out = (share * a / np.maximum(either, 1e-300)).mean(axis=0)
         return np.where(never, np.nan, out)
-
-
-def possible(patterns: Patterns) -> bool:
-    """Are there labels of both classes, in one population?"""
-    enough = min(patterns.pos.sum(), patterns.neg.sum()) >= LEAST
-    return bool(enough) and len(patterns.populations) == 1

@@ -10,16 +10,13 @@ Christensen 2010, Biometrics 66:855, doi:10.1111/j.1541-0420.2009.01330.x).
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from trueness._core.arrays import Floats
 from trueness.nogold._checks import only_value
-from trueness.nogold.model import Patterns
+from trueness.nogold.model import LatentModel, Patterns
 
-# largest distance between two distributions at which they are said to coincide
-COINCIDE = 0.1
 # share of draws on the other side at which classes are said to swap names
 SWAPPED = 0.01
 # classifiers up to which all patterns are written down; more are identified by counting
@@ -78,47 +75,20 @@ def _derivative(patterns: Patterns, s: int, seen: Floats, labelled: bool) -> Flo
 
 
 def remarks(
-    model: Any, flat: dict[str, Floats], rng: np.random.Generator
+    model: LatentModel, flat: dict[str, Floats]
 ) -> tuple[bool, tuple[str, ...]]:
     """Say whether the model is identified, and what a reader must know."""
     free, parameters, rank = degrees_of_freedom(model.patterns)
-    identified = rank >= parameters and free >= parameters + model.extra
-    parameters += model.extra
+    identified = rank >= parameters
     notes = []
-    if not identified:
+    if not identified and not model.shared:
         notes.append(
             f"Not identified: {parameters} parameters, but the data have {free} "
             f"degrees of freedom and determine {rank} combinations of them. However "
             f"many cases there are, the rest of the answer comes from the prior."
         )
-    alike = _unmoved(model, flat, rng)
-    if alike:
-        notes.append(
-            f"Prior and posterior coincide for {', '.join(alike)}: the data say "
-            "nothing about it, so the answer comes from the prior."
-        )
     notes += constant_votes(model.patterns) + _swaps(model, flat)
     return identified, tuple(notes)
-
-
-def _unmoved(
-    model: Any, flat: dict[str, Floats], rng: np.random.Generator
-) -> list[str]:
-    before = model.natural(model.prior_draws(4000, rng))
-    prior = np.concatenate(list(before.values()), axis=1)
-    post = np.concatenate(list(flat.values()), axis=1)
-    return [
-        name
-        for i, name in enumerate(model.labels)
-        if _distance(prior[:, i], post[:, i]) < COINCIDE
-    ]
-
-
-def _distance(a: Floats, b: Floats) -> float:
-    """Give the largest difference of two distribution functions (Kolmogorov)."""
-    a, b = np.sort(a), np.sort(b)
-    below = np.searchsorted(b, a, side="right") / b.size
-    return float(np.abs(below - np.arange(1, a.size + 1) / a.size).max())
 
 
 def constant_votes(patterns: Patterns) -> list[str]:
@@ -132,7 +102,7 @@ def constant_votes(patterns: Patterns) -> list[str]:
     ]
 
 
-def _swaps(model: Any, flat: dict[str, Floats]) -> list[str]:
+def _swaps(model: LatentModel, flat: dict[str, Floats]) -> list[str]:
     if model.prior.ordered:
         return []
     sum_of_youden = (flat["sensitivity"] + flat["specificity"] - 1).sum(axis=1)

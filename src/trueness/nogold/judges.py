@@ -21,10 +21,9 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.records import Estimate, Record
-from trueness.counts.values import Panel
 from trueness.nogold._checks import only_value
 from trueness.nogold.posterior import estimate
-from trueness.nogold.verdicts import distinct, graded
+from trueness.nogold.verdicts import Verdicts, distinct, graded
 
 Rng = np.random.Generator
 DRAWS = 4000
@@ -51,44 +50,42 @@ def nothing(level: float, why: str) -> Estimate:
     return Estimate(np.nan, np.nan, np.nan, level, why)
 
 
-def by_shares(panel: Panel, pos: Floats, neg: Floats, level: float) -> dict[str, Judge]:
+def by_shares(x: Verdicts, pos: Floats, neg: Floats, level: float) -> dict[str, Judge]:
     """Give each judge's accuracies from the shares of patterns in both classes."""
 
     def share(of: Floats, right: Floats, wrong: Floats) -> Floats:
         good, bad = of @ right, of @ wrong
         return np.asarray(good / np.maximum(good + bad, 1e-300))
 
-    return _each(panel, level, lambda y, n: (share(pos, y, n), share(neg, n, y)))
+    return _each(x, level, lambda y, n: (share(pos, y, n), share(neg, n, y)))
 
 
-def by_counts(panel: Panel, level: float, rng: Rng) -> dict[str, Judge]:
+def by_counts(x: Verdicts, level: float, rng: Rng) -> dict[str, Judge]:
     """Give each judge's accuracies from labelled cases alone (prior of Jeffreys)."""
 
     def share(of: Array, right: Floats, wrong: Floats) -> Floats:
         return rng.beta(of @ right + 0.5, of @ wrong + 0.5, DRAWS)
 
-    return _each(
-        panel, level, lambda y, n: (share(panel.pos, y, n), share(panel.neg, n, y))
-    )
+    return _each(x, level, lambda y, n: (share(x.pos, y, n), share(x.neg, n, y)))
 
 
 def _each(
-    panel: Panel, level: float, draws: Callable[[Floats, Floats], tuple[Floats, Floats]]
+    x: Verdicts, level: float, draws: Callable[[Floats, Floats], tuple[Floats, Floats]]
 ) -> dict[str, Judge]:
     """Summarise draws of both accuracies, given who said yes and who said no."""
     out = {}
-    for k, (name, column) in enumerate(zip(panel.names, panel.rows.T, strict=True)):
+    for k, (name, column) in enumerate(zip(x.names, x.rows.T, strict=True)):
         said = (column == 1).astype(float), (column == 0).astype(float)
         out[name] = (
             Judge(nothing(level, "graded"), nothing(level, "graded"))
-            if graded(panel)[k]
+            if graded(x.rows)[k]
             else Judge(*(estimate(d, level) for d in draws(*said)))
         )
     return out
 
 
 def effective_judges(
-    panel: Panel,
+    x: Verdicts,
     level: float,
     rng: Rng,
     both: tuple[Floats, Floats] | None = None,
@@ -100,18 +97,18 @@ def effective_judges(
     these than in all.
     """
     # who always says the same errs independently of all others, but is worth nothing
-    kept = [k for k in distinct(panel) if np.isnan(only_value(panel.rows[:, k]))]
+    kept = [k for k in distinct(x.rows) if np.isnan(only_value(x.rows[:, k]))]
     k = len(kept)
     if k <= 1:
         return Estimate(k, k, k, level, "one judge" if k else "constant verdicts")
-    rows = panel.rows[:, kept]
-    known = panel.pos + panel.neg > 0
+    rows = x.rows[:, kept]
+    known = x.pos + x.neg > 0
     seen = ~np.isnan(rows).any(axis=1) & (known | (both is not None))
-    if panel.pos[seen].sum() < 2 and panel.neg[seen].sum() < 2:
+    if x.pos[seen].sum() < 2 and x.neg[seen].sum() < 2:
         return nothing(level, "too few labels")
     if both is None:
-        size = REPLICATES, panel.pos.size
-        both = rng.standard_gamma(panel.pos, size), rng.standard_gamma(panel.neg, size)
+        size = REPLICATES, x.pos.size
+        both = rng.standard_gamma(x.pos, size), rng.standard_gamma(x.neg, size)
     pos, neg = (share[:REPLICATES, seen] for share in both)
     r = _mean_correlation(rows[seen], pos, neg)
     return estimate(k / (1 + (k - 1) * np.clip(r, 0, 1)), level)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import betaln, ndtri
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
@@ -22,13 +22,12 @@ from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
 from trueness.nogold import truth_given_votes as _truth
 from trueness.nogold.model import pattern_word
-from trueness.nogold.random_effect import right_votes, spread_of
 from trueness.nogold.verdicts import (
-    INDEPENDENT_CASES,
     Votes,
     graded,
     read_verdicts,
     read_votes,
+    verdicts_of,
 )
 
 MOST_JUDGES = 10_000  # that a plan takes
@@ -59,7 +58,7 @@ class LabelPlan(Record):
 
 def plan_next(panel: Panel, width: float, labels: int) -> LabelPlan:
     """Allocate labels after Neyman, and say what the interval would be."""
-    v = read_votes(panel)
+    v = read_votes(verdicts_of(panel))
     left = np.asarray(panel.unknown, float)
     if left.sum() < labels:
         raise NotEnoughCases(
@@ -112,7 +111,7 @@ def standard_error(p: Floats, v: Votes, known: Floats) -> float:
 def _words(panel: Panel, at: Array) -> list[str]:
     """Name patterns so that no two have the same name."""
     rows = panel.rows[at]
-    if not graded(panel).any():
+    if not graded(panel.rows).any():
         return [pattern_word(r) for r in rows]
     return [
         ", ".join(
@@ -147,9 +146,9 @@ class LabelNumber(Record):
     notes: tuple[str, ...]
 
 
-@of_panel(weights=INDEPENDENT_CASES)
+@of_panel
 def plan_labels(
-    panel: Any = None,
+    data: Any = None,
     *,
     width: float,
     prevalence: float | None = None,
@@ -164,7 +163,7 @@ def plan_labels(
 
     Parameters
     ----------
-    panel
+    data
         Verdicts with some labels: their judges are taken as they are. Without a panel,
         the arguments below describe the expected judges.
     width
@@ -195,8 +194,8 @@ def plan_labels(
     z = float(ndtri((1 + level) / 2))
     p, v, notes = (
         _expected(prevalence, judges, sensitivity, specificity, correlation, cases)
-        if panel is None
-        else _from_panel(panel)
+        if data is None
+        else _from_panel(data)
     )
     share = v.total / v.total.sum()
     least = 2 * z * standard_error(p, v, v.total)
@@ -218,7 +217,7 @@ def plan_labels(
 
 
 def _from_panel(panel: Any) -> tuple[Floats, Votes, tuple[str, ...]]:
-    v = read_votes(read_verdicts(panel))
+    v = read_votes(verdicts_of(read_verdicts(panel)))
     if v.pos.sum() + v.neg.sum() == 0:
         raise NotEnoughCases(
             "plan_labels needs a few labels to know how good these judges are; found "
@@ -251,7 +250,7 @@ def _expected(
     ]
     # judges are alike, so that a case counts by its number of yes; over the root of
     # their number, all slopes together have the prior that each of them has
-    a, b = (right_votes(q, spread_of(q, correlation), judges) for q in accuracy)
+    a, b = (_right_votes(q, correlation, judges) for q in accuracy)
     a, b, yes = rate * a, (1 - rate) * b[::-1], np.arange(judges + 1.0)
     total = a + b
     x = ((yes - total @ yes / total.sum()) / np.sqrt(judges))[:, None]
@@ -263,3 +262,19 @@ def _expected(
     )
     p = a / np.maximum(total, 1e-300)
     return p, Votes(x, cases * total, none, none, none > 0), notes
+
+
+def _right_votes(accuracy: float, correlation: float, k: int) -> Floats:
+    """How likely are 0 to k right votes of k judges that are alike? (k + 1,)
+
+    The beta-binomial distribution, whose errors correlate by 1 / (1 + a + b).
+    """
+    j = np.arange(k + 1)
+    log_p = -betaln(j + 1, k - j + 1) - np.log(k + 1)
+    if correlation == 0:
+        log_p = log_p + j * np.log(accuracy) + (k - j) * np.log1p(-accuracy)
+    else:
+        size = 1 / correlation - 1
+        a, b = accuracy * size, (1 - accuracy) * size
+        log_p = log_p + betaln(j + a, k - j + b) - betaln(a, b)
+    return np.asarray(np.exp(log_p))

@@ -1,9 +1,15 @@
 r"""What is the probability of these votes when nobody knows the truth?
 
-Two latent classes. A case of population s is positive with probability phi_s;
-classifier k votes 1 with probability alpha_k for positives and beta_k for negatives,
-independently of the other classifiers (Keith, Davey, Boyd 2012, Methods). Everything is
-a function of how many cases showed each pattern of votes:
+Two latent classes. A case of population s is positive with probability phi_s; test k
+votes 1 with probability alpha_k for positives and beta_k for negatives. Within a class
+every case has its own ease z, the same for all tests (Qu, Tan, Kutner 1996),
+
+.. math:: P(x_k = 1 \mid +, z) = \Phi(\sqrt{1 + \sigma_+^2}\,\Phi^{-1}(\alpha_k)
+   + \sigma_+ z), \qquad z \sim N(0, 1),
+
+and likewise for negatives. The root keeps alpha_k the sensitivity itself, so that all
+priors mean what they meant; sigma = 0 is the model of independent errors (Keith, Davey,
+Boyd 2012, Methods). Everything is a function of how many cases showed each pattern j:
 
 .. math::
 
@@ -13,57 +19,45 @@ a function of how many cases showed each pattern of votes:
 with A_j, B_j the probabilities of pattern j in positives and negatives (a missing vote
 takes no part) and u, p, n the cases without a label, known positive and known negative.
 
-Samplers work on the whole real line: the coordinates are logit(phi), logit(alpha) and
-either logit(beta) or, under the order constraint, logit(beta / alpha), which makes the
-triangle alpha >= beta unbounded, so no draw is ever wasted outside of it.
+The sampler works on the whole space: coordinates are normal quantiles of phi, alpha and
+either beta or, under the order constraint, beta / alpha, which makes the triangle
+alpha >= beta unbounded. A direction of which the data say nothing is then normal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from types import MappingProxyType
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
-from scipy.special import betaln, expit
+from scipy.special import betainc, betaln, ndtr, ndtri
 
 from trueness._core.arrays import Array, Floats, blocks
 from trueness.counts.values import Panel
 from trueness.nogold import _checks as _votes
-from trueness.nogold.sampling.ordered_betas import (
-    log_sigmoids,
-    order_mass,
-    ordered_betas,
-)
-from trueness.nogold.sampling.products import product
 
-Rng = np.random.Generator
 # the smallest share of a prior that the order constraint may leave
 LEAST_ORDERED = 1e-6
-# probabilities nearest to 0 and 1 that have a logarithm of their own
-EDGE, BELOW_ONE = 1e-300, 1 - 2**-53
-
-
-class LatentRates(NamedTuple):
-    """The parameters, or a count for each of them, one row a draw.
-
-    With counts of all latent positives at hand each is a share, of cases or of votes.
-    """
-
-    phi: Floats  # (n, S) of positives among the cases
-    alpha: Floats  # (n, K) of votes for "positive" among positives
-    beta: Floats  # (n, K) the same among negatives
+FAR = 8.2  # beyond this quantile a probability rounds to 0 or 1
+TINY = 1e-300
+# the ease of a case, in equal steps from -REACH to REACH. Gauss and Hermite's rule puts
+# its nodes too far apart where sigma is large. Equal steps are right to 1e-3 while
+# sigma times the step is below 0.7 (errors fall as exp(-2 pi^2 / step^2), Trefethen,
+# Weideman 2014, doi:10.1137/130932132), so that they follow sigma
+REACH = 4.5
+STEPS = ((1.1, 14), (2.2, 28), (3.3, 42), (np.inf, 56))
+CACHE = 96_000  # numbers in a table: larger ones leave the processor's cache
+MOST_UNSEEN = 4  # pairs of halves per pattern, up to which all are multiplied out
 
 
 @final
 @dataclass(frozen=True)
 class Patterns:
-    """How many cases of each population showed each pattern of votes?
-
-    The counts may have another axis before these two: so many tables at once.
-    """
+    """How many cases of each population showed each pattern of votes?"""
 
     names: tuple[str, ...]
     populations: tuple[str, ...]
@@ -72,39 +66,20 @@ class Patterns:
     pos: Floats
     neg: Floats
 
-    @cached_property
-    def ones(self) -> Floats:
-        """Where is the vote 1?"""
-        return np.asarray(self.rows == 1, dtype=np.float64)
-
-    @cached_property
-    def zeros(self) -> Floats:
-        """Where is the vote 0?"""
-        return np.asarray(self.rows == 0, dtype=np.float64)
-
-    @cached_property
-    def design(self) -> Array:
-        """Which set of tests was run? The sets are numbered, (m,)."""
-        seen = ~np.isnan(self.rows)
-        return np.unique(seen, axis=0, return_inverse=True)[1].ravel()
-
     @property
     def total(self) -> Floats:
         """How many cases, labelled or not?"""
         return self.unknown + self.pos + self.neg
 
-    def completed(self, hidden: Array) -> tuple[LatentRates, LatentRates]:
-        """Count what speaks for and against each parameter, if so many are positive.
+    @property
+    def labels(self) -> tuple[float, float]:
+        """How many cases are known to be positive, and negative?"""
+        return float(self.pos.sum()), float(self.neg.sum())
 
-        ``hidden`` (n, S, m) is how many of the cases without a label are.
-        """
-        pos, neg = hidden + self.pos, self.unknown - hidden + self.neg
-        in_pos, in_neg = pos.sum(axis=1), neg.sum(axis=1)
-        yes, no = (
-            (product(in_pos, vote), product(in_neg, vote))
-            for vote in (self.ones, self.zeros)
-        )
-        return LatentRates(pos.sum(axis=2), *yes), LatentRates(neg.sum(axis=2), *no)
+    @cached_property
+    def halves(self) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+        """Sort the patterns by their halves, which make a fast product."""
+        return halves(self.rows)
 
 
 def read_patterns(data: Any) -> Patterns:
@@ -114,25 +89,21 @@ def read_patterns(data: Any) -> Patterns:
     first = next(iter(panels.values()))
     panels = {s: p[list(first.names)] for s, p in panels.items()}
     together: Panel = sum(panels.values())
-    at = {pattern_key(row): j for j, row in enumerate(together.rows)}
+    at = {_key(row): j for j, row in enumerate(together.rows)}
     counts = np.zeros((3, len(panels), len(together)))
     for s, p in enumerate(panels.values()):
-        j = [at[pattern_key(row)] for row in p.rows]
+        j = [at[_key(row)] for row in p.rows]
         counts[:, s, j] = p.unknown, p.pos, p.neg
     return Patterns(first.names, tuple(map(str, panels)), together.rows, *counts)
 
 
-def pattern_key(row: Floats) -> bytes:
-    """Give a name to a pattern, so that patterns can be looked up."""
+def _key(row: Floats) -> bytes:
     return np.nan_to_num(row, nan=2.0).astype(np.int8).tobytes()
 
 
 def pattern_word(row: Floats) -> str:
     """Write a pattern, a missing vote as a point: "10."."""
     return "".join("." if np.isnan(v) else f"{v:.0f}" for v in row)
-
-
-Betas = tuple[Floats, ...]  # of phi, alpha and beta: a and b, (2, ...) each
 
 
 @final
@@ -145,43 +116,23 @@ class Prior:
     specificity: Floats  # (K, 2)
     ordered: bool
 
-    @property
-    def betas(self) -> Betas:
-        """Give a and b; those of beta = 1 - specificity in the other order."""
-        return self.prevalence.T, self.sensitivity.T, self.specificity.T[::-1]
-
     @cached_property
     def in_order(self) -> Floats:
-        """Which share of each classifier's prior has alpha >= beta?"""
-        _, alpha, beta = self.betas
-        return order_mass(*alpha, *beta)
+        """Which share of each test's prior has alpha >= beta?"""
+        return order_mass(*self.sensitivity.T, *self.specificity.T[::-1])
 
-    @cached_property
-    def log_mass(self) -> float:
-        """Give the log of the share of the prior that the order constraint leaves."""
-        return float(np.log(self.in_order).sum()) if self.ordered else 0.0
-
-    def updated(self, yes: LatentRates, no: LatentRates) -> Betas:
-        """Give the posterior, when all labels are known: Beta(a + yes, b + no)."""
-        return tuple(
-            np.stack([a + y, b + n])
-            for (a, b), y, n in zip(self.betas, yes, no, strict=True)
-        )
-
-
-def draw_rates(betas: Betas, ordered: bool, rng: Rng) -> LatentRates:
-    """Draw all parameters from Beta distributions, on the triangle if ordered."""
-    phi, alpha, beta = betas
-    first = np.asarray(rng.beta(*phi))
-    return LatentRates(first, *_pairs(*alpha, *beta, ordered=ordered, rng=rng))
-
-
-def _pairs(
-    a: Floats, b: Floats, c: Floats, d: Floats, *, ordered: bool, rng: Rng
-) -> tuple[Floats, Floats]:
-    if ordered:
-        return ordered_betas(a, b, c, d, rng=rng)
-    return rng.beta(a, b), rng.beta(c, d)
+    def log_density(self, p: Sequence[Floats]) -> Floats:
+        """Give the density at phi, 1 - phi, alpha, 1 - alpha, beta and 1 - beta."""
+        out = np.zeros(len(p[0]))
+        shapes = self.prevalence, self.sensitivity, self.specificity[:, ::-1]
+        for k, ab in enumerate(shapes):
+            if (ab != 1).any():  # a uniform density is 1
+                out += np.log(np.maximum(p[2 * k], TINY)) @ (ab[:, 0] - 1)
+                out += np.log(np.maximum(p[2 * k + 1], TINY)) @ (ab[:, 1] - 1)
+            out -= betaln(*ab.T).sum()
+        if self.ordered:  # what the constraint leaves, and d beta = alpha d(beta/alpha)
+            out += np.log(p[2]).sum(axis=1) - np.log(self.in_order).sum()
+        return out
 
 
 def read_prior(given: Any, patterns: Patterns, ordered: bool) -> Prior:
@@ -201,201 +152,268 @@ def read_prior(given: Any, patterns: Patterns, ordered: bool) -> Prior:
     return prior
 
 
-class Logs(NamedTuple):
-    """Logarithms of all probabilities and of their complements, one row a draw."""
-
-    phi: Floats
-    not_phi: Floats
-    alpha: Floats
-    not_alpha: Floats
-    beta: Floats
-    not_beta: Floats
-    last: Floats  # of the third coordinate: beta, or beta / alpha if ordered
-    not_last: Floats
-
-    @property
-    def probabilities(self) -> Floats:
-        """Give the logarithms of the probabilities proper, side by side."""
-        return np.hstack(self[:6])
-
-    def log_slope(self, ordered: bool) -> Floats:
-        """Give the log of the volume that a unit of the coordinates takes."""
-        out = (self.phi + self.not_phi).sum(axis=1)
-        out += (self.alpha + self.not_alpha).sum(axis=1)
-        out += (self.last + self.not_last).sum(axis=1)
-        # d beta = alpha d(beta / alpha)
-        return np.asarray(out + self.alpha.sum(axis=1) if ordered else out)
-
-
 @final
 @dataclass(frozen=True)
-class Independent:
-    """Classifiers that err independently within each class: the paper's model."""
+class LatentModel:
+    """Two latent classes whose tests may share errors (``shared``), or do not."""
 
     patterns: Patterns
     prior: Prior
+    shared: bool
 
     @property
     def dim(self) -> int:
         """How many parameters?"""
-        return len(self.patterns.populations) + 2 * len(self.patterns.names)
-
-    @property
-    def extra(self) -> int:
-        """How many parameters besides prevalences and accuracies?"""
-        return 0
+        s, k = len(self.patterns.populations), len(self.patterns.names)
+        return s + 2 * k + 2 * self.shared
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Give the name of every parameter."""
-        return parameter_labels(self.patterns)
+        more = ("spread[pos]", "spread[neg]") if self.shared else ()
+        return (*parameter_labels(self.patterns), *more)
 
-    def split(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
-        """Give the coordinates of prevalence, sensitivity and specificity."""
-        s, k = len(self.patterns.populations), len(self.patterns.names)
-        return theta[:, :s], theta[:, s : s + k], theta[:, s + k : s + 2 * k]
+    def log_ratio(self, v: Floats) -> Floats:
+        """Give likelihood times prior over the standard normal density, as a log.
 
-    def logs(self, theta: Floats) -> Logs:
-        """Turn coordinates into probabilities, without loss near 0 and 1."""
-        return self.from_logs(*log_sigmoids(theta))
-
-    def from_logs(self, log_p: Floats, log_q: Floats) -> Logs:
-        """Take the logs of what the coordinates stand for, and of their complements."""
-        phi, alpha, last = self.split(log_p)
-        not_phi, not_alpha, not_last = self.split(log_q)
-        beta, not_beta = last, not_last
-        if self.prior.ordered:  # the last coordinate is beta / alpha
-            not_beta = np.logaddexp(not_alpha, alpha + not_last)
-            beta = alpha + last
-        return Logs(phi, not_phi, alpha, not_alpha, beta, not_beta, last, not_last)
-
-    def log_prior(self, theta: Floats) -> Floats:
-        """Give the density of the prior in these coordinates."""
-        return self.log_prior_of(self.logs(theta))
-
-    def log_prior_of(self, x: Logs) -> Floats:
-        """Give the density of the prior in these coordinates, at given logarithms."""
-        phi, alpha, beta = self.prior.betas
-        out = x.log_slope(self.prior.ordered) - self.prior.log_mass
-        out += _log_beta(x.phi, x.not_phi, phi) + _log_beta(x.alpha, x.not_alpha, alpha)
-        return np.asarray(out + _log_beta(x.beta, x.not_beta, beta))
-
-    def prior_draws(self, n: int, rng: Rng) -> Floats:
-        """Draw coordinates from the prior."""
-        (a, b), *pair = self.prior.betas
-        phi = rng.beta(a, b, (n, a.size))
-        alpha, beta = np.empty((2, n, len(self.patterns.names)))
-        for k, each in enumerate(np.vstack(pair).T):
-            each = np.repeat(each[:, None], n, axis=1)
-            drawn = _pairs(*each, ordered=self.prior.ordered, rng=rng)
-            alpha[:, k], beta[:, k] = drawn
-        return self.coordinates(LatentRates(phi, alpha, beta))
-
-    def coordinates(self, rates: LatentRates) -> Floats:
-        """Turn parameters into coordinates."""
-        phi, alpha, beta = (np.clip(r, EDGE, BELOW_ONE) for r in rates)
-        last = beta / alpha if self.prior.ordered else beta
-        value = np.clip(np.hstack([phi, alpha, last]), EDGE, BELOW_ONE)
-        return np.asarray(np.log(value) - np.log1p(-value))
-
-    def rates(self, theta: Floats) -> LatentRates:
-        """Turn coordinates into parameters."""
-        x = self.logs(theta)
-        return LatentRates(np.exp(x.phi), np.exp(x.alpha), np.exp(x.beta))
-
-    def latent_share(self, theta: Floats) -> Floats:
-        """How likely is a case of each population and pattern positive? (n, S, m)"""
-        odds = self.log_odds(self.logs(theta))
-        return np.asarray(expit(self.split(theta)[0][:, :, None] + odds[:, None, :]))
-
-    def log_odds(self, x: Logs) -> Floats:
-        """How much likelier is each pattern in positives than in negatives, log A / B?
-
-        With all votes present a 0 is what is not a 1, and one product is enough.
+        Both are normalised, so that the mean of the ratio is the evidence.
         """
-        yes, no = x.alpha - x.beta, x.not_alpha - x.not_beta
-        ones, zeros = self.patterns.ones.T, self.patterns.zeros.T
-        if np.isnan(self.patterns.rows).any():
-            return product(yes, ones) + product(no, zeros)
-        return np.asarray(product(yes - no, ones) + no.sum(axis=1)[:, None])
+        out, (_, counts, _) = np.empty(len(v)), self.cells
+        for b in blocks(len(v), max(2**18 // max(counts.size, 1), 64)):
+            prior, log_p = self.log_cells(v[b])
+            out[b] = prior + log_p @ counts
+        return out
 
-    def log_likelihood(self, theta: Floats) -> Floats:
-        """Give the log probability of all votes and labels, for each draw."""
-        return self._log_likelihood(self.split(theta)[0], self.logs(theta))
+    @cached_property
+    def cells(self) -> tuple[list[tuple[int, int, Array]], Floats, Floats]:
+        """What was counted: population, kind and patterns; counts; cases in all.
 
-    def _log_likelihood(self, logit_phi: Floats, x: Logs) -> Floats:
-        # log(phi A + (1 - phi) B) = log((1 - phi) B) + log(1 + odds): cases without a
-        # label count as negatives first, and add what they might be instead
-        patterns, odds = self.patterns, self.log_odds(x)
-        negative = patterns.unknown + patterns.neg
-        out = product(x.not_phi, negative.sum(axis=1))
-        out += product(x.phi, patterns.pos.sum(axis=1))
-        for s, u in enumerate(patterns.unknown):
-            out += product(_softplus(logit_phi[:, s, None] + odds), u)
-        for count, yes, no in (
-            (patterns.pos, x.alpha, x.not_alpha),
-            (negative, x.beta, x.not_beta),
-        ):
-            n = count.sum(axis=0)
-            out += product(yes, product(patterns.ones.T, n))
-            out += product(no, product(patterns.zeros.T, n))
-        return np.asarray(out)
+        Kinds are 0 for cases without a label, 1 for positives and 2 for negatives.
+        """
+        x = self.patterns
+        parts, counts, total = [], [], []
+        for s in range(len(x.populations)):
+            labelled = x.pos[s].sum() + x.neg[s].sum()
+            for kind, column in enumerate((x.unknown[s], x.pos[s], x.neg[s])):
+                at = np.flatnonzero(column)
+                if at.size:
+                    parts.append((s, kind, at))
+                    counts.append(column[at])
+                    of = labelled if kind else column.sum()
+                    total.append(np.full(at.size, of))
+        return parts, np.concatenate(counts), np.concatenate(total)
 
-    def log_densities(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Give prior and likelihood at once: both need the same logarithms."""
-        x = self.logs(theta)
-        return self.log_prior_of(x), self._log_likelihood(self.split(theta)[0], x)
+    def log_cells(self, v: Floats) -> tuple[Floats, Floats]:
+        """Give the log prior over a normal density, and log P of each cell, (n, C)."""
+        p, sigma = self._parameters(v)
+        a, b = self._classes(p, sigma)
+        out = []
+        for s, kind, at in self.cells[0]:
+            in_pos, in_neg = p[0][:, [s]] * a[:, at], p[1][:, [s]] * b[:, at]
+            out.append((in_pos + in_neg, in_pos, in_neg)[kind])
+        return self.prior.log_density(p), np.log(np.maximum(np.hstack(out), TINY))
+
+    def _parameters(self, v: Floats) -> tuple[list[Floats], Floats]:
+        """Give phi, 1 - phi, alpha, 1 - alpha, beta, 1 - beta, and both sigmas."""
+        s, k = len(self.patterns.populations), len(self.patterns.names)
+        v = np.clip(v, -FAR, FAR)
+        yes, no = ndtr(v[:, : s + 2 * k]), ndtr(-v[:, : s + 2 * k])
+        alpha, not_alpha = yes[:, s : s + k], no[:, s : s + k]
+        beta, not_beta = yes[:, s + k :], no[:, s + k :]
+        if self.prior.ordered:  # the last coordinates are those of beta / alpha
+            not_beta = not_alpha + alpha * not_beta
+            beta = alpha * beta
+        # half-normal a priori: at 1 half of the variance is the case's own
+        sigma = -ndtri(ndtr(-v[:, s + 2 * k :]) / 2)
+        return [yes[:, :s], no[:, :s], alpha, not_alpha, beta, not_beta], sigma
+
+    def _classes(self, p: list[Floats], sigma: Floats) -> tuple[Floats, Floats]:
+        """Give the probability of each pattern in positives and in negatives."""
+        if not self.shared:
+            rows = self.patterns.rows
+            return independent(p[2], p[3], rows), independent(p[4], p[5], rows)
+        # NumPy lets go of its lock: both classes at once, on two cores
+        with ThreadPoolExecutor(2) as both:
+            a, b = both.map(
+                lambda k: integrated(
+                    quantile(p[k], p[k + 1]), sigma[:, k // 2 - 1], self.patterns.halves
+                ),
+                (2, 4),
+            )
+        return a, b
+
+    def natural(self, v: Floats) -> dict[str, Floats]:
+        """Give prevalence, sensitivity, specificity and, if shared, the spreads."""
+        p, sigma = self._parameters(v)
+        out = {"prevalence": p[0], "sensitivity": p[2], "specificity": p[5]}
+        return out | {"spread": sigma} if self.shared else out
+
+    def prior_draws(self, n: int, rng: np.random.Generator) -> dict[str, Floats]:
+        """Draw parameters from the prior: normal coordinates, by their weights."""
+        v = rng.standard_normal((4 * n, self.dim))
+        weight = np.exp(self.prior.log_density(self._parameters(v)[0]))
+        return self.natural(v[rng.choice(len(v), n, p=weight / weight.sum())])
 
     def class_probabilities(
         self, flat: Mapping[str, Floats], rows: Floats
     ) -> tuple[Floats, Floats]:
         """Give the probability of each pattern in positives and in negatives."""
-        out = []
-        for rate in (flat["sensitivity"], 1 - flat["specificity"]):
-            total = np.ones((len(rate), len(rows)))
-            for k, vote in enumerate(rows.T):
-                here = np.where(vote == 1, rate[:, [k]], 1 - rate[:, [k]])
-                total *= np.where(np.isnan(vote), 1.0, here)
-            out.append(total)
-        return out[0], out[1]
+        alpha, not_beta = flat["sensitivity"], flat["specificity"]
+        if not self.shared:
+            return (
+                independent(alpha, 1 - alpha, rows),
+                independent(1 - not_beta, not_beta, rows),
+            )
+        if not rows.size:
+            return np.empty((len(alpha), 0)), np.empty((len(alpha), 0))
+        a, b = (
+            integrated(quantile(yes, 1 - yes), own, halves(rows))
+            for yes, own in zip((alpha, 1 - not_beta), flat["spread"].T, strict=True)
+        )
+        return a, b
 
     def post_test(
         self, flat: Mapping[str, Floats], rows: Floats, s: int, phi: float | None
     ) -> Floats:
         """Average P(positive | votes) over the posterior."""
-        ones, zeros = (rows == 1).astype(np.float64), (rows == 0).astype(np.float64)
-        total = np.zeros(len(rows))
-        n = len(flat["sensitivity"])
-        for b in blocks(n, max(1, 2**22 // max(len(rows), 1))):
-            x = {k: np.clip(v[b], EDGE, BELOW_ONE) for k, v in flat.items()}
-            alpha, beta = x["sensitivity"], 1 - x["specificity"]
-            share = x["prevalence"][:, s] if phi is None else np.full(len(alpha), phi)
-            odds = (np.log(share) - np.log1p(-share))[:, None]
-            # Bayes in log-odds: each vote adds the log of its likelihood ratio
-            odds = odds + product(np.log(alpha) - np.log(beta), ones.T)
-            odds += product(np.log1p(-alpha) - np.log(x["specificity"]), zeros.T)
-            total += expit(odds).sum(axis=0)
+        total, n = np.zeros(len(rows)), len(flat["sensitivity"])
+        for block in blocks(n, max(2**20 // max(len(rows), 1), 64)):
+            part = {k: v[block] for k, v in flat.items()}
+            a, b = self.class_probabilities(part, rows)
+            share = part["prevalence"][:, [s]] if phi is None else phi
+            either = np.maximum(share * a + (1 - share) * b, TINY)
+            total += (share * a / either).sum(axis=0)
         return total / n
 
-    def natural(self, theta: Floats) -> dict[str, Floats]:
-        """Give prevalence, sensitivity and specificity."""
-        x = self.logs(theta)
-        return {
-            "prevalence": np.exp(x.phi),
-            "sensitivity": np.exp(x.alpha),
-            "specificity": np.exp(x.not_beta),
-        }
+
+def independent(yes: Floats, no: Floats, rows: Floats) -> Floats:
+    """Give the probability of each row when votes are independent, (n, rows)."""
+    ones, zeros = (rows == 1).astype(float), (rows == 0).astype(float)
+    out = np.log(np.maximum(yes, TINY)) @ ones.T
+    out += np.log(np.maximum(no, TINY)) @ zeros.T
+    return np.asarray(np.exp(out, out=out))
+
+
+def quantile(yes: Floats, no: Floats) -> Floats:
+    """Give the normal quantile of a probability, by the smaller of both tails."""
+    least = ndtri(np.clip(np.minimum(yes, no), TINY, 0.5))
+    return np.where(yes < no, least, -least)
+
+
+def halves(rows: Floats) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """Which votes does the first half of the tests give, and the second, in each row?
+
+    A pattern is one of the first half and one of the second: two small tables make all.
+    """
+    codes = np.nan_to_num(rows, nan=2.0).astype(int)
+    k = rows.shape[1] // 2
+    parts = (
+        np.unique(part, axis=0, return_inverse=True)
+        for part in (codes[:, :k], codes[:, k:])
+    )
+    first, second = ((votes, at.ravel()) for votes, at in parts)
+    return first, second
+
+
+def integrated(
+    centre: Floats, sigma: Floats, of: tuple[tuple[Array, Array], tuple[Array, Array]]
+) -> Floats:
+    """Integrate over the ease of a case, in steps as fine as sigma needs, (n, rows)."""
+    out, least = np.empty((len(centre), of[0][1].size)), -np.inf
+    wide = max(len(votes) for votes, _ in of)
+    for most, number in STEPS:
+        here = np.flatnonzero((sigma > least) & (sigma <= most))
+        for b in blocks(here.size, max(CACHE // ((number + 1) * wide), 16)):
+            out[here[b]] = _integral(centre[here[b]], sigma[here[b]], of, number)
+        least = most
+    return out
+
+
+def _integral(centre: Floats, sigma: Floats, of: Any, steps: int) -> Floats:
+    """Sum over the ease of a case, by the trapezoid rule."""
+    nodes, weight = _trapezoid(steps)
+    # E Phi(m + sigma z) = Phi(m / sqrt(1 + sigma^2)): the root keeps the rate a rate
+    place = (centre * np.sqrt(1 + sigma**2)[:, None]).T
+    yes = ndtr(place + nodes[:, None, None] * sigma)
+    (left, i), (right, j) = of
+    k = left.shape[1]
+    # given the ease of a case votes are independent, so the chance of a pattern is that
+    # of its first half times that of its second: 2^(K/2) products each, not 2^K
+    first = _votes_given(yes[:, :k], left)
+    second = _votes_given(yes[:, k:], right) * weight[:, None]
+    if len(left) * len(right) <= MOST_UNSEEN * i.size:
+        return np.asarray(np.einsum("gan,gbn->abn", first, second)[i, j].T)
+    total = np.zeros((i.size, len(sigma)))  # few of many patterns were seen
+    for a, b in zip(first, second, strict=True):
+        total += a[i] * b[j]
+    return total.T
+
+
+def _votes_given(yes: Floats, votes: Array) -> Floats:
+    """Give the probabilities of these votes, (nodes, votes, n); 2 is a missing one.
+
+    A test at a time: the table grows by a probability and what is left of it to 1.
+    """
+    symbols = 3 if (votes == 2).any() else 2
+    nodes, k, n = yes.shape
+    if symbols**k > 4 * len(votes):  # few votes of many: one by one
+        one = np.where(votes == 1, 1.0, 0.0)[..., None]
+        out = np.ones((nodes, len(votes), n))
+        for i in range(k):
+            p = yes[:, None, i]
+            out *= np.where(votes[:, i, None] == 2, 1.0, p * (2 * one[:, i] - 1)
+                            + 1 - one[:, i])  # fmt: skip
+        return out
+    out = np.ones((nodes, symbols**k, n))
+    for i in range(k):  # the last test first: the table is in the order of sorted votes
+        size = symbols**i
+        none, once, missing = (out[:, j * size : (j + 1) * size] for j in range(3))
+        np.multiply(none, yes[:, k - 1 - i, None], out=once)
+        if symbols == 3:
+            missing[:] = none
+        none -= once
+    if len(votes) == out.shape[1]:  # all of them: no copy is needed
+        return out
+    return np.asarray(out[:, votes @ symbols ** np.arange(k)[::-1]])
+
+
+@cache
+def _trapezoid(steps: int) -> tuple[Floats, Floats]:
+    """Give the eases of cases, (nodes,), and how common each is, (nodes, 1)."""
+    nodes = np.linspace(-REACH, REACH, steps + 1)
+    weight = np.exp(-(nodes**2) / 2)
+    return nodes, (weight / weight.sum())[:, None]
+
+
+def order_mass(a: Array, b: Array, c: Array, d: Array) -> Floats:
+    """How likely is Beta(a, b) at least as large as Beta(c, d), independently?
+
+    The trapezoid rule on the logit scale, which converges exponentially there.
+
+    >>> float(order_mass(*map(np.array, ([1.0], [1.0], [1.0], [1.0])))[0])
+    0.5
+    """
+    a, b, c, d = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (a, b, c, d)))
+    # integrate over the narrower of both, which the step must resolve: X >= Y is
+    # 1 - Y >= 1 - X
+    turn = 1 / c + 1 / d < 1 / a + 1 / b
+    a, b, c, d = (
+        np.where(turn, v, u)[..., None] for u, v in ((a, d), (b, c), (c, b), (d, a))
+    )
+    logit = np.log(a / b) + 0.4 * np.sqrt(1 / a + 1 / b) * np.arange(-100, 101)
+    less = np.log1p(np.exp(-np.abs(logit)))
+    below, above = np.minimum(logit, 0) - less, -np.maximum(logit, 0) - less
+    density = np.exp(a * below + b * above - betaln(a, b))
+    # the same rule applied to 1 takes out what rounding adds
+    part = density * betainc(c, d, np.exp(below))
+    return np.asarray(part.sum(axis=-1) / density.sum(axis=-1))
 
 
 def parameter_labels(patterns: Patterns) -> tuple[str, ...]:
     """Give the name of every parameter, in the order of the draws."""
     many = len(patterns.populations) > 1
     return (
-        *(
-            (f"prevalence[{s}]" for s in patterns.populations)
-            if many
-            else ("prevalence",)
-        ),
+        *(f"prevalence[{s}]" if many else "prevalence" for s in patterns.populations),
         *(f"sensitivity[{n}]" for n in patterns.names),
         *(f"specificity[{n}]" for n in patterns.names),
     )
@@ -404,7 +422,7 @@ def parameter_labels(patterns: Patterns) -> tuple[str, ...]:
 def by_name(
     patterns: Patterns, each: Sequence[Any]
 ) -> tuple[Any, Mapping[str, Any], Mapping[str, Any]]:
-    """Give what there is of each parameter by population, and by classifier twice.
+    """Give what there is of each parameter by population, and by test twice.
 
     A single population has no name: what there is of it is given as it is.
     """
@@ -418,34 +436,3 @@ def by_name(
         )
     )
     return each[0] if s == 1 else phi, sens, spec
-
-
-def _log_beta(log_p: Floats, log_q: Floats, ab: Floats) -> Floats:
-    """Sum the log densities of Beta(a, b) at p = 1 - q."""
-    out = product(log_p, ab[0] - 1) + product(log_q, ab[1] - 1)
-    return np.asarray(out - betaln(*ab).sum())
-
-
-def mixture_log_likelihood(
-    logit_phi: Floats, log_a: Floats, log_b: Floats, patterns: Patterns
-) -> Floats:
-    """Mix the two classes in each population and sum over all cases."""
-    out = np.zeros(len(log_a))
-    for s in range(len(patterns.populations)):
-        phi, not_phi = log_sigmoids(logit_phi[:, s])
-        u, p, n = patterns.unknown[s], patterns.pos[s], patterns.neg[s]
-        odds = logit_phi[:, s, None] + log_a - log_b
-        out += product(_softplus(odds), u) + product(log_b, u + n)
-        out += (u + n).sum() * not_phi
-        if p.any():
-            out += product(log_a, p) + p.sum() * phi
-    return out
-
-
-def _softplus(x: Array) -> Floats:
-    """Give log(1 + exp(x)); plain log is vectorised in NumPy, log1p is not."""
-    out = np.exp(-np.abs(x))
-    out += 1
-    np.log(out, out=out)
-    out += np.maximum(x, 0)
-    return out

@@ -29,7 +29,7 @@ from trueness._core.checks.words import listing, nearest
 from trueness.counts.values import Panel
 from trueness.nogold import rate_by_truth as _by_truth
 from trueness.nogold import truth_given_votes as _truth
-from trueness.nogold.verdicts import Votes
+from trueness.nogold.verdicts import Verdicts, Votes, read_votes
 
 Rng = np.random.Generator
 # three columns a pattern: what a case without label, a positive, a negative adds
@@ -94,12 +94,18 @@ def _steps(data: _truth.Labelled, total: Floats) -> tuple[Floats, Floats]:
     return p, z @ np.linalg.solve(information, slope)
 
 
-def by_truth(panel: Panel, theta: float) -> Influence:
+def influence(x: Verdicts, labelled: str, theta: float) -> Influence:
+    """Give the influence of cases on the rate of their own system."""
+    if labelled == "by truth":
+        return by_truth(x, theta)
+    v = read_votes(x)
+    return by_votes(v, _truth.design(v, labelled))
+
+
+def by_truth(x: Verdicts, theta: float) -> Influence:
     """Give the influence of a case where labels were chosen by truth."""
-    yes = _by_truth.one_verdict(panel).astype(float)
-    pos, neg, unknown = (
-        np.asarray(c, float) for c in (panel.pos, panel.neg, panel.unknown)
-    )
+    yes = _by_truth.one_verdict(x).astype(float)
+    _, _, pos, neg, unknown = x
     a, b, q = (
         (c @ yes + 0.5) / (c.sum() + 1) for c in (pos, neg, unknown)
     )  # as the prior of Jeffreys
@@ -113,42 +119,23 @@ def by_truth(panel: Panel, theta: float) -> Influence:
     )
 
 
-def by_votes(
-    votes: list[Votes], data: _truth.Labelled, at: Array
-) -> list[list[Influence]]:
-    """Give the influence of cases of each system on each rate, by one regression.
-
-    ``at`` is the system of each row of the data.
-    """
-    out = []
-    for s, v in enumerate(votes):
-        total = np.concatenate(
-            [w.total * (t == s) for t, w in enumerate(votes)]
-        )  # the rate of this system averages over its own cases
-        p, step = _steps(data, total)
-        parts = []
-        for t in range(len(votes)):
-            here = at == t
-            seen = np.zeros(int(here.sum()))
-            if t == s:
-                seen = (p[here] - total @ p / total.sum()) / v.total.sum()
-            up, down = step[here] * (1 - p[here]), step[here] * p[here]
-            parts.append(np.column_stack([seen, seen + up, seen - down]))
-        out.append(parts)
-    return out
+def by_votes(v: Votes, data: _truth.Labelled) -> Influence:
+    """Give the influence of cases, by a regression of the labels on the votes."""
+    p, step = _steps(data, v.total)
+    seen = (p - v.total @ p / v.total.sum()) / v.total.sum()
+    return np.column_stack([seen, seen + step * (1 - p), seen - step * p])
 
 
-def correlation(by_item: list[Any], influence: list[list[Influence | None]]) -> Floats:
-    """Correlate the rates: ``influence[s][t]`` is that of cases of t on rate s."""
+def correlation(by_item: list[Any], influence: list[Influence]) -> Floats:
+    """Correlate the rates by what each item adds to each of them."""
     ids = np.unique(np.concatenate([part[0] for part in by_item]))
     each = np.zeros((len(influence), ids.size))
-    for s, sources in enumerate(influence):
-        for (item, pattern, panel), u in zip(by_item, sources, strict=True):
-            if u is None:
-                continue
-            counts = np.column_stack([panel.unknown, panel.pos, panel.neg])
-            add = (counts * u[pattern]).sum(axis=1)
-            each[s] += np.bincount(np.searchsorted(ids, item), add, minlength=ids.size)
+    for s, ((item, pattern, panel), u) in enumerate(
+        zip(by_item, influence, strict=True)
+    ):
+        counts = np.column_stack([panel.unknown, panel.pos, panel.neg])
+        add = (counts * u[pattern]).sum(axis=1)
+        each[s] = np.bincount(np.searchsorted(ids, item), add, minlength=ids.size)
     size = np.sqrt(np.maximum((each**2).sum(axis=1), 1e-300))
     return np.asarray(each @ each.T / np.outer(size, size))
 

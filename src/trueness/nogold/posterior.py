@@ -6,8 +6,8 @@ follows from them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, final
 
@@ -19,12 +19,10 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.doors import door
 from trueness._core.html import html_table
-from trueness._core.records import Estimate, Record
+from trueness._core.records import Estimate, Record, as_precise
 from trueness.nogold import _checks as _votes
-from trueness.nogold.copies import Copied
 from trueness.nogold.model import parameter_labels
-from trueness.nogold.sampling.strategy import Diagnostics
-from trueness.nogold.shared_errors import DependenceSensitivity, sensitivity
+from trueness.nogold.sampling import Diagnostics
 
 PARAMETERS = ("prevalence", "sensitivity", "specificity")
 RANKED = ("sensitivity", "specificity", "youden")
@@ -77,34 +75,45 @@ class Ranking(Record):
 @final
 @dataclass(frozen=True, repr=False)
 class LatentPosterior(Record):
-    """What do votes without labels say about tests and prevalence?
+    """What do votes say about tests and prevalence?
 
     Attributes
     ----------
     prevalence : Estimate, or mapping from population to Estimate
-        Share of positive cases: posterior mean, standard deviation, interval.
+        Share of positive cases: posterior mean, standard deviation, interval. The value
+        is NaN, here and below, where votes alone do not determine it: then there is an
+        interval only.
     sensitivity, specificity : mapping from name to Estimate
         Sensitivity and specificity of each classifier.
+    dependence : str
+        "none", errors are independent; "shared", classifiers may make the same errors;
+        "labels", labels answer and nothing is assumed about errors.
     identified : bool
-        Whether enough data would determine every parameter. If not, the answer comes
-        partly from the prior, or from an assumption that these data contradict or
-        cannot show (see ``notes``).
+        Whether enough data would determine every parameter. False without labels where
+        errors may be shared.
+    log_bayes_factor : float
+        Log of how much more probable the data are if errors may be shared than if they
+        are independent; NaN where only one of both was asked for.
+    independent : LatentPosterior or None
+        The answer if errors were independent, beside one that does not assume it.
     notes : tuple of str
         What a reader of the answer must know.
     diagnostics : Diagnostics
-        Which sampler ran; R-hat, effective draws, Monte-Carlo error.
+        Effective draws, Monte-Carlo error, evidence.
     """
 
     prevalence: Any
     sensitivity: Mapping[str, Estimate]
     specificity: Mapping[str, Estimate]
+    dependence: str
     identified: bool
+    log_bayes_factor: float
+    independent: LatentPosterior | None
     notes: tuple[str, ...]
     diagnostics: Diagnostics
-    _chains: Mapping[str, Floats]  # (chains, steps, size)
+    _flat: Mapping[str, Floats]  # (draws, size)
     _level: float
     _model: Any
-    _independent: Any = None  # the fit that the check of dependence replaced
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -129,19 +138,9 @@ class LatentPosterior(Record):
         return self._model
 
     @property
-    def independent(self) -> LatentPosterior:
-        """Give the fit with independent errors that this one replaced, or this one."""
-        return self if self._independent is None else self._independent
-
-    @property
-    def chains(self) -> Mapping[str, Floats]:
-        """Give the draws by chain, (chains, draws, size)."""
-        return self._chains
-
-    @property
     def flat(self) -> dict[str, Floats]:
-        """Give the draws of all chains, (draws, size), also for one population."""
-        return {k: v.reshape(-1, v.shape[2]) for k, v in self._chains.items()}
+        """Give the draws, (draws, size), also for one population."""
+        return dict(self._flat)
 
     @property
     def draws(self) -> Mapping[str, Floats]:
@@ -153,7 +152,7 @@ class LatentPosterior(Record):
 
     def quantile(self, q: ArrayLike) -> dict[str, Floats]:
         """Give posterior quantiles of every parameter, by its name."""
-        flat = np.concatenate(list(self.flat.values()), axis=1)
+        flat = np.concatenate(list(self._flat.values()), axis=1)
         value = np.quantile(flat, np.asarray(q), axis=0)
         return {n: value[..., i] for i, n in enumerate(self.diagnostics.parameter)}
 
@@ -190,8 +189,6 @@ class LatentPosterior(Record):
     def ranking(self, by: str = "sensitivity") -> Ranking:
         """How likely is each classifier to be best, second, ... by this measure?
 
-        Classifiers that agree in every case share their places equally.
-
         Parameters
         ----------
         by : {"sensitivity", "specificity", "youden"}
@@ -202,63 +199,37 @@ class LatentPosterior(Record):
         score = (
             flat["sensitivity"] + flat["specificity"] if by == "youden" else flat[by]
         )
-        place, share = np.arange(score.shape[1])[:, None], []
-        for own in score.T[:, :, None]:
-            better, alike = (score > own).sum(axis=1), (score == own).sum(axis=1)
-            # classifiers that are equal, as copies are, share the places between them
-            here = (better <= place) & (place < better + alike)
-            share.append((here / alike).mean(axis=1))
-        return Ranking(self.names, by, np.array(share))
-
-    def sensitivity_to_dependence(
-        self, correlations: Sequence[float] = (0.0, 0.2, 0.4)
-    ) -> DependenceSensitivity:
-        """How would prevalence and accuracies change if the errors were correlated?
-
-        Gives the most probable answer under a random effect whose spread is such that
-        the errors of two classifiers of average accuracy correlate by this much in
-        either class.
-
-        Parameters
-        ----------
-        correlations
-            Between 0 and 1.
-        """
-        given = [_options.fraction(r, "correlations", ends="[)") for r in correlations]
-        model, flat = self._model, self.flat
-        if not isinstance(model, Copied):
-            return sensitivity(model, flat, given)
-        found = sensitivity(model.inner, model.reduced(flat), given)
-        kept = model.inner.patterns.names
-        original = {n: kept[i] for n, i in zip(self.names, model.source, strict=True)}
-        return replace(
-            found,
-            sensitivity={n: found.sensitivity[o] for n, o in original.items()},
-            specificity={n: found.specificity[o] for n, o in original.items()},
-        )
+        place = np.argsort(np.argsort(-score, axis=1), axis=1)
+        share = [(place == i).mean(axis=0) for i in range(score.shape[1])]
+        return Ranking(self.names, by, np.array(share).T)
 
     def to_datatree(self) -> Any:
         """Give the draws, log likelihood and data to ArviZ (extra ``bayes``)."""
         return door("nogold.arviz_door").datatree(self)
 
     def summary(self) -> dict[str, Array]:
-        """Give one row per parameter: mean, sd, quantiles and diagnostics."""
-        flat = np.concatenate(list(self.flat.values()), axis=1)
+        """Give one row per parameter: mean, sd, quantiles and Monte-Carlo error.
+
+        Mean and median are NaN where votes alone do not determine the parameters.
+        """
+        flat = np.concatenate(list(self._flat.values()), axis=1)
         low, high = (1 - self._level) / 2, (1 + self._level) / 2
         ends = np.quantile(flat, [low, 0.5, high], axis=0)
-        d = self.diagnostics
+        known = np.nan if self.open else 1.0
         return {
-            "parameter": d.parameter,
-            "mean": flat.mean(axis=0),
+            "parameter": self.diagnostics.parameter,
+            "mean": known * flat.mean(axis=0),
             "sd": flat.std(axis=0, ddof=1),
             "low": ends[0],
-            "median": ends[1],
+            "median": known * ends[1],
             "high": ends[2],
-            "mcse": d.mcse,
-            "r_hat": d.r_hat,
-            "ess_bulk": d.ess_bulk,
-            "ess_tail": d.ess_tail,
+            "mcse": self.diagnostics.mcse,
         }
+
+    @property
+    def open(self) -> bool:
+        """Is there an interval only, since votes alone do not determine the answer?"""
+        return self.dependence == "shared" and not self.identified
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give the summary as a table."""
@@ -266,14 +237,23 @@ class LatentPosterior(Record):
 
     def __repr__(self) -> str:
         """One line a parameter, then what must be known."""
-        d = self.diagnostics
         head = (
-            f"Latent classes: {len(self.names)} classifiers, "
-            f"{self.flat['sensitivity'].shape[0]:,} draws ({d.method}, at least "
-            f"{d.ess_bulk.min():,.0f} effective)"
+            f"Latent classes: {len(self.names)} classifiers, errors "
+            f"{SAID[self.dependence]}, {self.diagnostics.effective:,.0f} effective "
+            "draws"
         )
-        lines = [f"  {name}: {value}" for name, value in self.estimates.items()]
+        lines = [f"  {name}: {value}" for name, value in self._said()]
         return "\n".join([head, *lines, *(f"  Note: {n}" for n in self.notes)])
+
+    def _said(self) -> list[tuple[str, str]]:
+        """Write every parameter; where it is open, beside what independence gives."""
+        beside = self.independent
+        if not self.open or beside is None:
+            return [(name, str(value)) for name, value in self.estimates.items()]
+        return [
+            (name, f"{span(value)}; {beside.estimates[name].value:.3f} if independent")
+            for name, value in self.estimates.items()
+        ]
 
     @property
     def estimates(self) -> dict[str, Estimate]:
@@ -284,18 +264,34 @@ class LatentPosterior(Record):
         return dict(zip(parameter_labels(self._model.patterns), each, strict=True))
 
     def _repr_html_(self) -> str:
-        rows = [(name, str(value)) for name, value in self.estimates.items()]
-        return html_table(("parameter", "posterior"), rows) + html_table(
+        return html_table(("parameter", "posterior"), self._said()) + html_table(
             ("notes",), [(n,) for n in self.notes]
         )
 
 
-def estimate(values: Floats, level: float) -> Estimate:
-    """Summarise draws by their mean, equal-tailed interval and standard deviation."""
+SAID = {
+    "none": "independent",
+    "shared": "that may be shared",
+    "labels": "of any kind, by the labels",
+}
+
+
+def span(e: Estimate) -> str:
+    """Write the interval alone."""
+    _, low, high = as_precise(e.low, e.low, e.high)
+    return f"{low} to {high}"
+
+
+def estimate(values: Floats, level: float, *, known: bool = True) -> Estimate:
+    """Summarise draws by their mean, equal-tailed interval and standard deviation.
+
+    What is not known has an interval only.
+    """
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     # costs of 1e300 are divided before they are squared
     unit = float(np.abs(values).max(initial=0.0)) or 1.0
     spread = unit * float((values / unit).std(ddof=1))
     mean = unit * float((values / unit).mean())
     mean = min(max(mean, float(values.min())), float(values.max()))  # of equal draws
-    return Estimate(mean, float(low), float(high), level, "posterior", spread)
+    value = mean if known else np.nan
+    return Estimate(value, float(low), float(high), level, "posterior", spread)

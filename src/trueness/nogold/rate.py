@@ -19,7 +19,7 @@ no labels
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, final
 
@@ -35,7 +35,8 @@ from trueness.counts.values import Panel
 from trueness.nogold import rate_by_truth as _by_truth
 from trueness.nogold import truth_given_votes as _truth
 from trueness.nogold._checks import only_value
-from trueness.nogold.fitting import latent_class
+from trueness.nogold.fitting import fitted
+from trueness.nogold.from_labels import LABELLED
 from trueness.nogold.judges import (
     Judge,
     by_counts,
@@ -44,24 +45,23 @@ from trueness.nogold.judges import (
     nothing,
 )
 from trueness.nogold.label_plans import LabelPlan, plan_next
+from trueness.nogold.model import read_patterns, read_prior
+from trueness.nogold.paired_rates import influence
 from trueness.nogold.posterior import estimate
 from trueness.nogold.verdicts import (
-    INDEPENDENT_CASES,
-    Votes,
+    Verdicts,
+    design_effect,
     distinct,
     never_labelled,
     random_p_value,
     raw_shares,
     read_verdicts,
     read_votes,
+    verdicts_of,
 )
 
 Rng = np.random.Generator
-LABELLED = ("random", "by verdict", "by truth")
-# cases by which the labelled share of a pattern leans on that of its group
-LEAN = 30.0
-# by how much the log odds may depend a priori on a standard deviation of that share
-TILT = 0.5
+DRAWS = 10_000  # of the model without labels
 FEW = 10  # labels of a class below which a note warns
 DOUBT = 0.01  # p-value below which labels are not believed to be at random
 
@@ -74,7 +74,8 @@ class Rate(Record):
     Attributes
     ----------
     value, low, high, level : float
-        The rate: mean of its draws and equal-tailed interval.
+        The rate: mean of its draws and equal-tailed interval. Without labels there is
+        an interval only, and the value is NaN.
     naive : mapping from judge to float
         The raw share of yes verdicts, without correction for the errors of the judge.
     judges : mapping from judge to Judge
@@ -87,8 +88,10 @@ class Rate(Record):
     labels, cases : int
         How many labels there are, and how many cases.
     identified : bool
-        Whether labels or verdicts determine the rate. False where there are no labels
-        and errors that the judges may share would give another rate; ``notes`` say so.
+        Whether labels determine the rate. False where there are none, since judges may
+        make the same errors.
+    independent : Estimate or None
+        Without labels, the rate if the judges' errors were independent.
     notes : tuple of str
         What is assumed, and what the data say about it.
     """
@@ -104,6 +107,7 @@ class Rate(Record):
     labels: int
     cases: int
     identified: bool
+    independent: Estimate | None
     notes: tuple[str, ...]
     _draws: Floats
     _panel: Panel
@@ -131,16 +135,20 @@ class Rate(Record):
     def __repr__(self) -> str:
         """Say the rate, the raw shares, and what must be known."""
         raw = ", ".join(f"{n} {percent(v)}" for n, v in self.naive.items())
-        head = (
-            f"Rate: {percent(self.value)} ({level_text(self.level)} interval "
-            f"{percent(self.low)} to {percent(self.high)}), {self.labels:,} labels of "
-            f"{self.cases:,} cases"
-        )
+        span = f"{percent(self.low)} to {percent(self.high)}"
+        said = f"{percent(self.value)} ({level_text(self.level)} interval {span})"
+        if self.independent is not None:
+            said = (
+                f"not determined, {span} ({level_text(self.level)} interval); "
+                f"{percent(self.independent.value)} if errors were independent"
+            )
+        head = f"Rate: {said}, {self.labels:,} labels of {self.cases:,} cases"
         lines = [f"  raw share of yes: {raw}"]
         lines += [
             f"  {n}: sensitivity {j.sensitivity.value:.3f}, specificity "
             f"{j.specificity.value:.3f}"
             for n, j in self.judges.items()
+            if self.identified
         ]
         worth = self.effective_judges.value
         if np.isfinite(worth):
@@ -148,9 +156,9 @@ class Rate(Record):
         return "\n".join([head, *lines, *(f"  Note: {n}" for n in self.notes)])
 
 
-@of_panel(weights=INDEPENDENT_CASES)
+@of_panel
 def prevalence(
-    panel: Any,
+    data: Any,
     *,
     labelled: str | None = None,
     level: float = 0.95,
@@ -164,9 +172,10 @@ def prevalence(
 
     Parameters
     ----------
-    panel
+    data
         A panel of verdicts: 1 yes, 0 no, or grades; NaN is a missing one. A tally is
-        one judge. Cases with a label carry it as positive or negative.
+        one judge. Cases with a label carry it as positive or negative. Repeats of an
+        item (epochs, attempts) are one cluster of a panel: ``cluster=`` says which.
     labelled : {"random", "by verdict", "by truth"}
         How the cases that carry a label were chosen: at random; by what the judges said
         (any number of each pattern); or by their label (a fixed number of positives and
@@ -190,7 +199,14 @@ def prevalence(
     is never used to sharpen the answer, because a small number of labels cannot
     contradict it (see the page of maths). Intervals are for the rate of the population
     that the cases came from; with labels by truth, the population that the cases
-    without a label came from.
+    without a label came from. Of clusters, counts are divided by the design effect
+    (Kish 1965; without labels Rao, Scott 1984), so that five repeats of an item count
+    as much as they vary. :func:`trueness.latent_class` gives the same rate with labels
+    at random or by verdict, and the accuracies of all judges with their draws; use it
+    for priors, several populations, or combinations of tests.
+
+    Without labels judges may make the same errors, and the rate is not determined: see
+    :func:`trueness.latent_class`.
 
     References
     ----------
@@ -198,6 +214,7 @@ def prevalence(
     doi:10.1093/oxfordjournals.aje.a112510.
     Angelopoulos et al. 2023, Science 382:669, doi:10.1126/science.adi6000.
     Lee et al. 2025, arXiv:2511.21140.
+    Rao, Scott 1984, Ann. Stat. 12:46, doi:10.1214/aos/1176346391.
 
     Examples
     --------
@@ -209,7 +226,7 @@ def prevalence(
     >>> bool(abs(r.value - 0.75) < 0.02), r.naive["J"]
     (True, 0.75)
     """
-    panel = read_verdicts(panel)
+    panel = read_verdicts(data)
     level = _options.fraction(level, "level")
     rng = _options.generator(rng)
     if panel.n_pos + panel.n_neg == 0:
@@ -222,59 +239,48 @@ def prevalence(
         )
     _options.choice(labelled, LABELLED, "labelled")
     if labelled == "by truth":
-        theta = _by_truth.draws(panel, rng)
-        judges = by_counts(panel, level, rng)
-        worth = effective_judges(panel, level, rng)
+        _by_truth.possible(panel.n_pos, panel.n_neg, panel.n_unknown)
+    x, effect = _worth(panel, labelled, level)
+    if labelled == "by truth":
+        theta = _by_truth.draws(x, rng)
+        judges, worth = by_counts(x, level, rng), effective_judges(x, level, rng)
     else:
-        theta, judges, worth = _by_votes(panel, labelled, level, rng)
-    notes = _notes(panel, labelled, judges)
+        theta, judges, worth = _by_votes(x, labelled, level, rng)
+    notes = (*_clustered(panel, effect), *_notes(panel, labelled, judges))
     return _rate(panel, theta, judges, worth, labelled, level, notes)
 
 
+def _worth(panel: Panel, labelled: str, level: float) -> tuple[Verdicts, float]:
+    """Count cases for as much as their clusters let them be worth."""
+    x = verdicts_of(panel)
+    if panel.clusters is None:
+        return x, 1.0
+    start = x.pos.sum() / (x.pos.sum() + x.neg.sum())
+    if labelled == "by truth":
+        start = float(_by_truth.draws(x, np.random.default_rng(0)).mean())
+    effect = design_effect(panel, influence(x, labelled, float(start)), level)
+    return verdicts_of(panel, effect), effect
+
+
+def _clustered(panel: Panel, effect: float) -> tuple[str, ...]:
+    c = panel.clusters
+    if c is None or c.number == panel.n:
+        return ()
+    return (
+        f"{panel.n:,} cases are repeats of {c.number:,} items or clusters, and count "
+        f"as {panel.n / effect:,.0f} independent cases (design effect {effect:.2f}).",
+    )
+
+
 def _by_votes(
-    panel: Panel, labelled: str, level: float, rng: Rng
+    x: Verdicts, labelled: str, level: float, rng: Rng
 ) -> tuple[Floats, dict[str, Judge], Estimate]:
     """Post-stratify: the truth given the votes from labels, the votes from all."""
-    v = read_votes(panel)
-    pos, neg, _ = _truth.joint_shares(design(v, labelled), v.total, rng)
-    judges = by_shares(panel, pos, neg, level)
+    v = read_votes(x)
+    pos, neg, _ = _truth.joint_shares(_truth.design(v, labelled), v.total, rng)
+    judges = by_shares(x, pos, neg, level)
     both = (pos, neg) if labelled == "by verdict" else None
-    return pos.sum(axis=1), judges, effective_judges(panel, level, rng, both)
-
-
-def design(v: Votes, labelled: str) -> _truth.Labelled:
-    """Describe the verdicts for a regression that allows for how cases were chosen.
-
-    Where that depends on the verdicts, cases with a majority of yes and of no have
-    intercepts of their own, as they were hardly labelled equally often. Nothing then
-    pulls the odds of one group, often large and nearly pure, towards those of the
-    other, and one judge has two shares that do not know of each other. How often each
-    pattern was labelled within its group is a regressor, so that fitted and observed
-    positives agree also among patterns that were labelled equally often.
-    """
-    known = v.pos + v.neg
-    if labelled == "random" or (known == v.total).all():
-        return _truth.Labelled(v.x, v.pos, v.neg)
-    half = np.column_stack([~v.yes, v.yes]).astype(float)
-    half = half[:, v.total @ half > 0]
-    cases, sides = v.total @ half, half.shape[1]
-
-    def within(a: Floats) -> Floats:
-        return np.asarray(a - half @ ((half.T * v.total) @ a / cases[:, None]))
-
-    usual = half @ ((known @ half + 0.5) / (cases + 1))
-    share = within(np.log((known + LEAN * usual) / (v.total + LEAN))[:, None])
-    share /= max(float(np.sqrt(v.total @ share**2 / cases.sum())[0]), 1e-9)
-    # the first columns tell the groups apart; the prior adds cases to each of them
-    side = np.eye(sides)[:, 1:] - (cases / cases.sum())[1:]
-    x = np.hstack([half @ side, within(v.x), share])
-    groups = np.hstack([side, np.zeros((sides, x.shape[1] - side.shape[1]))])
-    width = v.x.shape[1]
-    spread = np.r_[np.full(sides - 1, np.inf), np.full(width, _truth.SLOPE), TILT]
-    varies = np.abs(x).max(axis=0) > 1e-9
-    return _truth.Labelled(
-        x[:, varies], v.pos, v.neg, groups[:, varies], spread[varies]
-    )
+    return pos.sum(axis=1), judges, effective_judges(x, level, rng, both)
 
 
 def _rate(
@@ -286,22 +292,21 @@ def _rate(
     level: float,
     more: tuple[str, ...] = (),
     *,
-    identified: bool = True,
+    independent: Estimate | None = None,
 ) -> Rate:
     """Write down a rate, given draws from its posterior."""
-    whole = estimate(theta, level)
+    known = labelled != "none"
+    whole = estimate(theta, level, known=known)
     return Rate(
-        whole.value,
-        whole.low,
-        whole.high,
-        level,
+        *(whole.value, whole.low, whole.high, level),
         MappingProxyType(raw_shares(panel)),
         MappingProxyType(dict(judges)),
         worth,
         labelled,
         panel.n_pos + panel.n_neg,
         panel.n,
-        identified,
+        known,
+        independent,
         (ASSUMED[labelled], *more),
         theta,
         panel,
@@ -310,15 +315,15 @@ def _rate(
 
 def _notes(panel: Panel, labelled: str, judges: Mapping[str, Judge]) -> tuple[str, ...]:
     """Say what is doubtful."""
-    out = []
-    p = random_p_value(read_votes(panel)) if labelled == "random" else 1.0
+    out, x = [], verdicts_of(panel)
+    p = random_p_value(read_votes(x)) if labelled == "random" else 1.0
     if p < DOUBT:
         out.append(
             "The labelled cases do not look like a random sample: their verdicts "
             f"differ from those of the other cases ({p_is(p)}). If they were chosen by "
             'what the judges said, pass labelled="by verdict".'
         )
-    p = _by_truth.outside(panel) if labelled == "by truth" else 1.0
+    p = _by_truth.outside(x) if labelled == "by truth" else 1.0
     if p < DOUBT:
         out.append(
             "No rate explains these verdicts: among cases without a label a yes is "
@@ -326,7 +331,7 @@ def _notes(panel: Panel, labelled: str, judges: Mapping[str, Judge]) -> tuple[st
             f"labelled negatives ({p_is(p)}). Do the labelled cases come from another "
             "population?"
         )
-    kept = distinct(panel)
+    kept = distinct(panel.rows)
     twins = [n for k, n in enumerate(panel.names) if k not in kept]
     if twins:
         out.append(
@@ -366,8 +371,8 @@ def _notes(panel: Panel, labelled: str, judges: Mapping[str, Judge]) -> tuple[st
 
 
 def _without_labels(panel: Panel, level: float, rng: Rng) -> Rate:
-    """Use a latent class model, where there are enough judges for one."""
-    kept = [panel.names[k] for k in distinct(panel)]
+    """Give what votes alone can tell, where there are enough judges for a model."""
+    kept = [panel.names[k] for k in distinct(panel.rows)]
     if len(kept) < 3:
         raise NotEnoughCases(
             f"Without labels, the rate cannot be determined from {len(kept)} "
@@ -375,13 +380,21 @@ def _without_labels(panel: Panel, level: float, rng: Rng) -> Rate:
             "accuracies. Label some cases at random (50 are a good start), add "
             "judges that do not share their errors, or pass prior= to latent_class."
         )
-    post = latent_class(panel, level=level, rng=rng)
-    theta = post.flat["prevalence"][:, 0]
-    judges = {n: Judge(post.sensitivity[n], post.specificity[n]) for n in post.names}
-    worth = nothing(level, "no labels")
+    effect = design_effect(panel, None, level)
+    patterns = read_patterns(panel.without_clusters() if effect > 1 else panel)
+    patterns = replace(patterns, unknown=patterns.unknown / effect)
+    prior = read_prior(None, patterns, ordered=True)
+    post = fitted(patterns, prior, "shared", DRAWS, level, rng)
+    alone = post.independent
     return _rate(
-        *(panel, theta, judges, worth, "none", level, post.notes),
-        identified=post.identified,
+        panel,
+        post.flat["prevalence"][:, 0],
+        {n: Judge(post.sensitivity[n], post.specificity[n]) for n in post.names},
+        nothing(level, "no labels"),
+        "none",
+        level,
+        (*_clustered(panel, effect), *post.notes),
+        independent=None if alone is None else alone.prevalence,
     )
 
 
@@ -399,6 +412,6 @@ ASSUMED = {
         "all positives and negatives; how many there are says nothing about the "
         "rate, which comes from the cases without a label."
     ),
-    "none": "There are no labels, so the rate rests on a model of the errors of the "
-    "judges.",
+    "none": "There are no labels, and judges may make the same errors: verdicts alone "
+    "do not determine the rate.",
 }

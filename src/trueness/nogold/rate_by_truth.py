@@ -19,38 +19,39 @@ from scipy.special import ndtr
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks.errors import NotEnoughCases
-from trueness.counts.values import Panel
 from trueness.nogold.truth_given_votes import DRAWS
-from trueness.nogold.verdicts import read_votes
+from trueness.nogold.verdicts import Verdicts, read_votes
 
 Rng = np.random.Generator
 
 
-def draws(panel: Panel, rng: Rng) -> Floats:
+def draws(x: Verdicts, rng: Rng) -> Floats:
     """Draw the share of positives among the cases without a label."""
-    if panel.n_pos == 0 or panel.n_neg == 0 or panel.n_unknown == 0:
-        raise NotEnoughCases(
-            f"Labels that were chosen by truth need positives, negatives and cases "
-            f"without a label; found {panel.n_pos:,}, {panel.n_neg:,} and "
-            f"{panel.n_unknown:,}. Were the labels drawn at random? Then type "
-            f'labelled="random".'
-        )
-    yes = one_verdict(panel)
+    yes = one_verdict(x)
     pos, neg, unknown = (
-        (float(c[yes].sum()), float(c[~yes].sum()))
-        for c in (panel.pos, panel.neg, panel.unknown)
+        (float(c[yes].sum()), float(c[~yes].sum())) for c in (x.pos, x.neg, x.unknown)
     )
     return mixture_share(pos, neg, unknown, rng)
 
 
-def one_verdict(panel: Panel) -> Array:
+def possible(pos: int, neg: int, unknown: int) -> None:
+    """Stop where one of both classes, or cases without a label, are missing."""
+    if min(pos, neg, unknown) == 0:
+        raise NotEnoughCases(
+            f"Labels that were chosen by truth need positives, negatives and cases "
+            f"without a label; found {pos:,}, {neg:,} and {unknown:,}. Were the labels "
+            f'drawn at random? Then type labelled="random".'
+        )
+
+
+def one_verdict(x: Verdicts) -> Array:
     """Make one verdict of all: which patterns speak for a positive case?
 
     The mean verdict, with judges turned round that the labels show to be worse than
     chance, is cut half way between its means in both classes. More levels than two
     would fit the few labels of a class too closely.
     """
-    v = read_votes(panel)
+    v = read_votes(x)
     in_pos, in_neg = (c @ v.x / c.sum() for c in (v.pos, v.neg))
     score = v.x @ np.where(in_pos < in_neg, -1.0, 1.0)
     middle = (v.pos @ score / v.pos.sum() + v.neg @ score / v.neg.sum()) / 2
@@ -75,15 +76,15 @@ def mixture_share(
     return np.where(a > b, np.clip((q - b) / gap, 0.0, 1.0), rng.random(DRAWS))
 
 
-def outside(panel: Panel) -> float:
+def outside(x: Verdicts) -> float:
     """How surely does q lie beyond the shares of both classes? A p-value.
 
     Then no rate explains it: labelled cases are not like the others.
     """
-    yes = one_verdict(panel)
+    yes = one_verdict(x)
     q, *ends = (
         ((c[yes].sum() + 0.5) / (c.sum() + 1), c.sum() + 1.0)
-        for c in (panel.unknown, panel.neg, panel.pos)
+        for c in (x.unknown, x.neg, x.pos)
     )
     below, above = (
         sign * (q[0] - end) / np.sqrt(q[0] * (1 - q[0]) / q[1] + end * (1 - end) / n)

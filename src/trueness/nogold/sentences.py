@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,54 +18,27 @@ from trueness._core.numbers import (
 )
 from trueness._core.records import Estimate, shown
 from trueness.nogold.combinations.records import Combination
-from trueness.nogold.dependence import Dependence
 from trueness.nogold.figures import raw_rate
-from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import RateComparison
 
 MOST_PAIRS = 10  # differences that are said in words; a table has all
 
-DOUBT = 0.05
-TOGETHER = "seem to make the same errors"
 UNSURE = (
-    "These verdicts alone do not determine the rates, so the differences hold only if "
-    "the model of the judges' errors is right; label some cases."
+    "These verdicts alone do not determine the rates, and so not which system is "
+    "better; label some cases."
 )
 
 
-def dependence_sentence(d: Dependence, post: LatentPosterior) -> str:
-    """Say which tests seem to share their errors, and whether the answer allows for it.
-
-    By p-values that are adjusted for the number of pairs: one of ten pairs is often
-    below 0.05 by chance.
-    """
-    p_value = d.adjusted_p_value
-    if not np.isfinite(p_value).any():
-        return d.note
-    sure = p_value < DOUBT
-    pairs = [
-        f"{shown(a)} and {shown(b)} ({p_is(p)})"
-        for a, b, p in zip(d.first[sure], d.second[sure], p_value[sure], strict=True)
-    ]
-    model = "The results come from a model that allows for it."
-    if post.independent is post:
-        model = "The model of these results does not allow for it."
-    if pairs:
-        return f"These tests {TOGETHER}: {', '.join(pairs)}. {model}"
-    if d.overall_p_value < DOUBT:
-        return (
-            f"The tests {TOGETHER} ({p_is(d.overall_p_value)}); these votes do not "
-            f"show which of them do. {model}"
-        )
-    return (
-        "No evidence was found that tests make the same errors "
-        f"({p_is(d.overall_p_value)}). {d.note}"
-    )
-
-
-def combination_sentence(rule: Combination) -> str:
+def combination_sentence(rule: Combination, *, known: bool = True) -> str:
     """Say which rule is best, and how good it is."""
+    if not known:
+        return (
+            f"The best combination by these votes is: {shown(rule.formula, 300)}; its "
+            f"sensitivity lies between {percent(rule.sensitivity.low)} and "
+            f"{percent(rule.sensitivity.high)}, its specificity between "
+            f"{percent(rule.specificity.low)} and {percent(rule.specificity.high)}."
+        )
     return (
         f"The best combination is: {shown(rule.formula, 300)}. It finds "
         f"{percent(rule.sensitivity.value)} of those who have the condition "
@@ -74,7 +48,13 @@ def combination_sentence(rule: Combination) -> str:
 
 
 def credible_sentence(what: str, e: Estimate) -> str:
-    """Say what a posterior says of one number."""
+    """Say what a posterior says of one number; of an open one only the interval."""
+    if np.isnan(e.value):
+        return (
+            f"{what} is not determined by votes alone: with a probability of "
+            f"{level_text(e.level)} it lies between {percent(e.low)} and "
+            f"{percent(e.high)}, if tests may make the same errors."
+        )
     return (
         f"{what} is about {percent(e.value)}; with a probability of "
         f"{level_text(e.level)} it lies between {percent(e.low)} and {percent(e.high)}."
@@ -103,9 +83,7 @@ def rate_sentences(r: Rate, system: str = "") -> list[str]:
         first,
         f"Corrected for the {whose} errors {it} is {value}."
         if r.identified
-        else "These verdicts alone do not determine the true rate: one model of the "
-        f"judges' errors gives {value}, but others explain the verdicts as well and "
-        "give other rates. Label some cases.",
+        else _open(r),
     ]
     worth = r.effective_judges.value
     if several and np.isfinite(worth):
@@ -116,13 +94,32 @@ def rate_sentences(r: Rate, system: str = "") -> list[str]:
     return lines
 
 
+def _open(r: Rate) -> str:
+    """Say that votes alone do not answer, how far they go, and what to do."""
+    width = r.high - r.low
+    alone = r.independent
+    beside = ""
+    if alone is not None:
+        beside = (
+            f"; if their errors were independent, it would be "
+            f"{points(alone.value, alone.high - alone.low)} % "
+            f"({points(alone.low, width)} to {points(alone.high, width)})"
+        )
+    return (
+        "These verdicts alone do not determine the true rate: if judges may make the "
+        f"same errors, it lies between {points(r.low, width)} and "
+        f"{points(r.high, width)} % ({level_text(r.level)} interval){beside}. Label "
+        "some cases."
+    )
+
+
 def difference_sentences(c: RateComparison) -> list[str]:
     """Say which systems differ, the clearest differences first."""
     order = np.argsort(c.adjusted_p_value, kind="stable")
     level = next(iter(c.rates.values())).level
-    lines = [_difference_sentence(c, int(k), level) for k in order[:MOST_PAIRS]]
     if not c.identified:
-        lines.insert(0, UNSURE)
+        return [UNSURE]
+    lines = [_difference_sentence(c, int(k), level) for k in order[:MOST_PAIRS]]
     if order.size > MOST_PAIRS:
         lines.append(
             f"The other {counted(order.size - MOST_PAIRS, 'pair')}: see below."
@@ -156,12 +153,27 @@ JUDGE_HEAD = ("judge", "raw", "sensitivity", "specificity")
 
 def system_rows(rates: Mapping[str, Rate]) -> list[list[object]]:
     """Give the rate of each system, raw and corrected."""
-    return [[s, raw_rate(r), r, r.labels, r.cases] for s, r in rates.items()]
+    return [
+        [s, raw_rate(r), r if r.identified else _span(r), r.labels, r.cases]
+        for s, r in rates.items()
+    ]
 
 
 def judge_rows(r: Rate) -> list[list[object]]:
     """Give what each judge says, and how good it is."""
-    return [[n, r.naive[n], j.sensitivity, j.specificity] for n, j in r.judges.items()]
+    return [
+        [n, r.naive[n], *map(_cell, (j.sensitivity, j.specificity))]
+        for n, j in r.judges.items()
+    ]
+
+
+def _span(e: Any) -> str:
+    """Write the interval alone, of what votes alone do not determine."""
+    return f"{percent(e.low)} to {percent(e.high)}"
+
+
+def _cell(e: Estimate) -> Any:
+    return _span(e) if np.isnan(e.value) and np.isfinite(e.low) else e
 
 
 def rate_notes(rates: Mapping[str, Rate], more: Sequence[str] = ()) -> list[str]:

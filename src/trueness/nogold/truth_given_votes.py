@@ -23,12 +23,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, log_expit
 
 from trueness._core.arrays import Floats
-from trueness.nogold.sampling.ordered_betas import log_sigmoids
-from trueness.nogold.sampling.tempering import kish, resample
-from trueness.nogold.verdicts import shares
+from trueness.nogold.sampling import kish, resample
+from trueness.nogold.verdicts import Votes, shares
 
 Rng = np.random.Generator
 # standard deviation of a slope a priori: a judge of sensitivity and specificity .92
@@ -40,6 +39,10 @@ STEPS = 100
 THIRD = 1 / 3  # of a case of each class that the prior adds to each of several groups
 ENOUGH = 10.0  # labels of the rarer class whose residuals count as much as the formula
 LEFT = 0.5  # least share of a residual that fitting is taken to leave
+# cases by which the labelled share of a pattern leans on that of its group
+LEAN = 30.0
+# by how much the log odds may depend a priori on a standard deviation of that share
+TILT = 0.5
 
 
 class Labelled(NamedTuple):
@@ -52,9 +55,37 @@ class Labelled(NamedTuple):
     spread: Floats | None = None  # of each slope a priori; None: SLOPE
 
 
-def coefficients(data: Labelled, rng: Rng, draws: int = DRAWS) -> Floats:
-    """Draw intercept and slopes from their posterior, (draws, 1 + K)."""
-    return weighted_coefficients(data, rng, draws)[0]
+def design(v: Votes, labelled: str) -> Labelled:
+    """Describe the verdicts for a regression that allows for how cases were chosen.
+
+    Where that depends on the verdicts, cases with a majority of yes and of no have
+    intercepts of their own, as they were hardly labelled equally often. Nothing then
+    pulls the odds of one group, often large and nearly pure, towards those of the
+    other, and one judge has two shares that do not know of each other. How often each
+    pattern was labelled within its group is a regressor, so that fitted and observed
+    positives agree also among patterns that were labelled equally often.
+    """
+    known = v.pos + v.neg
+    if labelled == "random" or (known == v.total).all():
+        return Labelled(v.x, v.pos, v.neg)
+    half = np.column_stack([~v.yes, v.yes]).astype(float)
+    half = half[:, v.total @ half > 0]
+    cases, sides = v.total @ half, half.shape[1]
+
+    def within(a: Floats) -> Floats:
+        return np.asarray(a - half @ ((half.T * v.total) @ a / cases[:, None]))
+
+    usual = half @ ((known @ half + 0.5) / (cases + 1))
+    share = within(np.log((known + LEAN * usual) / (v.total + LEAN))[:, None])
+    share /= max(float(np.sqrt(v.total @ share**2 / cases.sum())[0]), 1e-9)
+    # the first columns tell the groups apart; the prior adds cases to each of them
+    side = np.eye(sides)[:, 1:] - (cases / cases.sum())[1:]
+    x = np.hstack([half @ side, within(v.x), share])
+    groups = np.hstack([side, np.zeros((sides, x.shape[1] - side.shape[1]))])
+    width = v.x.shape[1]
+    spread = np.r_[np.full(sides - 1, np.inf), np.full(width, SLOPE), TILT]
+    varies = np.abs(x).max(axis=0) > 1e-9
+    return Labelled(x[:, varies], v.pos, v.neg, groups[:, varies], spread[varies])
 
 
 def weighted_coefficients(
@@ -183,5 +214,6 @@ def mode_and_information(data: Labelled) -> tuple[Floats, Floats]:
 def _log_posterior(
     b: Floats, z: Floats, pos: Floats, neg: Floats, ridge: Floats
 ) -> Floats:
-    yes, no = log_sigmoids(b @ z.T)
+    at = b @ z.T
+    yes, no = log_expit(at), log_expit(-at)
     return np.asarray(yes @ pos + no @ neg - b**2 @ ridge / 2)

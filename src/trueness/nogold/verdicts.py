@@ -14,15 +14,36 @@ from scipy.special import chdtrc
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness.counts.clusters import Clusters
 from trueness.counts.values import Panel, Tally
-from trueness.nogold.copies import originals
+from trueness.inference.limits import student
+from trueness.inference.sample import Influence
+from trueness.inference.spread import spread
 
 Rng = np.random.Generator
-# why these analyses take no weights
-INDEPENDENT_CASES = (
-    "Its likelihood is that of independent cases. Of weighted cases that are all "
-    "labelled, at_threshold gives shares."
-)
+
+
+class Verdicts(NamedTuple):
+    """Patterns of verdicts, with counts; of clusters, as many as they are worth."""
+
+    names: tuple[str, ...]
+    rows: Floats  # (m, K)
+    pos: Floats
+    neg: Floats
+    unknown: Floats
+
+    @property
+    def total(self) -> Floats:
+        """How many cases, labelled or not?"""
+        return self.pos + self.neg + self.unknown
+
+
+def verdicts_of(panel: Panel, effect: float = 1.0) -> Verdicts:
+    """Take the counts of a panel, over a design effect."""
+    counts = (
+        np.asarray(c, float) / effect for c in (panel.pos, panel.neg, panel.unknown)
+    )
+    return Verdicts(panel.names, panel.rows, *counts)
 
 
 class Votes(NamedTuple):
@@ -54,31 +75,24 @@ def read_verdicts(data: Any) -> Panel:
     return data
 
 
-def read_votes(panel: Panel, like: Panel | None = None) -> Votes:
+def read_votes(x: Verdicts) -> Votes:
     """Centre the verdicts at their mean over all cases; grades are standardised.
 
-    Judges that agree in every case are one. ``like`` is a panel whose means and spreads
-    are taken in place of its own.
+    Judges that agree in every case are one.
     """
-    pos, neg, unknown = (
-        np.asarray(c, np.float64) for c in (panel.pos, panel.neg, panel.unknown)
-    )
-    total = pos + neg + unknown
-    whole = panel if like is None else like
-    mean, scale = centre(whole)
-    value = np.where(np.isnan(panel.rows), mean, panel.rows)
-    kept = distinct(whole)
-    x = (value - mean) / scale
-    lean = np.where(graded(whole), x, value - 0.5)[:, kept].mean(axis=1)
-    return Votes(x[:, kept], total, pos, neg, lean > 0)
+    mean, scale = centre(x)
+    value = np.where(np.isnan(x.rows), mean, x.rows)
+    kept = distinct(x.rows)
+    away = (value - mean) / scale
+    lean = np.where(graded(x.rows), away, value - 0.5)[:, kept].mean(axis=1)
+    return Votes(away[:, kept], x.total, x.pos, x.neg, lean > 0)
 
 
-def centre(panel: Panel) -> tuple[Floats, Floats]:
+def centre(x: Verdicts) -> tuple[Floats, Floats]:
     """Give mean and unit of each judge."""
-    total = np.asarray(panel.pos + panel.neg + panel.unknown, np.float64)
-    seen = ~np.isnan(panel.rows)
-    weight = total[:, None] * seen
-    value = np.where(seen, panel.rows, 0.0)
+    seen = ~np.isnan(x.rows)
+    weight = x.total[:, None] * seen
+    value = np.where(seen, x.rows, 0.0)
     # grades of 1e300 have no square: the largest is the unit for a moment
     top = np.maximum(np.abs(value).max(axis=0, initial=0.0), 1.0)
     value, share = value / top, weight / weight.sum(axis=0)
@@ -86,12 +100,11 @@ def centre(panel: Panel) -> tuple[Floats, Floats]:
     square = (share * (value - mean) ** 2).sum(axis=0)
     # a grade of standard deviation 1/2 weighs as a verdict that is split evenly
     unit = 2 * np.sqrt(np.maximum(square, 1e-300))
-    return mean * top, np.where(graded(panel), unit * top, 1.0)
+    return mean * top, np.where(graded(x.rows), unit * top, 1.0)
 
 
-def graded(panel: Panel) -> Array:
+def graded(rows: Floats) -> Array:
     """Which judges give grades, not 0 and 1?"""
-    rows = panel.rows
     return np.asarray((~np.isnan(rows) & (rows != 0) & (rows != 1)).any(axis=0))
 
 
@@ -111,14 +124,22 @@ def raw_shares(panel: Panel) -> dict[str, float]:
     return out
 
 
-def distinct(panel: Panel) -> list[int]:
-    """Which judges remain when those that agree in every case count once?"""
-    return sorted(set(originals(panel.rows)))
+def distinct(rows: Floats) -> list[int]:
+    """Which judges remain when those that agree in every case count once?
+
+    >>> distinct(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
+    [0, 2]
+    """
+    out: list[int] = []
+    for k, column in enumerate(rows.T):
+        if not any(np.array_equal(column, rows[:, j], equal_nan=True) for j in out):
+            out.append(k)
+    return out
 
 
 def never_labelled(panel: Panel) -> float:
     """Which share of the cases has verdicts of which no case was labelled?"""
-    if graded(panel).any():
+    if graded(panel.rows).any():
         return 0.0
     known = panel.pos + panel.neg
     return float(panel.unknown[known == 0].sum() / panel.n)
@@ -141,3 +162,47 @@ def random_p_value(v: Votes) -> float:
     rank = int(np.linalg.matrix_rank(covariance, hermitian=True))
     square = float(mean @ np.linalg.pinv(covariance, hermitian=True) @ mean)
     return float(chdtrc(rank, square)) if rank else 1.0
+
+
+def design_effect(panel: Panel, u: Floats | None, level: float) -> float:
+    r"""How many cases of a cluster are worth one that is alone?
+
+    .. math:: d = \frac{\frac{C}{C-1} \sum_c \bigl(\sum_{i \in c} u_i\bigr)^2}{\sum_i
+       u_i^2}
+
+    with u what a case adds to the rate, (m, 3) of one without a label, a positive and a
+    negative: the linearised variance by clusters over that of independent cases (Kish
+    1965). Without labels u is None, and d is the mean over all patterns (the first
+    correction of Rao and Scott 1984). Counts over d give a likelihood as wide as that
+    of the clusters; d allows for few of them by Student's quantile, and is 1 at least:
+    repeats do not say more than other cases.
+    """
+    cells = panel.clusters
+    if cells is None or cells.single:
+        return 1.0
+    if cells.number < 2:
+        raise NotEnoughCases(
+            "All cases are in one cluster, so nothing shows how clusters differ. Is "
+            "cluster= the right column?"
+        )
+    if u is None:
+        return _rao_scott(panel, cells)
+    found = spread(panel, Influence(u[:, 2], u[:, 1], u[:, 0]))
+    plain = sum(
+        float(np.asarray(c, float) @ u[:, k] ** 2)
+        for k, c in enumerate((panel.unknown, panel.pos, panel.neg))
+    )
+    few = student(found.df, level) / student(np.inf, level)
+    return max(1.0, found.variance / max(plain, 1e-300) * few**2)
+
+
+def _rao_scott(panel: Panel, c: Clusters) -> float:
+    """Average the design effects of the shares of all patterns."""
+    size, total = c.per_cluster(c.counts[2]), panel.unknown / panel.n_unknown
+    table = np.zeros((c.number, len(panel)))
+    np.add.at(table, (c.code, c.row), c.counts[2])
+    away = table - size[:, None] * total
+    variance = c.number / (c.number - 1) * (away**2).sum(axis=0) / panel.n_unknown**2
+    each = variance / (total * (1 - total) / panel.n_unknown).clip(1e-300)
+    weight = 1 - total  # Rao and Scott (1984): the generalised effects average so
+    return max(1.0, float(each @ weight / weight.sum()))

@@ -1,43 +1,31 @@
 r"""What makes a combination good, and what is known about the shape of that?
 
-A criterion is a function of sensitivity, specificity and prevalence. Its shape decides
-how the best set of patterns of one draw is found:
-
-``linear``
-    every pattern counts for itself (sum, costs, accuracy, youden and their sums);
-``convex``
-    no better set than a prefix of the patterns in likelihood-ratio order: squares, and
-    every metric of the table, whose level sets in the (sensitivity, specificity) plane
-    bound convex sets (F, kappa and likelihood ratios are quotients of linear functions;
-    Matthews' coefficient and markedness are a linear one over a concave one);
-``product``, ``min``
-    concave: see ``one_draw.py``;
-``sum of several``
-    a sum of metrics has no shape of its own; the sum of the largest values of its parts
-    is an upper bound.
+A criterion is a function of sensitivity, specificity and prevalence. It is ``linear``
+(sum, costs, accuracy, youden), ``convex`` (squares, and every metric of the table: its
+level sets in the plane of both rates bound convex sets, as F, kappa and likelihood
+ratios are quotients of linear functions, Matthews' coefficient and markedness linear
+over concave), concave (``product``, ``min``), or a ``sum of several`` without a shape.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats, blocks
+from trueness._core.arrays import Array, Floats
 from trueness.metrics.algebra import Metric, Ratio
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import metric
 from trueness.nogold import _checks as _votes
-from trueness.nogold.combinations.branch_and_bound import TIE
-from trueness.nogold.combinations.one_draw import (
-    best_minimum,
-    best_product,
-    ratio_order,
-)
 
-Value = Callable[[Array, Array, Array], Array]
+Value = Callable[..., Array]
+# a pattern is flagged when that adds more than this part of its probability
+TIE = 1e-14
+# step of slopes that are taken as differences
+STEP = 1e-6
 
 
 class Draws(NamedTuple):
@@ -52,7 +40,7 @@ class Draws(NamedTuple):
         if chosen.ndim == 2:
             sens, fpr = (np.einsum("dj,dj->d", p, chosen) for p in (self.a, self.b))
         else:
-            sens, fpr = (p[:, chosen].sum(axis=1) for p in (self.a, self.b))
+            sens, fpr = (p @ chosen.astype(np.float64) for p in (self.a, self.b))
         return np.stack([sens, 1 - fpr])
 
 
@@ -69,8 +57,73 @@ class Criterion(NamedTuple):
 
     def of(self, d: Draws, chosen: Array) -> Array:
         """How good is a set, or one a draw, in each draw?"""
-        sens, spec = d.rates(chosen)
-        return self.value(sens, spec, d.phi)
+        return self.value(*d.rates(chosen), d.phi)
+
+    @property
+    def bounded(self) -> bool:
+        """Are limits of its slopes known? Of quotients whose denominator is above 0."""
+        if self.ratio is None or self.ratio.under is None:
+            return self.name in SLOPE_LIMITS
+        at, up, down = self.planes(np.array([0.271, 0.618]))[1]
+        return bool((at + np.minimum(up, 0) + np.minimum(down, 0) > 0).all())
+
+    def planes(self, phi: Floats) -> Floats:
+        """Give numerator and denominator of a quotient: constant, and both slopes."""
+        over, under = self.ratio or (None, None)
+        each = [
+            [fn * phi + fp * (1 - phi), (tp - fn) * phi, (tn - fp) * (1 - phi)]
+            for tp, fp, fn, tn in (self.sign * np.array(over), np.array(under))
+        ]
+        return np.array(each)
+
+    def slopes(self, rates: Floats, phi: Floats) -> Floats:
+        """How steep is it in sensitivity and in specificity, in each draw?"""
+        if self.bounded:
+            (s, p), one = rates, np.ones_like(phi)
+            return np.stack(self.slope_limits((s, s), (p, p), phi)[0]) * one
+        out = []
+        # a linear criterion is as steep everywhere as between 0 and 1
+        for step in np.eye(2)[:, :, None] * (1 if self.shape == "linear" else STEP):
+            low, high = np.clip(rates - step, 0, 1), np.clip(rates + step, 0, 1)
+            rise = self.value(*high, phi) - self.value(*low, phi)
+            out.append(rise / (high - low).sum(axis=0))
+        return np.stack(out)
+
+    def slope_limits(self, sens: Any, spec: Any, phi: Floats) -> Any:
+        """Give the lowest and highest slopes between two ends of both rates."""
+        if self.name in SLOPE_LIMITS:
+            return SLOPE_LIMITS[self.name](*sens, *spec)
+        over, under = self.planes(phi)
+        corners = [(s, p) for s in sens for p in spec]
+        n, q = (np.array([plane(x, *at) for at in corners]) for x in (over, under))
+        # a quotient and its denominator are extreme at corners; its slopes are linear
+        # in the quotient and in 1 / Q, so they are extreme at the ends of these
+        slopes = [
+            (over[1:] - r * under[1:]) / x
+            for r in ((n / q).min(axis=0), (n / q).max(axis=0))
+            for x in (q.min(axis=0), q.max(axis=0))
+        ]
+        return np.min(slopes, axis=0), np.max(slopes, axis=0)
+
+    def gain_and_loss(self, rates: Floats, d: Draws) -> Floats:
+        """What does each pattern add and cost, to first order, summed over draws?"""
+        up, down = self.slopes(rates, d.phi)
+        return np.stack([up @ d.a, down @ d.b])
+
+    def gains(self, rates: Floats, d: Draws) -> Floats:
+        """What does each pattern add on average, to first order?"""
+        return net(*self.gain_and_loss(rates, d) / len(d.phi))
+
+
+def plane(form: Floats, sens: Floats, spec: Floats) -> Floats:
+    """Give constant + slope * sensitivity + slope * specificity."""
+    return np.asarray(form[0] + form[1] * sens + form[2] * spec)
+
+
+def net(gain: Floats, loss: Floats) -> Floats:
+    """Subtract a loss from a gain; what is no more than rounding is nothing."""
+    noise = TIE * (np.abs(gain) + np.abs(loss))
+    return np.where(np.abs(gain - loss) > noise, gain - loss, 0.0)
 
 
 def read_criterion(given: Any) -> Criterion:
@@ -84,12 +137,12 @@ def _of_metric(m: Metric) -> Criterion:
     sign = _votes.metric_sign(m)
 
     def value(sens: Array, spec: Array, phi: Array) -> Array:
-        c = Confusion(
-            tp=phi * sens,
-            fp=(1 - phi) * (1 - spec),
-            fn=phi * (1 - sens),
-            tn=(1 - phi) * spec,
+        # sums that are 0 or 1 but for rounding, where a metric may be undefined
+        sens, spec = (
+            np.where(np.abs(x - np.rint(x)) < TIE, np.rint(x), x) for x in (sens, spec)
         )
+        pos, neg = phi, 1 - phi
+        c = Confusion(pos * sens, neg * (1 - spec), pos * (1 - sens), neg * spec)
         return np.asarray(sign * np.nan_to_num(m(c), nan=-sign * np.inf), np.float64)
 
     if _is_linear(value):
@@ -104,10 +157,7 @@ def _of_metric(m: Metric) -> Criterion:
 
 
 def _is_linear(value: Value) -> bool:
-    """Is this a plane over (sensitivity, specificity)?
-
-    Tried at points in general position, which no other quotient of low degree passes.
-    """
+    """Is this a plane over both rates? Tried at points in general position."""
     sens = np.array([0, 1, 0, 0.37, 0.81, 0.12, 0.95, 0.5, 0.23])
     spec = np.array([0, 0, 1, 0.59, 0.17, 0.93, 0.88, 0.5, 0.04])
     for phi in (0.271, 0.618):
@@ -120,55 +170,6 @@ def _is_linear(value: Value) -> bool:
     return True
 
 
-def slopes(value: Value, phi: Floats) -> tuple[Floats, Floats]:
-    """How steep is a linear criterion in sensitivity and specificity, a draw each?"""
-    none, all_ = np.zeros_like(phi), np.ones_like(phi)
-    start = value(none, none, phi)
-    return value(all_, none, phi) - start, value(none, all_, phi) - start
-
-
-def gains(gain: Floats, loss: Floats) -> Array:
-    """Which patterns gain more than they lose, by more than rounding?"""
-    return np.asarray(gain - loss > TIE * (np.abs(gain) + np.abs(loss)))
-
-
-def winners_of(c: Criterion, d: Draws) -> Array:
-    """Which combination is best in each draw? (draws, patterns) of bool.
-
-    Exact but for a sum of several metrics, for which it is the best prefix.
-    """
-    if c.shape == "linear":
-        up, down = slopes(c.value, d.phi)
-        return gains(up[:, None] * d.a, down[:, None] * d.b)
-    if c.shape in SOLVERS:
-        solve = SOLVERS[c.shape]
-        return np.array([solve(x, y).chosen for x, y in zip(d.a, d.b, strict=True)])
-    return np.concatenate(list(_best_prefixes(c, d)))
-
-
-def _best_prefixes(c: Criterion, d: Draws) -> Iterator[Array]:
-    """Give the best prefix of each draw, some draws at a time."""
-    n, patterns = d.a.shape
-    for at in blocks(n, max(1, 2**20 // patterns)):
-        a, b, phi = (part[at] for part in d)
-        order = ratio_order(a, b)
-        rates = (np.take_along_axis(p, order, axis=1).cumsum(axis=1) for p in (a, b))
-        sens, fpr = (np.pad(rate, ((0, 0), (1, 0))) for rate in rates)  # of none first
-        length = c.value(sens, 1 - fpr, phi[:, None]).argmax(axis=1)
-        chosen = np.zeros(order.shape, dtype=bool)
-        place = np.arange(patterns) < length[:, None]
-        np.put_along_axis(chosen, order, place, axis=1)
-        yield chosen
-
-
-def mean_of_best(c: Criterion, d: Draws, winners: Array) -> float:
-    """How good were it on average to know the draw? No combination is better."""
-    if c.shape == "sum of several":
-        each = (w * mean_of_best(p, d, winners_of(p, d)) for w, p in c.parts)
-        return c.constant + sum(each)
-    return float(c.of(d, winners).mean())
-
-
 # the paper's four: Keith, Davey, Boyd 2012, Methods
 CRITERIA: dict[str, Value] = {
     "product": lambda sens, spec, phi: sens * spec,
@@ -177,4 +178,8 @@ CRITERIA: dict[str, Value] = {
     "min": lambda sens, spec, phi: np.minimum(sens, spec),
 }
 SHAPES = {"product": "product", "squares": "convex", "sum": "linear", "min": "min"}
-SOLVERS: dict[str, Any] = {"product": best_product, "min": best_minimum}
+# lowest and highest slopes, with sensitivity in [s, t] and specificity in [p, q]
+SLOPE_LIMITS: dict[str, Any] = {
+    "product": lambda s, t, p, q: ((p, s), (q, t)),
+    "min": lambda s, t, p, q: ((t < p, s > q), (s <= q, t >= p)),
+}

@@ -44,30 +44,24 @@ class Combination(Record):
     formula : str
         The combination in words, such as "C1 or (C2 and C3)".
     sensitivity, specificity : Estimate
-        Sensitivity and specificity of the combination, used as one classifier.
-    criterion : str
-        What was optimised.
-    score : Estimate
-        The posterior of the criterion.
+        Of the combination, used as one classifier.
+    criterion, score : str, Estimate
+        What was optimised, and its posterior.
     probability_best : float
         Share of draws in which no other combination is better (the paper's
-        probability).
+        probability; by product and minimum of more than four, none that was found).
     rule : str
         "expected" (best on average) or "most often" (best in most draws).
-    most_often, most_often_probability : str, float
-        The combination that is best in most draws, and the share of draws in which it
-        is best.
-    winners : int
-        How many combinations are best in some draw.
+    most_often, most_often_probability, winners : str, float, int
+        The combination that is best in most draws, in which share of them, and how many
+        combinations are best in some draw.
     gap : float
         How much better, at most, another combination could be on average; 0 is exact
         (to rounding, 1e-13).
     code : int
         The paper's 2^K-bit code; its tables print ``number``, code + 1.
-    patterns : tuple of tuples of int
-        The vote patterns that are flagged, in the order of the names.
-    names : tuple of str
-        The classifiers.
+    patterns, names : tuple of tuples of int, tuple of str
+        The vote patterns that are flagged, in the order of the names of classifiers.
     """
 
     formula: str
@@ -86,11 +80,6 @@ class Combination(Record):
     names: tuple[str, ...]
 
     @property
-    def cells(self) -> tuple[tuple[int, ...], ...]:
-        """Give ``patterns`` under the name that it had before 0.2."""
-        return self.patterns
-
-    @property
     def exact(self) -> bool:
         """Is it certain that no other combination is better on average?"""
         return self.gap == 0
@@ -100,16 +89,14 @@ class Combination(Record):
         sure = "exact" if self.exact else f"up to {self.gap:.2g} could be missing"
         sure = f"best on average, {sure}" if self.rule == "expected" else "most often"
         often = shown(self.most_often, 120)
-        lines = [
-            f"Combination: {shown(self.formula, 300)}",
-            f"  flags {len(self.patterns):,} of {2 ** len(self.names):,} vote patterns",
-            f"  sensitivity: {self.sensitivity}",
-            f"  specificity: {self.specificity}",
-            f"  {self.criterion}: {self.score} ({sure})",
+        return (
+            f"Combination: {shown(self.formula, 300)}\n"
+            f"  flags {len(self.patterns):,} of {2 ** len(self.names):,} vote patterns"
+            f"\n  sensitivity: {self.sensitivity}\n  specificity: {self.specificity}\n"
+            f"  {self.criterion}: {self.score} ({sure})\n"
             f"  best in {brief(self.probability_best)} of the draws; most often best: "
-            f"{often} ({brief(self.most_often_probability)}, {self.winners:,} winners)",
-        ]
-        return "\n".join(lines)
+            f"{often} ({brief(self.most_often_probability)}, {self.winners:,} winners)"
+        )
 
     @property
     def number(self) -> int:
@@ -134,10 +121,8 @@ class CostRule(Record):
 
     Attributes
     ----------
-    formula : str
-        The patterns whose post-test probability exceeds ``threshold``, in words.
-    threshold : float
-        fp / (fp + fn).
+    formula, threshold : str, float
+        The patterns whose post-test probability exceeds fp / (fp + fn), in words.
     cost : Estimate
         Of a case, in expectation.
     alternatives : mapping from name to Estimate

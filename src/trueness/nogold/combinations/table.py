@@ -11,21 +11,18 @@ from typing import Any, final
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats, blocks
+from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.records import Record
 from trueness.nogold import _checks as _votes
-from trueness.nogold.combinations.best import (
-    ENUMERATED,
-    blocks_of_all,
-    members_of,
-    pattern_probabilities,
-    winning_patterns,
-)
+from trueness.nogold.combinations.best import ENTRIES, ENUMERATED, draws_of, every_draw
 from trueness.nogold.combinations.criteria import CRITERIA, read_criterion
-from trueness.nogold.combinations.one_draw import front
+from trueness.nogold.combinations.search import all_sets, winners
 from trueness.nogold.combinations.words import formula
 from trueness.nogold.posterior import LatentPosterior
+
+# combinations up to which all are worded, and draws that are used for more
+WORDED, DRAWS = 2**8, 500
 
 
 @final
@@ -34,24 +31,10 @@ class CombinationTable(Record):
     """All combinations of up to four classifiers (the paper's Tables 2 to 4).
 
     Every field but ``names`` has one entry a combination, in the order of the paper's
-    numbers; ``formula`` is "" where there are too many to be worded (see ``top``).
-
-    Attributes
-    ----------
-    number : array
-        The paper's number, code + 1.
-    formula : array of str
-        In words.
-    sensitivity, sensitivity_median, sensitivity_sd : array
-        Posterior mean, median, standard deviation.
-    specificity, specificity_median, specificity_sd : array
-        The same.
-    product, squares, sum, min : array
-        Posterior means of the paper's four criteria.
-    best_product, best_squares, best_sum, best_min : array
-        Share of draws in which the combination is best.
-    names : tuple of str
-        The classifiers.
+    numbers (code + 1); ``formula`` is "" where there are too many (see ``sorted``).
+    Sensitivity and specificity have posterior mean, median and standard deviation,
+    ``product`` to ``min`` are posterior means of the paper's four criteria, and
+    ``best_product`` to ``best_min`` the shares of draws in which it is best.
     """
 
     number: Array
@@ -80,24 +63,24 @@ class CombinationTable(Record):
             most = _options.whole_number(most, "most", at_least=1)
         at = np.argsort(-getattr(self, by), kind="stable")[:most]
         kept = {c: getattr(self, c)[at] for c in columns}
-        if len(at) <= 2**8:
+        if len(at) <= WORDED:
             kept["formula"] = _formulas(kept["number"], self.names)
         return CombinationTable(**kept, names=self.names)
 
     def __repr__(self) -> str:
         """Show the ten best by the product."""
         top = self if len(self.number) <= 10 else self.sorted(most=10)
-        lines = [
-            f"  {n:>5} {f:<32} {s:.3f} {p:.3f}"
-            for n, f, s, p in zip(
-                top.number, top.formula, top.sensitivity, top.specificity, strict=True
-            )
-        ]
+        rows = zip(
+            top.number, top.formula, top.sensitivity, top.specificity, strict=True
+        )
+        lines = [f"  {n:>5} {f:<32} {s:.3f} {p:.3f}" for n, f, s, p in rows]
         head = f"{len(self.number):,} combinations: number, formula, sens., spec."
         return "\n".join([head, *lines])
 
 
 def _formulas(number: Array, names: tuple[str, ...]) -> Array:
+    if len(number) > WORDED:
+        return np.full(len(number), "")
     patterns = np.arange(2 ** len(names))
     return np.array(
         [formula(patterns[n - 1 >> patterns & 1 == 1], names) for n in number]
@@ -124,36 +107,26 @@ def all_combinations(post: LatentPosterior) -> CombinationTable:
     """
     _votes.latent_posterior(post, "all_combinations")
     _votes.at_most_classifiers(len(post.names), ENUMERATED)
-    d = pattern_probabilities(post, 500 if len(post.names) > 3 else None)
-    members = members_of(len(post.names))
-    moments = [_moments(part, members) for part in (d.a, -d.b)]
-    moments[1][0] += 1  # the specificity is 1 - sum(b)
-    moments[1][1] += 1
-    means: dict[str, Floats] = {}
-    shares: dict[str, Floats] = {}
-    for name, value in CRITERIA.items():
-        parts = [v.mean(axis=0) for _, v in blocks_of_all(d, value)]
-        means[name] = np.concatenate(parts)
-        won = winning_patterns(read_criterion(name), d)
-        won = won @ (1 << np.arange(won.shape[1]))
-        shares[name] = np.bincount(won, minlength=len(members)) / len(won)
-    number = np.arange(1, len(members) + 1)
-    few = len(members) <= 2**8
-    worded = _formulas(number, post.names) if few else np.full(len(members), "")
-    columns: Any = (number, worded, *moments[0], *moments[1])
-    columns = (*columns, *means.values(), *shares.values(), post.names)
-    return CombinationTable(*columns)
+    patterns = np.arange(2 ** len(post.names))
+    d = draws_of(post, DRAWS if patterns.size > 8 else ENTRIES)
+    parts = [_worth(*x[1:]) for x in all_sets(d, patterns, patterns < 0)]
+    columns: Any = {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
+    number = np.arange(1, 2**patterns.size + 1)
+    for name in CRITERIA:
+        won = winners(read_criterion(name), d) @ (1 << patterns)
+        columns[f"best_{name}"] = np.bincount(won, minlength=number.size) / len(won)
+    worded = _formulas(number, post.names)
+    return CombinationTable(number=number, formula=worded, names=post.names, **columns)
 
 
-def _moments(patterns: Floats, members: Floats) -> list[Floats]:
-    """Give mean, median and standard deviation of the sums, a block at a time."""
-    parts = []
-    for at in blocks(len(members), max(1, 2**22 // len(patterns))):
-        total = patterns @ members[at].T
-        parts.append(
-            [total.mean(axis=0), np.median(total, axis=0), total.std(axis=0, ddof=1)]
-        )
-    return list(np.concatenate(parts, axis=1))
+def _worth(sens: Floats, spec: Floats) -> dict[str, Floats]:
+    """Summarise the rates of combinations, (draws, combinations), over the draws."""
+    out = {}
+    for word, rate in (("sensitivity", sens), ("specificity", spec)):
+        out[word] = rate.mean(axis=0)
+        out[f"{word}_median"] = np.median(rate, axis=0)
+        out[f"{word}_sd"] = rate.std(axis=0, ddof=1)
+    return out | {k: f(sens, spec, sens).mean(axis=0) for k, f in CRITERIA.items()}
 
 
 @final
@@ -169,17 +142,13 @@ class CombinationFront(Record):
 
     sensitivity: Floats
     specificity: Floats
-    _members: Array
+    _members: Array  # eight patterns a byte, as numpy.packbits packs them
     _names: tuple[str, ...]
 
     def patterns(self, i: int) -> Array:
         """Which patterns does combination i flag?"""
         flags = np.unpackbits(self._members[i], count=2 ** len(self._names))
         return np.flatnonzero(flags)
-
-    def cells(self, i: int) -> Array:
-        """Give ``patterns(i)`` under the name that it had before 0.2."""
-        return self.patterns(i)
 
     def formula(self, i: int) -> str:
         """Write combination i in words."""
@@ -190,7 +159,8 @@ def combination_front(post: LatentPosterior) -> CombinationFront:
     """Which combinations does no other beat in both sensitivity and specificity?
 
     The front is exact, for up to 10 classifiers: patterns are added one after another,
-    and the undominated sums are kept (Nemhauser, Ullmann 1969).
+    and the undominated sums are kept (Nemhauser, Ullmann 1969,
+    doi:10.1287/mnsc.15.9.494).
 
     Parameters
     ----------
@@ -199,6 +169,18 @@ def combination_front(post: LatentPosterior) -> CombinationFront:
     """
     _votes.latent_posterior(post, "combination_front")
     _votes.at_most_classifiers(len(post.names), 10)
-    a, b, _ = pattern_probabilities(post)
-    sens, spec, members = front(a.mean(axis=0), b.mean(axis=0))
+    sums = [(d.a.sum(axis=0), d.b.sum(axis=0)) for d in every_draw(post)]
+    a, b = np.sum(sums, axis=0) / len(post.flat["sensitivity"])
+    sens, spec = np.zeros(1), np.ones(1)
+    members = np.zeros((1, -(-a.size // 8)), dtype=np.uint8)
+    # patterns that are clearly in or out come last: fewer sums in between
+    for j in np.argsort(np.maximum(a, b)):
+        n = sens.size
+        sens = np.concatenate([sens, sens + a[j]])
+        spec = np.concatenate([spec, spec - b[j]])
+        keep = np.lexsort((-spec, -sens))
+        top = np.maximum.accumulate(spec[keep])
+        keep = keep[np.concatenate([[True], spec[keep][1:] > top[:-1]])][::-1]
+        sens, spec, members = sens[keep], spec[keep], members[keep % n]
+        members[keep >= n, j // 8] |= np.uint8(128 >> (j % 8))
     return CombinationFront(sens, spec, members, post.names)

@@ -1,6 +1,5 @@
 """How does one say a set of vote patterns in words?
 
-A combination of classifiers is a set of vote patterns.
 Patterns are numbered as in Keith, Davey, Boyd (2012): bit k (from the right, from 0) of
 the number is 1 when classifier k votes *no*. So pattern 0 is "all say yes".
 
@@ -9,8 +8,8 @@ them, with a cover that takes the essential ones, then the one that covers most,
 drops what has become superfluous: short, though not always shortest. The shorter of
 that and of the product of sums is written, or a weighted vote where both are long.
 
-Implicants are places of a table with three entries an axis: the classifier says yes,
-says no, or does not matter. A sum over such a table is one pass along each axis.
+An implicant says of each classifier that it says yes, says no, or does not matter: a
+place of a table with three entries an axis. A sum over it is one pass along each axis.
 """
 
 from __future__ import annotations
@@ -27,14 +26,10 @@ from trueness._core.arrays import Array
 MOST = 12
 # literals a classifier beyond which a formula is better said as a weighted vote
 LONG = 2
-
-# largest weight of a weighted vote, and subproblems of the integer program that finds
-# it
+# largest weight of a weighted vote, and subproblems of the program that finds it
 LARGEST, NODES = 1000, 500
-
-# an implicant is (mask, value): the classifiers that matter, and those that say no
-Term = tuple[int, int]
 YES, NO, EITHER = 0, 1, 2
+Term = tuple[int, ...]  # one of these for each classifier
 
 
 def votes(k: int) -> Array:
@@ -43,8 +38,7 @@ def votes(k: int) -> Array:
     >>> votes(2).tolist()
     [[1, 1], [0, 1], [1, 0], [0, 0]]
     """
-    pattern = np.arange(2**k)[:, None]
-    return np.asarray(1 - (pattern >> np.arange(k) & 1))
+    return np.asarray(1 - (np.arange(2**k)[:, None] >> np.arange(k) & 1))
 
 
 def formula(patterns: Sequence[int], names: Sequence[str]) -> str:
@@ -57,10 +51,8 @@ def formula(patterns: Sequence[int], names: Sequence[str]) -> str:
     """
     inside = np.zeros(2 ** len(names), dtype=bool)
     inside[np.asarray(patterns, dtype=int)] = True
-    if not inside.any():
-        return "never"
-    if inside.all():
-        return "always"
+    if inside.all() or not inside.any():
+        return "always" if inside.all() else "never"
     counted = _by_count(inside, names)
     if counted:
         return counted
@@ -68,33 +60,47 @@ def formula(patterns: Sequence[int], names: Sequence[str]) -> str:
         many = f"{inside.sum():,} of {inside.size:,} patterns"
         return _points(inside, names) or many
     yes, no = _cover(inside.tobytes()), _cover((~inside).tobytes())
-    if min(_length(no), _length(yes)) > LONG * len(names):
-        points = _points(inside, names)
-        if points:
-            return points
-    if _length(no) < _length(yes):
-        return _product_of_sums(no, names)
-    return _sum_of_products(yes, names)
+    length = [sum(len(t) - t.count(EITHER) for t in terms) for terms in (yes, no)]
+    points = _points(inside, names) if min(length) > LONG * len(names) else ""
+    if points:
+        return points
+    if length[1] < length[0]:  # De Morgan: not (a and b) is (not a) or (not b)
+        return _joined(no, names, NO, " or ", " and ")
+    return _joined(yes, names, YES, " and ", " or ")
+
+
+def _joined(
+    terms: Sequence[Term], names: Sequence[str], plain: int, inner: str, outer: str
+) -> str:
+    """Join what each implicant says; votes other than ``plain`` are negated."""
+    groups = []
+    for term in terms:
+        said = [
+            name if v == plain else f"not {name}"
+            for name, v in zip(names, term, strict=True)
+            if v != EITHER
+        ]
+        alone = len(terms) == 1 or len(said) == 1
+        groups.append(inner.join(said) if alone else f"({inner.join(said)})")
+    return outer.join(groups)
 
 
 def _by_axis(inside: Array) -> Array:
     """Give patterns one axis per classifier, the first one first: 0 yes, 1 no."""
-    k = int(np.log2(inside.size))
-    return inside.reshape((2,) * k).transpose(range(k - 1, -1, -1))
+    return inside.reshape((2,) * int(np.log2(inside.size))).T
 
 
 def _by_count(inside: Array, names: Sequence[str]) -> str:
     """Recognise "at least t of these", where only the number of votes matters."""
-    k = len(names)
     table = _by_axis(inside)
     matter = [
-        i for i in range(k) if (table.take(0, axis=i) != table.take(1, axis=i)).any()
+        i
+        for i in range(len(names))
+        if (table.take(YES, axis=i) != table.take(NO, axis=i)).any()
     ]
-    if len(matter) < 2:
-        return ""
-    yes = votes(k)[:, matter].sum(axis=1)
+    yes = votes(len(names))[:, matter].sum(axis=1)
     within, without = set(yes[inside].tolist()), set(yes[~inside].tolist())
-    if within & without:
+    if len(matter) < 2 or within & without:
         return ""
     these = ", ".join(names[i] for i in matter)
     if min(within) > max(without) and 1 < min(within) < len(matter):
@@ -113,6 +119,8 @@ def _points(inside: Array, names: Sequence[str]) -> str:
     largest outside decide. The weights solve an integer program: at least t points
     inside, at most t - 1 outside, as few points as possible.
     """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
     table, k = _by_axis(inside), len(names)
     lowest, highest = table.copy(), ~table
     for i in range(k):
@@ -122,37 +130,27 @@ def _points(inside: Array, names: Sequence[str]) -> str:
         # a pattern is lowest if each vote less is outside, highest if each more inside
         lowest &= np.concatenate([~no, np.ones_like(no)], axis=i)
         highest &= np.concatenate([np.ones_like(yes), yes], axis=i)
-    found = _whole_weights(1 - np.argwhere(lowest), 1 - np.argwhere(highest))
-    if found is None:
-        return ""
-    weights, least = found
-    if ((votes(k) @ weights >= least) != inside).any():
-        return ""
-    each = ", ".join(f"{n} {w}" for n, w in zip(names, weights, strict=True) if w)
-    return f"at least {least} points ({each})"
-
-
-def _whole_weights(inside: Array, outside: Array) -> tuple[Array, int] | None:
-    """Find few points that tell two sets of patterns apart, if there are any."""
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
-    k = inside.shape[1]
-    table = np.vstack([inside, outside]).astype(float)
+    low, high = (1.0 - np.argwhere(part) for part in (lowest, highest))
     # points less the least number: 0 or more inside, -1 or less outside
-    table = np.hstack([table, np.full((len(table), 1), -1.0)])
-    low = np.repeat([0.0, -np.inf], [len(inside), len(outside)])
-    high = np.repeat([np.inf, -1.0], [len(inside), len(outside)])
+    rows = np.vstack([low, high])
     found = milp(
         np.array([*[1.0] * k, 0.0]),
-        constraints=LinearConstraint(table, low, high),
+        constraints=LinearConstraint(
+            np.hstack([rows, np.full((len(rows), 1), -1.0)]),
+            np.repeat([0.0, -np.inf], [len(low), len(high)]),
+            np.repeat([np.inf, -1.0], [len(low), len(high)]),
+        ),
         bounds=Bounds(np.zeros(k + 1), [*[LARGEST] * k, k * LARGEST]),
         integrality=np.ones(k + 1, dtype=int),
         options={"node_limit": NODES},
     )
     if found.x is None:
-        return None
+        return ""
     *weights, least = np.rint(found.x).astype(int)
-    return np.array(weights), int(least)
+    if ((votes(k) @ weights >= least) != inside).any():
+        return ""
+    each = ", ".join(f"{n} {w}" for n, w in zip(names, weights, strict=True) if w)
+    return f"at least {least} points ({each})"
 
 
 @lru_cache(maxsize=4096)
@@ -163,7 +161,7 @@ def _cover(packed: bytes) -> tuple[Term, ...]:
     # a pattern that one prime implicant alone covers makes that one essential
     alone = patterns & (_spread(primes.astype(np.int32)) == 1)
     chosen = primes & _gather(alone, np.logical_or)
-    left = patterns & ~_spread(chosen, np.logical_or)
+    left = patterns & (_spread(chosen.astype(np.int32)) == 0)
     while left.any():
         gain = np.where(primes, _gather(left.astype(np.int32), np.add), 0)
         most = int(gain.max())
@@ -184,11 +182,11 @@ def _gather(patterns: Array, join: np.ufunc) -> Array:
     return patterns
 
 
-def _spread(terms: Array, join: np.ufunc = np.add) -> Array:
-    """Join, for every pattern, what its implicants hold: (3, ...) to (2, ...)."""
+def _spread(terms: Array) -> Array:
+    """Sum, for every pattern, what its implicants hold: (3, ...) to (2, ...)."""
     for i in range(terms.ndim):
         yes, no, either = (np.take(terms, [v], axis=i) for v in (YES, NO, EITHER))
-        terms = np.concatenate([join(yes, either), join(no, either)], axis=i)
+        terms = np.concatenate([yes + either, no + either], axis=i)
     return terms
 
 
@@ -198,8 +196,7 @@ def _primes(patterns: Array) -> Array:
     prime = implicant.copy()
     for i in range(patterns.ndim):
         larger = np.take(implicant, [EITHER], axis=i)
-        none = np.zeros_like(larger)
-        prime &= ~np.concatenate([larger, larger, none], axis=i)
+        prime &= ~np.concatenate([larger, larger, np.zeros_like(larger)], axis=i)
     return prime
 
 
@@ -210,50 +207,15 @@ def _places(term: Sequence[int]) -> tuple[Any, ...]:
 
 def _without_superfluous(chosen: Array) -> tuple[Term, ...]:
     """Drop implicants that the others cover, the longest first; the rest in order."""
-    covered = _spread(chosen.astype(np.int32))
+    covered, kept = _spread(chosen.astype(np.int32)), []
     terms = [tuple(t) for t in np.argwhere(chosen).tolist()]
-    kept = []
     for term in sorted(terms, key=lambda t: (t.count(EITHER), t)):
         at = _places(term)
         if (covered[at] > 1).all():
             covered[at] -= 1
         else:
             kept.append(term)
-    short = [
-        (
-            sum(1 << i for i, v in enumerate(t) if v != EITHER),
-            sum(1 << i for i, v in enumerate(t) if v == NO),
-        )
-        for t in kept
-    ]
-    return tuple(sorted(short, key=lambda t: (t[0].bit_count(), t)))
-
-
-def _length(terms: Sequence[Term]) -> int:
-    return sum(mask.bit_count() for mask, _ in terms)
-
-
-def _literals(term: Term, names: Sequence[str], no: bool) -> list[str]:
-    mask, value = term
-    return [
-        name if bool(value >> i & 1) == no else f"not {name}"
-        for i, name in enumerate(names)
-        if mask >> i & 1
-    ]
-
-
-def _sum_of_products(terms: Sequence[Term], names: Sequence[str]) -> str:
-    return _join([_literals(t, names, no=False) for t in terms], " and ", " or ")
-
-
-def _product_of_sums(terms: Sequence[Term], names: Sequence[str]) -> str:
-    # De Morgan: not (a and b) is (not a) or (not b)
-    return _join([_literals(t, names, no=True) for t in terms], " or ", " and ")
-
-
-def _join(groups: list[list[str]], inner: str, outer: str) -> str:
-    alone = len(groups) == 1
-    parts = [
-        inner.join(g) if alone or len(g) == 1 else f"({inner.join(g)})" for g in groups
-    ]
-    return outer.join(parts)
+    # the shortest first, then by the classifiers that matter, then by their votes
+    backwards = [t[::-1] for t in kept]
+    backwards.sort(key=lambda t: (-t.count(EITHER), [v != EITHER for v in t], t))
+    return tuple(t[::-1] for t in backwards)

@@ -1,0 +1,574 @@
+r"""How are draws from the posterior made, and when are there enough?
+
+In three steps.
+
+*Find it.* The posterior may have several modes, ridges and corners. Sequential Monte
+Carlo moves particles of a standard normal while prior and likelihood are raised to a
+power t that grows from 0 to 1: at each t they are resampled by their weights, a mixture
+of normals is fitted to them, and they take Metropolis steps. With shared errors only
+prevalence and spreads are particles, in two to four dimensions: given these, the
+accuracies are close to normal, so that each particle carries its most probable
+accuracies and their covariance, and is weighted by Laplace's approximation. (A particle
+in all dimensions would follow the long ridge that shared errors make too slowly: runs
+disagree.)
+
+*Draw from it.* Importance sampling from the mixture, of Student t, makes independent
+draws, with weights that are bounded since the prior is normal in these coordinates.
+
+*Polish.* Where few weights are large, rows are chosen by weights cut off at the mean
+times the root of their number (Ionides 2008), and take Metropolis steps: jumps to a
+point of the mixture, and steps around one component that keep most of the old place,
+
+.. math:: x' = m + \sqrt{1 - b^2}\,(x - m) + b \sqrt{w}\, L z, \qquad
+   w \sim \|x - m\|^2 / \chi^2_d,
+
+whose acceptance does not fall with the dimension d, also in heavy tails (Kamatani's
+mixed preconditioned Crank-Nicolson steps).
+
+Rows that correlate by c with those from which they came, of which e were effective, are
+worth 1 / ((1 - c^2) / n + c^2 / e). The evidence comes from draws and proposals
+together (bridge sampling). No cost grows with the number of cases.
+
+References
+----------
+Del Moral, Doucet, Jasra 2006, J. R. Stat. Soc. B 68:411,
+doi:10.1111/j.1467-9868.2006.00553.x; Rue, Martino, Chopin 2009, J. R. Stat. Soc. B
+71:319, doi:10.1111/j.1467-9868.2008.00700.x (Laplace, nested); Kamatani 2018, Electron.
+J. Stat. 12:2384, doi:10.1214/18-EJS1460; Ionides 2008, J. Comput. Graph. Stat. 17:295,
+doi:10.1198/106186008X320456; Meng, Wong 1996, Stat. Sinica 6:831 (bridges); Fraley,
+Raftery 2007, J. Classif. 24:155, doi:10.1007/s00357-007-0004-5 (mixtures)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from scipy.special import gammaln
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.progress import progress
+from trueness._core.records import Record
+from trueness._core.search import bisect
+from trueness.nogold.model import LatentModel
+
+Rng = np.random.Generator
+COMPONENTS, EM_STEPS = 4, 6  # of a fitted mixture
+DEGREES = 8.0  # of freedom of the proposals
+STEP_SHARE = 0.5  # of the particles must stay effective when t rises
+MOST_LEVELS = 300
+RIDGE = 96  # particles along the ridge of shared errors
+# proposals, of independent and of shared errors, and Metropolis steps to polish
+MOST, MOST_STEPS = {False: 150_000, True: 12_000}, 72
+LEAST_STEPS = 20
+NEAR = (0.3, 0.6, 0.9)  # b: how far a step forgets the old place
+EPS = 1e-4  # step of a numerical slope
+FAR = 6.5  # farthest place of a climb
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Diagnostics(Record):
+    """Can the draws be trusted?
+
+    Attributes
+    ----------
+    converged : bool
+        Whether there are as many effective draws as were asked for.
+    message : str
+        The same in words.
+    effective : float
+        How many independent draws these are worth.
+    parameter : array of str
+        Names of the parameters.
+    mcse : array
+        Monte-Carlo standard error of the posterior mean of each.
+    proposals : int
+        Points at which the likelihood was evaluated for the draws.
+    log_evidence, log_evidence_sd : float
+        Log probability of the data under model and prior, with its Monte-Carlo error.
+        NaN where the labels alone answer.
+    """
+
+    converged: bool
+    message: str
+    effective: float
+    parameter: Array
+    mcse: Floats
+    proposals: int
+    log_evidence: float = np.nan
+    log_evidence_sd: float = np.nan
+
+
+class Mixture(NamedTuple):
+    """Normal components: shares, means, roots of the covariances and their inverses."""
+
+    share: Floats  # (G,)
+    mean: Floats  # (G, d)
+    root: Floats  # (G, d, d)
+    inverse: Floats
+
+
+class Pool(NamedTuple):
+    """Points that were proposed, and the logarithms of their weights."""
+
+    v: Floats
+    log_weight: Floats
+
+
+def sample(
+    model: LatentModel, draws: int, rng: Rng, start: Floats | None = None
+) -> tuple[Floats, Diagnostics]:
+    """Draw coordinates, (rows, d), and say how far they can be trusted.
+
+    ``start`` is the mean of independent errors, where a search of shared ones begins.
+    """
+    if start is None:
+        mixture = fit(_found(model, 400 + 30 * model.dim, rng), rng)
+        # a first pool teaches the proposal what the particles, which are few, did not
+        first = _proposed(model, mixture, 100 * model.dim + 2000, rng)
+        mixture = fit(first.v[resample(_cut(first.log_weight), len(first.v), rng)], rng)
+    else:
+        mixture = _ridge(model, start, rng)
+    pool, most = _proposed(model, mixture, 4000, rng), MOST[model.shared]
+    # choosing rows adds the noise of as many rows: twice the draws are needed
+    while (found := kish(pool.log_weight)) < 2 * draws and len(pool.v) < most:
+        wanted = 1.1 * (2 * draws / found - 1) * len(pool.v)
+        size = int(min(max(wanted, 1000), most - len(pool.v), 4 * len(pool.v)))
+        more = _proposed(model, mixture, size, rng)
+        pool = Pool(*map(np.concatenate, zip(pool, more, strict=True)))
+    weight = _cut(pool.log_weight)
+    number = (4 if model.shared else 2) * draws
+    rows = pool.v[rng.permutation(resample(weight, number, rng))]
+    effective, proposals = 1 / (1 / kish(weight) + 1 / len(rows)), len(pool.v)
+    # a few weights that hold much of all hide what was not proposed: polish
+    enough = kish(pool.log_weight) >= kish(weight) / 2 and effective >= 0.9 * draws
+    if model.shared or not enough:
+        rows, effective, tried = _polished(model, rows, effective, draws, rng)
+        proposals += tried
+    return rows, _diagnosed(
+        model, rows, effective, draws, proposals, _bridge(model, rows, mixture, pool)
+    )
+
+
+def _diagnosed(
+    model: LatentModel,
+    rows: Floats,
+    effective: float,
+    draws: int,
+    proposals: int,
+    evidence: tuple[float, float],
+) -> Diagnostics:
+    sd = np.hstack(list(model.natural(rows).values())).std(axis=0, ddof=1)
+    return Diagnostics(
+        effective >= 0.9 * draws,
+        f"{effective:,.0f} effective draws of the {draws:,} asked for",
+        effective,
+        np.array(model.labels),
+        sd / np.sqrt(effective),
+        proposals,
+        *evidence,
+    )
+
+
+def _polished(
+    model: LatentModel, v: Floats, effective: float, draws: int, rng: Rng
+) -> tuple[Floats, float, int]:
+    """Let rows take Metropolis steps until they have forgotten where they came from."""
+    ratio, before, came = model.log_ratio(v), v, effective
+    for step in range(MOST_STEPS):
+        if step % 6 == 0:
+            mixture = fit(v, rng)
+        move = _anywhere if step % 3 == 1 else _nearby
+        v, ratio = _moved(model, v, ratio, 1.0, mixture, move, rng)
+        c = _alike(before, v)
+        effective = 1 / ((1 - c**2) / len(v) + c**2 / came)
+        if step >= LEAST_STEPS and c < 0.3 and effective >= draws:
+            break
+    return v, effective, (step + 1) * len(v)
+
+
+def _alike(a: Floats, b: Floats) -> float:
+    """Give the largest correlation of a coordinate with what it was."""
+    a, b = a - a.mean(axis=0), b - b.mean(axis=0)
+    size = np.sqrt((a**2).sum(axis=0) * (b**2).sum(axis=0))
+    return float(np.max(np.abs((a * b).sum(axis=0)) / np.maximum(size, 1e-300)))
+
+
+def _bridge(
+    model: LatentModel, rows: Floats, mixture: Mixture, pool: Pool
+) -> tuple[float, float]:
+    """Give the log evidence and its standard error.
+
+    Meng and Wong's optimal bridge between draws and proposals, iterated: its terms are
+    bounded, whatever the weights are.
+    """
+    few = rows[:: max(len(rows) // 4000, 1)]
+    drawn = model.log_ratio(few) + _log_normal(few) - _log_density(mixture, few)[0]
+    proposed, top = pool.log_weight, float(np.median(drawn))
+    share = few.shape[0] / (few.shape[0] + proposed.size)
+    a, b = (
+        np.exp(np.clip(drawn - top, -600, 600)),
+        np.exp(np.clip(proposed - top, -600, 600)),
+    )
+    r = 1.0
+    for _ in range(200):
+        up, down = b / (share * b + (1 - share) * r), 1 / (share * a + (1 - share) * r)
+        r, before = float(up.mean() / down.mean()), r
+        if abs(np.log(r / before)) < 1e-8:
+            break
+    error = sum(float(x.var() / x.mean() ** 2 / x.size) for x in (up, down))
+    return top + float(np.log(r)), float(np.sqrt(error))
+
+
+def kish(log_weight: Floats) -> float:
+    """How many equal weights are these worth? (Kish)
+
+    >>> kish(np.log([1.0, 1.0, 1e-300])) == 2.0
+    True
+    """
+    w = np.exp(log_weight - log_weight.max())
+    return float(w.sum() ** 2 / (w * w).sum())
+
+
+def _cut(log_weight: Floats) -> Floats:
+    """Cut weights off at their mean times the root of their number (Ionides 2008)."""
+    top = log_weight.max()
+    mean = top + np.log(np.mean(np.exp(log_weight - top)))
+    return np.asarray(np.minimum(log_weight, mean + np.log(log_weight.size) / 2))
+
+
+def resample(log_weight: Floats, n: int, rng: Rng) -> Array:
+    """Choose n points by their weights, systematically: least extra noise."""
+    w = np.exp(log_weight - log_weight.max())
+    edges = np.cumsum(w) / w.sum()
+    even = (rng.random() + np.arange(n)) / n
+    return np.asarray(np.minimum(np.searchsorted(edges, even), w.size - 1))
+
+
+def _proposed(model: LatentModel, mixture: Mixture, n: int, rng: Rng) -> Pool:
+    v = _draws(mixture, n, rng)
+    target = model.log_ratio(v) + _log_normal(v)
+    return Pool(v, target - _log_density(mixture, v)[0])
+
+
+def _log_normal(v: Floats) -> Floats:
+    return np.asarray(-(v**2).sum(axis=1) / 2 - v.shape[1] * np.log(2 * np.pi) / 2)
+
+
+def _risen(ratio: Floats, t: float) -> tuple[float, float]:
+    """How far may t rise before too few particles count? The step, and the new t."""
+    rest = 1.0 - t
+    step = bisect(lambda s: kish(s * ratio) >= STEP_SHARE * ratio.size, 0.0, rest)
+    return float(step), 1.0 if step == rest else t + float(step)
+
+
+def _tempered(model: LatentModel, n: int, rng: Rng) -> Floats:
+    """Move particles from the normal distribution to the posterior."""
+    v = rng.standard_normal((n, model.dim))
+    ratio, t = model.log_ratio(v), 0.0
+    with progress("From prior to posterior", 1, unit="") as came_by:
+        for _ in range(MOST_LEVELS):
+            # a particle of one t, weighted for the next: the ratio to the power by
+            # which t rose
+            step, t = _risen(ratio, t)
+            at = resample(step * ratio, n, rng)
+            v, ratio, mixture = v[at], ratio[at], fit(v[at], rng)
+            for move in (_nearby, _anywhere, _nearby):
+                v, ratio = _moved(model, v, ratio, t, mixture, move, rng)
+            came_by(step)
+            if t == 1.0:
+                break
+    return v
+
+
+def _found(model: LatentModel, n: int, rng: Rng) -> Floats:
+    """Find the posterior, also where it is a needle: 10^9 cases, one in 10^6 positive.
+
+    There particles follow a wide mode that ends as the lower one. So some points climb;
+    where a peak is higher than all particles by more than a peak is anyway, about half
+    the dimension, it is taken with its own width.
+    """
+    v = _tempered(model, n, rng)
+    start = np.vstack([rng.standard_normal((64, model.dim)), v[:64]])
+    every = np.arange(model.dim)
+    peak = _climbed(model, start, every[:0], every, 60)
+    best = int(peak.laplace.argmax())
+    here = model.log_ratio(v) + _log_normal(v)
+    if peak.value[best] < here.max() + model.dim:
+        return v
+    root = np.linalg.inv(np.linalg.cholesky(peak.information[best])).T
+    return np.asarray(peak.v[best] + rng.standard_normal(v.shape) @ root.T)
+
+
+def _moved(
+    model: LatentModel,
+    v: Floats,
+    ratio: Floats,
+    t: float,
+    mixture: Mixture,
+    move: Any,
+    rng: Rng,
+) -> tuple[Floats, Floats]:
+    """Take a Metropolis step with every particle."""
+    new, factor = move(v, mixture, rng)
+    there = model.log_ratio(new)
+    gain = t * (there - ratio) + _log_normal(new) - _log_normal(v) + factor
+    accept = np.log(rng.random(len(v))) < gain
+    return np.where(accept[:, None], new, v), np.where(accept, there, ratio)
+
+
+def _anywhere(v: Floats, mixture: Mixture, rng: Rng) -> tuple[Floats, Floats]:
+    """Propose points of the mixture, and give the density there over that here."""
+    new = _draws(mixture, len(v), rng)
+    return new, _log_density(mixture, v)[0] - _log_density(mixture, new)[0]
+
+
+def _nearby(v: Floats, mixture: Mixture, rng: Rng) -> tuple[Floats, Floats]:
+    """Propose steps around a component, chosen by how likely a point is of it.
+
+    The step is reversible with respect to the density |x - m|^-d, in units of the
+    component; the chances to choose the component enter as they would in a mixture.
+    """
+    n, d = v.shape
+    _, chance, square = _log_density(mixture, v)
+    g = (np.cumsum(chance, axis=0) < rng.random(n)).sum(axis=0)
+    g, all_ = np.minimum(g, len(mixture.share) - 1), np.arange(n)
+    b = rng.choice(NEAR, size=n)[:, None]
+    width = np.sqrt(square[g, all_] / rng.chisquare(d, n))[:, None]
+    z = np.empty_like(v)
+    for k, root in enumerate(mixture.root):
+        z[g == k] = rng.standard_normal((int((g == k).sum()), d)) @ root.T
+    mean = mixture.mean[g]
+    new = mean + np.sqrt(1 - b**2) * (v - mean) + b * width * z
+    _, there, farther = _log_density(mixture, new)
+    factor = d / 2 * np.log(farther[g, all_] / np.maximum(square[g, all_], 1e-300))
+    with np.errstate(divide="ignore"):
+        return new, factor + np.log(there[g, all_]) - np.log(chance[g, all_])
+
+
+def fit(v: Floats, rng: Rng) -> Mixture:
+    """Fit a mixture of normals, by steps of expectation and maximisation.
+
+    Points are whitened first. A covariance leans on that of all points by d + 2 cases
+    (the conjugate prior of Fraley and Raftery 2007), so that none is singular.
+    """
+    d, middle = v.shape[1], v.mean(axis=0)
+    root = np.linalg.cholesky(_covariance(v))
+    back = np.linalg.inv(root)
+    z = (v - middle) @ back.T
+    chance = _started(z, rng)
+    for _ in range(EM_STEPS):
+        weight = chance.sum(axis=1) + 1e-9
+        mean = chance @ z / weight[:, None]
+        roots = np.empty((COMPONENTS, d, d))
+        for k in range(COMPONENTS):
+            x = z - mean[k]
+            cov = (x * chance[k][:, None]).T @ x + COMPONENTS ** (-2 / d) * np.eye(d)
+            roots[k] = np.linalg.cholesky(cov / (weight[k] + 2 * d + 4))
+        inverse = np.asarray(np.linalg.inv(roots))
+        mixture = Mixture(weight / weight.sum(), mean, roots, inverse)
+        _, chance, _ = _log_density(mixture, z, np.inf)
+    return Mixture(
+        mixture.share,
+        middle + mixture.mean @ root.T,
+        root @ mixture.root,
+        mixture.inverse @ back,
+    )
+
+
+def _started(z: Floats, rng: Rng) -> Floats:
+    """Give each point to the nearest of a few far ones (k-means++)."""
+    far = [z[rng.integers(len(z))]]
+    for _ in range(COMPONENTS - 1):
+        near = np.min([((z - c) ** 2).sum(axis=1) for c in far], axis=0) + 1e-12
+        far.append(z[rng.choice(len(z), p=near / near.sum())])
+    nearest = np.argmin([((z - c) ** 2).sum(axis=1) for c in far], axis=0)
+    return np.asarray(np.eye(COMPONENTS)[nearest].T)
+
+
+def _draws(mixture: Mixture, n: int, rng: Rng) -> Floats:
+    """Draw from the components, stretched to Student t."""
+    d = mixture.mean.shape[1]
+    number = rng.multinomial(n, mixture.share)
+    stretch = np.sqrt(DEGREES / rng.chisquare(DEGREES, (n, 1)))
+    z = rng.standard_normal((n, d)) * stretch
+    ends = np.cumsum(number)
+    for k, (mean, root) in enumerate(zip(mixture.mean, mixture.root, strict=True)):
+        part = slice(ends[k] - number[k], ends[k])
+        z[part] = mean + z[part] @ root.T
+    return np.asarray(rng.permutation(z))
+
+
+def _log_density(
+    mixture: Mixture, v: Floats, degrees: float = DEGREES
+) -> tuple[Floats, Floats, Floats]:
+    """Give the log density, the chance of each component, and squared distances.
+
+    (n,), (G, n) and (G, n); of Student t, or of normals with infinite degrees.
+    """
+    d = v.shape[1]
+    square = np.stack(
+        [
+            (((v - mean) @ inverse.T) ** 2).sum(axis=1)
+            for mean, inverse in zip(mixture.mean, mixture.inverse, strict=True)
+        ]
+    )
+    size = np.log(np.diagonal(mixture.root, axis1=1, axis2=2)).sum(axis=1)
+    if np.isinf(degrees):
+        height = -square / 2 - d * np.log(2 * np.pi) / 2
+    else:
+        height = -(degrees + d) / 2 * np.log1p(square / degrees)
+        height += gammaln((degrees + d) / 2) - gammaln(degrees / 2)
+        height -= d / 2 * np.log(degrees * np.pi)
+    height += (np.log(np.maximum(mixture.share, 1e-300)) - size)[:, None]
+    top = height.max(axis=0)
+    chance = np.exp(height - top)
+    total = chance.sum(axis=0)
+    return top + np.log(total), chance / total, square
+
+
+class _Peak(NamedTuple):
+    """The most probable accuracies given the rest, and how probable they are."""
+
+    v: Floats  # (n, d)
+    value: Floats  # (n,) the log density there
+    information: Floats  # (n, d, d)
+    given: Array  # which coordinates are held
+    free: Array  # which were climbed in
+
+    @property
+    def laplace(self) -> Floats:
+        """Give the log density of what is held, the rest integrated by Laplace."""
+        inner = self.information[:, self.free[:, None], self.free]
+        size = np.linalg.slogdet(inner)[1]
+        return np.asarray(
+            self.value - size / 2 + self.free.size / 2 * np.log(2 * np.pi)
+        )
+
+    @property
+    def slope(self) -> Floats:
+        """How do the most probable accuracies move with what is held?"""
+        a, info = self.free[:, None], self.information
+        found = np.linalg.solve(info[:, a, self.free], info[:, a, self.given])
+        return np.asarray(-found)  # (n, free, held)
+
+    def where(self, accept: Array, other: _Peak) -> _Peak:
+        """Take another peak where that is accepted."""
+        return self._replace(
+            v=np.where(accept[:, None], other.v, self.v),
+            value=np.where(accept, other.value, self.value),
+            information=np.where(
+                accept[:, None, None], other.information, self.information
+            ),
+        )
+
+    def at(self, chosen: Array) -> _Peak:
+        """Choose some."""
+        return self._replace(
+            v=self.v[chosen],
+            value=self.value[chosen],
+            information=self.information[chosen],
+        )
+
+
+def _ridge(model: LatentModel, start: Floats, rng: Rng) -> Mixture:
+    """Walk along prevalence and spreads, and put a component at every particle."""
+    n, d = RIDGE, model.dim
+    sites = len(model.patterns.populations)
+    given, free = np.r_[np.arange(sites), d - 2, d - 1], np.arange(sites, d - 2)
+    v = np.zeros((n, d))
+    v[:, : start.size] = np.clip(start, -3, 3)
+    v[:, given] = rng.standard_normal((n, given.size))
+    peak, t = _climbed(model, v, given, free, 12), 0.0
+    with progress("Along the ridge of shared errors", 1, unit="") as came_by:
+        for _ in range(MOST_LEVELS):
+            ratio = peak.laplace - _log_normal(peak.v[:, given])
+            step, t = _risen(ratio, t)
+            peak = peak.at(resample(step * ratio, n, rng))
+            for far in (0.6, 1.5):
+                peak = _walked(model, peak, t, far, rng)
+            came_by(step)
+            if t == 1.0:
+                break
+    return _along(peak)
+
+
+def _walked(model: LatentModel, peak: _Peak, t: float, far: float, rng: Rng) -> _Peak:
+    """Take a Metropolis step in what is held; the accuracies follow."""
+    given, free = peak.given, peak.free
+    root = np.linalg.cholesky(_covariance(peak.v[:, given]))
+    step = far * rng.standard_normal((len(peak.v), given.size)) @ root.T
+    new = peak.v.copy()
+    new[:, given] += step
+    new[:, free] += np.clip(np.einsum("nah,nh->na", peak.slope, step), -2, 2)
+    other = _climbed(model, np.clip(new, -FAR, FAR), given, free, 4)
+    gain = t * (other.laplace - peak.laplace)
+    gain += (1 - t) * (_log_normal(other.v[:, given]) - _log_normal(peak.v[:, given]))
+    return peak.where(np.log(rng.random(len(new))) < gain, other)
+
+
+def _along(peak: _Peak) -> Mixture:
+    """Make a component of each peak, as wide as a kernel along what is held."""
+    (n, d), h, a = peak.v.shape, peak.given, peak.free
+    # Silverman's rule of normal kernels
+    kernel = _covariance(peak.v[:, h]) * (4 / (h.size + 2) / n) ** (2 / (h.size + 4))
+    slope, cov = peak.slope, np.empty((n, d, d))
+    across = slope @ kernel
+    cov[:, h[:, None], h] = kernel
+    cov[:, a[:, None], h], cov[:, h[:, None], a] = across, across.swapaxes(1, 2)
+    inner = np.linalg.inv(peak.information[:, a[:, None], a])
+    cov[:, a[:, None], a] = inner + across @ slope.swapaxes(1, 2)
+    root = np.asarray(np.linalg.cholesky(cov))
+    return Mixture(np.full(n, 1 / n), peak.v, root, np.asarray(np.linalg.inv(root)))
+
+
+def _covariance(v: Floats) -> Floats:
+    whole = np.atleast_2d(np.cov(v.T))
+    # correlations of 1, as of a particle that was chosen again and again, have no root
+    return np.asarray(whole + np.diag(1e-9 * np.diag(whole) + 1e-16))
+
+
+def _climbed(
+    model: LatentModel, v: Floats, given: Array, free: Array, steps: int
+) -> _Peak:
+    """Climb to the most probable accuracies: Fisher's scoring, damped (Marquardt)."""
+    v, damp, size = v.copy(), np.full(len(v), 1e-3), free.size
+    value, slope, information = _slopes(model, v)
+    for _ in range(steps):
+        inner = information[:, free[:, None], free]
+        more = damp[:, None, None] * np.einsum("nii->ni", inner)[:, :, None]
+        step = np.linalg.solve(inner + more * np.eye(size), slope[:, free, None])[
+            ..., 0
+        ]
+        step *= np.minimum(1, 1.5 / np.maximum(np.abs(step).max(axis=1), 1e-9))[:, None]
+        on = np.flatnonzero((step * slope[:, free]).sum(axis=1) > 0.02)
+        if not on.size:  # nobody gains a hundredth of a log unit
+            break
+        new = v[on]
+        new[:, free] = np.clip(new[:, free] + step[on], -FAR, FAR)
+        found = _slopes(model, new)
+        up = found[0] > value[on]
+        at = on[up]
+        v[at], damp[at] = new[up], damp[at] / 4
+        value[at], slope[at], information[at] = (x[up] for x in found)
+        damp[on[~up]] = np.maximum(8 * damp[on[~up]], 0.05)
+    return _Peak(v, value, information, given, free)
+
+
+def _slopes(model: LatentModel, v: Floats) -> tuple[Floats, Floats, Floats]:
+    """Give the log density, its slope and the information, by numerical slopes.
+
+    The information weighs a cell by its cases, half those seen and half those expected.
+    """
+    n, d = v.shape
+    points = np.concatenate([v[:, None], v[:, None] + EPS * np.eye(d)], axis=1)
+    prior, log_p = model.log_cells(points.reshape(-1, d))
+    prior, log_p = prior.reshape(n, d + 1), log_p.reshape(n, d + 1, -1)
+    slope = (log_p[:, 1:] - log_p[:, :1]) / EPS
+    _, counts, total = model.cells
+    value = prior[:, 0] + log_p[:, 0] @ counts + _log_normal(v)
+    weight = (counts + total * np.exp(log_p[:, 0])) / 2
+    information = (slope * weight[:, None]) @ slope.swapaxes(1, 2) + np.eye(d)
+    return value, slope @ counts + (prior[:, 1:] - prior[:, :1]) / EPS - v, information
