@@ -14,7 +14,7 @@ from side_by_side import fastest
 from sklearn.metrics import roc_auc_score
 
 import trueness
-from trueness.ranking.auc_intervals import auc_replicates
+from trueness.counts.resampling import auc_replicates
 
 REPLICATES, LOOP = 2000, 20
 

@@ -18,8 +18,9 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from side_by_side import fastest
 
 import trueness
-from trueness.nogold.combinations.best import pattern_probabilities
-from trueness.nogold.combinations.on_average import best_of_named
+from trueness.nogold.combinations.best import draws_of
+from trueness.nogold.combinations.criteria import read_criterion
+from trueness.nogold.combinations.search import best_on_average
 
 CASES, DRAWS = 300, 1000
 
@@ -48,7 +49,8 @@ def highs_ratio(post: trueness.LatentPosterior) -> str:
     """How much longer does HiGHS take for the minimum, on the same draws?"""
     if len(post.names) > 6:
         return ""
-    a, b, _ = pattern_probabilities(post, DRAWS)
+    found = draws_of(post, DRAWS)
+    a, b, _ = found
     d, n = a.shape
     rows = np.vstack([np.hstack([-a, np.eye(d)]), np.hstack([b, np.eye(d)])])
 
@@ -60,7 +62,10 @@ def highs_ratio(post: trueness.LatentPosterior) -> str:
             bounds=Bounds(0, 1),
         )
 
-    took = fastest({"ours": lambda: best_of_named("min", a, b), "highs": highs}, 2)
+    took = fastest(
+        {"ours": lambda: best_on_average(read_criterion("min"), found), "highs": highs},
+        2,
+    )
     return f"{took['highs'] / took['ours']:,.0f}"
 
 

@@ -39,8 +39,8 @@ ASKED: tuple[tuple[Any, dict[str, Any]], ...] = (
     ("lr_positive >= 4", {}),
     ("0.5*recall + 0.5*specificity >= 0.74", {}),
     ("precision >= 0.2", {"prevalence": 0.05}),
-    ("precision >= 0.2", {"prevalence": (0.05, 0.1)}),
-    ("precision >= 0.2", {"prevalence": "survey"}),
+    ("precision >= 0.2", {"prevalences": (0.05, 0.1)}),
+    ("precision >= 0.2", {"prevalences": "survey"}),
     ("f1 >= 0.6", {"thresholds": FIXED}),
     ("f1 >= 0.6", {"thresholds": FIXED, "sequence": False}),
     (["recall >= 0.7", "fpr <= 0.3"], {}),
@@ -89,9 +89,9 @@ def survey(rng):
 def one_cut(texts, options, y, s, rng):
     """Ask for one cut: whether a promise is broken, the metric, what it costs."""
     given = dict(options)
-    if given.get("prevalence") == "survey":
-        given["prevalence"] = survey(rng)
-    share = options.get("prevalence", 0.3)
+    if given.get("prevalences") == "survey":
+        given["prevalences"] = survey(rng)
+    share = options.get("prevalences", options.get("prevalence", 0.3))
     share = 0.05 if share == "survey" else share
     share = share[0] if isinstance(share, tuple) else share
     found = trueness.guaranteed_threshold(y, s, texts, rng=rng, **given)

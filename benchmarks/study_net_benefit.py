@@ -35,15 +35,8 @@ class Row(NamedTuple):
 
 def rows(samples: int = 1000):
     for n, share, shift in [
-        (60, 0.5, 1.5),
         (80, 0.2, 1.0),
-        (100, 0.3, 1.0),
-        (150, 0.3, 2.0),
-        (200, 0.1, 1.5),
         (250, 0.05, 1.5),
-        (300, 0.2, 1.5),
-        (400, 0.1, 0.7),
-        (500, 0.5, 0.7),
         (700, 0.02, 2.0),
         (1000, 0.05, 2.0),
         (3000, 0.1, 1.0),
@@ -64,7 +57,7 @@ def rows(samples: int = 1000):
             low, high = d.standardised_low, d.standardised_high
             standard += (low <= truth / share) & (truth / share <= high)
             if k % 4 == 0:
-                c = trueness.cost_curve(y, x, weight=WEIGHT)
+                c = trueness.cost_curve(y, x, at=WEIGHT)
                 miss, alarm = ndtr(c.threshold - shift), ndtr(-c.threshold)
                 true = WEIGHT * miss + (1 - WEIGHT) * alarm
                 cost.append((c.low <= true) & (true <= c.high))

@@ -107,7 +107,8 @@ def fit_factor(count: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
 
 def prevalence(count: np.ndarray) -> float:
     p = trueness.Panel(["C1", "C2", "C3"], ROWS, unknown=np.rint(count).astype(int))
-    return float(f"{trueness.latent_maximum(p).prevalence.value:.3g}")
+    post = trueness.latent_class(p, dependence="none")
+    return float(f"{post.prevalence.value:.3g}")
 
 
 def deviance_at(phi: float, count: np.ndarray) -> float:

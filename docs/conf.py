@@ -202,7 +202,7 @@ GALLERY = {
     "What a score means": "reliability reliability_models calibration_maps "
     "decomposition fermi_fit",
     "Several models": "comparison dominance combiners rank_correlation",
-    "No gold standard": "no_gold_posterior no_gold_plane dependence_matrix",
+    "No gold standard": "no_gold_posterior no_gold_plane",
     "Judges": "judge_rates judge_plane judge_errors judge_labels",
     "Leaves": "leaf_tree leaf_confidence leaf_utility majority_likelihood",
 }

@@ -8,5 +8,5 @@ import trueness
 def chart():
     traps = pd.read_csv(trueness.samples.path("west_nile"))
     t = trueness.tally(traps, label="virus", score="boosting")
-    found = trueness.best_threshold(t, "f1", prevalence=(0.01, 0.1))
+    found = trueness.best_threshold(t, "f1", prevalences=(0.01, 0.1))
     return trueness.plots.prevalence_path(found)
