@@ -134,7 +134,7 @@ def best_combination(
     >>> votes = [[1, 1, 1], [1, 1, 0], [1, 0, 1], [0, 1, 0], [0, 0, 1], [0, 0, 0]]
     >>> p = trueness.Panel(["A", "B", "C"], votes,
     ...                    pos=[90, 10, 5, 0, 0, 0], neg=[0, 0, 0, 5, 10, 90])
-    >>> post = trueness.latent_class(p, rng=0)
+    >>> post = trueness.latent_class(p, dependence="none", rng=0)
     >>> trueness.best_combination(post, criterion="sum").formula
     'at least 2 of A, B, C'
     """
