@@ -1,7 +1,7 @@
 """How often does a watch cry without need, and how late does it see a drop?
 
 ``python benchmarks/study_watches.py [streams] [looks]`` prints the tables of
-``docs/maths/watches.md``: streams that are exactly on their bound, looked at after
+``docs/maths/monitoring.md``: streams that are exactly on their bound, looked at after
 every single case, and streams that fall by .02, .05 and .10 beside a fixed-sample test
 and a daily 5 % test. ``python benchmarks/study_watches.py shapes [streams] [looks]``
 prints false alarms for every kind, side and group with single cases and with irregular
@@ -18,9 +18,9 @@ from scipy.special import betainc, betaln, xlog1py, xlogy
 from scipy.stats import binom, norm
 
 import trueness
-from trueness.watches.evidence import BETS, share_evidence
-from trueness.watches.judged import add_judged, add_late, rate_evidence
-from trueness.watches.ranks import POWERS, _bets, _ranks, rank_wealth
+from trueness.monitoring.evidence import BETS, share_evidence
+from trueness.monitoring.judged import add_judged, add_late, rate_evidence
+from trueness.monitoring.ranks import POWERS, _bets, _ranks, rank_wealth
 
 LINE = np.log(20)
 
@@ -122,7 +122,7 @@ PRIOR = (VOTES.sum(axis=1) + 0.5) / 4  # the guess before any label
 def judged_paths(streams, looks, rng, rate, bound, side, others=9):
     """A labelled case and nine others a look: sums of u and evidence, all streams.
 
-    The twin of ``watches/judged.py`` for many streams at once (a test below compares).
+    The twin of ``monitoring/judged.py`` for many streams at once (compared below).
     Three judges, of which six cases in ten are judged with one luck for all.
     """
     here = np.arange(streams)
@@ -449,7 +449,7 @@ def families(streams, looks, rng):
 class Late:
     """Single cases whose labels come at once, late or never: many streams at a time.
 
-    The twin of ``watches/judged.py`` for batches of one (``same_as_the_watch``
+    The twin of ``monitoring/judged.py`` for batches of one (``same_as_the_watch``
     compares). A tenth of the cases is labelled at once, a tenth after 30 looks on
     average, eight tenths never. What waits is all that came since the last case that
     was dealt out, so that counts of patterns so far are enough.

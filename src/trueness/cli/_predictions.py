@@ -14,8 +14,8 @@ from trueness.counts.design import WORDS as DESIGN
 from trueness.counts.values import Panel, Tally
 from trueness.data.engines import quoted
 from trueness.data.frames import panel, tally
-from trueness.gates.contracts import Contract
-from trueness.gates.requirements import Requirement
+from trueness.monitoring.contracts import Contract
+from trueness.monitoring.requirements import Requirement
 
 _BASELINE, _LABEL = "trueness_baseline", "trueness_label"
 

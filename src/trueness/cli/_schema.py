@@ -26,7 +26,7 @@ from trueness.comparison.dominance import Dominance
 from trueness.comparison.results import Comparison, Pair
 from trueness.counts.design import Design
 from trueness.ensembles.crossfit import CombinerComparison
-from trueness.gates.verdicts import Verdict
+from trueness.monitoring.verdicts import Verdict
 from trueness.nogold.combinations.records import Combination
 from trueness.nogold.judges import Judge
 from trueness.nogold.label_plans import LabelNumber, LabelPlan

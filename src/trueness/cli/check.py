@@ -25,9 +25,9 @@ from trueness.cli._source import open_source
 from trueness.cli._words import noted
 from trueness.data.frames import tally
 from trueness.data.storage import replacing
-from trueness.gates.checking import check_all
-from trueness.gates.contracts import Contract, first_contract, read_contract
-from trueness.gates.verdicts import FAILS, HOLDS, OPEN, Check, fact
+from trueness.monitoring.checking import check_all
+from trueness.monitoring.contracts import Contract, first_contract, read_contract
+from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN, Check, fact
 
 CODES = {HOLDS: 0, FAILS: 4, OPEN: 5}
 _SAID = {
@@ -134,7 +134,7 @@ def _answer(
         "contract": contract,
         **fields_of(found, ("level", "adjust", "verdicts", "notes")),
     }
-    chart = lambda: door("plots.gates").verdict_lines(found)  # noqa: E731
+    chart = lambda: door("plots.monitoring").verdict_lines(found)  # noqa: E731
     return CommandAnswer("check", result, parts, chart, counted, code)
 
 

@@ -17,9 +17,9 @@ from trueness.cli._shell import CommandAnswer, about, cases_sentence, table
 from trueness.cli._source import open_source
 from trueness.data.frames import panel, tally
 from trueness.data.storage import alone
-from trueness.watches.questions import load_watch
-from trueness.watches.questions import watch as new_watch
-from trueness.watches.watching import NO_LABELS
+from trueness.monitoring.questions import load_watch
+from trueness.monitoring.questions import watch as new_watch
+from trueness.monitoring.watching import NO_LABELS
 
 
 @command(cannot="watch")
@@ -143,5 +143,5 @@ def _answer(held: Any, before: int, said: dict[str, Any], cases: str) -> Command
         ]
         parts.append(table(["group", "", "value", "from", "to"], rows))
     result |= {"watching": held.what, "counted": counted, "sentence": said_now}
-    chart = lambda: door("plots.watches").sequence(held)  # noqa: E731
+    chart = lambda: door("plots.monitoring").sequence(held)  # noqa: E731
     return CommandAnswer("watch", result, parts, chart, said, 4 if held.alarm else 0)

@@ -9,8 +9,8 @@ from scipy.stats import binom, binomtest
 
 import trueness
 from trueness import InputError, NotEnoughCases, Tally
-from trueness.gates.requirements import requirement
 from trueness.metrics.grammar import metric
+from trueness.monitoring.requirements import requirement
 
 
 def cut(tp, fp, fn, tn):

@@ -16,9 +16,9 @@ from trueness.counts.placements import twice_wins
 from trueness.counts.values import Panel, Tally
 from trueness.metrics.algebra import Metric
 from trueness.metrics.grammar import metric
+from trueness.monitoring import evidence as _evidence
+from trueness.monitoring.ranks import rank_wealth
 from trueness.threshold.at_cut import confusion
-from trueness.watches import evidence as _evidence
-from trueness.watches.ranks import rank_wealth
 
 T = TypeVar("T", Tally, Panel)
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import trueness
 from trueness import InputError
 from trueness.cli import app
-from trueness.gates.contracts import SCHEMA, first_contract, read_contract
+from trueness.monitoring.contracts import SCHEMA, first_contract, read_contract
 
 ROOT = Path(__file__).parents[2]
 HEAD = 'label = "y"\nscore = "p"\n'

@@ -14,9 +14,9 @@ from typing import Any, final
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, nearest
-from trueness.gates.measures import FACTS, MEASURES, RANGES
 from trueness.metrics.algebra import Metric
 from trueness.metrics.grammar import known_names, metric
+from trueness.monitoring.measures import FACTS, MEASURES, RANGES
 
 LABELLED = ("random", "by verdict", "by truth")
 

@@ -17,12 +17,12 @@ from trueness._core.checks.words import described, is_one, is_several, nearest
 from trueness._core.doors import door
 from trueness.counts.answers import whole_cases
 from trueness.counts.values import Tally
-from trueness.gates.measures import limits_of
 from trueness.metrics.algebra import Metric
 from trueness.metrics.grammar import known_names, metric
-from trueness.watches.states import read_state
-from trueness.watches.sums import packed
-from trueness.watches.watching import Watch
+from trueness.monitoring.measures import limits_of
+from trueness.monitoring.states import read_state
+from trueness.monitoring.sums import packed
+from trueness.monitoring.watching import Watch
 
 KINDS = ("auc", "brier", "calibration", "scores", "flagged_share", "prevalence")
 _NO_THRESHOLD = ("auc", "brier", "calibration", "scores", "prevalence")
@@ -135,7 +135,7 @@ def watch(
     if by is not None:
         if what == "scores":
             raise InputError("Watch scores of each group with a baseline of its own.")
-        return door("watches.groups").GroupWatch(about, by, groups)
+        return door("monitoring.groups").GroupWatch(about, by, groups)
     if what != "scores":
         return Watch.begun(about)
     if baseline is None or not baseline.n:
@@ -180,7 +180,7 @@ def load_watch(path: str | os.PathLike[str]) -> Any:
     _continued({"about": held["about"], "state": {}})
     parts = {g: _continued(w) for g, w in held["groups"].items()}
     known = (held[k] for k in ("about", "by", "named"))
-    made = door("watches.groups").GroupWatch
+    made = door("monitoring.groups").GroupWatch
     return made(*known, parts, held["looks"], held["since"])
 
 

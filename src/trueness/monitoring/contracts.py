@@ -19,15 +19,15 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, nearest
 from trueness.counts.design import AT_RANDOM, CASE_CONTROL, COHORT, LEFT_OUT
 from trueness.counts.values import Tally
-from trueness.gates.measures import FACTS, MEASURES, limits_of
-from trueness.gates.requirements import (
+from trueness.metrics.definitions import METRICS
+from trueness.monitoring.measures import FACTS, MEASURES, limits_of
+from trueness.monitoring.requirements import (
     KINDS,
     LABELLED,
     Requirement,
     contradiction,
     requirement,
 )
-from trueness.metrics.definitions import METRICS
 from trueness.ranking.areas import auc
 from trueness.threshold.operating_point import best_threshold
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import trueness
 from trueness.cli._app import app
-from trueness.watches.judged import add_judged, add_late, rate_evidence
+from trueness.monitoring.judged import add_judged, add_late, rate_evidence
 
 ROWS = np.array(list(product((0.0, 1.0), repeat=3)))
 

@@ -15,9 +15,9 @@ from typing import Any, final
 
 from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
-from trueness.watches.states import write_state
-from trueness.watches.sums import is_batch
-from trueness.watches.watching import Watch
+from trueness.monitoring.states import write_state
+from trueness.monitoring.sums import is_batch
+from trueness.monitoring.watching import Watch
 
 
 @final

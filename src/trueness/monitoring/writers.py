@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 if TYPE_CHECKING:
-    from trueness.gates.verdicts import Check, Verdict
+    from trueness.monitoring.verdicts import Check, Verdict
 
 _MARK = {"holds": "✅", "fails": "❌", "cannot tell yet": "❔"}
 

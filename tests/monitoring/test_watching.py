@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 import trueness
 from trueness import InputError, Tally
 from trueness.cli import app
-from trueness.watches.evidence import mean_evidence, share_evidence, share_limits
-from trueness.watches.ranks import _earlier, _ranks, rank_wealth
+from trueness.monitoring.evidence import mean_evidence, share_evidence, share_limits
+from trueness.monitoring.ranks import _earlier, _ranks, rank_wealth
 
 
 def cut(tp, fp, fn, tn, unknown=(0, 0)):

@@ -17,8 +17,8 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.doors import door
 from trueness._core.records import Record
-from trueness.gates.measures import Interval, Limits
-from trueness.gates.requirements import Requirement
+from trueness.monitoring.measures import Interval, Limits
+from trueness.monitoring.requirements import Requirement
 
 HOLDS, FAILS, OPEN = "holds", "fails", "cannot tell yet"
 UNDETERMINED = "undetermined"  # what an interval is of that the data say nothing about
@@ -127,11 +127,11 @@ class Check(Record):
 
     def to_junit(self) -> str:
         """Give the check as JUnit XML, which build servers read."""
-        return str(door("gates.writers").junit(self))
+        return str(door("monitoring.writers").junit(self))
 
     def to_markdown(self, figure: bool = True) -> str:
         """Give the check as a summary for a pull request."""
-        return str(door("gates.writers").markdown(self, figure))
+        return str(door("monitoring.writers").markdown(self, figure))
 
 
 @final

@@ -34,8 +34,8 @@ from trueness._core.arrays import Floats
 from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
 from trueness.counts.values import Panel
-from trueness.watches import evidence as _evidence
-from trueness.watches.sums import packed_row
+from trueness.monitoring import evidence as _evidence
+from trueness.monitoring.sums import packed_row
 
 LEAN = 4.0  # cases by which a guess leans on the share of yes among the verdicts
 LOWEST, HIGHEST = -1.0, 2.0  # of u

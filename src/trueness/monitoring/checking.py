@@ -22,7 +22,7 @@ from trueness._core.doors import door
 from trueness._core.numbers import level_text
 from trueness.counts.answers import of_counts, refuse
 from trueness.counts.values import Panel, Tally
-from trueness.gates.measures import (
+from trueness.monitoring.measures import (
     FACTS,
     Interval,
     Limits,
@@ -31,8 +31,13 @@ from trueness.gates.measures import (
     paired_limits,
     size_limits,
 )
-from trueness.gates.requirements import Requirement, contradiction, requirement, single
-from trueness.gates.verdicts import (
+from trueness.monitoring.requirements import (
+    Requirement,
+    contradiction,
+    requirement,
+    single,
+)
+from trueness.monitoring.verdicts import (
     UNDETERMINED,
     Check,
     Claim,
@@ -68,7 +73,7 @@ def check(
         candidate and whose others are baselines by their names (paired).
     requirements
         Sentences such as ``"auc >= 0.8"`` and ``"recall >= 0.9 at 0.3"``, or tables of
-        fields (see :class:`trueness.gates.requirements.Requirement`); one or many.
+        fields (see :class:`trueness.monitoring.requirements.Requirement`); one or many.
     baseline
         A tally of other cases (unpaired) for ``not_worse_than="baseline"``.
     groups

@@ -20,8 +20,8 @@ from trueness._core.checks.words import described
 from trueness._core.doors import door
 from trueness.counts.answers import refuse
 from trueness.counts.values import Panel, Tally
-from trueness.watches import evidence as _evidence
-from trueness.watches.judged import (
+from trueness.monitoring import evidence as _evidence
+from trueness.monitoring.judged import (
     add_judged,
     add_late,
     judged_panel,
@@ -29,8 +29,8 @@ from trueness.watches.judged import (
     rate_limits,
     rate_value,
 )
-from trueness.watches.states import MOST_EVIDENCE, write_state
-from trueness.watches.sums import (
+from trueness.monitoring.states import MOST_EVIDENCE, write_state
+from trueness.monitoring.sums import (
     T,
     add_batch,
     is_batch,
