@@ -133,6 +133,9 @@ ANALYSES = {
     "calibration_test": Analysis(
         probable(trueness.calibration_test, method="cox"), rank_only=False
     ),
+    "calibration_verdict": Analysis(
+        probable(trueness.calibration_verdict), rank_only=False
+    ),
     "compare_auc, same cases": Analysis(
         lambda t: trueness.compare_auc(with_another(t)), rank_only=False
     ),

@@ -38,6 +38,7 @@ What does a score mean as a probability?
     calibrate CALIBRATORS Map register save_map load_map at_prevalence
     reliability Reliability brier log_loss calibration_error calibration_index
     CalibrationIndex calibration_line calibration_test calibration_gain CalibrationGain
+    calibration_verdict CalibrationVerdict
 What does a rank mean?
     fermi_dirac FermiDirac midranks rank_frequencies
 Are they better together?

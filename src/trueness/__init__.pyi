@@ -190,6 +190,10 @@ from trueness.calibration.maps import (
     save_map as save_map,
 )
 from trueness.calibration.errors import calibration_error as calibration_error
+from trueness.calibration.verdict import (
+    CalibrationVerdict as CalibrationVerdict,
+    calibration_verdict as calibration_verdict,
+)
 from trueness.calibration.slope import calibration_test as calibration_test
 from trueness.calibration.slope import calibration_line as calibration_line
 from trueness.calibration.errors import (

@@ -27,7 +27,7 @@ ANSWERS = {
     name: getattr(trueness, name)
     for name in (
         *("brier", "log_loss", "reliability", "calibration_line", "calibration_test"),
-        *("calibration_error", "calibration_index", "calibrate"),
+        *("calibration_error", "calibration_index", "calibration_verdict", "calibrate"),
     )
 }
 
@@ -161,7 +161,8 @@ def test_covariance_of_bins_by_brute_force():
 
 def test_the_law_of_the_squares_is_exact_for_equal_bins():
     """Three bins alike: S is a scaled noncentral chi-square with 3 degrees."""
-    b = Binned(np.array([0.1, -0.2, 0.1]), np.ones(3) / 3, np.eye(3) * 0.004, 1e3)
+    gap = np.array([0.1, -0.2, 0.1])
+    b = Binned(gap, np.ones(3) / 3, np.eye(3) * 0.004, np.zeros(3), 1e3)
     low, high = b.limits(0.95)
     c = 0.004 / 3
     assert b.square == pytest.approx(0.02)

@@ -26,7 +26,7 @@ SHOWN = tuple(  # words in a text, as everybody reads them
     best_threshold best_thresholds validate_threshold guaranteed_threshold pareto
     cost_curve decision_curve
     calibrate CALIBRATORS at_prevalence apply save_map load_map reliability brier
-    log_loss calibration_error calibration_line calibration_test
+    log_loss calibration_verdict calibration_error calibration_line calibration_test
     fermi_dirac
     fidel wisdom_of_crowds mean_score best_single COMBINERS compare_combiners agreement
     latent_class best_combination cost_rule

@@ -4,6 +4,7 @@ Questions
     Which probability does each score stand for? ``calibrate`` (``calibrators``, the
     table ``CALIBRATORS``), ``at_prevalence``, ``save_map`` and ``load_map`` (``maps``).
     What does that gain on cases that the map has not seen? ``calibration_gain``.
+    Can the scores be read as probabilities? ``calibration_verdict`` (``verdict``).
     Do the probabilities mean what they say? ``reliability`` (``reliability_curve``),
     ``calibration_line`` and ``calibration_test`` (``slope``),
     ``calibration_error`` and ``calibration_index`` (``errors``).
@@ -23,7 +24,8 @@ Reading order
     ``formulas`` (what a map computes), ``maps`` (the record and its file),
     ``parametric``, ``monotone``, ``by_rank`` (the methods), ``calibrators`` ("auto" and
     the table); then ``forecasts`` (which cases are meant, residuals of bins and their
-    law), ``proper_scores``, ``slope``, ``errors``, ``reliability_curve``, ``gain``.
+    law), ``proper_scores``, ``slope``, ``errors``,
+    ``verdict``, ``reliability_curve``, ``gain``.
 
 The mathematics is in ``docs/maths/calibration.md``.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -13,13 +13,18 @@ from trueness._core.checks import options as _options
 from trueness._core.numbers import p_is
 from trueness._core.records import Answer, Estimate
 from trueness._core.search import bisect
-from trueness.calibration.forecasts import Binned, Forecasts, around, binned, pooled
+from trueness.calibration.forecasts import (
+    Forecasts,
+    around,
+    binned,
+    folded_mean,
+    pooled,
+)
 from trueness.calibration.formulas import sigmoid
 from trueness.calibration.monotone import equal_mass
 from trueness.calibration.slope import LineFit, bent, log_odds, no_line
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
-from trueness.inference.limits import student
 from trueness.inference.notes import notes_of
 from trueness.inference.verification import remarks
 
@@ -126,19 +131,14 @@ def calibration_error(
         number = np.searchsorted(np.arange(1, bins) / bins, s.score, side="left")
         start = np.flatnonzero(np.diff(number, prepend=-1))
     found = binned(s, start)
-    total = np.add.reduceat(s.cases, start).astype(np.float64)  # squares overflow int64
-    share, away = np.add.reduceat(s.pos, start) / total, np.abs(found.gap)
-    # a bin of one case has no variance of its own: its share says nothing
-    noise = share * (1 - share) / np.maximum(total - 1, 1)
-    plain = float(found.weight @ away)
-    bias = float(found.weight @ (folded_mean(found.gap, noise) - away))
-    debiased = max(plain - bias, 0.0)
-    rms = math.sqrt(max(float(found.weight @ (found.gap**2 - noise)), 0.0))
     # the expected plain error of calibrated scores, by the normal law
+    total = np.add.reduceat(s.cases, start).astype(np.float64)  # squares overflow int64
     right = np.add.reduceat(s.cases * s.score * (1 - s.score), start) / total**2
     chance = float(found.weight @ folded_mean(np.zeros(start.size), right))
     low, high = (math.sqrt(x) for x in found.limits(level))
-    signed = _signed(found, debiased, level) if low > 0 else 0.0
+    debiased = found.mean_error(level)
+    plain = replace(debiased, value=float(found.weight @ np.abs(found.gap)))
+    rms = math.sqrt(max(float(found.weight @ (found.gap**2 - found.noise)), 0.0))
     curves, said = line_limits(s, level, _smooth_of_lines)
     smooth = float(smooth_error(s.score, s.pos, s.neg))
     warning = (
@@ -147,37 +147,13 @@ def calibration_error(
         f"{start.size} bins, and says nothing about discrimination."
     )
     return CalibrationError(
-        around(plain, signed, high, level, "squared error's root"),
-        around(debiased, signed, high, level, "squared error's root"),
+        around(plain.value, plain.low, plain.high, level, plain.method),
+        debiased,
         around(rms, low, high, level, "noncentral chi-square"),
         around(smooth, curves[0, 0], curves[1, 0], level, "calibration line"),
         *(int(start.size), chance, warning, binning),
         notes=(*remarks(data), *said, *notes_of(data)),
     )
-
-
-def _signed(b: Binned, debiased: float, level: float) -> float:
-    """Give the lower limit of a mean of residuals with the signs that were found."""
-    if not b.covariance.any():  # residuals are at most 1: no mean is below its square
-        return b.limits(level)[0]
-    along = b.weight * np.sign(b.gap)
-    sd = math.sqrt(max(float(along @ b.covariance @ along), 0.0))
-    return max(debiased - student(b.units - 1, level) * sd, 0.0)
-
-
-def folded_mean(mean: Floats, variance: Floats) -> Floats:
-    """Give E|X| of normal X.
-
-    >>> folded_mean(np.array([0.0, 3.0]), np.array([1.0, 0.0])).round(6)
-    array([0.797885, 3.      ])
-    """
-    from scipy.special import ndtr
-
-    sd = np.sqrt(variance)
-    x = np.copysign(np.inf, mean)
-    np.divide(mean, sd, out=x, where=sd > 0)
-    density = math.sqrt(2 / math.pi) * sd * np.exp(-x * x / 2)
-    return np.asarray(density + mean * (1 - 2 * ndtr(-x)))
 
 
 def line_limits(s: Forecasts, level: float, errors: Any) -> tuple[Floats, list[str]]:

@@ -54,7 +54,7 @@ from trueness._core.records import Estimate
 from trueness._core.search import bisect
 from trueness.calibration.monotone import equal_mass
 from trueness.counts.values import Tally
-from trueness.inference.limits import score_limits
+from trueness.inference.limits import score_limits, student
 from trueness.inference.sample import Sample, meant
 from trueness.inference.spread import Spread, spread
 
@@ -164,6 +164,7 @@ class Binned(NamedTuple):
     gap: Floats
     weight: Floats
     covariance: Floats
+    noise: Floats  # variance of the share of positives of independent cases
     units: float  # cases, or clusters, in all
     drawn: float = 0.0  # kappa: what drawing the scores adds
 
@@ -211,6 +212,22 @@ class Binned(NamedTuple):
 
         return end(seen, (1 + level) / 2), end(max(seen, first), (1 - level) / 2)
 
+    def mean_error(self, level: float) -> Estimate:
+        """Give the mean absolute residual, less what noise adds, with its limits.
+
+        Kumar et al. (2019), section 4.2. It is at most the root of the mean square
+        (Jensen), and at least the mean of the residuals with the signs that were found.
+        """
+        away = np.abs(self.gap)
+        bias = self.weight @ (folded_mean(self.gap, self.noise) - away)
+        value = max(float(self.weight @ away - bias), 0.0)
+        low, high = self.limits(level)
+        if low > 0 and self.covariance.any():
+            along = self.weight * np.sign(self.gap)
+            sd = math.sqrt(max(float(along @ self.covariance @ along), 0.0))
+            low = max(value - student(self.units - 1, level) * sd, 0.0)
+        return around(value, low, math.sqrt(high), level, "squared error's root")
+
     def chi_square(self, null: Floats, parameters: int) -> tuple[float, float]:
         r"""Give Pearson's statistic of no residual, and its p-value.
 
@@ -231,6 +248,21 @@ class Binned(NamedTuple):
         one, two = float(np.trace(effect)), float((effect * effect).sum())
         statistic = float(((self.gap[told] / root) ** 2).sum()) * one / two
         return statistic, float(chdtrc(one**2 / two * share, statistic))
+
+
+def folded_mean(mean: Floats, variance: Floats) -> Floats:
+    """Give E|X| of normal X.
+
+    >>> folded_mean(np.array([0.0, 3.0]), np.array([1.0, 0.0])).round(6)
+    array([0.797885, 3.      ])
+    """
+    from scipy.special import ndtr
+
+    sd = np.sqrt(variance)
+    x = np.copysign(np.inf, mean)
+    np.divide(mean, sd, out=x, where=sd > 0)
+    density = math.sqrt(2 / math.pi) * sd * np.exp(-x * x / 2)
+    return np.asarray(density + mean * (1 - 2 * ndtr(-x)))
 
 
 def _below(seen: float, square: float, law: tuple[float, ...]) -> float:
@@ -262,7 +294,10 @@ def binned(s: Forecasts, start: Array, *, of_share: bool = False) -> Binned:
     pure = np.flatnonzero((up <= 0) | (up >= total))
     right = np.add.reduceat(s.cases * said * (1 - said), start) / total**2
     cov[pure, pure] = np.maximum(cov[pure, pure], right[pure])
-    found = Binned(gap, total / total.sum(), cov, units)
+    share = up / total
+    # a bin of one case has no variance of its own: its share says nothing
+    noise = share * (1 - share) / np.maximum(total - 1, 1)
+    found = Binned(gap, total / total.sum(), cov, noise, units)
     size = float(found.weight @ found.debiased)
     if not size > 0 or not cov.any():
         return found

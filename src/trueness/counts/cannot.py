@@ -51,6 +51,6 @@ _add("reader_study", weight=_STUDY, cluster=_STUDY, sampling=_STUDY, prevalence=
      unlabelled=_COUNTED)  # fmt: skip
 _add("watch", weight=_ONE_BY_ONE, cluster=_ONE_BY_ONE)
 _add("compare_auc compare_metric compare dominates", unlabelled=_VOTES)
-_add("calibration_error calibration_index calibration_test calibration_gain",
+_add("calibration_error calibration_index calibration_test calibration_gain "
+     "calibration_verdict reliability",
      unlabelled="It counts labelled cases.")  # fmt: skip
-_add("reliability", unlabelled="It counts labelled cases.")

@@ -30,7 +30,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.search import bisect
-from trueness.calibration.errors import folded_mean
+from trueness.calibration.forecasts import folded_mean
 from trueness.calibration.formulas import sigmoid
 from trueness.calibration.slope import log_odds
 from trueness.counts.cases import COUNTS

@@ -1,0 +1,250 @@
+"""Can the scores be read as probabilities? The one verdict that every output shows.
+
+The size of the miscalibration decides, and a test that sees errors in any place: both
+come from the residuals of the same bins (:mod:`trueness.calibration.forecasts`), so
+that they cannot contradict each other. Tests of one sum over all cases (Spiegelhalter)
+or of a line (Cox) do not see errors that cancel.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from trueness._core.arrays import Array
+from trueness._core.checks import options as _options
+from trueness._core.numbers import level_text, number_of, p_is
+from trueness._core.records import Answer, Estimate, Record
+from trueness.calibration.forecasts import Binned, Forecasts, around, binned
+from trueness.counts.answers import of_tally
+from trueness.counts.values import Tally
+from trueness.inference.limits import share_limits
+from trueness.inference.notes import notes_of
+from trueness.inference.verification import remarks
+
+# each bin has at most about so large a part of the cases, and of the variance of labels
+_PARTS = 10
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class CalibrationPlace(Record):
+    """Scores that mean something else than they say.
+
+    Attributes
+    ----------
+    low, high : float
+        The lowest and the highest of these scores.
+    score : float
+        Their mean, which is the share of positives that they state.
+    share : Estimate
+        The share of positives that they have, with limits that hold for all places at
+        once (Bonferroni).
+    cases : float
+        How many labelled cases have such a score (as equal cases, if weighted).
+    """
+
+    low: float
+    high: float
+    score: float
+    share: Estimate
+    cases: float
+
+    @property
+    def sentence(self) -> str:
+        """Say it in cases."""
+        many = _enough(abs(self.share.value - self.score))
+        x, places = self.share, len(str(many)) - 1
+        ends = f"{_of(x.low, many)} to {_of(x.high, many)}"
+        return (
+            f"Of {number_of(many)} cases scored about {self.score:.{places}f}, "
+            f"{_of(x.value, many)} are positive ({level_text(x.level)} limits {ends})."
+        )
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class CalibrationVerdict(Answer):
+    """Can the scores be read as probabilities?
+
+    Attributes
+    ----------
+    code : str
+        "miscalibrated": the test rejects, and the size is not known to be small.
+        "close": the test rejects, but the size is small. "calibrated": the test does
+        not reject, and the size is small. "undecided": nothing was found, but these
+        cases could hide an error that is not small.
+    size : Estimate
+        Mean absolute difference of score and share of positives, place by place.
+    p_value : float
+        How often calibrated scores differ from the shares by as much, in any places.
+    worst : CalibrationPlace or None
+        Where scores are surely off, and farthest; None where no single place is.
+    mean, prevalence : float
+        Mean score, and share of positives, of all.
+    tolerance : float
+        A size is small where its upper limit is at most this part of the rarer class.
+    notes : tuple of str
+        What to keep in mind.
+    """
+
+    code: str
+    size: Estimate
+    p_value: float
+    worst: CalibrationPlace | None
+    mean: float
+    prevalence: float
+    tolerance: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Say the verdict, the worst place and the size, in cases."""
+        many = _enough(self.size.high)
+        value, low, high = (
+            _of(x, many) for x in (self.size.value, self.size.low, self.size.high)
+        )
+        test = "" if math.isnan(self.p_value) else f" ({p_is(self.p_value)})"
+        first = {
+            "miscalibrated": f"These scores are not probabilities{test}.",
+            "close": f"These scores are close to probabilities, but not equal{test}.",
+            "calibrated": f"These scores can be read as probabilities{test}.",
+            "undecided": "Nothing was found against reading these scores as "
+            f"probabilities{test}, but there are too few cases to be sure.",
+        }[self.code]
+        size = (
+            "On average, score and share of positives differ by "
+            f"{value} in {number_of(many)} cases ({low} to {high})."
+        )
+        if self.code in ("calibrated", "undecided"):
+            size = (
+                "On average, score and share of positives may differ by up to "
+                f"{high} in {number_of(many)} cases."
+            )
+        return (first, *([self.worst.sentence] if self.worst else []), size)
+
+    def __repr__(self) -> str:
+        """Write the verdict in sentences."""
+        return "\n".join([*self.sentences, *(f"Note: {n}" for n in self.notes)])
+
+
+@of_tally
+def calibration_verdict(
+    data: Tally, *, tolerance: float = 0.05, level: float = 0.95
+) -> CalibrationVerdict:
+    r"""Can the scores be read as probabilities, and where are they off?
+
+    .. math:: \mathrm{size} = \sum_k \frac{n_k}{n} |\bar y_k - \bar p_k|
+
+    Parameters
+    ----------
+    data
+        Labelled cases whose scores are probabilities.
+    tolerance
+        A size is small where its upper limit is at most this part of the share of the
+        rarer class: with 0.05, at most 5 of 100 positives are expected at scores where
+        they are not.
+    level
+        Confidence level of all limits, and of the test.
+
+    Notes
+    -----
+    The bins each hold at most about a tenth of the cases and a tenth of the variance
+    :math:`p(1-p)` that calibrated labels have, so that few cases with high scores among
+    many with low ones have bins of their own. The size is the debiased error of
+    :func:`calibration_error` in these bins, with its limits; the test is that of
+    their mean squared residual (Satterthwaite's law).
+
+    References
+    ----------
+    A. Kumar, P. Liang, T. Ma, Verified uncertainty calibration, NeurIPS 2019,
+    arXiv:1909.10155. F. E. Satterthwaite (1946), doi:10.2307/3002019.
+
+    Examples
+    --------
+    Errors that cancel: half of the cases are scored too low, half too high.
+
+    >>> t = Tally([0.2, 0.8], neg=[60, 40], pos=[40, 60])
+    >>> found = calibration_verdict(t)
+    >>> found.code, round(found.size.value, 3)
+    ('miscalibrated', 0.2)
+    >>> print(found.worst.sentence)
+    Of 100 cases scored about 0.80, 60 are positive (95 % limits 49 to 70).
+    """
+    s = Forecasts.of(data, "calibration_verdict")
+    tolerance = _options.fraction(tolerance, "tolerance")
+    level = _options.fraction(level, "level")
+    start = _bins(s)
+    found = binned(s, start)
+    size = found.mean_error(level)
+    p = found.p_value
+    if s.pos[s.score == 0].any() or s.neg[s.score == 1].any():
+        p = 0.0  # what was impossible has happened
+    small = size.high <= tolerance * min(s.share, 1 - s.share)
+    codes = ("close", "calibrated") if small else ("miscalibrated", "undecided")
+    return CalibrationVerdict(
+        codes[not p < 1 - level],
+        size,
+        p,
+        _worst(s, start, found, level),
+        float(s.score @ s.cases) / s.n,
+        s.share,
+        tolerance,
+        (*remarks(data), *notes_of(data)),
+    )
+
+
+def _bins(s: Forecasts) -> Array:
+    """Where do bins start that share out both the cases and their variance?"""
+    variance = s.cases * s.score * (1 - s.score)
+    mass = s.cases / s.n + variance / max(float(variance.sum()), 1e-300)
+    number = np.floor((np.cumsum(mass) - mass / 2) * _PARTS)
+    return np.flatnonzero(np.diff(number, prepend=-1))
+
+
+def _worst(
+    s: Forecasts, start: Array, found: Binned, level: float
+) -> CalibrationPlace | None:
+    """Give the bin whose scores are surely off by most."""
+    cells, each = s.sample.cases.grouped, 1 - (1 - level) / start.size
+    clusters = None if cells is None else float(cells.number)
+    ends = [*start[1:], s.score.size]
+    total, up, said = (
+        np.add.reduceat(x, start) for x in (s.cases, s.pos, s.cases * s.score)
+    )
+    worst, least = None, 0.0
+    for k in range(start.size):
+        n, share, score = float(total[k]), float(up[k] / total[k]), said[k] / total[k]
+        variance = float(found.covariance[k, k])
+        low, high = share_limits(share, variance, n, clusters, each)
+        away = max(low - score, score - high)
+        if away > least:
+            least = away
+            worst = CalibrationPlace(
+                float(s.score[start[k]]),
+                float(s.score[ends[k] - 1]),
+                float(score),
+                around(share, low, high, level, "wilson", math.sqrt(variance)),
+                n,
+            )
+    return worst
+
+
+def _enough(difference: float) -> int:
+    """In how many cases, a power of ten, does a difference show?
+
+    >>> _enough(0.2), _enough(0.004)
+    (100, 1000)
+    """
+    if not difference > 0:
+        return 100
+    return int(10 ** max(2, math.ceil(-math.log10(difference))))
+
+
+def _of(share: float, many: int) -> str:
+    """Say how many of so many cases a share is."""
+    x = share * many
+    return f"{x:.1f}" if x < 10 and round(x) != x else f"{x:,.0f}"
