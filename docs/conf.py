@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import trueness
-from trueness._core.doors import SHOWN, homes
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -77,8 +76,8 @@ def entry(name: str) -> list[str]:
 
 def room_of(name: str) -> str:
     """Tell in which room a public name lives: the first word of its module."""
-    home = homes(trueness.__path__[0])[name]
-    return home.removeprefix("_core.").partition(".")[0] if home else name
+    home = trueness._MODULES[name].removeprefix("trueness.")
+    return home.removeprefix("_core.").partition(".")[0]
 
 
 def summary(name: str) -> str:
@@ -135,7 +134,7 @@ def write_reference() -> None:
     ]
     lines += ["and every detail, are on the page of their room.", ""]
     for question, names in questions().items():
-        chosen = [name for name in names if name in SHOWN]
+        chosen = [name for name in names if name in trueness._SHOWN]
         lines += [f"## {question}", ""] if chosen else []
         lines += ["| name | what it answers |", "| --- | --- |"] if chosen else []
         lines += [

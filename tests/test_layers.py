@@ -1,6 +1,7 @@
 """Imports point down, and `import trueness` stays light."""
 
 import ast
+import importlib
 import pickle
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import trueness
-from trueness._core import doors
+from trueness._core import imports as imports_module
 
 # each room may import the rooms above it, and none beside it
 ROOMS = [
@@ -24,8 +25,8 @@ ROOMS = [
     ["data"],
     ["scale", "estimators", "monitoring", "spark"],
     ["plots", "gpu"],
-    ["report", "mlflow"],
-    ["cli"],
+    ["report"],
+    ["cli", "mlflow"],
     ["app"],
     ["__init__", "__main__"],
 ]
@@ -38,48 +39,82 @@ FOREIGN = [
 ]
 
 
-def module_name(path):
-    parts = path.relative_to(SOURCE).with_suffix("").parts
-    return parts[0]
-
-
-def imports(path):
-    """Names of Trueness's own modules that a file imports, anywhere in it."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            parts = node.module.split(".")
-            if parts[0] == "trueness":
-                yield from parts[1:2] or [a.name for a in node.names]
-        elif isinstance(node, ast.Import):
-            for alias in node.names:
-                parts = alias.name.split(".")
-                if parts[0] == "trueness" and parts[1:]:
-                    yield parts[1]
-
-
 FILES = sorted(SOURCE.rglob("*.py"))
+MODULES = {
+    ".".join(("trueness", *p.relative_to(SOURCE).with_suffix("").parts)).removesuffix(
+        ".__init__"
+    ): p
+    for p in FILES
+}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_imports_point_down(path):
-    name = module_name(path)
+def imports(module):
+    """Which modules of Trueness does a module use, anywhere in it, by any means?
+
+    Import statements count wherever they stand, also in functions and for type checkers
+    alone, and so does a text that is the name of a module.
+    """
+    path = MODULES[module]
+    parts = module.split(".")
+    package = parts if path.name == "__init__.py" else parts[:-1]
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            base = package[: len(package) + 1 - node.level] if node.level else []
+            base = ".".join([*base, *(node.module or "").split(".")]).strip(".")
+            inner = {f"{base}.{a.name}" for a in node.names} & MODULES.keys()
+            found |= inner
+            found |= {base} if len(inner) < len(node.names) else set()
+        elif isinstance(node, ast.Import):
+            found |= {a.name for a in node.names}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            inside = f"trueness.{node.value}" if "." in node.value else node.value
+            found |= {node.value, inside} if node.value != "trueness" else set()
+    return found & MODULES.keys() - {module}
+
+
+GRAPH = {module: imports(module) for module in MODULES}
+
+
+def room(module):
+    return [*module.split("."), "__init__"][1]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_point_down(module):
+    name = room(module)
     assert name in LEVEL, f"give {name} a place in ROOMS"
-    for other in imports(path):
-        if other in LEVEL:
-            assert other == name or LEVEL[other] < LEVEL[name], f"{name}: {other}"
+    # the package itself has names only: a command types what its users type
+    for other in {room(m) for m in GRAPH[module] - {"trueness"}} - {name}:
+        assert LEVEL[other] < LEVEL[name], f"{module} imports from {other}"
 
 
-def test_no_circle_between_rooms():
-    graph = {}
-    for path in FILES:
-        name = module_name(path)
-        known = {o for o in imports(path) if o in LEVEL and o != name}
-        graph.setdefault(name, set()).update(known)
-    done = set()
-    while graph.keys() - done:
-        ready = {m for m in graph.keys() - done if graph[m] <= done}
-        assert ready, f"a circle among {sorted(graph.keys() - done)}"
-        done |= ready
+def test_no_module_is_in_a_circle():
+    left = {m: set(uses) for m, uses in GRAPH.items() if m != "trueness"}
+    while left:
+        ready = {m for m in left if not left[m] & left.keys()}
+        assert ready, f"a circle among {sorted(left)}"
+        left = {m: uses for m, uses in left.items() if m not in ready}
+
+
+LOADERS = {"trueness", "trueness._core.imports", "trueness.cli", "trueness.cli._app"}
+
+
+def test_handlers_are_above_who_asks_for_them():
+    home = imports_module._HANDLERS
+    asked = set()
+    for module, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            name = getattr(getattr(node, "func", None), "id", "")
+            if name in ("handler", "_handler"):
+                asked.add(node.args[0].value)
+                above = LEVEL[room(home[node.args[0].value])] >= LEVEL[room(module)]
+                assert above or module == "trueness"
+            # a command is loaded by its name; nothing else is but here
+            assert "import_module" not in name or module in LOADERS
+    assert asked == set(home)
+    for function, module in home.items():
+        assert callable(getattr(importlib.import_module(module), function))
 
 
 def run(code):
@@ -95,7 +130,7 @@ def test_import_loads_a_list_of_names_and_nothing_else():
     assert {m for m in loaded if m.startswith("trueness")} == {
         "trueness",
         "trueness._core",
-        "trueness._core.doors",
+        "trueness._core.imports",
     }
     assert not {"numpy", "scipy", *FOREIGN} & set(loaded)
 
@@ -120,26 +155,25 @@ def test_arrays_need_numpy_and_scipy_only():
 def test_public_names_exist_and_no_module_hides_one():
     for name in trueness.__all__:
         assert getattr(trueness, name).__doc__ or name.isupper()
-    modules = {module_name(p) for p in FILES}
+    modules = {room(m) for m in MODULES}
     functions = {n for n in trueness.__all__ if callable(getattr(trueness, n))}
     assert not modules & functions
 
 
 def test_no_module_has_the_name_of_a_public_function_of_its_room():
-    homes = doors.homes(str(SOURCE))
-    for name, home in homes.items():
-        room = SOURCE.joinpath(*home.split(".")[:-1])
-        if callable(getattr(trueness, name)) and room != SOURCE:
-            assert not (room / f"{name}.py").exists(), f"{home} hides {name}"
-            assert not (room / name).is_dir(), f"{home} hides {name}"
+    for name, home in trueness._MODULES.items():
+        folder = SOURCE.joinpath(*home.split(".")[1:-1])
+        if callable(getattr(trueness, name)) and folder != SOURCE:
+            assert not (folder / f"{name}.py").exists(), f"{home} hides {name}"
+            assert not (folder / name).is_dir(), f"{home} hides {name}"
 
 
 def test_names_that_are_shown_are_few_and_public():
-    assert set(doors.SHOWN) <= set(trueness.__all__)
-    assert len(doors.SHOWN) == len(set(doors.SHOWN))
-    assert 70 <= len(doors.SHOWN) <= 85
+    assert set(trueness._SHOWN) <= set(trueness.__all__)
+    assert len(trueness._SHOWN) == len(set(trueness._SHOWN))
+    assert 70 <= len(trueness._SHOWN) <= 85
     shown = {n for n in dir(trueness) if not n.startswith("__")}
-    assert shown == {*doors.SHOWN, *doors.OPEN}
+    assert shown == {*trueness._SHOWN, *trueness._OPEN}
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error():

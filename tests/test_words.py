@@ -132,11 +132,11 @@ ONLY_PYTHON = {
     *(
         "counts/values",
         "counts/simulation",
-        "data/asked",
+        "data/arguments",
         "data/columns",
         "data/frames",
     ),
-    *("data/multiclass", "data/storage", "fermi/distribution", "nogold/arviz_door"),
+    *("data/multiclass", "data/storage", "fermi/distribution", "nogold/arviz_tree"),
     *("counts/design", "ranking/curves", "ranking/gaussian"),
     *("readers/planning", "report/summary", "scale/application", "scale/refinement"),
     *("calibration/formulas", "calibration/maps"),

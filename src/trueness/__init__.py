@@ -63,36 +63,91 @@ What can go wrong?
 is for scikit-learn, ``trueness.samples`` holds data to try things on.
 """
 
-from trueness._core.doors import OPEN as _OPEN
-from trueness._core.doors import SHOWN as _SHOWN
-from trueness._core.doors import door as _door
-from trueness._core.doors import homes as _homes
+from importlib import import_module as _import_module
+
+from trueness._core.imports import handler as _handler
+from trueness._core.imports import modules_of_names as _modules_of_names
+from trueness._core.imports import register_handlers as _register_handlers
 
 __version__ = "0.1.0"
 
-# a public name and the module that holds it, which is loaded when the name is asked for
-_HOMES = _homes(__path__[0])
+# a public name and the module that holds it, which is loaded when the name is used
+_MODULES = _modules_of_names(__path__[0])
 
-__all__ = list(_HOMES)
+__all__ = list(_MODULES)
+
+# what a room asks of a room above it: the function, and the module that has it
+_register_handlers(
+    {
+        "answer_on_device": "trueness.gpu.passes",
+        "answer_with_limits": "trueness.scale.certificates",
+        "by_name": "trueness.metrics.definitions",
+        "column": "trueness.data.columns",
+        "columns_of": "trueness.data.frames",
+        "count_arguments": "trueness.data.arguments",
+        "device_panel": "trueness.gpu.panels",
+        "device_tally": "trueness.gpu.counting",
+        "metric": "trueness.metrics.grammar",
+        "metric_at": "trueness.threshold.at_cut",
+        "not_here": "trueness._core.names",
+        "serve": "trueness.app.server",
+        "write_panel": "trueness.data.storage",
+        "write_tally": "trueness.data.storage",
+        "_import_all": "trueness",
+    }
+)
+
+# what ``dir(trueness)`` and the first page of the reference show, by question: counts,
+# metrics, ranking, comparison, threshold, calibration, ranks, together, no truth,
+# leaves, large data, errors; other names are found under their rooms, and resolve too
+_SHOWN = tuple(  # words in a text, as everybody reads them
+    """
+    tally panel leaves scan one_vs_rest read_tally read_panel Tally Panel Leaves
+    at_threshold metric constraint METRICS Metric Constraint Confusion
+    auc average_precision partial_auc roc precision_recall det gain_curve lift_curve
+    roc_band precision_recall_band plan_auc
+    compare_auc compare_metric compare_groups dominates reader_study
+    best_threshold best_thresholds validate_threshold guaranteed_threshold pareto
+    cost_curve decision_curve
+    calibrate CALIBRATORS at_prevalence apply save_map load_map reliability brier
+    log_loss calibration_verdict calibration_error calibration_line calibration_test
+    fermi_dirac
+    fidel wisdom_of_crowds mean_score best_single COMBINERS compare_combiners agreement
+    latent_class best_combination cost_rule
+    prevalence compare_prevalence plan_labels
+    confidence_level utility_level
+    bounds Stream
+    check watch
+    Estimate InputError NotEnoughCases Infeasible NotConverged Optimistic
+    DoubtfulAssumption
+    """.split()  # noqa: SIM905 - eighty quoted names are hard to read
+)
+# the rooms that people open by name
+_OPEN = ("estimators", "plots", "report", "samples")
+
+
+def _import_all() -> None:
+    """Import every module that has a public name."""
+    for module in sorted(set(_MODULES.values())):
+        _import_module(module)
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        try:
-            return _door(name)
-        except ModuleNotFoundError as err:
-            if err.name != f"trueness.{name}":  # a foreign library is missing
-                raise
-        if not name.startswith("_"):  # another name of a metric: sensitivity, ppv, ...
-            named: object = _door("metrics.definitions").by_name(name)
-            if named is not None:
-                return named
-        if name.startswith("_"):
-            raise AttributeError(f"module 'trueness' has no attribute {name!r}")
-        raise AttributeError(_door("_core.names").not_here(name, list(_HOMES)))
-    value = getattr(_door(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+    if name in _MODULES:
+        value = getattr(_import_module(_MODULES[name]), name)
+        globals()[name] = value
+        return value
+    try:
+        return _import_module(f"trueness.{name}")
+    except ModuleNotFoundError as err:
+        if err.name != f"trueness.{name}":  # a foreign library is missing
+            raise
+    if name.startswith("_"):
+        raise AttributeError(f"module 'trueness' has no attribute {name!r}")
+    named: object = _handler("by_name")(name)  # another name of a metric: ppv, ...
+    if named is None:
+        raise AttributeError(_handler("not_here")(name, list(_MODULES)))
+    return named
 
 
 def __dir__() -> list[str]:

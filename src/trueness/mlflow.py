@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from trueness._core.checks.errors import InputError
-from trueness._core.doors import door
-from trueness._core.doors import installed as _installed
+from trueness._core.imports import required as _required
 from trueness._core.records import Estimate, Record, json_value
 from trueness.calibration.proper_scores import brier
 from trueness.counts.values import Tally
@@ -26,8 +25,8 @@ from trueness.data.frames import tally
 from trueness.ranking.areas import auc, average_precision
 from trueness.threshold.operating_point import best_threshold
 
-_mlflow = _installed("mlflow", "mlflow")
-_installed("mlflow.models.evaluation.base", "mlflow")
+_mlflow = _required("mlflow", "mlflow")
+_required("mlflow.models.evaluation.base", "mlflow")
 from mlflow.models.evaluation.base import (  # noqa: E402
     EvaluationResult,
     ModelEvaluator,
@@ -142,9 +141,11 @@ class Evaluator(ModelEvaluator):  # type: ignore[misc]
         t = tally(dataset.labels_data, score, positive=config.get("positive"))
         metrics = log(_answers(t, config), run_id=run_id)
         if config.get("report", True):
+            from trueness import report  # Jinja2 is loaded when it is needed
+
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "report.html"
-                door("report").write(t, path)
+                report.write(t, path)
                 log(path, run_id=run_id)
         return EvaluationResult(metrics=metrics, artifacts={}, run_id=run_id)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from trueness._core.checks.errors import Infeasible
-from trueness._core.doors import installed as _installed
+from trueness._core.imports import required as _required
 from trueness.calibration.proper_scores import brier, log_loss
 from trueness.counts.values import Tally
 from trueness.data.frames import tally
@@ -22,7 +22,7 @@ from trueness.metrics.grammar import metric as read_metric
 from trueness.ranking.areas import auc, average_precision
 from trueness.threshold.operating_point import best_threshold
 
-_installed("pyspark", "spark")  # says what to install, which the next line does not
+_required("pyspark", "spark")  # says what to install, which the next line does not
 from pyspark.ml.evaluation import Evaluator as _Base  # noqa: E402
 
 _SCORES: dict[str, Callable[[Tally], Any]] = {

@@ -74,7 +74,7 @@ def umask():
 
 def stop_with(monkeypatch, action):
     """Do something bad in the moment before a file takes its place."""
-    monkeypatch.setattr("trueness.data.storage._sync", lambda path: action())
+    monkeypatch.setattr("trueness._core.files._sync", lambda path: action())
 
 
 def no_space():

@@ -12,6 +12,7 @@ import pytest
 
 import trueness
 from trueness import InputError
+from trueness._core.files import replacing
 from trueness.data import storage
 
 
@@ -108,7 +109,7 @@ def test_files_that_cannot_be_read(tmp_path, tally, panel):
 
 WRITER = """
 import itertools, sys, trueness
-from trueness.data.storage import replacing
+from trueness._core.files import replacing
 t = trueness.Tally(range(20_000), pos=[1] * 20_000)
 print("ready", flush=True)
 for k in itertools.count():
@@ -133,9 +134,9 @@ def test_killed_writers_leave_no_half_file_and_nothing_behind(tmp_path):
                 assert whole.read_text() == "x" * 200_000
             else:
                 assert trueness.read_tally(whole).n == 20_000
-    with storage.replacing(tmp_path / "b.txt") as alive:
+    with replacing(tmp_path / "b.txt") as alive:
         alive.write_text("b")
-        with storage.replacing(tmp_path / "c.txt") as temporary:
+        with replacing(tmp_path / "c.txt") as temporary:
             temporary.write_text("c")
         assert alive.exists()  # whoever lives keeps his file
     assert {p.name for p in tmp_path.iterdir()} <= known | {"b.txt", "c.txt"}

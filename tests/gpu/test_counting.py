@@ -13,7 +13,7 @@ from trueness import InputError
 from trueness.gpu import counting
 from trueness.gpu.counting import DeviceTally, device_tally
 from trueness.gpu.keys import key_at_least, keys_of, scores_of
-from trueness.gpu.passes import ask
+from trueness.gpu.passes import answer_on_device
 
 TYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 
@@ -139,7 +139,7 @@ def test_what_needs_the_host_says_so(many):
     y, scores, _ = cases(torch.float32, 3000)
     d = device_tally(torch.tensor(y), scores)
     with pytest.raises(InputError, match=r"3,000 cases.*at_most=100_000.*to_host"):
-        ask(trueness.fit_binormal, d, (), {})
+        answer_on_device(trueness.fit_binormal, d, (), {})
     with pytest.raises(InputError, match="needs the tally on the host"):
         trueness.auc(d, method="delong")
     with pytest.raises(trueness.NotEnoughCases):

@@ -2,7 +2,7 @@
 
 Array types and blocks (``arrays``), answers as frozen records (``records``, ``html``),
 checks of input with their words (``checks``), modules that are opened by name
-(``doors``), progress (``progress``), lines with few points (``polyline``), binomial
+(``imports``), progress (``progress``), lines with few points (``polyline``), binomial
 numbers without ``scipy.stats`` (``binomial``). Nothing here knows what a classifier is.
 Read ``records`` first, then ``checks``.
 """

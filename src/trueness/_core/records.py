@@ -17,7 +17,7 @@ from typing import Any, final
 
 import numpy as np
 
-from trueness._core.doors import door
+from trueness._core.frames import native_frame
 from trueness._core.html import curve_image, html_table
 from trueness._core.numbers import level_text
 
@@ -79,7 +79,7 @@ class Record:
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give a table: one row an entry of the arrays, or one row in all."""
-        return door("data.frames").native_frame(table(self), backend)
+        return native_frame(table(self), backend)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -14,7 +14,7 @@ from typing import Any, final
 import duckdb
 from markupsafe import Markup
 
-from trueness._core.doors import installed
+from trueness._core.imports import required
 from trueness.app.asked import Asked
 from trueness.app.bench import Counted, judged, rates, tally_of
 from trueness.app.judge_lines import REPORT, judge_lines, opened_line, verdict_line
@@ -356,6 +356,6 @@ def _named(k: int, name: str, y: int) -> Markup:
 
 def figure_png(figure: Figure, names: Sequence[str] = ()) -> bytes:
     """Draw a figure of the page in dots."""
-    convert = installed("vl_convert", "plots")
+    convert = required("vl_convert", "plots")
     found: bytes = convert.svg_to_png(figure_svg(figure, names).decode(), scale=2)
     return found

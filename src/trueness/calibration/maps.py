@@ -15,7 +15,6 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any, TypeVar, final
 
 import numpy as np
@@ -25,7 +24,8 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing, nearest, plain
-from trueness._core.doors import door, homes
+from trueness._core.files import replacing
+from trueness._core.imports import handler
 from trueness._core.records import Record
 from trueness.calibration.formulas import (
     Chain,
@@ -133,7 +133,7 @@ def save_map(map: Map, path: str | os.PathLike[str]) -> None:
     """
     text = map_to_json(_fitted(map, "save_map"))
     file = _options.file_path(path, "save_map")
-    with door("data.storage").replacing(file) as temporary:
+    with replacing(file) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
@@ -243,12 +243,8 @@ def _decode(value: Any, name: str) -> Any:
 
 def _decode_map(content: dict[str, Any], name: str) -> Map:
     kind, values = content.get("type"), content.get("fields")
-    # whatever makes a map is public, or in a public table such as CALIBRATORS: load
-    # modules of public names until one has registered this kind
-    public = {} if kind in [*MAPS] else homes(str(Path(__file__).parents[1]))
-    for home in sorted(set(public.values())):
-        if kind not in [*MAPS]:  # a list: a damaged file has anything for a name
-            door(home)
+    if kind not in [*MAPS]:  # a list: a damaged file has anything for a name
+        handler("_import_all")()  # whatever makes a map is public
     if kind not in [*MAPS]:
         raise InputError(
             f"The type of map in {name} must be one of {listing(MAPS, 30)}; found "

@@ -17,7 +17,7 @@ from typing import Any, final
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
-from trueness._core.doors import door
+from trueness._core.frames import native_frame
 from trueness._core.isotonic import isotonic_curve, pool_violators
 from trueness._core.numbers import number_of
 from trueness._core.records import Answer, Estimate, Record, table
@@ -105,7 +105,7 @@ class ProperScore(Answer):
     def to_frame(self, backend: str | None = None) -> Any:
         """Give a table of one row, with the parts."""
         columns = table(self) | table(self.parts)
-        return door("data.frames").native_frame(columns, backend)
+        return native_frame(columns, backend)
 
     def __repr__(self) -> str:
         """Write the value with its interval, then its parts."""

@@ -11,11 +11,11 @@ from typing import Any
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.files import is_device, replacing
 from trueness._core.progress import progress
 from trueness.cli._shell import say
 from trueness.cli._source import Source, is_local
 from trueness.data.files import meant_by
-from trueness.data.storage import is_device, replacing
 
 FIGURES = (".svg", ".png", ".pdf", ".html")
 ROWS = (".parquet", ".csv")

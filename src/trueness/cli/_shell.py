@@ -32,6 +32,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+import trueness
 from trueness._core.checks.errors import (
     DoubtfulAssumption,
     Infeasible,
@@ -40,7 +41,6 @@ from trueness._core.checks.errors import (
     NotEnoughCases,
     Optimistic,
 )
-from trueness._core.doors import door
 from trueness._core.names import told_apart
 from trueness._core.numbers import in_column, number_of, percent
 from trueness._core.progress import progress, silent
@@ -129,7 +129,7 @@ def _draw(answer: CommandAnswer, plot: Path) -> None:
             f"trueness {answer.command} draws no figure. Leave out --plot."
         )
     with progress("Drawing", unit=""):
-        door("plots").save(answer.chart(), plot)
+        trueness.plots.save(answer.chart(), plot)
     by = answer.about.get("columns", {}).get("by")
     together = by and answer.command not in DRAWN_BY_GROUP
     say(f"Figure{' of all groups together' if together else ''} written to {plot}.")

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
+import trueness
 from trueness._core.checks.errors import InputError
-from trueness._core.doors import door
 from trueness.cli._columns import Request
 from trueness.cli._fields import CUT, POINT, fields_of
 from trueness.cli._shell import table
@@ -130,7 +130,7 @@ def two_cuts(q: CutQuestion, t: Tally) -> CutFound:
         method="pair of thresholds, exact",
         zones=z.to_dict() | {"validation": checked and checked.to_dict()},
     )
-    return CutFound(result, parts, lambda: door("plots").zones(t, z))
+    return CutFound(result, parts, lambda: trueness.plots.zones(t, z))
 
 
 def two_promised_cuts(q: CutQuestion, t: Tally) -> CutFound:
@@ -148,7 +148,7 @@ def two_promised_cuts(q: CutQuestion, t: Tally) -> CutFound:
         zones=z.to_dict(),
         guarantee=fields_of(z, ("confidence", "proofs")),
     )
-    return CutFound(result, words, lambda: door("plots").zones(t, z))
+    return CutFound(result, words, lambda: trueness.plots.zones(t, z))
 
 
 def cuts_of_groups(q: CutQuestion, groups: dict[str, Tally]) -> CutFound:
@@ -165,7 +165,7 @@ def cuts_of_groups(q: CutQuestion, groups: dict[str, Tally]) -> CutFound:
 
     def chart() -> Any:
         others = [b for b in q.bounds if not b.strip().startswith(str(limit))]
-        return door("plots").gap_price(
+        return trueness.plots.gap_price(
             gap_price(groups, str(limit), **q.wanted, subject_to=others)
         )
 
@@ -200,4 +200,4 @@ def among_several(q: CutQuestion, p: Panel, mixture: bool) -> CutFound:
         *sentences.decision_sentences(d),
         table(["score", "at its best", "chosen"], rows),
     ]
-    return CutFound(result, parts, lambda: door("plots").best_decision(d))
+    return CutFound(result, parts, lambda: trueness.plots.best_decision(d))

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
+import trueness
 from trueness._core.checks.errors import NeedsWholeCases, NotEnoughCases
 from trueness._core.checks.options import whole_number
-from trueness._core.doors import door
 from trueness._core.progress import progress
 from trueness.calibration import calibrators as calibration
 from trueness.calibration import maps
@@ -85,7 +85,7 @@ def calibrate(
         "calibrate",
         result,
         parts,
-        chart=lambda: door("plots").reliability(
+        chart=lambda: trueness.plots.reliability(
             found.tally if found else t.map(fitted)
         ),
         about=about(request, t),

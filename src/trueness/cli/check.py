@@ -10,7 +10,7 @@ import typer
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.options import choice
-from trueness._core.doors import door
+from trueness._core.files import replacing
 from trueness.cli._columns import Chosen, Request, choose, one_score
 from trueness.cli._command import command
 from trueness.cli._fields import fields_of
@@ -24,7 +24,6 @@ from trueness.cli._shell import CommandAnswer, about, cases_sentence, say, table
 from trueness.cli._source import open_source
 from trueness.cli._words import noted
 from trueness.data.frames import tally
-from trueness.data.storage import replacing
 from trueness.monitoring.checking import check_all
 from trueness.monitoring.contracts import Contract, first_contract, read_contract
 from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN, Check, fact
@@ -134,7 +133,14 @@ def _answer(
         "contract": contract,
         **fields_of(found, ("level", "adjust", "verdicts", "notes")),
     }
-    chart = lambda: door("plots.monitoring").verdict_lines(found)  # noqa: E731
+
+    def chart() -> Any:
+        from trueness.plots.monitoring import (
+            verdict_lines,  # Altair is loaded when it draws
+        )
+
+        return verdict_lines(found)
+
     return CommandAnswer("check", result, parts, chart, counted, code)
 
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
+import trueness
 from trueness._core.checks.options import choice
-from trueness._core.doors import door
 from trueness._core.progress import progress
 from trueness._core.records import shown
 from trueness.cli._columns import Request, count_panel
@@ -73,7 +73,7 @@ def combine(
         "combine",
         result,
         parts,
-        chart=lambda: door("plots").combiners(compared),
+        chart=lambda: trueness.plots.combiners(compared),
         about=about(request, panel),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
-from trueness._core.doors import door
+import trueness
 from trueness._core.numbers import p_value
 from trueness._core.progress import progress
 from trueness._core.records import shown
@@ -68,7 +68,7 @@ def compare(request: Request) -> CommandAnswer:
         "compare",
         result,
         [*parts, *_group_table(request, by_group)],
-        chart=lambda: door("plots").roc(panel),
+        chart=lambda: trueness.plots.roc(panel),
         about=about(request, panel),
     )
 

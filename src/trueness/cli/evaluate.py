@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import trueness
 from trueness._core.checks.cases import both_classes
-from trueness._core.doors import door
 from trueness._core.numbers import level_text, listed, percent
 from trueness._core.progress import progress
 from trueness._core.records import Estimate, shown
@@ -94,7 +94,7 @@ def evaluate(
             "at": {k: fields_of(x, AT_FIELDS) for k, x in used.items()},
         },
         parts,
-        chart=lambda: door("plots").roc(_drawn(tallies, groups)),
+        chart=lambda: trueness.plots.roc(_drawn(tallies, groups)),
         about=about(request, first),
     )
 

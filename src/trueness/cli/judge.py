@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import trueness
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.checks.options import choice, fraction
-from trueness._core.doors import door
 from trueness._core.numbers import counted
 from trueness._core.progress import progress
 from trueness._core.records import Estimate, shown
@@ -117,14 +117,17 @@ def judge(
         compared = compared_of(request, panels, rates, item, labelled)
         plans = _plans(panels, rates, next, width)
     if output is not None:
-        page = door("report.judges").judged(
+        from trueness.report.judges import judged  # Jinja2 is loaded when it is needed
+        from trueness.report.page import write_page
+
+        page = judged(
             rates,
             {s: panels[s] for s in rates},
             compared,
             source=source.name,
             command=command_line(),
         )
-        say(f"{door('report.page').write_page(page, output)}.")
+        say(f"{write_page(page, output)}.")
     return CommandAnswer(
         "judge",
         judge_result(rates, compared, plans),
@@ -211,7 +214,7 @@ def _plans(
 
 
 def _chart(rates: Mapping[str, Rate]) -> Any:
-    plots = door("plots")
+    plots = trueness.plots
     if len(rates) > 1:
         return plots.judge_rates(rates)
     return plots.judge_plane(next(iter(rates.values())))

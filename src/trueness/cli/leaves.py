@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+import trueness
 from trueness._core.checks.errors import InputError
-from trueness._core.doors import door
 from trueness._core.progress import progress
 from trueness.cli._columns import Request, naming
 from trueness.cli._command import Columns, command
@@ -71,7 +71,7 @@ def leaves(
         "leaves",
         _result(found) | {"groups": {g: r and _result(r) for g, r in by_group.items()}},
         parts,
-        chart=lambda: door("plots").leaf_shares(found),
+        chart=lambda: trueness.plots.leaf_shares(found),
         about=about(request, held),
     )
 

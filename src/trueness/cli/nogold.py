@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from trueness._core.doors import door
+import trueness
 from trueness._core.numbers import counted, level_text, percent
 from trueness._core.progress import progress
 from trueness._core.records import Estimate, shown
@@ -78,7 +78,7 @@ def nogold(
         "nogold",
         _result(found, best),
         _parts(request, found, best, panel),
-        chart=lambda: door("plots").posterior_densities(found),
+        chart=lambda: trueness.plots.posterior_densities(found),
         about=about(request, panel),
     )
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+import trueness
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.options import choice, fraction
-from trueness._core.doors import door
 from trueness._core.numbers import level_text, percent
 from trueness.cli._app import Careful
 from trueness.cli._command import command
@@ -92,7 +92,7 @@ def plan_for_auc(
         "plan auc",
         {"plan": found},
         [words],
-        chart=lambda: door("plots").sample_size(found),
+        chart=lambda: trueness.plots.sample_size(found),
     )
 
 
@@ -206,7 +206,7 @@ def leaf(
         "plan leaf",
         {"n": n, "asked": asked, "reached": reached},
         [words],
-        chart=lambda: door("plots").levels_by_n(
+        chart=lambda: trueness.plots.levels_by_n(
             {f"p = {p:g}": ([1], [p])}, sizes, level=shown
         ),
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import trueness
 from trueness._core.checks.options import choice
-from trueness._core.doors import door
 from trueness._core.numbers import counted, p_is, p_value
 from trueness._core.progress import progress
 from trueness._core.records import shown
@@ -90,7 +90,7 @@ def readers(
         "readers",
         _result(found),
         [_head(found), *_tables(found), *_sentences(found)],
-        chart=lambda: door("plots").reader_results(found),
+        chart=lambda: trueness.plots.reader_results(found),
         about=about(request, Tally([0.0], neg=[found.n_neg], pos=[found.n_pos])),
     )
 

@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
+import trueness
 from trueness._core.checks.errors import InputError
-from trueness._core.doors import door
+from trueness._core.files import is_device
 from trueness._core.progress import progress
 from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli._columns import (
@@ -30,7 +31,6 @@ from trueness.cli._options import (
     option,
 )
 from trueness.cli._shell import CommandAnswer, about, say
-from trueness.data.storage import is_device
 from trueness.ensembles.combiners import COMBINERS
 
 COLUMNS = Columns("score", Scores, several_scores, instead="vote")
@@ -92,8 +92,11 @@ def report(
         panel = count_classes(request, classes) if classes else count_panel(request)
         by = request.chosen.by and not classes
         groups = count_panel(request, by=True) if by else None
+    from trueness.report.page import write_page  # Jinja2 is loaded when it is needed
+    from trueness.report.summary import summarise
+
     with progress("Making the report", unit=""):
-        page = door("report.summary").summarise(
+        page = summarise(
             panel,
             title=title,
             source=request.source.name,
@@ -113,7 +116,7 @@ def report(
             combiner=combine,
             command=command_line(),
         )
-    written = door("report.page").write_page(page, output)
+    written = write_page(page, output)
     say(f"{written}; open it in a browser.")
     return CommandAnswer(
         "report",
@@ -146,7 +149,7 @@ def _words(page: Any) -> list[Any]:
 
 def _figure(panel: Any, request: Request) -> Any:
     """Draw the ROC curves, or without labels what the tests are worth."""
-    plots = door("plots")
+    plots = trueness.plots
     if isinstance(panel, dict) or (panel.n_pos and panel.n_neg):
         return plots.roc(panel)
     from trueness.nogold.fitting import latent_class

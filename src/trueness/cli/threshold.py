@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+import trueness
 from trueness._core.checks.cases import both_classes
 from trueness._core.checks.errors import InputError
-from trueness._core.doors import door
 from trueness._core.numbers import (
     counted,
     cut_text,
@@ -231,8 +231,8 @@ def _best(q: CutQuestion, t: Tally) -> CutFound:
     result = _zones.point_numbers(point, found)
     result["validation"] = checked and fields_of(checked, VALIDATION)
     if point.robust is not None:
-        return CutFound(result, parts, lambda: door("plots").prevalence_path(point))
-    return CutFound(result, parts, lambda: door("plots").operating_point(t, **q.given))
+        return CutFound(result, parts, lambda: trueness.plots.prevalence_path(point))
+    return CutFound(result, parts, lambda: trueness.plots.operating_point(t, **q.given))
 
 
 def _given(q: CutQuestion, at: float, t: Tally) -> CutFound:
@@ -253,7 +253,7 @@ def _given(q: CutQuestion, at: float, t: Tally) -> CutFound:
         *_for_prevalence(t),
         *noted(notes),
     ]
-    return CutFound(result, parts, lambda: door("plots").roc(t))
+    return CutFound(result, parts, lambda: trueness.plots.roc(t))
 
 
 def _for_prevalence(t: Tally) -> list[str]:
@@ -299,7 +299,7 @@ def _promised(q: CutQuestion, t: Tally) -> CutFound:
         guarantee=fields_of(g, ("confidence", "proofs")),
     )
     parts = [*_promise_sentences(g), _matrix(c), _metrics_table(found)]
-    return CutFound(result, parts, lambda: door("plots").guaranteed_cut(t, g))
+    return CutFound(result, parts, lambda: trueness.plots.guaranteed_cut(t, g))
 
 
 def _promise_sentences(g: GuaranteedThreshold) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from trueness._core.checks.errors import InputError
-from trueness._core.doors import door
+from trueness._core.files import alone
 from trueness.cli._columns import Request, choose, one_score
 from trueness.cli._command import command
 from trueness.cli._fields import fields_of
@@ -16,7 +16,6 @@ from trueness.cli._options import By, Label, Positive
 from trueness.cli._shell import CommandAnswer, about, cases_sentence, table
 from trueness.cli._source import open_source
 from trueness.data.frames import panel, tally
-from trueness.data.storage import alone
 from trueness.monitoring.questions import load_watch
 from trueness.monitoring.questions import watch as new_watch
 from trueness.monitoring.watching import NO_LABELS
@@ -143,5 +142,10 @@ def _answer(held: Any, before: int, said: dict[str, Any], cases: str) -> Command
         ]
         parts.append(table(["group", "", "value", "from", "to"], rows))
     result |= {"watching": held.what, "counted": counted, "sentence": said_now}
-    chart = lambda: door("plots.monitoring").sequence(held)  # noqa: E731
+
+    def chart() -> Any:
+        from trueness.plots.monitoring import sequence  # Altair is loaded when it draws
+
+        return sequence(held)
+
     return CommandAnswer("watch", result, parts, chart, said, 4 if held.alarm else 0)

@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from trueness._core.checks.errors import InputError
-from trueness._core.doors import door, installed
+from trueness._core.imports import handler, required
 from trueness.cli._command import command
 from trueness.cli._shell import CommandAnswer, say
 from trueness.cli._verdicts import open_verdicts
+from trueness.data.files import tables_of
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -53,8 +54,8 @@ def app(
             "is meant."
         )
     for library in ("uvicorn", "starlette"):
-        installed(library, "app")
-    if file is not None and "::" not in file and not door("data.files").tables_of(file):
+        required(library, "app")
+    if file is not None and "::" not in file and not tables_of(file):
         open_verdicts(file)  # a file that cannot be read is told before anything begins
     if host not in LOOPBACK:
         say(
@@ -68,7 +69,7 @@ def app(
         if browser:
             webbrowser.open(address)
 
-    serve = door("app.server").serve
+    serve = handler("serve")
     try:
         serve(file, host=host, port=port, limit=limit, opened=opened)
     except OSError as err:

@@ -16,8 +16,8 @@ import numpy as np
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.words import listing
-from trueness._core.doors import door
 from trueness._core.figures import Intervals, intervals
+from trueness._core.frames import native_frame
 from trueness._core.numbers import counted, p_is, p_value
 from trueness._core.records import Estimate, Record
 from trueness.inference.differences import AnyContrast, Contrast, all_equal, two_sided
@@ -134,7 +134,7 @@ class Comparison(Record):
         tests = ("p_value", "p_adjusted", "p_noninferior", "p_equivalent")
         for name in tests if asked else tests[:2]:
             columns[name] = [getattr(p, name) for p in self.pairs]
-        return door("data.frames").native_frame(columns, backend)
+        return native_frame(columns, backend)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

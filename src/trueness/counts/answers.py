@@ -7,7 +7,7 @@ defined, lets it be asked in the words that people have:
 asked about                  answered with
 ===========================  =======================================================
 a tally                      the answer
-labels and scores, a frame   the answer about their tally (``data/asked.py`` counts)
+labels and scores, a frame   the answer about their tally (``data/arguments.py`` counts)
 several scores, a panel      a dict, from classifier to answer
 a mapping of tallies         a dict, from group to answer
 data with ``by=``            a dict, from group to answer, and "all cases"
@@ -35,7 +35,7 @@ from typing import Any, NamedTuple, TypeVar
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError, NeedsWholeCases, NotEnoughCases
 from trueness._core.checks.options import known_options, yes_or_no
-from trueness._core.doors import door
+from trueness._core.imports import handler
 from trueness.counts import design as _design
 from trueness.counts.cannot import CANNOT
 from trueness.counts.cases import in_clusters
@@ -191,7 +191,7 @@ def _answer(
         x = _said_of_counts(q.name, args[0], words, design)
         return _respond(q, x, args[1:], options)
     words |= {k: v for k, v in design.items() if v is not None}
-    counts, rest = door("data.asked").counted(q.name, q.takes, args, words)
+    counts, rest = handler("count_arguments")(q.name, q.takes, args, words)
     if words.get("by") is None or q.takes == "counts":
         return _respond(q, counts, rest, options)
     if not counts:
@@ -238,7 +238,7 @@ def _respond(
 ) -> Any:
     """Ask about counts: each classifier and each group for itself."""
     if type(x).__name__ in ("DeviceTally", "DevicePanel"):  # scores stay on the GPU
-        return door("gpu.passes").ask(q.analysis, x, rest, options)
+        return handler("answer_on_device")(q.analysis, x, rest, options)
     refuse(x, q.name)
     if q.takes == "counts":
         if q.only_tally:
@@ -249,7 +249,7 @@ def _respond(
     if isinstance(x, Mapping) and q.takes == "tally":
         return {name: _respond(q, part, rest, options) for name, part in x.items()}
     if isinstance(x, Tally) and x.binned and q.takes == "tally":
-        return door("scale.certificates").limited(q.analysis, (x, *rest), options)
+        return handler("answer_with_limits")(q.analysis, (x, *rest), options)
     if q.takes == "tally":
         _cases.one_classifier(x, q.name)
     elif q.only_panel:

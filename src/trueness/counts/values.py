@@ -35,7 +35,8 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import DoubtfulAssumption, InputError
 from trueness._core.checks.words import listing
-from trueness._core.doors import door
+from trueness._core.frames import native_frame
+from trueness._core.imports import handler
 from trueness.counts.bins import (
     BINS_FORGOTTEN,
     equal_depth,
@@ -238,7 +239,7 @@ class Tally(Cases):
         A binned tally also has ``high``, and a weighted one the sums of squared
         weights.
         """
-        return door("data.frames").native_frame(self.named_columns, backend)
+        return native_frame(self.named_columns, backend)
 
     @property
     def named_columns(self) -> dict[str, Array]:
@@ -253,7 +254,7 @@ class Tally(Cases):
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write to a Parquet file, all or nothing; ``trueness.read_tally`` reads it."""
-        door("data.storage").write_tally(self, path)
+        handler("write_tally")(self, path)
 
     def __repr__(self) -> str:
         """Say what was counted, in one line."""
@@ -471,11 +472,11 @@ class Panel(Cases):
                 f"Rename the classifier."
             )
         columns = by_cell(self, columns)
-        return door("data.frames").native_frame(columns, backend)
+        return native_frame(columns, backend)
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write to a Parquet file, all or nothing; ``trueness.read_panel`` reads it."""
-        door("data.storage").write_panel(self, path)
+        handler("write_panel")(self, path)
 
     def __repr__(self) -> str:
         """Say what was counted, in one line."""

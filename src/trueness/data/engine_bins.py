@@ -21,7 +21,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import plain
-from trueness._core.doors import Later
+from trueness._core.imports import lazy_import
 from trueness.counts.bins import merge_bins
 from trueness.counts.counting import Labels, read_labels
 from trueness.counts.values import Tally, tally_of_bins
@@ -37,7 +37,7 @@ from trueness.data.engines import (
 if TYPE_CHECKING:
     import narwhals as nw
 else:
-    nw = Later("narwhals", "cli")  # imported when a frame arrives
+    nw = lazy_import("narwhals", "cli")  # imported when a frame arrives
 
 _SEGMENTS = 16  # quantile segments; each is divided evenly
 _SAMPLE = 100_000

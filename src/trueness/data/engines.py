@@ -29,7 +29,7 @@ from trueness._core.arrays import Array, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, plain
-from trueness._core.doors import Later
+from trueness._core.imports import lazy_import
 from trueness._core.progress import progress
 from trueness.counts.counting import Weights
 from trueness.data.columns import column, is_frame
@@ -37,7 +37,7 @@ from trueness.data.columns import column, is_frame
 if TYPE_CHECKING:
     import narwhals as nw
 else:
-    nw = Later("narwhals", "cli")  # imported when a frame arrives
+    nw = lazy_import("narwhals", "cli")  # imported when a frame arrives
 
 P = ParamSpec("P")
 T = TypeVar("T")

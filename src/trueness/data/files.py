@@ -20,7 +20,7 @@ from typing import Any
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_several, listing, nearest
-from trueness._core.doors import installed
+from trueness._core.imports import required
 from trueness.data.engines import (
     CONNECTIONS,
     first_lines,
@@ -158,7 +158,7 @@ def _connect(
     keep_order: bool,
     settings: Mapping[str, Any],
 ) -> Any:
-    duckdb = installed("duckdb", "files")
+    duckdb = required("duckdb", "files")
     config: dict[str, Any] = {
         "memory_limit": memory_limit,
         "preserve_insertion_order": bool(keep_order),  # counts know no order

@@ -9,7 +9,6 @@ eager frame is read column by column; a lazy one is counted by its own engine
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -17,10 +16,9 @@ import numpy as np
 
 from trueness._core.arrays import Array, Ints
 from trueness._core.checks import columns as _columns
-from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing, plain
-from trueness._core.doors import door
+from trueness._core.imports import handler
 from trueness.counts.counting import (
     Labels,
     Weights,
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     from trueness.trees.leaf_counts import Leaves
 
 T = TypeVar("T")
-_BACKENDS = ("pandas", "polars", "pyarrow", "modin", "dict")
 
 
 @overload
@@ -167,7 +164,7 @@ def tally(
         roles |= {"cluster": cluster, "by": by}
         if isinstance(y_true, Mapping):
             words = {**roles, "positive": positive, "at_most": at_most, **design}
-            return door("data.asked").of_columns(y_true, "tally", words)
+            return of_columns(y_true, "tally", words)
         return designed(_tally_frame(y_true, roles, positive, at_most), design)
     if label is not None or score is not None:
         raise InputError(
@@ -176,7 +173,7 @@ def tally(
         )
     if on_device(y_score):
         _host_only(count, weight, by, cluster)
-        made = door("gpu.counting").device_tally(y_true, y_score, positive, at_most)
+        made = handler("device_tally")(y_true, y_score, positive, at_most)
         return designed(made, design)
     values = column(y_score, "y_score")
     labels = _read_labels(y_true, positive, "y_true", {"y_score": values})
@@ -302,7 +299,7 @@ def panel(
     roles["by"] = by
     if isinstance(y_true, Mapping) and not isinstance(scores, (Mapping, type(None))):
         words = {**roles, "scores": scores, "positive": positive, **design}
-        return door("data.asked").of_columns(y_true, "panel", words)
+        return of_columns(y_true, "panel", words)
     if not isinstance(scores, Mapping) and is_frame(y_true):
         return designed(_panel_frame(y_true, roles, scores, positive), design)
     if label is not None:
@@ -313,9 +310,7 @@ def panel(
     given = _columns.mapping_of_scores(several_columns(scores))
     if any(on_device(values) for values in given.values()):
         _host_only(count, weight, by, cluster)
-        return designed(
-            door("gpu.panels").device_panel(y_true, given, positive), design
-        )
+        return designed(handler("device_panel")(y_true, given, positive), design)
     columns = {name: column(values, name) for name, values in given.items()}
     _columns.same_length(**columns)
     first = next(iter(columns.values()))
@@ -457,27 +452,47 @@ def _panel_frame(frame: Any, roles: dict[str, Any], scores: Any, positive: Any) 
     return panel(found.pop("label", None), columns, positive=positive, **found)
 
 
-def native_frame(columns: Mapping[str, Any], backend: str | None = None) -> Any:
-    """Make a frame of the wanted library from columns.
+def of_columns(columns: Mapping[Any, Any], takes: str, words: dict[str, Any]) -> Any:
+    """Count a mapping of columns, as if it were a frame."""
+    words = {k: v for k, v in words.items() if v is not None}
 
-    None: of the library that is in use, pandas before Polars before Arrow.
-    """
-    if backend is None:
-        used = [k for k in ("pandas", "polars", "pyarrow") if k in sys.modules]
-        backend = used[0] if used else "pandas"
-    _options.choice(backend, _BACKENDS, "backend")
-    if backend == "dict":
-        return {k: np.asarray(v).tolist() for k, v in columns.items()}
-    import narwhals as nw
+    def chosen(word: str) -> Any:
+        name = words.pop(word, None)
+        if not isinstance(name, str):
+            return name
+        return columns[_columns.there(name, columns)]
 
-    library: Any = backend
-    try:
-        return nw.from_dict(dict(columns), backend=library).to_native()
-    except ModuleNotFoundError:
-        raise InputError(
-            f"A {backend} frame needs {backend}, which is not installed. Type "
-            f"pip install {backend}, or to_frame('dict')."
-        ) from None
+    label = chosen("label")
+    several = words.pop("scores", None) or words.get("score")
+    for word in ("count", "weight", "cluster", "by"):
+        if word in words:
+            words[word] = chosen(word)
+    if takes == "panel" or isinstance(several, (list, tuple)):
+        words.pop("score", None)
+        names = [several] if isinstance(several, str) else several or []
+        return panel(label, columns_of(columns, names), **words)
+    score = chosen("score")
+    if score is None:
+        there = f"are {listing(columns, 12)}" if columns else "is no column"
+        raise InputError(f"Name the columns: label= and score=. There {there}.")
+    return tally(label, score, **words)
+
+
+def columns_of(data: Any, names: list[str]) -> dict[str, Any]:
+    """Take some columns out of a frame of any library, lazy ones too, or a mapping."""
+    if isinstance(data, Mapping):
+        known: Any = data
+    else:
+        frame: Any = engines.open_frame(data)
+        known = frame.collect_schema().names()
+    for n in names:
+        _columns.there(n, known)
+    if isinstance(data, Mapping):
+        return {n: data[n] for n in names}
+    # by number: a name may mean all columns, or a pattern, to an engine
+    wanted = {f"c{k}": n for k, n in enumerate(dict.fromkeys(names))}
+    picked = engines.by_role(frame.lazy(), wanted).collect()
+    return {n: picked[key].to_native() for key, n in wanted.items()}
 
 
 def _read_labels(

@@ -16,7 +16,7 @@ from trueness._core.arrays import Array, Floats, no_cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import plain
-from trueness._core.doors import installed
+from trueness._core.imports import required
 from trueness._core.progress import progress, visible
 from trueness.counts.sorting import merge_counts
 from trueness.counts.values import Tally, tally_of_rows
@@ -251,7 +251,7 @@ def _too_many(values: Any) -> None:
 
 def _whole_pair(labels: Any) -> tuple[Any, Any, Array] | None:
     """Read a batch of at most two neighbouring whole numbers, none missing."""
-    pa = installed("pyarrow", "files")
+    pa = required("pyarrow", "files")
 
     whole = pa.types.is_integer(labels.type) or pa.types.is_boolean(labels.type)
     if labels.null_count or len(labels) == 0 or not whole:

@@ -29,10 +29,10 @@ import numpy as np
 from trueness._core.arrays import Array
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.doors import installed
+from trueness._core.frames import native_frame
+from trueness._core.imports import required
 from trueness._core.numbers import counted
 from trueness.data.files import meant_by
-from trueness.data.frames import native_frame
 
 ITEM, SYSTEM, TASK, CLUSTER = "item", "system", "task", "cluster"
 # bytes that one file of a log may unpack to: what is more is no log
@@ -312,7 +312,7 @@ def _entry(held: zipfile.ZipFile, name: str) -> Any:
 
 
 def _unpacked(held: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    arrow = installed("pyarrow", "files")
+    arrow = required("pyarrow", "files")
     with open(str(held.filename), "rb") as file:
         file.seek(info.header_offset)
         name, extra = struct.unpack("<HH", file.read(_LOCAL)[26:])

@@ -106,14 +106,14 @@ class CombinerComparison(Record):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give a table with a row for each combiner."""
-        from trueness._core.doors import door
+        from trueness._core.frames import native_frame
 
         columns: dict[str, list[Any]] = {"combiner": list(self.auc)}
         for word, found in (("auc", self.auc), ("difference", self.difference)):
             columns[word] = [e.value for e in found.values()]
             columns[f"{word}_low"] = [e.low for e in found.values()]
             columns[f"{word}_high"] = [e.high for e in found.values()]
-        return door("data.frames").native_frame(columns, backend)
+        return native_frame(columns, backend)
 
     def __repr__(self) -> str:
         """One line a combiner: AUC, and difference to the one compared with."""

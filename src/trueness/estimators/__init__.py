@@ -12,9 +12,9 @@ answers, and the estimator keeps the record of it. Read ``calibrator`` first: th
 follow its shape. Maths: the pages of the rooms that answer.
 """
 
-from trueness._core.doors import installed as _installed
+from trueness._core.imports import required as _required
 
-_installed("sklearn", "sklearn")  # says what to install, which the next line does not
+_required("sklearn", "sklearn")  # says what to install, which the next line does not
 from trueness.estimators.calibrator import Calibrator  # noqa: E402
 from trueness.estimators.confident_tree import ConfidentTree  # noqa: E402
 from trueness.estimators.fidel import FiDELClassifier  # noqa: E402

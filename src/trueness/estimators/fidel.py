@@ -209,11 +209,11 @@ class FiDELClassifier(
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Give the parameters, with those of the base classifiers by name."""
-        return dict(self._get_params("estimators", deep=deep))
+        return dict(self._get_params(attr="estimators", deep=deep))
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, also ``name`` and ``name__parameter`` of base classifiers."""
-        self._set_params("estimators", **params)
+        self._set_params(attr="estimators", **params)
         return self
 
     def __sklearn_tags__(self) -> Any:

@@ -32,7 +32,7 @@ from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS, SYNONYMS
 from trueness.ranking.areas import AUC_METHODS, REVERSED, auc_from_moments
 from trueness.ranking.areas import average_precision as host_precision
-from trueness.scale.certificates import BOUNDED, limited
+from trueness.scale.certificates import BOUNDED, answer_with_limits
 from trueness.scale.refinement import exact_threshold
 from trueness.threshold.at_cut import at_threshold as host_at_threshold
 
@@ -103,7 +103,7 @@ def _proper_score(host: Callable[..., Any], losses: Callable[..., Any]) -> Any:
             for part, up in ((x.pos, True), (x.neg, False))
             for keys in (part[k : k + CHUNK] for k in range(0, x.lib.size(part), CHUNK))
         )
-        found = limited(unwrap(host), (x.coarse(BINS),), options)
+        found = answer_with_limits(unwrap(host), (x.coarse(BINS),), options)
         value = total / (x.n_pos + x.n_neg)
         return replace(_moved(found, value), limits=(value, value))
 
@@ -153,7 +153,7 @@ def at_threshold(x: DeviceTally, threshold: float, **options: Any) -> Any:
     return host_at_threshold(x.designed(two), threshold, **options)
 
 
-def ask(
+def answer_on_device(
     analysis: Callable[..., Any],
     x: DeviceTally | DevicePanel,
     rest: tuple[Any, ...],
@@ -169,7 +169,7 @@ def ask(
         _cases.both_classes(x, name)
         return ON_DEVICE[name](x, *rest, **options)
     if name in BOUNDED:
-        return limited(analysis, (x.coarse(BINS), *rest), options)
+        return answer_with_limits(analysis, (x.coarse(BINS), *rest), options)
     size = 8 * x.n / 1e9
     raise InputError(
         f"{name} needs the tally on the host: {x.n:,} cases, up to {size:.1f} GB. "
@@ -184,7 +184,7 @@ def _of_panel(
     if analysis.__name__ == "compare_auc":
         return compare_auc(x, *rest, **options)
     return {
-        name: ask(analysis, t, rest, options)
+        name: answer_on_device(analysis, t, rest, options)
         for name, t in zip(x.names, x.tallies, strict=True)
     }
 

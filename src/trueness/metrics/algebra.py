@@ -11,17 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex, final
+from typing import Any, Literal, NamedTuple, SupportsIndex, final
 
 import numpy as np
 
 from trueness._core.arrays import BLOCK, blocks
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.doors import door
-
-if TYPE_CHECKING:
-    from trueness.metrics.confusion import Confusion
+from trueness._core.imports import handler
+from trueness.metrics.confusion import Confusion
 
 Direction = Literal["higher", "lower", "none"]
 # What is known of a metric over a rectangle of tp and fp, at fixed class sizes:
@@ -125,7 +123,7 @@ class Metric:
         verdicts of 0 and 1, it gives an :class:`Estimate`: ``f1(t, threshold=0.5)``.
         """
         if not hasattr(c, "tp"):
-            return door("threshold.at_cut").metric_at(self, c, *args, **options)
+            return handler("metric_at")(self, c, *args, **options)
         with np.errstate(divide="ignore", invalid="ignore"):
             if c.tp.ndim != 1 or c.tp.size <= BLOCK:
                 return self.function(c)
@@ -142,7 +140,7 @@ class Metric:
         """Travel to another process as text, since functions within cannot."""
         if self.terms is not None:
             return _sum, (self.terms, self.constant)
-        read = door("metrics.grammar").metric
+        read = handler("metric")
         try:
             known = read(self.name).function.__code__ is self.function.__code__
         except (InputError, AttributeError):  # a metric of the user's own
@@ -248,7 +246,7 @@ def cells_of(m: Metric) -> tuple[bool, ...]:
     """
     cells = np.array([7.0, 3.0, 4.0, 10.0]) * (1 + np.eye(5, 4, k=-1))
     cells *= 24 / cells.sum(axis=1, keepdims=True)
-    tables = door("metrics.confusion").Confusion(*cells.T)
+    tables = Confusion(*cells.T)
     plain, *moved = np.asarray(m(tables), dtype=np.float64)
     return tuple(bool(abs(x - plain) > 1e-12 * abs(plain)) for x in moved)
 
@@ -269,7 +267,7 @@ def depends_on_prevalence(m: Metric) -> bool:
     Tried on one confusion matrix of irregular numbers at three prevalences: what is a
     function of the two rates alone is the same at all of them.
     """
-    c = door("metrics.confusion").Confusion(31.0, 17.0, 12.0, 53.0)
+    c = Confusion(31.0, 17.0, 12.0, 53.0)
     values = [float(m(c.at_prevalence(p))) for p in (0.13, 0.41, 0.77)]
     return max(values) - min(values) > 1e-12 * max(map(abs, values))
 

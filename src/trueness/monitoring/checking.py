@@ -18,7 +18,6 @@ import numpy as np
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import described, is_several
-from trueness._core.doors import door
 from trueness._core.numbers import level_text
 from trueness.counts.answers import of_counts, refuse
 from trueness.counts.values import Panel, Tally
@@ -46,6 +45,7 @@ from trueness.monitoring.verdicts import (
     fact,
     together,
 )
+from trueness.nogold.rate import prevalence
 from trueness.threshold.at_cut import confusion
 
 
@@ -299,9 +299,7 @@ def _judged(r: Requirement, panels: Mapping[str, Panel]) -> list[Claim]:
     votes = data[list(r.judges)]
     votes = votes if r.labelled else votes.hide()
     said = f"from {len(r.judges)} judges, {votes.n_pos + votes.n_neg:,} labels"
-    found = cache(
-        lambda: door("nogold.rate").prevalence(votes, labelled=r.labelled, rng=0)
-    )
+    found = cache(lambda: prevalence(votes, labelled=r.labelled, rng=0))
 
     def limits(alpha: float) -> Interval:
         rate = found()

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 from trueness._core.checks.errors import InputError
-from trueness._core.doors import door
+from trueness.data.frames import panel, tally
 from trueness.monitoring.states import write_state
 from trueness.monitoring.sums import is_batch
 from trueness.monitoring.watching import Watch
@@ -140,11 +140,10 @@ class GroupWatch:
         return next((name for name in found if name is not None), None)
 
     def _counted(self, batch: tuple[Any, ...], columns: dict[str, Any]) -> Any:
-        frames = door("data.frames")
         columns = {"by": self._by, **columns}
         if self._about["judges"] and len(batch) == 1:
             columns["scores"] = self._about["judges"]
-        count = frames.panel if self._about["judges"] else frames.tally
+        count = panel if self._about["judges"] else tally
         return count(*batch, **columns)
 
     def _watch_of(self, group: str) -> Watch:

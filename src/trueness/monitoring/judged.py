@@ -32,8 +32,8 @@ import numpy as np
 
 from trueness._core.arrays import Floats
 from trueness._core.checks.errors import InputError
-from trueness._core.doors import door
 from trueness.counts.values import Panel
+from trueness.data.frames import panel
 from trueness.monitoring import evidence as _evidence
 from trueness.monitoring.sums import packed_row
 
@@ -183,8 +183,8 @@ def judged_panel(
     """Read the verdicts of a batch: a panel, a frame with the judges, or columns."""
     found: Any = batch[0] if len(batch) == 1 else None
     if not isinstance(found, Panel):
-        named = {"scores": judges} if len(batch) == 1 else {}
-        found = door("data.frames").panel(*batch, **named, **columns)
+        named: dict[str, Any] = {"scores": judges} if len(batch) == 1 else {}
+        found = panel(*batch, **{**named, **columns})
     if not isinstance(found, Panel):
         raise InputError("A batch is one panel of verdicts; found groups.")
     gone = [j for j in judges if j not in found.names]

@@ -14,11 +14,11 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_one, is_several, nearest
-from trueness._core.doors import door
 from trueness.counts.answers import whole_cases
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Metric
 from trueness.metrics.grammar import known_names, metric
+from trueness.monitoring.groups import GroupWatch
 from trueness.monitoring.measures import limits_of
 from trueness.monitoring.states import read_state
 from trueness.monitoring.sums import packed
@@ -135,7 +135,7 @@ def watch(
     if by is not None:
         if what == "scores":
             raise InputError("Watch scores of each group with a baseline of its own.")
-        return door("monitoring.groups").GroupWatch(about, by, groups)
+        return GroupWatch(about, by, groups)
     if what != "scores":
         return Watch.begun(about)
     if baseline is None or not baseline.n:
@@ -179,9 +179,8 @@ def load_watch(path: str | os.PathLike[str]) -> Any:
         return _continued(held)
     _continued({"about": held["about"], "state": {}})
     parts = {g: _continued(w) for g, w in held["groups"].items()}
-    known = (held[k] for k in ("about", "by", "named"))
-    made = door("monitoring.groups").GroupWatch
-    return made(*known, parts, held["looks"], held["since"])
+    about, by, named = (held[k] for k in ("about", "by", "named"))
+    return GroupWatch(about, by, named, parts, held["looks"], held["since"])
 
 
 def _continued(held: dict[str, Any]) -> Watch:

@@ -16,7 +16,8 @@ import numpy as np
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness.data.storage import read_columns, replacing, write_columns
+from trueness._core.files import replacing
+from trueness.data.storage import read_columns, write_columns
 
 VERSION = 2
 _TABLES = (".parquet", ".pq")

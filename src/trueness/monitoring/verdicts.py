@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite
 from typing import final
+from xml.sax.saxutils import escape, quoteattr
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
-from trueness._core.doors import door
 from trueness._core.records import Record
 from trueness.monitoring.measures import Interval, Limits
 from trueness.monitoring.requirements import Requirement
@@ -127,11 +127,11 @@ class Check(Record):
 
     def to_junit(self) -> str:
         """Give the check as JUnit XML, which build servers read."""
-        return str(door("monitoring.writers").junit(self))
+        return _junit(self)
 
     def to_markdown(self, figure: bool = True) -> str:
         """Give the check as a summary for a pull request."""
-        return str(door("monitoring.writers").markdown(self, figure))
+        return _markdown(self, figure)
 
 
 @final
@@ -242,3 +242,74 @@ def together(found: Sequence[Verdict]) -> str:
     """Give one verdict for several: the worst of them."""
     words = {v.verdict for v in found}
     return FAILS if FAILS in words else OPEN if OPEN in words else HOLDS
+
+
+_MARK = {"holds": "✅", "fails": "❌", "cannot tell yet": "❔"}
+
+
+def _junit(check: Check) -> str:
+    """Give JUnit XML: a test for each verdict; what cannot be told is skipped."""
+    found = check.verdicts
+    fails = sum(v.verdict == "fails" for v in found)
+    open_ = sum(v.verdict == "cannot tell yet" for v in found)
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<testsuites><testsuite name="trueness check" tests="{len(found)}" '
+        f'failures="{fails}" errors="0" skipped="{open_}">',
+    ]
+    for v in found:
+        lines.append(f'<testcase classname="trueness.check" name={quoteattr(v.name)}>')
+        if v.verdict == "fails":
+            lines.append(f"<failure message={quoteattr(v.reason)}/>")
+        elif v.verdict == "cannot tell yet":
+            lines.append(f"<skipped message={quoteattr(v.reason)}/>")
+        lines.append(f"<system-out>{escape(v.reason)}</system-out></testcase>")
+    return "\n".join([*lines, "</testsuite></testsuites>", ""])
+
+
+def _markdown(check: Check, figure: bool = True) -> str:
+    """Give a table of the verdicts, worst first, with a picture of the intervals."""
+    lines = [
+        f"## Quality: {check.verdict}",
+        "",
+        "| | requirement | measured | limits | why |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for v in check.ordered():
+        cells = (v.name, f"{v.value:.4g}", v.span, v.reason)
+        row = " | ".join(_cell(c) for c in cells)
+        lines.append(f"| {_MARK[v.verdict]} {v.verdict} | {row} |")
+    if figure:
+        lines += ["", "```text", *_bars(check.ordered()), "```"]
+    return "\n".join([*lines, "", *(f"*{n}*" for n in check.notes), ""])
+
+
+def _cell(text: str) -> str:
+    """Write text into a cell: what Markdown or HTML would read is escaped."""
+    for mark in "\\|<>`*_[]":
+        text = text.replace(mark, f"\\{mark}")
+    return text.replace("\n", " ")
+
+
+def _bars(verdicts: list[Verdict], width: int = 40) -> list[str]:
+    """Draw each interval against its bound, in letters: ``[--o--]`` and ``|``."""
+    drawn = [v for v in verdicts if v.low < v.high]
+    longest = max((len(v.name) for v in drawn), default=0)
+    return [f"{v.name:<{longest}}  {_bar(v, width)}" for v in drawn]
+
+
+def _bar(v: Verdict, width: int) -> str:
+    low, high = min(v.low, v.bound), max(v.high, v.bound)
+    pad = 0.05 * (high - low) or 1.0
+    low, high = low - pad, high + pad
+
+    def place(x: float) -> int:
+        return min(width - 1, max(0, round((x - low) / (high - low) * (width - 1))))
+
+    line = [" "] * width
+    for k in range(place(v.low), place(v.high) + 1):
+        line[k] = "-"
+    line[place(v.low)], line[place(v.high)] = "[", "]"
+    line[place(v.value)] = "o"
+    line[place(v.bound)] = "|"
+    return "".join(line).rstrip()

@@ -17,9 +17,9 @@ from scipy.special import logsumexp
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
-from trueness._core.doors import door
 from trueness.counts.answers import refuse
 from trueness.counts.values import Panel, Tally
+from trueness.data.frames import tally
 from trueness.monitoring import evidence as _evidence
 from trueness.monitoring.judged import (
     add_judged,
@@ -274,7 +274,7 @@ def _tally(
     else:
         plain = isinstance(alone, list) or getattr(alone, "ndim", 0) == 1
         given = (None, alone) if scores_only and plain else batch
-        found = door("data.frames").tally(*given, **columns)
+        found = tally(*given, **columns)
     refuse(found, "watch")
     if not isinstance(found, Tally):
         raise InputError("A batch is one tally; found groups. Watch each on its own.")

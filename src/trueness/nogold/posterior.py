@@ -17,10 +17,11 @@ from numpy.typing import ArrayLike
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.doors import door
+from trueness._core.frames import native_frame
 from trueness._core.html import html_table
 from trueness._core.records import Estimate, Record, as_precise
 from trueness.nogold import _checks as _votes
+from trueness.nogold.arviz_tree import datatree
 from trueness.nogold.model import parameter_labels
 from trueness.nogold.sampling import Diagnostics
 
@@ -61,7 +62,7 @@ class Ranking(Record):
         """Give one row a classifier and one column a place."""
         places = {f"place {i + 1}": p for i, p in enumerate(self.probability.T)}
         columns = {"classifier": np.array(self.names), **places}
-        return door("data.frames").native_frame(columns, backend)
+        return native_frame(columns, backend)
 
     def __repr__(self) -> str:
         """One line a classifier."""
@@ -205,7 +206,7 @@ class LatentPosterior(Record):
 
     def to_datatree(self) -> Any:
         """Give the draws, log likelihood and data to ArviZ (extra ``bayes``)."""
-        return door("nogold.arviz_door").datatree(self)
+        return datatree(self.model, self.flat)
 
     def summary(self) -> dict[str, Array]:
         """Give one row per parameter: mean, sd, quantiles and Monte-Carlo error.
@@ -233,7 +234,7 @@ class LatentPosterior(Record):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give the summary as a table."""
-        return door("data.frames").native_frame(self.summary(), backend)
+        return native_frame(self.summary(), backend)
 
     def __repr__(self) -> str:
         """One line a parameter, then what must be known."""

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.doors import door
 from trueness.counts.values import Panel, Tally
-from trueness.plots._altair import ONE, Figure
+from trueness.plots._altair import ONE, Figure, chart_of
 
 Source = Tally | Panel | Mapping[Any, Tally]
 
@@ -35,5 +34,7 @@ def named(x: Source) -> dict[str, Tally]:
 def drawn(figure: Figure, title: str, ax: Any = None) -> Any:
     """Draw a figure on axes of matplotlib, or without them as an Altair chart."""
     if ax is None:
-        return door("plots._altair").chart_of(figure, title)
-    return door("plots._matplotlib").on_axes(ax, figure, title)
+        return chart_of(figure, title)
+    from trueness.plots._matplotlib import on_axes  # which needs the library
+
+    return on_axes(ax, figure, title)

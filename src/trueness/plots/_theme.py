@@ -12,13 +12,13 @@ from typing import Any
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
-from trueness._core.doors import Later
+from trueness._core.files import replacing
 from trueness._core.html import image
+from trueness._core.imports import lazy_import
 from trueness._core.records import json_value
-from trueness.data.storage import replacing
 
 # imported at the first chart: figures on axes of matplotlib do not need it
-alt: Any = Later("altair", "plots")
+alt: Any = lazy_import("altair", "plots")
 
 # Okabe and Ito: eight colours that colour-blind readers can tell apart
 COLOURS = (

@@ -34,7 +34,7 @@ from trueness.counts.values import Tally
 from trueness.inference.estimates import limited
 from trueness.inference.limits import Ends
 from trueness.inference.spread import Spread
-from trueness.ranking.geometry import Through
+from trueness.ranking.curves import Through
 
 
 @final

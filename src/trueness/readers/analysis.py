@@ -14,7 +14,7 @@ import numpy as np
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.doors import door
+from trueness._core.frames import native_frame
 from trueness._core.numbers import counted, p_is
 from trueness._core.records import Estimate, Record, brief
 from trueness.comparison.results import Pair, adjusted, asked_margin, judged
@@ -116,7 +116,7 @@ class ReaderStudy(Record):
             "reader": [self.readers[k] for k in j],
             "value": self.results[i, j].tolist(),
         }
-        return door("data.frames").native_frame(columns, backend)
+        return native_frame(columns, backend)
 
 
 def reader_study(

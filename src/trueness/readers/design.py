@@ -17,7 +17,7 @@ from trueness._core.checks import columns as _column_checks
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import listing, places
-from trueness._core.doors import door
+from trueness._core.imports import handler
 from trueness.metrics.algebra import Metric, classes_of
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import metric as read_metric
@@ -155,8 +155,8 @@ def readings(data: Any, names: Mapping[str, Any], positive: Any) -> Readings:
 def _columns(data: Any, names: Mapping[str, Any]) -> dict[str, Array]:
     """Take the columns out of the frame; those that are given as columns stay."""
     named = [n for n in names.values() if isinstance(n, str)]
-    found = door("data.asked").columns_of(data, named) if named else {}
-    as_array = door("data.columns").column
+    found = handler("columns_of")(data, named) if named else {}
+    as_array = handler("column")
     columns = {
         role: np.asarray(as_array(found[n] if isinstance(n, str) else n, role))
         for role, n in names.items()

@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter, signature
 from typing import Any, TypedDict, TypeVar, Unpack
 
-from trueness._core.doors import installed as _installed
+from trueness._core.imports import required as _required
 from trueness.counts.answers import of_counts
 from trueness.counts.values import Panel, Tally
 from trueness.metrics.algebra import Constraint, Metric
 
-_installed("jinja2", "report")  # says what to install, which the next line does not
+_required("jinja2", "report")  # says what to install, which the next line does not
 from trueness.report.inputs import ReportOptions, read_options  # noqa: E402
 from trueness.report.page import Report, render, write_page  # noqa: E402
 from trueness.report.summary import summarise  # noqa: E402

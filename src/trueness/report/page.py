@@ -23,8 +23,8 @@ import jinja2
 from markupsafe import Markup
 
 from trueness import __version__
+from trueness._core.files import replacing
 from trueness._core.records import json_value
-from trueness.data.storage import replacing
 from trueness.report._parts import Page
 from trueness.report.slider import EVERY, READOUT, readout
 
@@ -116,7 +116,7 @@ def _hash(text: str) -> str:
 @cache
 def file_of(name: str) -> str:
     """Give the text of a file of this room: template, style or script."""
-    return (resources.files("trueness.report") / name).read_text(encoding="utf-8")
+    return (resources.files(__package__) / name).read_text(encoding="utf-8")
 
 
 def environment(*more: jinja2.BaseLoader) -> jinja2.Environment:

@@ -17,7 +17,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
-from trueness._core.doors import Later
+from trueness._core.imports import lazy_import
 from trueness.calibration.formulas import (
     Chain,
     Formula,
@@ -43,7 +43,7 @@ from trueness.data.engines import (
 if TYPE_CHECKING:
     import narwhals as nw
 else:
-    nw = Later("narwhals", "cli")  # imported when a frame arrives
+    nw = lazy_import("narwhals", "cli")  # imported when a frame arrives
 
 # steps or points that an expression may have; beyond it a join is faster (Spark takes
 # minutes to compile what has hundreds)

@@ -130,7 +130,7 @@ Given = Mapping[str, Any]
 Attach = Callable[[Any, Tally, Given], Any]
 
 
-def limited(
+def answer_with_limits(
     analysis: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
     """Ask an analysis about a binned tally, and say what the bins leave open."""

@@ -22,6 +22,7 @@ import numpy as np
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
+from trueness._core.files import alone
 from trueness._core.records import Record
 from trueness.counts.cases import COUNTS, SQUARES, by_cell
 from trueness.counts.design import PLAIN, WORDS, Design
@@ -29,12 +30,7 @@ from trueness.counts.values import Tally
 from trueness.data.engines import label_values
 from trueness.data.files import scan
 from trueness.data.frames import tally
-from trueness.data.storage import (
-    alone,
-    read_columns,
-    tally_of_columns,
-    write_columns,
-)
+from trueness.data.storage import read_columns, tally_of_columns, write_columns
 
 
 @final

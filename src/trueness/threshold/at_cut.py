@@ -18,7 +18,7 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import is_several
-from trueness._core.doors import door
+from trueness._core.frames import native_frame
 from trueness._core.numbers import number_of
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_tally
@@ -89,7 +89,7 @@ class AtThreshold(Record):
         rows = tidy(self.metrics)
         names = list(rows[0]) if rows else ["metric", "value", "low", "high"]
         columns = {k: [row[k] for row in rows] for k in names}
-        return door("data.frames").native_frame(columns, backend)
+        return native_frame(columns, backend)
 
 
 @of_tally

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
-from trueness._core.doors import door
+from trueness._core.frames import native_frame
 from trueness._core.records import Answer
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
@@ -83,7 +83,7 @@ class ParetoFront(Answer):
             **self.values,
             **{f.name: getattr(c, f.name) for f in fields(c)},
         }
-        return door("data.frames").native_frame(columns, backend)
+        return native_frame(columns, backend)
 
 
 @of_tally

@@ -18,7 +18,7 @@ from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.binomial import at_least
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
-from trueness._core.doors import door
+from trueness._core.frames import native_frame
 from trueness._core.html import html_table
 from trueness._core.numbers import chance, p_is
 from trueness._core.records import Record, brief
@@ -167,7 +167,7 @@ class Leaves(Cases):
     def to_frame(self, backend: str | None = None) -> Any:
         """Give a frame with columns node, neg, pos, unknown."""
         columns = {"node": self.node, **by_name(self)}
-        return door("data.frames").native_frame(columns, backend)
+        return native_frame(columns, backend)
 
     def __repr__(self) -> str:
         """Say what was counted, in one line."""

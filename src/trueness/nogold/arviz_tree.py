@@ -7,38 +7,38 @@ likelihood, so that there is one column a pattern, and its number of cases besid
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
-from trueness._core.doors import installed
-from trueness.nogold.model import pattern_word
-from trueness.nogold.posterior import LatentPosterior
+from trueness._core.imports import required
+from trueness.nogold.model import LatentModel, pattern_word
 
 CHAINS = 4  # draws are independent: chains are parts of them
 
 
-def datatree(post: LatentPosterior) -> Any:
+def datatree(model: LatentModel, draws: Mapping[str, Floats]) -> Any:
     """Give draws, log likelihood of each pattern, and counts, as a DataTree."""
-    xarray = installed("xarray", "bayes")
+    xarray = required("xarray", "bayes")
     # what a model of shared errors adds has a dimension of its own
     last = dict.fromkeys(("sensitivity", "specificity"), "classifier")
     last |= {"prevalence": "population", "spread": "class"}
     coords = {
-        "classifier": list(post.names),
-        "population": list(post.populations),
+        "classifier": list(model.patterns.names),
+        "population": list(model.patterns.populations),
         "class": ["pos", "neg"],
     }
     variables = {
         k: (("chain", "draw", last.get(k, f"{k}_of")), _by_chain(v))
-        for k, v in post.flat.items()
+        for k, v in draws.items()
     }
     used = {dims[2] for dims, _ in variables.values()}
     posterior = xarray.Dataset(
         variables, coords={k: v for k, v in coords.items() if k in used}
     )
-    log_p, count, label = _pointwise(post)
+    log_p, count, label = _pointwise(model, draws)
     pattern = xarray.Dataset(
         {"votes": (("chain", "draw", "pattern"), _by_chain(log_p))},
         coords={"pattern": label},
@@ -54,12 +54,14 @@ def _by_chain(flat: Floats) -> Floats:
     return flat[: CHAINS * each].reshape(CHAINS, each, -1)
 
 
-def _pointwise(post: LatentPosterior) -> tuple[Floats, Floats, Array]:
+def _pointwise(
+    model: LatentModel, flat: Mapping[str, Floats]
+) -> tuple[Floats, Floats, Array]:
     """Give the log probability of a case of each pattern, and how many there are."""
-    patterns, flat = post.model.patterns, post.flat
-    a, b = post.model.class_probabilities(flat, patterns.rows)
+    patterns = model.patterns
+    a, b = model.class_probabilities(flat, patterns.rows)
     parts, count, label = [], [], []
-    for s, site in enumerate(post.populations):
+    for s, site in enumerate(patterns.populations):
         phi = flat["prevalence"][:, [s]]
         kinds = (
             ("?", patterns.unknown[s], phi * a + (1 - phi) * b),

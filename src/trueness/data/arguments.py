@@ -1,4 +1,4 @@
-"""Which counts does a person mean who asks an analysis about data?
+"""Which counts does a person mean who calls an analysis with data?
 
 ``auc(y_true, y_score)``, ``auc(frame, label="y", score="p")``,
 ``compare_auc(y, {"a": a, "b": b})``: the decorators of ``counts/answers.py`` hand on
@@ -13,12 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import described, listing
+from trueness._core.checks.words import described
 from trueness.data.columns import is_frame, on_device, several_columns
-from trueness.data.engines import by_role, open_frame
-from trueness.data.frames import panel, tally
+from trueness.data.frames import of_columns, panel, tally
 
 Args = tuple[Any, ...]
 Words = dict[str, Any]
@@ -26,7 +24,9 @@ Words = dict[str, Any]
 _SYNONYMS = {"pos_label": "positive", "sample_weight": "weight"}
 
 
-def counted(name: str, takes: str, args: Args, words: Words) -> tuple[Any, Args]:
+def count_arguments(
+    name: str, takes: str, args: Args, words: Words
+) -> tuple[Any, Args]:
     """Count the data that an analysis was given; give the arguments left, too.
 
     ``takes`` is "tally", "panel" or "counts" (either); ``words`` are the keywords that
@@ -52,23 +52,6 @@ def counted(name: str, takes: str, args: Args, words: Words) -> tuple[Any, Args]
         )
     count = panel if isinstance(scores, Mapping) else tally
     return count(data, scores, **words), tuple(rest[number:])
-
-
-def columns_of(data: Any, names: list[str]) -> dict[str, Any]:
-    """Take some columns out of a frame of any library, lazy ones too, or a mapping."""
-    if isinstance(data, Mapping):
-        known: Any = data
-    else:
-        frame: Any = open_frame(data)
-        known = frame.collect_schema().names()
-    for n in names:
-        _columns.there(n, known)
-    if isinstance(data, Mapping):
-        return {n: data[n] for n in names}
-    # by number: a name may mean all columns, or a pattern, to an engine
-    wanted = {f"c{k}": n for k, n in enumerate(dict.fromkeys(names))}
-    picked = by_role(frame.lazy(), wanted).collect()
-    return {n: picked[key].to_native() for key, n in wanted.items()}
 
 
 def _in_our_words(args: Args, words: Words, name: str) -> tuple[Args, Words]:
@@ -154,29 +137,3 @@ def _of_frame(frame: Any, takes: str, words: Words) -> Any:
         names = [chosen] if isinstance(chosen, str) else chosen
         return panel(frame, names, **words)
     return tally(frame, score=score, **words)
-
-
-def of_columns(columns: Mapping[Any, Any], takes: str, words: Words) -> Any:
-    """Count a mapping of columns, as if it were a frame."""
-    words = {k: v for k, v in words.items() if v is not None}
-
-    def chosen(word: str) -> Any:
-        name = words.pop(word, None)
-        if not isinstance(name, str):
-            return name
-        return columns[_columns.there(name, columns)]
-
-    label = chosen("label")
-    several = words.pop("scores", None) or words.get("score")
-    for word in ("count", "weight", "cluster", "by"):
-        if word in words:
-            words[word] = chosen(word)
-    if takes == "panel" or isinstance(several, (list, tuple)):
-        words.pop("score", None)
-        names = [several] if isinstance(several, str) else several or []
-        return panel(label, columns_of(columns, names), **words)
-    score = chosen("score")
-    if score is None:
-        there = f"are {listing(columns, 12)}" if columns else "is no column"
-        raise InputError(f"Name the columns: label= and score=. There {there}.")
-    return tally(label, score, **words)

@@ -1,0 +1,176 @@
+"""How is a file written whole or not at all, and by one process at a time?
+
+A temporary file beside it is written and then moved into place: a reader never sees
+half a file, and a failed write leaves what was there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+
+_TEMPORARY = ".trueness"
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path whose file takes the place of ``path`` at the end.
+
+    An error inside removes the temporary file and leaves ``path`` as it was. A link
+    stays a link, to the new file; a device such as /dev/stdout gets the bytes.
+    """
+    check_folder(path)
+    if is_device(path):
+        with _passed_on(Path(os.fsdecode(path))) as temporary:
+            yield temporary
+        return
+    target = Path(os.path.realpath(os.fsdecode(path)))
+    sweep(target.parent)
+    handle, name = _beside(target)
+    try:
+        yield Path(name)
+        _sync(name)
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, target)
+        _sync(target.parent)
+    except OSError as err:
+        words = (
+            f"{os.fspath(path)} cannot be written: {_reason(err)}. Nothing was "
+            "changed. Free some space, or choose another folder."
+        )
+        raise OSError(err.errno, words) from err
+    finally:
+        Path(name).unlink(missing_ok=True)
+        os.close(handle)
+
+
+def sweep(folder: Path) -> None:
+    """Remove temporary files that a killed process left behind.
+
+    Whoever writes one holds a lock on it, which ends with the process, however it ends.
+    """
+    for left in folder.glob(f".*{_TEMPORARY}"):
+        try:
+            handle = os.open(left, os.O_RDWR)
+        except OSError:  # gone already, or not ours
+            continue
+        try:
+            if locked(handle, wait=False):
+                left.unlink(missing_ok=True)
+        finally:
+            os.close(handle)
+
+
+def locked(handle: int, wait: bool = True) -> bool:
+    """Lock an open file for this process alone; False if another one has it."""
+    try:
+        import fcntl
+    except ModuleNotFoundError:  # Windows: one writer at a time is up to the user
+        return wait
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def alone(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let one process at a time change a file; leave no lock file behind."""
+    check_folder(path)
+    target = Path(os.fsdecode(path))
+    lock = target.with_name(f".{target.name}.lock")
+    handle = _held(lock)
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _held(lock: Path) -> int:
+    """Open and lock a file; again, if whoever had it before has removed it."""
+    while True:
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+        locked(handle)
+        try:
+            same = os.path.samestat(os.fstat(handle), os.stat(lock))
+        except FileNotFoundError:
+            same = False
+        if same:
+            return handle
+        os.close(handle)
+
+
+def check_folder(path: str | os.PathLike[str]) -> None:
+    """Stop when there is no folder for a file that is to be written."""
+    target = _options.file_path(path, "Writing")
+    if target.is_dir():
+        raise InputError(
+            f"{target} cannot be written: it is a folder. Name a file in it."
+        )
+    if not target.parent.is_dir():
+        raise InputError(
+            f"{target} cannot be written: there is no folder {target.parent}. "
+            f"Make the folder first."
+        )
+
+
+def is_device(path: str | os.PathLike[str]) -> bool:
+    """Is this a pipe, a terminal or the like, which is written and not replaced?"""
+    target = Path(os.fsdecode(path))
+    if target.is_relative_to("/dev"):  # /dev/stdout may lead to a plain file
+        return target.exists()
+    return target.exists() and not (target.is_file() or target.is_dir())
+
+
+def _reason(err: OSError) -> str:
+    # PyArrow writes a paragraph where the system has three words
+    return os.strerror(err.errno) if err.errno else str(err)
+
+
+def _beside(target: Path) -> tuple[int, str]:
+    """Make a temporary file with a lock that says that its writer lives."""
+    try:
+        handle, name = tempfile.mkstemp(
+            prefix=f".{target.name[:100]}.", suffix=_TEMPORARY, dir=target.parent
+        )
+    except OSError as err:
+        words = f"{target} cannot be written: {err.strerror or err}"
+        raise OSError(err.errno, words) from err
+    locked(handle)
+    return handle, name
+
+
+@contextmanager
+def _passed_on(device: Path) -> Iterator[Path]:
+    """Give a temporary path whose bytes go to a device in the end."""
+    with tempfile.TemporaryDirectory(prefix="trueness-") as folder:
+        temporary = Path(folder) / "output"
+        yield temporary
+        with temporary.open("rb") as source, device.open("wb") as sink:
+            shutil.copyfileobj(source, sink)
+
+
+def _sync(path: str | Path) -> None:
+    # without this a power cut can leave an empty file under the final name
+    if os.path.isdir(path) and os.name == "nt":  # folders cannot be opened there
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

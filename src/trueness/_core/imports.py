@@ -1,0 +1,73 @@
+"""How is a library or a module found that may not be loaded yet?
+
+``import trueness`` loads this module and nothing else. A public name is looked up in
+the stub and its module loaded when the name is first used; a foreign library is loaded
+when something of it is first used, or an error says how to install it.
+
+Imports point down the list of rooms. What a lower room needs done above it (a frame
+counted, an answer given on a GPU) it asks for by the name of the function, ``handler``;
+which module has the function is said at the top, in ``trueness/__init__.py``.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+# from the name of a function to the module that has it
+_HANDLERS: dict[str, str] = {}
+
+
+def register_handlers(table: Mapping[str, str]) -> None:
+    """Say which module has each function that lower rooms ask for."""
+    _HANDLERS.update(table)
+
+
+def handler(function: str) -> Any:
+    """Give a function of a higher room, which is loaded now."""
+    return getattr(import_module(_HANDLERS[function]), function)
+
+
+class lazy_import:  # noqa: N801 - it is used like a function
+    """A foreign library that is imported when something of it is first used."""
+
+    def __init__(self, library: str, extra: str) -> None:
+        self._library, self._extra = library, extra
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(required(self._library, self._extra), name)
+
+
+def required(library: str, extra: str) -> Any:
+    """Import a foreign library now, or say how to get it."""
+    try:
+        return import_module(library)
+    except ImportError:
+        # not at the top: ``import trueness`` loads this module and nothing else
+        from trueness._core.checks.errors import NotInstalled
+
+        raise NotInstalled(
+            f"This needs {library}, which is not installed. "
+            f'Type: pip install "trueness[{extra}]".',
+            name=library,
+        ) from None
+
+
+def modules_of_names(folder: str) -> dict[str, str]:
+    """Which module of Trueness holds each public name?
+
+    Read from the stub that type checkers read, so that ``import trueness`` loads
+    nothing but this list, and a name is written down once.
+    """
+    stub = ast.parse((Path(folder) / "__init__.pyi").read_text(encoding="utf-8"))
+    found = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    pairs = [
+        (name.name, node.module or "")
+        for node in found
+        if node.module != "trueness"  # its own modules have their own names
+        for name in node.names
+    ]
+    return dict(sorted(pairs))
