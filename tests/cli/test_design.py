@@ -91,7 +91,7 @@ def test_evaluate_says_what_python_says(words, rows):
     assert found["design"]["prevalence"] == given.get("prevalence")
     said = " ".join(run(*line).stdout.split())
     assert said.count(CLUSTERED) == ("cluster" in given)
-    assert ("Weighted cases, total weight" in said) == ("weight" in given)
+    assert ("Cases with a total weight of" in said) == ("weight" in given)
 
 
 @pytest.mark.parametrize("words", [w for w in WORDS if w != "at random"])
@@ -219,7 +219,7 @@ def test_report(rows, tmp_path):
     found = run("report", path, f"-l y {SEVERAL} --weight w -o", page)
     assert found.exit_code == 0, found.stderr
     text = page.read_text()
-    assert "weights of cases" in text
+    assert "total weight" in text
     assert "Which curve is above?" in text
     a = trueness.auc(frame, label="y", score="p", weight="w")
     assert f"{a.value:.3f}" in text

@@ -183,7 +183,9 @@ def test_groups_frames_and_words():
 
 def test_repr_says_that_these_are_weights():
     t = trueness.tally([1, 0], [0.9, 0.1], weight=[1234.5, 2])
-    assert "total weight 1,236.5 (2 negative, 1,234.5 positive, 0 unknown)" in repr(t)
+    assert "total weight of 1,236.5 (2 negative, 1,234.5 positive, 0 unknown)" in repr(
+        t
+    )
     assert "pos_squares" in t._repr_html_()
 
 

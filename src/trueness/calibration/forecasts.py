@@ -54,7 +54,7 @@ from trueness._core.records import Estimate
 from trueness._core.search import bisect
 from trueness.calibration.monotone import equal_mass
 from trueness.counts.values import Tally
-from trueness.inference.limits import score_limits, student
+from trueness.inference.limits import around, score_limits, student
 from trueness.inference.sample import Sample, meant
 from trueness.inference.spread import Spread, spread
 
@@ -143,19 +143,6 @@ def pooled(
     start = equal_mass(pos + neg, most)
     up, down = (np.add.reduceat(c, start) for c in (pos, neg))
     return np.add.reduceat(score * (pos + neg), start) / (up + down), up, down
-
-
-def around(
-    value: float,
-    low: float,
-    high: float,
-    level: float,
-    method: str = "",
-    sd: float = math.nan,
-) -> Estimate:
-    """Put limits about a value, which they hold."""
-    ends = min(float(low), value), max(float(high), value)
-    return Estimate(value, *ends, level, method, sd)
 
 
 class Binned(NamedTuple):

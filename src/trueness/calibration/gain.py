@@ -17,7 +17,6 @@ from trueness._core.checks.words import described
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record
 from trueness.calibration.calibrators import calibrate
-from trueness.calibration.forecasts import around
 from trueness.calibration.maps import Map
 from trueness.calibration.proper_scores import Losses, mean_measure, squares
 from trueness.calibration.slope import CalibrationLine, calibration_line
@@ -25,6 +24,7 @@ from trueness.counts.answers import of_counts
 from trueness.counts.cases import with_fields
 from trueness.counts.values import Tally
 from trueness.inference.estimates import infer
+from trueness.inference.limits import around
 from trueness.inference.sample import needs_prevalence
 
 # more cases than this are dealt by chance alone, without dealing one by one

@@ -18,10 +18,10 @@ from trueness._core.arrays import Array
 from trueness._core.checks import options as _options
 from trueness._core.numbers import level_text, number_of, p_is
 from trueness._core.records import Answer, Estimate, Record
-from trueness.calibration.forecasts import Binned, Forecasts, around, binned
+from trueness.calibration.forecasts import Binned, Forecasts, binned
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
-from trueness.inference.limits import share_limits
+from trueness.inference.limits import around, share_limits
 from trueness.inference.notes import notes_of
 from trueness.inference.verification import remarks
 

@@ -47,6 +47,7 @@ from trueness._core.progress import progress, silent
 from trueness._core.records import json_value, shown
 from trueness.cli._columns import Request
 from trueness.cli._words import for_the_shell, noted
+from trueness.counts.cases import how_many
 from trueness.counts.design import PLAIN
 
 DRAWN_BY_GROUP = ("evaluate", "judge", "nogold")
@@ -169,10 +170,8 @@ def alike_sentence(request: Any) -> list[str]:
 
 def cases_sentence(counted: Any) -> str:
     """Say what was counted."""
-    cases = f"{number_of(counted.n)} cases"
-    if counted.weighted:
-        cases = f"Weighted cases, total weight {number_of(counted.n)}"
-    text = f"{cases}: {number_of(counted.n_pos)} positive"
+    cases = how_many(counted)
+    text = f"{cases[0].upper()}{cases[1:]}: {number_of(counted.n_pos)} positive"
     labelled = counted.n_pos + counted.n_neg
     if labelled:
         of = " of those with a label" if counted.n_unknown else ""

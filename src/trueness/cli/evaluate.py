@@ -32,6 +32,7 @@ from trueness.counts.design import CASE_CONTROL
 from trueness.counts.values import Tally
 from trueness.data.engines import quoted
 from trueness.data.multiclass import multiclass_auc
+from trueness.inference.limits import around
 from trueness.metrics.algebra import write_number
 from trueness.metrics.definitions import SHOWN
 from trueness.metrics.grammar import text_of
@@ -196,7 +197,7 @@ def _brier(t: Tally, *, level: float) -> Estimate | None:
     if t.score[-1] < 0 or t.score[0] > 1:
         return None
     b = brier(t, level=level)
-    return Estimate(b.value, b.low, b.high, b.level, b.method, b.sd)
+    return around(b.value, b.low, b.high, b.level, b.method, b.sd)
 
 
 HOW: dict[str, Callable[..., Estimate | None]] = {

@@ -12,7 +12,7 @@ from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.checks.options import choice, fraction
 from trueness._core.numbers import counted
 from trueness._core.progress import progress
-from trueness._core.records import Estimate, shown
+from trueness._core.records import shown
 from trueness.cli._columns import Request, count_panel, with_verdicts
 from trueness.cli._command import command
 from trueness.cli._fields import RATE, fields_of
@@ -30,6 +30,7 @@ from trueness.cli._verdicts import (
 from trueness.cli._words import for_the_shell
 from trueness.cli.report import command_line
 from trueness.counts.values import Panel
+from trueness.inference.limits import around
 from trueness.nogold import sentences
 from trueness.nogold.figures import raw_rate
 from trueness.nogold.from_labels import LABELLED
@@ -288,7 +289,7 @@ def judge_result(
     return {
         "systems": {
             s: {
-                "rate": Estimate(r.value, r.low, r.high, r.level),
+                "rate": around(r.value, r.low, r.high, r.level),
                 "raw": raw_rate(r),
                 "naive": dict(r.naive),
                 "judges": dict(r.judges),

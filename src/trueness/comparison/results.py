@@ -21,6 +21,7 @@ from trueness._core.frames import native_frame
 from trueness._core.numbers import counted, p_is, p_value
 from trueness._core.records import Estimate, Record
 from trueness.inference.differences import AnyContrast, Contrast, all_equal, two_sided
+from trueness.inference.limits import around
 
 
 @final
@@ -169,7 +170,7 @@ def judged(
     sides, sd, z, p = (math.nan, math.nan), math.nan, math.nan, math.nan
     if known := math.isfinite(c.value):  # of an undefined ratio nothing is known
         sides, sd, z, p = c.limits(level), c.sd, c.statistic, two_sided(c)
-    difference = Estimate(c.value, *sides, level, method, sd)
+    difference = around(c.value, *sides, level, method, sd)
     pair = Pair(first, second, difference, z, p, p, margin)
     if math.isnan(margin) or not known:
         return pair

@@ -20,7 +20,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
 from trueness._core.html import html_table
-from trueness._core.numbers import about, number_of
+from trueness._core.numbers import about, counted, number_of
 from trueness._core.records import brief
 from trueness.counts.clusters import Clusters, cells, cluster_names, join, take_out
 from trueness.counts.design import PLAIN, Design
@@ -150,6 +150,16 @@ class Cases:
     def weighted(self) -> bool:
         """Are these sums of weights instead of counts?"""
         return self._squares is not None
+
+    @property
+    def unit(self) -> str:
+        """What are the counts numbers of? ``"cases"``, or their ``"total weight"``."""
+        return "total weight" if self.weighted else "cases"
+
+    @property
+    def single_cases(self) -> bool:
+        """Is each case counted by itself, without a weight and without a cluster?"""
+        return self.grouped is None and not self.weighted
 
     @property
     def squares(self) -> Squares:
@@ -295,11 +305,27 @@ def kish(weight: float, square: float) -> float:
 
 def describe(x: Cases) -> str:
     """Say what was counted."""
-    n, neg, pos, unknown = map(number_of, (x.n, x.n_neg, x.n_pos, x.n_unknown))
-    many = f"total weight {n}" if x.weighted else f"{n} cases"
+    neg, pos, unknown = map(number_of, (x.n_neg, x.n_pos, x.n_unknown))
+    many = how_many(x)
     if x.clusters is not None:
         many += f" in {x.clusters.number:,} clusters"
     return f"{many} ({neg} negative, {pos} positive, {unknown} unknown)"
+
+
+def how_many(x: Cases) -> str:
+    """Say how many cases there are, or what they weigh."""
+    weight = f"cases with a total weight of {number_of(x.n)}"
+    return weight if x.weighted else counted(x.n, "case")
+
+
+def cases_that_tell(x: Cases) -> tuple[int, str]:
+    """Count the units that were drawn: cases, clusters, or as many equal cases."""
+    if x.grouped is not None:
+        return x.grouped.number, "clustered"
+    if x.weighted:
+        square = float(x.squares[0].sum() + x.squares[1].sum())
+        return round(kish(float(x.n_pos + x.n_neg), square)), "equally weighted"
+    return int(x.n_pos + x.n_neg), "labelled"
 
 
 def unlabelled_words(x: Cases) -> str:

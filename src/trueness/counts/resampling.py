@@ -340,7 +340,7 @@ def auc_replicates(t: Tally, replicates: int, rng: Seed = 0) -> Floats:
     matter to the AUC, and fewer rows are drawn faster. Weights, clusters and bins are
     drawn as they came.
     """
-    if t.grouped is not None or t.weighted or t.binned:
+    if t.binned or not t.single_cases:
         return bootstrap(t.labelled(), _areas, replicates, rng)
     rng = _options.generator(rng)
     neg, pos = runs(t)

@@ -8,6 +8,7 @@ predicted, and whatever takes a mapping of tallies answers for all of them at on
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -174,7 +175,7 @@ def multiclass_auc(
     >>> round(multiclass_auc(y, p).value, 4)  # 47/48: one tie among 24 pairs
     0.9792
     """
-    from trueness.ranking.multiclass_areas import averaged, interval
+    from trueness.ranking.multiclass_areas import averaged, estimated
 
     _options.choice(average, _AVERAGES, "average")
     level = _options.fraction(level, "level")
@@ -188,8 +189,8 @@ def multiclass_auc(
             f"has fewer. Leave it out, or join it with another class."
         )
     value, influence = averaged(code, matrix, average)
-    low, high, error = interval(code, value, influence, level)
-    return Estimate(value, low, high, level, average, error, name="AUC")
+    found = estimated(code, value, influence, level)
+    return replace(found, method=average, name="AUC")
 
 
 def _read(

@@ -36,7 +36,8 @@ from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.rank_tables import rank_columns, rank_table
 from trueness.inference.differences import Contrast
-from trueness.inference.limits import limits
+from trueness.inference.estimates import limited
+from trueness.inference.limits import around
 from trueness.inference.spread import Spread, Stratum, joined
 from trueness.ranking.areas import auc
 
@@ -268,8 +269,7 @@ class _Judged(NamedTuple):
     def area(self, i: int, level: float) -> Estimate:
         """Give the AUC of one of them."""
         value, s = float(self.areas[i]), self._spread(lambda u: u[:, i])
-        ends, method = limits(value, s, (0.0, 1.0), level)
-        return Estimate(value, *ends, level, method, s.sd, name="AUC")
+        return limited(value, s, level=level, name="AUC")
 
     def contrast(self, i: int, j: int) -> Contrast:
         """Compare two of them on the same cases."""
@@ -280,7 +280,7 @@ class _Judged(NamedTuple):
 
 
 def _estimate(c: Contrast, level: float) -> Estimate:
-    return Estimate(c.value, *c.limits(level), level, "student", c.sd)
+    return around(c.value, *c.limits(level), level, "student", c.sd)
 
 
 def _judge(

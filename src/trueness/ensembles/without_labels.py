@@ -44,7 +44,7 @@ from trueness.ensembles.moments import (
     standard_errors,
 )
 from trueness.fermi.distribution import finite_lines
-from trueness.inference.limits import score_limits
+from trueness.inference.limits import around, score_limits
 
 # below this chance of moments so far from independence, a warning is given
 _DOUBT = 0.001
@@ -381,6 +381,6 @@ def _record(
     notes: tuple[str, ...],
 ) -> Agreement:
     rows = zip(*(x.tolist() for x in f), strict=True)
-    prevalence, *each = [Estimate(v, a, b, level, method, s) for v, s, a, b in rows]
+    prevalence, *each = [around(v, a, b, level, method, s) for v, s, a, b in rows]
     auc = dict(zip(names, each, strict=True))
     return Agreement(auc, prevalence, misfit, method, n, converged, notes)

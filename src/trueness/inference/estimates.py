@@ -9,7 +9,7 @@ from typing import NamedTuple
 from trueness._core.checks import options as _options
 from trueness._core.records import Estimate
 from trueness.counts.values import Tally
-from trueness.inference.limits import Ends, limits
+from trueness.inference.limits import Ends, around, limits
 from trueness.inference.measure import Measure, Measured
 from trueness.inference.notes import notes_of
 from trueness.inference.sample import Sample, meant
@@ -61,4 +61,4 @@ def limited(
     """Give a value the limits that its spread leaves between its ends."""
     (low, high), method = limits(value, s, ends, level)
     sd = math.nan if math.isnan(value) else s.sd
-    return Estimate(value, low, high, level, method, sd, notes=notes, name=name)
+    return around(value, low, high, level, method, sd, notes=notes, name=name)

@@ -94,6 +94,23 @@ def limits(value: float, s: Spread, ends: Ends, level: float) -> tuple[Ends, str
     return made, "student" if varied else "unseen"
 
 
+def around(
+    value: float,
+    low: float,
+    high: float,
+    level: float = 0.95,
+    method: str = "",
+    sd: float = math.nan,
+    *,
+    name: str = "",
+    notes: tuple[str, ...] = (),
+) -> Estimate:
+    """Put limits about a value, which they hold: every estimate is made here."""
+    value = float(value)
+    ends = min(float(low), value), max(float(high), value)
+    return Estimate(value, *ends, level, method, float(sd), notes=notes, name=name)
+
+
 def percentiles(
     value: float,
     values: Floats,
@@ -105,9 +122,8 @@ def percentiles(
     level = _options.fraction(level, "level")
     values = values[np.isfinite(values)]
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    ends = min(float(low), value), max(float(high), value)
-    sd = float(values.std(ddof=1))
-    return Estimate(value, *ends, level, "bootstrap", sd, notes=notes, name=name)
+    found = value, low, high, level, "bootstrap", values.std(ddof=1)
+    return around(*found, notes=notes, name=name)
 
 
 def share_limits(

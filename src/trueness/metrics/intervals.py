@@ -20,7 +20,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.records import Estimate
 from trueness.counts.values import Tally, rescored
 from trueness.inference.estimates import inferred, limited
-from trueness.inference.limits import score_limits, share_limits, student
+from trueness.inference.limits import around, score_limits, share_limits, student
 from trueness.inference.measure import Measured
 from trueness.inference.sample import Sample, meant
 from trueness.inference.spread import Spread, kish
@@ -139,7 +139,7 @@ def estimate(cut: Cut, m: Metric, level: float) -> Estimate:
         low, high = (limited(value, side, measured.ends, level) for side in sides)
         ends, method = (low.low, high.high), low.method
     sd = math.nan if math.isnan(value) else s.sd
-    return Estimate(value, *ends, level, method, sd, name=m.name)
+    return around(value, *ends, level, method, sd, name=m.name)
 
 
 def _of_share(

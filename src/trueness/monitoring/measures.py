@@ -22,10 +22,10 @@ from trueness.calibration.errors import calibration_error
 from trueness.calibration.proper_scores import brier, log_loss
 from trueness.calibration.slope import calibration_line
 from trueness.comparison.paired import compare, compare_metric
+from trueness.counts.cases import cases_that_tell
 from trueness.counts.values import Panel, Tally
 from trueness.inference.estimates import infer
 from trueness.inference.measure import Measured
-from trueness.inference.spread import kish
 from trueness.metrics.grammar import metric
 from trueness.metrics.intervals import estimates
 from trueness.ranking.areas import auc, average_precision, partial_auc
@@ -81,7 +81,7 @@ def _of_metric(name: str, t: Tally, threshold: float, level: float) -> Interval:
         raise NotEnoughCases(
             f"{name} needs at least one case that is {told}; found none."
         )
-    if t.grouped is not None or t.weighted:
+    if not t.single_cases:
         return _interval(e, t)
     flags = t.score >= threshold
     sides = ((t.pos, flags), (t.neg, flags), (t.pos, ~flags), (t.neg, ~flags))
@@ -91,16 +91,6 @@ def _of_metric(name: str, t: Tally, threshold: float, level: float) -> Interval:
 
 def _interval(e: Estimate, x: Tally | Panel) -> Interval:
     return Interval(float(e.value), float(e.low), float(e.high), *cases_that_tell(x))
-
-
-def cases_that_tell(x: Tally | Panel) -> tuple[int, str]:
-    """Count the units that were drawn: cases, clusters, or as many equal cases."""
-    if x.grouped is not None:
-        return x.grouped.number, "clustered"
-    if x.weighted:
-        square = float(x.squares[0].sum() + x.squares[1].sum())
-        return round(kish(float(x.n_pos + x.n_neg), square)), "equally weighted"
-    return int(x.n_pos + x.n_neg), "labelled"
 
 
 def paired_limits(name: str, two: Panel, threshold: float | None) -> Limits:

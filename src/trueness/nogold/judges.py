@@ -21,6 +21,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.records import Estimate, Record
+from trueness.inference.limits import around
 from trueness.nogold._checks import only_value
 from trueness.nogold.posterior import estimate
 from trueness.nogold.verdicts import Verdicts, distinct, graded
@@ -47,7 +48,7 @@ class Judge(Record):
 
 def nothing(level: float, why: str) -> Estimate:
     """Give the estimate of what cannot be known, with the reason."""
-    return Estimate(np.nan, np.nan, np.nan, level, why)
+    return around(np.nan, np.nan, np.nan, level, why)
 
 
 def by_shares(x: Verdicts, pos: Floats, neg: Floats, level: float) -> dict[str, Judge]:
@@ -100,7 +101,7 @@ def effective_judges(
     kept = [k for k in distinct(x.rows) if np.isnan(only_value(x.rows[:, k]))]
     k = len(kept)
     if k <= 1:
-        return Estimate(k, k, k, level, "one judge" if k else "constant verdicts")
+        return around(k, k, k, level, "one judge" if k else "constant verdicts")
     rows = x.rows[:, kept]
     known = x.pos + x.neg > 0
     seen = ~np.isnan(rows).any(axis=1) & (known | (both is not None))

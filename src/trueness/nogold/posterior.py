@@ -20,6 +20,7 @@ from trueness._core.checks import options as _options
 from trueness._core.frames import native_frame
 from trueness._core.html import html_table
 from trueness._core.records import Estimate, Record, as_precise
+from trueness.inference.limits import around
 from trueness.nogold import _checks as _votes
 from trueness.nogold.arviz_tree import datatree
 from trueness.nogold.model import parameter_labels
@@ -295,4 +296,4 @@ def estimate(values: Floats, level: float, *, known: bool = True) -> Estimate:
     mean = unit * float((values / unit).mean())
     mean = min(max(mean, float(values.min())), float(values.max()))  # of equal draws
     value = mean if known else np.nan
-    return Estimate(value, float(low), float(high), level, "posterior", spread)
+    return around(value, low, high, level, "posterior", spread)

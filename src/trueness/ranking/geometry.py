@@ -34,7 +34,7 @@ from trueness.counts.answers import of_tally
 from trueness.counts.placements import coarser, runs
 from trueness.counts.values import Tally
 from trueness.inference.estimates import inferred
-from trueness.inference.limits import student
+from trueness.inference.limits import around, student
 from trueness.inference.measure import Measured
 from trueness.inference.sample import meant
 from trueness.inference.spread import kish
@@ -323,7 +323,7 @@ def _positive(
 ) -> Estimate:  # fmt: skip
     """A divergence is never below zero."""
     value, low, high = (max(0.0, x) for x in (value, *ends))
-    return Estimate(value, low, high, level, method, sd, notes=notes)
+    return around(value, low, high, level, method, sd, notes=notes)
 
 
 def _of_binormal(t: Tally, level: float) -> tuple[Estimate, ...]:

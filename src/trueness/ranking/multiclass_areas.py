@@ -13,6 +13,7 @@ from itertools import permutations
 import numpy as np
 
 from trueness._core.arrays import Floats, Ints
+from trueness._core.records import Estimate
 from trueness.inference.estimates import limited
 from trueness.inference.spread import Stratum, joined
 
@@ -75,10 +76,8 @@ def averaged(code: Ints, scores: Floats, average: str) -> tuple[float, Floats]:
     return value, influence
 
 
-def interval(
-    code: Ints, value: float, influence: Floats, level: float
-) -> tuple[float, float, float]:
-    """Give both ends, as of every measure, and the standard error.
+def estimated(code: Ints, value: float, influence: Floats, level: float) -> Estimate:
+    """Give an average its limits, as every measure has them.
 
     Where the influence adds up to zero within each class, every class is a sample of
     its own; otherwise the sizes of the classes are part of what varies.
@@ -91,5 +90,4 @@ def interval(
     else:
         parts = [Stratum(size.sum(), two.sum(), four.sum())]
     s = joined([p._replace(two=0.0) if p.two < 1e-24 else p for p in parts], size.min())
-    found = limited(value, s, level=level)
-    return found.low, found.high, s.sd
+    return limited(value, s, level=level)

@@ -18,7 +18,7 @@ from trueness._core.frames import native_frame
 from trueness._core.numbers import counted, p_is
 from trueness._core.records import Estimate, Record, brief
 from trueness.comparison.results import Pair, adjusted, asked_margin, judged
-from trueness.inference.limits import limits, on_scale
+from trueness.inference.limits import around, limits, on_scale
 from trueness.inference.spread import Spread
 from trueness.metrics.algebra import Metric
 from trueness.readers import model as _model
@@ -354,7 +354,7 @@ def _mean(
         ends = unseen_spread(value, asked.number, end, asked.level)
     elif asked.logit:
         ends = on_scale(value, half, end.range)
-    return Estimate(value, *ends, asked.level, method, sd)
+    return around(value, *ends, asked.level, method, sd)
 
 
 def unseen_spread(

@@ -92,8 +92,7 @@ def _above(asked: Sequence[tuple[tuple[str, str], Dominance]]) -> list[Grid]:
 def fewer(panel: Panel, rng: Any, most: int = 0) -> tuple[Panel, str]:
     """Draw cases from a panel with very many rows; also the words that say so."""
     labelled, most = panel.labelled(), most or MOST_ROWS
-    single = labelled.clusters is None and not labelled.weighted
-    if not single or len(labelled.rows) <= most:
+    if not labelled.single_cases or len(labelled.rows) <= most:
         return labelled, ""
     counts = np.concatenate([labelled.neg, labelled.pos])
     generator, n = np.random.default_rng(rng), int(counts.sum())

@@ -10,8 +10,9 @@ import numpy as np
 
 from trueness._core.names import told_apart
 from trueness._core.numbers import counted, level_text, points, spelt
-from trueness._core.records import Estimate, shown
+from trueness._core.records import shown
 from trueness.counts.values import Panel
+from trueness.inference.limits import around
 from trueness.nogold import figures, sentences
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import RateComparison
@@ -175,7 +176,7 @@ def _pairs(c: RateComparison) -> Any:
     rows = [
         (
             minus.join(shown(str(name[k]), NAME) for name in (c.first, c.second)),
-            Estimate(float(c.difference[k]), float(c.low[k]), float(c.high[k]), level),
+            around(c.difference[k], c.low[k], c.high[k], level),
             float(c.probability[k]),
             float(c.adjusted_p_value[k]),
         )

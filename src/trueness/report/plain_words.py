@@ -19,6 +19,7 @@ from trueness._core.numbers import (
     percent,
     written,
 )
+from trueness.counts.cases import how_many
 from trueness.inference.notes import notes_of
 from trueness.inference.spread import kish
 from trueness.inference.verification import remarks
@@ -112,14 +113,9 @@ def _measured(models: Sequence[Model], classes: bool) -> tuple[str, ...]:
     who = f"{len(models)} classifiers" if many else who
     labelled = data.n_pos + data.n_neg
     known = f"; of the {number_of(labelled)} with a label" if data.n_unknown else ""
-    cases = (
-        f"cases with a total weight of {number_of(data.n)}"
-        if data.weighted
-        else counted(data.n, "case")
-    )
     are = "is" if data.n_pos == 1 else "are"
     return (
-        f"{who}, on {'the same ' if many else ''}{cases}"
+        f"{who}, on {'the same ' if many else ''}{how_many(data)}"
         f"{known or ', of which'} {number_of(data.n_pos)} {are} "
         f"positive ({percent(data.prevalence)}).",
     )

@@ -102,8 +102,7 @@ def facts_of(
     data: Panel | Tally, source: str, classes: Any = None
 ) -> tuple[tuple[str, str], ...]:
     """Say what was counted, for the head of the page."""
-    what = "weights of cases" if data.weighted else "cases"
-    facts = [(what, number_of(data.n))]
+    facts = [(data.unit, number_of(data.n))]
     if classes is not None:
         facts += [(shown(c), f"{number_of(t.n_pos)} ({percent(t.prevalence)})")
                   for c, t in classes.items()]  # fmt: skip

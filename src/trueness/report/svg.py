@@ -24,7 +24,8 @@ from trueness._core.arrays import Array
 from trueness._core.figures import Bars, Crosses, Curves, Intervals, Line, Matrix
 from trueness._core.numbers import in_column
 from trueness._core.polyline import few_points
-from trueness._core.records import Estimate, shown
+from trueness._core.records import shown
+from trueness.inference.limits import around
 from trueness.report._parts import Figure, Grid, grid
 
 WIDTH, HEIGHT = 360, 320
@@ -361,7 +362,7 @@ def _intervals(
     height = TOP + BOTTOM + sum(heights)
     axes = Axes(figure.label, "", span, (float(sum(heights)), 0.0), height, bare=True)
     values = list(zip(figure.value, figure.low, figure.high, strict=True))
-    numbers = in_column([Estimate(float(v), float(a), float(b)) for v, a, b in values])
+    numbers = in_column([around(*three) for three in values])
     marks, below = [], 0.0
     for k, (lines, (value, low, high)) in enumerate(zip(names, values, strict=False)):
         below += heights[k]

@@ -37,7 +37,6 @@ from trueness.counts.cases import COUNTS
 from trueness.counts.placements import twice_wins
 from trueness.counts.sorting import merge_counts
 from trueness.counts.values import Tally, tally_of_rows
-from trueness.ranking.areas import auc_measure
 
 Ends = tuple[float, float]
 # sums over all cases round in their last digits
@@ -92,17 +91,15 @@ def auc_ends(t: Tally) -> Ends:
     rounding.
     """
     wide = t.high > t.score
-    if t.weighted:
-        half = float(t.pos[wide] @ t.neg[wide]) / (2 * t.n_pos * t.n_neg)
-        area = auc_measure(t).value
-        low, high = rounded_out(area - half, area + half)
-        return max(low, 0.0), min(high, 1.0)
     wins = twice_wins(t)
     # Python's integers: a product of counts may leave int64
     pairs = zip(t.pos[wide].tolist(), t.neg[wide].tolist(), strict=True)
     open_pairs = sum(p * n for p, n in pairs)
     total = 2 * t.n_pos * t.n_neg
-    return (wins - open_pairs) / total, (wins + open_pairs) / total
+    low, high = (wins - open_pairs) / total, (wins + open_pairs) / total
+    if not isinstance(total, int):
+        low, high = rounded_out(low, high)
+    return max(low, 0.0), min(high, 1.0)
 
 
 def average_precision_ends(t: Tally, odds: float = 1.0) -> Ends:
@@ -123,11 +120,16 @@ def average_precision_ends(t: Tally, odds: float = 1.0) -> Ends:
     a, p = (tp - pos)[wide], pos[wide]
     start = a + fp[wide]
     some = np.maximum(start, 1e-300)  # where nothing is above, nothing is taken off
-    parts = np.log1p(p / some) if t.weighted else reciprocals(start, p)
+    parts = reciprocals(start, p) if _whole(t.pos) else np.log1p(p / some)
     least[wide] = p - fp[wide] * parts
     low, high = float(least.sum()) / t.n_pos, float(most.sum()) / t.n_pos
     low, high = rounded_out(low - _ROUNDING, high)
     return max(low, 0.0), min(high, 1.0)
+
+
+def _whole(count: Array) -> bool:
+    """Are these numbers of cases, which cannot be divided?"""
+    return bool(np.issubdtype(count.dtype, np.integer))
 
 
 def reciprocals(start: Floats, terms: Floats) -> Floats:

@@ -24,7 +24,7 @@ from trueness.calibration.errors import calibration_error
 from trueness.calibration.proper_scores import brier, decomposition, log_loss
 from trueness.calibration.reliability_curve import reliability
 from trueness.calibration.slope import calibration_line
-from trueness.counts.answers import refuse
+from trueness.counts.answers import refuse, words_of
 from trueness.counts.design import AT_RANDOM, WORDS
 from trueness.counts.values import Tally, with_share
 from trueness.metrics.algebra import Metric
@@ -219,7 +219,7 @@ def _calibration_error(answer: Any, t: Tally, given: Given) -> Any:
     if given["binning"] != "equal mass":  # bins of scores may straddle those bins
         return _nothing_known(answer, t, given)
     # a bin of scores may be parted by an edge, and weights at any part of a case
-    if answer.binning != "equal mass" or _meant(t).weighted:
+    if answer.binning != "equal mass" or "weight" in words_of(_meant(t)):
         parts = {k: replace(getattr(answer, k), limits=NOT_KNOWN) for k in _ERRORS}
         return replace(answer, limits=NOT_KNOWN, **parts)
     ends = calibration_error_ends(t, given["bins"])

@@ -254,7 +254,7 @@ class Stream:
     ) -> None:
         parts = list(windows.values())
         tables = [by_cell(t, {"score": t.score, "high": t.high}) for t in parts]
-        if any(t.weighted for t in parts):  # a case is one of weight one
+        if any(SQUARES[0] in c for c in tables):  # a case is one of weight one
             for c in tables:
                 for square, count in zip(SQUARES, COUNTS, strict=True):
                     c.setdefault(square, c[count])

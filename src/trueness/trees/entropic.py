@@ -28,6 +28,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.records import Estimate, Record
 from trueness._core.search import bisect
+from trueness.inference.limits import around
 from trueness.trees import _checks
 from trueness.trees.levels import utility_level
 
@@ -337,7 +338,7 @@ def top_probability(
     low, high = majority_interval(np.asarray(y), np.asarray(n), level)
     # fmin and fmax pass over the NaN of a single case
     ends = float(np.fmin(low, value)), float(np.fmax(high, value))
-    return Estimate(float(value), *ends, level, method)
+    return around(float(value), *ends, level, method)
 
 
 TOP_METHODS: dict[str, Callable[[Array, Array], Floats]] = {
