@@ -21,7 +21,7 @@ ROOMS = [
     ["fermi"],
     ["ranking", "trees"],
     ["comparison", "threshold", "calibration"],
-    ["ensembles", "nogold", "readers"],
+    ["ensembles", "nogold", "readers", "evals"],
     ["data"],
     ["scale", "estimators", "monitoring", "spark"],
     ["plots", "gpu"],

@@ -50,6 +50,9 @@ What can be said when nobody knows the truth?
 What is the true rate, by judges that err and a few labels?
     prevalence Rate compare_prevalence RateComparison plan_labels LabelNumber LabelPlan
     read_verdicts VerdictLog
+How good is a system whose verdicts can be trusted, and which is better?
+    attempts Attempts pass_rate pass_at_k pass_hat_k compare_runs plan_items ItemPlan
+    leaderboard Leaderboard rater_agreement read_attempts
 Can this leaf be trusted?
     confidence_level utility_level tree_levels TreeLevels plan_leaf top_probability
     entropic_binomial EntropicBinomial entropic_tree EntropicTree LeafReport

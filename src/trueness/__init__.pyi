@@ -40,6 +40,26 @@ from trueness.nogold.combinations.table import (
     combination_front as combination_front,
 )
 from trueness.comparison.paired import compare_auc as compare_auc
+from trueness.data.eval_rows import attempts as attempts
+from trueness.evals.attempts import (
+    Attempts as Attempts,
+    read_attempts as read_attempts,
+)
+from trueness.evals.ranks import (
+    Leaderboard as Leaderboard,
+    leaderboard as leaderboard,
+)
+from trueness.evals.raters import rater_agreement as rater_agreement
+from trueness.evals.rates import (
+    pass_at_k as pass_at_k,
+    pass_hat_k as pass_hat_k,
+    pass_rate as pass_rate,
+)
+from trueness.evals.runs import (
+    ItemPlan as ItemPlan,
+    compare_runs as compare_runs,
+    plan_items as plan_items,
+)
 from trueness.readers.analysis import (
     ReaderStudy as ReaderStudy,
     reader_study as reader_study,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from trueness._core.checks import options as _options
 from trueness._core.records import Estimate
 from trueness.counts.values import Tally
-from trueness.inference.limits import Ends, around, limits
+from trueness.inference.limits import Ends, around, limits, share_limits
 from trueness.inference.measure import Measure, Measured
 from trueness.inference.notes import notes_of
 from trueness.inference.sample import Sample, meant
@@ -62,3 +62,18 @@ def limited(
     (low, high), method = limits(value, s, ends, level)
     sd = math.nan if math.isnan(value) else s.sd
     return around(value, low, high, level, method, sd, notes=notes, name=name)
+
+
+def share_limited(
+    value: float,
+    s: Spread,
+    n: float,
+    clusters: float | None = None,
+    level: float = 0.95,
+    name: str = "",
+) -> Estimate:
+    """Give a share of n cases Wilson's limits, at what its clusters are worth."""
+    # as if each case were a cluster, n - 1 is n: Wilson's own variance
+    plain = s.plain if clusters is None else s.plain * (n - 1) / n
+    ends = share_limits(value, plain, n, clusters, level)
+    return around(value, *ends, level, "wilson", s.sd, name=name)

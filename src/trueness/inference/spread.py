@@ -137,6 +137,27 @@ def joined(parts: list[Stratum], units: float, more: float = 0.0) -> Spread:
     return Spread(variance, max(df, 1.0), units, plain, silent)
 
 
+def unit_spread(u: Floats, cluster: Array | None = None) -> Spread:
+    """How far does a sum over units vary, each with its influence on a mean?
+
+    ``cluster`` numbers the units that were drawn together; they are added up first.
+    """
+    if cluster is not None:
+        number = np.bincount(cluster)
+        m = number.size
+        # ``joined`` gives sums of squares the factor m / (m - 1), and (m - 1) / m is
+        # meant (JK1)
+        u = (
+            left_out(np.bincount(cluster, u).astype(float), number.astype(float))
+            * (m - 1)
+            / m
+        )
+    square = u * u
+    whole = Stratum(u.size, float(square.sum()), float(square @ square))
+    found = joined([whole], float(u.size))
+    return found if cluster is None else found._replace(plain=found.variance)
+
+
 def _of_clusters(c: Clusters, u: Influence, by_class: bool) -> Spread:
     cells = [
         np.zeros(c.row.size) if v is None else count * np.asarray(v)[c.row]

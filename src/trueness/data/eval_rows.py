@@ -1,0 +1,214 @@
+"""How many attempts at each item passed? Counts rows of frames and of logs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from trueness._core.arrays import Array, Ints
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.words import listing, nearest
+from trueness._core.records import shown
+from trueness.data.columns import column
+from trueness.data.files import scan
+from trueness.data.frames import columns_of
+from trueness.data.verdict_logs import (
+    CLUSTER,
+    ITEM,
+    SYSTEM,
+    VerdictLog,
+    is_log,
+    read_verdicts,
+)
+from trueness.evals.attempts import Attempts
+
+_PASSED = {
+    **dict.fromkeys(("true", "yes", "pass", "passed", "correct", "c", "1"), 1.0),
+    **dict.fromkeys(("false", "no", "fail", "failed", "incorrect", "i", "0"), 0.0),
+}
+
+
+def attempts(
+    data: Any,
+    *,
+    item: str | None = None,
+    passed: str | None = None,
+    system: str | None = None,
+    cluster: str | None = None,
+    threshold: float | None = None,
+    missing: str = "drop",
+) -> Any:
+    """How many attempts at each item passed?
+
+    Parameters
+    ----------
+    data
+        A frame with a row per attempt; a log (:func:`read_verdicts`), or the path of a
+        log, of several (``"logs/*.eval"``) or of a table.
+    item
+        Column that names the items; of logs their own.
+    passed
+        Column that says whether an attempt passed: true or false, 1 or 0, pass or fail.
+        Of a log with one scorer, that one.
+    system
+        Column that names the systems; the answer is then a dict. Of logs their own,
+        where they hold several.
+    cluster
+        Column that says which items belong together (one passage, one repository).
+    threshold
+        Grades of at least this pass. Without it grades between 0 and 1 are refused.
+    missing
+        ``"drop"`` leaves attempts without a verdict out and counts them as
+        ``missing``, ``"fail"`` counts them as failed.
+
+    Returns
+    -------
+    Attempts
+        With several systems a dict, from system to attempts.
+
+    Examples
+    --------
+    >>> rows = {"task": ["x", "x", "y", "y"], "ok": [1, 0, 1, 1]}
+    >>> attempts(rows, item="task", passed="ok")
+    Attempts: 2 items, 4 attempts (2 per item), 3 passed
+    """
+    _options.choice(missing, ("drop", "fail"), "missing")
+    if isinstance(data, (str, os.PathLike)):
+        place = os.fspath(data)
+        data = read_verdicts(place) if is_log(place) else scan(place)
+    if isinstance(data, VerdictLog):
+        item, passed, system, data = _of_log(data, item, passed, system)
+    if item is None or passed is None:
+        raise InputError(
+            "attempts needs the columns of the items and of the verdicts. Type "
+            'trueness.attempts(frame, item="task", passed="correct").'
+        )
+    wanted = [name for name in (item, passed, system, cluster) if name is not None]
+    found = columns_of(data, list(dict.fromkeys(wanted)))
+    verdict = _verdicts(column(found[passed], passed), passed, threshold)
+    items = column(found[item], item)
+    together = None if cluster is None else column(found[cluster], cluster)
+    if system is None:
+        return _counted(items, verdict, together, missing)
+    who, code = _numbered(column(found[system], system), system)
+    parts = {
+        name: _counted(items[at], verdict[at],
+                       None if together is None else together[at], missing)
+        for k, name in enumerate(who)
+        for at in [code == k]
+    }  # fmt: skip
+    return parts
+
+
+def _of_log(
+    log: VerdictLog, item: str | None, passed: str | None, system: str | None
+) -> tuple[str, str, str | None, Mapping[str, Array]]:
+    """Choose the columns of a log: its items, its one scorer, its systems."""
+    if passed is None and len(log.judges) > 1:
+        raise InputError(
+            f"The log holds the verdicts of {listing(log.judges)}. Type "
+            f"passed={log.judges[0]!r}, or another of them."
+        )
+    passed = passed or log.judges[0]
+    if passed not in log.columns:
+        raise InputError(
+            f"The log has no column {passed!r}.{nearest(passed, list(log.columns))} "
+            f"Its verdicts are {listing(log.judges)}."
+        )
+    if system is None and len(set(log.columns[SYSTEM].tolist())) > 1:
+        system = SYSTEM
+    # repeats of an item bear its name in the column of clusters
+    own = CLUSTER if CLUSTER in log.columns else ITEM
+    return item or own, passed, system, log.columns
+
+
+def _verdicts(values: Array, name: str, threshold: float | None) -> Array:
+    """Make 1, 0 and NaN of verdicts."""
+    if values.dtype.kind in "OUS":
+        values = np.array([_number(v, name) for v in values], float)
+    verdict = values.astype(float)
+    if threshold is not None:
+        least = _options.real_number(threshold, "threshold")
+        return np.where(np.isnan(verdict), np.nan, verdict >= least)
+    graded = ~np.isnan(verdict) & (verdict != 0) & (verdict != 1)
+    if graded.any():
+        raise InputError(
+            f"Column {name!r} holds grades, such as {verdict[graded][0]:g}, and not "
+            "only 0 and 1. Say from which grade on an attempt passes: threshold=0.5."
+        )
+    return verdict
+
+
+def _number(value: Any, name: str) -> float:
+    if value is None or value != value:
+        return np.nan
+    if isinstance(value, (bool, int, float, np.number, np.bool_)):
+        return float(value)
+    known = _PASSED.get(str(value).strip().lower())
+    if known is not None:
+        return known
+    if not str(value).strip():
+        return np.nan
+    try:
+        return float(value)
+    except ValueError:
+        raise InputError(
+            f"Column {name!r} must say whether an attempt passed (true or false, 1 or "
+            f"0, pass or fail); found {shown(value)!r}."
+        ) from None
+
+
+def _numbered(values: Array, name: str) -> tuple[list[str], Ints]:
+    """Number the names of a column in the order in which they come."""
+    index: dict[Any, int] = {}
+    code = np.array([index.setdefault(v, len(index)) for v in values.tolist()], int)
+    names = [_name(v) for v in index]
+    if "" in names:
+        at = int(np.flatnonzero(code == names.index(""))[0])
+        raise InputError(f"Column {name!r} has no value in row {at + 1:,}.")
+    if len(set(names)) == len(names):
+        return names, code
+    once: dict[str, int] = {}  # 1 and "1" are one name
+    again = np.array([once.setdefault(n, len(once)) for n in names])
+    return list(once), again[code]
+
+
+def _name(value: Any) -> str:
+    if value is None or value != value:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # 7.0, as a column with gaps holds it, is item 7
+    return str(value).strip()
+
+
+def _counted(
+    items: Array, verdict: Array, cluster: Array | None, missing: str
+) -> Attempts:
+    gone = np.isnan(verdict)
+    if missing == "fail":
+        verdict, gone = np.where(gone, 0.0, verdict), np.zeros(gone.shape, bool)
+    kept = ~gone
+    if not kept.any():
+        raise NotEnoughCases(
+            f"None of the {verdict.size:,} attempts has a verdict. Did the scorer run?"
+        )
+    names, code = _numbered(items[kept], "item")
+    own = None
+    if cluster is not None:
+        groups, group = _numbered(cluster[kept], "cluster")
+        first = np.zeros(len(names), int)
+        first[code] = group
+        if (first[code] != group).any():
+            at = int(np.flatnonzero(first[code] != group)[0])
+            raise InputError(
+                f"Item {shown(names[code[at]])!r} is in several clusters. Give items "
+                "of different clusters different names."
+            )
+        own = np.array(groups, object)[first]
+    tried = np.bincount(code, minlength=len(names))
+    passed = np.bincount(code, verdict[kept], len(names)).astype(np.int64)
+    return Attempts(np.array(names, object), passed, tried, own, int(gone.sum()))

@@ -1,0 +1,236 @@
+"""How many attempts at each item passed? The counts that evaluations are made of."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from trueness._core.arrays import Array, Ints
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.files import replacing
+from trueness._core.numbers import counted
+from trueness._core.records import Record, shown
+
+SCHEMA = "trueness/attempts/1"
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Attempts(Record):
+    """How many of its attempts did each item pass?
+
+    Attributes
+    ----------
+    item : array of str
+        The items, each once, in the order of their names.
+    passed, tried : array of int
+        Attempts that passed, and all attempts, at each item.
+    cluster : array of str, or None
+        Which items belong together (one passage, one repository); None where each
+        stands for itself.
+    missing : int
+        Attempts without a verdict, which are no part of ``tried``.
+
+    Notes
+    -----
+    ``a + b`` adds attempts; items of the same name are the same item. Counts are whole
+    numbers, so that shards merge exactly, in any order.
+
+    Examples
+    --------
+    >>> a = Attempts(["x", "y"], passed=[2, 0], tried=[3, 3])
+    >>> b = Attempts(["y", "z"], passed=[1, 1], tried=[1, 1])
+    >>> a + b
+    Attempts: 3 items, 8 attempts (1 to 4 per item), 4 passed
+    """
+
+    item: Array
+    passed: Ints
+    tried: Ints
+    cluster: Array | None = None
+    missing: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the counts, and put the items in the order of their names."""
+        names = np.array([str(i) for i in self.item], object)
+        order = np.argsort(names, kind="stable")
+        _each_once(names[order])
+        fields = {"item": names, "passed": _whole(self.passed, "passed"),
+                  "tried": _whole(self.tried, "tried")}  # fmt: skip
+        if self.cluster is not None:
+            fields["cluster"] = np.array([str(c) for c in self.cluster], object)
+        for name, values in fields.items():
+            if values.size != names.size:
+                raise InputError(
+                    f"Attempts needs one number per item; found {names.size:,} items "
+                    f"and {values.size:,} entries of {name}."
+                )
+            values = values[order]
+            values.flags.writeable = False
+            object.__setattr__(self, name, values)
+        if (self.passed > self.tried).any() or (self.tried < 1).any():
+            at = int(np.flatnonzero((self.passed > self.tried) | (self.tried < 1))[0])
+            raise InputError(
+                f"Item {shown(self.item[at])!r} passed {self.passed[at]} of "
+                f"{self.tried[at]} attempts; passed must be 0 to tried, and tried 1 or "
+                "more."
+            )
+        if self.cluster is not None and len(set(self.cluster)) == self.cluster.size:
+            object.__setattr__(self, "cluster", None)  # clusters of one item are none
+
+    def __len__(self) -> int:
+        """Count the items."""
+        return int(self.item.size)
+
+    def __add__(self, other: Attempts) -> Attempts:
+        """Add the attempts of both; items of the same name join."""
+        if not isinstance(other, Attempts):
+            return NotImplemented
+        return joined([self, other])
+
+    def __repr__(self) -> str:
+        """Say how much there is in one line."""
+        tried = self.tried
+        each = ""
+        if tried.size:
+            few, many = int(tried.min()), int(tried.max())
+            each = f" ({few if few == many else f'{few} to {many}'} per item)"
+        text = (
+            f"Attempts: {counted(len(self), 'item')}, "
+            f"{counted(int(tried.sum()), 'attempt')}{each}, "
+            f"{int(self.passed.sum()):,} passed"
+        )
+        if self.cluster is not None:
+            text += f", {counted(len(set(self.cluster)), 'cluster')}"
+        return text + (f", {self.missing:,} without a verdict" if self.missing else "")
+
+    def codes(self) -> Ints | None:
+        """Number the clusters of the items; None where each item is one."""
+        if self.cluster is None:
+            return None
+        return np.unique(self.cluster.astype(str), return_inverse=True)[1]
+
+    def table(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Count the items that passed c of n: n, c, how many, and the row of each."""
+        pairs = np.column_stack([self.tried, self.passed])
+        rows, at, number = np.unique(
+            pairs, axis=0, return_inverse=True, return_counts=True
+        )
+        return rows[:, 0], rows[:, 1], number, at.reshape(-1)
+
+    def of_items(self, items: Iterable[str]) -> Attempts:
+        """Keep the items of these names."""
+        wanted = set(items)
+        at = np.array([name in wanted for name in self.item], bool)
+        cluster = None if self.cluster is None else self.cluster[at]
+        return Attempts(self.item[at], self.passed[at], self.tried[at], cluster)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the counts to a JSON file, for :func:`trueness.read_attempts`."""
+        with replacing(path) as temporary:
+            held = {"schema": SCHEMA, **self.to_dict()}
+            temporary.write_text(json.dumps(held), encoding="utf-8")
+
+
+def joined(parts: Iterable[Attempts]) -> Attempts:
+    """Add up attempts; an item keeps its cluster, which must be one."""
+    index: dict[str, int] = {}
+    where: dict[str, str] = {}
+    rows, missing, some = [], 0, False
+    for part in parts:
+        rows.append((part, [index.setdefault(i, len(index)) for i in part.item]))
+        missing += part.missing
+        some |= part.cluster is not None
+        own = part.item if part.cluster is None else part.cluster
+        for i, c in zip(part.item, own, strict=True):
+            if where.setdefault(i, c) != c:
+                raise InputError(
+                    f"Item {shown(i)!r} belongs to cluster {shown(where[i])!r} and to "
+                    f"{shown(c)!r}. Give items of different clusters different names."
+                )
+    passed, tried = np.zeros((2, len(index)), np.int64)
+    for part, at in rows:
+        passed[at] += part.passed
+        tried[at] += part.tried
+    cluster = np.array([where[i] for i in index], object) if some else None
+    return Attempts(np.array(list(index), object), passed, tried, cluster, missing)
+
+
+def read_attempts(path: str | os.PathLike[str]) -> Attempts:
+    """Which attempts does this file hold?
+
+    Parameters
+    ----------
+    path
+        A file written by :meth:`Attempts.write`.
+    """
+    file = Path(_options.file_path(path, "read_attempts"))
+    if not file.is_file():
+        raise InputError(f"There is no file {file}. Is the folder right?")
+    try:
+        held = json.loads(file.read_text(encoding="utf-8", errors="replace"))
+    except (ValueError, RecursionError):
+        held = None
+    fields = {"item", "passed", "tried", "cluster", "missing"}
+    if not isinstance(held, Mapping) or held.get("schema") != SCHEMA:
+        raise InputError(
+            f"{file} is not a file of attempts. Write one with a.write(path); logs "
+            "are read by trueness.attempts."
+        )
+    columns = {k: held.get(k) for k in fields}
+    lists = all(isinstance(columns[k], list) for k in ("item", "passed", "tried"))
+    cluster, missing = columns["cluster"], columns["missing"]
+    if not lists or not isinstance(cluster, (list, type(None))):
+        raise InputError(f"{file} is damaged: a column of its attempts is no list.")
+    if not isinstance(missing, int) or missing < 0:
+        raise InputError(f"{file} is damaged: missing must be a whole number.")
+    return Attempts(**columns)  # type: ignore[arg-type]  # checked there
+
+
+def systems(data: Any, what: str, *, least: int = 1) -> dict[str, Attempts]:
+    """Pass on attempts by the name of the system that made them."""
+    found = data if isinstance(data, Mapping) else {"": data}
+    if not all(isinstance(a, Attempts) for a in found.values()) or len(found) < least:
+        several = '{"A": a, "B": b}'
+        raise InputError(
+            f"{what} needs {f'attempts of {least} or more systems' * (least > 1)}"
+            f"{'attempts' * (least < 2)}; found {_described(data)}. Type trueness."
+            f"{what}({several if least > 1 else 'trueness.attempts(log)'})."
+        )
+    for name, a in found.items():
+        if not len(a):
+            of = f" of {shown(name)}" * bool(name)
+            raise NotEnoughCases(f"{what} needs items; the attempts{of} are empty.")
+    return {str(name): a for name, a in found.items()}
+
+
+def _described(data: Any) -> str:
+    if isinstance(data, Mapping):
+        kinds = sorted({type(v).__name__ for v in data.values()})
+        return f"{len(data)} of {' and '.join(kinds) or 'none'}"
+    return type(data).__name__
+
+
+def _whole(values: Any, what: str) -> Ints:
+    array = np.asarray(values)
+    if array.size == 0:
+        return np.zeros(0, np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iub" or (array < 0).any():
+        raise InputError(f"{what} must hold whole numbers, 0 or more, one per item.")
+    return array.astype(np.int64)
+
+
+def _each_once(names: Array) -> None:
+    again = np.flatnonzero(names[1:] == names[:-1])
+    if again.size:
+        raise InputError(
+            f"Each item must stand once; {shown(names[again[0]])!r} stands several "
+            "times. Add attempts with +, or count rows with trueness.attempts."
+        )

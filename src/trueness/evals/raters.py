@@ -1,0 +1,230 @@
+r"""How far do raters agree, beyond what chance would give?
+
+With :math:`p_a` the share of pairs of ratings of an item that agree, and :math:`p_e`
+that expected by chance, each coefficient is :math:`\kappa = (p_a - p_e)/(1 - p_e)`.
+They differ in what chance means. The item is the unit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.records import Estimate
+from trueness.counts.answers import of_panel
+from trueness.counts.values import Panel
+from trueness.inference.estimates import limited
+from trueness.inference.notes import notes_of
+from trueness.inference.sample import Influence, centred
+from trueness.inference.spread import spread
+
+
+class Ratings(NamedTuple):
+    """How often each item (row) got each category, and how many items there are."""
+
+    number: Floats  # (m, Q)
+    items: Floats  # (m,), items with this pattern of ratings
+    votes: Array  # (m, K), the category of each rater, or -1
+
+    @property
+    def raters(self) -> Floats:
+        """Count the ratings of each item."""
+        return np.asarray(self.number.sum(axis=1))
+
+
+class Coefficient(NamedTuple):
+    """A coefficient, and how far one more item would move it."""
+
+    value: float
+    influence: Floats
+
+
+@of_panel
+def rater_agreement(
+    data: Panel, *, method: str = "gwet", level: float = 0.95
+) -> Estimate:
+    r"""How far do raters agree, beyond chance?
+
+    Parameters
+    ----------
+    data
+        A panel with a column per rater; its values are categories. Ratings may be
+        missing. Labels play no part.
+    method
+        ``"gwet"``: AC1, which stays high where raters agree on a rare category.
+        ``"krippendorff"``: alpha, with its correction for few items. ``"fleiss"``:
+        kappa of any number of raters. ``"cohen"``: kappa of two raters, each with their
+        own shares of categories.
+    level
+        Confidence level of the interval.
+
+    Returns
+    -------
+    Estimate
+        1 is full agreement, 0 what chance gives.
+
+    Notes
+    -----
+    Chance agreement is, with :math:`\pi_q` the mean share of category q of Q,
+    :math:`\sum_q \pi_q (1 - \pi_q)/(Q - 1)` (Gwet), :math:`\sum_q \pi_q^2` (Fleiss,
+    Krippendorff) or :math:`\sum_q p_q^A p_q^B` (Cohen). Items with one rating count for
+    the shares of categories, but not for the agreement. Categories are unordered.
+
+    References
+    ----------
+    Gwet (2008), Br. J. Math. Stat. Psychol. 61:29; Krippendorff (2019), Content
+    Analysis, ch. 12; Fleiss (1971), Psychol. Bull. 76:378; Cohen (1960), Educ. Psychol.
+    Meas. 20:37
+
+    Examples
+    --------
+    >>> p = Panel(["a", "b"], [[1, 1], [1, 0], [0, 0]], unknown=[4, 2, 4])
+    >>> rater_agreement(p, method="cohen").value  # (0.8 - 0.48 - 0.02) / 0.5
+    0.6...
+    """
+    level = _options.fraction(level, "level")
+    coefficient = METHODS[_options.choice(method, METHODS, "method")]
+    _cases.at_least_two(data.names, "rater_agreement")
+    if method == "cohen":
+        _two_raters(data)
+    panel = data.hide().without_design()
+    ratings = _ratings(panel)
+    rated = ratings.raters >= 2
+    n = float(ratings.items[rated].sum())
+    if n < 2:
+        raise NotEnoughCases(
+            "rater_agreement needs two or more items that two raters have rated; found "
+            f"{n:.0f}."
+        )
+    c = coefficient(ratings)
+    u = centred(c.influence, ratings.items)
+    s = spread(panel, Influence(u, u, u))
+    s = s._replace(units=n if panel.clusters is None else panel.clusters.number)
+    e = limited(c.value, s, (-1.0, 1.0), level, name=NAMES[method])
+    return replace(e, notes=notes_of(panel, s, e.method))
+
+
+def _two_raters(panel: Panel) -> None:
+    if len(panel.names) != 2:
+        raise NotEnoughCases(
+            f"Cohen's kappa is of two raters; found {len(panel.names)}. Type "
+            'method="fleiss" or method="gwet", or type panel[["a", "b"]].'
+        )
+
+
+def _ratings(panel: Panel) -> Ratings:
+    """Count the categories of each pattern; a missing rating counts for none."""
+    known = ~np.isnan(panel.rows)
+    categories = np.unique(panel.rows[known])
+    votes = np.where(known, np.searchsorted(categories, panel.rows), -1)
+    number = np.stack(
+        [(votes == q).sum(axis=1) for q in range(categories.size)], axis=1
+    )
+    return Ratings(number.astype(float), np.asarray(panel.unknown, float), votes)
+
+
+def _chance_corrected(
+    r: Ratings, chance: float, chance_influence: Floats
+) -> Coefficient:
+    """Put agreement and chance together, with the influence of both."""
+    rated = r.raters >= 2
+    many = np.where(rated, r.raters, 2.0)
+    pairs = (r.number * (r.number - 1)).sum(axis=1) / (many * (many - 1))
+    n = float(r.items[rated].sum())
+    agreed = float(r.items[rated] @ pairs[rated]) / n
+    if not chance < 1:
+        raise NotEnoughCases(
+            "All ratings are of one category, so that nothing shows what chance would "
+            'give. Type method="gwet", which is 1 then.'
+        )
+    value = (agreed - chance) / (1 - chance)
+    seen = r.raters > 0
+    every = float(r.items[seen].sum())
+    # Gwet (2021), Handbook of Inter-Rater Reliability: one rating agrees with none
+    own = np.where(rated, (pairs - chance) / (1 - chance) * every / n, 0.0) - value
+    u = np.where(seen, own, 0.0) / every
+    return Coefficient(value, u - (1 - value) / (1 - chance) * chance_influence)
+
+
+def _shares(r: Ratings) -> tuple[Floats, Floats]:
+    """Give the mean share of each category, and the influence of items on it."""
+    seen = r.raters > 0
+    each = r.number / np.where(seen, r.raters, 1.0)[:, None]
+    n = float(r.items[seen].sum())
+    mean = r.items @ each / n
+    return mean, np.where(seen[:, None], each - mean, 0.0) / n
+
+
+def _gwet(r: Ratings) -> Coefficient:
+    mean, u = _shares(r)
+    ways = max(mean.size - 1, 1)  # where one category was seen there is another
+    chance = float((mean * (1 - mean)).sum()) / ways
+    return _chance_corrected(r, chance, u @ (1 - 2 * mean) / ways)
+
+
+def _fleiss(r: Ratings) -> Coefficient:
+    mean, u = _shares(r)
+    return _chance_corrected(r, float(mean @ mean), 2 * u @ mean)
+
+
+def _cohen(r: Ratings) -> Coefficient:
+    both = np.asarray((r.votes >= 0).all(axis=1))
+    r = Ratings(r.number * both[:, None], r.items, np.where(both[:, None], r.votes, -1))
+    n = float(r.items[both].sum())
+    if n < 2:
+        raise NotEnoughCases("Cohen's kappa needs two items that both raters rated.")
+    ways = np.arange(r.number.shape[1])
+    each = [(r.votes[:, [k]] == ways).astype(float) for k in (0, 1)]
+    first, second = (r.items @ x / n for x in each)
+    u, v = (
+        (x - p) * both[:, None] / n for x, p in zip(each, (first, second), strict=True)
+    )
+    return _chance_corrected(r, float(first @ second), u @ second + v @ first)
+
+
+def _krippendorff(r: Ratings) -> Coefficient:
+    """Krippendorff's alpha: one minus observed over expected disagreement.
+
+    With a_i the agreeing pairs of an item over its ratings but one, N_q ratings of
+    category q, N in all: Do = 1 - sum a_i / N, De = 1 - sum N_q (N_q - 1)/(N (N - 1)).
+    """
+    rated = r.raters >= 2
+    number = np.where(rated[:, None], r.number, 0.0)
+    many = number.sum(axis=1)
+    a = (number * (number - 1)).sum(axis=1) / np.maximum(many - 1, 1.0)
+    each, total, agreed = r.items @ number, float(r.items @ many), float(r.items @ a)
+    pairs, squares = total * (total - 1), float(each @ each) - total
+    seen, expected = 1 - agreed / total, 1 - squares / pairs
+    if not expected > 0:
+        raise NotEnoughCases(
+            "All ratings are of one category, so that nothing shows what chance would "
+            'give. Type method="gwet", which is 1 then.'
+        )
+    by_seen = -(a - agreed / total * many) / total
+    by_expected = -(
+        (2 * number @ each - many) / pairs - squares * (2 * total - 1) * many / pairs**2
+    )
+    u = -by_seen / expected + seen * by_expected / expected**2
+    return Coefficient(1 - seen / expected if expected else math.nan, u)
+
+
+METHODS: dict[str, Callable[[Ratings], Coefficient]] = {
+    "gwet": _gwet,
+    "krippendorff": _krippendorff,
+    "fleiss": _fleiss,
+    "cohen": _cohen,
+}
+NAMES = {
+    "gwet": "Gwet's AC1",
+    "krippendorff": "Krippendorff's alpha",
+    "fleiss": "Fleiss' kappa",
+    "cohen": "Cohen's kappa",
+}

@@ -1,0 +1,351 @@
+r"""Which of several runs is better, and how many items would show it?
+
+Runs are paired by item: with :math:`d_i = y_{iA} - y_{iB}` the difference is a mean
+over items, of which the item's difficulty is no part. With one attempt at each item
+this is McNemar's comparison, exact; otherwise Student's, with influence values
+:math:`(d_i - \bar d)/m`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import NormalDist
+from typing import Any, final
+
+import numpy as np
+
+from trueness._core.arrays import Floats
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.words import listing, nearest
+from trueness._core.numbers import counted, percent
+from trueness._core.records import Record
+from trueness.comparison.paired import compare_metric
+from trueness.comparison.results import Comparison, adjusted, together
+from trueness.counts.values import Panel
+from trueness.evals.attempts import Attempts, systems
+from trueness.evals.rates import estimated, items
+from trueness.inference.differences import Contrast
+from trueness.inference.spread import unit_spread
+
+
+def compare_runs(
+    runs: Mapping[str, Attempts],
+    *,
+    reference: str | None = None,
+    margin: float | None = None,
+    level: float = 0.95,
+) -> Comparison:
+    r"""Which run passes more often, on the same items, and could it be chance?
+
+    Parameters
+    ----------
+    runs
+        A mapping from the name of a system to its attempts.
+    reference
+        The run that all others are compared with; every pair when None.
+    margin
+        How much less a pass rate may be and still count as no worse, for example 0.02;
+        adds tests of non-inferiority and of equivalence to every pair.
+    level
+        Confidence level of the intervals.
+
+    Returns
+    -------
+    Comparison
+        The pass rate of each run, pairs with intervals and Holm-adjusted p-values, and
+        a test that all are equal.
+
+    Notes
+    -----
+    Items that some run has not tried are left out, with a note. With one attempt per
+    item and no clusters the p-value is McNemar's exact one and the interval Tango's
+    (:func:`compare_metric`); otherwise Student's interval of the mean difference.
+
+    References
+    ----------
+    McNemar (1947), Psychometrika 12:153, doi:10.1007/BF02295996;
+    Tango (1998), Stat. Med. 17:891;
+    Miller (2024), Adding Error Bars to Evals, arXiv:2411.00640
+
+    Examples
+    --------
+    >>> a = Attempts(list("stuvwxyz"), passed=[1] * 8, tried=[1] * 8)
+    >>> b = Attempts(list("stuvwxyz"), passed=[1, 1] + [0] * 6, tried=[1] * 8)
+    >>> compare_runs({"a": a, "b": b}).pairs[0].p_value  # 2 / 2**6
+    0.03125
+    """
+    level = _options.fraction(level, "level")
+    found = systems(runs, "compare_runs", least=2)
+    if reference is not None and reference not in found:
+        raise InputError(
+            f"reference must be one of the runs {listing(list(found))}; found "
+            f"{reference!r}.{nearest(reference, list(found))}"
+        )
+    shared, notes = same_items(found)
+    plain = all(a.cluster is None and (a.tried == 1).all() for a in shared.values())
+    compared = _of_votes if plain else _of_means
+    answer = compared(shared, margin, level)
+    if reference is not None:
+        pairs = [p for p in answer.pairs if reference in (p.first, p.second)]
+        answer = replace(answer, pairs=adjusted(pairs))
+    return replace(answer, method="pass rate", notes=(*notes, *answer.notes))
+
+
+def same_items(
+    runs: Mapping[str, Attempts],
+) -> tuple[dict[str, Attempts], tuple[str, ...]]:
+    """Keep the items that every run has tried, and say how many are left out."""
+    known = [set(a.item) for a in runs.values()]
+    shared, every = set.intersection(*known), set.union(*known)
+    if not shared:
+        raise NotEnoughCases(
+            "No item was tried by all runs, so they cannot be compared item by item. "
+            "Do the runs name their items alike?"
+        )
+    if len(shared) == len(every):
+        return dict(runs), ()
+    note = (
+        f"{counted(len(every) - len(shared), 'item')} of {len(every):,} "
+        f"{'is' if len(every) - len(shared) == 1 else 'are'} left out: not every run "
+        "tried them."
+    )
+    return {s: a.of_items(shared) for s, a in runs.items()}, (note,)
+
+
+def _of_votes(
+    runs: Mapping[str, Attempts], margin: float | None, level: float
+) -> Comparison:
+    """Compare runs of one attempt per item: each item is a case, each run a vote."""
+    votes = np.column_stack([a.passed for a in runs.values()]).astype(float)
+    rows, number = np.unique(votes, axis=0, return_counts=True)
+    panel = Panel(list(runs), rows, pos=number, neg=np.zeros_like(number))
+    found = compare_metric(
+        panel, "recall", thresholds=1.0, method="mcnemar", margin=margin, level=level
+    )
+    values = tuple(replace(v, name="pass rate") for v in found.values)
+    return replace(found, values=values, notes=_few(len(next(iter(runs.values())))))
+
+
+def _of_means(
+    runs: Mapping[str, Attempts], margin: float | None, level: float
+) -> Comparison:
+    """Compare runs of several attempts, or of clusters, by the means of their items."""
+    each = {s: items(a) for s, a in runs.items()}
+    first = next(iter(runs.values()))
+    codes = next((a.codes() for a in runs.values() if a.cluster is not None), None)
+    columns = [found.each for found in each.values()]
+
+    def contrast(i: int, j: int) -> Contrast:
+        d = columns[i] - columns[j]
+        value = float(d.mean())
+        return Contrast(value, unit_spread((d - value) / d.size, codes))
+
+    values = {s: estimated(runs[s], each[s], level, "pass rate") for s in runs}
+    number = len(first) if codes is None else int(codes.max()) + 1
+    return together(
+        values, contrast, margin=margin, paired=True, method="pass rate",
+        notes=_few(number),
+    )  # fmt: skip
+
+
+_FEW = 10  # with fewer items only very large differences can be seen
+
+
+def _few(number: int) -> tuple[str, ...]:
+    if number >= _FEW:
+        return ()
+    return (
+        f"With {counted(number, 'item')} only a very large difference can be "
+        "distinguished from chance.",
+    )
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class ItemPlan(Record):
+    """How many items are enough, and would more attempts help?
+
+    Attributes
+    ----------
+    items : int
+        Items that it takes, with ``attempts`` attempts at each.
+    attempts : int
+        Attempts at each item, by each system.
+    difference, half_width : float
+        What is to be seen: the difference between two systems, or the half width of
+        the interval of one rate; NaN where it is not the question.
+    power, level : float
+        The chance to see it (NaN for a half width), and the confidence level.
+    between, within : float
+        Variance between items, and of one attempt at an item. NaN where the pilot has
+        one attempt per item, so that they cannot be distinguished.
+    by_attempts : mapping from int to int
+        Items that it takes with other numbers of attempts.
+    """
+
+    items: int
+    attempts: int
+    difference: float
+    half_width: float
+    power: float
+    level: float
+    between: float
+    within: float
+    by_attempts: Mapping[int, int]
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def __repr__(self) -> str:
+        """Say how many items it takes, and what more attempts would save."""
+        return "\n".join([self.sentence, *(f"  Note: {n}" for n in self.notes)])
+
+    @property
+    def sentence(self) -> str:
+        """Say it in words."""
+        if math.isnan(self.half_width):
+            goal = (
+                f"see a difference of {percent(self.difference)} with a power of "
+                f"{percent(self.power)}"
+            )
+        else:
+            goal = f"know the pass rate to within {percent(self.half_width)}"
+        text = f"It takes {counted(self.items, 'item')} to {goal}, with "
+        text += f"{counted(self.attempts, 'attempt')} at each."
+        other = [f"{n:,} with {k}" for k, n in self.by_attempts.items()]
+        return text + (f" Items by attempts: {', '.join(other)}." if other else "")
+
+
+def plan_items(
+    pilot: Attempts | Mapping[str, Attempts],
+    *,
+    difference: float | None = None,
+    half_width: float | None = None,
+    attempts: int | None = None,
+    power: float = 0.8,
+    level: float = 0.95,
+) -> ItemPlan:
+    r"""How many items distinguish two systems: more items, or more attempts?
+
+    .. math:: m = \frac{(z_{1-\alpha/2} + z_{\mathrm{power}})^2}{\delta^2}
+              \Bigl(\sigma_b^2 + \frac{\sigma_w^2}{n}\Bigr)
+
+    Parameters
+    ----------
+    pilot
+        Attempts of two systems at the same items, or, for ``half_width``, of one.
+    difference
+        The difference between the pass rates that is to be seen, for example 0.03.
+    half_width
+        Instead: how far the limits of one pass rate may be from it.
+    attempts
+        Attempts at each item; those of the pilot when None.
+    power
+        The chance that the difference will be significant.
+    level
+        Confidence level of the later interval.
+
+    Returns
+    -------
+    ItemPlan
+
+    Notes
+    -----
+    :math:`\sigma_b^2` is the variance between items of the difference (or the rate) and
+    :math:`\sigma_w^2` that of one attempt, of both systems together. A pilot with two
+    or more attempts per item distinguishes them; more attempts reduce the second part
+    only.
+
+    References
+    ----------
+    Miller (2024), Adding Error Bars to Evals, sec. 5, arXiv:2411.00640
+
+    Examples
+    --------
+    >>> a = Attempts(["w", "x", "y", "z"], passed=[2, 2, 0, 0], tried=[2] * 4)
+    >>> plan_items(a, half_width=0.1, attempts=1).items  # 1.96**2 / 0.1**2 / 3
+    129
+    """
+    level, power = _options.fraction(level, "level"), _options.fraction(power, "power")
+    if (difference is None) == (half_width is None):
+        raise InputError(
+            "plan_items needs difference= (of two systems) or half_width= (of one). "
+            "Type trueness.plan_items(pilot, difference=0.03)."
+        )
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    if difference is not None:
+        goal = _options.fraction(difference, "difference")
+        z += NormalDist().inv_cdf(power)
+        runs = _two(pilot)
+    else:
+        goal = _options.fraction(half_width, "half_width")
+        runs = list(systems(pilot, "plan_items").values())[:1]
+    own = max(int(np.median(a.tried)) for a in runs)
+    n = _options.whole_number(attempts or own, "attempts", at_least=1)
+    spread_of = _Variances.of(runs)
+
+    def take(k: int) -> int:
+        return max(2, math.ceil(z * z * spread_of.at(k) / goal**2 - 1e-9))
+
+    known = math.isfinite(spread_of.within)
+    if not known and n != own:
+        raise NotEnoughCases(
+            "A pilot with one attempt per item does not show how much attempts at an "
+            f"item differ. Try its items twice or more, or type attempts={own}."
+        )
+    others = {k: take(k) for k in (1, 2, 5, 10, 20) if k != n} if known else {}
+    notes = () if len(runs[0]) >= 30 else (
+        f"The pilot has {counted(len(runs[0]), 'item')}: the plan is a rough one.",
+    )  # fmt: skip
+    nan = math.nan
+    return ItemPlan(
+        take(n), n,
+        nan if difference is None else goal, nan if half_width is None else goal,
+        nan if difference is None else power, level,
+        spread_of.between, spread_of.within, others, notes=notes,
+    )  # fmt: skip
+
+
+def _two(pilot: Any) -> list[Attempts]:
+    found = systems(pilot, "plan_items", least=2)
+    if len(found) > 2:
+        raise InputError(
+            f"plan_items compares two systems; found {len(found)}. Type "
+            'trueness.plan_items({"A": a, "B": b}, difference=0.03).'
+        )
+    return list(same_items(found)[0].values())
+
+
+@dataclass(frozen=True)
+class _Variances:
+    """Variance between items, and of single attempts; their sum where not known."""
+
+    between: float
+    within: float
+    together: float
+
+    @classmethod
+    def of(cls, runs: Sequence[Attempts]) -> _Variances:
+        rates = [a.passed / a.tried for a in runs]
+        d = rates[0] - rates[1] if len(rates) > 1 else rates[0]
+        together = float(d.var(ddof=1)) if d.size > 1 else math.nan
+        if math.isnan(together):
+            raise NotEnoughCases("plan_items needs a pilot of two or more items.")
+        if any((a.tried < 2).any() for a in runs):
+            return cls(math.nan, math.nan, together)
+        # c (n - c) / (n (n - 1)) is unbiased for the variance of one attempt
+        one = [_attempt_variance(a) for a in runs]
+        share = sum(float((v / a.tried).mean()) for v, a in zip(one, runs, strict=True))
+        within = sum(float(v.mean()) for v in one)
+        return cls(max(together - share, 0.0), within, together)
+
+    def at(self, attempts: int) -> float:
+        if math.isnan(self.within):
+            return self.together
+        return self.between + self.within / attempts
+
+
+def _attempt_variance(a: Attempts) -> Floats:
+    n, c = a.tried.astype(float), a.passed
+    return np.asarray(c * (n - c) / (n * (n - 1)))
