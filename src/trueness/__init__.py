@@ -9,6 +9,8 @@ What if there are more than two classes?
     one_vs_rest top_label multiclass_auc
 What does it cost to leave the data where they are?
     bounds Bounds CurveBounds exact_auc exact_threshold Refined apply
+How good is it, at a glance?
+    evaluate Finding
 How good is my cut?
     at_threshold AtThreshold confusion
 How good is a cut? Metrics add, scale and compare.
@@ -106,7 +108,7 @@ _register_handlers(
 _SHOWN = tuple(  # words in a text, as everybody reads them
     """
     tally panel leaves scan one_vs_rest read_tally read_panel Tally Panel Leaves
-    at_threshold metric constraint METRICS Metric Constraint Confusion
+    evaluate at_threshold metric constraint METRICS Metric Constraint Confusion
     auc average_precision partial_auc roc precision_recall det gain_curve lift_curve
     roc_band precision_recall_band plan_auc
     compare_auc compare_metric compare_groups dominates reader_study

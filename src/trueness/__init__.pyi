@@ -25,6 +25,8 @@ from trueness.ranking.bands import (
     precision_recall_band as precision_recall_band,
     roc_band as roc_band,
 )
+from trueness.findings.how_good import evaluate as evaluate
+from trueness.findings.records import Finding as Finding
 from trueness.calibration.calibrators import (
     CALIBRATORS as CALIBRATORS,
     calibrate as calibrate,

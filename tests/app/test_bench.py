@@ -30,8 +30,9 @@ from trueness.app.pages import query_of
 from trueness.app.server import Workbench
 from trueness.calibration.maps import map_from_json
 from trueness.cli import app
-from trueness.report._parts import Section
-from trueness.report.findings import SectionMaker
+from trueness.findings import notes
+from trueness.findings.notes import note
+from trueness.findings.records import Finding
 from trueness.threshold.sentences import (
     group_sentences,
     prevalence_sentences,
@@ -840,7 +841,7 @@ def test_a_look_up_waits_for_nobody(small, monkeypatch):
         begun.release()
         go_on.wait(60)
 
-    monkeypatch.setitem(bench.SECTIONS, "comparison", SectionMaker("?", wait))
+    monkeypatch.setitem(bench.QUESTIONS, "comparison", wait)
     with running(small) as server:
         models(server)  # counts
         for more in ({}, {"quick": 1}):  # both lanes have work that does not end
@@ -853,16 +854,20 @@ def test_a_look_up_waits_for_nobody(small, monkeypatch):
 
 
 def test_a_section_of_the_report_is_in_the_workbench(small, panel, monkeypatch):
-    new = SectionMaker(
-        "How many were there?", lambda f: Section("many", words=(f"Just {f.data.n}.",))
-    )
-    monkeypatch.setitem(bench.SECTIONS, "many", new)
+    title = "How many were there?"
+
+    def new(s):
+        answer = (note("said", text=f"Just {s.data.n}."),)
+        return Finding(title, {}, answer, key="many")
+
+    monkeypatch.setitem(bench.QUESTIONS, "many", new)
+    monkeypatch.setitem(notes.TITLES, "many", title)
     page = trueness.report.html(panel)
     with running(small) as server:
         look = server.ask(f"/look?{urlencode(DATA, doseq=True)}").text
         shown = server.section("many", **DATA)
-    assert new.title in page
-    assert new.title in look
+    assert title in page
+    assert title in look
     assert f"Just {panel.n}." in page
     assert f"Just {panel.n}." in shown
 

@@ -552,7 +552,7 @@ def test_long_work_is_stopped_and_begun_again_and_a_second_tab_goes_on(
 ):
     from trueness.app import bench
 
-    honest, slow = bench.SECTIONS["comparison"], [True]
+    honest, slow = bench.QUESTIONS["comparison"], [True]
 
     def endless(f):
         from trueness._core.progress import steps
@@ -564,7 +564,7 @@ def test_long_work_is_stopped_and_begun_again_and_a_second_tab_goes_on(
         return honest(f)
 
     slowed = replace(honest, make=endless)
-    monkeypatch.setitem(bench.SECTIONS, "comparison", slowed)
+    monkeypatch.setitem(bench.QUESTIONS, "comparison", slowed)
     path = "/look?file=given&level=0.9"
     with opened(browser, served, path) as page, opened(browser, served, path) as other:
         wait = page.locator("#comparison-section [data-wait]")

@@ -10,13 +10,15 @@ import pytest
 from typer.testing import CliRunner
 
 import trueness
+from trueness._core.numbers import about
 from trueness.cli import app
-from trueness.report.comparison import fewer
-from trueness.report.findings import SECTIONS, Findings
-from trueness.report.inputs import read_options
+from trueness.findings.notes import REPORT, say
+from trueness.findings.page import QUESTIONS, page_about
+from trueness.findings.slider import steps
+from trueness.findings.subject import subject
+from trueness.findings.which_is_better import fewer
 from trueness.report.page import embedded, render
-from trueness.report.slider import steps
-from trueness.report.summary import summarise
+from trueness.report.svg import draw
 
 
 def cases(rng, n, shift=1.0):
@@ -34,20 +36,28 @@ def panel():
 
 @pytest.fixture(scope="module")
 def page(panel):
-    return summarise(panel, subject_to=["recall >= 0.7"])
+    return page_about(panel, subject_to=["recall >= 0.7"])
 
 
 def words(page):
-    return " ".join(s for _, lines in page.summary for s in lines)
+    return " ".join(say(n, REPORT) for _, notes in page.answers for n in notes)
+
+
+def section(page, key="threshold"):
+    return next((f for f in page.findings if f.key == key), None)
+
+
+def said(finding):
+    return [say(n, REPORT) for n in (*finding.answer, *finding.notes)]
 
 
 def test_the_summary_answers_five_questions_with_the_librarys_numbers(page, panel):
-    assert [question for question, _ in page.summary] == [
-        "What was measured?",
+    assert [question for question, _ in page.answers] == [
+        "What should you do?",
         "How good is it?",
         "How sure are we?",
-        "What should you do?",
         "What should you keep in mind?",
+        "What was measured?",
     ]
     value = trueness.auc(panel["a"])
     assert f"AUC {value.value:.3f}" in words(page)
@@ -57,38 +67,40 @@ def test_the_summary_answers_five_questions_with_the_librarys_numbers(page, pane
 
 
 def test_prices_choose_the_cut(panel):
-    page = summarise(panel["a"], cost={"fp": 1, "fn": 30})
-    assert "The table says what to expect on new cases" in page.operating.method
-    assert "The chosen threshold minimises cost(fp=1, fn=30)." in page.operating.words
+    page = page_about(panel["a"], cost={"fp": 1, "fn": 30})
+    assert "The table says what to expect on new cases" in section(page).method
+    assert "The chosen threshold minimises cost(fp=1, fn=30)." in said(section(page))
     best = trueness.best_threshold(panel["a"], minimize=trueness.cost(fp=1, fn=30))
     model = page.slider["models"][0]
     assert model["columns"]["threshold"][model["start"]] == best.threshold
     assert "No costs were given" not in words(page)
-    assert "No costs were given" in words(summarise(panel["a"]))
+    assert "No costs were given" in words(page_about(panel["a"]))
 
 
 def test_an_objective_may_be_minimised_but_not_two(panel):
-    page = summarise(panel["a"], minimize="fpr", subject_to=["recall >= 0.7"])
+    page = page_about(panel["a"], minimize="fpr", subject_to=["recall >= 0.7"])
     best = trueness.best_threshold(
         panel["a"], minimize="fpr", subject_to="recall >= 0.7"
     )
     model = page.slider["models"][0]
     assert model["columns"]["threshold"][model["start"]] == best.threshold
     with pytest.raises(trueness.InputError, match="not both"):
-        summarise(panel["a"], maximize="f1", minimize="fpr")
+        page_about(panel["a"], maximize="f1", minimize="fpr")
 
 
 def figure(page, title):
-    return next(f for f in page.operating.figures if f.title == title)
+    return next(f for f in section(page).figures if f.title == title)
 
 
 def test_net_benefit_and_cost_curve_hold_the_librarys_numbers(page, panel):
-    rows = [r for r in figure(page, "Net benefit").numbers.rows if r[0] == "a"]
+    rows = [r for r in draw(figure(page, "Net benefit")).numbers.texts if r[0] == "a"]
     cut, shown = float(rows[5][1]), float(rows[5][3])
     expected = trueness.decision_curve(panel["a"], threshold=[cut]).net_benefit[0]
     assert shown == pytest.approx(expected, abs=1e-4)
     rows = [
-        r for r in figure(page, "Cost for every cost ratio").numbers.rows if r[0] == "a"
+        r
+        for r in draw(figure(page, "Cost for every cost ratio")).numbers.texts
+        if r[0] == "a"
     ]
     curve = trueness.cost_curve(panel["a"], at=[float(rows[3][2])])
     assert float(rows[3][3]) == pytest.approx(curve.cost[0], rel=0.005)
@@ -96,28 +108,28 @@ def test_net_benefit_and_cost_curve_hold_the_librarys_numbers(page, panel):
 
 
 def test_scores_that_are_no_probabilities_have_no_net_benefit(panel):
-    titles = [f.title for f in summarise(panel["b"]).operating.figures]
+    titles = [f.title for f in section(page_about(panel["b"])).figures]
     assert "Net benefit" not in titles
     assert "Cost for every cost ratio" in titles
-    drawn = figure(summarise(panel), "Net benefit")
-    assert {row[0] for row in drawn.numbers.rows} == {"a", "c"}
+    drawn = figure(page_about(panel), "Net benefit")
+    assert {row[0] for row in draw(drawn).numbers.texts} == {"a", "c"}
 
 
 def test_every_classifier_has_bands(panel, rng):
     y = (np.arange(300) % 3 == 0).astype(int)
     columns = {f"m{k}": rng.normal(size=y.size) + y for k in range(10)}
-    page = summarise(trueness.panel(y, columns))
+    page = page_about(trueness.panel(y, columns))
     for title in (
         "ROC curve",
         "Precision and recall",
         "Cost for every cost ratio",
     ):
-        assert str(figure(page, title).svg).count('class="area band') == 10
+        assert str(draw(figure(page, title)).svg).count('class="area band') == 10
 
 
 def test_constraints_are_shaded_where_they_do_not_hold(panel):
-    page = summarise(panel["a"], subject_to=["recall >= 0.7", "fpr <= 0.5"])
-    drawn = str(figure(page, "ROC curve").svg)
+    page = page_about(panel["a"], subject_to=["recall >= 0.7", "fpr <= 0.5"])
+    drawn = str(draw(figure(page, "ROC curve")).svg)
     corners = re.findall(r'class="area forbidden" d="M([^"]*)Z"', drawn)
     places = [tuple(map(float, p.split())) for d in corners for p in d.split("L")]
     x, y = np.array(places).T
@@ -127,40 +139,40 @@ def test_constraints_are_shaded_where_they_do_not_hold(panel):
 
 
 def test_sections_follow_what_there_is(page, panel):
-    keys = [s.key for s in page.sections]
-    assert keys == ["ranking", "comparison", "decision", "ensembles", "calibration"]
-    alone = summarise(panel["a"])
-    assert [s.key for s in alone.sections] == ["ranking", "calibration"]
+    keys = [s.key for s in page.findings]
+    several = ["comparison", "ensembles"]
+    assert keys == ["threshold", *several, "calibration", "ranking"]
+    alone = page_about(panel["a"])
+    assert [s.key for s in alone.findings] == ["threshold", "calibration", "ranking"]
     groups = {"x": panel["a"], "y": panel["a"]}
-    both = summarise(panel["a"], groups=groups)
-    assert "groups" in [s.key for s in both.sections]
+    both = page_about(panel["a"], groups=groups)
+    assert "groups" in [s.key for s in both.findings]
 
 
 def test_every_section_names_its_method_and_every_figure_describes_itself(page):
-    for section in (page.operating, *page.sections):
+    for section in page.findings:
         assert section.method
         for figure in section.figures:
-            label = re.search(r'aria-label="([^"]+)"', str(figure.svg))
+            label = re.search(r'aria-label="([^"]+)"', str(draw(figure).svg))
             assert len(label[1]) > 20
-            assert figure.numbers.rows
+            assert draw(figure).numbers.texts
         assert section.caveat
         assert re.search(r"doi:10\.\d+/", section.method)
 
 
 def test_scores_that_are_no_probabilities_are_named(page):
-    section = next(s for s in page.sections if s.key == "calibration")
-    assert any("scores of b fall outside 0 to 1" in w for w in section.words)
+    found = said(section(page, "calibration"))
+    assert any("scores of b fall outside 0 to 1" in w for w in found)
 
 
 def test_a_log_loss_without_an_upper_limit_says_why():
     y, p = np.tile([0, 1, 0, 1], 20), np.tile([0.2, 0.7, 0.4, 0.6], 20)
     right, wrong = p.copy(), p.copy()
     right[:2], wrong[:2] = (0, 1), (1, 0)
-    page = summarise(trueness.panel(y, {"right": right, "wrong": wrong, "p": p}))
-    found = next(s for s in page.sections if s.key == "calibration")
-    said = " ".join(found.words)
-    assert "The log loss of wrong is infinite: a score" in said
-    assert "The log loss of right has no upper limit: some" in said
+    page = page_about(trueness.panel(y, {"right": right, "wrong": wrong, "p": p}))
+    found = " ".join(said(section(page, "calibration")))
+    assert "The log loss of wrong is infinite: a score" in found
+    assert "The log loss of right has no upper limit: one" in found
     assert " to infinite)" in render(page, "1.0")
 
 
@@ -209,7 +221,7 @@ def test_what_cannot_be_reported_is_said(panel):
 
 def test_many_classifiers_and_groups_stay_under_two_megabytes(rng, monkeypatch):
     monkeypatch.setattr(
-        "trueness.report.comparison.MOST_PAIRS", 3
+        "trueness.findings.which_is_better.MOST_PAIRS", 3
     )  # they do not add figures
     y = (np.arange(900) % 3 == 0).astype(int)
     columns = {f"model {k}": rng.random(y.size) * (1 + y) / 2 for k in range(20)}
@@ -219,7 +231,6 @@ def test_many_classifiers_and_groups_stay_under_two_megabytes(rng, monkeypatch):
     )
     assert len(text.encode()) < 2_000_000
     assert text.count("<td>") > 3000  # all of them are there
-    assert "The first 20 of 30; the table has all." in text
 
 
 class Reader(HTMLParser):
@@ -261,20 +272,18 @@ def test_hostile_names_never_become_markup(panel):
 
 
 def test_of_very_many_cases_some_are_drawn_and_the_page_says_so(panel, monkeypatch):
-    monkeypatch.setattr("trueness.report.comparison.MOST_ROWS", 120)
-    monkeypatch.setattr("trueness.report.comparison.MOST_PAIRS", 1)
-    few, said = fewer(panel, rng=0)
+    monkeypatch.setattr("trueness.findings.which_is_better.MOST_ROWS", 120)
+    monkeypatch.setattr("trueness.findings.which_is_better.MOST_PAIRS", 1)
+    few, drawn = fewer(panel, rng=0)
     assert few.n == 120
-    assert said == "120 of the 500 cases, drawn at random"
+    assert drawn == "120 of the 500 cases, drawn at random"
     whole = {tuple(r): (n, p) for r, n, p in rows_of(panel)}
     assert all(n <= whole[tuple(r)][0] and p <= whole[tuple(r)][1]
                for r, n, p in rows_of(few))  # fmt: skip
-    page = summarise(panel)
-    for key, text in (("comparison", "Curves were compared"), ("ensembles", "Based")):
-        section = next(s for s in page.sections if s.key == key)
-        assert any(w.startswith(f"{text} o") and said in w for w in section.words)
-    words = next(s for s in page.sections if s.key == "comparison").words
-    assert any("the 1 next best" in w for w in words)
+    page = page_about(panel)
+    for key, what in (("comparison", "Curves"), ("ensembles", "Combinations")):
+        text = f"{what} were compared on {drawn};"
+        assert any(w.startswith(text) for w in said(section(page, key)))
 
 
 def rows_of(panel):
@@ -305,9 +314,8 @@ def test_the_same_seed_gives_the_same_report(panel):
 
 def test_a_binned_tally_shows_between_which_numbers_the_truth_lies(panel):
     exact, coarse = panel["a"], panel["a"].coarse(12)
-    page = summarise(coarse, maximize="f1")
-    section = next(s for s in page.sections if s.key == "scale")
-    rows = {row[0]: row[1:] for row in section.tables[0].rows}
+    page = page_about(coarse, maximize="f1")
+    rows = {row[0]: row[1:] for row in section(page, "scale").tables[0].texts}
     best = trueness.best_threshold(exact, "f1").value
     truth = {
         "AUC": trueness.auc(exact),
@@ -318,21 +326,20 @@ def test_a_binned_tally_shows_between_which_numbers_the_truth_lies(panel):
         low, high = (float(v) for v in rows[what][1].split(" and "))
         assert low <= float(value) <= high
     assert f"The exact AUC certainly lies between {rows['AUC'][1]}" in words(page)
-    assert "scale" not in [s.key for s in summarise(exact).sections]
+    assert "scale" not in [s.key for s in page_about(exact).findings]
 
 
 def test_groups_at_the_same_cut():
     data = pd.read_csv(trueness.samples.path("west_nile"))
     names = {"label": "virus", "scores": ["boosting"]}
     whole = trueness.panel(data, **names)
-    page = summarise(whole, groups=trueness.panel(data, **names, by="year"))
-    section = next(s for s in page.sections if s.key == "groups")
-    rows = {row[0]: row for row in section.tables[0].rows}
+    page = page_about(whole, groups=trueness.panel(data, **names, by="year"))
+    rows = {row[0]: row for row in section(page, "groups").tables[0].texts}
     assert list(rows) == ["2007", "2009", "2011", "2013"]
     part = data[data.year == 2013]
     cut = trueness.best_threshold(whole["boosting"], "youden").threshold
     found = ((part.boosting >= cut) & (part.virus == 1)).sum() / part.virus.sum()
-    assert rows["2013"][5] == f"{100 * found:#.3g} %"
+    assert rows["2013"][5] == f"{found:.3g}"
     assert rows["2013"][1] == f"{len(part):,}"
 
 
@@ -362,9 +369,9 @@ def test_a_report_says_which_model_its_results_come_from():
 def test_votes_without_labels_get_a_report_of_their_own():
     votes = pd.read_csv(trueness.samples.path("hiv"))
     tests = trueness.panel(votes, scores=["V1", "V2", "V3", "V4"], count="count")
-    page = summarise(tests)
-    assert page.operating is None
-    assert [s.key for s in page.sections] == ["nogold"]
+    page = page_about(tests)
+    assert section(page) is None
+    assert [s.key for s in page.findings] == ["nogold"]
     expected = trueness.latent_class(tests, rng=0).prevalence
     assert f"between {100 * expected.low:#.3g} %" in words(page)
     assert "make the same errors" in words(page)
@@ -374,15 +381,15 @@ def test_votes_without_labels_get_a_report_of_their_own():
 
 def test_scores_without_labels_are_judged_by_their_agreement():
     seen = trueness.simulate_panel(3000, 900, [0.7, 0.75, 0.8, 0.72], rng=0)
-    page = summarise(seen.hide())
-    assert [s.key for s in page.sections] == ["nogold"]
+    page = page_about(seen.hide())
+    assert [s.key for s in page.findings] == ["nogold"]
     expected = trueness.agreement(seen.hide()).auc["C3"].value
     assert abs(expected - 0.8) < 0.02
     assert f"C3 ranks best, with an AUC of about {expected:.3f}" in words(page)
     assert page.tiles[1].value == f"{expected:.3f}"
-    assert "with a probability of" in page.sections[0].caveat
-    three = summarise(seen[["C1", "C2", "C3"]].hide())
-    assert "cannot be checked" in three.sections[0].caveat
+    assert "with a probability of" in page.findings[0].caveat
+    three = page_about(seen[["C1", "C2", "C3"]].hide())
+    assert "cannot be checked" in three.findings[0].caveat
 
 
 def test_one_classifier_that_cannot_meet_the_limits_does_not_stop_the_report():
@@ -394,40 +401,40 @@ def test_one_classifier_that_cannot_meet_the_limits_does_not_stop_the_report():
         neg=[0, 0, 1, 2, 4, 3],
     )
     limits = ["recall >= 0.8", "precision >= 0.9"]
-    page = summarise(panel, subject_to=limits)
+    page = page_about(panel, subject_to=limits)
     assert "poor: no threshold meets the constraints" in words(page)
     cut = trueness.best_threshold(good, "youden", subject_to=limits).threshold
     assert f"gives it {cut:.4g} or more" in words(page)
     with pytest.raises(trueness.Infeasible, match="good: 2 constraints"):
-        summarise(panel, subject_to=["recall >= 1", "specificity >= 0.99"])
+        page_about(panel, subject_to=["recall >= 1", "specificity >= 0.99"])
 
 
 def test_shares_are_of_the_cases_with_a_label():
     t = trueness.Tally([0.9, 1.5], pos=[3, 30], neg=[30, 10], unknown=[40, 2])
-    page = summarise(t)
+    page = page_about(t)
     assert "115 cases; of the 73 with a label 33 are positive (45.2 %)" in words(page)
     assert "42 of 115 cases have no label and were left out" in words(page)
     assert "fall outside 0 to 1, so they are not probabilities" in words(page)
 
 
 def test_calibration_and_planning_are_shown_when_asked_for(panel):
-    plain = {s.key for s in summarise(panel["c"]).sections}
+    plain = {s.key for s in page_about(panel["c"]).findings}
     assert not {"calibrated", "planning"} & plain
-    page = summarise(panel, calibrator="beta", half_width=0.01, classifier="c")
-    made = {s.key: s for s in page.sections}
+    page = page_about(panel, calibrator="beta", half_width=0.01, classifier="c")
+    made = {s.key: s for s in page.findings}
     gain = trueness.calibration_gain(panel["c"], method="beta", rng=0)
-    assert f"falls by {gain.gain.value:.4g}" in " ".join(made["calibrated"].words)
+    assert f"to {gain.cross_fitted.value:.4f}" in said(made["calibrated"])[0]
     t = panel["c"]
     area = trueness.auc(t).value
     plan = trueness.plan_auc(auc=area, prevalence=t.prevalence, half_width=0.01)
-    assert f"{plan.n - t.n:,} more than now" in made["planning"].words[0]
+    assert f"{about(plan.n - t.n)} more than now" in said(made["planning"])[1]
     with pytest.raises(trueness.InputError, match="classifier must be one of"):
-        summarise(panel, calibrator="beta", classifier="nobody")
+        page_about(panel, calibrator="beta", classifier="nobody")
 
 
 def test_a_prevalence_of_use_chooses_the_cut_and_is_read_out(panel):
     rare = panel["a"].with_design(prevalence=0.02)
-    page = summarise(rare, maximize="accuracy")
+    page = page_about(rare, maximize="accuracy")
     best = trueness.best_threshold(rare, "accuracy")
     found = {k: v[page.slider["models"][0]["start"]]
              for k, v in page.slider["models"][0]["columns"].items()}  # fmt: skip
@@ -449,79 +456,74 @@ def html(page):
 
 def test_what_sections_share_is_worked_out_once(panel):
     known = {}
-    first = Findings(panel, read_options(panel), known=known)
-    SECTIONS["threshold"](first)
-    bands = known[("roc", first.options.sure)]
-    again = Findings(
-        panel, read_options(panel, subject_to="recall >= 0.5"), known=known
-    )
-    SECTIONS["threshold"](again)
-    assert known[("roc", again.options.sure)] is bands
-    quick = Findings(panel, read_options(panel, replicates=0))
-    assert SECTIONS["threshold"](quick).tables == ()
-
-
-def section(page, key):
-    return next(s for s in page.sections if s.key == key)
+    first = subject(panel, known=known)
+    QUESTIONS["threshold"](first)
+    bands = known[("roc", first.asked.sure)]
+    again = subject(panel, subject_to="recall >= 0.5", known=known)
+    QUESTIONS["threshold"](again)
+    assert known[("roc", again.asked.sure)] is bands
+    quick = subject(panel, replicates=0)
+    assert QUESTIONS["threshold"](quick).tables == ()
 
 
 def test_two_cuts_a_range_and_several_classifiers_have_their_sections(panel):
     two = {"minimize": "cost(fp=1, fn=10, defer=0.3)", "subject_to": ["defer <= 0.5"]}
-    page = summarise(panel, **two, prevalences=(0.05, 0.2))
+    page = page_about(panel, **two, prevalences=(0.05, 0.2))
     z = trueness.best_thresholds(panel["a"], **two)
     assert f"below {z.lower:.6g}, and positive when it is {z.upper:.6g}" in words(page)
-    rows = section(page, "zones").tables[0].rows
-    assert rows[1][1:3] == (str(z.deferred_pos), str(z.deferred_neg))
+    rows = section(page, "zones").tables[0].texts
+    assert rows[1][1:3] == [str(z.deferred_pos), str(z.deferred_neg)]
     cost = trueness.cost(fp=1, fn=10)  # a single cut defers nothing
     point = trueness.best_threshold(panel["a"], minimize=cost, prevalences=(0.05, 0.2))
-    found = " ".join(section(page, "prevalence").words)
+    found = " ".join(said(section(page, "prevalence")))
     assert f"score of {point.threshold:.4g} or more" in found
     assert f"{point.robust.regret_threshold:.4g}" in found
-    best = trueness.best_decision(panel, minimize=cost, replicates=200)
-    found = section(page, "decision")
-    assert f"{best.classifier} should decide" in found.words[0]
-    assert f"expect {best.corrected.value:.0f} (" in found.words[1]
-    assert "The chosen threshold minimises cost(fp=1, fn=10)." in page.operating.words
+    assert "The chosen threshold minimises cost(fp=1, fn=10)." in said(section(page))
 
 
 def test_costs_that_are_the_objective_are_those_of_the_cost_figure(panel):
-    page = summarise(panel, minimize="cost(fp=2,fn=9)")
-    notes = [f.note for f in page.operating.figures if f.title == "Cost"]
+    page = page_about(panel, minimize="cost(fp=2,fn=9)")
+    notes = [
+        f.note for f in section(page).figures if f.title == "What a threshold costs"
+    ]
     assert notes == ["Lower is better. A false positive costs 2, a false negative 9."]
-    notes = [f.note for f in summarise(panel).operating.figures if f.title == "Cost"]
+    notes = [
+        f.note
+        for f in section(page_about(panel)).figures
+        if f.title == "What a threshold costs"
+    ]
     assert "No costs were given" in notes[0]
 
 
-def test_a_cut_for_each_group_with_the_price_of_the_limit():
+def test_a_cut_for_each_group():
     rng = np.random.default_rng(2)
     y, s = cases(rng, 600)
     groups = trueness.tally(y, s, by=np.array(["n", "s", "w"])[np.arange(600) % 3])
     limits = ["recall_gap <= 0.02", "flagged <= 200"]
-    page = summarise(trueness.tally(y, s), groups=groups, subject_to=limits)
+    page = page_about(trueness.tally(y, s), groups=groups, subject_to=limits)
     g = trueness.group_thresholds(groups, "youden", limits)
     made = section(page, "group-cuts")
-    assert [row[0] for row in made.tables[0].rows] == ["n", "s", "w"]
-    assert [float(row[1]) for row in made.tables[0].rows] == pytest.approx(
+    assert [row[0] for row in made.tables[0].texts] == ["n", "s", "w"]
+    assert [float(row[1]) for row in made.tables[0].texts] == pytest.approx(
         list(g.thresholds.values()), abs=0.01
     )
-    assert "no other choice of thresholds is better" in made.words[0]
-    assert made.figures[0].title == "The price of recall_gap"
+    assert "no other choice of thresholds is better" in said(made)[0]
     with pytest.raises(trueness.InputError, match="need two groups"):
-        summarise(trueness.tally(y, s), groups={"n": groups["n"]}, subject_to=limits)
+        page_about(trueness.tally(y, s), groups={"n": groups["n"]}, subject_to=limits)
 
 
 def test_a_threshold_that_is_given_is_shown_and_not_chosen(panel):
-    page = summarise(panel["a"], at=0.4)
+    page = page_about(panel["a"], at=0.4)
     c = trueness.confusion(panel["a"], 0.4)
-    tile = page.tiles[2]
+    tile = page.tiles[1]
     assert tile.value == f"{100 * c.tp / (c.tp + c.fn):.1f} %"
     wilson = trueness.at_threshold(panel["a"], 0.4)["recall"]
     assert f"{100 * wilson.low:.1f} %" in tile.detail
-    assert "The threshold 0.4 was given." in page.operating.words
-    assert "take the given threshold as fixed" in page.operating.method
+    assert "The threshold 0.4 was given." in said(section(page))
+    assert "take the given threshold as fixed" in section(page).method
     assert "tuned" not in words(page)
     with pytest.raises(trueness.InputError, match="nothing to choose"):
-        summarise(panel["a"], at=0.4, maximize="f1")
+        page_about(panel["a"], at=0.4, maximize="f1")
 
 
 def test_classes_are_held_against_the_rest(tmp_path):
@@ -529,30 +531,30 @@ def test_classes_are_held_against_the_rest(tmp_path):
     y, p = rng.choice(list("abc"), 300), rng.random((300, 3))
     p[y == "a", 0] += 0.4
     classes = trueness.one_vs_rest(y, p)
-    page = summarise(classes, classes=True)
+    page = page_about(classes, classes=True)
     assert "3 classes, each compared with the rest" in words(page)
-    assert "a against the rest" in page.tiles[0].name
+    assert "a against the rest" in page.tiles[3].name
     assert trueness.report.write(classes, tmp_path / "r.html").size > 1000
     two = {"a": classes["a"], "b": trueness.tally([0, 1], [1, 2])}
     with pytest.raises(trueness.InputError, match="one_vs_rest"):
-        summarise(two, classes=True)
+        page_about(two, classes=True)
 
 
 def test_values_and_their_limits_are_both_of_new_cases(panel):
-    page = summarise(panel["a"], maximize="f1")
+    page = page_about(panel["a"], maximize="f1")
     found = trueness.validate_threshold(panel["a"], "f1", replicates=500)
     share = {
         k: f"{100 * found.metrics[k].value:.1f} %" for k in ("recall", "precision")
     }
-    assert [(t.name, t.value) for t in page.tiles[2:]] == [
+    assert [(t.name, t.value) for t in page.tiles[1:3]] == [
         ("recall (sensitivity) on new cases", share["recall"]),
         ("precision (PPV) on new cases", share["precision"]),
     ]
     assert f"finds {share['recall']} of the positives" in words(page)
-    (table,) = page.operating.tables
+    (table,) = section(page).tables
     assert "on new cases" in table.caption
     recall = found.metrics["recall"]
-    assert dict(table.rows)["recall (sensitivity)"] == (
+    assert dict(table.texts)["recall (sensitivity)"] == (
         f"{recall.value:.3f} ({recall.low:.3f} to {recall.high:.3f})"
     )
 
@@ -563,11 +565,11 @@ def test_a_column_has_one_interval_of_the_auc(prevalence):
     y, a = cases(rng, 300)
     some = trueness.panel(y, {"a": a, "b": a + rng.normal(size=300)})
     some = some.with_design(prevalence=prevalence)
-    page = summarise(some)
+    page = page_about(some)
     wide = {k: f"{e.value:.3f} ({e.low:.3f} to {e.high:.3f})"
             for k, e in trueness.auc(some).items()}  # fmt: skip
-    ranked = section(page, "ranking").figures[0].numbers.rows
-    together = section(page, "ensembles").tables[0].rows
+    ranked = draw(section(page, "ranking").figures[0]).numbers.texts
+    together = section(page, "ensembles").tables[0].texts
     assert {r[0]: f"{r[1]} (" + " to ".join(f"{float(x):.3f}" for x in r[2:]) + ")"
             for r in ranked} == wide  # fmt: skip
     alone = {row[0]: row[1] for row in together if row[0].endswith(" alone")}
@@ -598,7 +600,7 @@ def test_a_report_takes_every_design(tmp_path):
         trueness.report.write(y, p, tmp_path / "r.html", sampling="case-control")
     # the dot is on the curves, whatever the prevalence
     t = trueness.tally(y, p, prevalence=0.02)
-    at = summarise(t).slider["models"][0]
+    at = page_about(t).slider["models"][0]
     found = {k: v[at["start"]] for k, v in at["columns"].items()}
     curve = trueness.precision_recall(t)
     on = np.flatnonzero(np.isclose(curve.recall, found["recall"], rtol=1e-4))

@@ -25,22 +25,24 @@ from trueness.cli.leaves import with_rules
 from trueness.counts.values import Panel, Tally
 from trueness.data import frames
 from trueness.data.engines import quoted
+from trueness.findings import judges, trust
+from trueness.findings import without_labels as nogold
+from trueness.findings.page import QUESTIONS, answers, facts_of, tiles
+from trueness.findings.records import Finding, Page
+from trueness.findings.slider import Steps, columns, every_step, met, short
+from trueness.findings.subject import (
+    REPLICATES,
+    Model,
+    Subject,
+    read_asked,
+    tallies_of,
+)
+from trueness.findings.subject import (
+    Asked as Wanted,
+)
 from trueness.inference.verification import said_elsewhere
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import RateComparison
-from trueness.report import judges, nogold, trees
-from trueness.report._parts import Page, Section
-from trueness.report.findings import SECTIONS, Findings
-from trueness.report.inputs import (
-    REPLICATES,
-    Model,
-    ReportOptions,
-    read_options,
-    tallies_of,
-)
-from trueness.report.plain_words import tiles
-from trueness.report.slider import Steps, columns, every_step, met, short
-from trueness.report.summary import facts_of, plain_words
 from trueness.threshold.zones import best_thresholds
 
 KEPT = 3  # files, with their columns, whose counts stay in memory
@@ -218,14 +220,13 @@ def meant(counted: Counted, prevalence: float | None) -> Counted:
     return found
 
 
-def options_of(counted: Counted, asked: Asked, quick: bool = False) -> ReportOptions:
+def options_of(counted: Counted, asked: Asked, quick: bool = False) -> Wanted:
     """Read what is asked of the counts, as the report reads it."""
-    return read_options(
+    return read_asked(
         counted.first,
         **asked.wanted,
         rng=SEED,
         replicates=0 if quick else REPLICATES,
-        live=True,
         **asked.sections
         | {
             "half_width": asked.half_width or _half_width(counted),
@@ -238,7 +239,7 @@ def _half_width(counted: Counted) -> float:
     """Ask first for an interval two thirds as wide, in round numbers."""
     found: float | None = counted.known.get("half_width")
     if found is None:
-        f = Findings(counted.data, read_options(counted.first), known=counted.known)
+        f = Subject(counted.data, read_asked(counted.first), known=counted.known)
         best = f.models[0].auc
         wide = (best.high - best.low) / 3
         found = float(np.clip(float(f"{wide:.1g}"), 0.001, 0.2))
@@ -246,16 +247,16 @@ def _half_width(counted: Counted) -> float:
     return found
 
 
-def findings(counted: Counted, asked: Asked, quick: bool = False) -> Findings:
+def findings(counted: Counted, asked: Asked, quick: bool = False) -> Subject:
     """Give what sections may ask; what no objective changes is shared."""
     options = options_of(counted, asked, quick)
     if quick:  # bands that are there already are not taken away
         full, known = replace(options, replicates=REPLICATES).sure, counted.known
-        curves = [("roc",), ("precision_recall",)]
+        curves = [("roc",), ("pr",)]
         for what in (*curves, *(("meaning", m) for m in asked.columns)):
             if (*what, full) in known:
                 known[*what, options.sure] = known[*what, full]
-    return Findings(counted.data, options, counted.groups, counted.known)
+    return Subject(counted.data, options, counted.groups, known=counted.known)
 
 
 def depends(asked: Asked, key: str) -> tuple[Any, ...]:
@@ -268,9 +269,9 @@ def depends(asked: Asked, key: str) -> tuple[Any, ...]:
 
 
 @said_elsewhere()
-def section(counted: Counted, asked: Asked, key: str) -> Section | None:
+def section(counted: Counted, asked: Asked, key: str) -> Finding | None:
     """Work out one section of the report; its headline is said in the summary too."""
-    made = SECTIONS[key](findings(counted, asked))
+    made = QUESTIONS[key](findings(counted, asked))
     counted.known["section", *depends(asked, key)] = made
     return made
 
@@ -287,17 +288,15 @@ def summary(counted: Counted, asked: Asked, quick: bool) -> Page:
     return Page(
         "",
         facts_of(counted.first, ""),
-        tiles(f.models, f.checked),
-        plain_words(f, _headlines(counted, asked)),
-        None,
+        tiles(f),
+        answers(f, _headlines(counted, asked)),
         (),
     )
 
 
-def _headlines(counted: Counted, asked: Asked) -> list[Section]:
+def _headlines(counted: Counted, asked: Asked) -> dict[str, Finding | None]:
     known = counted.known
-    made = [known.get(("section", *depends(asked, k))) for k in SECTIONS]
-    return [s for s in made if s is not None]
+    return {k: known.get(("section", *depends(asked, k))) for k in QUESTIONS}
 
 
 def unmet(counted: Counted, asked: Asked) -> dict[str, str]:
@@ -316,23 +315,23 @@ def _contradiction(counted: Counted, asked: Asked) -> str:
     try:
         f = findings(counted, asked, quick=True)
         best = f.models[0]
-        if f.options.two is not None:
-            best_thresholds(best.tally, **f.options.two)
+        if f.asked.two is not None:
+            best_thresholds(best.tally, **f.asked.two)
     except (Infeasible, InputError) as err:
         return str(err)
     return ""
 
 
 @said_elsewhere()
-def operating(counted: Counted, asked: Asked, quick: bool) -> tuple[Section, Any]:
+def operating(counted: Counted, asked: Asked, quick: bool) -> tuple[Finding, Any]:
     """Give the section with the slider, and what the slider needs at first."""
     f = findings(counted, asked, quick)
-    made = SECTIONS["threshold"](f)
+    made = QUESTIONS["threshold"](f)
     assert made is not None  # noqa: S101 - there is always a threshold
     return made, slider(counted, asked, f)
 
 
-def slider(counted: Counted, asked: Asked, f: Findings) -> dict[str, Any]:
+def slider(counted: Counted, asked: Asked, f: Subject) -> dict[str, Any]:
     """Give the sliders: every distinct score is a step, numbers are looked up."""
     models = [
         {
@@ -346,7 +345,7 @@ def slider(counted: Counted, asked: Asked, f: Findings) -> dict[str, Any]:
     ]
     return {
         "models": models,
-        "constraints": [repr(c) for c in f.options.subject_to],
+        "constraints": [repr(c) for c in f.asked.subject_to],
         "now": look_up(counted, asked, 0, _start(counted, f.models[0]))["values"],
     }
 
@@ -373,16 +372,16 @@ def look_up(counted: Counted, asked: Asked, model: int, at: int) -> dict[str, An
     chosen = at == all_steps.at_or_above(m.point.threshold)
     s = all_steps.pick(at, m.point.threshold if chosen else None)
     probability = _probability(counted, f, m, s.threshold)
-    found = columns(s, f.options.costs, probability)
-    held = [bool(met(c, s.confusion)[0]) for c in f.options.subject_to]
+    found = columns(s, f.asked.costs, probability)
+    held = [bool(met(c, s.confusion)[0]) for c in f.asked.subject_to]
     values = {k: short(k, v)[0] for k, v in found.items()}
     return {"values": values, "meets": held, "at": at}
 
 
-def _probability(counted: Counted, f: Findings, m: Model, cut: Any) -> Any:
+def _probability(counted: Counted, f: Subject, m: Model, cut: Any) -> Any:
     """Give the share of positives at a threshold, where the curve is known by now."""
     for replicates in (REPLICATES, 0):
-        sure = replace(f.options, replicates=replicates).sure
+        sure = replace(f.asked, replicates=replicates).sure
         found = counted.known.get(("meaning", m.key, sure))
         if found is not None:
             return found.probability(cut)
@@ -419,10 +418,10 @@ def judged(counted: Counted, asked: Asked, source: str = "", command: str = "") 
     return judges.judged(*rates(counted, asked), source=source, command=command)
 
 
-def leaves(counted: Counted, asked: Asked) -> Section:
+def leaves(counted: Counted, asked: Asked) -> Finding:
     """Say which leaves can be trusted."""
     found = counted.data.report(level=asked.level)
-    return trees.section(with_rules(found, counted.request, asked.named("rule")))
+    return trust.which_leaves(with_rules(found, counted.request, asked.named("rule")))
 
 
 def tally_of(counted: Counted, asked: Asked) -> Tally:

@@ -37,7 +37,7 @@ def verdict_line(asked: Asked, chosen: Chosen, file: Filed) -> str:
 
 def judge_lines(asked: Asked, chosen: Chosen, file: Filed) -> str:
     """Write the lines: a wide table, the rate of each system, their comparison."""
-    heads = ["import trueness", "from trueness.report.judges import write_judges"]
+    heads = ["import trueness", "from trueness.report import write_judges"]
     lines, item = _rows(asked, chosen, file), _item(asked, chosen, file)
     if file.judges:
         heads.insert(0, "import duckdb")

@@ -28,11 +28,12 @@ from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli._source import REAL_TYPES, WHOLE_TYPES
 from trueness.cli.judge import HOW
 from trueness.ensembles.combiners import COMBINERS
+from trueness.findings.notes import PAGE, TITLES
+from trueness.findings.page import QUESTIONS
+from trueness.findings.records import Finding, Page
+from trueness.findings.subject import apart
 from trueness.metrics.definitions import SYNONYMS
 from trueness.metrics.grammar import known_names
-from trueness.report._parts import Page, Section
-from trueness.report.findings import SECTIONS
-from trueness.report.inputs import apart
 from trueness.report.page import embedded, environment, file_of, moving
 from trueness.threshold.zones import asks_for_two_cuts
 
@@ -75,10 +76,9 @@ def titles() -> dict[str, str]:
     """Give the titles of all sections: the report's own, and its head before them."""
     return {
         "summary": "In plain words",
-        **{key: maker.title for key, maker in SECTIONS.items()},
+        **TITLES,
         "nogold": "How good is each test?",
         "judges": "What is the true pass rate?",
-        "leaves": "Which leaves can be trusted?",
     }
 
 
@@ -88,9 +88,9 @@ def sections_of(kind: str, binned: bool, columns: int, by: bool) -> list[str]:
         return ["nogold"]
     if kind in ("leaves", "judges"):
         return [kind]
-    keys = ["summary", *SECTIONS]
+    keys = ["summary", *QUESTIONS]
     if columns < 2 or binned:
-        keys = [k for k in keys if k not in ("comparison", "decision", "ensembles")]
+        keys = [k for k in keys if k not in ("comparison", "ensembles")]
     if not by:
         keys = [k for k in keys if k not in ("groups", "group-cuts")]
     if not binned:
@@ -100,7 +100,7 @@ def sections_of(kind: str, binned: bool, columns: int, by: bool) -> list[str]:
 
 @cache
 def _environment() -> jinja2.Environment:
-    return environment(jinja2.FunctionLoader(_own))
+    return environment(jinja2.FunctionLoader(_own), face=PAGE)
 
 
 def _own(name: str) -> str | None:
@@ -171,7 +171,7 @@ def look(
     )
 
 
-def operating(section: Section, slider: dict[str, Any]) -> str:
+def operating(section: Finding, slider: dict[str, Any]) -> str:
     """Write the section with the slider."""
     columns = {k: [v] for k, v in slider["now"].items()}
     texts = moving({"models": [{"start": 0, "columns": columns}]})
@@ -182,7 +182,7 @@ def operating(section: Section, slider: dict[str, Any]) -> str:
 
 
 def section(
-    made: Section | None,
+    made: Finding | None,
     key: str,
     asked: Asked,
     width: float | None = None,

@@ -343,11 +343,11 @@ def _made(
     """Make a section: its HTML, what it was made of, and whom its figures name."""
     if key == "nogold" or (key == "summary" and not counted.labelled):
         page = answers.without_labels(counted, asked)
-        return pages.head(page), page.sections[0]
+        return pages.head(page), page.findings[0]
     if key == "judges":
         page = answers.judged(counted, asked)
-        figures = tuple(f for s in page.sections for f in s.figures)
-        return pages.head(page), replace(page.sections[0], figures=figures)
+        figures = tuple(f for s in page.findings for f in s.figures)
+        return pages.head(page), replace(page.findings[0], figures=figures)
     if key == "leaves":
         made = answers.leaves(counted, asked)
         return pages.section(made, key, asked), made

@@ -28,10 +28,11 @@ from trueness.cli.report import report_result
 from trueness.data.engines import quoted, reading
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.crossfit import compare_combiners
-from trueness.report._parts import Figure, Page
-from trueness.report.inputs import apart, asked_of_two, of_one_cut
+from trueness.findings.page import page_about
+from trueness.findings.records import Figure, Page
+from trueness.findings.subject import apart, asked_of_two, of_one_cut
 from trueness.report.page import file_of, render
-from trueness.report.summary import summarise
+from trueness.report.svg import draw
 from trueness.threshold.zones import asks_for_two_cuts, undeferred
 
 MAP, COMBINER = "map.json", "combiner.json"
@@ -242,7 +243,7 @@ def report_page(counted: Counted, asked: Asked, command: str) -> Page:
         return judged(counted, asked, counted.request.source.name, command)
     tests = asked.kind == "tests"
     wanted = {"level": asked.level} if tests else asked.wanted | asked.sections
-    return summarise(
+    return page_about(
         counted.data,
         source=counted.request.source.name,
         groups=None if tests else counted.groups,
@@ -328,7 +329,7 @@ def figure_svg(figure: Figure, names: Sequence[str] = ()) -> bytes:
 
     The page names its classifiers above all figures; a file names them below its own.
     """
-    text = str(figure.svg)
+    text = str(draw(figure).svg)
     shown = list(enumerate(names)) if "data-model" in text else []
     sizes = re.search(r'viewBox="0 0 (\d+) (\d+)"', text)
     width, below = (int(v) for v in sizes.groups()) if sizes else (360, 320)

@@ -19,7 +19,7 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
@@ -29,7 +29,7 @@ from typing import Any, TypeVar, final
 import typer
 from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
 
 import trueness
@@ -41,14 +41,17 @@ from trueness._core.checks.errors import (
     NotEnoughCases,
     Optimistic,
 )
-from trueness._core.names import told_apart
-from trueness._core.numbers import in_column, number_of, percent
+from trueness._core.numbers import number_of, percent
 from trueness._core.progress import progress, silent
 from trueness._core.records import json_value, shown
 from trueness.cli._columns import Request
 from trueness.cli._words import for_the_shell, noted
 from trueness.counts.cases import how_many
 from trueness.counts.design import PLAIN
+from trueness.findings.notes import SHELL, Note
+from trueness.findings.notes import say as write_out
+from trueness.findings.records import MOST, Finding, Table
+from trueness.findings.records import table as make_table
 
 DRAWN_BY_GROUP = ("evaluate", "judge", "nogold")
 EXIT = {"written": 1, "input": 2, "cases": 3, "interrupted": 130}
@@ -58,17 +61,7 @@ R = TypeVar("R")
 _QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 
 
-MOST, GAP = 40, 2  # characters of a name in a table, and between its columns
-
-
-@final
-@dataclass(frozen=True)
-class TextGrid:
-    """A table: its head, its rows as text, and which columns hold words."""
-
-    head: list[str]
-    rows: list[list[str]]
-    words: list[bool]
+GAP = 2  # characters between the columns of a table
 
 
 @final
@@ -78,10 +71,35 @@ class CommandAnswer:
 
     command: str
     result: dict[str, Any]
-    parts: list[str | TextGrid]
+    parts: list[str | Table]
     chart: Callable[[], Any] | None = None
     about: dict[str, Any] = field(default_factory=dict)
     code: int = 0  # how the command ends when all went well
+
+
+def answered(
+    command: str,
+    *findings: Finding,
+    chart: Callable[[], Any] | None = None,
+    about: dict[str, Any] | None = None,
+    **more: Any,
+) -> CommandAnswer:
+    """Show findings: their numbers for programs, sentences and tables for people.
+
+    ``more`` are numbers that belong to the command itself.
+    """
+    numbers = {k: v for f in findings for k, v in f.numbers.items()}
+    parts: list[str | Table] = []
+    for f in findings:
+        parts += spoken(f.answer)
+        parts += [t for t in f.tables if t.brief]
+        parts += spoken(f.notes)
+    return CommandAnswer(command, more | numbers, parts, chart, about or {})
+
+
+def spoken(notes: Sequence[Note]) -> list[str]:
+    """Say notes in the words of the command line."""
+    return [for_the_shell(write_out(n, SHELL)) for n in notes]
 
 
 def show(
@@ -96,7 +114,7 @@ def show(
     else:
         for k, part in enumerate(answer.parts):
             # a table stands apart from what is around it
-            if k and TextGrid in (type(part), type(answer.parts[k - 1])):
+            if k and Table in (type(part), type(answer.parts[k - 1])):
                 _print(sys.stdout, "")
             _print(sys.stdout, part)
     sys.stdout.flush()
@@ -212,9 +230,9 @@ def _own(warning: warnings.WarningMessage) -> bool:
     return issubclass(warning.category, OWN_WARNINGS)
 
 
-def _print(stream: Any, part: str | TextGrid) -> None:
+def _print(stream: Any, part: str | Table) -> None:
     console = _console(stream)
-    if isinstance(part, TextGrid):
+    if isinstance(part, Table):
         for k, drawn in enumerate(_fitting(part, console.width)):
             console.print(*([""] if k else []), drawn, sep="\n")
         return
@@ -237,33 +255,20 @@ def each_group(
     return found
 
 
-def table(head: list[str], rows: list[list[Any]], most: int = MOST) -> TextGrid:
-    """Lay out a table: names and words to the left, numbers to the right.
-
-    Names that came with the data are shortened to ``most`` letters.
-    """
-    columns = [[row[k] for row in rows] for k in range(len(head))]
-    words = [all(isinstance(v, str) for v in column) for column in columns]
-    texts = [
-        _names(c, most) if w else in_column(c, 3)
-        for c, w in zip(columns, words, strict=True)
-    ]
-    lines = [list(row) for row in zip(*texts, strict=True)]
-    return TextGrid([shown(name, MOST) for name in head], lines, words)
+def table(head: list[str], rows: list[list[Any]], most: int = MOST) -> Table:
+    """Lay out a table: names and words to the left, numbers to the right."""
+    return make_table("", head, rows, most=most)
 
 
-def _names(column: list[str], most: int) -> list[str]:
-    """Write words: names, which must stay apart, or verdicts, which may repeat."""
-    if len(set(column)) == len(column):
-        return told_apart(column, most)
-    return [shown(name, most) for name in column]
+def _head(grid: Table) -> list[str]:
+    return [shown(name, MOST) for name in grid.head]
 
 
-def _fitting(grid: TextGrid, width: int) -> list[Table]:
+def _fitting(grid: Table, width: int) -> list[Grid]:
     """Break a table that is too wide into several, each with the names at its left."""
-    columns = zip(grid.head, *grid.rows, strict=True)
+    columns = zip(_head(grid), *grid.texts, strict=True)
     wide = [GAP + max(map(cell_len, column)) for column in columns]
-    first = next((k for k, w in enumerate(grid.words) if not w), len(wide))
+    first = next((k for k, w in enumerate(grid.wordy) if not w), len(wide))
     names = list(range(first))
     parts: list[list[int]] = [[]]
     for k in range(first, len(wide)):
@@ -275,17 +280,17 @@ def _fitting(grid: TextGrid, width: int) -> list[Table]:
 
 
 def _drawn(
-    grid: TextGrid, names: list[int], numbers: list[int], wide: list[int], width: int
-) -> Table:
+    grid: Table, names: list[int], numbers: list[int], wide: list[int], width: int
+) -> Grid:
     """Draw some columns; where there is no room names are cut, numbers never."""
     room = width - sum(wide[k] for k in numbers) + GAP * bool(numbers)
-    drawn = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
+    drawn = Grid(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
     for k in (*names, *numbers):
-        side: Any = "left" if grid.words[k] else "right"
-        drawn.add_column(Text(grid.head[k]), justify=side, no_wrap=True)
+        side: Any = "left" if grid.wordy[k] else "right"
+        drawn.add_column(Text(_head(grid)[k]), justify=side, no_wrap=True)
         if k in names and sum(wide[j] for j in names) > room:
             drawn.columns[-1].max_width = max(4, room // len(names) - GAP)
-    for row in grid.rows:
+    for row in grid.texts:
         drawn.add_row(*(Text(row[k]) for k in (*names, *numbers)))
     return drawn
 

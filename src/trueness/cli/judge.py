@@ -30,6 +30,7 @@ from trueness.cli._verdicts import (
 from trueness.cli._words import for_the_shell
 from trueness.cli.report import command_line
 from trueness.counts.values import Panel
+from trueness.findings.judges import judged
 from trueness.inference.limits import around
 from trueness.nogold import sentences
 from trueness.nogold.figures import raw_rate
@@ -118,8 +119,7 @@ def judge(
         compared = compared_of(request, panels, rates, item, labelled)
         plans = _plans(panels, rates, next, width)
     if output is not None:
-        from trueness.report.judges import judged  # Jinja2 is loaded when it is needed
-        from trueness.report.page import write_page
+        from trueness.report.page import write_page  # Jinja2 is loaded when needed
 
         page = judged(
             rates,

@@ -32,6 +32,9 @@ from trueness.cli._options import (
 )
 from trueness.cli._shell import CommandAnswer, about, say
 from trueness.ensembles.combiners import COMBINERS
+from trueness.findings.notes import SHELL
+from trueness.findings.notes import say as write_out
+from trueness.findings.page import page_about
 
 COLUMNS = Columns("score", Scores, several_scores, instead="vote")
 
@@ -93,10 +96,9 @@ def report(
         by = request.chosen.by and not classes
         groups = count_panel(request, by=True) if by else None
     from trueness.report.page import write_page  # Jinja2 is loaded when it is needed
-    from trueness.report.summary import summarise
 
     with progress("Making the report", unit=""):
-        page = summarise(
+        page = page_about(
             panel,
             title=title,
             source=request.source.name,
@@ -134,17 +136,21 @@ def report_result(page: Any, output: Path, size: int) -> dict[str, Any]:
         "output": str(output),
         "bytes": size,
         "title": page.title,
-        "summary": [{"title": q, "sentences": list(s)} for q, s in page.summary],
-        "sections": [s.title for s in page.sections],
+        "summary": [{"title": q, "sentences": _said(s)} for q, s in page.answers],
+        "sections": [f.question for f in page.findings],
     }
 
 
 def _words(page: Any) -> list[Any]:
     """Give the first page of the report as text."""
     lines = []
-    for question, sentences in page.summary:
-        lines += [question, *(f"  {s}" for s in sentences)]
+    for question, notes in page.answers:
+        lines += [question, *(f"  {s}" for s in _said(notes))]
     return lines
+
+
+def _said(notes: Any) -> list[str]:
+    return [write_out(n, SHELL) for n in notes]
 
 
 def _figure(panel: Any, request: Request) -> Any:

@@ -3,13 +3,9 @@
 ``html(data)`` gives a report as text, ``write(data, path)`` one self-contained file: no
 network, no foreign script, under 2 MB.
 
-``inputs`` reads the classifiers and the options, a module per room makes its section
-(``threshold``, ``ranking``, ``comparison``, ``ensembles``, ``calibration``,
-``calibrated``, ``planning``, ``scale``, ``nogold``), ``findings`` lists them and works
-out what they share, ``plain_words`` says it all on the first page, ``summary`` puts
-them together, and ``page`` writes HTML. The workbench shows the same sections.
-``slider`` holds every number that moves; ``svg`` draws figure data of the rooms.
-No number is computed in the script of the page.
+``findings`` finds what is to be said and drawn; ``svg`` draws figure data, and ``page``
+lays all of it out as one HTML file. No number is computed here, nor in the script of
+the page, which looks numbers up.
 """
 
 from __future__ import annotations
@@ -25,11 +21,14 @@ from trueness.counts.values import Panel, Tally
 from trueness.metrics.algebra import Constraint, Metric
 
 _required("jinja2", "report")  # says what to install, which the next line does not
-from trueness.report.inputs import ReportOptions, read_options  # noqa: E402
+from trueness.findings.judges import judged  # noqa: E402
+from trueness.findings.page import page_about  # noqa: E402
+from trueness.findings.subject import Asked, read_asked  # noqa: E402
+from trueness.nogold.rate import Rate  # noqa: E402
+from trueness.nogold.rate_comparison import RateComparison  # noqa: E402
 from trueness.report.page import Report, render, write_page  # noqa: E402
-from trueness.report.summary import summarise  # noqa: E402
 
-__all__ = ["Report", "html", "write"]
+__all__ = ["Report", "html", "write", "write_judges"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 Objective = str | Metric | None
@@ -60,7 +59,7 @@ def _spelt_out(function: F) -> F:
     """Show the words that are passed on one by one, with the defaults they have."""
     own = signature(function)
     passed_on: dict[str, Parameter] = {}
-    for reads in (ReportOptions, read_options, summarise):  # the last one asks first
+    for reads in (Asked, read_asked, page_about):  # the last one asks first
         passed_on |= signature(reads).parameters
     given = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
     words = (passed_on[name] for name in ReportWords.__annotations__)
@@ -76,7 +75,7 @@ def html(data: Panel | Tally, **words: Unpack[ReportWords]) -> str:
 
     Parameters as in :func:`trueness.report.write`.
     """
-    return render(summarise(data, **words, classes=isinstance(data, Mapping)))
+    return render(page_about(data, **words, classes=isinstance(data, Mapping)))
 
 
 @of_counts
@@ -130,5 +129,36 @@ def write(
     Report
         Where it was written; in a notebook it shows the page.
     """
-    page = summarise(data, **words, classes=isinstance(data, Mapping))
+    page = page_about(data, **words, classes=isinstance(data, Mapping))
+    return write_page(page, path)
+
+
+def write_judges(
+    rates: Mapping[str, Rate],
+    panels: Mapping[str, Panel],
+    path: str | os.PathLike[str],
+    compared: RateComparison | None = None,
+    *,
+    title: str = "",
+    source: str = "",
+) -> Report:
+    """Write a report on judged answers to an HTML file, all or nothing.
+
+    Parameters
+    ----------
+    rates, panels
+        From system to what :func:`trueness.prevalence` said, and of what.
+    path
+        Name of the file, usually ending in .html.
+    compared
+        From :func:`trueness.compare_prevalence`.
+    title, source
+        Words for the head of the page.
+
+    Returns
+    -------
+    Report
+        Where it was written; in a notebook it shows the page.
+    """
+    page = judged(rates, panels, compared, title=title, source=source)
     return write_page(page, path)

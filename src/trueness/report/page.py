@@ -12,8 +12,9 @@ import hashlib
 import json
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -25,8 +26,10 @@ from markupsafe import Markup
 from trueness import __version__
 from trueness._core.files import replacing
 from trueness._core.records import json_value
-from trueness.report._parts import Page
-from trueness.report.slider import EVERY, READOUT, readout
+from trueness.findings.notes import REPORT, say
+from trueness.findings.records import Page
+from trueness.findings.slider import EVERY, READOUT, readout
+from trueness.report import svg
 
 _UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&'\u2028\u2029"}
 
@@ -93,7 +96,7 @@ def render(page: Page, version: str = __version__) -> str:
     return text
 
 
-def moving(slider: dict[str, Any]) -> dict[str, Any]:
+def moving(slider: Mapping[str, Any]) -> dict[str, Any]:
     """Give what the parts of a page need to show numbers that move."""
     return {"now": readout(slider), "first": READOUT, "every": EVERY}
 
@@ -119,15 +122,17 @@ def file_of(name: str) -> str:
     return (resources.files(__package__) / name).read_text(encoding="utf-8")
 
 
-def environment(*more: jinja2.BaseLoader) -> jinja2.Environment:
-    """Read templates: those of the report, and of who else shows its sections."""
-    return jinja2.Environment(
+def environment(*more: jinja2.BaseLoader, face: str = REPORT) -> jinja2.Environment:
+    """Read templates: those of the report, and of who else shows findings."""
+    made = jinja2.Environment(
         loader=jinja2.ChoiceLoader([*more, jinja2.FunctionLoader(_known)]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters |= {"draw": svg.draw, "say": partial(say, face=face)}
+    return made
 
 
 def _known(name: str) -> str | None:

@@ -4,18 +4,18 @@ As SVG, by hand: a page of the report must open at once from a mail attachment, 
 policy that forbids everything, and still show its figures where scripts are blocked.
 A bundle of Vega is 0.9 MB of script that has to run first; these figures are text.
 
-A figure is a list of marks on ``Axes``, made from figure data by ``curves``, ``bars``
-and ``forest``. Colours come from the style sheet by class, so that light, dark and
-print need no second drawing. A mark of class ``now`` is moved by the slider: ``data-x``
-and ``data-y`` name the quantities that it follows. Marks of one classifier carry its
-number, so that the page can show those of the one that is chosen.
+``draw`` makes marks on ``Axes`` of the figure data of a finding. Colours come from the
+style sheet by class, so that light, dark and print need no second drawing. A mark of
+class ``now`` is moved by the slider: ``data-x`` and ``data-y`` name the quantities that
+it follows. Marks of one classifier carry its number, so that the page can show those of
+the one that is chosen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from markupsafe import Markup
@@ -25,8 +25,8 @@ from trueness._core.figures import Bars, Crosses, Curves, Intervals, Line, Matri
 from trueness._core.numbers import in_column
 from trueness._core.polyline import few_points
 from trueness._core.records import shown
+from trueness.findings.records import Figure, Table, table
 from trueness.inference.limits import around
-from trueness.report._parts import Figure, Grid, grid
 
 WIDTH, HEIGHT = 360, 320
 LEFT, RIGHT, TOP, BOTTOM = 54, 14, 12, 46
@@ -62,6 +62,27 @@ class Axes:
         """Give vertical places; up is more."""
         share = _share(values, *self.y)
         return np.asarray(self.height - BOTTOM - share * (self.height - TOP - BOTTOM))
+
+
+class Drawn(NamedTuple):
+    """A figure as it is shown: the drawing, and its numbers as a table."""
+
+    svg: Markup
+    numbers: Table
+
+
+def draw(figure: Figure) -> Drawn:
+    """Draw a figure of a finding."""
+    data = figure.data
+    if isinstance(data, Curves):
+        return _curves(figure, data)
+    if isinstance(data, Bars):
+        return _bars(figure, data)
+    if isinstance(data, Intervals):
+        return _forest(figure, data)
+    if isinstance(data, Crosses):
+        return _crosses(figure, data)
+    return _matrix(figure, data)
 
 
 def _share(values: Any, low: float, high: float) -> Array:
@@ -206,41 +227,36 @@ def only(k: int) -> str:
     return "only gone" if k else "only"
 
 
-def curves(
-    figure: Curves,
-    order: Sequence[str],
-    *,
-    title: str,
-    note: str,
-    under: Sequence[Markup] = (),
-    over: Sequence[Markup] = (),
-    band: str = "band",
-    y: tuple[float, float] | None = None,
-    x: tuple[float, float] | None = None,
-    legend: bool = False,
-) -> Figure:
-    """Draw figure data: bands, guides and curves, with their numbers as a table.
-
-    ``order`` are the names of all classifiers of the page; ``under`` and ``over`` are
-    marks below and above the curves, ``over`` made for :func:`axes_of`. ``legend``
-    names the curves of a figure that are not classifiers of the page.
-    """
-    axes = axes_of(figure, x, y)
-    at = {name: k for k, name in enumerate(order)}
-    drawn = [*under, *(_line(axes, figure, g, "chance") for g in figure.guides)]
-    for b in figure.bands:
+def _curves(f: Figure, data: Curves) -> Drawn:
+    """Draw bands, guides and curves, and what moves with the threshold."""
+    axes = axes_of(data, f.x, f.y)
+    at = {name: k for k, name in enumerate(f.order)}
+    drawn = [area(axes, *strip, "forbidden") for strip in f.shaded]
+    drawn += [_line(axes, data, g, "chance") for g in data.guides]
+    for b in data.bands:
         k = at[b.name]
-        marks = (axes, b[figure.x.name], b["low"], b["high"])
-        drawn.append(area(*marks, f"{band} {only(k)} c{k % 8}", str(k)))
-    for one in figure.lines:
+        marks = (axes, b[data.x.name], b["low"], b["high"])
+        drawn.append(area(*marks, f"{f.band} {only(k)} c{k % 8}", str(k)))
+    for one in data.lines:
         k = at[one.name]
-        kind = f"curve c{k % 8}{' chosen' if legend or not k else ''}"
-        drawn.append(_line(axes, figure, one, kind, "" if legend else str(k)))
-    drawn += _named([one.name for one in figure.lines], at, axes) if legend else []
-    names = ", ".join(one.name for one in figure.lines)
-    text = f"{title} of {names}: {figure.y.title} against {figure.x.title}. {note}"
-    picture = drawing(axes, [clipped(axes, drawn), *over], text)
-    return Figure(title, picture, note, _numbers(figure, title))
+        kind = f"curve c{k % 8}{' chosen' if f.legend or not k else ''}"
+        drawn.append(_line(axes, data, one, kind, "" if f.legend else str(k)))
+    drawn += _named([one.name for one in data.lines], at, axes) if f.legend else []
+    names = ", ".join(one.name for one in data.lines)
+    text = f"{f.title} of {names}: {data.y.title} against {data.x.title}. {f.note}"
+    picture = drawing(axes, [clipped(axes, drawn), *_moving(f, axes)], text)
+    return Drawn(picture, _numbers(data, f.title))
+
+
+def _moving(f: Figure, axes: Axes) -> list[Markup]:
+    """Draw what the slider moves: a straight line, an upright, a dot."""
+    marks = []
+    if f.tilt:
+        marks.append(clipped(axes, [tilted(axes, *f.ends, "now rule", f.tilt)]))
+    if f.at is not None:
+        marks += [upright(axes, f.at[0], "now rule", f.rule)] if f.rule else []
+        marks.append(dot(axes, *f.at, "now", f.follow))
+    return marks
 
 
 def _named(names: Sequence[str], at: Mapping[str, int], axes: Axes) -> list[Markup]:
@@ -270,7 +286,7 @@ def _line(axes: Axes, figure: Curves, one: Line, kind: str, data: str = "") -> M
     return line(axes, one[figure.x.name], one[figure.y.name], kind, data)
 
 
-def _numbers(figure: Curves, title: str) -> Grid:
+def _numbers(figure: Curves, title: str) -> Table:
     """Give a dozen points of each curve, with thresholds and band where they have them.
 
     A threshold has more digits than a rate, since counts hang on it.
@@ -286,7 +302,7 @@ def _numbers(figure: Curves, title: str) -> Grid:
             keys = (x.name, y.name, *(("low", "high") if ends else ()))
             rows.append([*row, *(float(one[k][i]) for k in keys)])
     head = ["classifier", *(["threshold"] if cut else []), x.title, y.title]
-    return grid(title, [*head, *(["from", "to"] if ends else [])], rows)
+    return table(title, [*head, *(["from", "to"] if ends else [])], rows)
 
 
 def threshold_text(threshold: float) -> str:
@@ -294,64 +310,58 @@ def threshold_text(threshold: float) -> str:
     return "above all" if np.isposinf(threshold) else f"{threshold:.6g}"
 
 
-def bars(figure: Bars, *, note: str, now: float | tuple[float, float]) -> Figure:
-    """Draw how scores are spread.
+def _bars(f: Figure, data: Bars) -> Drawn:
+    """Draw how scores are spread, with one threshold that moves or two that stay.
 
-    ``now`` is the threshold where the slider starts, or two thresholds that stay, with
-    the deferred cases between them.
+    Each class fills the height by itself: rare positives are as easy to see as the
+    negatives, which the table counts.
     """
-    shares = {name: figure.shares(name) for name in figure.neg}
-    top = max(float(v.max()) for pair in shares.values() for v in pair) * 1.05 or 1.0
-    low, high = float(figure.edges[0]), float(figure.edges[-1])
-    axes = Axes("Score", "Share of each class", (low, high), (0.0, top))
+    shares = {name: data.shares(name) for name in data.neg}
+    tops = [max(float(v.max()), 1e-300) for pair in shares.values() for v in pair]
+    low, high = float(data.edges[0]), float(data.edges[-1])
+    axes = Axes("Score", "Cases, scaled by class", (low, high), (0.0, 1.05))
     marks, rows = [], []
     for k, (name, pair) in enumerate(shares.items()):
-        for kind, heights in zip(("negatives", "positives"), pair, strict=True):
-            up = np.concatenate([[0], np.repeat(heights, 2), [0]])
-            across = np.repeat(figure.edges, 2)
+        for j, (kind, heights) in enumerate(
+            zip(("negatives", "positives"), pair, strict=True)
+        ):
+            up = np.concatenate([[0], np.repeat(heights / tops[2 * k + j], 2), [0]])
+            across = np.repeat(data.edges, 2)
             marks.append(polygon(axes, across, up, f"{kind} {only(k)}", str(k)))
         for b in np.flatnonzero(pair[0] + pair[1]):
-            span = f"{figure.edges[b]:.3g} to {figure.edges[b + 1]:.3g}"
-            rows.append((name, span, *(float(v[b]) for v in pair)))
-    cuts = np.clip(now, low, high)
-    if isinstance(now, tuple):
-        marks.insert(0, area(axes, cuts, [0, 0], [top, top], "band c2"))
+            span = f"{data.edges[b]:.3g} to {data.edges[b + 1]:.3g}"
+            counts = (float(data.neg[name][b]), float(data.pos[name][b]))
+            rows.append((name, span, *counts))
+    cuts = np.clip(f.at or (), low, high)
+    if f.rule:
+        marks.append(upright(axes, float(cuts[0]), "now rule", f.rule))
+    elif cuts.size:
+        marks.insert(0, area(axes, cuts, [0, 0], [1.05, 1.05], "band c2"))
         marks += [upright(axes, float(cut), "now rule") for cut in cuts]
-    else:
-        marks.append(upright(axes, float(cuts), "now rule", "threshold"))
     text = (
         f"Histogram of the scores of {', '.join(shares)}, from {low:.3g} to "
         f"{high:.3g}, positives and negatives separately; the table has the numbers."
     )
     head = ("classifier", "score", "negatives", "positives")
-    return Figure(
-        figure.what, drawing(axes, marks, text), note, grid(figure.what, head, rows)
-    )
+    return Drawn(drawing(axes, marks, text), table(f.title, head, rows))
 
 
-def forest(
-    figure: Intervals, *, of: str, note: str = "", coloured: bool = False
-) -> Figure:
-    """Draw estimates with their intervals under one another, and as a table.
+def _forest(f: Figure, data: Intervals) -> Drawn:
+    """Draw estimates with their intervals under one another.
 
     Names and numbers stand above their lines, so that they need no margin. Of many the
-    first ones are drawn, which the note says; the table has all of them.
+    first ones are drawn; the table has all of them.
     """
-    size = len(figure.names)
-    if size > MOST_SHOWN:
-        note = f"{note} The first {MOST_SHOWN} of {size}; the table has all."
     few = slice(0, MOST_SHOWN)
-    others = list(figure.marks.values())
-    every = (figure.value, figure.low, figure.high, *others)
+    every = (data.value, data.low, data.high, *data.marks.values())
     ends = np.concatenate([v[few] for v in every])
-    ends = np.append(ends[np.isfinite(ends)], [] if figure.zero is None else 0.0)
+    ends = np.append(ends[np.isfinite(ends)], [] if data.zero is None else 0.0)
     span = _padded(*((ends.min(), ends.max()) if ends.size else (0.0, 1.0)))
-    text = f"{figure.label} of each {of} with its interval. {note}".strip()
-    numbers = (v.tolist() for v in every)
-    rows = list(zip(figure.names, *numbers, strict=True))
-    picture = _intervals(figure, span, coloured, text)
-    head = (of, figure.label, "from", "to", *figure.marks)
-    return Figure(figure.what, picture, note.strip(), grid(figure.what, head, rows))
+    text = f"{data.label} of each {f.of} with its interval. {f.note}".strip()
+    rows = zip(data.names, *(v.tolist() for v in every), strict=True)
+    picture = _intervals(data, span, bool(f.order), text)
+    head = (f.of, data.label, "from", "to", *data.marks)
+    return Drawn(picture, table(f.title, head, rows))
 
 
 def _intervals(
@@ -392,33 +402,32 @@ def _diamond(axes: Axes, x: float, y: float) -> Markup:
     return element("path", "line c1", d=f"M{places}Z")
 
 
-def crosses(figure: Crosses, *, of: str, title: str, note: str) -> Figure:
-    """Draw points with an interval in both directions, and as a table."""
-    axes, x, y = axes_of(figure), figure.x.name, figure.y.name
-    marks = [line(axes, g[x], g[y], "chance") for g in figure.guides]
-    for k, (a, b) in enumerate(zip(figure.across, figure.up, strict=True)):
+def _crosses(f: Figure, data: Crosses) -> Drawn:
+    """Draw points with an interval in both directions."""
+    axes, x, y = axes_of(data), data.x.name, data.y.name
+    marks = [line(axes, g[x], g[y], "chance") for g in data.guides]
+    for k, (a, b) in enumerate(zip(data.across, data.up, strict=True)):
         colour = f"c{k % 8}"
         marks.append(line(axes, a[1:], [b[0]] * 2, colour))
         marks.append(line(axes, [a[0]] * 2, b[1:], colour))
         marks.append(dot(axes, float(a[0]), float(b[0]), colour))
-    for k, (a, b) in enumerate(zip(figure.across, figure.up, strict=True)):
+    for k, (a, b) in enumerate(zip(data.across, data.up, strict=True)):
         # the number of a judge in the table, beside its point
         place = float(axes.px(a[0])) + 7, float(axes.py(b[0])) - 6
         marks.append(_text("name", *place, str(k + 1)))
+    every = zip(data.names, data.across, data.up, strict=True)
     rows = [
         (f"{k + 1} {name}", *map(float, (*b, *a)))
-        for k, (name, a, b) in enumerate(
-            zip(figure.names, figure.across, figure.up, strict=True)
-        )
+        for k, (name, a, b) in enumerate(every)
     ]
-    head = (of, figure.y.title, "from", "to", figure.x.title, "from", "to")
-    text = f"{title}: {figure.y.title} against {figure.x.title}. {note}"
-    return Figure(title, drawing(axes, marks, text), note, grid(title, head, rows))
+    head = (f.of, data.y.title, "from", "to", data.x.title, "from", "to")
+    text = f"{f.title}: {data.y.title} against {data.x.title}. {f.note}"
+    return Drawn(drawing(axes, marks, text), table(f.title, head, rows))
 
 
-def matrix(figure: Matrix, *, title: str, note: str) -> Figure:
-    """Draw a number for each pair of names as a cell, and as a table."""
-    size = len(figure.names)
+def _matrix(f: Figure, data: Matrix) -> Drawn:
+    """Draw a number for each pair of names as a cell."""
+    size = len(data.names)
     side = (WIDTH - LEFT - RIGHT) / max(size - 1, 1)
     height = TOP + size * min(side, 46.0)
     tall = (height - TOP) / size
@@ -427,19 +436,18 @@ def matrix(figure: Matrix, *, title: str, note: str) -> Figure:
         y = TOP + tall * i
         marks.append(_text("tick end", LEFT - 6, y - 0.5 * tall + 4, str(i + 1)))
         for j in range(i):
-            value = float(figure.value[i, j])
-            rows.append((figure.names[j], figure.names[i], value))
+            value = float(data.value[i, j])
+            rows.append((data.names[j], data.names[i], value))
             if np.isfinite(value):
                 kind = "c0" if value >= 0 else "c1"
                 marks.append(_cell(LEFT + side * j, y - tall, side, tall, kind, value))
     for j in range(size - 1):
         middle = LEFT + side * (j + 0.5)
-        marks.append(
-            _text("tick mid", middle, TOP + tall * (size - 1) + 15, str(j + 1))
-        )
-    text = f"{title}: {figure.label} of each pair. {note}"
-    numbers = grid(title, ("first", "second", figure.label), rows)
-    return Figure(title, _picture(height, text, marks), note, numbers)
+        below = TOP + tall * (size - 1) + 15
+        marks.append(_text("tick mid", middle, below, str(j + 1)))
+    text = f"{f.title}: {data.label} of each pair. {f.note}"
+    numbers = table(f.title, ("first", "second", data.label), rows)
+    return Drawn(_picture(height, text, marks), numbers)
 
 
 def _cell(

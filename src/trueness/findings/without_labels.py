@@ -1,4 +1,4 @@
-"""How good is each test, when nobody knows the truth? A report without labels."""
+"""How good is each test, when nobody knows the truth? Findings without labels."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from trueness._core.numbers import counted, percent
 from trueness._core.records import Estimate, shown
 from trueness.counts.values import Panel
 from trueness.ensembles.without_labels import Agreement, agreement
+from trueness.findings.records import Figure, Finding, Page, Tile, said, table
+from trueness.findings.subject import NAME
 from trueness.nogold.combinations.best import best_combination
 from trueness.nogold.combinations.records import Combination
 from trueness.nogold.fitting import latent_class
 from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.sentences import combination_sentence, credible_sentence
-from trueness.report import svg
-from trueness.report._parts import Page, Section, Tile, grid
-from trueness.report.inputs import NAME
 
 _KEITH = (
     "Latent class model: given the truth, tests may share errors by a normal effect of "
@@ -81,9 +80,10 @@ def without_labels(
             )
             together = [_INDEPENDENT]
     mind = [*(str(w.message) for w in raised), *together]
-    summary = (*answers, ("What should you keep in mind?", tuple(mind)))
+    answers = (*answers, ("What should you keep in mind?", mind))
+    answers = tuple((question, said(texts)) for question, texts in answers)
     title = title or "How good are these tests?"
-    return Page(title, facts, tiles, summary, None, (section,), command=command)
+    return Page(title, facts, tiles, answers, (section,), command=command)
 
 
 _INDEPENDENT = (
@@ -117,18 +117,18 @@ def _tiles(found: LatentPosterior, rule: Combination) -> tuple[Tile, ...]:
 
 def _votes(
     panel: Panel, found: LatentPosterior, rule: Combination
-) -> tuple[Section, Any]:
+) -> tuple[Finding, Any]:
     texts = told_apart(list(panel.names), NAME)
     sens, spec = (
         [x[n] for n in panel.names] for x in (found.sensitivity, found.specificity)
     )
     known = not found.open
-    said = [
+    cells = [
         [e if known else f"{percent(e.low)} to {percent(e.high)}" for e in column]
         for column in (sens, spec)
     ]
     head: list[str] = ["test", "sensitivity", "specificity"]
-    columns: list[list[Any]] = [list(texts), *said]
+    columns: list[list[Any]] = [list(texts), *cells]
     if found.open and found.independent is not None:
         alone = found.independent
         head += ["sensitivity, if independent", "specificity, if independent"]
@@ -137,19 +137,20 @@ def _votes(
         ]
     rows = list(zip(*columns, strict=True))
     rule_said = combination_sentence(rule, known=known)
-    section = Section(
-        "nogold",
+    section = Finding(
         "How good is each test?",
-        words=(rule_said, *found.notes),
+        {"posterior": found, "rule": rule},
+        answer=said([rule_said, *found.notes]),
         figures=tuple(
             _forest(f"{word}{'' if known else ', if errors were independent'}", each)
             for word, each in zip(
                 ("Sensitivity", "Specificity"), _drawn(found, texts), strict=True
             )
         ),
-        tables=(grid("Tests", tuple(head), rows),),
+        tables=(table("Tests", head, rows),),
         method=_KEITH,
         caveat="The intervals are posterior (credible) intervals.",
+        key="nogold",
     )
     answers = (
         ("What was measured?", (
@@ -179,27 +180,22 @@ def _drawn(found: LatentPosterior, texts: list[str]) -> list[dict[str, Estimate]
 
 
 def _forest(title: str, values: dict[str, Estimate]) -> Any:
-    return svg.forest(intervals(title, title.lower(), values), of="test")
+    return Figure(intervals(title, title.lower(), values), title, of="test")
 
 
-def _scores(panel: Panel, found: Agreement) -> tuple[Section, Any]:
+def _scores(panel: Panel, found: Agreement) -> tuple[Finding, Any]:
     texts = told_apart(list(panel.names), NAME)
     values = [found.auc[n] for n in panel.names]
     rows = list(zip(texts, values, strict=True))
-    section = Section(
-        "nogold",
+    forest = intervals("AUC without labels", "AUC", dict(rows))
+    section = Finding(
         "How good is each classifier?",
-        figures=(
-            svg.forest(
-                intervals(
-                    "AUC without labels", "AUC", dict(zip(texts, values, strict=True))
-                ),
-                of="classifier",
-            ),
-        ),
-        tables=(grid("AUC, from agreement alone", ("classifier", "AUC"), rows),),
+        {"agreement": found},
+        figures=(Figure(forest, "AUC without labels"),),
+        tables=(table("AUC, from agreement alone", ("classifier", "AUC"), rows),),
         method=_AGREE,
         caveat=_misfit(found),
+        key="nogold",
     )
     best = max(range(len(values)), key=lambda k: values[k].value)
     answers = (

@@ -1,10 +1,8 @@
-"""What is the true rate behind the verdicts of judges? A report on judged answers."""
+"""What is the true rate behind the verdicts of judges? Findings on judged answers."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -12,14 +10,12 @@ from trueness._core.names import told_apart
 from trueness._core.numbers import counted, level_text, points, spelt
 from trueness._core.records import shown
 from trueness.counts.values import Panel
+from trueness.findings.records import Figure, Finding, Page, Table, Tile, said, table
+from trueness.findings.subject import NAME, possible
 from trueness.inference.limits import around
 from trueness.nogold import figures, sentences
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import RateComparison
-from trueness.report import svg
-from trueness.report._parts import Figure, Page, Section, Tile, grid, possible
-from trueness.report.inputs import NAME
-from trueness.report.page import Report, write_page
 
 _METHOD = {
     "random": "The labels say how likely an answer is right given its verdicts, and "
@@ -46,7 +42,7 @@ def judged(
 ) -> Page:
     """Report on judged answers of one system or several.
 
-    Parameters as in :func:`write_judges`; ``command`` is what was typed.
+    Parameters as in :func:`trueness.report.write_judges`.
     """
     texts = dict(zip(rates, told_apart(list(rates), NAME), strict=True))
     several = len(rates) > 1
@@ -59,42 +55,10 @@ def judged(
         title or "What is the true pass rate?",
         _facts(rates, source),
         _tiles(rates, texts),
-        _summary(rates, texts, compared),
-        None,
+        tuple((q, said(texts)) for q, texts in _summary(rates, texts, compared)),
         tuple(sections),
         command=command,
     )
-
-
-def write_judges(
-    rates: Mapping[str, Rate],
-    panels: Mapping[str, Panel],
-    path: str | os.PathLike[str],
-    compared: RateComparison | None = None,
-    *,
-    title: str = "",
-    source: str = "",
-) -> Report:
-    """Write a report on judged answers to an HTML file, all or nothing.
-
-    Parameters
-    ----------
-    rates, panels
-        From system to what :func:`trueness.prevalence` said, and of what.
-    path
-        Name of the file, usually ending in .html.
-    compared
-        From :func:`trueness.compare_prevalence`.
-    title, source
-        Words for the head of the page.
-
-    Returns
-    -------
-    Report
-        Where it was written; in a notebook it shows the page.
-    """
-    page = judged(rates, panels, compared, title=title, source=source)
-    return write_page(page, path)
 
 
 def _facts(rates: Mapping[str, Rate], source: str) -> tuple[tuple[str, str], ...]:
@@ -154,23 +118,24 @@ def _summary(
 
 def _systems(
     rates: Mapping[str, Rate], texts: Mapping[str, str], compared: RateComparison | None
-) -> Section:
+) -> Finding:
     named = {texts[s]: r for s, r in rates.items()}
-    tables = [grid("Systems", sentences.SYSTEM_HEAD, sentences.system_rows(named))]
+    tables = [table("Systems", sentences.SYSTEM_HEAD, sentences.system_rows(named))]
     if compared is not None:
         tables.append(_pairs(compared))
     note = "Dot and line: corrected, with its interval. Diamond: raw."
-    return Section(
-        "systems",
+    return Finding(
         "Which system is better?",
-        figures=(svg.forest(figures.rates_figure(named), of="system", note=note),),
+        {"rates": dict(rates), "differences": compared},
+        figures=(Figure(figures.rates_figure(named), "Pass rates", note, of="system"),),
         tables=tuple(tables),
+        key="systems",
         caveat="Intervals that overlap do not say that systems are equal; the table of "
         "differences does the comparison.",
     )
 
 
-def _pairs(c: RateComparison) -> Any:
+def _pairs(c: RateComparison) -> Table:
     level = next(iter(c.rates.values())).level
     minus = " \N{MINUS SIGN} "
     rows = [
@@ -183,22 +148,22 @@ def _pairs(c: RateComparison) -> Any:
         for k in range(len(c.first))
     ]
     head = ("pair", "difference", "P(first is better)", "p (adjusted)")
-    return grid("Differences of the corrected rates", head, rows)
+    return table("Differences of the corrected rates", head, rows)
 
 
-def _judges(r: Rate, panel: Panel, system: str, number: int) -> Section:
+def _judges(r: Rate, panel: Panel, system: str, number: int) -> Finding:
     rows = [
         (f"{k} {shown(name, NAME)}", *numbers)
         for k, (name, *numbers) in enumerate(sentences.judge_rows(r), 1)
     ]
-    return Section(
-        f"judges{number}",
-        f"How good are the judges on {system}?"
-        if system
-        else "How good are the judges?",
-        words=tuple(sentences.rate_sentences(r, system)[2:]),
+    on = f" on {system}" if system else ""
+    return Finding(
+        f"How good are the judges{on}?",
+        {"rate": r},
+        answer=said(sentences.rate_sentences(r, system)[2:]),
         figures=_figures(r, panel),
-        tables=(grid("Judges", sentences.JUDGE_HEAD, rows),),
+        tables=(table("Judges", sentences.JUDGE_HEAD, rows),),
+        key=f"judges{number}",
         method=_METHOD[r.labelled],
         caveat=" ".join(r.notes[1:]),
     )
@@ -207,20 +172,20 @@ def _judges(r: Rate, panel: Panel, system: str, number: int) -> Section:
 def _figures(r: Rate, panel: Panel) -> tuple[Figure, ...]:
     """Draw what can be drawn: without labels no errors are known."""
     made: list[Callable[[], Figure]] = [
-        lambda: svg.crosses(
+        lambda: Figure(
             figures.judges_figure(r),
-            of="judge",
-            title="Judges in the ROC plane",
-            note="The numbers are those of the table; on the broken line a judge says "
+            "Judges in the ROC plane",
+            "The numbers are those of the table; on the broken line a judge says "
             "nothing.",
+            of="judge",
         )
     ]
     if r.labels and len(panel.names) > 1:
         made.append(
-            lambda: svg.matrix(
+            lambda: Figure(
                 figures.errors_figure(panel),
-                title="Which errors go together?",
-                note="Correlation of the errors of each pair of judges, by number, in "
+                "Which errors go together?",
+                "Correlation of the errors of each pair of judges, by number, in "
                 f"{counted(r.labels, 'labelled case')}: 0 independent, 1 the same.",
             )
         )
@@ -235,5 +200,5 @@ def _by_labels(r: Rate, panel: Panel) -> Figure:
         f"The {level_text(r.level)} interval that is expected with so many labels at "
         f"random; the broken line is where you are ({counted(r.labels, 'label')})."
     )
-    order = [line.name for line in figure.lines]
-    return svg.curves(figure, order, title="What would more labels bring?", note=note)
+    order = tuple(line.name for line in figure.lines)
+    return Figure(figure, "What would more labels bring?", note, order=order)

@@ -8,7 +8,7 @@ page and the library cannot disagree, and a new metric is on the page at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, final
 
@@ -211,7 +211,7 @@ def met(constraint: Constraint, c: Confusion) -> Array:
     return np.asarray(constraint(c), dtype=bool)
 
 
-def readout(data: dict[str, Any]) -> dict[str, str]:
+def readout(data: Mapping[str, Any]) -> dict[str, str]:
     """Write the numbers at the first step, for readers whose scripts are blocked."""
     if not data:
         return {}

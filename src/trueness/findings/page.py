@@ -1,0 +1,324 @@
+"""What does a report say? The answer first, then every finding that was asked for.
+
+The first screen answers who reads nothing else: what to do, how good it is, how sure
+we are, what to keep in mind. There is one advice, and one threshold in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+from trueness._core.checks.errors import InputError
+from trueness._core.numbers import (
+    cut_text,
+    level_text,
+    number_of,
+    percent,
+)
+from trueness._core.progress import steps
+from trueness._core.records import shown
+from trueness.counts.cases import how_many
+from trueness.counts.values import Panel, Tally
+from trueness.findings import (
+    trust,
+    what_scores_mean,
+    where_to_cut,
+    which_is_better,
+    without_labels,
+)
+from trueness.findings.how_good import doubt, few_cases, how_good, in_every_group
+from trueness.findings.notes import Note, note
+from trueness.findings.records import Finding, Page, Tile, said
+from trueness.findings.slider import slider
+from trueness.findings.subject import (
+    UNNAMED,
+    Subject,
+    largest,
+    possible,
+    strongest,
+    subject,
+)
+from trueness.inference.notes import notes_of
+from trueness.inference.sample import needs_prevalence
+from trueness.inference.verification import remarks, said_elsewhere
+from trueness.metrics.grammar import text_of
+from trueness.metrics.intervals import meant_by_rows
+from trueness.threshold.at_cut import AtThreshold
+from trueness.threshold.sentences import limiting
+from trueness.threshold.validation import Validation
+
+TITLE = "How good is this classifier?"
+SAFE = 0.95  # a constraint that holds less often on new cases is mentioned
+Answers = tuple[tuple[str, tuple[Note, ...]], ...]
+Question = Callable[[Subject], Finding | None]
+
+# every question of a report, in the order of the page
+QUESTIONS: Mapping[str, Question] = {
+    "threshold": where_to_cut.at_the_cut,
+    "zones": where_to_cut.two_cuts,
+    "prevalence": where_to_cut.cuts_for_prevalences,
+    "comparison": which_is_better.which_is_better,
+    "ensembles": which_is_better.better_together,
+    "calibration": what_scores_mean.what_scores_mean,
+    "calibrated": what_scores_mean.calibrated,
+    "groups": lambda s: in_every_group(s) if s.groups else None,
+    "group-cuts": where_to_cut.cuts_of_groups,
+    "ranking": how_good,
+    "scale": trust.lost_in_bins,
+    "planning": trust.enough_cases,
+}
+
+
+@said_elsewhere()
+def page_about(
+    data: Panel | Tally | Mapping[str, Tally],
+    *,
+    title: str = "",
+    source: str = "",
+    groups: Mapping[Any, Panel | Tally] | None = None,
+    classifier: str = "",
+    classes: bool = False,
+    command: str = "",
+    **asked: Any,
+) -> Page:
+    """Find everything that a report shows.
+
+    Parameters as in :func:`trueness.report.write`; ``data`` may be tallies by name, or,
+    with ``classes``, of each class against the rest.
+    """
+    data, fewer = strongest(data, classifier)
+    groups, some = largest(groups)
+    if classes and isinstance(data, Mapping):
+        data, groups = {f"{c} against the rest": t for c, t in data.items()}, None
+        _same_cases(data)
+    cases = next(iter(data.values())) if isinstance(data, Mapping) else data
+    title, facts = shown(title, 120), facts_of(cases, source, data if classes else None)
+    needs_prevalence(cases, "A report")
+    facts += tuple((k, v) for k, v in (("shown", fewer), ("groups", some)) if v)
+    if not cases.n_pos + cases.n_neg and cases.n_unknown:
+        kept = {k: asked[k] for k in ("level", "rng") if k in asked}
+        return without_labels.without_labels(
+            cases, title=title, facts=facts, command=command, **kept
+        )
+    words = {"classes": classes, "classifier": classifier, **asked}
+    s = subject(data, groups=groups, **words)
+    made = {
+        key: finding
+        for key, ask in steps(QUESTIONS.items(), "Sections", len(QUESTIONS))
+        if (finding := possible(partial(ask, s)))
+    }
+    return Page(
+        title or TITLE,
+        facts,
+        tiles(s),
+        answers(s, made),
+        tuple(made.values()),
+        slider(
+            where_to_cut.steps_of(s),
+            s.asked.subject_to,
+            s.asked.costs,
+            where_to_cut.probabilities(s),
+        ),
+        command,
+    )
+
+
+def _same_cases(classes: Mapping[str, Any]) -> None:
+    sizes = {getattr(t, "n", None) for t in classes.values()}
+    if len(sizes) != 1 or not all(isinstance(t, Tally) for t in classes.values()):
+        raise InputError(
+            "A report on several tallies needs classes of the same cases, as "
+            "trueness.one_vs_rest(y_true, scores) gives them. For groups type "
+            "report.write(panel, path, groups=groups)."
+        )
+
+
+def facts_of(
+    data: Panel | Tally, source: str, classes: Any = None
+) -> tuple[tuple[str, str], ...]:
+    """Say what was counted, for the head of the page."""
+    facts = [(data.unit, number_of(data.n))]
+    if classes is not None:
+        facts += [(shown(c), f"{number_of(t.n_pos)} ({percent(t.prevalence)})")
+                  for c, t in classes.items()]  # fmt: skip
+    elif data.n_pos + data.n_neg:
+        share = percent(data.prevalence)
+        facts.append(("positive", f"{number_of(data.n_pos)} ({share})"))
+        facts.append(("negative", number_of(data.n_neg)))
+    if data.n_unknown:
+        facts.append(("without a label", number_of(data.n_unknown)))
+    if data.clusters is not None:
+        facts.append(("clusters", number_of(data.clusters.number)))
+    if data.design.prevalence is not None:
+        facts.append(("for a prevalence of", percent(data.design.prevalence)))
+    if source:
+        facts.append(("file", shown(source, 120)))
+    return tuple(facts)
+
+
+_TOLD = ("flagged_rate", "recall", "precision")
+
+
+def tiles(s: Subject) -> tuple[Tile, ...]:
+    """Give the few numbers that are seen first."""
+    best, checked = s.best, s.checked
+    a, point = best.auc, best.point
+    where, cases = {
+        AtThreshold: ("there", "the cases"),
+        Validation: ("on new cases", "new cases"),
+    }.get(type(checked), ("in this sample", "the cases"))
+    flagged, found, right = (_expected(s, k) for k in _TOLD)
+    nothing = np.isposinf(point.threshold)
+    cut = "flag nothing" if nothing else cut_text(point.threshold, point.interval)
+    span = f"{level_text(a.level)} CI {a.low:.3f} to {a.high:.3f}"
+    return (
+        Tile("flag from a score of", cut, f"{percent(flagged)} of {cases}"),
+        Tile(f"recall (sensitivity) {where}", percent(found), _range(s, "recall")),
+        Tile(f"precision (PPV) {where}", percent(right), _range(s, "precision")),
+        Tile(f"AUC of {best.name}", f"{a.value:.3f}", span),
+    )
+
+
+def _expected(s: Subject, name: str) -> float:
+    """Give a metric at the threshold: on new cases, or else in the sample."""
+    checked = s.checked
+    if checked is None or name not in checked.metrics:
+        return where_to_cut.steps_of(s)[0].at_start(name)
+    return checked.metrics[name].value
+
+
+def _range(s: Subject, name: str) -> str:
+    checked = s.checked
+    if checked is None or name not in checked.metrics:
+        return ""
+    e = checked.metrics[name]
+    return f"{level_text(e.level)} CI {percent(e.low)} to {percent(e.high)}"
+
+
+def answers(s: Subject, made: Mapping[str, Finding | None]) -> Answers:
+    """Answer the questions of a reader in a hurry, from what was found."""
+    found = {key: made.get(key) for key in ("comparison", "ensembles", "groups")}
+    better = [n for f in found.values() if f for n in f.answer]
+    first = [n for n in better if n.code != "best"]
+    bins = made.get("scale")
+    return (
+        ("What should you do?", tuple(_advice(s, made))),
+        ("How good is it?", (*_good(s), *first)),
+        ("How sure are we?", (*_sure(s), *(bins.answer if bins else ()))),
+        ("What should you keep in mind?", tuple(_mind(s, made))),
+        ("What was measured?", (measured(s),)),
+    )
+
+
+def _good(s: Subject) -> list[Note]:
+    best, others = s.best, s.models[1:]
+    times = f"{100 * best.auc.value:.0f}"
+    lines = [note("auc", name=best.name, times=times, auc=best.auc)]
+    if others:
+        texts = ", ".join(f"{m.name} {m.auc.value:.3f}" for m in others[:5])
+        more = f" and {len(others) - 5} more" if len(others) > 5 else ""
+        lines.append(note("auc of others", others=texts, more=more))
+    return lines
+
+
+def _sure(s: Subject) -> list[Note]:
+    best, checked = s.best, s.checked
+    lines = [note("auc between", name=best.name, auc=best.auc, level=s.asked.level)]
+    lines += doubt(best.name, best.auc)
+    if checked is not None and {"recall", "precision"} <= checked.metrics.keys():
+        r, p = checked.metrics["recall"], checked.metrics["precision"]
+        new = "on new cases, " if isinstance(checked, Validation) else ""
+        lines.append(note("between", new=new, recall=r, precision=p))
+    return lines
+
+
+def _advice(s: Subject, made: Mapping[str, Finding | None]) -> list[Note]:
+    """Give one advice: two thresholds or groups where they were asked for, else one."""
+    for key in ("zones", "group-cuts", "prevalence"):
+        special = made.get(key)
+        if special is not None:
+            return list(special.answer)
+    best, point, a = s.best, s.best.point, s.asked
+    if np.isposinf(point.threshold):
+        return [note("flag nothing")]
+    new = isinstance(s.checked, Validation)
+    some = best.tally.n_unknown and not meant_by_rows(best.tally)
+    flagged, recall, precision = (_expected(s, k) for k in _TOLD)
+    lines = [
+        note("flag", name=best.name, cut=cut_text(point.threshold, point.interval)),
+        note(
+            "then",
+            expect="On new cases expect that this" if new else "That",
+            flagged=flagged,
+            seen="labelled " if some and not new else "",
+            recall=recall,
+            precision=precision,
+        ),
+        *said(limiting(point)),
+    ]
+    if not a.stated and a.at is None:
+        lines.append(note("no costs"))
+    return lines
+
+
+def _mind(s: Subject, made: Mapping[str, Finding | None]) -> list[Note]:
+    data = s.best.tally
+    lines = [*said(notes_of(data)), *few_cases(data), *said(remarks(data))]
+    if meant_by_rows(data):
+        lines.append(note("labelled alone"))
+    calibration = made.get("calibration")
+    if calibration is not None:
+        doubted = [n for n in calibration.answer if n.code == "miscalibrated"]
+        names = [n.numbers["name"] for n in doubted]
+        lines += [note("not calibrated", names=names)] if names else []
+        lines += [n for n in calibration.notes if n.code == "not probabilities"]
+    lines += where_to_cut.feasible(s.models)
+    lines += _optimism(s)
+    share = s.cases.design.prevalence
+    where = "this prevalence" if share is None else f"a prevalence of {percent(share)}"
+    return [*lines, note("cases like these", where=where)]
+
+
+def _optimism(s: Subject) -> list[Note]:
+    """Say what the choice of the threshold itself is worth on new cases."""
+    checked = s.checked
+    if s.asked.at is not None:
+        return [note("given beforehand")]
+    if not isinstance(checked, Validation) or isnan(checked.corrected.value):
+        return [note("optimistic")]
+    what = text_of(checked.point.objective.partition(" ")[2])
+    lines = [
+        note(
+            "optimistic by",
+            what=what,
+            expect=checked.corrected.value,
+            instead=checked.value,
+        )
+    ]
+    rare = {c: share for c, share in checked.holds.items() if share < SAFE}
+    return lines + [note("rarely met", name=c, share=v) for c, v in rare.items()]
+
+
+def measured(s: Subject) -> Note:
+    """Say what was measured, for who knows nothing of it."""
+    data, many, name = s.best.tally, len(s.models) > 1, s.best.name
+    if s.asked.classes:
+        return note("measured classes", number=len(s.models), n=data.n)
+    who = "One classifier" if name == UNNAMED else f"The classifier {name}"
+    labelled = data.n_pos + data.n_neg
+    some = how_many(data)
+    known = f"; of the {number_of(labelled)} with a label" if data.n_unknown else ""
+    return note(
+        "measured",
+        who=f"{len(s.models)} classifiers" if many else who,
+        cases=f"the same {some}" if many else some,
+        known=known or ", of which",
+        pos=data.n_pos,
+        are="is" if data.n_pos == 1 else "are",
+        share=data.prevalence,
+    )

@@ -1,0 +1,223 @@
+"""What was found? Numbers, figures and notes, before anybody shows them.
+
+A ``Finding`` is the answer to one question, made once. The shell prints it, ``--json``
+writes its numbers, the report and the page lay it out, a notebook shows it; none of
+them computes, so that they cannot disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any, final
+
+from trueness._core.arrays import Array
+from trueness._core.figures import Bars, Crosses, Curves, Intervals, Matrix
+from trueness._core.frames import native_frame
+from trueness._core.html import html_table
+from trueness._core.names import told_apart
+from trueness._core.numbers import in_column, is_estimate
+from trueness._core.records import Record, json_value, shown
+from trueness.findings.notes import Note, note
+
+FigureData = Curves | Bars | Intervals | Crosses | Matrix
+MOST = 40  # letters of a name that came with the data
+
+
+@final
+@dataclass(frozen=True)
+class Table:
+    """Values under a head: a caption, the names of the columns, and rows of values.
+
+    ``brief`` tables belong to the answer, and every face shows them; the others are
+    for who wants to know more. ``most`` is how many letters of a name are written.
+    """
+
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    brief: bool = True
+    most: int = MOST
+
+    @property
+    def texts(self) -> list[list[str]]:
+        """Write the values, those of a column alike."""
+        columns = [self._column(c) for c in zip(*self.rows, strict=True)]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    def _column(self, values: Sequence[Any]) -> list[str]:
+        if not all(isinstance(v, str) for v in values):
+            return [shown(text, 600) for text in in_column(values, 3)]
+        if len(set(values)) == len(values):  # names, which have to stay apart
+            return told_apart(list(values), self.most)
+        return [shown(v, self.most) for v in values]
+
+    @property
+    def wordy(self) -> list[bool]:
+        """Which columns hold words, and not numbers?"""
+        columns = zip(*self.rows, strict=True)
+        return [all(isinstance(v, str) for v in c) for c in columns]
+
+    @property
+    def columns(self) -> dict[str, list[Any]]:
+        """Give numbers as numbers, an estimate as three columns."""
+        found: dict[str, list[Any]] = {}
+        for name, values in zip(self.head, zip(*self.rows, strict=True), strict=True):
+            if any(map(is_estimate, values)):
+                for end, word in (("", "value"), (" low", "low"), (" high", "high")):
+                    found[name + end] = [getattr(v, word, None) for v in values]
+            else:
+                found[name] = list(values)
+        return found
+
+
+def table(
+    caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]], **more: Any
+) -> Table:
+    """Make a table."""
+    return Table(caption, tuple(head), tuple(tuple(row) for row in rows), **more)
+
+
+@final
+@dataclass(frozen=True)
+class Figure:
+    """What is to be drawn, and what should be seen in it.
+
+    ``order`` names the classifiers as their colours follow each other. The dot of a
+    threshold is ``at`` a place and follows two quantities when the threshold moves;
+    ``rule`` is the quantity that an upright line follows, ``tilt`` those at both ends
+    of a straight line. ``shaded`` are strips where a constraint is not met. A figure
+    that is ``folded`` is for who wants to know more.
+    """
+
+    data: FigureData
+    title: str
+    note: str = ""
+    order: tuple[str, ...] = ()
+    of: str = "classifier"
+    at: tuple[float, float] | None = None
+    follow: str = ""
+    rule: str = ""
+    tilt: str = ""
+    ends: tuple[float, float] = (0.0, 0.0)
+    x: tuple[float, float] | None = None
+    y: tuple[float, float] | None = None
+    shaded: tuple[tuple[Array, Array, Array], ...] = ()
+    band: str = "band"
+    legend: bool = False
+    folded: bool = False
+
+
+@final
+@dataclass(frozen=True)
+class Tile:
+    """A number that is seen first: what it is, the number, and how sure."""
+
+    name: str
+    value: str
+    detail: str
+
+
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class Finding(Record):
+    """What was found on one question?
+
+    Attributes
+    ----------
+    question : str
+        The question.
+    numbers : dict
+        Every number of the answer, as estimates, records and plain values.
+    answer : tuple of Note
+        The answer in a sentence or two.
+    notes : tuple of Note
+        What to keep in mind.
+    tables : tuple of Table
+        The numbers under one another.
+    figures : tuple of Figure
+        What can be drawn.
+    method, caveat : str
+        How it was found, and what it cannot say.
+    key : str
+        The question in one word.
+    """
+
+    question: str
+    numbers: dict[str, Any]
+    answer: tuple[Note, ...] = ()
+    notes: tuple[Note, ...] = ()
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = field(default=(), repr=False)
+    method: str = ""
+    caveat: str = ""
+    key: str = ""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Give the answer and what to keep in mind, as Python says it."""
+        return tuple(map(str, (*self.answer, *self.notes)))
+
+    def __repr__(self) -> str:
+        """Print what the command line prints."""
+        parts = [str(n) for n in self.answer]
+        for t in self.tables:
+            parts += ["", *_in_columns(t), ""] if t.brief else []
+        return "\n".join([*parts, *map(str, self.notes)]).strip()
+
+    def _repr_html_(self) -> str:
+        """Show sentences and tables in a notebook."""
+        said = [f"<p>{escape(str(n))}</p>" for n in self.answer]
+        made = [
+            html_table(t.head, [tuple(row) for row in t.texts])
+            for t in self.tables
+            if t.brief
+        ]
+        more = [f"<p>{escape(str(n))}</p>" for n in self.notes]
+        return "".join([f"<h4>{escape(self.question)}</h4>", *said, *made, *more])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the numbers and the sentences as ``json.dumps`` takes them."""
+        said = {"question": self.question, "sentences": list(self.sentences)}
+        numbers: dict[str, Any] = json_value(self.numbers)
+        return said | {"numbers": numbers}
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Give the first table as a frame: numbers as numbers, intervals as columns."""
+        first = self.tables[0].columns if self.tables else {}
+        return native_frame(first, backend)
+
+
+def _in_columns(t: Table) -> list[str]:
+    """Write a table with its columns under one another: words left, numbers right."""
+    rows = [list(t.head), *t.texts]
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = zip(row, wide, t.wordy, strict=True)
+        lines.append("  ".join(c.ljust(w) if k else c.rjust(w) for c, w, k in cells))
+    return [line.rstrip() for line in lines]
+
+
+def said(texts: Iterable[str]) -> tuple[Note, ...]:
+    """Make notes of sentences that an answer of a room brings along, each once."""
+    return tuple(note("said", text=text) for text in dict.fromkeys(texts))
+
+
+@final
+@dataclass(frozen=True)
+class Page:
+    """Findings that are read together: a report.
+
+    ``answers`` are the questions of the first screen with their sentences, ``facts``
+    what was counted, ``slider`` every number that moves with the threshold.
+    """
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    tiles: tuple[Tile, ...]
+    answers: tuple[tuple[str, tuple[Note, ...]], ...]
+    findings: tuple[Finding, ...]
+    slider: Mapping[str, Any] = field(default_factory=dict)
+    command: str = ""

@@ -1,0 +1,424 @@
+"""What is asked, and of which classifiers? Counts, wishes, and what is known so far.
+
+``Asked`` is what a person wants to know, ``Subject`` the counts it is asked of. A
+question (``how_good``, ``where_to_cut``, ...) takes a subject and gives a ``Finding``;
+what several of them need (the classifiers in order, what each score means, what is
+left of a threshold on new cases) is worked out here, once.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar, final
+
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import (
+    Infeasible,
+    InputError,
+    NeedsWholeCases,
+    NotEnoughCases,
+)
+from trueness._core.names import told_apart
+from trueness._core.records import Estimate
+from trueness.counts.values import Panel, Tally
+from trueness.metrics.algebra import Constraint, Metric
+from trueness.metrics.grammar import constraints, metric
+from trueness.ranking.areas import auc, auc_measure
+from trueness.threshold.at_cut import AtThreshold, at_threshold, confusion
+from trueness.threshold.group_limits import asks_for_groups
+from trueness.threshold.operating_point import (
+    DEFAULT,
+    OperatingPoint,
+    best_threshold,
+    read_objective,
+)
+from trueness.threshold.prevalence import Prevalences, read_prevalence
+from trueness.threshold.validation import Validation, validate_threshold
+from trueness.threshold.zones import asks_for_two_cuts, undeferred
+
+T = TypeVar("T")
+Counts = Panel | Tally | Mapping[str, Tally]  # tallies by the name of the classifier
+REPLICATES = 500  # of a bootstrap
+NAME = 60  # letters of the name of a classifier
+UNNAMED = "the classifier"  # what a tally, which has no name, is called
+MOST_MODELS = 20  # classifiers that a page can show; they are compared pairwise
+MOST_GROUPS = 30
+_DEFERRED = re.compile(r"\bdefer(red)?\s*<")
+Checked = Validation | AtThreshold | None  # what a threshold is worth on new cases
+
+
+@final
+@dataclass(frozen=True)
+class Asked:
+    """What a person wants to know.
+
+    ``costs`` are those of a false positive and of a false negative, ``invented`` where
+    nobody gave them; ``stated`` says that an objective was given. ``range`` is a
+    prevalence between two ends, ``at`` a threshold that was given, ``two`` what is
+    asked of two thresholds, ``between`` the limits on groups. Without ``replicates``
+    what needs a bootstrap is left out. ``calibrator`` and ``half_width`` are about the
+    ``classifier`` named, or the best one; ``combiner`` is the way to combine that is
+    spoken of.
+    """
+
+    objective: Metric
+    smallest: bool
+    subject_to: tuple[Constraint, ...]
+    costs: tuple[float, float]
+    invented: bool
+    stated: bool
+    level: float = 0.95
+    rng: Any = 0
+    at: float | None = None
+    range: Prevalences = None
+    two: dict[str, Any] | None = None
+    between: tuple[str, ...] = ()
+    replicates: int = REPLICATES
+    classes: bool = False
+    calibrator: str = ""
+    half_width: float | None = None
+    classifier: str = ""
+    combiner: str = ""
+
+    @property
+    def sure(self) -> tuple[Any, ...]:
+        """What intervals and bands depend on."""
+        return self.level, str(self.rng), self.replicates
+
+    @property
+    def cut(self) -> tuple[Any, ...]:
+        """What the chosen threshold depends on."""
+        limits = tuple(map(repr, self.subject_to))
+        return repr(self.objective), self.smallest, limits, self.at
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """Give objective and constraints as ``best_threshold`` takes them."""
+        goal = "minimize" if self.smallest else "maximize"
+        return {goal: self.objective, "subject_to": self.subject_to}
+
+
+@final
+@dataclass(frozen=True)
+class Model:
+    """A classifier: its name as shown and as given, its tally and its threshold."""
+
+    name: str
+    key: str
+    tally: Tally
+    auc: Estimate
+    point: OperatingPoint
+    feasible: bool = True  # can the constraints be met?
+
+    @property
+    def is_probability(self) -> bool:
+        """Could the scores be probabilities?"""
+        return bool(self.tally.score[-1] >= 0 and self.tally.score[0] <= 1)
+
+
+@final
+@dataclass(frozen=True)
+class Subject:
+    """Counts, what is asked of them, and what was found so far.
+
+    ``data`` may be tallies by name, where counts of all classifiers together would be
+    too many; questions that need the same cases are then left out. ``known`` remembers
+    answers by what they depend on, and may be shared by subjects of the same counts.
+    """
+
+    data: Counts
+    asked: Asked
+    groups: Mapping[Any, Counts] | None = None
+    by: str = "group"
+    known: dict[Any, Any] = field(default_factory=dict)
+
+    def once(self, what: Any, make: Callable[[], T]) -> T:
+        """Give an answer, which is worked out the first time."""
+        if what not in self.known:
+            self.known[what] = make()
+        found: T = self.known[what]
+        return found
+
+    @property
+    def cases(self) -> Panel | Tally:
+        """Give something that knows how many cases there are."""
+        if isinstance(self.data, Mapping):
+            return next(iter(self.data.values()))
+        return self.data
+
+    @property
+    def models(self) -> list[Model]:
+        """The classifiers, the best one first."""
+        a = self.asked
+        return self.once(("models", a.level, a.cut), lambda: _models(self))
+
+    @property
+    def best(self) -> Model:
+        """The classifier that advice is about."""
+        return self.models[0]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The classifiers as they are shown, in order."""
+        return tuple(m.name for m in self.models)
+
+    @property
+    def tallies(self) -> dict[str, Tally]:
+        """The counts of each classifier, by the name that is shown."""
+        return {m.name: m.tally for m in self.models}
+
+    @property
+    def chosen(self) -> Model:
+        """The classifier that was named, or the best one."""
+        if not self.asked.classifier:
+            return self.best
+        keys = [m.key for m in self.models]
+        _options.choice(self.asked.classifier, keys, "classifier")
+        return self.models[keys.index(self.asked.classifier)]
+
+    @property
+    def checked(self) -> Checked:
+        """What remains of the threshold of the best classifier on new cases."""
+        a, best = self.asked, self.best
+        if a.at is not None:
+            made: AtThreshold = at_threshold(best.tally, a.at, level=a.level)
+            return made
+        if not a.replicates or not best.feasible:
+            return None
+        options = {"replicates": a.replicates, "level": a.level, "rng": a.rng}
+        ask = partial(validate_threshold, best.tally, **a.choice, **options)
+        return self.once(("checked", a.sure, a.cut), lambda: possible(ask))
+
+
+def possible(ask: Callable[[], T]) -> T | None:
+    """Ask, and take None when there are too few cases, or cases of the wrong kind.
+
+    A report on few cases, or on weighted ones, says what can be said, and leaves the
+    rest out.
+    """
+    try:
+        return ask()
+    except (NotEnoughCases, NeedsWholeCases):
+        return None
+
+
+def read_asked(
+    data: Panel | Tally,
+    *,
+    maximize: Any = None,
+    minimize: Any = None,
+    subject_to: Any = (),
+    cost: Mapping[str, float] | None = None,
+    level: float = 0.95,
+    prevalences: Prevalences = None,
+    at: float | None = None,
+    **more: Any,
+) -> Asked:
+    """Read what is asked; without costs both error rates count equally.
+
+    ``more`` are fields that need no reading.
+    """
+    if isinstance(subject_to, (str, Constraint)):
+        subject_to = (subject_to,)
+    limits, between = apart(subject_to)
+    share = data.design.prevalence or (data.prevalence if data.n_pos else 0.5)
+    odds = (1 - share) / share
+    equal = f"cost(fp=1, fn={float(odds):.15g})"
+    two = asked_of_two(maximize, minimize, limits, cost, equal)
+    limits = of_one_cut(limits)
+    maximize, minimize = (x and undeferred(x) for x in (maximize, minimize))
+    if at is not None and (maximize or minimize or two or between):
+        raise InputError(
+            "at= gives the threshold, so there is nothing to choose. Leave out "
+            "maximize, minimize and limits on two thresholds or on groups."
+        )
+    read_prevalence(prevalences)  # before the work
+    cost = cost or _costs_of(minimize)
+    costs = (float(cost["fp"]), float(cost["fn"])) if cost else (1.0, odds)
+    stated = bool(cost) or maximize is not None or minimize is not None
+    if cost and maximize is None and minimize is None:
+        minimize = f"cost(fp={costs[0]!r}, fn={costs[1]!r})"
+    if maximize is None:  # "accuracy" is what a wish to minimise leaves unsaid
+        maximize = DEFAULT if minimize is None else "accuracy"
+    objective, _ = read_objective(maximize, minimize)
+    return Asked(
+        objective=objective,
+        smallest=minimize is not None,
+        subject_to=constraints(limits),
+        costs=costs,
+        invented=not cost,
+        stated=stated,
+        level=_options.fraction(level, "level"),
+        at=None if at is None else _options.real_number(at, "at"),
+        range=prevalences,
+        two=two,
+        between=between,
+        **more,
+    )
+
+
+def _costs_of(objective: Any) -> dict[str, float] | None:
+    """Give the costs that were stated as an objective: ``"cost(fp=1, fn=5)"``."""
+    name = "" if objective is None else metric(objective).name
+    found = re.fullmatch(r"cost\(fp=([^,()]+), fn=([^,()]+)\)", name)
+    return None if found is None else {"fp": float(found[1]), "fn": float(found[2])}
+
+
+def apart(limits: Iterable[Any]) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+    """Tell limits on all cases from those between groups."""
+    given = tuple(limits)
+    between = tuple(c for c in given if asks_for_groups([c]))
+    return tuple(c for c in given if c not in between), between
+
+
+def of_one_cut(limits: Iterable[Any]) -> tuple[Any, ...]:
+    """Leave out the limits that only two cuts can keep."""
+    return tuple(c for c in limits if not asks_for_two_cuts([c]))
+
+
+def asked_of_two(
+    maximize: Any,
+    minimize: Any,
+    limits: tuple[Any, ...],
+    cost: Mapping[str, float] | None,
+    equal: str,
+) -> Any:
+    """Give what was asked of two cuts; None where one was meant.
+
+    Without an objective costs are minimised, or as few cases as possible deferred; who
+    has limited those gets ``equal``, by which both error rates count equally.
+    """
+    if not asks_for_two_cuts([maximize, minimize, *limits]):
+        return None
+    if maximize is None and minimize is None:
+        limited = any(_DEFERRED.search(str(c)) for c in limits)
+        if cost:
+            minimize = f"cost(fp={float(cost['fp'])!r}, fn={float(cost['fn'])!r})"
+        else:
+            minimize = equal if limited else "defer"
+    return {"maximize": maximize, "minimize": minimize, "subject_to": limits}
+
+
+def subject(
+    data: Any,
+    *,
+    groups: Mapping[Any, Counts] | None = None,
+    by: str = "group",
+    known: dict[Any, Any] | None = None,
+    **asked: Any,
+) -> Subject:
+    """Put counts and what is asked of them together; parameters as ``read_asked``."""
+    first = next(iter(data.values())) if isinstance(data, Mapping) else data
+    held = {} if known is None else known
+    return Subject(data, read_asked(first, **asked), groups, by, held)
+
+
+def tallies_of(data: Counts) -> Mapping[str, Tally]:
+    """Give each classifier by its name; a tally, which has none, is given one."""
+    if isinstance(data, Tally):
+        return {UNNAMED: data}
+    if isinstance(data, Panel):
+        return {name: data[name] for name in data.names}
+    return data
+
+
+def _models(s: Subject) -> list[Model]:
+    """Put the classifiers in order: by the objective if one was stated, else by AUC."""
+    a = s.asked
+    tallies = s.once("tallies", lambda: tallies_of(s.data))
+    models = []
+    for text, (key, t) in zip(
+        told_apart([*tallies], NAME), tallies.items(), strict=True
+    ):
+        _cases.both_classes(t, "report")
+        point, feasible = _cut(t, a)
+        area: Estimate = s.once(("auc", key, a.level), partial(auc, t, level=a.level))
+        models.append(Model(text, key, t, area, point, feasible))
+    sign = 1 if a.smallest else -1
+    by_goal = a.stated and a.at is None
+
+    def order(m: Model) -> tuple[float, ...]:
+        goal = sign * m.point.value if by_goal else 0.0
+        return (not m.feasible, goal if goal == goal else math.inf, -m.auc.value)
+
+    models.sort(key=order)
+    if not models[0].feasible:  # say what stops the best one
+        _named_cut(models[0], a)
+    return models
+
+
+def _cut(t: Tally, a: Asked) -> tuple[OperatingPoint, bool]:
+    """Choose within the constraints, or without them where they cannot be met."""
+    if a.at is not None:
+        return _given(t, a.at, a.subject_to), True
+    try:
+        return best_threshold(t, **a.choice), True
+    except Infeasible:
+        return best_threshold(t, **a.choice | {"subject_to": ()}), False
+
+
+def _given(t: Tally, at: float, limits: tuple[Constraint, ...]) -> OperatingPoint:
+    """Give the point of a threshold that nobody has to choose."""
+    c = confusion(t, at)
+    return OperatingPoint(
+        threshold=at, interval=(at, at), value=math.nan, confusion=c,
+        intervals=((at, at),), binding=(), objective="given", method="given",
+        constraints={repr(k): float(k.metric(c)) for k in limits},
+        prevalence=t.prevalence,
+    )  # fmt: skip
+
+
+def _named_cut(m: Model, a: Asked) -> None:
+    try:
+        best_threshold(m.tally, **a.choice)
+    except Infeasible as err:
+        raise Infeasible(f"{m.name}: {err}" if m.name != UNNAMED else str(err)) from err
+
+
+def strongest(data: Any, wanted: str) -> tuple[Any, str]:
+    """Keep the classifiers that rank best, and say how many were left out.
+
+    The one that is ``wanted`` stays. A page on hundreds would take hours to make, and
+    nobody would read it.
+    """
+    few = not isinstance(data, Panel) or len(data.names) <= MOST_MODELS
+    if few or not (data.n_pos and data.n_neg):
+        return data, ""
+    area = {n: auc_measure(data[n].labelled()).value for n in data.names}
+    order = sorted(area, key=lambda n: (n != wanted, -area[n]))
+    kept = [n for n in data.names if n in order[:MOST_MODELS]]
+    left = len(data.names) - len(kept)
+    return data[kept], (
+        f"the {len(kept)} of {len(data.names)} scores with the highest AUC; "
+        f"{left} were left out"
+    )
+
+
+def largest(groups: Any) -> tuple[Any, str]:
+    """Keep the largest groups, and say how many were left out."""
+    if groups is None or len(groups) <= MOST_GROUPS:
+        return groups, ""
+    order = sorted(groups, key=lambda g: -groups[g].n)[:MOST_GROUPS]
+    kept = {g: x for g, x in groups.items() if g in set(order)}
+    return kept, (
+        f"the {len(kept)} largest of {len(groups)}; {len(groups) - len(kept)} were "
+        "left out"
+    )
+
+
+def column(x: Counts, key: str) -> Tally:
+    """Give one classifier of several; a tally has only one."""
+    return x if isinstance(x, Tally) else x[key]
+
+
+def named_groups(s: Subject, key: str) -> dict[str, Tally]:
+    """Give the counts of one classifier in each group, by the name that is shown."""
+    held: Sequence[Any] = list(s.groups or {})
+    texts = told_apart([str(g) for g in held], NAME)
+    both = zip(texts, (s.groups or {}).values(), strict=True)
+    return {text: column(x, key) for text, x in both}

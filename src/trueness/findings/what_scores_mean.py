@@ -1,0 +1,253 @@
+"""What does a score mean? Calibration as it is, and what a map would change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, final
+
+import numpy as np
+
+from trueness._core.arrays import Array
+from trueness._core.numbers import p_is
+from trueness.calibration.gain import CalibrationGain, calibration_gain, line_after
+from trueness.calibration.proper_scores import ProperScore, brier, log_loss
+from trueness.calibration.reliability_curve import (
+    Reliability,
+    reliability,
+    reliability_figure,
+)
+from trueness.calibration.slope import calibration_line
+from trueness.calibration.verdict import CalibrationVerdict, calibration_verdict
+from trueness.counts.values import Tally
+from trueness.findings.notes import TITLES, Note, note
+from trueness.findings.records import Figure, Finding, Table, said, table
+from trueness.findings.subject import Model, Subject, possible
+
+FEW = 20  # replicates where no band is drawn
+BEFORE, AFTER = "as they are", "calibrated"
+
+
+@final
+@dataclass(frozen=True)
+class Meaning:
+    """What the scores of one classifier are worth as probabilities."""
+
+    name: str
+    curve: Reliability
+    brier: ProperScore
+    log_loss: ProperScore
+    verdict: CalibrationVerdict
+
+    def probability(self, threshold: Array) -> Array:
+        """Which share of positives belongs to each threshold, by the fitted curve?"""
+        return np.interp(threshold, self.curve.score, self.curve.probability)
+
+
+def meanings(s: Subject) -> list[Meaning | None]:
+    """Measure the calibration of each classifier whose scores can be probabilities."""
+    sure = s.asked.sure
+    return [
+        s.once(("meaning", m.key, sure), partial(possible, partial(_meaning, m, s)))
+        for m in s.models
+    ]
+
+
+def _meaning(m: Model, s: Subject) -> Meaning | None:
+    if not m.is_probability:
+        return None
+    t, level = m.tally, s.asked.level
+    curve = partial(reliability, t, level=level, rng=s.asked.rng)
+    return Meaning(
+        m.name,
+        curve(replicates=s.asked.replicates or FEW),
+        brier(t, level=level),
+        log_loss(t, level=level),
+        calibration_verdict(t, level=level),
+    )
+
+
+def what_scores_mean(s: Subject) -> Finding | None:
+    """Say which scores can be read as probabilities."""
+    found = meanings(s)
+    known = [x for x in found if x is not None]
+    outside = [m.name for m in s.models if not m.is_probability]
+    if not known and not outside:  # nothing that could be tested
+        return None
+    return Finding(
+        TITLES["calibration"],
+        {x.name: _numbers(x) for x in known},
+        answer=tuple(n for x in known for n in _verdict(x)),
+        notes=(*_unbounded(known), *outside_note(outside)),
+        tables=_tables(s.models, found),
+        figures=tuple(_figure(s, found)),
+        method="Isotonic (CORP) reliability curve and decomposition of the Brier "
+        "score: score = miscalibration - discrimination + uncertainty (Dimitriadis, "
+        "Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118). A slope of 1 and an "
+        "intercept of 0 mean calibrated (Cox 1958). Verdict: the debiased mean error "
+        "in bins with its limits, and a test of their squared residuals (Kumar, Liang "
+        "and Ma 2019, arXiv:1909.10155).",
+        caveat="With few positives little can be found against calibration. It holds "
+        "at the prevalence of these cases, and changes with it.",
+        key="calibration",
+    )
+
+
+def _numbers(x: Meaning) -> dict[str, Any]:
+    return {"brier": x.brier, "log_loss": x.log_loss, "verdict": x.verdict}
+
+
+def _verdict(x: Meaning) -> list[Note]:
+    """Say the one verdict: whether, how far, and where."""
+    v = x.verdict
+    p = "" if math.isnan(v.p_value) else f" ({p_is(v.p_value)})"
+    _, *size = v.sentences
+    return [note(v.code, name=x.name, p=p), *said(size)]
+
+
+def outside_note(names: Sequence[str]) -> list[Note]:
+    """Say whose scores are no probabilities."""
+    return [note("not probabilities", names=list(names))] if names else []
+
+
+def _tables(
+    models: Sequence[Model], found: Sequence[Meaning | None]
+) -> tuple[Table, ...]:
+    """Give the scores with their parts, and the line through them."""
+    parts, split, lines = [], [], []
+    for x, m in zip(found, models, strict=True):
+        if x is None:
+            continue
+        b, line = x.brier, possible(partial(calibration_line, m.tally))
+        three = (b.mcb.value, b.dsc.value, b.unc.value)
+        parts.append((x.name, x.verdict.code, x.verdict.size, b))
+        split.append((x.name, *three))
+        ends = (line and line.slope, line and line.intercept)
+        lines.append((x.name, x.log_loss, *ends))
+    if not parts:
+        return ()
+    head = ("classifier", "verdict", "mean error", "Brier score")
+    brier_parts = ("classifier", "miscalibration", "discrimination", "uncertainty")
+    more = ("classifier", "log loss", "slope", "intercept")
+    return (
+        table("Calibration", head, parts),
+        table("Parts of the Brier score", brier_parts, split, brief=False),
+        table("Log loss and calibration line", more, lines, brief=False),
+    )
+
+
+def _unbounded(known: Sequence[Meaning]) -> list[Note]:
+    """Say why a log loss is infinite, or could be."""
+    worst = [x.name for x in known if math.isinf(x.log_loss.value)]
+    ends = [x for x in known if math.isfinite(x.log_loss.value)]
+    open_ended = [x.name for x in ends if math.isinf(x.log_loss.high)]
+    found = {"log loss infinite": worst, "log loss unbounded": open_ended}
+    return [note(code, names=names) for code, names in found.items() if names]
+
+
+def _figure(s: Subject, found: Sequence[Meaning | None]) -> list[Figure]:
+    """Draw the share of positives against the score, with the consistency band."""
+    known = {x.name: x.curve for x in found if x is not None}
+    if not known:
+        return []
+    cut, first = float(np.clip(s.best.point.threshold, 0, 1)), found[0]
+    at = math.nan if first is None else float(first.probability(np.array(cut)))
+    return [
+        Figure(
+            reliability_figure(known, "consistency"),
+            "Calibration",
+            "On the diagonal a score is the probability that it states. The grey band "
+            "is where the curve would lie if the scores were calibrated.",
+            order=s.names,
+            at=(cut, at),
+            follow="threshold probability",
+            rule="threshold",
+            band="expected",
+        )
+    ]
+
+
+def what_calibration_changes(m: Model, gain: CalibrationGain, method: str) -> Finding:
+    """Compare scores before and after calibration, on cases not used for fitting."""
+    rows = [
+        ("as they are", gain.before),
+        ("calibrated, cases not used for fitting", gain.cross_fitted),
+        ("calibrated, same cases (optimistic)", gain.in_sample),
+    ][math.isnan(gain.before.value) :]
+    line = line_after(gain)
+    names = ("before", "in_sample", "cross_fitted", "gain")
+    return Finding(
+        TITLES["calibrated"],
+        {
+            "brier": {name: getattr(gain, name) for name in names},
+            "slope": line and line.slope,
+            "intercept": line and line.intercept,
+            "folds": gain.folds,
+        },
+        answer=tuple(_gain_notes(m.name, gain, method)),
+        notes=tuple(_line_notes(line)),
+        tables=(
+            table("Brier score before and after", ("scores", "Brier score"), rows),
+        ),
+        figures=(_before_and_after(m, gain.tally),),
+        method=f"Cross-fitting with {gain.folds} folds: every case gets its "
+        "probability from a map that was fitted without it. The gain is the difference "
+        "of the Brier scores, case by case.",
+        caveat="A map holds for cases like these, at this prevalence. The intervals "
+        "take the fitted maps as given.",
+        key="calibrated",
+    )
+
+
+def calibrated(s: Subject) -> Finding | None:
+    """Calibrate the classifier that was named by the method that was asked for."""
+    a = s.asked
+    if not a.calibrator:
+        return None
+    m = s.chosen
+    found = calibration_gain(m.tally, method=a.calibrator, level=a.level, rng=a.rng)
+    return what_calibration_changes(m, found, a.calibrator)
+
+
+def _gain_notes(name: str, gain: CalibrationGain, method: str) -> list[Note]:
+    g = gain.gain
+    who = {"name": name, "method": method}
+    if math.isnan(gain.before.value):
+        return [note("calibrated scores", **who)]
+    code = "calibration may help"
+    if g.low > 0:
+        code = "calibration helps"
+    elif g.high < 0:
+        code = "calibration harms"
+    return [note(code, **who, before=gain.before.value, after=gain.cross_fitted.value)]
+
+
+def _line_notes(line: Any) -> list[Note]:
+    if line is None:
+        return []
+    s, where = line.slope, line.intercept
+    words = "still too extreme" if s.value < 1 else "still too moderate"
+    if s.low <= 1 <= s.high:
+        words = "neither too extreme nor too moderate"
+    height = "right"
+    if where.low > 0 or where.high < 0:
+        height = "too low" if where.value > 0 else "too high"
+    return [note("line", words=words, height=height, slope=s)]
+
+
+def _before_and_after(m: Model, after: Tally) -> Figure:
+    """Draw both reliability curves; scores outside 0 to 1 have one only."""
+    shown = {BEFORE: m.tally} if m.is_probability else {}
+    curves = {
+        n: reliability(t, replicates=FEW) for n, t in {**shown, AFTER: after}.items()
+    }
+    return Figure(
+        replace(reliability_figure(curves), bands=()),
+        "Before and after",
+        "Nearer to the diagonal is better. The calibrated probabilities are those of "
+        "cases that were not used for fitting.",
+        order=(AFTER, BEFORE),
+        legend=True,
+    )

@@ -1,0 +1,408 @@
+"""Where should the threshold be? One cut, two, one for each group, another prevalence.
+
+``at_the_cut`` is the section with the slider: what every threshold does. The others
+answer what was asked beside it, and are left out where nobody asked.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.checks.errors import InputError
+from trueness._core.figures import Curves
+from trueness._core.numbers import cut_text, percent
+from trueness.findings.notes import TITLES, Note, note
+from trueness.findings.records import Figure, Finding, Table, said, table
+from trueness.findings.slider import Steps, quantity, steps, weight_of
+from trueness.findings.subject import Model, Subject, named_groups, possible
+from trueness.findings.what_scores_mean import meanings
+from trueness.inference.sample import meant
+from trueness.metrics.grammar import text_of
+from trueness.ranking.figures import (
+    gain_figure,
+    precision_recall_figure,
+    roc_figure,
+    score_figure,
+)
+from trueness.threshold import sentences
+from trueness.threshold.at_cut import AtThreshold
+from trueness.threshold.figures import (
+    ACROSS,
+    Strip,
+    cost_curve_figure,
+    decision_figure,
+    prevalence_figure,
+    price_figure,
+    region,
+)
+from trueness.threshold.group_cuts import group_thresholds
+from trueness.threshold.operating_point import best_threshold
+from trueness.threshold.zones import best_thresholds
+
+RARE = 0.1  # where fewer cases are positive, precision and recall say more than ROC
+
+
+def steps_of(s: Subject) -> list[Steps]:
+    """Give where the slider of each classifier stops."""
+    number = len(s.models)
+    return [
+        s.once(
+            ("steps", m.key, s.asked.cut),
+            partial(steps, m.tally, m.name, m.point.threshold, number),
+        )
+        for m in s.models
+    ]
+
+
+def at_the_cut(s: Subject) -> Finding:
+    """Show what every threshold does, and the chosen one."""
+    checked = s.checked
+    words = (
+        "The intervals in the table take the given threshold as fixed"
+        if isinstance(checked, AtThreshold)
+        else "The table says what to expect on new cases: the choice is repeated on "
+        "bootstrap samples and evaluated on the cases left out"
+    )
+    drawn = [
+        *_rates(s),
+        _cost(s),
+        _scores(s),
+        _capacity(s),
+        _benefit(s),
+        possible(lambda: _any_cost(s)),
+    ]
+    return Finding(
+        TITLES["threshold"],
+        {"threshold": s.best.point.threshold, "interval": s.best.point.interval},
+        answer=_how_to_move(s),
+        tables=_metrics(s),
+        figures=tuple(f for f in drawn if f is not None),
+        method="Every distinct score is tried as a threshold, so the chosen one is "
+        "exactly the best. Bands of the ROC and precision-recall curves hold the whole "
+        "true curve with the stated confidence. Net benefit: Vickers and Elkin 2006, "
+        "doi:10.1177/0272989X06295361. Cost curve: Drummond and Holte 2006, "
+        f"doi:10.1007/s10994-006-8199-5. {words}.",
+        caveat="A threshold holds for cases like these. Where positives are rarer, "
+        "precision and net benefit fall although recall stays the same.",
+        key="threshold",
+    )
+
+
+def _how_to_move(s: Subject) -> tuple[Note, ...]:
+    a = s.asked
+    what = text_of(a.objective.name)
+    if not a.stated:
+        what = "Youden's index (sensitivity + specificity - 1)"
+    limits = " and ".join(map(repr, a.subject_to))
+    chosen = note(
+        "chosen",
+        best="minimises" if a.smallest else "maximises",
+        what=what,
+        limits=f", subject to {limits}" if limits else "",
+    )
+    if a.at is not None:
+        chosen = note("given", at=a.at)
+    share = s.cases.design.prevalence
+    return (
+        chosen,
+        *([note("red")] if limits else []),
+        *([note("shares for", share=share)] if share is not None else []),
+    )
+
+
+def _drawn(
+    s: Subject, data: Curves, title: str, text: str, follow: str, **more: Any
+) -> Figure:
+    """Make a figure of curves with the dot that moves."""
+    first = steps_of(s)[0]
+    place = more.pop("at", None) or tuple(first.at_start(q) for q in follow.split())
+    return Figure(data, title, text, order=s.names, at=place, follow=follow, **more)
+
+
+def _shaded(s: Subject, plane: str) -> tuple[Strip, ...]:
+    """Shade where a constraint is not met."""
+    if not s.asked.subject_to:
+        return ()
+    first = steps_of(s)[0]
+    strips = region(s.asked.subject_to, plane, first.n_pos, first.n_neg, met=False)
+    return tuple(map(_wider, strips))
+
+
+def _wider(strip: Strip) -> tuple[Array, Array, Array]:
+    """Reach half a column to either side, so that two strips meet."""
+    x, low, high = strip
+    half = 0.5 / (ACROSS - 1)
+    across: Floats = np.concatenate([[x[0] - half], x, [x[-1] + half]]).clip(0, 1)
+    low, high = (np.concatenate([v[:1], v, v[-1:]]) for v in (low, high))
+    return across, low, high
+
+
+def _rates(s: Subject) -> list[Figure]:
+    """Draw ROC and precision-recall curves; the one that says more stands first."""
+    a = s.asked
+    bands: dict[str, Any] = {"band": "simultaneous", "level": a.level, "rng": a.rng}
+    bands = bands | {"replicates": a.replicates} if a.replicates else {}
+    share = steps_of(s)[0].share
+    roc = _drawn(
+        s,
+        s.once(("roc", a.sure), lambda: roc_figure(s.tallies, **bands)),
+        "ROC curve",
+        "Up and to the left is better; the dashed diagonal is guessing.",
+        "fpr recall",
+        shaded=_shaded(s, "roc"),
+        folded=share < RARE,
+    )
+    recall = _drawn(
+        s,
+        s.once(("pr", a.sure), lambda: precision_recall_figure(s.tallies, **bands)),
+        "Precision and recall",
+        "Up and to the right is better; the dashed line is guessing, at the "
+        f"prevalence of {percent(share)}.",
+        "recall precision",
+        shaded=_shaded(s, "precision_recall"),
+        folded=share >= RARE,
+    )
+    return [recall, roc] if share < RARE else [roc, recall]
+
+
+def _capacity(s: Subject) -> Figure:
+    return _drawn(
+        s,
+        s.once("gain", lambda: gain_figure(s.tallies)),
+        "Capacity",
+        "Share of the positives that is found when only so many cases can be handled.",
+        "flagged_rate recall",
+        shaded=_shaded(s, "gain"),
+        rule="flagged_rate",
+        folded=True,
+    )
+
+
+def _cost(s: Subject) -> Figure:
+    (fp, fn), first = s.asked.costs, steps_of(s)[0]
+    text = f"Lower is better. A false positive costs {fp:g}, a false negative {fn:.4g}."
+    if s.asked.invented:
+        text = (
+            "Lower is better. No costs were given, so both error rates count equally: "
+            f"a false positive costs 1 and a false negative {fn:.4g}."
+        )
+    c = first.confusion[first.start]
+    now = float((fp * c.fp + fn * c.fn) / (first.n_pos + first.n_neg))
+    counts = {m.name: meant(m.tally).counts for m in s.models}
+    return _drawn(
+        s,
+        s.once(("price", fp, fn), lambda: price_figure(counts, fp, fn)),
+        "What a threshold costs",
+        text,
+        "flagged_rate cost",
+        at=(first.at_start("flagged_rate"), now),
+        rule="flagged_rate",
+    )
+
+
+def _scores(s: Subject) -> Figure:
+    return Figure(
+        s.once("scores", lambda: score_figure(s.tallies)),
+        "Scores",
+        "Solid: positives. Dashed outline: negatives. Cases to the right of the line "
+        "are flagged.",
+        order=s.names,
+        at=(steps_of(s)[0].first, 0.0),
+        rule="threshold",
+        folded=True,
+    )
+
+
+def _benefit(s: Subject) -> Figure | None:
+    """Draw the net benefit of acting on scores that are probabilities.
+
+    It is asked at the steps of the slider, so that its dot stays on the curve.
+    """
+    stops = dict(zip(s.names, steps_of(s), strict=True))
+    at = {
+        m.name: np.maximum(cut[cut < 1], 0.0)
+        for m in s.models
+        if m.is_probability and (cut := stops[m.name].threshold)[-1] < 1
+    }
+    if not at:
+        return None
+    asked = {m.name: m.tally for m in s.models if m.name in at}
+    data = decision_figure(asked, level=s.asked.level, at=at)
+    best = max(float(line["y"].max()) for line in data.lines)
+    first = steps_of(s)[0]
+    share, now_at = first.share, float(np.clip(first.first, 0, 1))
+    top = max(best, 0.1 * share) * 1.15
+    c = first.confusion[first.start]
+    odds = now_at / (1 - now_at) if now_at < 1 else 0.0  # nobody is flagged there
+    now = float((c.tp - c.fp * odds) / (first.n_pos + first.n_neg))
+    return _drawn(
+        s,
+        data,
+        "Net benefit",
+        "Higher is better: true positives per case, minus the false positives, "
+        "weighted by the odds of the threshold probability. Dashed: flag no case, or "
+        "every case.",
+        "threshold net_benefit",
+        at=(now_at, now),
+        rule="threshold",
+        x=(0.0, _reach(data, share)),
+        y=(-top / 6, top),
+        folded=True,
+    )
+
+
+def _reach(figure: Curves, prevalence: float) -> float:
+    """Up to which probability is there anything to see?"""
+    seen = [line["p"][line["y"] > 0.02 * prevalence] for line in figure.lines]
+    last = max((float(x.max()) for x in seen if x.size), default=0.0)
+    return float(min(1.0, np.ceil(10 * max(last, 2 * prevalence)) / 10))
+
+
+def _any_cost(s: Subject) -> Figure:
+    level, first = s.asked.level, steps_of(s)[0]
+    data = s.once(
+        ("cost_curve", level), lambda: cost_curve_figure(s.tallies, level=level)
+    )
+    at = weight_of(first.share, s.asked.costs)
+    alarm, miss = first.at_start("fpr"), first.at_start("fnr")
+    return _drawn(
+        s,
+        data,
+        "Cost for every cost ratio",
+        "Lower is better. The weight says how much of the largest possible cost comes "
+        "from missed positives. The curve is the best threshold for each weight, the "
+        f"straight line that of the slider. The dot is at the weight now, {at:.2g}.",
+        "weight weighted_cost",
+        at=(at, at * miss + (1 - at) * alarm),
+        tilt="fpr fnr",
+        ends=(alarm, miss),
+        y=(0.0, 0.55),
+        folded=True,
+    )
+
+
+def _metrics(s: Subject) -> tuple[Table, ...]:
+    """Give every metric at the chosen threshold, with its interval where it has one."""
+    best, checked = s.best, s.checked
+    if checked is None:
+        return ()
+    rows = [(quantity(name).text, found) for name, found in checked.metrics.items()]
+    at = cut_text(best.point.threshold, best.point.interval)
+    given = isinstance(checked, AtThreshold)
+    where = "at the given threshold" if given else "on new cases, at the threshold"
+    return (table(f"{best.name} {where}, {at}", ("metric", "value"), rows),)
+
+
+def cuts_for_prevalences(s: Subject) -> Finding | None:
+    """Say where to cut if the prevalence of use lies in a range."""
+    a = s.asked
+    if a.range is None:
+        return None
+    point = best_threshold(s.best.tally, **a.choice, prevalences=a.range)
+    figures, r = [], point.robust
+    if r is not None:
+        few = np.unique(np.linspace(0, len(r.path_value) - 1, 7).astype(int))
+        path = (r.path_prevalence, r.path_threshold, r.path_value)
+        rows: list[Any] = [tuple(float(v[k]) for v in path) for k in few]
+        head = ("prevalence", "best threshold", a.objective.name)
+        tables = [table("If the prevalence were known", head, rows)]
+        title = "The best threshold for each prevalence"
+        figures = [_alone(prevalence_figure(point), title)]
+    else:
+        tables = [table("There", ("metric", "value"), list(point.metrics.items()))]
+    return Finding(
+        TITLES["prevalence"],
+        {"point": point},
+        answer=said(sentences.prevalence_sentences(point)),
+        figures=tuple(figures),
+        tables=tuple(tables),
+        method="Recall and false positive rate of every threshold are taken from these "
+        "cases, the prevalence is the one asked about; for a range, the least "
+        "favourable prevalence counts.",
+        caveat="Where positives are rarer they may also be of another kind; this "
+        "calculation cannot allow for that.",
+        key="prevalence",
+    )
+
+
+def two_cuts(s: Subject) -> Finding | None:
+    """Say where yes and no end, when the question spoke of deferred cases."""
+    if s.asked.two is None:
+        return None
+    best = s.best
+    z = best_thresholds(best.tally, **s.asked.two)
+    rows = [[*row, row[1] + row[2]] for row in sentences.zone_rows(z)]
+    return Finding(
+        TITLES["zones"],
+        {"zones": z},
+        answer=said(sentences.zone_sentences(z)),
+        figures=(
+            Figure(
+                score_figure({best.name: best.tally.labelled()}),
+                "Scores and deferred cases",
+                "Solid: positives. Dashed outline: negatives. Shaded: cases left to a "
+                "person.",
+                order=(best.name,),
+                at=(z.lower, z.upper),
+            ),
+        ),
+        tables=(table("Cases", ("zone", "positive", "negative", "all"), rows),),
+        method="All pairs of thresholds are compared exactly (Chow 1970, "
+        "doi:10.1109/TIT.1970.1054406, is the case without constraints).",
+        caveat="These numbers do not include what a person decides about the deferred "
+        "cases: each of them has the stated cost, whatever the decision.",
+        key="zones",
+    )
+
+
+def cuts_of_groups(s: Subject) -> Finding | None:
+    """Find a threshold for each group, when the question limited their differences."""
+    a = s.asked
+    if not a.between:
+        return None
+    parts = named_groups(s, s.best.key)
+    groups = {g: t for g, t in parts.items() if t.n_pos and t.n_neg}
+    if len(groups) < 2:
+        raise InputError(
+            "Limits on differences between groups need two groups with positives and "
+            "negatives."
+        )
+    limits = [*map(repr, a.subject_to), *a.between]
+    goal = {k: v for k, v in a.choice.items() if k != "subject_to"}
+    g = group_thresholds(groups, **goal, subject_to=limits, level=a.level)
+    return Finding(
+        TITLES["group-cuts"],
+        {"group_cuts": g},
+        answer=said(sentences.group_sentences(g)),
+        notes=said(g.notes),
+        tables=(table("Thresholds", sentences.GROUP_HEAD, sentences.group_rows(g)),),
+        method="The best thresholds, one for each group, by branch and bound in whole "
+        "numbers, with a proof that none are better (Hardt et al. 2016 randomise "
+        "instead). Intervals of differences take the thresholds as fixed.",
+        caveat="Equal rates are one idea of fairness among several that exclude each "
+        "other; which one is right is not a question of statistics.",
+        key="group-cuts",
+    )
+
+
+def _alone(data: Curves, title: str) -> Figure:
+    """Make a figure of curves that belong to no classifier of the page."""
+    named = ", ".join(g.name for g in data.guides if g.name)
+    order = tuple(line.name for line in data.lines)
+    return Figure(data, title, f"Dashed: {named}." if named else "", order=order)
+
+
+def probabilities(s: Subject) -> list[Array | None]:
+    """Give the share of positives at every step of each slider, where it is known."""
+    each = zip(meanings(s), steps_of(s), strict=True)
+    return [x and x.probability(stops.threshold) for x, stops in each]
+
+
+def feasible(models: list[Model]) -> list[Note]:
+    """Say whose threshold cannot meet the constraints."""
+    cannot = [m.name for m in models if not m.feasible]
+    return [note("infeasible", names=cannot)] if cannot else []
