@@ -144,7 +144,7 @@ def test_counts_are_guessed_and_can_be_taken_back(tmp_path):
     path = tmp_path / "counted.csv"
     path.write_text("y,p,n\n1,0.9,5\n0,0.4,7\n1,0.4,2\n")
     workbench = Workbench(str(path))
-    file = workbench.shelf.get("given")
+    file = workbench.files.get("given")
     full, chosen = questions.complete(file, questions.read(QueryParams("file=given")))
     assert (chosen.count, full.count) == ("n", "n")
     assert workbench.bench.count(file, full, chosen).first.n == 14
@@ -218,7 +218,7 @@ def test_a_column_that_cannot_hold_weights_is_not_guessed(tmp_path):
         path.write_text(f"y,p,{name}\n1,0.9,{value}\n0,0.4,{value}\n")
         workbench = Workbench(str(path))
         asked = questions.read(QueryParams("file=given&column=p"))
-        full, chosen = questions.complete(workbench.shelf.get("given"), asked)
+        full, chosen = questions.complete(workbench.files.get("given"), asked)
         assert (full.weight, chosen.weight) == ("-", None)
         workbench.close()
 
@@ -809,7 +809,7 @@ def test_many_questions_at_once_are_all_answered(small):
 
 def test_few_counts_stay_in_memory(small):
     workbench = Workbench(str(small))
-    file = workbench.shelf.get("given")
+    file = workbench.files.get("given")
     for columns in ("a", "b", "a&column=b"):
         for label in ("y",):
             query = QueryParams(f"file=given&label={label}&column={columns}")

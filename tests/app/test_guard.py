@@ -4,8 +4,6 @@ import contextlib
 import json
 import shlex
 import socket
-import subprocess
-import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -14,8 +12,8 @@ import pytest
 
 import trueness
 from app.conftest import running
-from trueness.app import guard, shelf
-from trueness.app.server import clear_old
+from trueness._core.files import process_folder
+from trueness.app import files, guard
 from trueness.cli._source import open_source
 from trueness.samples import SAMPLES
 
@@ -198,7 +196,6 @@ def test_uploads_keep_their_names_and_commands_open_them(served, name, tmp_path)
 
 def test_it_listens_on_this_machine_only_and_leaves_nothing_behind(small):
     with running(small) as server:
-        folders = list(Path(tempfile.gettempdir()).glob(f"{shelf.PREFIX}*"))
         assert server.host == "127.0.0.1"
         other = socket.gethostbyname(socket.gethostname())
         if not other.startswith("127."):
@@ -206,22 +203,9 @@ def test_it_listens_on_this_machine_only_and_leaves_nothing_behind(small):
                 socket.create_connection((other, server.port), timeout=2)
         served = server.ask("/upload?name=a.csv", "POST", b"y,p\n1,0.5\n0,0.4\n")
         assert served.status == 200
-        mine = [f for f in folders if list(f.rglob("a.csv"))]
+        mine = list(process_folder().rglob("a.csv"))
         assert len(mine) == 1
     assert not mine[0].exists()
-
-
-def test_what_a_killed_server_left_is_cleared_by_the_next_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    left = tmp_path / f"{shelf.PREFIX}{gone.pid}-abc"
-    other = tmp_path / f"{shelf.PREFIX}1-abc"  # of a process that lives
-    for folder in (left, other):
-        folder.mkdir()
-    clear_old()
-    assert not left.exists()
-    assert other.exists()
 
 
 def test_tokens_differ_and_are_long():
@@ -232,8 +216,8 @@ def test_tokens_differ_and_are_long():
 
 
 def test_the_samples_on_the_first_page_are_there():
-    assert set(shelf.SHOWN_SAMPLES) <= set(SAMPLES)
-    assert trueness.samples.path(shelf.SHOWN_SAMPLES[0]).is_file()
+    assert set(files.SHOWN_SAMPLES) <= set(SAMPLES)
+    assert trueness.samples.path(files.SHOWN_SAMPLES[0]).is_file()
 
 
 def test_who_lets_others_in_is_found_under_the_names_of_the_machine():

@@ -6,17 +6,20 @@ half a file, and a failed write leaves what was there.
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 
 _TEMPORARY = ".trueness"
+_FOLDER, _LOCK = "trueness-", "lock"
 
 
 @contextmanager
@@ -66,6 +69,40 @@ def sweep(folder: Path) -> None:
                 left.unlink(missing_ok=True)
         finally:
             os.close(handle)
+
+
+def temporary_folder() -> Path:
+    """Make a folder for what is needed for a while; it goes when Python ends."""
+    return Path(tempfile.mkdtemp(dir=process_folder()))
+
+
+@cache
+def process_folder() -> Path:
+    """Make the folder of this process, for all that it needs for a while.
+
+    It holds a lock as long as the process lives: what a killed process has left is
+    removed by the next one that needs a folder.
+    """
+    here = Path(tempfile.gettempdir())
+    for left in here.glob(f"{_FOLDER}*/{_LOCK}"):
+        with suppress(OSError):  # gone already, or not ours
+            _remove_unlocked(left)
+    folder = Path(tempfile.mkdtemp(prefix=_FOLDER))
+    # under another name until it is locked: nobody takes it for one that was left
+    handle = os.open(folder / "new", os.O_RDWR | os.O_CREAT, 0o600)
+    locked(handle)
+    os.rename(folder / "new", folder / _LOCK)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _remove_unlocked(lock: Path) -> None:
+    handle = os.open(lock, os.O_RDWR)
+    try:
+        if locked(handle, wait=False):
+            shutil.rmtree(lock.parent, ignore_errors=True)
+    finally:
+        os.close(handle)
 
 
 def locked(handle: int, wait: bool = True) -> bool:
@@ -152,11 +189,13 @@ def _beside(target: Path) -> tuple[int, str]:
 @contextmanager
 def _passed_on(device: Path) -> Iterator[Path]:
     """Give a temporary path whose bytes go to a device in the end."""
-    with tempfile.TemporaryDirectory(prefix="trueness-") as folder:
-        temporary = Path(folder) / "output"
+    temporary = temporary_folder() / "output"
+    try:
         yield temporary
         with temporary.open("rb") as source, device.open("wb") as sink:
             shutil.copyfileobj(source, sink)
+    finally:
+        shutil.rmtree(temporary.parent, ignore_errors=True)
 
 
 def _sync(path: str | Path) -> None:

@@ -2,7 +2,7 @@
 
 ``trueness app FILE`` serves it on this machine only, by Starlette and uvicorn, which
 are imported when this door opens. To be read in this order: ``server`` lists the
-addresses and starts; ``guard`` decides who may ask at all; ``shelf`` holds the files
+addresses and starts; ``guard`` decides who may ask at all; ``files`` holds the files
 that the page may open, and ``asked`` reads an address: which columns, which objective,
 which constraints. ``bench`` counts a file once and answers: sections are those of
 ``trueness.report``, moves of the threshold are look-ups. ``jobs`` does what takes long,

@@ -17,7 +17,7 @@ from starlette.datastructures import QueryParams
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.options import fraction, real_number
-from trueness.app.shelf import Filed
+from trueness.app.files import DataFile
 from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli._columns import (
     COUNT_NAMES,
@@ -294,13 +294,13 @@ def _limit(text: str, by: str | None) -> Any:
     return zone_limits(text) if asks_for_two_cuts([text]) else constraint(text)
 
 
-def complete(file: Filed, asked: Asked) -> tuple[Asked, Chosen | None]:
+def complete(file: DataFile, asked: Asked) -> tuple[Asked, Chosen | None]:
     """Guess what was left open; None, and a problem, where that is not possible."""
-    with file.lock:  # guessing reads some rows
+    with file.held():  # guessing reads some rows
         return _complete(file, asked)
 
 
-def _complete(file: Filed, asked: Asked) -> tuple[Asked, Chosen | None]:
+def _complete(file: DataFile, asked: Asked) -> tuple[Asked, Chosen | None]:
     given = _with_guesses(file, asked)
     option, guess = KINDS[str(given.kind)]
     try:
@@ -327,7 +327,7 @@ def _complete(file: Filed, asked: Asked) -> tuple[Asked, Chosen | None]:
     return found, chosen
 
 
-def _with_guesses(file: Filed, asked: Asked) -> Asked:
+def _with_guesses(file: DataFile, asked: Asked) -> Asked:
     """Guess what the columns are, and which of them count, weigh and explain."""
     source = file.source
     kind = asked.kind or ("judges" if file.judges else guess_kind(source))
@@ -339,7 +339,7 @@ def _with_guesses(file: Filed, asked: Asked) -> Asked:
     return replace(given, rule=_rules(source, given))
 
 
-def _chosen(file: Filed, asked: Asked, guess: Guess) -> Chosen:
+def _chosen(file: DataFile, asked: Asked, guess: Guess) -> Chosen:
     """Choose the columns as the command does that answers about such a file."""
     if asked.kind == "judges":
         return _judges(file, asked, guess)
@@ -370,7 +370,7 @@ def _fits(source: Source, asked: Asked) -> None:
 
 
 def wide_table(
-    file: Filed, asked: Asked
+    file: DataFile, asked: Asked
 ) -> tuple[Source, tuple[str, ...], str | None, str | None]:
     """Give verdicts as a table with a row per answer: judges, item and system."""
     if asked.verdict is not None and len(asked.columns) != 1:
@@ -385,7 +385,7 @@ def wide_table(
     )  # fmt: skip
 
 
-def _judges(file: Filed, asked: Asked, guess: Guess) -> Chosen:
+def _judges(file: DataFile, asked: Asked, guess: Guess) -> Chosen:
     """Choose as ``trueness judge`` does; labels and how they came are never guessed."""
     if asked.label is None:
         raise InputError(

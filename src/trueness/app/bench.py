@@ -17,7 +17,7 @@ import numpy as np
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.progress import progress
 from trueness.app.asked import BY_ITSELF, FIELDS, WEIGHS_ONE, Asked, in_page, wide_table
-from trueness.app.shelf import Filed
+from trueness.app.files import DataFile
 from trueness.cli._columns import Chosen, Request, count_panel, with_verdicts
 from trueness.cli._verdicts import for_verdicts
 from trueness.cli.judge import ALL, compared_of, rates_of
@@ -90,7 +90,7 @@ class Counted:
         return bool(self.first.n_pos + self.first.n_neg)
 
 
-def count(file: Filed, asked: Asked, chosen: Chosen) -> Counted:
+def count(file: DataFile, asked: Asked, chosen: Chosen) -> Counted:
     """Count the chosen columns, where they lie."""
     wanted = (chosen.label, *chosen.scores, chosen.count, chosen.weight, chosen.by,
               chosen.cluster)  # fmt: skip
@@ -107,7 +107,7 @@ def count(file: Filed, asked: Asked, chosen: Chosen) -> Counted:
             )
     if asked.kind == "judges":
         return _verdicts(file, asked, chosen)
-    with file.lock, progress("Counting", unit=""):
+    with file.held(), progress("Counting", unit=""):
         names = list(dict.fromkeys(n for n in wanted if n is not None))
         # a small file may hold very many rows, which are then left where they lie
         rows = (
@@ -126,9 +126,9 @@ def count(file: Filed, asked: Asked, chosen: Chosen) -> Counted:
         return Counted(request, count_panel(request), groups)
 
 
-def _verdicts(file: Filed, asked: Asked, chosen: Chosen) -> Counted:
+def _verdicts(file: DataFile, asked: Asked, chosen: Chosen) -> Counted:
     """Count verdicts, of each system too, as ``trueness judge`` does."""
-    with file.lock, progress("Counting", unit=""):
+    with file.held(), progress("Counting", unit=""):
         source, _, item, _ = wide_table(file, asked)
         request = Request(source, chosen, source.rows, asked.level, SEED)
         request = with_verdicts(request, for_verdicts(request, asked.yes))
@@ -186,7 +186,7 @@ class Bench:
             self._counted.move_to_end(asked.data)
             return meant(found, asked.one_share)
 
-    def count(self, file: Filed, asked: Asked, chosen: Chosen) -> Counted:
+    def count(self, file: DataFile, asked: Asked, chosen: Chosen) -> Counted:
         """Count, once; of several files the last ones stay."""
         found = self.find(asked)
         if found is None:

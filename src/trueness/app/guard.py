@@ -1,22 +1,27 @@
-r"""Who may ask? One person at this machine, from a page of this server.
+r"""Who may ask, and how long is waited for? One person at this machine, in this page.
 
 Every answer needs the cookie that the first address (with its token) has set. Other
 pages that are open in the same browser cannot send it (``SameSite=Strict``), read it
 (``HttpOnly``) or reach the server under a name of their own (the host is compared, so
 that a name that is pointed at 127.0.0.1 later, DNS rebinding, gets no answer).
+
+Who begins a request and does not go on is hung up on.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 from dataclasses import dataclass, field
 from secrets import token_urlsafe
 from typing import Any, final
 from urllib.parse import urlencode
 
+import h11
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -31,6 +36,8 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+WAIT = 5.0  # seconds for the head of a request, and for each part of its body
+PART = 1024  # bytes of a body that must come in that time
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 WRONG_HOST = "This server answers under its own address only."
 WRONG_ORIGIN = "This request came from another page, and was refused."
@@ -123,3 +130,54 @@ class Guard:
 
 def _no(words: str, code: int) -> Response:
     return PlainTextResponse(words + "\n", code)
+
+
+@final
+class Impatient(H11Protocol):
+    """HTTP that hangs up on who begins a request and does not go on with it.
+
+    uvicorn limits only the time between two requests.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+    _part = 0
+
+    def connection_made(self, transport: Any) -> None:
+        """Wait for the head of the first request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Wait anew where a head begins, and for each part of a body."""
+        self._part += len(data)
+        in_body = self.conn.their_state is h11.SEND_BODY
+        if self._part >= PART if in_body else not self.conn.trailing_data[0]:
+            self._wait()
+        super().data_received(data)
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        self._wait()
+        super().on_response_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        self._forget()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._forget()
+        self._timer = self.loop.call_later(WAIT, self._late)
+
+    def _forget(self) -> None:
+        self._part = 0
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _late(self) -> None:
+        """Hang up, unless the request is whole, or the server is the slow one."""
+        whole = self.conn.their_state not in (h11.IDLE, h11.SEND_BODY)
+        if whole or self.flow.read_paused:
+            self._wait()
+        else:
+            self.transport.abort()

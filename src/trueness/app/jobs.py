@@ -1,9 +1,10 @@
 """What takes long, how far is it, and how is it stopped?
 
-A job runs in a thread of its own lane: what a person waits for in one, what may come
-later in the other. Who waits asks again and again; a job that nobody waits for any more
-(the tab asks something else in its place, or was closed) is stopped. Its thread gets an
-exception at the next step of Python, and an engine that counts is interrupted.
+A job waits in one of two lanes, for what a person waits for and for what may come
+later, and then has a thread of its own. Who waits asks again and again; a job that
+nobody waits for any more (the tab asks something else in its place, or was closed) is
+stopped: its thread gets an exception at the next step of Python, again and again until
+it ends, since a callback of a library may swallow one; and its engine is interrupted.
 """
 
 from __future__ import annotations
@@ -13,24 +14,35 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, final
+from typing import Any, Protocol, final
 
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.progress import heard_by
-from trueness.data.engines import CONNECTIONS
 
 KEPT = 96  # answers that are remembered
 ENDING = 2.0  # seconds that a thread may take to end
+AGAIN = 0.05  # seconds after which a thread that goes on is told again to stop
 # seconds without being asked for, after which a job is stopped: browsers let a page
 # that nobody looks at ask once a minute only
 PATIENCE = 90.0
 
 
-class Stopped(BaseException):
-    """The job was stopped; not an error, so that nobody catches it on the way."""
+class Stopped(SystemExit):
+    """The job was stopped; not an error, so that nobody catches it on the way.
+
+    A thread that ends by a ``SystemExit`` ends in silence.
+    """
+
+
+class Engine(Protocol):
+    """What counts rows for a thread: it says how far it is, and can be interrupted."""
+
+    def share(self) -> float | None:
+        """Say how far it is."""
+
+    def interrupt(self, thread: int) -> None:
+        """End what it does for this thread."""
 
 
 @final
@@ -41,13 +53,14 @@ class Job:
     make: Callable[[], Any]
     lane: int
     topic: Any = None
+    engine: Engine | None = None
     state: str = "waiting"  # then "running", at last "done", "failed" or "stopped"
     result: Any = None
     words: str = ""
     done: float = 0.0
     total: float | None = None
     tabs: dict[str, float] = field(default_factory=dict)
-    thread: int | None = None
+    thread: threading.Thread | None = None
     finished: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -78,22 +91,45 @@ class Job:
 
     def progress(self) -> dict[str, Any]:
         """Say how far it is."""
+        share: float | None = None
         if self.total:
-            share: float | None = min(self.done / self.total, 1.0)
-        else:
-            share = _engine_share() if self.state == "running" else None
+            share = min(self.done / self.total, 1.0)
+        elif self.state == "running" and self.engine is not None:
+            share = self.engine.share()
         words = self.words or ("Waiting" if self.state == "waiting" else "Working")
         return {"words": words, "share": share}
 
+    def end(self) -> None:
+        """Raise ``Stopped`` in its thread, and interrupt the engine that it waits for.
 
-def _engine_share() -> float | None:
-    """How far is the engine, if one counts now? It says so itself, in percent."""
-    shares = []
-    for connection in list(CONNECTIONS):
-        with suppress(Exception):  # one that is closed counts nothing
-            shares.append(connection.query_progress() / 100)
-    found = [s for s in shares if 0 < s <= 1]
-    return max(found) if found else None
+        To be said again until it has ended.
+        """
+        if self.thread is None or self.thread.ident is None:
+            return
+        if self.engine is not None:
+            self.engine.interrupt(self.thread.ident)
+        if self.thread.is_alive():  # else the number may be another thread's by now
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(self.thread.ident), ctypes.py_object(Stopped)
+            )
+
+    def run(self) -> None:
+        """Work it out; a stop ends this thread, whatever it does."""
+        state, result = "failed", None
+        try:
+            with heard_by(self):
+                result = self.make()
+            state = "done"
+        except (InputError, NotEnoughCases) as err:
+            result = str(err)
+        except MemoryError:
+            result = "There is not enough memory for this."
+        except Exception as err:
+            result = f"This could not be worked out: {type(err).__name__}: {err}"
+        except Stopped:
+            state = "stopped"
+        if self.state == "running":
+            self.state, self.result = state, result
 
 
 @final
@@ -104,17 +140,20 @@ class Jobs:
         self._jobs: OrderedDict[Any, Job] = OrderedDict()
         self._lock = threading.Condition()
         self._closing = threading.Event()
-        tasks: list[Callable[[], None]] = [
-            partial(self._work, lane) for lane in range(lanes)
-        ]
-        self._threads = [
-            threading.Thread(target=task, daemon=True) for task in (*tasks, self._watch)
-        ]
+        work = [threading.Thread(target=self._work, args=(k,)) for k in range(lanes)]
+        self._threads = [*work, threading.Thread(target=self._watch)]
         for thread in self._threads:
+            thread.daemon = True
             thread.start()
 
     def ask(
-        self, what: Any, make: Callable[[], Any], tab: str, lane: int, topic: Any = None
+        self,
+        what: Any,
+        make: Callable[[], Any],
+        tab: str,
+        lane: int,
+        topic: Any = None,
+        engine: Engine | None = None,
     ) -> Job:
         """Find a job, or begin it; a tab that asks is a tab that waits.
 
@@ -123,7 +162,7 @@ class Jobs:
         with self._lock:
             job = self._jobs.get(what)
             if job is None:
-                job = self._jobs[what] = Job(make, lane, topic)
+                job = self._jobs[what] = Job(make, lane, topic, engine)
                 self._give_up(tab, topic, job)
                 self._lock.notify_all()
             self._jobs.move_to_end(what)
@@ -165,13 +204,6 @@ class Jobs:
                     self._stop(job)
 
     def _stop(self, job: Job) -> None:
-        if job.thread is not None:
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                ctypes.c_ulong(job.thread), ctypes.py_object(Stopped)
-            )
-            for connection in list(CONNECTIONS):
-                with suppress(Exception):  # one that is closed has nothing to stop
-                    connection.interrupt()
         job.state = "stopped"
         job.finished.set()
 
@@ -192,31 +224,21 @@ class Jobs:
                 job = self._next(lane)
                 if self._closing.is_set() or job is None:
                     return
-                job.state, job.thread = "running", threading.get_ident()
-            # an exception that comes late is for a job that is over: taken here
-            with suppress(Stopped):
-                self._run(job)
+                job.state = "running"
+            self._see_through(job)
 
-    def _run(self, job: Job) -> None:
-        state, result = "failed", None
-        try:
-            with heard_by(job):
-                result = job.make()
-            state = "done"
-        except Stopped:
-            state = "stopped"
-        except (InputError, NotEnoughCases) as err:
-            result = str(err)
-        except MemoryError:
-            result = "There is not enough memory for this."
-        except Exception as err:
-            result = f"This could not be worked out: {type(err).__name__}: {err}"
-        finally:
-            with self._lock:
-                job.thread = None
-                if not job.is_over:
-                    job.state, job.result = state, result
-                job.finished.set()
+    def _see_through(self, job: Job) -> None:
+        """Give a job its thread, and stay until that has ended."""
+        job.thread = threading.Thread(target=job.run, daemon=True)
+        job.thread.start()
+        while job.thread.is_alive():
+            job.thread.join(AGAIN)
+            if job.state == "stopped":
+                job.end()
+        if job.state == "running":  # a stop that came when there was nothing to stop
+            job.state = "stopped"
+        job.finished.set()
+        job.make = lambda: None  # what it was made of is let go
 
     def _watch(self) -> None:
         """Stop what nobody has asked for in a while."""

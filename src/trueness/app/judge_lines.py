@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from trueness.app.asked import Asked, wide_table
-from trueness.app.shelf import Filed
+from trueness.app.files import DataFile
 from trueness.cli._columns import Chosen, as_votes
 from trueness.cli._source import SAMPLE
 from trueness.cli._verdicts import first_twice, wide_sql
@@ -26,7 +26,7 @@ def opened_line(typed: str) -> str:
     return f"trueness.scan({typed!r})"
 
 
-def verdict_line(asked: Asked, chosen: Chosen, file: Filed) -> str:
+def verdict_line(asked: Asked, chosen: Chosen, file: DataFile) -> str:
     """Write the line that makes 0 and 1 of verdicts that are words."""
     types = file.source.types
     kind = types.get(asked.verdict or "")  # of a long table: that of all its verdicts
@@ -35,7 +35,7 @@ def verdict_line(asked: Asked, chosen: Chosen, file: Filed) -> str:
     return f"rows = rows.project({f'* REPLACE ({cells})'!r})"
 
 
-def judge_lines(asked: Asked, chosen: Chosen, file: Filed) -> str:
+def judge_lines(asked: Asked, chosen: Chosen, file: DataFile) -> str:
     """Write the lines: a wide table, the rate of each system, their comparison."""
     heads = ["import trueness", "from trueness.report import write_judges"]
     lines, item = _rows(asked, chosen, file), _item(asked, chosen, file)
@@ -78,7 +78,7 @@ def judge_lines(asked: Asked, chosen: Chosen, file: Filed) -> str:
     return "\n".join([*heads, "", *lines]) + "\n"
 
 
-def _rows(asked: Asked, chosen: Chosen, file: Filed) -> list[str]:
+def _rows(asked: Asked, chosen: Chosen, file: DataFile) -> list[str]:
     """Write how the table is opened, made wide, and its words made numbers."""
     lines = [f"rows = {opened_line(file.typed)}"]
     if file.judges:
@@ -97,7 +97,7 @@ def _rows(asked: Asked, chosen: Chosen, file: Filed) -> list[str]:
     return lines
 
 
-def _item(asked: Asked, chosen: Chosen, file: Filed) -> str | None:
+def _item(asked: Asked, chosen: Chosen, file: DataFile) -> str | None:
     """Name the items, where systems are compared item by item, as the command does."""
     source, _, item, _ = wide_table(file, asked)
     if item is None or chosen.label is None or chosen.count is not None:

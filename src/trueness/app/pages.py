@@ -22,7 +22,7 @@ from trueness.app.asked import (
     WEIGHS_ONE,
     Asked,
 )
-from trueness.app.shelf import Filed, Shelf
+from trueness.app.files import DataFile, Files
 from trueness.app.take import Taken, combines
 from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli._source import REAL_TYPES, WHOLE_TYPES
@@ -120,16 +120,20 @@ def _render(template: str, **given: Any) -> str:
     return text
 
 
-def start(shelf: Shelf, problem: str = "") -> str:
+def start(files: Files, problem: str = "") -> str:
     """Write the first page: drop a file, or choose one."""
-    limit = f"{shelf.limit / 2**20:,.0f} MB"
+    limit = f"{files.limit / 2**20:,.0f} MB"
     return _render(
-        "start.html.j2", shelf=shelf, problem=problem, limit=limit, **moving({})
+        "start.html.j2", files=files, problem=problem, limit=limit, **moving({})
     )
 
 
 def look(
-    file: Filed, asked: Asked, taken: Taken | None, keys: list[str], typed: QueryParams
+    file: DataFile,
+    asked: Asked,
+    taken: Taken | None,
+    keys: list[str],
+    typed: QueryParams,
 ) -> str:
     """Write the page about a file; its sections are fetched by the script.
 

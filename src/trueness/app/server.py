@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import shutil
 import socket
-import tempfile
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -17,6 +14,7 @@ from pathlib import Path
 from typing import Any, final
 
 import uvicorn
+from anyio.to_thread import current_default_thread_limiter
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
@@ -30,14 +28,15 @@ from trueness.app import bench as answers
 from trueness.app import pages, take
 from trueness.app.asked import Asked, complete, in_page, read
 from trueness.app.bench import Bench, Counted
-from trueness.app.guard import LOCAL, Guard, Key
+from trueness.app.files import GIVEN, DataFile, Files, TooLargeError, too_large
+from trueness.app.guard import LOCAL, Guard, Impatient, Key
 from trueness.app.jobs import Job, Jobs
 from trueness.app.judge_lines import REPORT
-from trueness.app.shelf import GIVEN, PREFIX, Filed, Shelf, too_large
 from trueness.cli._columns import Chosen
 
 LIMIT = 512  # megabytes of an upload
 ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - refused without --i-know
+READERS = 8  # threads that read files beside the server
 SOON = 0.25  # seconds that an answer may take before progress is told instead
 FIGURE = re.compile(r"([a-z]+)-(\d+)\.(svg|png)")
 FILES = (REPORT, "report.json", take.MAP, take.COMBINER)
@@ -50,19 +49,19 @@ class Workbench:
     """One server: its files, its counts, its jobs."""
 
     def __init__(self, given: str | None = None, limit: int = LIMIT * 2**20) -> None:
-        self.shelf, self.bench, self.jobs = Shelf(given, limit), Bench(), Jobs()
+        self.files, self.bench, self.jobs = Files(given, limit), Bench(), Jobs()
         self._chosen: dict[Any, tuple[Asked, Chosen | None]] = {}
 
     def close(self) -> None:
         """Stop what runs and delete what was uploaded."""
         self.jobs.close()
         self.bench.close()
-        self.shelf.close()
+        self.files.close()
 
-    async def asked(self, request: Request) -> tuple[Filed, Asked, Chosen | None]:
+    async def asked(self, request: Request) -> tuple[DataFile, Asked, Chosen | None]:
         """Read an address, and guess what it leaves open."""
         asked = read(request.query_params)
-        file = self.shelf.get(asked.file)
+        file = self.files.get(asked.file)
         if asked.data not in self._chosen:
             found = await run_in_threadpool(complete, file, asked)
             if len(self._chosen) > 200:
@@ -79,7 +78,7 @@ class Workbench:
 
     async def start(self, request: Request) -> Response:
         """Show the first page."""
-        return HTMLResponse(pages.start(self.shelf))
+        return HTMLResponse(pages.start(self.files))
 
     async def look(self, request: Request) -> Response:
         """Show the page about a file."""
@@ -89,14 +88,14 @@ class Workbench:
                 self._page, file, asked, chosen, request.query_params
             )
         except InputError as err:
-            return HTMLResponse(pages.start(self.shelf, in_page(str(err))), 404)
+            return HTMLResponse(pages.start(self.files, in_page(str(err))), 404)
         except Exception as err:  # whatever a file holds, the server goes on
             words = f"This file could not be shown: {type(err).__name__}: {err}"
-            return HTMLResponse(pages.start(self.shelf, words), 500)
+            return HTMLResponse(pages.start(self.files, words), 500)
         return HTMLResponse(page)
 
     def _page(
-        self, file: Filed, asked: Asked, chosen: Chosen | None, typed: Any
+        self, file: DataFile, asked: Asked, chosen: Chosen | None, typed: Any
     ) -> str:
         """Write the page; this may read the file, and is done beside the server."""
         if chosen is None:
@@ -104,7 +103,7 @@ class Workbench:
         taken = take.lines_of(asked, chosen, file)
         return pages.look(file, asked, taken, self._keys(file, asked), typed)
 
-    def _keys(self, file: Filed, asked: Asked) -> list[str]:
+    def _keys(self, file: DataFile, asked: Asked) -> list[str]:
         binned = asked.kind == "scores" and file.rows > answers.MOST_ROWS
         by = asked.by is not None
         return pages.sections_of(asked.kind or "", binned, len(asked.columns), by)
@@ -121,15 +120,15 @@ class Workbench:
     async def upload(self, request: Request) -> Response:
         """Take a file that was dropped or chosen."""
         size = request.headers.get("content-length", "")
-        if size.isdigit() and int(size) > self.shelf.limit:
-            return _problem(too_large(self.shelf.limit), 413)
+        if size.isdigit() and int(size) > self.files.limit:
+            return _problem(too_large(self.files.limit), 413)
         name = request.query_params.get("name", "")
         try:
-            file = await self.shelf.take(name, request.stream())
+            file = await self.files.receive(name, request.stream())
         except ClientDisconnect:
             return Response(status_code=400)
         except InputError as err:
-            code = 413 if "larger than" in str(err) else 400
+            code = 413 if isinstance(err, TooLargeError) else 400
             return _problem(in_page(str(err)), code)
         except OSError as err:
             return _problem(f"The file could not be kept: {err.strerror}.", 507)
@@ -149,11 +148,11 @@ class Workbench:
         quick = "quick" in request.query_params
         what, make = self._section(file, asked, chosen, key, quick)
         lane = 0 if quick else 1
-        job = self._ask(request, what, make, lane, topic=(key, quick))
+        job = self._ask(request, file, what, make, lane, topic=(key, quick))
         return await self._shown(job)
 
     def _section(
-        self, file: Filed, asked: Asked, chosen: Chosen, key: str, quick: bool
+        self, file: DataFile, asked: Asked, chosen: Chosen, key: str, quick: bool
     ) -> tuple[Any, Callable[[], Any]]:
         """Say what a section depends on, and how it is made."""
         what = ("section", quick, asked.data, answers.depends(asked, key))
@@ -167,6 +166,7 @@ class Workbench:
     def _ask(
         self,
         request: Request,
+        file: DataFile,
         what: Any,
         make: Callable[[], Any],
         lane: int,
@@ -175,7 +175,7 @@ class Workbench:
         tab = request.query_params.get("tab", "")
         if "again" in request.query_params:
             self.jobs.drop(what)
-        return self.jobs.ask(what, make, tab, lane, topic if tab else None)
+        return self.jobs.ask(what, make, tab, lane, topic if tab else None, file)
 
     async def _over(self, job: Job, seconds: float | None = None) -> bool:
         """Wait until a job is over, for a while; other requests go on meanwhile."""
@@ -239,7 +239,7 @@ class Workbench:
         """Write the Python line that gives the rows that are flagged now."""
         if cut is None or asked.columns == ():
             return ""
-        return take.flagged_line(self.shelf.get(asked.file).typed, asked.score, cut)
+        return take.flagged_line(self.files.get(asked.file).typed, asked.score, cut)
 
     # to take away
 
@@ -278,13 +278,13 @@ class Workbench:
         )
 
     def _making(
-        self, request: Request, file: Filed, asked: Asked, chosen: Chosen, name: str
+        self, request: Request, file: DataFile, asked: Asked, chosen: Chosen, name: str
     ) -> Job:
         """Begin what makes a file: the section with the figure, or the file itself."""
         figure = FIGURE.fullmatch(name)
         if figure and figure[1] in pages.titles():
             what, make = self._section(file, asked, chosen, figure[1], quick=False)
-            return self._ask(request, what, make, lane=1)
+            return self._ask(request, file, what, make, lane=1)
         alone = name == take.COMBINER and not take.combines(asked)
         if alone or name not in FILES:
             raise HTTPException(404)
@@ -294,10 +294,10 @@ class Workbench:
             counted = self.bench.count(file, asked, chosen)
             return _file(counted, asked, name, line)
 
-        return self._ask(request, self._taken(asked, name), make_file, lane=1)
+        return self._ask(request, file, self._taken(asked, name), make_file, lane=1)
 
     async def _flagged(
-        self, request: Request, file: Filed, asked: Asked, chosen: Chosen, name: str
+        self, request: Request, file: DataFile, asked: Asked, chosen: Chosen, name: str
     ) -> Response:
         try:
             cut = float(request.query_params.get("cut", ""))
@@ -305,11 +305,11 @@ class Workbench:
             return _problem("The address names no threshold.", 400)
         if asked.kind != "scores":
             raise HTTPException(404)
-        target = self.shelf.folder / f"{uuid.uuid4().hex}{Path(name).suffix}"
+        target = self.files.folder / f"{uuid.uuid4().hex}{Path(name).suffix}"
 
         def write() -> None:
             counted = self.bench.count(file, asked, chosen)
-            with file.lock:
+            with file.held():
                 take.flagged_rows(counted, asked.score, cut, target)
 
         await run_in_threadpool(write)
@@ -405,6 +405,7 @@ def application(workbench: Workbench, key: Key) -> Any:
 
     @asynccontextmanager
     async def life(_: Any) -> AsyncIterator[None]:
+        current_default_thread_limiter().total_tokens = READERS
         try:
             yield
         finally:
@@ -427,7 +428,6 @@ def prepared(
     given: str | None, *, host: str = "127.0.0.1", port: int = 0, limit: int = LIMIT
 ) -> Iterator[tuple[str, uvicorn.Server, Callable[[], None]]]:
     """Get a server ready: its first address, itself, and what runs it."""
-    clear_old()
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sends small answers at once only where the protocol is named: without it
     # every look-up waits 40 ms for an acknowledgement that the other side delays
@@ -442,6 +442,7 @@ def prepared(
             log_level="error",
             access_log=False,
             server_header=False,
+            http=Impatient,
             ws="none",
             timeout_graceful_shutdown=2,
         )
@@ -476,26 +477,6 @@ def address(key: Key, host: str, workbench: Workbench) -> str:
     name = f"[{host}]" if ":" in host else host
     if host in ANYWHERE:
         name = socket.gethostname()
-    own = workbench.shelf.own
+    own = workbench.files.own
     where = f"look?file={GIVEN}&" if [f.word for f in own] == [GIVEN] else "?"
     return f"http://{name}:{key.port}/{where}token={key.token}"
-
-
-def clear_old() -> None:
-    """Delete what servers that were killed have left behind."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
-        owner = folder.name.removeprefix(PREFIX).partition("-")[0]
-        with suppress(OSError):
-            mine = not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid()
-            if owner.isdigit() and mine and not _lives(int(owner)):
-                shutil.rmtree(folder, ignore_errors=True)
-
-
-def _lives(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -17,8 +17,8 @@ from markupsafe import Markup
 from trueness._core.imports import required
 from trueness.app.asked import Asked
 from trueness.app.bench import Counted, judged, rates, tally_of
+from trueness.app.files import DataFile
 from trueness.app.judge_lines import REPORT, judge_lines, opened_line, verdict_line
-from trueness.app.shelf import Filed
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import map_to_json
 from trueness.cli._columns import Chosen
@@ -52,7 +52,7 @@ class Taken:
     combine: str = ""
 
 
-def lines_of(asked: Asked, chosen: Chosen, file: Filed) -> Taken:
+def lines_of(asked: Asked, chosen: Chosen, file: DataFile) -> Taken:
     """Write the command and the Python lines that give what the page shows."""
     option = {"scores": "--score", "tests": "--vote", "leaves": "--node",
               "judges": "--judge"}  # fmt: skip
@@ -129,7 +129,7 @@ def combines(asked: Asked) -> bool:
     return asked.kind == "scores" and len(asked.columns) > 1 and whole
 
 
-def _python(asked: Asked, chosen: Chosen, file: Filed) -> str:
+def _python(asked: Asked, chosen: Chosen, file: DataFile) -> str:
     """Write a few lines of Python: the counts, the threshold, the report."""
     typed = file.typed
     chosen = replace(chosen, prevalence=asked.one_share)  # said once, of the counts

@@ -11,7 +11,6 @@ import contextlib
 import re
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -24,6 +23,7 @@ import duckdb
 from trueness import samples
 from trueness._core.checks.columns import there
 from trueness._core.checks.errors import InputError
+from trueness._core.files import temporary_folder
 from trueness._core.records import shown
 from trueness.data.engines import quoted, reading
 from trueness.data.files import is_data, scan
@@ -111,24 +111,31 @@ def groups_of(rows: Any, column: str) -> Iterator[tuple[Any, Any]]:
         yield value, rows.filter(same)
 
 
-def open_source(file: str, ordered: bool = False, decimal: str | None = None) -> Source:
+def open_source(
+    file: str,
+    ordered: bool = False,
+    decimal: str | None = None,
+    threads: int | None = None,
+) -> Source:
     """Open a file, a pattern of files, a sample (``sample:west_nile``) or ``-``.
 
     A table of a database is ``predictions.duckdb::table``. ``decimal`` is what stands
-    before the decimals in CSV; None finds out, where there is no doubt.
+    before the decimals in CSV; None finds out, where there is no doubt. ``threads`` is
+    how many the engine may use, None for all.
     """
     if decimal not in (None, ".", ","):
         raise InputError(f"--decimal must be . or ,; found {shown(decimal)}.")
     if "::" in file and not Path(file).is_file():
         place, _, table = file.rpartition("::")
-        return _describe(file, scan(place, table=table, keep_order=ordered))
+        rows = scan(place, table=table, keep_order=ordered, threads=threads)
+        return _describe(file, rows)
     sample = file.startswith(SAMPLE)
     where = str(samples.path(file.removeprefix(SAMPLE))) if sample else file
     try:
         if file == "-":
             name = "standard input"
             return _describe(name, _spooled(sys.stdin.buffer, name, decimal))
-        return _describe(file, _scan(where, ordered, decimal))
+        return _describe(file, _scan(where, ordered, decimal, threads))
     except InputError as err:
         if "not utf-8 encoded" not in str(err):
             raise
@@ -175,16 +182,18 @@ def _describe(name: str, rows: Any) -> Source:
 
 def _spooled(stream: IO[bytes], name: str, decimal: str | None) -> Any:
     """Copy a stream to a file: the types of a CSV are found by reading it twice."""
-    with tempfile.TemporaryDirectory(prefix="trueness-") as folder:
-        path = Path(folder) / "input.csv"
+    path = temporary_folder() / "input.csv"
+    try:
         with path.open("wb") as file:
             shutil.copyfileobj(stream, file)
         _not_empty(path, name)
         rows = scan(path, keep_order=True, decimal=decimal).to_arrow_table()
+    finally:
+        path.unlink(missing_ok=True)
     return in_memory(rows)
 
 
-def _scan(file: str, ordered: bool, decimal: str | None) -> Any:
+def _scan(file: str, ordered: bool, decimal: str | None, threads: int | None) -> Any:
     path = Path(file)
     if path.is_fifo() or path.is_char_device():
         with path.open("rb") as stream:
@@ -198,7 +207,7 @@ def _scan(file: str, ordered: bool, decimal: str | None) -> Any:
         )
     if path.is_file():
         _not_empty(path, file)
-    return scan(file, keep_order=ordered, decimal=decimal)
+    return scan(file, keep_order=ordered, decimal=decimal, threads=threads)
 
 
 def _no_file(path: Path) -> InputError:

@@ -31,10 +31,12 @@ from trueness.data.verdict_logs import CLUSTER, ITEM, SYSTEM, is_log, read_verdi
 MOST_JUDGES = 30
 
 
-def open_verdicts(file: str) -> tuple[Source, tuple[str, ...]]:
+def open_verdicts(
+    file: str, threads: int | None = None
+) -> tuple[Source, tuple[str, ...]]:
     """Open a table, or a log with the names of its judges."""
     if not (is_local(file) and is_log(file)):
-        return open_source(file), ()
+        return open_source(file, threads=threads), ()
     import pyarrow as pa
 
     log = read_verdicts(file)

@@ -16,12 +16,12 @@ import atexit
 import re
 import signal
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from weakref import WeakSet
 
 import numpy as np
 
@@ -42,8 +42,9 @@ else:
 P = ParamSpec("P")
 T = TypeVar("T")
 _ENGINES = {"_duckdb", "duckdb", "ibis", "polars", "py4j", "pyarrow", "pyspark"}
-# the last connections that Trueness opened: Ctrl-C interrupts what they do
-CONNECTIONS: deque[Any] = deque(maxlen=16)
+# the connections that Trueness opened and somebody still uses: a relation keeps its
+# own alive, and the last one to let go closes it. Ctrl-C interrupts what they do
+CONNECTIONS: WeakSet[Any] = WeakSet()
 atexit.register(CONNECTIONS.clear)  # none is left behind when Python ends
 _TURNS = threading.RLock()
 
@@ -346,7 +347,7 @@ def aside(query: Callable[[], Any]) -> Any:
         while thread.is_alive():
             thread.join(0.05)
     except KeyboardInterrupt:
-        for connection in CONNECTIONS:
+        for connection in list(CONNECTIONS):
             connection.interrupt()
         thread.join(5)
         raise

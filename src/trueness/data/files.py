@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from glob import glob
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_several, listing, nearest
+from trueness._core.files import process_folder
 from trueness._core.imports import required
 from trueness.data.engines import (
     CONNECTIONS,
@@ -163,7 +164,8 @@ def _connect(
         "memory_limit": memory_limit,
         "preserve_insertion_order": bool(keep_order),  # counts know no order
         "autoinstall_known_extensions": False,  # no network without being asked
-        "temp_directory": os.path.join(tempfile.gettempdir(), "trueness_duckdb"),
+        # of this connection alone; DuckDB makes it when memory does not suffice
+        "temp_directory": str(process_folder() / f"duckdb-{uuid4().hex}"),
     }
     if threads is not None:
         config["threads"] = _options.whole_number(threads, "threads", at_least=1)
@@ -178,7 +180,10 @@ def _connect(
         with suppress(duckdb.InvalidInputException):
             connection.execute("SET enable_progress_bar = true")
             connection.execute("SET enable_progress_bar_print = false")
-        CONNECTIONS.append(connection)
+        if threads is not None:
+            with suppress(duckdb.CatalogException):  # DuckDB 1 has none for reading
+                connection.execute("SET async_threads = 1")
+        CONNECTIONS.add(connection)
         return connection
 
 
@@ -532,6 +537,10 @@ def _tables(connection: Any, place: str) -> dict[str, tuple[str, str]]:
     typed = "" if kind == "duckdb" else f", TYPE {kind}"
     address = text_in_sql(place)
     connection.execute(f"ATTACH {address} AS source (READ_ONLY{typed})")
+    if kind == "duckdb":  # a view of it could read any file here, or a variable
+        connection.execute("SET python_enable_replacements = false")
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
     rows = connection.execute(
         "SELECT schema_name, table_name FROM duckdb_tables() "
         "WHERE database_name = 'source' UNION ALL "

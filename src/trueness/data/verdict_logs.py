@@ -35,8 +35,9 @@ from trueness._core.numbers import counted
 from trueness.data.files import meant_by
 
 ITEM, SYSTEM, TASK, CLUSTER = "item", "system", "task", "cluster"
-# bytes that one file of a log may unpack to: what is more is no log
+# bytes that a log may unpack to, and values in its JSON: what is more is no log
 MOST_BYTES = 2**29
+MOST_VALUES = 10_000_000
 _ENDINGS = (".eval", ".json", ".jsonl")
 _LOCAL = 30  # bytes of the head of an entry of a ZIP file, before its name
 # what Inspect's own metrics make of its letters
@@ -173,6 +174,13 @@ def _first_object(path: Path) -> dict[str, Any]:
 
 
 def _parsed(text: str | bytes) -> Any:
+    raw = text.encode() if isinstance(text, str) else text
+    # each value follows a bracket or a comma; in memory it takes 20 times its letters
+    if sum(map(raw.count, (b"[", b"{", b","))) > MOST_VALUES:
+        raise InputError(
+            f"This JSON holds more than {MOST_VALUES:,} values, which no log of an "
+            "evaluation does. A table is read from JSON lines, Parquet or CSV."
+        )
     try:
         return json.loads(text)
     except ValueError:
@@ -282,11 +290,12 @@ def _eval(file: str) -> tuple[dict[str, Any], list[Any]]:
             )
             if head is None:
                 raise InputError(f"{file} is not a log of Inspect: it has no header.")
-            about = _entry(held, head)["eval"]
             if "summaries.json" in names:
-                return about, _entry(held, "summaries.json")
+                about, samples = _entries(held, [head, "summaries.json"])
+                return about["eval"], samples
             samples = sorted(n for n in names if n.startswith("samples/"))
-            return about, [_entry(held, n) for n in samples]
+            about, *found = _entries(held, [head, *samples])
+            return about["eval"], found
     except zipfile.BadZipFile:
         raise InputError(
             f"{file} is not a log of Inspect, or it was cut off: an .eval file is a "
@@ -294,24 +303,34 @@ def _eval(file: str) -> tuple[dict[str, Any], list[Any]]:
         ) from None
 
 
-def _entry(held: zipfile.ZipFile, name: str) -> Any:
+def _entries(held: zipfile.ZipFile, names: Iterable[str]) -> Iterator[Any]:
+    """Read entries of a ZIP file; the limit counts what comes out of all of them."""
+    left = MOST_BYTES
+    for name in names:
+        text = _unpacked(held, name, left + 1)
+        left -= len(text)
+        if left < 0:  # read no further: a small file may hold a huge one
+            raise InputError(
+                f"{held.filename} unpacks to more than {MOST_BYTES >> 20:,} MB, which "
+                f"no log of an evaluation does ({name}). Is it the right file?"
+            )
+        found = _parsed(text)
+        if found is None:
+            raise InputError(
+                f"{held.filename} is incomplete: {name} is not whole JSON."
+            )
+        yield found
+
+
+def _unpacked(held: zipfile.ZipFile, name: str, most: int) -> bytes:
     try:
         with held.open(name) as file:
-            text = file.read(MOST_BYTES + 1)
+            return file.read(most)
     except NotImplementedError:  # Zstandard, which Python knows from 3.14 on
-        text = _unpacked(held, held.getinfo(name))
-    if len(text) > MOST_BYTES:  # read no further: a small file may hold a huge one
-        raise InputError(
-            f"{held.filename} unpacks to more than {MOST_BYTES >> 20:,} MB, which no "
-            f"log of an evaluation does ({name}). Is it the right file?"
-        )
-    found = _parsed(text)
-    if found is None:
-        raise InputError(f"{held.filename} is incomplete: {name} is not whole JSON.")
-    return found
+        return _by_zstandard(held, held.getinfo(name), most)
 
 
-def _unpacked(held: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+def _by_zstandard(held: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
     arrow = required("pyarrow", "files")
     with open(str(held.filename), "rb") as file:
         file.seek(info.header_offset)
@@ -319,7 +338,7 @@ def _unpacked(held: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
         file.seek(name + extra, os.SEEK_CUR)
         packed = file.read(info.compress_size)
     stream = arrow.CompressedInputStream(arrow.BufferReader(packed), "zstd")
-    return bytes(stream.read(MOST_BYTES + 1))
+    return bytes(stream.read(most))
 
 
 def _promptfoo(file: str) -> Iterator[Row]:

@@ -1,0 +1,316 @@
+"""Which files may the page open? Those it was started with, uploads, and samples.
+
+The page names a file by a word of this list, never by a path, so nothing else on the
+disk can be reached. Uploads lie in a temporary folder that goes when the server ends.
+Few files are open at a time, and few uploads are kept: the last ones used.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import shutil
+import threading
+import zlib
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, final
+
+from starlette.concurrency import run_in_threadpool
+
+from trueness._core.checks.errors import InputError
+from trueness._core.files import temporary_folder
+from trueness._core.imports import required
+from trueness._core.records import shown
+from trueness.cli._source import SAMPLE, Source
+from trueness.cli._verdicts import open_verdicts
+from trueness.data.engines import CONNECTIONS, quoted, reading
+from trueness.data.files import tables_of
+
+FIRST_ROWS = 8
+MOST_VALUES = 24  # of a column, to choose the positive one from
+GIVEN = "given"  # the word for what the server was started with
+SHOWN_SAMPLES = ("west_nile", "hiv", "leaves", "judges")
+OPEN = 3  # files that are open at a time
+UPLOADS = 20  # uploads that are kept
+THREADS = 4  # of the engine, for each file that is open
+MOST_ROWS = 100_000_000  # of an upload: a small file may hold more than anybody meant
+LONGEST = 2**20  # letters of a text in an upload
+PART = 2**20  # bytes that are unpacked at a time
+_OPENING = threading.Lock()
+
+
+@final
+@dataclass(frozen=True)
+class DataFile:
+    """A file that the page may open: its word, its name for people, where it lies.
+
+    ``typed`` is what a person would type after ``trueness report``. Whoever reads the
+    rows holds the file: DuckDB refuses two threads on one connection.
+    """
+
+    word: str
+    typed: str
+    place: str
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+    _readers: list[int] = field(default_factory=list)
+
+    @cached_property
+    def _opened(self) -> tuple[Source, tuple[str, ...], list[Any]]:
+        """Open it; an error is said again each time, until the file is right."""
+        with _OPENING:  # whose connection is new is known only if nobody else opens one
+            before = set(CONNECTIONS)
+            try:
+                found, judges = open_verdicts(self.place, THREADS)
+            except InputError as err:  # where uploads lie is nobody's concern
+                raise InputError(str(err).replace(self.place, self.typed)) from None
+            own = [c for c in list(CONNECTIONS) if c not in before]
+        return Source(self.typed, found.rows), judges, own
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Read the rows alone; what an engine says of them becomes a sentence."""
+        with self._lock:
+            self._readers.append(threading.get_ident())
+            try:
+                with reading():
+                    yield
+            except KeyboardInterrupt:  # in a thread: somebody stopped the engine
+                raise InputError(
+                    f"The reading of {self.typed} was stopped. Ask for it again."
+                ) from None
+            finally:
+                self._readers.pop()
+
+    def close(self) -> None:
+        """Let go of the engine; it is opened again when it is asked for again."""
+        self.__dict__.pop("_opened", None)
+
+    def interrupt(self, thread: int) -> None:
+        """End what the engine does for this thread, and nothing of another."""
+        if self._readers[-1:] == [thread] and "_opened" in self.__dict__:
+            for connection in self._opened[2]:
+                connection.interrupt()
+
+    def share(self) -> float | None:
+        """How far is the engine, if it counts now? It says so itself, in percent."""
+        if not self._readers or "_opened" not in self.__dict__:
+            return None
+        shares = [c.query_progress() / 100 for c in self._opened[2]]
+        return max((s for s in shares if 0 < s <= 1), default=None)
+
+    @property
+    def source(self) -> Source:
+        """Give what it holds: a table, or the log of an evaluation as one."""
+        return self._opened[0]
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Name the judges of a log; a table names none."""
+        return self._opened[1]
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows has it? Parquet files know; others are read once."""
+        with self.held():
+            return int(self.source.rows.aggregate("count(*)").fetchall()[0][0])
+
+    @cached_property
+    def first_rows(self) -> list[tuple[str, ...]]:
+        """Give the beginnings of the first rows as text."""
+        cells = ", ".join(
+            f"left(CAST({quoted(c)} AS VARCHAR), 61)" for c in self.source.types
+        )
+        with self.held():
+            rows = self.source.rows.limit(FIRST_ROWS).select(cells).fetchall()
+        return [tuple("" if v is None else shown(v, 60) for v in row) for row in rows]
+
+    @cached_property
+    def _values(self) -> dict[str, list[str]]:
+        return {}
+
+    def values(self, column: str) -> list[str]:
+        """Give the values of a column, where they are few; to be chosen from."""
+        if column not in self._values:
+            with self.held():
+                found = self.source.distinct(column, MOST_VALUES)
+            few = [str(v) for v in found] if len(found) <= MOST_VALUES else []
+            self._values[column] = few
+        return self._values[column]
+
+    def check_size(self) -> None:
+        """Refuse rows or texts that nobody meant: few bytes may hold very many."""
+        if self.rows > MOST_ROWS:
+            raise InputError(
+                f"{self.typed} holds {self.rows:,} rows; {MOST_ROWS:,} is the limit "
+                f"for uploads. {IN_PLACE}"
+            )
+        texts = [c for c, kind in self.source.types.items() if kind == "VARCHAR"]
+        if not texts:
+            return
+        with self.held():
+            longest = ", ".join(f"max(strlen({quoted(c)}))" for c in texts)
+            found = self.source.rows.aggregate(longest).fetchall()[0]
+        for column, letters in zip(texts, found, strict=True):
+            if letters is not None and letters > LONGEST:
+                raise InputError(
+                    f"Column {shown(column, 40)!r} of {self.typed} holds a text of "
+                    f"{letters:,} letters; {LONGEST:,} is the limit for uploads. "
+                    f"Leave the column out, or shorten the text."
+                )
+
+
+@final
+class Files:
+    """The files of one server."""
+
+    def __init__(self, given: str | None, limit: int) -> None:
+        self.limit = limit
+        self.folder = temporary_folder()
+        self._files: dict[str, DataFile] = {}
+        for name in SHOWN_SAMPLES:
+            word = f"{SAMPLE}{name}"
+            self._files[word] = DataFile(word, word, word)
+        if given is not None:
+            for word, place in _tables(given).items():
+                self._files[word] = DataFile(word, _typed(place), _typed(place))
+        self._uploaded = 0
+
+    @property
+    def own(self) -> list[DataFile]:
+        """Give what a person brought: the files that are not samples."""
+        return [f for w, f in self._files.items() if not w.startswith(SAMPLE)]
+
+    def get(self, word: str) -> DataFile:
+        """Find a file by its word; of all files the last ones found stay open."""
+        if word not in self._files:
+            raise InputError(
+                f"This file is no longer on the workbench: the last {UPLOADS} uploads "
+                "are kept, until the server stops. Drop the file again."
+            )
+        found = self._files[word] = self._files.pop(word)  # the last one used
+        for other in list(self._files.values())[:-OPEN]:
+            other.close()
+        return found
+
+    async def receive(self, name: str, chunks: AsyncIterator[bytes]) -> DataFile:
+        """Take an upload, chunk by chunk; one that is too large leaves nothing."""
+        self._uploaded += 1
+        word = f"{UPLOAD}{self._uploaded}"
+        folder = self.folder / word
+        folder.mkdir()
+        path = folder / safe_name(name)
+        try:
+            with path.open("wb") as file:
+                size = 0
+                async for chunk in chunks:
+                    size += len(chunk)
+                    if size > self.limit:
+                        raise TooLargeError(too_large(self.limit))
+                    file.write(chunk)
+            typed = _typed(last_part(name) or path.name, upload=True)
+            # a file that cannot be read is told at once; others are answered meanwhile
+            found = await run_in_threadpool(_read, word, typed, path, self.limit)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        self._files[word] = found
+        self._keep_few()
+        return self.get(word)
+
+    def _keep_few(self) -> None:
+        """Delete the uploads that were used longest ago."""
+        for word in [w for w in self._files if w.startswith(UPLOAD)][:-UPLOADS]:
+            self._files.pop(word).close()
+            shutil.rmtree(self.folder / word, ignore_errors=True)
+
+    def close(self) -> None:
+        """Delete the uploads, and let go of what was opened."""
+        self._files.clear()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+UPLOAD = "upload-"
+IN_PLACE = (
+    "Start the workbench with its path instead, and it is read in place: "
+    "trueness app FILE."
+)
+
+
+class TooLargeError(InputError):
+    """An upload, or what it unpacks to, is larger than allowed."""
+
+
+def too_large(limit: int, does: str = "is") -> str:
+    """Say what to do with a file that is too large to be uploaded."""
+    return (
+        f"This file {does} larger than {limit / 2**20:,.0f} MB, the limit for uploads. "
+        f"{IN_PLACE}"
+    )
+
+
+def _read(word: str, typed: str, path: Path, limit: int) -> DataFile:
+    """Unpack an upload and open it; refuse what cannot be read or is too large."""
+    try:
+        place = _unpacked(path, limit)
+    except (OSError, EOFError, zlib.error) as err:
+        raise InputError(f"{typed} cannot be unpacked: {err}.") from None
+    found = DataFile(word, typed, str(place))
+    found.check_size()
+    return found
+
+
+def _unpacked(path: Path, limit: int) -> Path:
+    """Unpack a compressed file beside itself; the limit counts what comes out."""
+    if path.suffix.lower() not in (".gz", ".zst"):
+        return path
+    place, size = path.with_suffix(""), 0
+    with _decompressed(path) as packed, place.open("wb") as file:
+        while part := packed.read(PART):
+            size += len(part)
+            if size > limit:
+                raise TooLargeError(too_large(limit, "unpacks to what is"))
+            file.write(part)
+    path.unlink()
+    return place
+
+
+def _decompressed(path: Path) -> Any:
+    if path.suffix.lower() == ".gz":
+        return gzip.open(path)
+    arrow = required("pyarrow", "files")
+    return arrow.CompressedInputStream(arrow.OSFile(str(path)), "zstd")
+
+
+def _tables(given: str) -> dict[str, str]:
+    """Give each table of a database its word; another file has one."""
+    names = tables_of(given) if "::" not in given else []
+    if len(names) < 2:
+        return {GIVEN: given}
+    return {f"{GIVEN}::{name}": f"{given}::{name}" for name in names}
+
+
+def _typed(name: str, upload: bool = False) -> str:
+    """Write a name so that a command takes it for a file, not for an option."""
+    option = name.startswith("-") and name != "-"
+    return f"./{name}" if option or (upload and name.startswith(SAMPLE)) else name
+
+
+def last_part(name: str) -> str:
+    """Give the name of a file without its folders."""
+    return re.split(r"[/\\]", name)[-1].replace("\x00", "_").strip(". ")
+
+
+def safe_name(name: str) -> str:
+    """Keep of a name what can be the name of a file, in a folder of its own.
+
+    >>> safe_name("../../etc/passwd"), safe_name("a b<c>.csv"), safe_name("")
+    ('passwd', 'a b_c_.csv', 'upload.csv')
+    """
+    plain = re.sub(r'[\x00-\x1f\x7f<>:"|?*\[\]]', "_", last_part(name))
+    stem, dot, ending = plain.rpartition(".")
+    # a name may have 255 bytes; the endings say what the file is
+    return f"{stem[:60]}{dot}{ending[:20]}" if plain else "upload.csv"

@@ -1,0 +1,323 @@
+"""Files and requests that are meant to harm: nothing is read, nothing is kept."""
+
+import ctypes
+import gzip
+import io
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import zipfile
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import trueness
+from app.conftest import Running, running
+from trueness._core.files import process_folder
+from trueness.app import files, jobs
+from trueness.data import verdict_logs
+
+TABLE = b"y,a,b\n" + b"".join(
+    b"%d,%.4f,%.4f\n" % (k % 3 == 0, (k * 37 % 1000) / 1000, (k * 91 % 1000) / 1000)
+    for k in range(2000)
+)
+
+
+def upload(server, name, body):
+    answer = server.ask(f"/upload?name={name}", "POST", body)
+    return answer.status, json.loads(answer.text)
+
+
+@contextmanager
+def process(**environment):
+    """Run a server in a process of its own."""
+    source = Path(trueness.__file__).parents[1]
+    words = [sys.executable, "-m", "trueness", "app", "--no-browser"]
+    made = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        env={**os.environ, "PYTHONPATH": str(source), **environment},
+    )  # fmt: skip
+    try:
+        yield made, Running(made.stdout.readline().strip())
+    finally:
+        made.kill()
+        made.communicate()
+
+
+# files
+
+
+def test_many_uploads_take_no_more_memory_and_no_more_threads_than_few():
+    if not Path("/proc/self/status").exists():
+        pytest.skip("needs /proc")
+    with process() as (made, server):
+        taken = {}
+        for k in range(45):
+            status, said = upload(server, f"file{k}.csv", TABLE)
+            assert status == 200
+            assert server.ask(said["address"]).status == 200
+            held = Path(f"/proc/{made.pid}/status").read_text()
+            threads = int(re.search(r"Threads:\s+(\d+)", held)[1])
+            taken[k] = int(re.search(r"VmRSS:\s+(\d+)", held)[1]) / 1024, threads
+            assert taken[k][1] < 60
+            assert taken[k][0] < 500
+        assert taken[44][1] <= taken[15][1]
+        assert taken[44][0] < taken[15][0] + 20
+        # the last ones used are kept, and say so when they are gone
+        gone = server.ask("/look?file=upload-1")
+        assert gone.status == 404
+        assert "no longer on the workbench" in gone.text
+        assert server.ask("/look?file=upload-30").status == 200
+
+
+def eval_log(*samples):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as log:
+        log.writestr("header.json", '{"eval": {"model": "m", "task": "t"}}')
+        for k, sample in enumerate(samples):
+            log.writestr(f"samples/{k}.json", sample)
+    return made.getvalue()
+
+
+def long_text(letters):
+    once = pa.DictionaryArray.from_arrays(
+        pa.array([0] * 50_000, pa.int32()), pa.array(["a" * letters])
+    )
+    made = io.BytesIO()
+    table = pa.table({"y": once, "p": pa.array([0.5] * 50_000)})
+    pq.write_table(table, made, compression="zstd")
+    return made.getvalue()
+
+
+def zstandard(body):
+    return pa.Codec("zstd").compress(body, asbytes=True)
+
+
+LINES = b"y,p\n" + b"1,0.5\n" * 400_000  # 2.4 MB
+DEEP = b"[" * 100_000 + b"]" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "status", "told"),
+    [
+        ("a.csv.gz", gzip.compress(LINES), 413, "unpacks to what is larger than 1 MB"),
+        ("a.csv.zst", zstandard(LINES), 413, "unpacks to what is larger than 1 MB"),
+        ("cut.csv.gz", gzip.compress(LINES[:9000])[:-30], 400, "cannot be unpacked"),
+        ("deep.json", b'{"a": ' + DEEP + b"}", 400, "levels deep"),
+        ("deep.jsonl", b'{"y": 1, "p": ' + DEEP + b"}\n", 400, "levels deep"),
+        ("long.parquet", long_text(2**21), 400, "holds a text of 2,097,152 letters"),
+        ("many.eval", eval_log(*[b'{"x": "%s"}' % (b"a" * 2**20)] * 3), 400,
+         "unpacks to more than 2 MB"),
+        ("values.eval", eval_log(b'{"x": [' + b"[]," * 5000 + b"1]}"), 400,
+         "more than 1,000 values"),
+    ],
+)  # fmt: skip
+def test_what_unpacks_to_more_is_refused_as_it_comes_out(
+    monkeypatch, name, body, status, told
+):
+    monkeypatch.setattr(verdict_logs, "MOST_BYTES", 2**21)
+    monkeypatch.setattr(verdict_logs, "MOST_VALUES", 1000 if "val" in name else 10**6)
+    with running(limit=1) as server:
+        found, said = upload(server, name, body)
+        assert found == status, said
+        assert told in said["problem"]
+        assert server.ask("/").status == 200
+        kept = [p for p in process_folder().rglob("*") if p.name[:3] == name]
+        assert kept == []
+
+
+def test_rows_that_take_no_bytes_are_counted(monkeypatch, served):
+    monkeypatch.setattr(files, "MOST_ROWS", 10_000)
+    made = io.BytesIO()
+    pq.write_table(pa.table({"y": [1] * 20_000, "p": [0.5] * 20_000}), made)
+    status, said = upload(served, "rows.parquet", made.getvalue())
+    assert status == 400
+    assert "holds 20,000 rows; 10,000 is the limit" in said["problem"]
+
+
+def test_a_compressed_upload_is_the_table(served):
+    for name, body in (
+        ("a.csv.gz", gzip.compress(TABLE)),
+        ("a.csv.zst", zstandard(TABLE)),
+    ):
+        status, said = upload(served, name, body)
+        assert status == 200, said
+        word = said["address"].rpartition("=")[2]
+        assert "2,000" in served.section("summary", file=word)
+        assert name in served.ask(said["address"]).text
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        "SELECT * FROM read_csv('{secret}')",
+        "SELECT content AS y, 1 AS p FROM read_text('{secret}')",
+        "SELECT file AS y, 1 AS p FROM glob('{folder}/*')",
+        "SELECT * FROM reads()",
+        "SELECT * FROM query('FROM read_csv(''{secret}'')')",
+        "SELECT * FROM '{secret}'",
+    ],
+)
+def test_a_view_of_a_database_reads_no_file(served, tmp_path, view):
+    secret = tmp_path / "secret.csv"
+    secret.write_text("y,p\n1,0.123456\n0,0.5\n")
+    path = tmp_path / "view.duckdb"
+    with duckdb.connect(str(path)) as made:
+        made.execute(f"CREATE MACRO reads() AS TABLE FROM read_csv('{secret}')")
+        made.execute(f"CREATE VIEW v AS {view.format(secret=secret, folder=tmp_path)}")
+    status, said = upload(served, "view.duckdb", path.read_bytes())
+    assert status == 400
+    assert "0.123456" not in said["problem"]
+    assert "Cannot access" in said["problem"]
+    # one of its own tables is read all the same
+    with duckdb.connect(str(path)) as made:
+        made.execute("CREATE TABLE t AS FROM (VALUES (1, 0.5), (0, 0.25)) AS t(y, p)")
+        made.execute("CREATE OR REPLACE VIEW v AS SELECT y, p FROM t")
+        made.execute("CREATE VIEW w AS FROM v")
+    assert trueness.scan(path, table="w").fetchall()[0][0] == 1
+
+
+# requests
+
+
+def half_requests(server, number):
+    """Begin requests that do not go on: heads, and bodies."""
+    head = f"POST /upload?name=a.csv HTTP/1.1\r\nHost: {server.own}\r\n"
+    body = (
+        f"{head}Cookie: trueness_{server.port}={server.token}\r\n"
+        "Content-Length: 1000\r\n\r\ny,p\n"
+    )
+    lines = []
+    for k in range(number):
+        line = socket.create_connection((server.host, server.port), timeout=30)
+        line.sendall([b"", head.encode(), body.encode()][k % 3])
+        lines.append(line)
+    return lines
+
+
+def test_half_requests_are_not_held(monkeypatch, served):
+    monkeypatch.setattr("trueness.app.guard.WAIT", 0.5)
+    lines = half_requests(served, 30)
+    began = time.monotonic()
+    for line in lines:
+        line.settimeout(10)
+        with suppress(ConnectionResetError):
+            assert line.recv(100) == b""
+        line.close()
+    assert time.monotonic() - began < 8
+    assert served.ask("/").status == 200
+
+
+def test_a_slow_body_that_goes_on_is_taken(monkeypatch, served):
+    monkeypatch.setattr("trueness.app.guard.WAIT", 1.0)
+    monkeypatch.setattr("trueness.app.guard.PART", 100)
+    with socket.create_connection((served.host, served.port), timeout=30) as line:
+        line.sendall(
+            f"POST /upload?name=slow.csv HTTP/1.1\r\nHost: {served.own}\r\n"
+            f"Cookie: trueness_{served.port}={served.token}\r\n"
+            f"Content-Length: {len(TABLE)}\r\n\r\n".encode()
+        )
+        size = len(TABLE) // 5 + 1
+        for k in range(5):
+            line.sendall(TABLE[k * size : (k + 1) * size])
+            time.sleep(0.4)
+        assert b" 200 " in line.recv(1000)
+
+
+# jobs
+
+
+def test_a_stop_that_a_callback_swallows_is_said_again():
+    swallowed = threading.Event()
+    entered = threading.Event()
+
+    @ctypes.CFUNCTYPE(None)
+    def callback():  # what is raised here is printed and forgotten by ctypes
+        entered.set()
+        try:
+            for _ in range(10**9):
+                time.sleep(0.001)
+        finally:
+            swallowed.set()
+
+    def work():
+        callback()
+        while True:
+            time.sleep(0.001)
+
+    all_jobs = jobs.Jobs(lanes=1)
+    job = all_jobs.ask("long", work, "tab", 0)
+    assert entered.wait(10)
+    hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
+    try:
+        all_jobs.stop("long")
+        assert swallowed.wait(10)
+        job.thread.join(10)
+    finally:
+        sys.unraisablehook = hook
+    assert not job.thread.is_alive()
+    after = all_jobs.ask("next", lambda: 7, "tab", 0)
+    assert after.finished.wait(10)
+    assert after.result == 7
+    all_jobs.close()
+
+
+def test_a_stop_ends_the_query_of_its_job_and_of_no_other(tmp_path):
+    duckdb.sql("SELECT random() AS y, random() AS p FROM range(1000)").write_parquet(
+        str(tmp_path / "a.parquet")
+    )
+    file = files.DataFile("a", "a.parquet", str(tmp_path / "a.parquet"))
+    begun = threading.Event()
+
+    def endless():
+        with file.held():
+            begun.set()
+            join = "SELECT count(*) FROM r a, r b, r c, r d WHERE a.p + b.p > c.p + d.y"
+            return file.source.rows.query("r", join).fetchall()
+
+    all_jobs = jobs.Jobs(lanes=1)
+    job = all_jobs.ask("long", endless, "tab", 0, engine=file)
+    assert begun.wait(10)
+    time.sleep(0.2)
+    file.interrupt(threading.get_ident())  # not of this thread: nothing happens
+    assert job.thread.is_alive(), job.result
+    all_jobs.stop("long")
+    job.thread.join(10)
+    assert not job.thread.is_alive()
+    assert file.rows == 1000
+    all_jobs.close()
+
+
+# what a kill leaves
+
+
+def test_what_a_killed_server_left_is_swept_by_the_next(tmp_path):
+    def kept():
+        return [p for p in tmp_path.glob("trueness-*/**/*.csv") if p.is_file()]
+
+    with process(TMPDIR=str(tmp_path)) as (killed, server):
+        assert upload(server, "left.csv", TABLE)[0] == 200
+        assert len(kept()) == 1
+        killed.kill()
+        killed.wait()
+    assert len(kept()) == 1
+    with process(TMPDIR=str(tmp_path)) as (second, server):
+        assert kept() == []
+        assert upload(server, "mine.csv", TABLE)[0] == 200
+        with process(TMPDIR=str(tmp_path)):  # of one that lives nothing is taken
+            assert len(kept()) == 1
+        second.send_signal(signal.SIGINT)
+        second.wait(20)
+    assert kept() == []
+    assert tempfile.gettempdir() != str(tmp_path)
