@@ -216,7 +216,7 @@ def same(a, b, within=1e-10):
 # what is said of limits and of chance, not of values; and sums over the cases
 ABOUT_LIMITS = {
     "low", "high", "sd", "method", "notes", "statistic", "df", "p_value", "p_adjusted",
-    "rms", "debiased", "chance", "warning",
+    "rms", "debiased", "chance", "warning", "code", "size", "worst",
 }  # fmt: skip
 SUMS = {"n", "n_pos", "n_neg", "tp", "fp", "fn", "tn", "flagged", "notes"}
 

@@ -293,8 +293,6 @@ def test_unknowns_change_nothing(method, rng):
 def test_one_score_gives_the_prevalence(method):
     t = trueness.Tally([0.5], neg=[3], pos=[1])
     expected = 0.5 if method in ("venn-abers", "temperature") else 0.25
-    if method == "auto":  # Platt's targets: (1 * 2/3 + 3 * 1/5) / 4
-        expected = (2 / 3 + 3 / 5) / 4
     if method == "venn-abers":
         expected = (2 / 5) / (1 - 1 / 5 + 2 / 5)
     assert trueness.calibrate(t, method=method)(0.5) == pytest.approx(
@@ -384,56 +382,56 @@ def test_words_for_a_wrong_choice():
         trueness.calibrate(t, method="histogram", bins=0)
 
 
-def test_auto_leaves_calibrated_scores_nearly_alone(rng):
+def test_auto_takes_the_simplest_map_that_will_do(rng):
+    """Log-odds that are off along a line: two numbers. A step: any increasing curve."""
     p = rng.beta(1, 3, size=3000)
-    t = trueness.tally(rng.random(p.size) < p, p)
+    t = trueness.tally(rng.random(p.size) < expit(1 + 2 * logit(p)), p)
     c = trueness.calibrate(t)
-    assert c.weights.sum() == pytest.approx(1)
-    assert (np.diff(c.weights) <= 0).all()
+    assert (type(c).__name__, c.scale) == ("Platt", "logit")
     grid = np.linspace(0.02, 0.8, 20)
-    np.testing.assert_allclose(c(grid), grid, atol=0.06)
+    np.testing.assert_allclose(c(grid), expit(1 + 2 * logit(grid)), atol=0.06)
+    step = np.where(p < 0.1, 0.02, np.where(p < 0.35, 0.5, 0.98))
+    t = trueness.tally(rng.random(p.size) < step, p)
+    assert trueness.calibrate(t) == trueness.calibrate(t, method="venn-abers")
+    t = trueness.tally(rng.random(p.size) < step, 100 * p)  # on any scale
+    assert trueness.calibrate(t) == trueness.calibrate(t, method="venn-abers")
 
 
-def test_auto_is_a_mixture_of_its_maps(rng):
-    t = trueness.tally(*probabilities(rng))
-    c = trueness.calibrate(t, method="auto", folds=4)
-    by_hand = sum(w * m(t.score) for w, m in zip(c.weights, c.maps, strict=True))
-    np.testing.assert_allclose(c(t.score), by_hand)
-    assert set(c.names) <= {
-        *trueness.calibration.calibrators._ANY,
-        *trueness.calibration.calibrators._UNIT,
-    }
-    assert repr(c).startswith(f"Blend: {c.names[0]} {c.weights[0]:.2f}, ")
-    with pytest.raises(trueness.InputError, match="one name and one weight"):
-        trueness.calibration.calibrators.Blend(("a", "b"), [1.0], c.maps[:1])
-
-
-def test_auto_weights_maximise_the_held_out_likelihood(rng):
-    from trueness.calibration.calibrators import _stack
-
-    likelihood = rng.random((3, 50))
-    count = rng.integers(1, 5, 50).astype(float)
-    goal = lambda w: count @ np.log(w @ likelihood) + 0.3 * np.log(w).sum()  # noqa: E731
-    best = goal(_stack(likelihood, count))
-    for w in rng.dirichlet(np.ones(3), 200):
-        assert goal(w) <= best + 1e-3
-
-
-def test_auto_folds_divide_the_cases(rng):
-    from trueness.calibration.calibrators import _fold
-
-    count = rng.integers(0, 9, 30)
-    parts = [_fold(count, k, 4) for k in range(4)]
-    assert (sum(parts) == count).all()
-    assert np.ptp([p.sum() for p in parts]) <= 1
-    assert min(p.min() for p in parts) >= 0
-
-
-def test_auto_on_scores_of_any_scale(rng):
+def test_auto_is_one_standard_error_from_the_best(rng):
+    """The rule by hand, case by case, with the folds of the docstring."""
     y, score = tied_cases(rng, 300)
-    c = trueness.calibrate(trueness.tally(y, 100 * score), method="auto")
-    assert "beta" not in c.names
-    assert np.corrcoef(c(100 * score), y)[0, 1] > 0.2
+    t = trueness.tally(y, 100 * score)
+    order = np.argsort(-score, kind="stable")
+    fold = np.empty(y.size, int)
+    for label, start in ((1, 0), (0, 5)):
+        mine = order[y[order] == label]
+        fold[mine] = (np.arange(mine.size) - start) % 10
+    losses = {}
+    for method in ("platt", "venn-abers"):
+        p = np.empty(y.size)
+        for k in range(10):
+            rest = trueness.tally(y[fold != k], 100 * score[fold != k])
+            p[fold == k] = trueness.calibrate(rest, method=method)(
+                100 * score[fold == k]
+            )
+        losses[method] = -np.log(np.where(y == 1, p, 1 - p))
+    best = min(losses.values(), key=np.mean)
+    within = losses["platt"].mean() - best.mean() <= best.std() / np.sqrt(y.size)
+    chosen = "platt" if within else "venn-abers"
+    assert trueness.calibrate(t) == trueness.calibrate(t, method=chosen)
+
+
+def test_auto_of_a_handful_of_cases_is_platts():
+    t = trueness.Tally([3.0, 2.0, 1.0], neg=[1, 2, 3], pos=[0, 1, 0])
+    assert trueness.calibrate(t) == trueness.calibrate(t, method="platt")
+    weighted = trueness.tally([1, 0, 1, 0], [0.8, 0.7, 0.3, 0.1], weight=[1, 2, 1, 3])
+    assert type(trueness.calibrate(weighted)).__name__ == "Platt"
+
+
+def test_sigmoid_is_platts():
+    t = trueness.Tally([3.0, 2.0, 1.0], neg=[1, 2, 3], pos=[3, 2, 1])
+    sigmoid = trueness.calibrate(t, method="sigmoid")
+    assert sigmoid == trueness.calibrate(t, method="platt")
 
 
 def test_a_score_of_zero_means_below_the_smallest():

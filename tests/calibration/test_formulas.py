@@ -9,7 +9,6 @@ from trueness.calibration.formulas import (
     Chain,
     Linear,
     Logistic,
-    Mean,
     PriorShift,
     StepFunction,
     direction,
@@ -32,10 +31,7 @@ DOWN = Logistic(0.0, ((-2.0, "logit"), (1.0, "log1m")))
         (StepFunction(np.array([0.5, 0.7]), np.array([0.2, 0.1, 0.3])), None),
         (Linear(np.array([0.0, 1.0]), np.array([1.0, 0.0])), -1),
         (PriorShift(1.0, 3.0), 1),
-        (Mean((UP, UP), (0.5, 0.5)), 1),
-        (Mean((UP, DOWN), (0.5, 0.5)), None),
         (Chain((DOWN, DOWN)), 1),
-        (Chain((UP, Mean((UP, DOWN), (0.5, 0.5)))), None),
     ],
 )
 def test_direction(formula, expected):
@@ -52,6 +48,6 @@ def test_what_is_said_of_calibrators_is_true(method):
     way = direction(fitted.expression)
     steps = np.diff(evaluate(fitted.expression, grid))
     if way is None:  # nothing is promised, and that only where it need not rise
-        assert method in ("binormal", "histogram", "auto")
+        assert method in ("binormal", "histogram")
     else:
         assert (steps * way).min() >= -1e-15

@@ -6,7 +6,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import trueness
 from trueness import InputError, NotEnoughCases, Tally, calibration_gain
-from trueness.calibration.gain import deal_cases
+from trueness.calibration.gain import deal_cases, gain_sentences
 
 
 def sample(n=400, seed=1):
@@ -79,6 +79,34 @@ def test_mean_over_deals_agrees_with_scikit_learn_folds():
             loss[test] = (f(score[test]) - y[test]) ** 2
         theirs.append(loss.mean())
     assert np.mean(ours) == pytest.approx(np.mean(theirs), abs=3e-4)
+
+
+def test_the_gain_is_said_in_cases():
+    """.2 and .8 where half are positive: off by 30 in 100, by none after it."""
+    t = Tally([0.8, 0.2], neg=[500, 500], pos=[500, 500])
+    found = calibration_gain(t, method="isotonic", rng=0)
+    assert found.error_before.value == pytest.approx(0.3, abs=0.01)
+    assert found.error_after.value < 0.02
+    assert found.order in ("ties", "kept")
+    first = gain_sentences(found)[0]
+    assert first.startswith("Calibration helps. Score and share of positives differ by")
+    assert "30 in 100 cases" in first
+
+
+@pytest.mark.parametrize(
+    ("method", "share", "order"),
+    [
+        ("platt", [0.2, 0.4, 0.6], "kept"),
+        ("platt", [0.6, 0.4, 0.2], "reversed"),
+        ("isotonic", [0.4, 0.2, 0.6], "ties"),
+        ("histogram", [0.4, 0.2, 0.6], "changed"),
+    ],
+)
+def test_what_the_map_does_to_the_order_is_said(method, share, order):
+    pos = (1000 * np.array(share)).astype(int)
+    found = calibration_gain(Tally([1, 2, 3], 1000 - pos, pos), method=method)
+    assert found.order == order
+    assert len(gain_sentences(found)) == (1 if order == "kept" else 2)
 
 
 def test_groups_share_the_map_and_add_up():

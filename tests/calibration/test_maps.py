@@ -18,7 +18,6 @@ from trueness.calibration.formulas import (
     Chain,
     Linear,
     Logistic,
-    Mean,
     PriorShift,
     StepFunction,
     evaluate,
@@ -34,7 +33,7 @@ def tally(rng):
 @pytest.mark.parametrize("method", sorted(trueness.CALIBRATORS))
 def test_every_map_comes_back_from_a_file_to_the_last_bit(method, tally, tmp_path):
     c = trueness.calibrate(tally, method=method)
-    c.save_map(tmp_path / "map.json")
+    c.save(tmp_path / "map.json")
     back = trueness.load_map(tmp_path / "map.json")
     assert back == c
     assert type(back) is type(c)
@@ -183,20 +182,17 @@ def test_formulas_by_hand():
     line = Linear(np.array([0.0, 1.0]), np.array([0.0, 8.0]))
     assert evaluate(line, s)[:4].tolist() == [0, 0, 2, 8]
     assert evaluate(PriorShift(3.0, 1.0), 0.25) == 0.5
-    mean = Mean((steps, line), (0.25, 0.75))
-    assert evaluate(mean, s)[:4].tolist() == [1.25, 1.5, 3, 7.75]
     assert evaluate(Chain((line, steps)), s)[:4].tolist() == [6, 6, 7, 7]
     for formula in (
         logistic,
         steps,
         line,
         PriorShift(1.0, 1.0),
-        mean,
         Chain((line, steps)),
     ):
         assert np.isnan(evaluate(formula, s)[4])
     long = np.linspace(-1, 2, 50_000)
-    assert evaluate(mean, long).size == long.size
+    assert evaluate(Chain((line, steps)), long).size == long.size
 
 
 def test_prevalence_shift_is_bayes_rule(tally):
@@ -233,7 +229,7 @@ def test_prevalence_shift_keeps_certainty_and_the_interval(tally, tmp_path):
     assert sure([0.0, 1.0]).tolist() == [0, 1]
     with pytest.raises(trueness.InputError, match="Isotonic has no interval"):
         sure.interval([0.1])
-    new.save_map(tmp_path / "m.json")
+    new.save(tmp_path / "m.json")
     assert trueness.load_map(tmp_path / "m.json") == new
 
 
@@ -331,12 +327,12 @@ def test_a_new_method_is_one_entry_and_its_map_loads_elsewhere(place, tmp_path):
         return done.stdout
 
     path = str(tmp_path / "m.json")
-    made = python(f"{MADE[name]}; m.save_map({path!r}); print(repr(m))")
+    made = python(f"{MADE[name]}; m.save({path!r}); print(repr(m))")
     assert python(f"print(repr(trueness.load_map({path!r})))") == made
 
 
 def test_a_map_is_read_in_a_process_that_has_fitted_none(tally, tmp_path):
-    trueness.calibrate(tally, method="isotonic").save_map(tmp_path / "m.json")
+    trueness.calibrate(tally, method="isotonic").save(tmp_path / "m.json")
     code = "import trueness, sys; print(trueness.load_map(sys.argv[1])([0.5])[0])"
     command = [sys.executable, "-c", code, str(tmp_path / "m.json")]
     environment = {"PYTHONPATH": str(Path(maps.__file__).parent.parent)}

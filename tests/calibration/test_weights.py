@@ -43,7 +43,7 @@ def test_calibrators_fit_sums_of_weights():
                         (w * (1 - y))[np.argsort(p)])  # fmt: skip
     np.testing.assert_allclose([c.intercept, c.slope], slow.coefficients, rtol=1e-9)
     auto = trueness.calibrate(t)
-    assert auto(0.3) == trueness.calibrate(t, method="beta")(0.3)
+    assert auto(0.3) == trueness.calibrate(t, method="platt", scale="logit")(0.3)
     assert t.map(auto).weighted
 
 

@@ -249,7 +249,7 @@ def test_the_map_flags_what_the_formula_says(posts, tmp_path):
     t = panel.combine(best.map)
     any_vote = panel.rows.any(axis=1)
     assert t.unknown[t.score == 1][0] == panel.unknown[any_vote].sum()
-    best.map.save_map(tmp_path / "map.json")
+    best.map.save(tmp_path / "map.json")
     assert trueness.load_map(tmp_path / "map.json") == best.map
     with pytest.raises(trueness.InputError, match="needs every vote"):
         best.map([[1, np.nan, 0]])

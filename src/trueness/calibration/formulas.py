@@ -1,6 +1,6 @@
 """Which arithmetic turns a score into a new one, so that any engine can do it?
 
-The six forms that the rule of a fitted map takes, as data without behaviour, so that
+The five forms that the rule of a fitted map takes, as data without behaviour, so that
 NumPy (:func:`evaluate`) and a query engine compute the same thing. A missing score
 (NaN) stays missing.
 """
@@ -64,22 +64,13 @@ class PriorShift(Record):
 
 @final
 @dataclass(frozen=True, repr=False)
-class Mean(Record):
-    """A weighted mean of formulas of the same score; the weights add up to 1."""
-
-    parts: tuple[Formula, ...]
-    weights: tuple[float, ...]
-
-
-@final
-@dataclass(frozen=True, repr=False)
 class Chain(Record):
     """One formula after another, the first one first."""
 
     parts: tuple[Formula, ...]
 
 
-Formula = Logistic | StepFunction | Linear | PriorShift | Mean | Chain
+Formula = Logistic | StepFunction | Linear | PriorShift | Chain
 
 # functions of one score that a Logistic may hold; all of them exist in SQL
 TRANSFORMS: dict[str, Callable[[Floats], Floats]] = {
@@ -106,10 +97,6 @@ def direction(formula: Formula) -> int | None:
             return _common(np.unique(np.sign(np.diff(values))).astype(int).tolist())
         case PriorShift(pos, neg):
             return 1 if min(pos, neg) >= 0 else None
-        case Mean(parts, weights):
-            signs = np.sign(weights).astype(int).tolist()
-            pairs = zip((direction(p) for p in parts), signs, strict=True)
-            return _common(None if d is None else d * s for d, s in pairs)
         case Chain(parts):
             ways = [direction(p) for p in parts]
             return None if None in ways else math.prod(ways)  # type: ignore[arg-type]
@@ -170,9 +157,6 @@ def _block(formula: Formula, s: Floats) -> Floats:
             return _lines(formula, s)
         case PriorShift(pos, neg):
             return s * pos / (s * pos + (1 - s) * neg)
-        case Mean(parts, weights):
-            shares = zip(parts, weights, strict=True)
-            return np.asarray(np.sum([w * _block(p, s) for p, w in shares], axis=0))
         case Chain(parts):
             for part in parts:
                 s = _block(part, s)

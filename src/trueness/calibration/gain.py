@@ -14,12 +14,14 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import described
+from trueness._core.numbers import written
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import Map
 from trueness.calibration.proper_scores import Losses, mean_measure, squares
 from trueness.calibration.slope import CalibrationLine, calibration_line
+from trueness.calibration.verdict import calibration_verdict, cases_of, enough_cases
 from trueness.counts.answers import of_counts
 from trueness.counts.cases import with_fields
 from trueness.counts.values import Tally
@@ -44,6 +46,12 @@ class CalibrationGain(Record):
         without them.
     gain : Estimate
         ``before`` minus ``cross_fitted``, paired by case; above 0, calibration helps.
+    error_before, error_after : Estimate
+        Mean absolute difference of score and share of positives
+        (:func:`trueness.calibration_verdict`), before and cross-fitted.
+    order : str
+        What the map does to the order of the scores: "kept", "ties" (some different
+        scores get the same probability), "reversed", or "changed".
     folds : int
         Number of folds.
     tally : Tally
@@ -54,6 +62,9 @@ class CalibrationGain(Record):
     in_sample: Estimate
     cross_fitted: Estimate
     gain: Estimate
+    error_before: Estimate
+    error_after: Estimate
+    order: str
     folds: int
     tally: Tally
 
@@ -194,15 +205,35 @@ def _judged(
         return infer(rows, mean_measure(losses, least, 1.0), level=level)
 
     plain, after = squares(score), squares(p)
+    seen = with_fields(Tally(p, neg, pos), design=design)
+    error = around(math.nan, math.nan, math.nan, level)
+    if not np.isnan(score).any():
+        error = calibration_verdict(part, level=level).size
     inside = squares(np.asarray(fitted(part.score), dtype=np.float64))
     return CalibrationGain(
         mean(plain, neg, pos),
         mean(inside, part.neg, part.pos),
         mean(after, neg, pos),
         mean((plain[0] - after[0], plain[1] - after[1]), neg, pos, -1.0),
+        error,
+        calibration_verdict(seen, level=level).size,
+        order_under(fitted, part),
         len(some),
-        with_fields(Tally(p, neg, pos), design=design),
+        seen,
     )
+
+
+def order_under(fitted: Map, t: Tally) -> str:
+    """Say what a map does to the order of the scores of a tally.
+
+    >>> from trueness.calibration.parametric import Platt
+    >>> order_under(Platt(0.0, -1.0), Tally([0.2, 0.7]))
+    'reversed'
+    """
+    step = np.diff(fitted(t.score[::-1]))
+    if (step < 0).any():
+        return "changed" if (step > 0).any() else "reversed"
+    return "kept" if (step > 0).all() else "ties"
 
 
 def line_after(found: CalibrationGain) -> CalibrationLine | None:
@@ -214,32 +245,35 @@ def line_after(found: CalibrationGain) -> CalibrationLine | None:
 
 
 def gain_sentences(found: CalibrationGain) -> list[str]:
-    """Say whether calibration helps, and whether its result can be relied on."""
-    lines, g, line = [], found.gain, line_after(found)
-    if not math.isnan(found.before.value):
+    """Say in cases what calibration gains, and what it does to the order."""
+    g, errors = found.gain, (found.error_before.value, found.error_after.value)
+    many = enough_cases(max(x for x in errors if not math.isnan(x)))
+    before, after = (cases_of(x, many) for x in errors)
+    if math.isnan(g.value):
+        said = [
+            f"On cases not used for fitting, probability and share of positives differ "
+            f"by {after} in {many:,} cases on average."
+        ]
+    else:
         helps = "These cases do not show whether calibration helps."
         if g.low > 0:
-            helps = "Calibration helps significantly."
+            helps = "Calibration helps."
         elif g.high < 0:
             helps = "Calibration makes the scores worse; leave them as they are."
-        lines.append(
-            f"{helps} The Brier score falls by {g.value:.4g} ({g.low:.4g} to "
-            f"{g.high:.4g}; below 0 it rises), in {found.folds} folds."
-        )
-    if line is None:
-        return lines
-    s, where = line.slope, line.intercept
-    words = "still too extreme" if s.value < 1 else "still too moderate"
-    if s.low <= 1 <= s.high:
-        words = "neither too extreme nor too moderate"
-    height = "right"
-    if where.low > 0 or where.high < 0:
-        height = "too low" if where.value > 0 else "too high"
-    return [
-        *lines,
-        f"The probabilities are {words} (calibration slope {s.value:.3g}, {s.low:.3g} "
-        f"to {s.high:.3g}; 1 is ideal) and {height} on average.",
-    ]
+        said = [
+            f"{helps} Score and share of positives differ by {before} in {many:,} "
+            f"cases on average, and by {after} after calibration, on cases not used "
+            "for fitting.",
+            f"The gain in Brier score is {written(g)}, in {found.folds} folds.",
+        ]
+    return [*said, *_ORDERS.get(found.order, ())]
+
+
+_ORDERS = {
+    "ties": ("Some different scores get the same probability.",),
+    "reversed": ("The map reverses the order: a higher score is less probable.",),
+    "changed": ("The map changes the order of the scores, so that the AUC changes.",),
+}
 
 
 def gain_rows(found: CalibrationGain) -> list[list[object]]:

@@ -63,7 +63,7 @@ class Map(Record):
         """Give the new score of each score, in the same shape; NaN stays NaN."""
         return evaluate(self.expression, score)
 
-    def save_map(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the map to a JSON file, whole or not at all; ``load_map`` reads it."""
         save_map(self, path)
 

@@ -56,12 +56,13 @@ class CalibrationPlace(Record):
     @property
     def sentence(self) -> str:
         """Say it in cases."""
-        many = _enough(abs(self.share.value - self.score))
+        many = enough_cases(abs(self.share.value - self.score))
         x, places = self.share, len(str(many)) - 1
-        ends = f"{_of(x.low, many)} to {_of(x.high, many)}"
+        ends = f"{cases_of(x.low, many)} to {cases_of(x.high, many)}"
         return (
             f"Of {number_of(many)} cases scored about {self.score:.{places}f}, "
-            f"{_of(x.value, many)} are positive ({level_text(x.level)} limits {ends})."
+            f"{cases_of(x.value, many)} are positive ({level_text(x.level)} limits "
+            f"{ends})."
         )
 
 
@@ -103,9 +104,9 @@ class CalibrationVerdict(Answer):
     @property
     def sentences(self) -> tuple[str, ...]:
         """Say the verdict, the worst place and the size, in cases."""
-        many = _enough(self.size.high)
+        many = enough_cases(self.size.high)
         value, low, high = (
-            _of(x, many) for x in (self.size.value, self.size.low, self.size.high)
+            cases_of(x, many) for x in (self.size.value, self.size.low, self.size.high)
         )
         test = "" if math.isnan(self.p_value) else f" ({p_is(self.p_value)})"
         first = {
@@ -233,10 +234,10 @@ def _worst(
     return worst
 
 
-def _enough(difference: float) -> int:
+def enough_cases(difference: float) -> int:
     """In how many cases, a power of ten, does a difference show?
 
-    >>> _enough(0.2), _enough(0.004)
+    >>> enough_cases(0.2), enough_cases(0.004)
     (100, 1000)
     """
     if not difference > 0:
@@ -244,7 +245,7 @@ def _enough(difference: float) -> int:
     return int(10 ** max(2, math.ceil(-math.log10(difference))))
 
 
-def _of(share: float, many: int) -> str:
+def cases_of(share: float, many: int) -> str:
     """Say how many of so many cases a share is."""
     x = share * many
     return f"{x:.1f}" if x < 10 and round(x) != x else f"{x:,.0f}"

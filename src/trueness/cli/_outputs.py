@@ -131,5 +131,5 @@ def save_fitted(fitted: Any, path: Path | None) -> None:
     """Save a fitted map or combiner, to be read by ``trueness.load_map``."""
     if path is None:
         return
-    fitted.save_map(path)
+    fitted.save(path)
     say(f"Saved what was fitted to {path}.")

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
-from trueness.calibration.calibrators import CALIBRATORS, calibrate
+from trueness.calibration.calibrators import calibrate, calibrator_name
 from trueness.counts.values import Tally
 from trueness.estimators._scores import (
     RESPONSES,
@@ -103,7 +103,7 @@ class Calibrator(Wrapper):
         groups
             Cases of one group stay in one fold; needs a splitter that looks at groups.
         """
-        _options.choice(self.method, CALIBRATORS, "method")
+        calibrator_name(self.method)
         _options.choice(self.response_method, RESPONSES, "response_method")
         y, self.classes_ = two_labels(y, type(self).__name__)
         # a splitter may shuffle: one list of folds serves the models and the maps

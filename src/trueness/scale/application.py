@@ -23,7 +23,6 @@ from trueness.calibration.formulas import (
     Formula,
     Linear,
     Logistic,
-    Mean,
     PriorShift,
     StepFunction,
 )
@@ -166,7 +165,7 @@ def _length(formula: Formula) -> int:
             return int(edges.size)
         case Linear(x, _):
             return int(x.size)
-        case Mean(parts, _) | Chain(parts):
+        case Chain(parts):
             return sum(map(_length, parts))
     return 1
 
@@ -188,9 +187,6 @@ def _written(formula: Formula, s: Any) -> Any:
             return _lines(s, x, y)
         case PriorShift(pos, neg):
             return s * pos / (s * pos + (1.0 - s) * neg)
-        case Mean(parts, weights):
-            terms = [_written(p, s) * w for p, w in zip(parts, weights, strict=True)]
-            return sum(terms[1:], terms[0])
         case Chain(parts):
             for part in parts:
                 s = _written(part, s)
