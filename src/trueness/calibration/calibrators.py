@@ -30,7 +30,7 @@ from trueness.inference.sample import meant, needs_prevalence
 
 
 @of_tally
-def calibrate(data: Tally, *, method: str = "auto", **options: Any) -> Map:
+def calibrate(data: Tally, /, *, method: str = "auto", **options: Any) -> Map:
     """Which probability does each score stand for?
 
     Parameters

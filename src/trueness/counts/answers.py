@@ -30,18 +30,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError, NeedsWholeCases, NotEnoughCases
 from trueness._core.checks.options import known_options, yes_or_no
 from trueness._core.imports import handler
 from trueness.counts import design as _design
+from trueness.counts.calls import OfCounts, OfPanel, OfTally
 from trueness.counts.cannot import CANNOT
 from trueness.counts.cases import in_clusters
 from trueness.counts.values import Panel, Tally
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+D = TypeVar("D")
+R = TypeVar("R")
 
 # the group of all cases, in an answer by groups
 WHOLE = "all cases"
@@ -70,31 +73,34 @@ class _Analysis(NamedTuple):
         return self.analysis.__name__
 
 
-def of_tally(analysis: F) -> F:
+def of_tally(analysis: Callable[Concatenate[Tally, P], R]) -> OfTally[P, R]:
     """Let an analysis of a tally take data, panels, groups and binned tallies."""
-    return _open(analysis, "tally")
+    made: OfTally[P, R] = _open(analysis, "tally")
+    return made
 
 
-def of_panel(analysis: F) -> F:
+def of_panel(analysis: Callable[Concatenate[D, P], R]) -> OfPanel[D, P, R]:
     """Let an analysis of a panel take data, and groups by ``by=``."""
-    return _open(analysis, "panel")
+    made: OfPanel[D, P, R] = _open(analysis, "panel")
+    return made
 
 
-def of_counts(analysis: F) -> F:
+def of_counts(analysis: Callable[Concatenate[D, P], R]) -> OfCounts[D, P, R]:
     """Let what takes a tally, a panel or groups of them take data too."""
-    return _open(analysis, "counts")
+    made: OfCounts[D, P, R] = _open(analysis, "counts")
+    return made
 
 
-def whole_cases(analysis: F) -> F:
+def whole_cases(analysis: Callable[P, R]) -> Callable[P, R]:
     """Let an analysis that takes counts as they are refuse what it cannot use."""
 
     @wraps(analysis)
-    def call(*args: Any, **options: Any) -> Any:
+    def call(*args: P.args, **options: P.kwargs) -> R:
         for x in (*args, *options.values()):
             refuse(x, analysis.__name__)
         return analysis(*args, **options)
 
-    return call  # type: ignore[return-value]  # same arguments, same answer
+    return call
 
 
 def refuse(x: Any, name: str, why: Mapping[str, str] | None = None) -> None:
@@ -151,7 +157,7 @@ _INSTEAD = {
 }
 
 
-def _open(analysis: F, takes: str) -> F:
+def _open(analysis: Callable[..., Any], takes: str) -> Any:
     given = signature(analysis).parameters
     own = frozenset(given)
     first = next(iter(given))
@@ -173,7 +179,7 @@ def _open(analysis: F, takes: str) -> F:
         return _answer(q, args, options, anything)
 
     call.takes = takes  # type: ignore[attr-defined]  # the tests read it
-    return call  # type: ignore[return-value]  # wider arguments, same answer
+    return call
 
 
 def _answer(
