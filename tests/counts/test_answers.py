@@ -53,7 +53,7 @@ def public(takes):
 
 def options_of(f):
     given = OPTIONS.get(f.__name__, {})
-    known = inspect.signature(f).parameters
+    known = inspect.signature(inspect.unwrap(f)).parameters
     return {k: v for k, v in {"rng": 0, **given}.items() if k in known}
 
 

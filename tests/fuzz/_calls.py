@@ -286,7 +286,7 @@ def choices(name, parameter):
     function = functions()[name]
     if not hasattr(function, "__code__"):
         return ()
-    first = next(iter(inspect.signature(function).parameters), None)
+    first = next(iter(inspect.signature(inspect.unwrap(function)).parameters), None)
     probes = [trueness.Tally([0.2, 0.5, 0.8], [3, 2, 1], [1, 2, 3])]
     probes.append(trueness.simulate_panel(30, 15, [0.7, 0.8, 0.9], rng=0))
     for probe in probes:
@@ -303,7 +303,7 @@ def questions(draw, name=None):
     """Draw a public function and arguments for it."""
     name = name or draw(st.sampled_from(list(functions())))
     function, given, arguments = functions()[name], (), {}
-    parameters = list(inspect.signature(function).parameters.values())
+    parameters = list(inspect.signature(inspect.unwrap(function)).parameters.values())
     if isinstance(function, trueness.Metric):
         given, arguments = draw(data("tally"))
         return name, given, {**arguments, "threshold": draw(WORDS["threshold"])}

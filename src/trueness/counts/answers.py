@@ -29,12 +29,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import Parameter, Signature, signature
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError, NeedsWholeCases, NotEnoughCases
 from trueness._core.checks.options import known_options, yes_or_no
+from trueness._core.docs import documented
 from trueness._core.imports import handler
 from trueness.counts import design as _design
 from trueness.counts.calls import OfCounts, OfPanel, OfTally
@@ -178,8 +179,45 @@ def _open(analysis: Callable[..., Any], takes: str) -> Any:
             return analysis(*args, **options)
         return _answer(q, args, options, anything)
 
-    call.takes = takes  # type: ignore[attr-defined]  # the tests read it
-    return call
+    made: Any = call
+    made.takes = takes
+    made.__signature__ = _signature(analysis, takes)
+    made.__doc__ = documented(analysis.__doc__, own, _DATA)
+    return made
+
+
+# what help says of the words that every analysis takes
+_DATA = {
+    "data": "A tally or a panel; labels and scores; or a frame, with ``label=`` and\n"
+    "``score=``. Of several classifiers or groups each has its own answer, in a\n"
+    "dict, unless the analysis compares them.",
+    "y_score, label, score, scores, positive, count, by": "The scores, when ``data`` "
+    "are labels; columns, the positive label and groups\nof data that are not yet "
+    "counted, as in :func:`tally` and :func:`panel`.",
+    "weight, cluster, sampling, prevalence, unlabelled": "How the cases came, as in "
+    ":func:`tally`.",
+}
+
+
+def _signature(analysis: Callable[..., Any], takes: str) -> Signature:
+    """Give what can be passed: counts or data, own options, words about the data."""
+    own = signature(analysis)
+    first, *others = own.parameters.values()
+    rest = [p for p in others if p.kind is Parameter.VAR_KEYWORD]
+    named = [p.replace(kind=p.KEYWORD_ONLY) for p in others if p not in rest]
+    words = [w for line in list(_DATA)[1:] for w in line.split(", ")]
+    # comparisons take the scores of several classifiers second
+    second = words.pop(words.index("scores" if takes == "panel" else "y_score"))
+    named += [
+        Parameter(w, Parameter.KEYWORD_ONLY, default=None)
+        for w in words
+        if w not in own.parameters and (w != "y_score" or takes != "panel")
+    ]
+    places = [
+        first.replace(annotation="Data"),
+        Parameter(second, Parameter.POSITIONAL_OR_KEYWORD, default=None),
+    ]
+    return own.replace(parameters=[*places, *named, *rest])
 
 
 def _answer(
