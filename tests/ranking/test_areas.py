@@ -530,3 +530,12 @@ def test_errors():
         trueness.partial_auc(t, fpr=(0.9, 1), tpr=(0.1, 0.2), corrected=True)
     with pytest.raises(NotEnoughCases, match="average_precision needs"):
         trueness.average_precision(Tally([1], pos=[3]))
+
+
+def test_few_negatives_that_count_a_lot_are_mentioned(rng):
+    y, s = np.repeat([1, 0], 30), rng.normal(size=60)
+    words = {"sampling": "case-control", "prevalence": 0.1}
+    notes = trueness.average_precision(y, s, **words).notes
+    assert any("counts for as much as 9 positives" in note for note in notes)
+    y, s = np.repeat([1, 0], [30, 270]), rng.normal(size=300)
+    assert not trueness.average_precision(y, s, **words).notes

@@ -20,12 +20,11 @@ from trueness.comparison.results import Comparison, together
 from trueness.counts.answers import of_counts
 from trueness.counts.cases import Cases
 from trueness.counts.values import Tally
-from trueness.inference.differences import Contrast, apart
+from trueness.inference.differences import Contrast, Side, apart
 from trueness.inference.estimates import estimated, inferred
 from trueness.inference.measure import Measure
 from trueness.inference.notes import notes_of
 from trueness.inference.sample import meant
-from trueness.inference.spread import Spread
 from trueness.inference.statistics import Statistic, bounded, left_out, read_ends
 
 
@@ -91,9 +90,9 @@ def compare_groups(
         if measure is not None:
             parts[k] = measured(t, measure, level, name)
             continue
-        found, (low, high) = left_out(t, statistic), read_ends(ends)
-        value = bounded(t, found, ends, level)
-        parts[k] = GroupValue(value, found.spread, high - low)
+        found = left_out(t, statistic)
+        side = Side(found.value, found.spread, read_ends(ends))
+        parts[k] = GroupValue(bounded(t, found, ends, level), side)
     return compare_apart(named, parts, name, pairs=pairs)
 
 
@@ -116,18 +115,17 @@ def _pairs(names: list[Any], reference: Any) -> list[tuple[int, int]]:
 
 
 class GroupValue(NamedTuple):
-    """The value of a group, how it varies, and how far two values can be apart."""
+    """The value of a group with its limits, and what they are made of."""
 
     estimate: Estimate
-    spread: Spread
-    reach: float
+    side: Side
 
 
 def measured(t: Tally, measure: Measure, level: float, name: str) -> GroupValue:
     """Give the value of a group by a measure that has influence values by formula."""
     found = inferred(meant(t), measure)
-    low, high = found.measured.ends
-    return GroupValue(estimated(t, found, level, name), found.spread, high - low)
+    side = Side(found.measured.value, found.spread, found.measured.ends)
+    return GroupValue(estimated(t, found, level, name), side)
 
 
 def compare_apart(
@@ -139,12 +137,11 @@ def compare_apart(
     pairs: list[tuple[int, int]] | None = None,
 ) -> Comparison:
     """Compare the values of different cases."""
-    each = list(parts.values())
+    sides = [part.side for part in parts.values()]
 
     def contrast(i: int, j: int) -> Contrast:
-        a, b = each[i], each[j]
-        d = a.estimate.value - b.estimate.value
-        return Contrast(d, apart(a.spread, b.spread), a.reach)
+        a, b = sides[i], sides[j]
+        return Contrast.of(a, b, apart(a.spread, b.spread))
 
     values = {k: part.estimate for k, part in parts.items()}
     cases = [t.labelled() for t in tallies.values()]

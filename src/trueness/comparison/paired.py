@@ -24,13 +24,13 @@ from trueness.comparison.groups import compare_apart, few_cases, measured, name_
 from trueness.comparison.results import Comparison, Pair, adjusted, together
 from trueness.counts.answers import of_panel, refuse
 from trueness.counts.values import Panel, Tally
-from trueness.inference.differences import Contrast, ShareContrast
+from trueness.inference.differences import Contrast, ShareContrast, Side
 from trueness.inference.estimates import estimated, inferred
 from trueness.inference.limits import effective_number
 from trueness.inference.measure import Measure
 from trueness.inference.notes import notes_of
 from trueness.inference.sample import Influence, Sample, meant, needs_prevalence
-from trueness.inference.spread import kish, spread
+from trueness.inference.spread import Spread, kish, spread
 from trueness.inference.statistics import Statistic, bounded, left_out, read_ends
 from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.grammar import metric as read_metric
@@ -72,9 +72,10 @@ def compare_auc(
     Notes
     -----
     The variance of a paired difference is DeLong's, that of the differences of
-    placement values (of clusters Obuchowski's), with Student's quantile. Where a class
-    shows no difference at all, the interval allows for a kind of cases that was not
-    seen: two copies on 8 cases are not proven equal. The test that all AUCs are equal
+    placement values (of clusters Obuchowski's); its limits are recovered from those of
+    both AUCs (MOVER). Where a class shows no difference at all, the interval allows for
+    a kind of cases that was not seen: two copies on 8 cases are not proven equal. The
+    test that all AUCs are equal
     is Hotelling's. Cases for which a classifier gave no output must be left out first
     (``panel.observed()``). The time is O(K m log m + K^2 m) for K classifiers and m
     distinct rows.
@@ -83,7 +84,7 @@ def compare_auc(
     ----------
     DeLong, DeLong, Clarke-Pearson (1988), Biometrics 44:837, doi:10.2307/2531595;
     Obuchowski (1997), Biometrics 53:567, doi:10.2307/2533958;
-    Satterthwaite (1946), Biometrics Bull. 2:110, doi:10.2307/3002019;
+    Zou, Donner (2008), Stat. Med. 27:1693;
     Hotelling (1931), Ann. Math. Stat. 2:360, doi:10.1214/aoms/1177732979;
     Holm (1979), Scand. J. Stat. 6:65
 
@@ -174,13 +175,15 @@ def _compare_columns(
 ) -> Comparison:
     """Subtract influence values case by case, for every pair."""
 
+    def varied(u: Influence) -> Spread:
+        return spread(sample.cases, u, by_class=columns[0].by_class or sample.fixed)
+
+    sides = [Side(c.estimate.value, varied(c.influence), c.ends) for c in columns]
+
     def contrast(i: int, j: int) -> Contrast:
-        a, b = columns[i], columns[j]
-        (neg, pos, *_), (neg_b, pos_b, *_) = a.influence, b.influence
-        u = Influence(neg - neg_b, pos - pos_b)
-        s = spread(sample.cases, u, by_class=a.by_class or sample.fixed)
-        reach = a.ends[1] - a.ends[0]
-        return Contrast(a.estimate.value - b.estimate.value, s, reach)
+        (neg, pos, *_), (neg_b, pos_b, *_) = (columns[k].influence for k in (i, j))
+        apart = varied(Influence(neg - neg_b, pos - pos_b))
+        return Contrast.of(sides[i], sides[j], apart)
 
     values = dict(zip(panel.names, (c.estimate for c in columns), strict=True))
     notes = few_cases(panel) + notes_of(panel)

@@ -20,7 +20,13 @@ from trueness._core.figures import Intervals, intervals
 from trueness._core.frames import native_frame
 from trueness._core.numbers import counted, p_is, p_value
 from trueness._core.records import Estimate, Record
-from trueness.inference.differences import AnyContrast, Contrast, all_equal, two_sided
+from trueness.inference.differences import (
+    AnyContrast,
+    Contrast,
+    ShareContrast,
+    all_equal,
+    two_sided,
+)
 from trueness.inference.limits import around
 
 
@@ -181,7 +187,7 @@ def judged(
 
 def together(
     values: Mapping[str, Estimate],
-    contrast: Callable[[int, int], AnyContrast],
+    contrast: Callable[[int, int], Contrast | ShareContrast],
     *,
     margin: float | None = None,
     pairs: Sequence[tuple[int, int]] | None = None,
@@ -202,10 +208,12 @@ def together(
     for at, c in found.items():
         variances[at] = variances[at[::-1]] = c.sd**2
     by_student = [c.spread for c in found.values() if isinstance(c, Contrast)]
-    kind = "student" if by_student else "tango"
     each_pair = ((i, j, found.get((i, j)) or contrast(i, j)) for i, j in pairs or found)
     done = adjusted(
-        [judged(names[i], names[j], c, kind, level, wanted) for i, j, c in each_pair]
+        [
+            judged(names[i], names[j], c, c.method, level, wanted)
+            for i, j, c in each_pair
+        ]
     )
     freedom = [s.df for s in by_student] or [math.inf]
     same = all_equal(np.array([v.value for v in each]), variances, freedom)

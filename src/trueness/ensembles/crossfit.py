@@ -35,7 +35,7 @@ from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.rank_tables import rank_columns, rank_table
-from trueness.inference.differences import Contrast
+from trueness.inference.differences import Contrast, Side
 from trueness.inference.estimates import limited
 from trueness.inference.limits import around
 from trueness.inference.spread import Spread, Stratum, joined
@@ -268,19 +268,21 @@ class _Judged(NamedTuple):
 
     def area(self, i: int, level: float) -> Estimate:
         """Give the AUC of one of them."""
-        value, s = float(self.areas[i]), self._spread(lambda u: u[:, i])
-        return limited(value, s, level=level, name="AUC")
+        return limited(*self._side(i), level=level, name="AUC")
+
+    def _side(self, i: int) -> Side:
+        return Side(float(self.areas[i]), self._spread(lambda u: u[:, i]))
 
     def contrast(self, i: int, j: int) -> Contrast:
         """Compare two of them on the same cases."""
-        value = float(self.areas[i]) - float(self.areas[j])
         if i == j:
             return Contrast(0.0, Spread(0.0, math.inf, math.inf))
-        return Contrast(value, self._spread(lambda u: u[:, i] - u[:, j]))
+        s = self._spread(lambda u: u[:, i] - u[:, j])
+        return Contrast.of(self._side(i), self._side(j), s)
 
 
 def _estimate(c: Contrast, level: float) -> Estimate:
-    return around(c.value, *c.limits(level), level, "student", c.sd)
+    return around(c.value, *c.limits(level), level, c.method, c.sd)
 
 
 def _judge(

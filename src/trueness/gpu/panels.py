@@ -25,9 +25,9 @@ from trueness.gpu.counting import DeviceTally, read_labels
 from trueness.gpu.keys import KEYS, float_name, keys_of
 from trueness.gpu.merging import CHUNK, area_of
 from trueness.gpu.split import sorted_keys
-from trueness.inference.differences import Contrast
+from trueness.inference.differences import Contrast, Side
 from trueness.inference.spread import Stratum, joined
-from trueness.ranking.areas import auc_from_moments
+from trueness.ranking.areas import auc_from_moments, auc_spread
 
 
 @final
@@ -120,13 +120,14 @@ def compare_auc(
     down = _difference_powers(x, ~x.positive, "pos", -gap / n_neg)
     up = _difference_powers(x, x.positive, "neg", gap / n_pos)
 
+    sides = [Side(a.value, auc_spread(a.n, a.two, a.four)) for a in areas]
+
     def contrast(i: int, j: int) -> Contrast:
         # the influence of a case: twice the difference of its placements, over pairs
         scale = 2 * n_neg * n_pos
         powers = (n_neg, *down[:, i, j]), (n_pos, *up[:, i, j])
         parts = [Stratum(n, two / scale**2, four / scale**4) for n, two, four in powers]
-        value = areas[i].value - areas[j].value
-        return Contrast(value, joined(parts, min(n_neg, n_pos)))
+        return Contrast.of(sides[i], sides[j], joined(parts, min(n_neg, n_pos)))
 
     return together(values, contrast, margin=margin, paired=True, method="AUC")
 

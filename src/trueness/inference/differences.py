@@ -16,25 +16,57 @@ import numpy as np
 
 from trueness._core.arrays import Floats
 from trueness._core.search import bisect
-from trueness.inference.limits import student
+from trueness.inference.limits import Ends, limits, student
 from trueness.inference.spread import Spread
 
 
-class Contrast(NamedTuple):
-    r"""A difference with Student's limits on the plain scale.
-
-    .. math:: d \pm \sqrt{t_\nu^2 V + \sum_{c \text{ silent}} q_c^2}, \qquad
-              q_c = 1 - \alpha_1^{1/n_c}
-
-    with :math:`\alpha_1` the probability of one side. A class of n cases that shows no
-    difference at all may hold a share q of a kind that does, which n cases miss with
-    probability :math:`(1 - q)^n`; distances are added as squares, as in the method of
-    variance estimates recovery (Zou, Donner 2008, Stat. Med. 27:1693).
-    """
+class Side(NamedTuple):
+    """One of two values that are compared: how it varies, and between which ends."""
 
     value: float
     spread: Spread
+    ends: Ends = (0.0, 1.0)
+
+    def reach(self, tail: float) -> tuple[float, float]:
+        """How far are its limits away, below and above?"""
+        low, high = limits(self.value, self.spread, self.ends, 1 - 2 * tail)[0]
+        return self.value - low, high - self.value
+
+
+class Contrast(NamedTuple):
+    r"""A difference whose limits are recovered from those of its two sides (MOVER).
+
+    With the limits :math:`l, u` of a and of b, and r the correlation of both,
+
+    .. math:: d - \sqrt{(a - l_a)^2 - 2r(a - l_a)(u_b - b) + (u_b - b)^2
+              + \textstyle\sum q_c^2}
+
+    and the upper limit in the same way. Where a has a longer way down than up, so has
+    the difference: near 1 a symmetric interval would be too short on one side. A class
+    of n cases that shows no difference at all may hold a share q of a kind that does,
+    which n cases miss with the probability of one side, :math:`(1 - q)^n = \alpha_1`.
+    Without sides it is Student's interval.
+
+    References
+    ----------
+    Zou, Donner (2008), Stat. Med. 27:1693; of two AUCs with Wilson's limits among
+    others: Stat. Med. 39:2621 (2020), doi:10.1002/sim.8562
+    """
+
+    value: float
+    spread: Spread  # of the difference
     reach: float = 1.0  # by how much one case in all could differ
+    sides: tuple[Side, Side] | None = None
+
+    @classmethod
+    def of(cls, a: Side, b: Side, s: Spread) -> Contrast:
+        """Compare two values; ``s`` says how their difference varies."""
+        return cls(a.value - b.value, s, a.ends[1] - a.ends[0], (a, b))
+
+    @property
+    def method(self) -> str:
+        """How are the limits made?"""
+        return "student" if self.sides is None else "mover"
 
     @property
     def sd(self) -> float:
@@ -46,12 +78,12 @@ class Contrast(NamedTuple):
         """Give the difference over its standard error."""
         return self.value / self.sd if self.sd > 0 else 0.0
 
-    def half(self, tail: float) -> float:
+    def away(self, tail: float, up: bool) -> float:
         """How far is a limit away that is wrong with this probability?"""
         s = self.spread
         if math.isnan(s.variance):
             return 2 * self.reach
-        square = (student(s.df, 1 - 2 * tail) ** 2 * s.variance) if s.variance else 0.0
+        square = max(self._seen(tail, up), 0.0) if s.variance > 0 else 0.0
         if math.isinf(self.reach):  # nothing bounds what was not seen
             return math.sqrt(square) if square else self.reach
         for n in s.silent:
@@ -59,34 +91,44 @@ class Contrast(NamedTuple):
             square += (unseen * self.reach) ** 2
         return math.sqrt(square)
 
+    def _seen(self, tail: float, up: bool) -> float:
+        """How far, squared, by what varied?"""
+        if self.sides is None:
+            return student(self.spread.df, 1 - 2 * tail) ** 2 * self.spread.variance
+        a, b = self.sides
+        one, other = a.reach(tail)[up], b.reach(tail)[not up]
+        both, square = math.sqrt(a.spread.variance * b.spread.variance), one * one
+        square += other * other
+        if not both > 0 or math.isinf(square):  # what did not vary goes with nothing
+            return square
+        joint = (a.spread.variance + b.spread.variance - self.spread.variance) / 2
+        r = min(max(joint / both, -1.0), 1.0)
+        return square - 2 * r * one * other
+
     def limits(self, level: float) -> tuple[float, float]:
         """Give both limits."""
-        half = self.half((1 - level) / 2)
-        low, high = self.value - half, self.value + half
+        below, above = (self.away((1 - level) / 2, up) for up in (False, True))
+        low, high = self.value - below, self.value + above
         return max(low, -self.reach), min(high, self.reach)
 
     def above(self, bound: float) -> float:
         """Give the one-sided p-value against "the difference is at most ``bound``"."""
-        away = abs(self.value - bound)
-        tail = self._tail(away) if away > 0 else 0.5
-        return tail if self.value > bound else 1 - tail
+        tail = self._tail(abs(self.value - bound), self.value < bound)
+        return 1 - tail if self.value < bound else tail
 
-    def _tail(self, away: float) -> float:
-        if not self.spread.silent and self.spread.variance > 0:
-            from scipy.special import stdtr
-
-            return float(stdtr(self.spread.df, -away / self.sd))
-        if self.half(_LEAST) < away:
+    def _tail(self, away: float, up: bool) -> float:
+        """Which tail has a limit so far away?"""
+        if self.away(_LEAST, up) < away:
             return _LEAST
-        if self.half(0.5 - 1e-12) > away:
+        if not away > 0 or self.away(0.5 - 1e-12, up) > away:
             return 0.5
         start, end = math.log(2) + 1e-12, -math.log(_LEAST)
-        size = bisect(lambda x: self.half(math.exp(-x)) < away, start, end)
+        size = bisect(lambda x: self.away(math.exp(-x), up) < away, start, end, 45)
         return math.exp(-float(size))
 
 
-# no p-value below is told from it
-_LEAST = 1e-300
+# no p-value below is told from it: smaller ones are lost in 1 - p
+_LEAST = 2.0**-52
 
 
 class ShareContrast(NamedTuple):
@@ -105,6 +147,11 @@ class ShareContrast(NamedTuple):
     b: float
     c: float
     sd: float = math.nan  # the standard error by influence values
+
+    @property
+    def method(self) -> str:
+        """How are the limits made?"""
+        return "tango"
 
     @property
     def value(self) -> float:

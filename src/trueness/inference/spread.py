@@ -116,17 +116,19 @@ def _stratum(
 
 # a single case, or one beside which all others weigh nothing, shows no spread
 _SINGLE = 1 + 1e-6
+# what is left of equal numbers is rounding: a variance of one case below this is none
+_ROUNDING = 1e-24
 
 
 def joined(parts: list[Stratum], units: float, more: float = 0.0) -> Spread:
     """Give the variance of all strata together, and its degrees of freedom."""
     variance = doubt = 0.0
     plain = sum(p.two for p in parts) + more
-    silent = tuple(p.n for p in parts if not p.two > 0)
+    silent = tuple(p.n for p in parts if not p.n * p.two > _ROUNDING)
     for n, two, four in parts:
         if 0 < n <= _SINGLE or math.isnan(two):
             return Spread(math.nan, 1.0, units, plain, silent)
-        if not two > 0:
+        if not n * two > _ROUNDING:
             continue
         wider = n / (n - 1)
         variance += two * wider

@@ -20,6 +20,7 @@ from trueness._core.arrays import BLOCK, Array, Floats, blocks
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.numbers import about
 from trueness._core.records import Estimate
 from trueness.counts.answers import of_tally, refuse
 from trueness.counts.placements import twice_wins
@@ -30,7 +31,7 @@ from trueness.inference.limits import percentiles
 from trueness.inference.measure import InBlocks, Measure, Measured
 from trueness.inference.notes import notes_of
 from trueness.inference.sample import meant
-from trueness.inference.spread import Stratum, joined
+from trueness.inference.spread import Spread, Stratum, joined
 from trueness.inference.verification import remarks
 
 Range = tuple[float, float]
@@ -158,14 +159,19 @@ def auc_from_moments(
     Of negatives, then of positives: their number, and the sums of squares and of
     fourth powers of their placement values about the AUC.
     """
-    parts = [
-        Stratum(float(k), q / k**2, f / k**4)
-        for k, q, f in zip(n, two, four, strict=True)
-    ]
-    spread = joined(parts, min(n))
-    found = limited(value, spread, level=level, name="AUC")
+    s = auc_spread(n, two, four)
+    found = limited(value, s, level=level, name="AUC")
     # without counts there are no weights or clusters to speak of
-    return replace(found, notes=notes_of(Tally(), spread, found.method))
+    return replace(found, notes=notes_of(Tally(), s, found.method))
+
+
+def auc_spread(
+    n: tuple[float, float], two: tuple[float, float], four: tuple[float, float]
+) -> Spread:
+    """How far does an AUC vary? From the sums that :func:`auc_from_moments` takes."""
+    sums = zip(n, two, four, strict=True)
+    parts = [Stratum(float(k), q / k**2, f / k**4) for k, q, f in sums]
+    return joined(parts, min(n))
 
 
 def _by_student(t: Tally, level: float, *_: Any) -> Estimate:
@@ -299,7 +305,25 @@ def average_precision(
         data, (average_precision_measure, average_precisions), method, level,
         rng, replicates, what="average_precision",
     )  # fmt: skip
-    return replace(found, name="average precision")
+    return replace(
+        found, name="average precision", notes=(*found.notes, *_few_negatives(data))
+    )
+
+
+def _few_negatives(t: Tally) -> tuple[str, ...]:
+    """Say where the top of the ranking rests on few negatives that count a lot."""
+    share = t.design.prevalence
+    if share is None:
+        return ()
+    each = (1 - share) / share * t.n_pos / t.n_neg
+    if each <= 2:
+        return ()
+    return (
+        f"At this prevalence a negative counts for as much as {about(each)} positives: "
+        "the top of the ranking rests on few negatives. Average precision is then too "
+        "high on average, and its limits hold less often than they say; collect more "
+        "negatives.",
+    )
 
 
 def average_precision_measure(t: Tally) -> Measured:

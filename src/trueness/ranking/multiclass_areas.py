@@ -89,5 +89,4 @@ def estimated(code: Ints, value: float, influence: Floats, level: float) -> Esti
         parts = [Stratum(*x) for x in zip(size, two, four, strict=True)]
     else:
         parts = [Stratum(size.sum(), two.sum(), four.sum())]
-    s = joined([p._replace(two=0.0) if p.two < 1e-24 else p for p in parts], size.min())
-    return limited(value, s, level=level)
+    return limited(value, joined(parts, size.min()), level=level)
