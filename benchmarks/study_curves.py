@@ -1,12 +1,11 @@
 """Do whole curves lie in their bands, and do tests of curves keep their level?
 
-    python benchmarks/study_curves.py bands|dominance|length [SAMPLES]
+    python benchmarks/study_curves.py bands|dominance [SAMPLES]
 
 ``bands``: how often the band of the ROC curve, and that of the precision-recall curve,
 holds the whole curve of the population. ``dominance``: p-values below .05 of
 ``dominates``, of classifiers that are equally good, better, or cross; how often
-``margin`` is at least the truth. ``length``: how far the true precision-recall curve is
-from a sample, which the constants of ``ranking/bands.py`` were fitted to.
+``margin`` is at least the truth.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 import trueness
-from trueness._core.binomial import divergence
 
 Line = dict[str, Any]
 TAIL = np.geomspace(1e-12, 0.5, 4000)
@@ -111,33 +109,7 @@ def dominance(samples: int) -> Iterator[Line]:
         }  # fmt: skip
 
 
-def length(samples: int) -> Iterator[Line]:
-    """How far from the data is the true curve? What ``kappa`` was fitted to."""
-    recall = np.linspace(0, 1, 102)[1:]
-    fpr = ndtr(-np.sqrt(2) * ndtri(0.8) - ndtri(1 - recall))
-    for n_pos, times in [(5, 10), (15, 30), (50, 1), (50, 30), (150, 1), (150, 10)]:
-        for random in (True, False):
-            rng, n = np.random.default_rng(n_pos), n_pos * (times + 1)
-            share, far = 1 / (times + 1), []
-            for _ in range(samples):
-                y = cohort(rng, n, share) if random else np.arange(n) < n_pos
-                s = rng.normal(size=n) + np.sqrt(2) * ndtri(0.8) * y
-                pos, neg = np.sort(s[y == 1])[::-1], np.sort(s[y == 0])
-                fp = neg.size - np.searchsorted(neg, pos)
-                low, high = np.append(0, fp)[:, None], np.append(fp, neg.size)[:, None]
-                ratio = (1 - share) / share if random else neg.size / pos.size
-                seen = np.clip(ratio * fpr * pos.size, low, high)
-                cases = seen + pos.size if random else neg.size
-                q = ratio * fpr / (1 + ratio * fpr) if random else fpr
-                at = np.arange(pos.size + 1)[:, None] / pos.size
-                lost = pos.size * divergence(at, recall)
-                lost = lost + cases * divergence(seen / cases, q)
-                far.append(np.sqrt(2 * lost.min(axis=0).max()))
-            ends = np.quantile(far, [0.8, 0.9, 0.95, 0.99]).round(2).tolist()
-            yield {"positives": n_pos, "n": n, "cohort": random, "quantiles": ends}
-
-
-PARTS = {"bands": bands, "dominance": dominance, "length": length}
+PARTS = {"bands": bands, "dominance": dominance}
 
 if __name__ == "__main__":
     for k, line in enumerate(PARTS[sys.argv[1]](int((sys.argv[2:] or ["200"])[0]))):

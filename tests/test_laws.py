@@ -136,6 +136,13 @@ ANALYSES = {
     "calibration_verdict": Analysis(
         probable(trueness.calibration_verdict), rank_only=False
     ),
+    "compare": Analysis(
+        lambda t: trueness.compare(with_another(t), mean_of_positives, **OWN),
+        rank_only=False,
+    ),
+    "compare_groups": Analysis(
+        lambda t: trueness.compare_groups({"a": t, "b": t}, trueness.auc)
+    ),
     "compare_auc, same cases": Analysis(
         lambda t: trueness.compare_auc(with_another(t)), rank_only=False
     ),

@@ -274,7 +274,7 @@ def _likely_alarms(
     """
     found, alarms = _path(t, recall)
     n_pos, n_neg = float(t.n_pos), float(t.n_neg)
-    room = _distance(t, level, kind, cohort) ** 2 / 2
+    room = _distance(n_pos, recall.size, level, kind) ** 2 / 2
     left = room - n_pos * divergence((found / n_pos)[:, None], recall)
     row, column = np.nonzero(left >= 0)
     cases = alarms[row] + n_pos if cohort else np.full(row.size, n_neg)
@@ -321,21 +321,20 @@ def _end(share: Floats, left: Floats, side: int) -> Floats:
     return out
 
 
-def _distance(t: Tally, level: float, kind: str, cohort: bool) -> float:
+def _distance(n_pos: float, places: int, level: float, kind: str) -> float:
     r"""How far from the data, in standard errors, are curves that are still likely?
 
-    A smooth normal process of length kappa leaves the band of half width c with a
-    probability of at most :math:`2(1 - \Phi(c)) + \kappa e^{-c^2/2}/\pi` (Naiman 1986).
-    Small samples and few distinct scores tell fewer points of the curve apart: kappa
-    grows with both classes.
+    A normal process along a path of length kappa leaves :math:`\pm c` with a
+    probability of at most :math:`2(1 - \Phi(c)) + \kappa e^{-c^2/2}/\pi` (Naiman
+    1986). The path has a corner at each recall that the sample tells apart, and the
+    angle between neighbours is the arc cosine of their correlation, which of shares of
+    the same positives is :math:`\sqrt{r(1-r') / [r'(1-r)]}` for r < r'.
     """
     if kind == "pointwise":
         return NormalDist().inv_cdf((1 + level) / 2)
-    # powers and factors fitted to simulated curves: benchmarks/study_curves.py length
-    factor, of_pos, of_neg = (0.4, 0.36, 0.11) if cohort else (0.16, 0.27, 0.39)
-    kappa = factor * t.n_pos**of_pos * t.n_neg**of_neg
-    # a grid of a hundred recalls tells no more than 30 apart, of any number of cases
-    kappa = min(kappa, len(t) / 2, 30.0)
+    number = max(2, round(min(places, n_pos)))
+    odds = np.arange(1, number) / np.arange(number - 1, 0, -1)
+    kappa = float(np.arccos(np.sqrt(odds[:-1] / odds[1:])).sum())
 
     def too_near(c: float) -> bool:
         beyond = 2 * ndtr(-c) + kappa / math.pi * math.exp(-c * c / 2)

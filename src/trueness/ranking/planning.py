@@ -200,14 +200,10 @@ def plan_auc_difference(
         z[1] = rho * z[0] + math.sqrt(1 - rho**2) * z[1]
         return np.asarray(z + shift[:, None, None] * label)
 
-    def answer(x: _Drawn) -> tuple[Any, Any]:
-        half = x.quantile(level) * np.sqrt(x.variance)
-        return np.abs(x.value) > half, half
-
     def variance(pos: int, neg: int) -> float:
         return _difference_variance(a, b, rho, pos, neg)
 
-    question = _Question(a - b, share, draw, variance, np.ones_like, answer)
+    question = _Question(a - b, 0.0, share, level, draw, variance, two=True)
     n, reach = question.fewest("plan_auc_difference", goal, half_width is not None)
     sizes, given = split_cases(n, share), (a - b, 0.0, share, level)
     sd = math.sqrt(variance(*sizes))
@@ -266,11 +262,42 @@ class _Drawn(NamedTuple):
     variance: Floats
     df: Floats
     units: int
+    sides: tuple[_Drawn, ...] = ()  # of a difference, where they were drawn
 
     def quantile(self, level: float) -> Floats:
         from scipy.special import stdtrit
 
         return np.asarray(stdtrit(np.maximum(self.df, 1.0), (1 + level) / 2))
+
+    def limits(self, level: float) -> tuple[Floats, Floats]:
+        """Give both limits of an AUC, as ``inference.limits`` makes them."""
+        a = np.clip(self.value, 0.0, 1.0)
+        varied = (self.variance > 0) & (a > 0) & (a < 1)
+        n = np.where(
+            varied, a * (1 - a) / np.where(varied, self.variance, 1.0), self.units
+        )
+        z = NormalDist().inv_cdf((1 + level) / 2)
+        k = np.where(varied, self.quantile(level), z) ** 2 / n
+        half = np.sqrt(k * a * (1 - a) + k * k / 4)
+        return (a + k / 2 - half) / (1 + k), (a + k / 2 + half) / (1 + k)
+
+    def difference_limits(self, level: float) -> tuple[Floats, Floats]:
+        """Give both limits of a difference, as ``inference.differences`` makes them."""
+        if not self.sides:
+            half = self.quantile(level) * np.sqrt(self.variance)
+            return self.value - half, self.value + half
+        (low_a, high_a), (low_b, high_b) = (x.limits(level) for x in self.sides)
+        a, b = self.sides
+        both = np.sqrt(a.variance * b.variance)
+        joint = (a.variance + b.variance - self.variance) / 2
+        r = np.clip(joint / np.where(both > 0, both, 1.0), -1, 1) * (both > 0)
+
+        def away(one: Floats, other: Floats) -> Floats:
+            square = one**2 - 2 * r * one * other + other**2
+            return np.sqrt(np.maximum(square, 0.0))
+
+        below = away(a.value - low_a, high_b - b.value)
+        return self.value - below, self.value + away(high_a - a.value, b.value - low_b)
 
 
 # from this many cases of the smaller class on the AUC is normal enough
@@ -284,12 +311,12 @@ class _Question(NamedTuple):
     """What is planned: a value, how it is drawn, and which interval answers."""
 
     value: float
+    null: float
     share: float
+    level: float
     draw: Callable[[np.random.Generator, Array], Floats]  # labels to (1 or 2, ...)
     variance: Callable[[int, int], float]
-    follows: Callable[[Floats], Any]  # how the variance goes with the value
-    # which samples exclude the null, and half the width of each interval
-    answer: Callable[[_Drawn], tuple[Any, Any]]
+    two: bool = False  # is it a difference of two AUCs?
     cohort: bool = False
 
     def fewest(self, what: str, goal: float, width: bool) -> tuple[int, _Reach]:
@@ -309,15 +336,22 @@ class _Question(NamedTuple):
         many = min(split_cases(n, self.share)) >= _MANY
         return self._by_law(n) if many else self._by_samples(n)
 
+    def answer(self, x: _Drawn) -> tuple[Any, Any]:
+        """Which samples exclude the null, and how wide is half of each interval?"""
+        low, high = (x.difference_limits if self.two else x.limits)(self.level)
+        return (self.null < low) | (self.null > high), (high - low) / 2
+
     def _by_law(self, n: int) -> _Reach:
         """Take the mean over 999 quantiles of a normal law with the exact variance."""
         pos, neg = split_cases(n, self.share)
         quantile = np.array([NormalDist().inv_cdf(k / 1000) for k in range(1, 1000)])
-        variance = self.variance(pos, neg)
-        value = self.value + quantile * math.sqrt(variance)
+        variance = np.full(quantile.size, self.variance(pos, neg))
+        value = self.value + quantile * np.sqrt(variance)
+        if not self.two:  # the variance of an AUC goes with a(1 - a)
+            a, area = (np.clip(x, 1e-9, 1 - 1e-9) for x in (value, self.value))
+            variance = variance * a * (1 - a) / (area * (1 - area))
         df = np.full(value.size, pos + neg - 2.0)
-        drawn = _Drawn(value, variance * self.follows(value), df, min(pos, neg))
-        out, half = self.answer(drawn)
+        out, half = self.answer(_Drawn(value, variance, df, min(pos, neg)))
         return _Reach(float(np.mean(out)), float(np.mean(half)))
 
     def _by_samples(self, n: int) -> _Reach:
@@ -348,14 +382,21 @@ class _Question(NamedTuple):
         pos, neg = (min(k, most) for k in sizes)
         label = np.tile(np.arange(pos + neg) < pos, (samples, 1))
         placed = [_placements(s, pos) for s in self.draw(rng, label)]
-        # of one score, or the difference of two
-        parts = [x[0] - sum(x[1:]) for x in zip(*placed, strict=True)]
-        drawn = _spreads(parts, (pos, neg))
+        each = [_spreads(parts, (pos, neg)) for parts in placed]
+        if self.two:
+            apart = [a - b for a, b in zip(*placed, strict=True)]
+            each = [_spreads(apart, (pos, neg))._replace(sides=tuple(each))]
         if (pos, neg) == sizes:
-            return drawn
+            return each[0]
         closer = self.variance(*sizes) / self.variance(pos, neg)
-        value = self.value + (drawn.value - self.value) * math.sqrt(closer)
-        return _Drawn(value, drawn.variance * closer, drawn.df, min(sizes))
+        return _closer(each[0], self.value, closer, min(sizes))
+
+
+def _closer(x: _Drawn, centre: float, part: float, units: int) -> _Drawn:
+    """Draw values closer to their centre; sides of a difference about their means."""
+    value = centre + (x.value - centre) * math.sqrt(part)
+    sides = tuple(_closer(s, float(s.value.mean()), part, units) for s in x.sides)
+    return _Drawn(value, x.variance * part, x.df, units, sides)
 
 
 def _placements(score: Floats, pos: int) -> tuple[Floats, Floats]:
@@ -391,29 +432,16 @@ def _spreads(parts: Sequence[Floats], sizes: tuple[int, int]) -> _Drawn:
 def _auc_question(
     auc: float, null: float, prevalence: float, level: float, model: str, sampling: str
 ) -> _Question:
-    """Ask for the interval of :func:`auc`: all A within reach, in Wilson's form."""
-    z = NormalDist().inv_cdf((1 + level) / 2)
-
-    def answer(x: _Drawn) -> tuple[Any, Any]:
-        a = np.clip(x.value, 0.0, 1.0)
-        varied = (x.variance > 0) & (a > 0) & (a < 1)
-        n = np.where(varied, a * (1 - a) / np.where(varied, x.variance, 1.0), x.units)
-        k = np.where(varied, x.quantile(level), z) ** 2 / n
-        out = (a - null) ** 2 > k * null * (1 - null)
-        return out, np.sqrt(k * a * (1 - a) + k * k / 4) / (1 + k)
-
-    def follows(value: Floats) -> Floats:
-        a, area = (np.clip(x, 1e-9, 1 - 1e-9) for x in (value, auc))
-        return np.asarray(a * (1 - a) / (area * (1 - area)))
-
-    def variance(pos: int, neg: int) -> float:
-        return model_variance(model, auc, pos, neg)
-
-    def draw(rng: np.random.Generator, label: Array) -> Floats:
-        return MODELS[model].draw(rng, label, auc)[None]
-
-    cohort = sampling == "cohort"
-    return _Question(auc, prevalence, draw, variance, follows, answer, cohort)
+    """Ask for the interval of :func:`auc`."""
+    return _Question(
+        auc,
+        null,
+        prevalence,
+        level,
+        lambda rng, label: MODELS[model].draw(rng, label, auc)[None],
+        lambda pos, neg: model_variance(model, auc, pos, neg),
+        cohort=sampling == "cohort",
+    )
 
 
 class _ScoreModel(NamedTuple):
