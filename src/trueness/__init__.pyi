@@ -186,7 +186,7 @@ from trueness.trees.levels import (
     tree_levels as tree_levels,
     utility_level as utility_level,
 )
-from trueness.nogold.combinations.records import Combination as Combination
+from trueness.nogold.combinations.best import Combination as Combination
 from trueness.nogold.rate_comparison import (
     RateComparison as RateComparison,
     compare_prevalence as compare_prevalence,

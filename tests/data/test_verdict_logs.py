@@ -163,3 +163,16 @@ def test_a_small_file_that_unpacks_to_a_huge_one_gets_a_sentence(tmp_path, monke
     assert path.stat().st_size < 10_000
     with pytest.raises(trueness.InputError, match="unpacks to more than"):
         trueness.read_verdicts(path)
+
+
+def test_many_parts_that_unpack_to_too_much_together_get_a_sentence(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("trueness.data.verdict_logs.MOST_BYTES", 10**6)
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as held:
+        held.writestr("header.json", json.dumps({"eval": {"model": "m"}}))
+        for k in range(3):
+            held.writestr(f"samples/{k}_epoch_1.json", " " * (4 * 10**5) + "{}")
+    with pytest.raises(trueness.InputError, match="unpacks to more than"):
+        trueness.read_verdicts(path)

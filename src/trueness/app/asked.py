@@ -42,7 +42,7 @@ from trueness.cli.nogold import guess_votes
 from trueness.data.engines import quoted
 from trueness.ensembles.combiners import COMBINERS
 from trueness.metrics.grammar import constraint, metric
-from trueness.nogold.from_labels import LABELLED
+from trueness.nogold.truth_given_votes import LABELLED
 from trueness.threshold.group_limits import asks_for_groups
 from trueness.threshold.group_limits import read_limits as group_limits
 from trueness.threshold.prevalence import read_prevalence

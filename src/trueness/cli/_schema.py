@@ -27,12 +27,12 @@ from trueness.comparison.results import Comparison, Pair
 from trueness.counts.design import Design
 from trueness.ensembles.crossfit import CombinerComparison
 from trueness.monitoring.verdicts import Verdict
-from trueness.nogold.combinations.records import Combination
-from trueness.nogold.judges import Judge
+from trueness.nogold.combinations.best import Combination
 from trueness.nogold.label_plans import LabelNumber, LabelPlan
 from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import PER_PAIR, RateComparison
+from trueness.nogold.verdicts import Judge
 from trueness.ranking.planning import Plan, RatePlan
 from trueness.readers.analysis import ReaderStudy
 from trueness.threshold.guarantees import Proof

@@ -34,7 +34,6 @@ from trueness.findings.judges import judged
 from trueness.inference.limits import around
 from trueness.nogold import sentences
 from trueness.nogold.figures import raw_rate
-from trueness.nogold.from_labels import LABELLED
 from trueness.nogold.label_plans import plan_labels
 from trueness.nogold.rate import Rate, prevalence
 from trueness.nogold.rate_comparison import (
@@ -42,6 +41,7 @@ from trueness.nogold.rate_comparison import (
     RateComparison,
     compare_prevalence,
 )
+from trueness.nogold.truth_given_votes import LABELLED
 
 ALL = "all"
 HOW = {

@@ -17,8 +17,7 @@ from trueness.cli._options import Votes, Yes
 from trueness.cli._shell import CommandAnswer, about, table
 from trueness.cli._source import Source, unnamed
 from trueness.cli._words import noted
-from trueness.nogold.combinations.best import best_combination
-from trueness.nogold.combinations.records import Combination
+from trueness.nogold.combinations.best import Combination, best_combination
 from trueness.nogold.fitting import latent_class
 from trueness.nogold.posterior import LatentPosterior
 

@@ -17,8 +17,7 @@ from trueness.counts.values import Panel
 from trueness.ensembles.without_labels import Agreement, agreement
 from trueness.findings.records import Figure, Finding, Page, Tile, said, table
 from trueness.findings.subject import NAME
-from trueness.nogold.combinations.best import best_combination
-from trueness.nogold.combinations.records import Combination
+from trueness.nogold.combinations.best import Combination, best_combination
 from trueness.nogold.fitting import latent_class
 from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.sentences import combination_sentence, credible_sentence

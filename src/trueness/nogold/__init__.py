@@ -4,9 +4,9 @@ Questions
 ---------
 How good is each test, how common is the condition?   ``fitting`` (``latent_class``)
 Do the tests err together?                            its evidence of both models
-Could any amount of data answer this?                 ``identifiability``
+Could any amount of data answer this?                 its ``identified``
 What is the true rate, by judges and a few labels?    ``rate`` (``prevalence``)
-How good are the judges, how many are they worth?     ``judges``
+How good are the judges, how many are they worth?     ``verdicts``
 Which system has the higher rate?                     ``rate_comparison``
 Which cases to label, and how many?                   ``label_plans``
 Which logical combination of the tests is best?       the room ``combinations``
@@ -19,9 +19,8 @@ pattern a probability; one sampler (``sampling``) draws from its posterior and g
 evidence; the draws are summarised in a ``LatentPosterior`` (``posterior``), which says
 in ``notes`` what it assumes. Where there are labels no such model is needed:
 ``truth_given_votes`` learns the truth given the votes and averages over all cases, the
-same way for ``latent_class`` (``from_labels``) and ``prevalence`` (``verdicts`` reads
-them; ``rate_by_truth`` where labels were chosen by truth; ``paired_rates`` where
-systems answered the same items).
+same way for ``latent_class`` and ``prevalence`` (``verdicts`` reads them;
+``rate_by_truth`` where labels were chosen by truth).
 
 Read ``model`` first, then ``sampling``, ``fitting`` and ``posterior``; then
 ``truth_given_votes`` and ``rate``. The maths is on the page ``docs/maths/nogold.md``.

@@ -21,9 +21,9 @@ from trueness._core.figures import (
 )
 from trueness._core.records import Estimate
 from trueness.counts.values import Panel
-from trueness.nogold.judges import Judge
 from trueness.nogold.label_plans import plan_labels
 from trueness.nogold.rate import Rate
+from trueness.nogold.verdicts import Judge
 
 FALSE_PASS = Axis("fpr", "Wrong answers that pass (1 \N{MINUS SIGN} specificity)")
 TRUE_PASS = Axis("tpr", "Right answers that pass (sensitivity)")

@@ -206,7 +206,7 @@ class LatentModel:
     def log_cells(self, v: Floats) -> tuple[Floats, Floats]:
         """Give the log prior over a normal density, and log P of each cell, (n, C)."""
         p, sigma = self._parameters(v)
-        a, b = self._classes(p, sigma)
+        a, b = self._classes(p[2:], sigma, self.patterns.rows, self.patterns.halves)
         out = []
         for s, kind, at in self.cells[0]:
             in_pos, in_neg = p[0][:, [s]] * a[:, at], p[1][:, [s]] * b[:, at]
@@ -227,18 +227,17 @@ class LatentModel:
         sigma = -ndtri(ndtr(-v[:, s + 2 * k :]) / 2)
         return [yes[:, :s], no[:, :s], alpha, not_alpha, beta, not_beta], sigma
 
-    def _classes(self, p: list[Floats], sigma: Floats) -> tuple[Floats, Floats]:
+    def _classes(
+        self, p: Sequence[Floats], sigma: Floats, rows: Floats, of: Any
+    ) -> tuple[Floats, Floats]:
         """Give the probability of each pattern in positives and in negatives."""
         if not self.shared:
-            rows = self.patterns.rows
-            return independent(p[2], p[3], rows), independent(p[4], p[5], rows)
+            return independent(p[0], p[1], rows), independent(p[2], p[3], rows)
         # NumPy lets go of its lock: both classes at once, on two cores
         with ThreadPoolExecutor(2) as both:
             a, b = both.map(
-                lambda k: integrated(
-                    quantile(p[k], p[k + 1]), sigma[:, k // 2 - 1], self.patterns.halves
-                ),
-                (2, 4),
+                lambda k: integrated(quantile(p[2 * k], p[2 * k + 1]), sigma[:, k], of),
+                (0, 1),
             )
         return a, b
 
@@ -259,31 +258,10 @@ class LatentModel:
     ) -> tuple[Floats, Floats]:
         """Give the probability of each pattern in positives and in negatives."""
         alpha, not_beta = flat["sensitivity"], flat["specificity"]
-        if not self.shared:
-            return (
-                independent(alpha, 1 - alpha, rows),
-                independent(1 - not_beta, not_beta, rows),
-            )
         if not rows.size:
             return np.empty((len(alpha), 0)), np.empty((len(alpha), 0))
-        a, b = (
-            integrated(quantile(yes, 1 - yes), own, halves(rows))
-            for yes, own in zip((alpha, 1 - not_beta), flat["spread"].T, strict=True)
-        )
-        return a, b
-
-    def post_test(
-        self, flat: Mapping[str, Floats], rows: Floats, s: int, phi: float | None
-    ) -> Floats:
-        """Average P(positive | votes) over the posterior."""
-        total, n = np.zeros(len(rows)), len(flat["sensitivity"])
-        for block in blocks(n, max(2**20 // max(len(rows), 1), 64)):
-            part = {k: v[block] for k, v in flat.items()}
-            a, b = self.class_probabilities(part, rows)
-            share = part["prevalence"][:, [s]] if phi is None else phi
-            either = np.maximum(share * a + (1 - share) * b, TINY)
-            total += (share * a / either).sum(axis=0)
-        return total / n
+        p = alpha, 1 - alpha, 1 - not_beta, not_beta
+        return self._classes(p, flat.get("spread", alpha), rows, halves(rows))
 
 
 def independent(yes: Floats, no: Floats, rows: Floats) -> Floats:

@@ -14,19 +14,20 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Array, Floats, blocks
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.frames import native_frame
 from trueness._core.html import html_table
+from trueness._core.imports import required
 from trueness._core.records import Estimate, Record, as_precise
 from trueness.inference.limits import around
 from trueness.nogold import _checks as _votes
-from trueness.nogold.arviz_tree import datatree
-from trueness.nogold.model import parameter_labels
+from trueness.nogold.model import parameter_labels, pattern_word
 from trueness.nogold.sampling import Diagnostics
 
 PARAMETERS = ("prevalence", "sensitivity", "specificity")
+CHAINS = 4  # draws are independent: chains are parts of them
 RANKED = ("sensitivity", "specificity", "youden")
 
 
@@ -180,13 +181,23 @@ class LatentPosterior(Record):
             The population whose prevalence is used, if there are several.
         prevalence
             A prevalence to be used in place of the estimated one.
+
+        NaN for votes that have no probability, as those that labels never showed.
         """
         rows = _votes.vote_rows(rows, self.names)
         s = _votes.population(population, self.populations, prevalence)
-        fixed = (
-            None if prevalence is None else _options.fraction(prevalence, "prevalence")
-        )
-        return self._model.post_test(self.flat, rows, s, fixed)  # type: ignore[no-any-return]
+        if prevalence is not None:
+            prevalence = _options.fraction(prevalence, "prevalence")
+        n, total = len(self._flat["sensitivity"]), np.zeros(len(rows))
+        never = np.ones(len(rows), dtype=bool)
+        for block in blocks(n, max(2**20 // max(len(rows), 1), 64)):
+            part = {k: v[block] for k, v in self._flat.items()}
+            a, b = self._model.class_probabilities(part, rows)
+            share = part["prevalence"][:, [s]] if prevalence is None else prevalence
+            either = share * a + (1 - share) * b
+            never &= (either == 0).all(axis=0)
+            total += (share * a / np.maximum(either, 1e-300)).sum(axis=0)
+        return np.where(never, np.nan, total / n)
 
     def ranking(self, by: str = "sensitivity") -> Ranking:
         """How likely is each classifier to be best, second, ... by this measure?
@@ -207,7 +218,7 @@ class LatentPosterior(Record):
 
     def to_datatree(self) -> Any:
         """Give the draws, log likelihood and data to ArviZ (extra ``bayes``)."""
-        return datatree(self.model, self.flat)
+        return _datatree(self)
 
     def summary(self) -> dict[str, Array]:
         """Give one row per parameter: mean, sd, quantiles and Monte-Carlo error.
@@ -297,3 +308,62 @@ def estimate(values: Floats, level: float, *, known: bool = True) -> Estimate:
     mean = min(max(mean, float(values.min())), float(values.max()))  # of equal draws
     value = mean if known else np.nan
     return around(value, low, high, level, "posterior", spread)
+
+
+def _datatree(post: LatentPosterior) -> Any:
+    """Give draws, log likelihood of each pattern, and counts, as a DataTree.
+
+    All cases of a pattern have the same likelihood, so that there is one column a
+    pattern, and its number of cases beside.
+    """
+    xarray = required("xarray", "bayes")
+    # what a model of shared errors adds has a dimension of its own
+    last = dict.fromkeys(("sensitivity", "specificity"), "classifier")
+    last |= {"prevalence": "population", "spread": "class"}
+    coords = {
+        "classifier": list(post.names),
+        "population": list(post.populations),
+        "class": ["pos", "neg"],
+    }
+    variables = {
+        k: (("chain", "draw", last.get(k, f"{k}_of")), _by_chain(v))
+        for k, v in post.flat.items()
+    }
+    used = {dims[2] for dims, _ in variables.values()}
+    posterior = xarray.Dataset(
+        variables, coords={k: v for k, v in coords.items() if k in used}
+    )
+    log_p, count, label = _pointwise(post)
+    pattern = xarray.Dataset(
+        {"votes": (("chain", "draw", "pattern"), _by_chain(log_p))},
+        coords={"pattern": label},
+    )
+    data = xarray.Dataset({"cases": ("pattern", count)}, coords={"pattern": label})
+    return xarray.DataTree.from_dict(
+        {"posterior": posterior, "log_likelihood": pattern, "observed_data": data}
+    )
+
+
+def _by_chain(flat: Floats) -> Floats:
+    each = len(flat) // CHAINS
+    return flat[: CHAINS * each].reshape(CHAINS, each, -1)
+
+
+def _pointwise(post: LatentPosterior) -> tuple[Floats, Floats, Array]:
+    """Give the log probability of a case of each pattern, and how many there are."""
+    patterns, flat = post.model.patterns, post.flat
+    a, b = post.model.class_probabilities(flat, patterns.rows)
+    parts, count, label = [], [], []
+    for s, site in enumerate(post.populations):
+        phi = flat["prevalence"][:, [s]]
+        kinds = (
+            ("?", patterns.unknown[s], phi * a + (1 - phi) * b),
+            ("+", patterns.pos[s], phi * a),
+            ("-", patterns.neg[s], (1 - phi) * b),
+        )
+        for mark, cases, p in kinds:
+            seen = cases > 0
+            parts.append(np.log(np.maximum(p[:, seen], 1e-300)))
+            count.append(cases[seen])
+            label += [f"{site}{pattern_word(row)}{mark}" for row in patterns.rows[seen]]
+    return np.hstack(parts), np.concatenate(count), np.array(label)

@@ -36,23 +36,19 @@ from trueness.nogold import rate_by_truth as _by_truth
 from trueness.nogold import truth_given_votes as _truth
 from trueness.nogold._checks import only_value
 from trueness.nogold.fitting import fitted
-from trueness.nogold.from_labels import LABELLED
-from trueness.nogold.judges import (
-    Judge,
-    by_counts,
-    by_shares,
-    effective_judges,
-    nothing,
-)
 from trueness.nogold.label_plans import LabelPlan, plan_next
 from trueness.nogold.model import read_patterns, read_prior
-from trueness.nogold.paired_rates import influence
 from trueness.nogold.posterior import estimate
 from trueness.nogold.verdicts import (
+    Judge,
     Verdicts,
+    by_counts,
+    by_shares,
     design_effect,
     distinct,
+    effective_judges,
     never_labelled,
+    nothing,
     random_p_value,
     raw_shares,
     read_verdicts,
@@ -237,7 +233,7 @@ def prevalence(
             'cases were chosen; the data do not show it. Type labelled="random", '
             '"by verdict" or "by truth".'
         )
-    _options.choice(labelled, LABELLED, "labelled")
+    _options.choice(labelled, _truth.LABELLED, "labelled")
     if labelled == "by truth":
         _by_truth.possible(panel.n_pos, panel.n_neg, panel.n_unknown)
     x, effect = _worth(panel, labelled, level)
@@ -258,7 +254,9 @@ def _worth(panel: Panel, labelled: str, level: float) -> tuple[Verdicts, float]:
     start = x.pos.sum() / (x.pos.sum() + x.neg.sum())
     if labelled == "by truth":
         start = float(_by_truth.draws(x, np.random.default_rng(0)).mean())
-    effect = design_effect(panel, influence(x, labelled, float(start)), level)
+    effect = design_effect(
+        panel, _by_truth.influence_on_rate(x, labelled, float(start)), level
+    )
     return verdicts_of(panel, effect), effect
 
 

@@ -19,7 +19,7 @@ from scipy.special import ndtr
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks.errors import NotEnoughCases
-from trueness.nogold.truth_given_votes import DRAWS
+from trueness.nogold import truth_given_votes as _truth
 from trueness.nogold.verdicts import Verdicts, read_votes
 
 Rng = np.random.Generator
@@ -71,9 +71,9 @@ def mixture_share(
     before a rate near 1 too often: at .97, with 50 labels, in 5 to 7 % of samples.
     Where positives do not say yes more often than negatives, nothing is known.
     """
-    a, b, q = (rng.beta(y + 0.5, n + 0.5, DRAWS) for y, n in (pos, neg, unknown))
+    a, b, q = (rng.beta(y + 0.5, n + 0.5, _truth.DRAWS) for y, n in (pos, neg, unknown))
     gap = np.where(a > b, a - b, np.inf)
-    return np.where(a > b, np.clip((q - b) / gap, 0.0, 1.0), rng.random(DRAWS))
+    return np.where(a > b, np.clip((q - b) / gap, 0.0, 1.0), rng.random(_truth.DRAWS))
 
 
 def outside(x: Verdicts) -> float:
@@ -91,3 +91,28 @@ def outside(x: Verdicts) -> float:
         for sign, (end, n) in zip((-1, 1), ends, strict=True)
     )
     return float(2 * ndtr(-max(below, above)))
+
+
+def influence(x: Verdicts, theta: float) -> Floats:
+    """Give the influence of a case where labels were chosen by truth."""
+    yes = one_verdict(x).astype(float)
+    _, _, pos, neg, unknown = x
+    a, b, q = (
+        (c @ yes + 0.5) / (c.sum() + 1) for c in (pos, neg, unknown)
+    )  # as the prior of Jeffreys
+    gap = a - b if abs(a - b) > 1e-3 else 1e-3
+    return np.column_stack(
+        [
+            (yes - q) / (unknown.sum() * gap),
+            -theta * (yes - a) / (pos.sum() * gap),
+            -(1 - theta) * (yes - b) / (neg.sum() * gap),
+        ]
+    )
+
+
+def influence_on_rate(x: Verdicts, labelled: str, theta: float) -> Floats:
+    """What does a case without a label, a positive, a negative add to the rate?"""
+    if labelled == "by truth":
+        return influence(x, theta)
+    v = read_votes(x)
+    return _truth.influence(v, _truth.design(v, labelled))

@@ -1,8 +1,21 @@
-"""Which system has the higher true rate?
+r"""Which system has the higher true rate?
 
 ``compare_prevalence`` compares the rates of several systems whose answers were judged,
-each by judges of its own accuracy, in pairs where they answered the
-same items (``paired_rates``).
+each by judges of its own accuracy, in pairs where they answered the same items.
+Systems mostly stumble over the same items, so that their rates err together, and their
+difference is known better than from two samples of different items. Each estimate is,
+to first order, a sum over cases of what each of them adds (its influence),
+
+.. math::
+
+   \hat\theta_s - \theta_s \approx \sum_{i} u_{is}, \qquad
+   \operatorname{Cor}(\hat\theta_s, \hat\theta_t) \approx
+   \frac{\sum_i u_{is} u_{it}}{\sqrt{\sum_i u_{is}^2 \sum_i u_{it}^2}},
+
+with all that one item adds taken together. A case adds its verdicts (how common such a
+pattern is) and, where it has a label, its residual. The draws of each rate stay as they
+are; only their order is changed, so that they correlate by this much (Iman, Conover
+1982, doi:10.1080/03610918208812265).
 """
 
 from __future__ import annotations
@@ -17,20 +30,18 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import described
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.words import described, listing, nearest
 from trueness._core.records import Estimate, Record
 from trueness.comparison.results import holm
 from trueness.counts.answers import whole_cases
 from trueness.counts.values import Panel
-from trueness.nogold import paired_rates as _paired
 from trueness.nogold.posterior import estimate
 from trueness.nogold.rate import prevalence
-from trueness.nogold.verdicts import (
-    read_verdicts,
-    verdicts_of,
-)
+from trueness.nogold.rate_by_truth import influence_on_rate
+from trueness.nogold.verdicts import read_verdicts, verdicts_of
 
+Rng = np.random.Generator
 # the fields of a comparison that have one entry per pair of systems
 PER_PAIR = ("first", "second", "difference", "low", "high", "simultaneous_low",
             "simultaneous_high", "probability", "p_value",
@@ -141,7 +152,7 @@ def compare_prevalence(
     panels = {str(n): read_verdicts(p) for n, p in systems.items()}
     by_item: list[Any] = []
     if item is not None:
-        both = _paired.split_item(panels, item)
+        both = _split_item(panels, item)
         panels, by_item = (
             {n: p for n, (p, _) in both.items()},
             [rows for _, rows in both.values()],
@@ -161,7 +172,7 @@ def compare_prevalence(
         notes = (*notes, APART)
     else:
         r = _correlation(panels, by_item, draws, labelled)
-        draws = _paired.coupled(draws, r, rng)
+        draws = _coupled(draws, r, rng)
         notes = (*notes, _together(by_item, r))
     known = all(r.identified for r in each.values())
     return _compared(draws, level, notes, identified=known)
@@ -186,10 +197,10 @@ def _correlation(
             "known which answers are right. Leave item= out, or label some cases."
         )
     own = [
-        _paired.influence(verdicts_of(p), labelled, float(draws[n].mean()))
+        influence_on_rate(verdicts_of(p), labelled, float(draws[n].mean()))
         for n, p in panels.items()
     ]
-    return _paired.correlation(by_item, own)
+    return _item_correlation(by_item, own)
 
 
 def _together(by_item: list[Any], r: Floats) -> str:
@@ -239,3 +250,81 @@ def _compared(
         identified,
         notes,
     )
+
+
+def _split_item(panels: Mapping[str, Panel], item: Any) -> dict[str, tuple[Panel, Any]]:
+    """Take the column of the items out: panels of verdicts, and the rows by item."""
+    out = {}
+    for name, panel in panels.items():
+        if item not in panel.names:
+            raise InputError(
+                f"item= names the column of each panel that says which item a case is "
+                f"about; {name!r} has only {listing(panel.names)}, not {item!r}."
+                f"{nearest(item, panel.names)}"
+            )
+        judges = [n for n in panel.names if n != item]
+        if not judges:
+            raise InputError(f"{name!r} has no judge besides the column {item!r}.")
+        ids = panel.rows[:, panel.names.index(item)]
+        _once(ids, panel, name)
+        out[name] = panel[judges], (ids, _patterns_of(panel, judges), panel)
+    known = [set(ids.tolist()) for _, (ids, _, _) in out.values()]
+    if not set.intersection(*known):
+        raise NotEnoughCases(
+            "No item was answered by all systems, so the systems cannot be paired. "
+            "Do all systems use the same item numbers? Otherwise leave item= out."
+        )
+    return out
+
+
+def _once(ids: Floats, panel: Panel, name: str) -> None:
+    """Stop where an item has no number, or several cases in one system."""
+    if np.isnan(ids).any():
+        raise InputError(
+            f"Every case needs its item; {int(np.isnan(ids).sum()):,} rows of {name!r} "
+            f"have none."
+        )
+    number, at = np.unique(ids, return_inverse=True)
+    cases = np.bincount(at, panel.pos + panel.neg + panel.unknown)
+    if cases.max() > 1:
+        raise InputError(
+            f"Each item must occur once in each system; item "
+            f"{number[cases.argmax()]:g} occurs {cases.max():.0f} times in {name!r}. "
+            f"Compare one answer per item, or leave item= out."
+        )
+
+
+def _patterns_of(panel: Panel, judges: list[str]) -> Array:
+    """Which row of ``panel[judges]`` is each row of the panel?"""
+    rows = panel.rows[:, [panel.names.index(n) for n in judges]]
+    at = {row.tobytes(): j for j, row in enumerate(panel[judges].rows)}
+    return np.array([at[row.tobytes()] for row in np.ascontiguousarray(rows)])
+
+
+def _item_correlation(by_item: list[Any], influence: list[Floats]) -> Floats:
+    """Correlate the rates by what each item adds to each of them."""
+    ids = np.unique(np.concatenate([part[0] for part in by_item]))
+    each = np.zeros((len(influence), ids.size))
+    for s, ((item, pattern, panel), u) in enumerate(
+        zip(by_item, influence, strict=True)
+    ):
+        counts = np.column_stack([panel.unknown, panel.pos, panel.neg])
+        add = (counts * u[pattern]).sum(axis=1)
+        each[s] = np.bincount(np.searchsorted(ids, item), add, minlength=ids.size)
+    size = np.sqrt(np.maximum((each**2).sum(axis=1), 1e-300))
+    return np.asarray(each @ each.T / np.outer(size, size))
+
+
+def _coupled(
+    draws: Mapping[str, Floats], correlation: Floats, rng: Rng
+) -> dict[str, Floats]:
+    """Put the draws of each rate into an order in which they correlate by this much."""
+    n = min(d.size for d in draws.values())
+    # the root by eigenvectors: equal systems make the matrix singular
+    value, axes = np.linalg.eigh(correlation)
+    root = axes * np.sqrt(np.maximum(value, 0))
+    z = rng.standard_normal((n, len(draws))) @ root.T
+    return {
+        name: np.sort(d[:n])[np.argsort(np.argsort(z[:, s]))]
+        for s, (name, d) in enumerate(draws.items())
+    }

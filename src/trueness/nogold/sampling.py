@@ -13,7 +13,9 @@ in all dimensions would follow the long ridge that shared errors make too slowly
 disagree.)
 
 *Draw from it.* Importance sampling from the mixture, of Student t, makes independent
-draws, with weights that are bounded since the prior is normal in these coordinates.
+draws, with weights that are bounded since the prior is normal in these coordinates. A
+first pool of them teaches a better mixture; where the first follows the ridge of shared
+errors, half of the proposals stay with it (a defensive mixture: Hesterberg 1995).
 
 *Polish.* Where few weights are large, rows are chosen by weights cut off at the mean
 times the root of their number (Ionides 2008), and take Metropolis steps: jumps to a
@@ -36,7 +38,8 @@ doi:10.1111/j.1467-9868.2006.00553.x; Rue, Martino, Chopin 2009, J. R. Stat. Soc
 71:319, doi:10.1111/j.1467-9868.2008.00700.x (Laplace, nested); Kamatani 2018, Electron.
 J. Stat. 12:2384, doi:10.1214/18-EJS1460; Ionides 2008, J. Comput. Graph. Stat. 17:295,
 doi:10.1198/106186008X320456; Meng, Wong 1996, Stat. Sinica 6:831 (bridges); Fraley,
-Raftery 2007, J. Classif. 24:155, doi:10.1007/s00357-007-0004-5 (mixtures)
+Raftery 2007, J. Classif. 24:155, doi:10.1007/s00357-007-0004-5 (mixtures); Hesterberg
+1995, Technometrics 37:185, doi:10.1080/00401706.1995.10484303
 """
 
 from __future__ import annotations
@@ -54,17 +57,25 @@ from trueness._core.search import bisect
 from trueness.nogold.model import LatentModel
 
 Rng = np.random.Generator
-COMPONENTS, EM_STEPS = 4, 6  # of a fitted mixture
-DEGREES = 8.0  # of freedom of the proposals
-STEP_SHARE = 0.5  # of the particles must stay effective when t rises
-MOST_LEVELS = 300
-RIDGE = 96  # particles along the ridge of shared errors
-# proposals, of independent and of shared errors, and Metropolis steps to polish
+# None of these changes what is drawn: weights and Metropolis steps are right for any
+# proposal. They say how much time is spent on a good one
+COMPONENTS, EM_STEPS = 4, 6  # of a fitted mixture: two modes, each with a bend
+# of freedom of the proposals: heavier tails than the normal ones of the prior, which
+# bound the weights, and still with a kurtosis
+DEGREES = 8.0
+STEP_SHARE = 0.5  # of the particles stay effective when t rises (Del Moral et al. 2006)
+MOST_LEVELS = 300  # of t: 10^10 cases take about 60
+RIDGE = 96  # particles in the 3 dimensions of the ridge, four to five a dimension
+# proposals at most, of independent and of shared errors: about 2 s of either
 MOST, MOST_STEPS = {False: 150_000, True: 12_000}, 72
+TAUGHT = 12  # steps of the rows that teach the proposal of shared errors
+# of shared errors, whose ridge bends: with 5 steps the sensitivities of four tests of
+# HIV are 5 standard errors from those of JAGS
 LEAST_STEPS = 20
-NEAR = (0.3, 0.6, 0.9)  # b: how far a step forgets the old place
-EPS = 1e-4  # step of a numerical slope
-FAR = 6.5  # farthest place of a climb
+FORGOTTEN = 0.3  # correlation at which nine tenths of the variance are new
+NEAR = (0.3, 0.6, 0.9)  # b: one step in three is short, middling, almost a new draw
+EPS = 1e-4  # of a numerical slope: errors of rounding and of curvature are both 1e-8
+FAR = 6.5  # farthest place of a climb: Phi(-6.5) is 4e-11, one in 10^10 cases
 
 
 @final
@@ -124,13 +135,20 @@ def sample(
 
     ``start`` is the mean of independent errors, where a search of shared ones begins.
     """
-    if start is None:
-        mixture = fit(_found(model, 400 + 30 * model.dim, rng), rng)
-        # a first pool teaches the proposal what the particles, which are few, did not
-        first = _proposed(model, mixture, 100 * model.dim + 2000, rng)
-        mixture = fit(first.v[resample(_cut(first.log_weight), len(first.v), rng)], rng)
+    mixture = (
+        fit(_found(model, 400 + 30 * model.dim, rng), rng)
+        if start is None
+        else _ridge(model, start, rng)
+    )
+    # a first pool teaches the proposal what the particles, which are few, did not
+    first = _proposed(model, mixture, 2000 + 100 * model.dim, rng)
+    number = (4 if model.shared else 2) * draws
+    rows = first.v[resample(_cut(first.log_weight), min(number, len(first.v)), rng)]
+    if model.shared:
+        rows = _polished(model, rows, kish(first.log_weight), draws, TAUGHT, rng)[0]
+        mixture = _both(mixture, fit(rows, rng))
     else:
-        mixture = _ridge(model, start, rng)
+        mixture = fit(rows, rng)
     pool, most = _proposed(model, mixture, 4000, rng), MOST[model.shared]
     # choosing rows adds the noise of as many rows: twice the draws are needed
     while (found := kish(pool.log_weight)) < 2 * draws and len(pool.v) < most:
@@ -139,13 +157,14 @@ def sample(
         more = _proposed(model, mixture, size, rng)
         pool = Pool(*map(np.concatenate, zip(pool, more, strict=True)))
     weight = _cut(pool.log_weight)
-    number = (4 if model.shared else 2) * draws
     rows = pool.v[rng.permutation(resample(weight, number, rng))]
     effective, proposals = 1 / (1 / kish(weight) + 1 / len(rows)), len(pool.v)
     # a few weights that hold much of all hide what was not proposed: polish
     enough = kish(pool.log_weight) >= kish(weight) / 2 and effective >= 0.9 * draws
     if model.shared or not enough:
-        rows, effective, tried = _polished(model, rows, effective, draws, rng)
+        rows, effective, tried = _polished(
+            model, rows, effective, draws, MOST_STEPS, rng
+        )
         proposals += tried
     return rows, _diagnosed(
         model, rows, effective, draws, proposals, _bridge(model, rows, mixture, pool)
@@ -173,24 +192,30 @@ def _diagnosed(
 
 
 def _polished(
-    model: LatentModel, v: Floats, effective: float, draws: int, rng: Rng
+    model: LatentModel, v: Floats, effective: float, draws: int, most: int, rng: Rng
 ) -> tuple[Floats, float, int]:
     """Let rows take Metropolis steps until they have forgotten where they came from."""
     ratio, before, came = model.log_ratio(v), v, effective
-    for step in range(MOST_STEPS):
+    for step in range(most):
         if step % 6 == 0:
             mixture = fit(v, rng)
         move = _anywhere if step % 3 == 1 else _nearby
         v, ratio = _moved(model, v, ratio, 1.0, mixture, move, rng)
-        c = _alike(before, v)
+        c = _alike(mixture, before, v)
         effective = 1 / ((1 - c**2) / len(v) + c**2 / came)
-        if step >= LEAST_STEPS and c < 0.3 and effective >= draws:
+        least = LEAST_STEPS if model.shared and most > TAUGHT else 0
+        if step >= least and c < FORGOTTEN and effective >= draws:
             break
     return v, effective, (step + 1) * len(v)
 
 
-def _alike(a: Floats, b: Floats) -> float:
-    """Give the largest correlation of a coordinate with what it was."""
+def _alike(mixture: Mixture, a: Floats, b: Floats) -> float:
+    """Give the largest correlation with what was, of a coordinate or a component.
+
+    Rows that move about a mode and never leave it have coordinates that change; the
+    chance that a row is of a component tells them from those that have been elsewhere.
+    """
+    a, b = (np.hstack([v, _log_density(mixture, v)[1].T]) for v in (a, b))
     a, b = a - a.mean(axis=0), b - b.mean(axis=0)
     size = np.sqrt((a**2).sum(axis=0) * (b**2).sum(axis=0))
     return float(np.max(np.abs((a * b).sum(axis=0)) / np.maximum(size, 1e-300)))
@@ -251,6 +276,16 @@ def _proposed(model: LatentModel, mixture: Mixture, n: int, rng: Rng) -> Pool:
     v = _draws(mixture, n, rng)
     target = model.log_ratio(v) + _log_normal(v)
     return Pool(v, target - _log_density(mixture, v)[0])
+
+
+def _both(a: Mixture, b: Mixture) -> Mixture:
+    """Propose from one half of the time, from the other else (Hesterberg 1995).
+
+    No weight is then more than twice as large as with either of them alone.
+    """
+    each = (np.concatenate(part) for part in zip(a, b, strict=True))
+    share, *rest = each
+    return Mixture(share / 2, *rest)
 
 
 def _log_normal(v: Floats) -> Floats:

@@ -17,7 +17,7 @@ from trueness._core.numbers import (
     spelt,
 )
 from trueness._core.records import Estimate, shown
-from trueness.nogold.combinations.records import Combination
+from trueness.nogold.combinations.best import Combination
 from trueness.nogold.figures import raw_rate
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import RateComparison

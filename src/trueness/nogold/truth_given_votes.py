@@ -16,20 +16,31 @@ The prior adds fractions of a positive and a negative case: at the mean verdicts
 for each group of cases that has an intercept of its own; that of the slopes is normal.
 Draws come from importance sampling around the mode; with several
 judges they get the spread that the estimate has whether or not the formula is right.
+
+With W the shares of the vote patterns, any table at all, accuracies follow from
+
+.. math:: P(x_j, +) = W_j P(+ \mid x_j), \qquad P(x_j, -) = W_j (1 - P(+ \mid x_j)).
+
+As log P(x | +) / P(x | -) is linear in the votes, votes may depend on each other in any
+way, but alike in both classes (no interaction of the class with two votes).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 from scipy.special import expit, log_expit
 
 from trueness._core.arrays import Floats
+from trueness.nogold.model import Patterns, parameter_labels, pattern_word
 from trueness.nogold.sampling import kish, resample
-from trueness.nogold.verdicts import Votes, shares
+from trueness.nogold.verdicts import Verdicts, Votes, read_votes, shares
 
 Rng = np.random.Generator
+LABELLED = ("random", "by verdict", "by truth")
 # standard deviation of a slope a priori: a judge of sensitivity and specificity .92
 # moves the log odds by 5, two standard deviations
 SLOPE = 2.5
@@ -217,3 +228,78 @@ def _log_posterior(
     at = b @ z.T
     yes, no = log_expit(at), log_expit(-at)
     return np.asarray(yes @ pos + no @ neg - b**2 @ ridge / 2)
+
+
+def _steps(data: Labelled, total: Floats) -> tuple[Floats, Floats]:
+    """Give P(+ | x), and how far the rate moves with a unit of residual of each row."""
+    b, information = mode_and_information(data)
+    p = probabilities(b[None], data.x)[0]
+    z = np.column_stack([np.ones(len(p)), data.x])
+    slope = z.T @ (total / total.sum() * p * (1 - p))
+    return p, z @ np.linalg.solve(information, slope)
+
+
+def influence(v: Votes, data: Labelled) -> Floats:
+    """Give the influence of cases, of one without a label, a positive, a negative."""
+    p, step = _steps(data, v.total)
+    seen = (p - v.total @ p / v.total.sum()) / v.total.sum()
+    return np.column_stack([seen, seen + step * (1 - p), seen - step * p])
+
+
+@final
+@dataclass(frozen=True)
+class FromLabels:
+    """Any dependence, alike in both classes; one population, with labels."""
+
+    patterns: Patterns
+    labelled: str
+    shared: ClassVar[bool] = True  # tests may share errors, in any way
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Give the name of every parameter, with the joint share of each pattern."""
+        more = (
+            f"{word}[{pattern_word(row)}]"
+            for word in ("positive", "negative")
+            for row in self.patterns.rows
+        )
+        return (*parameter_labels(self.patterns), *more)
+
+    def draws(self, rng: Rng) -> tuple[dict[str, Floats], float]:
+        """Draw all parameters, and say how many independent draws they are worth."""
+        x = self.patterns
+        seen = ~np.isnan(x.rows)
+        v = read_votes(Verdicts(x.names, x.rows, x.pos[0], x.neg[0], x.unknown[0]))
+        data = design(v, self.labelled)
+        positive, negative, worth = joint_shares(data, v.total, rng)
+        # accuracies are sums of joint shares over patterns with a vote, over the share
+        # of the class, so that rate and accuracies always agree
+        hit, alarm = (
+            part @ (x.rows == 1) / np.maximum(part @ seen.astype(float), 1e-300)
+            for part in (positive, negative)
+        )
+        flat = {
+            "prevalence": positive.sum(axis=1, keepdims=True),
+            "sensitivity": hit,
+            "specificity": 1 - alarm,
+            "positive": positive,
+            "negative": negative,
+        }
+        return flat, worth
+
+    def class_probabilities(
+        self, flat: Mapping[str, Floats], rows: Floats
+    ) -> tuple[Floats, Floats]:
+        """Give the probability of each pattern in positives and in negatives."""
+        mine = self.patterns.rows
+        out = np.zeros((2, len(flat["positive"]), len(rows)))
+        for j, row in enumerate(rows):
+            seen = ~np.isnan(row)
+            known = ~np.isnan(mine[:, seen]).any(axis=1)
+            same = known & (np.nan_to_num(mine[:, seen]) == row[seen]).all(axis=1)
+            for c, word in enumerate(("positive", "negative")):
+                share = flat[word][:, known].sum(axis=1)
+                out[c, :, j] = flat[word][:, same].sum(axis=1) / np.maximum(
+                    share, 1e-300
+                )
+        return out[0], out[1]
