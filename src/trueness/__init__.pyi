@@ -295,7 +295,8 @@ from trueness.threshold.costs import (
     cost_curve as cost_curve,
     decision_curve as decision_curve,
 )
-from trueness.trees.leaf_counts import LeafReport as LeafReport, Leaves as Leaves
+from trueness.trees.leaf_counts import Leaves as Leaves
+from trueness.trees.leaf_report import LeafReport as LeafReport
 from trueness.ensembles.without_labels import (
     Agreement as Agreement,
     agreement as agreement,

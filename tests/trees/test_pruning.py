@@ -5,7 +5,7 @@ import pytest
 
 import trueness
 from trueness import InputError
-from trueness.trees.pruning import merge_splits, node_counts
+from trueness.trees.splits import merge_splits, node_counts
 
 
 def random_tree(rng, splits):

@@ -38,7 +38,7 @@ from trueness.readers.analysis import ReaderStudy
 from trueness.threshold.guarantees import Proof
 from trueness.threshold.operating_point import OperatingPoint
 from trueness.threshold.validation import Validation
-from trueness.trees.leaf_counts import LeafReport
+from trueness.trees.leaf_report import LeafReport
 from trueness.trees.levels import TreeLevels
 
 Schema = dict[str, Any]

@@ -19,8 +19,14 @@ from trueness.cli._source import Source, groups_of, unnamed
 from trueness.cli._verdicts import known
 from trueness.data import frames
 from trueness.data.engines import quoted
-from trueness.trees.leaf_counts import LeafReport, Leaves
-from trueness.trees.sentences import leaf_head, leaf_numbers, leaf_rows, leaf_sentences
+from trueness.trees.leaf_counts import Leaves
+from trueness.trees.leaf_report import (
+    LeafReport,
+    leaf_head,
+    leaf_numbers,
+    leaf_rows,
+    leaf_sentences,
+)
 
 NODE_NAMES = ("leaf", "node", "segment")
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from trueness._core.arrays import Array
 from trueness.estimators.tree_leaves import grown_counts, low_level, tree_leaves
-from trueness.trees.pruning import merge_splits, node_counts
+from trueness.trees.splits import merge_splits, node_counts
 
 
 def prune(
@@ -26,7 +26,7 @@ def prune(
 
     The answer is a copy of the tree whose splits all raise the level of utility, and
     whose last splits reach a level of confidence; see
-    :func:`trueness.trees.pruning.merge_splits`.
+    :func:`trueness.trees.splits.merge_splits`.
 
     Parameters
     ----------

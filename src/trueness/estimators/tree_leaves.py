@@ -14,7 +14,8 @@ from trueness._core.checks.errors import InputError, Optimistic
 from trueness._core.checks.words import listing, plain
 from trueness.data.frames import leaves
 from trueness.estimators import _checks
-from trueness.trees.leaf_counts import LeafReport, Leaves, beside_prediction
+from trueness.trees.leaf_counts import Leaves, beside_prediction
+from trueness.trees.leaf_report import LeafReport
 
 _FRESH = "Counted on cases that were not used to grow the tree."
 _GROWN = (

@@ -18,9 +18,13 @@ from trueness.ranking.curves import roc
 from trueness.ranking.figures import FPR, TPR
 from trueness.ranking.planning import plan_auc
 from trueness.threshold.operating_point import best_threshold
-from trueness.trees.figures import leaf_figure
-from trueness.trees.leaf_counts import LeafReport
-from trueness.trees.sentences import leaf_head, leaf_rows, leaf_sentences
+from trueness.trees.leaf_report import (
+    LeafReport,
+    leaf_figure,
+    leaf_head,
+    leaf_rows,
+    leaf_sentences,
+)
 
 STEPS = (1.0, 0.75, 0.5)  # of the wanted half-width: what more would cost
 

@@ -13,12 +13,10 @@ from trueness._core.checks import options as _options
 from trueness._core.numbers import level_text
 from trueness._core.records import shown
 from trueness.plots._theme import COLOURS, GREY, SIZE, alt, frame, styled
-from trueness.trees import _checks
 from trueness.trees.entropic import TOP_METHODS
-from trueness.trees.figures import leaf_figure
-from trueness.trees.leaf_counts import LeafReport, Leaves
+from trueness.trees.leaf_report import LeafReport, leaf_figure
 from trueness.trees.levels import tree_levels
-from trueness.trees.splits import split_parameters
+from trueness.trees.splits import named_splits, split_parameters
 
 _LEVELS = {"confidence": "Level of confidence P(C)", "utility": "Level of utility P(U)"}
 
@@ -63,7 +61,7 @@ def levels_by_n(
     altair.Chart
     """
     _options.choice(level, _LEVELS, "level")
-    known = _checks.named_splits(splits, Leaves)
+    known = named_splits(splits)
     sizes = [_options.whole_number(m, "n") for m in n]
     rows = [
         (name, m, getattr(tree_levels(m, share, p, empty), level))

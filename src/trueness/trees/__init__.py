@@ -8,10 +8,9 @@ having been chosen (:func:`trueness.top_probability`); is a split worth it
 (:func:`trueness.compare_splits`).
 
 Flow: cases are counted in leaves (``leaf_counts``: Leaves), the share of the majority
-is corrected (``entropic``), levels follow from it (``levels``), and splits are compared
-(``splits``) or merged (``pruning``) by their levels.
+is corrected (``entropic``), levels follow from it (``levels``), leaves are judged
+(``leaf_report``), and splits are compared or merged (``splits``) by their levels.
 
-Read ``levels`` first, then ``entropic``, ``leaf_counts``, ``splits``, ``pruning``;
-``figures`` has the numbers of its figures, ``sentences`` the words.
+Read ``levels`` first, then ``entropic``, ``leaf_report``, ``leaf_counts``, ``splits``.
 Maths: ``docs/maths/trees.md``.
 """

@@ -25,11 +25,10 @@ from trueness._core.binomial import (
 )
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Estimate, Record
 from trueness._core.search import bisect
 from trueness.inference.limits import around
-from trueness.trees import _checks
 from trueness.trees.levels import utility_level
 
 
@@ -159,7 +158,11 @@ class EntropicTree(Record):
         cases, majority = np.broadcast_arrays(
             np.asarray(cases, np.float64), np.asarray(majority, np.float64)
         )
-        _checks.one_entry_per_leaf(cases.shape, self.weights.size)
+        if cases.shape[-1:] != self.weights.shape:
+            raise InputError(
+                "Cases and majorities need one entry per leaf in their last axis, "
+                f"{self.weights.size}; found shape {cases.shape}."
+            )
         # the multinomial, one leaf after the other from what the earlier ones left
         taken = np.cumsum(cases, axis=-1) - cases
         rest = np.cumsum(self.weights[::-1])[::-1]

@@ -17,11 +17,12 @@ from numpy.typing import ArrayLike
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.binomial import at_least
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.checks.columns import missing, one_dimensional
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.words import listing, places
 from trueness._core.frames import native_frame
 from trueness._core.html import html_table
-from trueness._core.numbers import chance, p_is
-from trueness._core.records import Record, brief
+from trueness._core.records import brief
 from trueness.counts.cases import (
     COUNTS,
     Cases,
@@ -36,10 +37,9 @@ from trueness.counts.cases import (
 from trueness.counts.clusters import Clusters
 from trueness.counts.design import PLAIN, Design
 from trueness.counts.values import Tally
-from trueness.trees import _checks
 from trueness.trees.entropic import TOP_METHODS, majority_interval
+from trueness.trees.leaf_report import LeafReport
 from trueness.trees.levels import (
-    TreeLevels,
     confidence_level,
     plan_leaf,
     tree_levels,
@@ -84,7 +84,7 @@ class Leaves(Cases):
         pos: ArrayLike | None = None,
         unknown: ArrayLike | None = None,
     ) -> None:
-        names = _checks.leaf_names(np.atleast_1d(np.asarray(node)))
+        names = _leaf_names(np.atleast_1d(np.asarray(node)))
         columns = count_columns(names.size, "node", neg=neg, pos=pos, unknown=unknown)
         distinct, at = np.unique(names, return_inverse=True)
         counts = np.zeros((distinct.size, 3), np.int64)
@@ -102,7 +102,12 @@ class Leaves(Cases):
             return NotImplemented
         if not len(self) or not len(other):
             return self if len(self) else other
-        _checks.same_kind_of_names(self.node, other.node)
+        if (self.node.dtype.kind == "U") != (other.node.dtype.kind == "U"):
+            raise InputError(
+                f"Leaves can be added when their nodes are of one kind; found "
+                f"{listing(self.node[:1])} and {listing(other.node[:1])}. Turn both "
+                f"into text."
+            )
         counts = [
             np.concatenate(pair) for pair in zip(*alike(self, other), strict=True)
         ]
@@ -180,166 +185,24 @@ class Leaves(Cases):
         return f"<p>{self!r}</p>{html_table(('node', *COUNTS), shown)}{note}"
 
 
-@final
-@dataclass(frozen=True, repr=False)
-class LeafReport(Record):
-    r"""Which leaves can be trusted, and how many more cases do the others need?
-
-    Attributes
-    ----------
-    node : array (J,)
-        The leaves.
-    n : array (J,)
-        Labelled cases of each.
-    majority : array (J,)
-        "positive", "negative" or "tie".
-    mle, emle, blend : array (J,)
-        Estimates of the larger class probability; see :func:`trueness.top_probability`.
-    low, high : array (J,)
-        Interval of the larger class probability.
-    confidence, utility : array (J,)
-        P(C) and P(U) of the leaf with its n cases, at the estimate ``method``; where
-        all cases agree, at (n + 1) / (n + 2), so that no number of cases gives
-        certainty.
-    confidence_low, confidence_high : array (J,)
-        P(C) at the ends of the interval.
-    verdict : array (J,)
-        "contradicted": most of these cases are not of the class that the tree predicts
-        (only for cases that the tree was not grown on). "trust": P(C) reaches
-        ``wanted``. "thin": it does not, or all cases agree but are so few that tosses
-        of a coin could agree as well. "coin toss": the counts do not distinguish this
-        leaf from tosses of a coin, :math:`(\mathrm{pos}-\mathrm{neg})^2 \le n`.
-    more : array (J,)
-        How many more cases the leaf needs for P(C) to reach ``wanted``, if its estimate
-        is right; infinite in a tie, NaN without a case. A leaf whose cases all agree
-        has an estimate of 1, with which P(C) would be 1 from two cases on: it
-        therefore needs so many cases that as many tosses of a coin would rarely all
-        agree, :math:`2^{-n} \le 1 -` ``wanted``.
-    tree : TreeLevels
-        P(C) and P(U) of the whole tree, whose leaves get their cases at random.
-    wanted, level : float
-        Wanted level of confidence, and level of the intervals.
-    method : str
-        Estimate behind the levels.
-    note : str
-        On which cases the leaves were counted, when that is known.
-    predicted : array (J,)
-        What the tree itself predicts in each leaf, when there is such a tree.
-    p_value : array (J,)
-        The probability that a leaf in which the true share of the predicted class is
-        one half or more would show so few cases of it: exact and one-sided,
-        :math:`\sum_{i \le k} \binom{n}{i} 2^{-n}` with k cases of that class. It is for
-        each leaf by itself; NaN where nothing was predicted or no case is labelled.
-    rule : array (J,) of str
-        Which cases fall into each leaf, in words, when there is a tree.
-    classes : array (2,)
-        What the negative and the positive class are called, when that is known.
-
-    Notes
-    -----
-    Contradicted leaves come first, the smallest p-value at the top; all others follow
-    in their order. A single case always agrees with itself, so it carries no
-    information about the share of the majority: the levels of a leaf with one case are
-    those of a coin toss, whatever the estimate. Where n > 1 cases agree, the estimate
-    is 1, with which P(C) would be 1 from two cases on; the levels are then those of
-    Laplace's share, (n + 1) / (n + 2), which reaches 0.95 with the fifth case.
-    """
-
-    node: Array
-    n: Ints
-    majority: Array
-    mle: Floats
-    emle: Floats
-    blend: Floats
-    low: Floats
-    high: Floats
-    confidence: Floats
-    confidence_low: Floats
-    confidence_high: Floats
-    utility: Floats
-    verdict: Array
-    more: Floats
-    tree: TreeLevels
-    wanted: float
-    level: float
-    method: str
-    note: str = ""
-    predicted: Array | None = None
-    p_value: Floats | None = None
-    rule: Array | None = None
-    classes: Array | None = None
-
-    def __repr__(self) -> str:
-        """Write one line a leaf, the first forty, and one for the tree."""
-        head, rows = _report_rows(self)
-        lines = [text_table(head, rows[:40])]
-        if len(rows) > 40:
-            lines.append(f"... {len(rows) - 40:,} more leaves")
-        return "\n".join([*lines, *_report_foot(self)])
-
-    def _repr_html_(self) -> str:
-        head, rows = _report_rows(self)
-        foot = "".join(f"<p>{line}</p>" for line in _report_foot(self))
-        return html_table(head, rows[:100]) + foot
-
-
-def text_table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    """Write columns of equal width for a terminal."""
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    lines = (
-        "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
-        for row in (head, *rows)
-    )
-    return "\n".join(lines)
-
-
-def _report_rows(r: LeafReport) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    head: tuple[str, ...] = (
-        *("leaf", "n", "majority", "p", "P(C)", "P(U)", "verdict", "more"),
-        *(() if r.rule is None else ("rule",)),
-    )
-    estimate = getattr(r, r.method)
-    rows: list[tuple[str, ...]] = [
-        (
-            brief(r.node[j]),
-            f"{r.n[j]:,}",
-            _class_name(r, str(r.majority[j])),
-            f"{estimate[j]:.3f} ({r.low[j]:.3f} to {r.high[j]:.3f})",
-            chance(r.confidence[j], 3),
-            chance(r.utility[j], 3),
-            _verdict_words(r, j),
-            f"{r.more[j]:,.0f}" if r.more[j] else "",
-            *(() if r.rule is None else (_shortened(str(r.rule[j])),)),
+def _leaf_names(values: Array) -> Array:
+    """Pass on names of leaves that can be sorted: all numbers, or all text."""
+    names = one_dimensional(values, "node")
+    gone = missing(names)
+    if gone.any():
+        raise InputError(
+            f"node must name a leaf for every case; missing at {places(gone)}. Give "
+            "these cases a leaf of their own."
         )
-        for j in range(r.node.size)
-    ]
-    return head, rows
-
-
-def _class_name(r: LeafReport, majority: str) -> str:
-    if r.classes is None or majority == "tie":
-        return majority
-    return str(r.classes[1 if majority == "positive" else 0])
-
-
-def _verdict_words(r: LeafReport, j: int) -> str:
-    if r.verdict[j] != "contradicted" or r.predicted is None or r.p_value is None:
-        return str(r.verdict[j])
-    return f"contradicted: predicts {r.predicted[j]}, {p_is(r.p_value[j])}"
-
-
-def _shortened(rule: str, most: int = 72) -> str:
-    return rule if len(rule) <= most else f"{rule[: most - 3]}..."
-
-
-def _report_foot(r: LeafReport) -> list[str]:
-    trusted = int((r.verdict == "trust").sum())
-    line = (
-        f"tree of {r.tree.n:,} cases: P(C) {chance(r.tree.confidence, 3)}, "
-        f"P(U) {chance(r.tree.utility, 3)}; {trusted} of {r.node.size} leaves "
-        f"trusted at {r.wanted:g}"
-    )
-    return [line, r.note] if r.note else [line]
+    if names.dtype.kind != "O":
+        return names
+    kinds = sorted({type(v).__name__ for v in names})
+    if len(kinds) > 1:
+        raise InputError(
+            f"node must hold names of one kind; found {listing(kinds)}. "
+            f"Turn them all into text."
+        )
+    return np.array(names.tolist()) if names.size else names.astype(str)
 
 
 def leaf_report(

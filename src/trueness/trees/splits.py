@@ -1,7 +1,9 @@
-"""Is a split worth it, with so many cases?
+"""Is a split worth it, with so many cases, and which splits of a tree are kept?
 
 A split gives each leaf a clearer majority and fewer cases to find it with. The levels
-of confidence and utility weigh one against the other.
+of confidence and utility weigh one against the other. A grown tree is two arrays of
+children, as scikit-learn and others keep it, and the cases of its nodes; what is merged
+is decided from the leaves upwards.
 """
 
 from __future__ import annotations
@@ -17,10 +19,13 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.html import html_table
 from trueness._core.records import Record, brief
-from trueness.trees import _checks
 from trueness.trees.entropic import TOP_METHODS
-from trueness.trees.leaf_counts import Leaves, text_table
-from trueness.trees.levels import tree_levels
+from trueness.trees.leaf_counts import Leaves
+from trueness.trees.leaf_report import text_table
+from trueness.trees.levels import TreeLevels, tree_levels, utility_level
+
+# utilities closer than this are the same
+_SAME = 1e-12
 
 
 @final
@@ -124,7 +129,7 @@ def compare_splits(
     ['A', 'no split', 'B']
     """
     _options.choice(method, TOP_METHODS, "method")
-    known = _with_no_split(_checks.named_splits(splits, Leaves))
+    known = _with_no_split(named_splits(splits))
     rows = []
     for name, split in known.items():
         share, p, top = split_parameters(split, method)
@@ -133,6 +138,25 @@ def compare_splits(
         gini = float(levels.weights @ (2 * p * (1 - p)))
         rows.append((name, share.size, levels.confidence, levels.utility, gini, cases))
     return _ranked(rows)
+
+
+def named_splits(splits: object) -> Mapping[str, Any]:
+    """Pass on splits by name, each of them counted or a pair of columns."""
+    if not isinstance(splits, Mapping) or not splits:
+        raise InputError(
+            f"compare_splits needs a mapping from name to split with at least one "
+            f"entry; found {type(splits).__name__}. "
+            f'Type compare_splits({{"a": leaves, "b": ([0.9, 0.1], [0.75, 0.25])}}).'
+        )
+    for name, split in splits.items():
+        if isinstance(split, Leaves):
+            continue
+        if not isinstance(split, (tuple, list)) or len(split) != 2:
+            raise InputError(
+                f"The split {name!r} must be Leaves or a pair (weights, p); "
+                f"found {type(split).__name__}."
+            )
+    return splits
 
 
 def _ranked(rows: list[tuple[str, int, float, float, float, int]]) -> SplitComparison:
@@ -193,3 +217,87 @@ def split_parameters(split: Any, method: str) -> tuple[Floats, Floats, Floats]:
     pos, n = split.pos[some], n[some]
     top = TOP_METHODS[method](pos, n)
     return n / n.sum(), pos / n, np.where(np.isnan(top), 0.5, top)
+
+
+def node_counts(left: Ints, right: Ints, counts: Ints) -> Ints:
+    """Add up the cases of the leaves for every node; children come after parents."""
+    total = counts.copy()
+    for node in range(left.size - 1, -1, -1):
+        if left[node] >= 0:
+            total[node] = total[left[node]] + total[right[node]]
+    return total
+
+
+def merge_splits(
+    left: Ints,
+    right: Ints,
+    neg: Ints,
+    pos: Ints,
+    *,
+    confidence: float = 0.95,
+    method: str = "blend",
+    empty: str | float = "coin",
+) -> Array:
+    r"""Which nodes remain leaves when splits that are not worth it are merged?
+
+    From the bottom up, the splits below a node are merged when together they are not
+    more useful than the node as a single leaf, :math:`P(U)_\text{split} \le
+    P(U)_\text{leaf}` at the node's number of cases, or when the node is the last split
+    above two leaves and its level of confidence is under the floor.
+
+    Parameters
+    ----------
+    left, right
+        Children of each node, -1 at a leaf; a child has a larger number than its
+        parent, and the root is 0.
+    neg, pos
+        Cases that came through each node.
+    confidence
+        Floor of P(C) for a last split; 0 merges by utility alone.
+    method
+        How class probabilities are estimated; see :func:`trueness.top_probability`.
+    empty
+        What an empty leaf is worth; see :func:`trueness.tree_levels`.
+
+    Returns
+    -------
+    array of bool
+        True at the nodes that are leaves of the merged tree.
+
+    Examples
+    --------
+    >>> left, right = np.array([1, -1, -1]), np.array([2, -1, -1])
+    >>> merge_splits(left, right, np.array([40, 38, 2]), np.array([40, 2, 38]))
+    array([False,  True,  True])
+    >>> merge_splits(left, right, np.array([40, 20, 20]), np.array([40, 20, 20]))
+    array([ True, False, False])
+    """
+    floor = _options.fraction(confidence, "confidence", ends="[)")
+    _options.choice(method, TOP_METHODS, "method")
+    below: list[list[int]] = [[node] for node in range(left.size)]
+    for node in range(left.size - 1, -1, -1):
+        if left[node] < 0:
+            continue
+        leaves = below[left[node]] + below[right[node]]
+        split, alone = _levels_of(node, leaves, neg, pos, method, empty)
+        thin = len(leaves) == 2 and split.confidence < floor
+        if split.utility > alone + _SAME and not thin:
+            below[node] = leaves
+    remains = np.zeros(left.size, dtype=bool)
+    remains[below[0]] = True
+    return remains
+
+
+def _levels_of(
+    node: int, leaves: list[int], neg: Ints, pos: Ints, method: str, empty: str | float
+) -> tuple[TreeLevels, float]:
+    """Give the levels of the splits below a node, and its utility as a leaf."""
+    at = np.array([node, *leaves])
+    n = neg[at] + pos[at]
+    top = TOP_METHODS[method](pos[at], n)
+    top = np.where(np.isnan(top), 0.5, top)
+    cases = int(n[0])
+    # no case came here: every leaf is as good as a coin, and the split is merged
+    share = n[1:] / cases if cases else np.full(len(leaves), 1 / len(leaves))
+    split = tree_levels(cases, share, top[1:], empty)
+    return split, float(utility_level(cases, top[0]))
