@@ -1,4 +1,4 @@
-"""How is this used with scikit-learn? The door for its estimators.
+"""How is this used with scikit-learn? Its estimators.
 
 Questions: how does a classifier get probabilities that mean what they say
 (``Calibrator``); where does it cut so that a metric is best and constraints are kept
@@ -16,9 +16,8 @@ from trueness._core.imports import required as _required
 
 _required("sklearn", "sklearn")  # says what to install, which the next line does not
 from trueness.estimators.calibrator import Calibrator  # noqa: E402
-from trueness.estimators.confident_tree import ConfidentTree  # noqa: E402
+from trueness.estimators.confident_tree import ConfidentTree, prune  # noqa: E402
 from trueness.estimators.fidel import FiDELClassifier  # noqa: E402
-from trueness.estimators.pruning import prune  # noqa: E402
 from trueness.estimators.scorers import metric_scorer  # noqa: E402
 from trueness.estimators.threshold_classifier import ThresholdClassifier  # noqa: E402
 from trueness.estimators.tree_leaves import leaf_report  # noqa: E402

@@ -7,21 +7,21 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import check_cv, cross_val_predict
+from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness.calibration.calibrators import calibrate, calibrator_name
 from trueness.counts.values import Tally
-from trueness.estimators._scores import (
+from trueness.estimators._common import (
     RESPONSES,
+    Wrapper,
     response_of,
     scores_of,
     tally_of,
     two_labels,
 )
-from trueness.estimators._wrapper import Wrapper
 
 
 class Calibrator(Wrapper):
@@ -109,10 +109,7 @@ class Calibrator(Wrapper):
         # a splitter may shuffle: one list of folds serves the models and the maps
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
         base = self._base()
-        score = cross_val_predict(
-            clone(base), X, y, cv=folds, method=self._response(base), n_jobs=self.n_jobs
-        )
-        score = score[:, 1] if score.ndim == 2 else score
+        score = self._out_of_fold(X, y, folds, self._response(base))
         self.estimator_ = clone(base).fit(X, y)
         self.tally_ = tally_of(y, score, self.classes_[1])
         self.map_ = self._map(self.tally_)

@@ -18,10 +18,10 @@ from sklearn.utils.validation import (
 )
 
 from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import fidel
-from trueness.estimators import _checks
-from trueness.estimators._scores import two_labels
+from trueness.estimators._common import two_labels
 
 
 class FiDELClassifier(
@@ -227,7 +227,15 @@ class FiDELClassifier(
 
 
 def _named(estimators: Any) -> tuple[list[str], list[Any]]:
-    _checks.base_estimators(estimators)
+    listed = isinstance(estimators, (list, tuple)) and len(estimators) > 0
+    if not listed or not all(
+        hasattr(e[1] if isinstance(e, tuple) and len(e) == 2 else e, "fit")
+        for e in estimators
+    ):
+        raise InputError(
+            'estimators must be a list of (name, classifier), such as [("line", '
+            f"LogisticRegression())]; found {estimators!r}."
+        )
     if isinstance(estimators[0], tuple):
         return [n for n, _ in estimators], [m for _, m in estimators]
     kinds = [type(m).__name__.lower() for m in estimators]

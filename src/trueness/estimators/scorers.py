@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.metrics import make_scorer
 
 from trueness._core.checks.errors import Infeasible
-from trueness.estimators._scores import tally_of
+from trueness.estimators._common import tally_of
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric

@@ -9,33 +9,27 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
-from sklearn.utils import Bunch, _safe_indexing
+from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
     _routing_enabled,
     process_routing,
 )
-from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import (
-    _check_method_params,
-    _num_samples,
-    check_is_fitted,
-    indexable,
-)
+from sklearn.utils.validation import check_is_fitted, indexable
 
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness.estimators import _checks
-from trueness.estimators._scores import (
+from trueness.estimators._common import (
     RESPONSES,
+    Wrapper,
+    class_of,
     response_of,
     scores_of,
     tally_of,
     two_labels,
 )
-from trueness.estimators._wrapper import Wrapper
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.threshold.guarantees import guaranteed_threshold
 from trueness.threshold.operating_point import best_threshold
@@ -149,7 +143,7 @@ class ThresholdClassifier(Wrapper):
         _options.choice(self.response_method, RESPONSES, "response_method")
         y, self.classes_ = two_labels(y, type(self).__name__)
         if self.pos_label is not None:
-            _checks.class_of(self.pos_label, self.classes_.tolist(), "pos_label")
+            class_of(self.pos_label, self.classes_.tolist(), "pos_label")
         X, y = indexable(X, y)  # noqa: N806 - the name that scikit-learn gives it
         seen = _with_weight(y, params)
         if np.unique(y[seen]).size < 2:
@@ -163,8 +157,14 @@ class ThresholdClassifier(Wrapper):
             score = self._of_positive(self._base(), X)
             self.estimator_ = self._base()
         else:
-            score = self._out_of_fold(X, y, routed)
-            self.estimator_ = clone(self._base()).fit(X, y, **routed.estimator.fit)
+            base, splitter = self._base(), check_cv(self.cv, y, classifier=True)
+            folds = list(splitter.split(X, y, **routed.splitter.split))
+            response = response_of(base, self.response_method, "cut")
+            params = dict(routed.estimator.fit)
+            score = self._turned(
+                self._out_of_fold(X, y, folds, response, params), response
+            )
+            self.estimator_ = clone(base).fit(X, y, **params)
         self.tally_ = tally_of(y[seen], score[seen], self._positive())
         self.operating_point_ = self._at_usual_cut(self._chosen())
         self.threshold_ = float(self.operating_point_.threshold)
@@ -178,44 +178,15 @@ class ThresholdClassifier(Wrapper):
         others = {k: v for k, v in params.items() if k not in groups}
         return Bunch(estimator=Bunch(fit=others), splitter=Bunch(split=groups))
 
-    def _out_of_fold(self, X: Any, y: Any, routed: Any) -> Floats:  # noqa: N803
-        splitter = check_cv(self.cv, y, classifier=True)
-        folds = list(splitter.split(X, y, **routed.splitter.split))
-        parts = Parallel(n_jobs=self.n_jobs)(
-            delayed(self._fold_scores)(X, y, train, test, routed.estimator.fit)
-            for train, test in folds
-        )
-        score = np.full(_num_samples(X), np.nan)
-        for (_, test), part in zip(folds, parts, strict=True):
-            score[test] = part
-        if np.isnan(score).any():
-            raise InputError(
-                "cv must score each case once; some cases are in no test fold. Type "
-                "cv=5 or take KFold and the like."
-            )
-        return score
-
-    def _fold_scores(
-        self,
-        X: Any,  # noqa: N803
-        y: Any,
-        train: Any,
-        test: Any,
-        params: dict[str, Any],
-    ) -> Any:
-        own = _check_method_params(X, params=params, indices=train)
-        model = clone(self._base()).fit(
-            _safe_indexing(X, train), _safe_indexing(y, train), **own
-        )
-        return self._of_positive(model, _safe_indexing(X, test))
-
     def _positive(self) -> Any:
         return self.classes_[1] if self.pos_label is None else self.pos_label
 
     def _of_positive(self, model: Any, X: Any) -> Any:  # noqa: N803
         """Give one score per case, higher for the positive class."""
         response = response_of(model, self.response_method, "cut")
-        score = scores_of(model, X, response)
+        return self._turned(scores_of(model, X, response), response)
+
+    def _turned(self, score: Any, response: str) -> Any:
         if self._positive() == self.classes_[1]:
             return score
         return 1 - score if response == "predict_proba" else -score

@@ -13,7 +13,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError, Optimistic
 from trueness._core.checks.words import listing, plain
 from trueness.data.frames import leaves
-from trueness.estimators import _checks
+from trueness.estimators._common import class_of
 from trueness.trees.leaf_counts import Leaves, beside_prediction
 from trueness.trees.leaf_report import LeafReport
 
@@ -166,14 +166,18 @@ def tree_leaves(
     low = low_level(tree)
     labels = class_labels(tree, y, classes)
     chosen = labels[1] if positive is None else positive
-    _checks.class_of(chosen, labels.tolist(), "positive")
+    class_of(chosen, labels.tolist(), "positive")
     if X is None:
         neg, pos = grown_counts(tree)
         if chosen == labels[0]:
             neg, pos = pos, neg
         ends = low.children_left < 0
         return Leaves(np.flatnonzero(ends), neg[ends], pos[ends]), True
-    _checks.labels_with_cases(y)
+    if y is None:
+        raise InputError(
+            "Cases need their labels: pass X and y, or neither of them for the counts "
+            "that the tree keeps."
+        )
     nodes = tree.apply(X)
     found = leaves(y, nodes, positive=plain(chosen))
     grown = _same_cases(tree, found, chosen == labels[0]) or _drawn_from(tree, nodes)
@@ -213,7 +217,12 @@ def class_labels(tree: Any, y: Any, classes: Any) -> Array:
     """
     own = np.asarray(tree.classes_)
     if classes is not None:
-        return _checks.two_classes(classes)
+        if np.shape(classes) != (2,):
+            raise InputError(
+                f"classes must be the two classes of the forest; found {classes!r}. "
+                f"Type classes=forest.classes_."
+            )
+        return np.asarray(classes)
     if y is None:
         return own
     column = np.asarray(y)

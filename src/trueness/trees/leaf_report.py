@@ -115,7 +115,10 @@ class LeafReport(Record):
 
     def _repr_html_(self) -> str:
         foot = "".join(f"<p>{line}</p>" for line in _foot(self))
-        return html_table(tuple(leaf_head(self)), [*map(tuple, leaf_rows(self, 100))]) + foot
+        return (
+            html_table(tuple(leaf_head(self)), [*map(tuple, leaf_rows(self, 100))])
+            + foot
+        )
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

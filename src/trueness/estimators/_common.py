@@ -1,0 +1,130 @@
+"""How are labels read and cases scored, and what do wrapped models share?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_predict
+from sklearn.utils import get_tags
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import assert_all_finite, column_or_1d
+
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing
+from trueness.counts.counting import count_tally, read_labels
+from trueness.counts.values import Tally
+
+RESPONSES = ("auto", "predict_proba", "decision_function")
+
+
+def two_labels(y: Any, name: str) -> tuple[Any, Any]:
+    """Give the labels as a column, and the two classes in their order."""
+    if y is None:
+        raise InputError(
+            f"This {name} estimator requires y to be passed, but the target y is None."
+        )
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f":
+        assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    classes = np.unique(y)
+    if len(classes) > 2:
+        raise InputError(
+            f"Only binary classification is supported. The type of the target is "
+            f"{type_of_target(y)}: found {len(classes)} classes."
+        )
+    if len(classes) < 2:
+        raise InputError(
+            f"{name} needs two classes, and y has one class only; found one class: "
+            f"{listing(classes)}."
+        )
+    return y, classes
+
+
+def response_of(estimator: Any, asked: str, purpose: str) -> str:
+    """Which output of a model is its score: the one asked for, or the first it has."""
+    known = [r for r in RESPONSES[1:] if hasattr(estimator, r)]
+    if asked in known:
+        return asked
+    if asked != "auto" or not known:
+        raise InputError(
+            f"{type(estimator).__name__} has no "
+            f"{' and no '.join(r for r in RESPONSES[1:] if r not in known)}: "
+            f"a score is needed to {purpose}."
+        )
+    return known[0]
+
+
+def scores_of(estimator: Any, X: Any, response: str) -> Any:  # noqa: N803
+    """Give one score per case, higher for the second class."""
+    score = np.asarray(getattr(estimator, response)(X))
+    return score[:, 1] if score.ndim == 2 else score
+
+
+def tally_of(y: Any, score: Any, positive: Any) -> Tally:
+    """Count scores and labels."""
+    return count_tally(np.asarray(score), read_labels(y, positive), what="the scores")
+
+
+def class_of(value: object, known: Sequence[Any], what: str) -> None:
+    """Stop when a value is not one of the classes."""
+    if not any(bool(k == value) for k in known):
+        raise InputError(
+            f"{what} must be one of the classes {listing(known)}; found {value!r}."
+        )
+
+
+class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier of two classes around a model, logistic regression by default."""
+
+    estimator: Any
+    n_jobs: int | None
+
+    def _base(self) -> Any:
+        return LogisticRegression() if self.estimator is None else self.estimator
+
+    def _take_features(self) -> None:
+        """Know the features that the fitted model knows."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+
+    def _out_of_fold(
+        self,
+        X: Any,  # noqa: N803
+        y: Any,
+        folds: Any,
+        response: str,
+        params: Any = None,
+    ) -> Any:
+        """Score each case by a model that did not see it, higher for the second class.
+
+        A fit whose parameters are routed gets them here.
+        """
+        try:
+            score = cross_val_predict(
+                clone(self._base()), X, y, cv=folds, method=response,
+                n_jobs=self.n_jobs, params=params,
+            )  # fmt: skip
+        except ValueError as err:
+            if "partitions" not in str(err):
+                raise
+            raise InputError(
+                "cv must score each case once; some cases are in no test fold. Type "
+                "cv=5 or take KFold and the like."
+            ) from None
+        return score[:, 1] if score.ndim == 2 else score
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what can be passed: what the model takes."""
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._base()).input_tags
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = inner.sparse
+        tags.input_tags.pairwise = inner.pairwise
+        tags.input_tags.allow_nan = inner.allow_nan
+        return tags
