@@ -60,7 +60,7 @@ Can this leaf be trusted?
     entropic_binomial EntropicBinomial entropic_tree EntropicTree LeafReport
     compare_splits SplitComparison
 Is it good enough, and does it stay so?
-    check Check Verdict watch Watch GroupWatch load_watch
+    check Check Verdict watch Watch Change load_watch
 What can go wrong?
     InputError NotEnoughCases Infeasible NotConverged Optimistic DoubtfulAssumption
 

@@ -33,9 +33,8 @@ from trueness.calibration.calibrators import (
 )
 from trueness.monitoring.checking import check as check
 from trueness.monitoring.verdicts import Check as Check, Verdict as Verdict
-from trueness.monitoring.groups import GroupWatch as GroupWatch
 from trueness.monitoring.questions import load_watch as load_watch, watch as watch
-from trueness.monitoring.watching import Watch as Watch
+from trueness.monitoring.watching import Change as Change, Watch as Watch
 from trueness.scale.certificates import Bounds as Bounds, bounds as bounds
 from trueness.nogold.combinations.table import (
     all_combinations as all_combinations,

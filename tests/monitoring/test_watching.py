@@ -1,4 +1,4 @@
-"""Watches: evidence by integration, fairness by enumeration, streams, files, shell."""
+"""Watches: every kind, late labels, judges, groups, restarts, the command line."""
 
 import json
 import math
@@ -8,105 +8,30 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.integrate import quad
-from scipy.stats import kstest
 from typer.testing import CliRunner
 
 import trueness
 from trueness import InputError, Tally
 from trueness.cli import app
-from trueness.monitoring.evidence import mean_evidence, share_evidence, share_limits
-from trueness.monitoring.ranks import _earlier, _ranks, rank_wealth
+from trueness.monitoring.judged import told_by_judges
+from trueness.monitoring.watching import _fresh
+from trueness.plots.monitoring import sequence
+
+ROWS = np.array(list(product((0.0, 1.0), repeat=3)))
+GOOD = Tally([0.9, 0.1], neg=[20, 180], pos=[88, 12])
+BAD = Tally([0.9, 0.1], neg=[20, 180], pos=[55, 45])
+RECALL = {"what": "recall", "threshold": 0.5, "at_least": 0.8}
 
 
 def cut(tp, fp, fn, tn, unknown=(0, 0)):
     return Tally([1.0, 0.0], neg=[fp, tn], pos=[tp, fn], unknown=list(unknown))
 
 
-@pytest.mark.parametrize(
-    ("k", "n", "bound"), [(3, 10, 0.5), (9.5, 10, 0.9), (0, 4, 0.2)]
-)
-def test_evidence_of_a_share_is_the_average_likelihood_ratio(k, n, bound):
-    def ratio(q):
-        return (q / bound) ** k * ((1 - q) / (1 - bound)) ** (n - k)
-
-    below = quad(ratio, 0, bound)[0] / bound
-    above = quad(ratio, bound, 1)[0] / (1 - bound)
-    assert math.exp(share_evidence(k, n, bound, 1)) == pytest.approx(below, rel=1e-8)
-    assert math.exp(share_evidence(k, n, bound, -1)) == pytest.approx(above, rel=1e-8)
-
-
-@pytest.mark.parametrize("true", [0.3, 0.5])
-def test_evidence_cannot_be_expected_to_grow(true):
-    """All streams of 8 cases: the mean evidence is one on the bound, less inside it."""
-    n = 8
-    for share in (true, true + 0.2):
-        mean = 0.0
-        for x in product((0, 1), repeat=n):
-            chance = math.prod(share if v else 1 - share for v in x)
-            mean += chance * math.exp(share_evidence(sum(x), n, true, 1))
-        assert mean <= 1 + 1e-12
-
-
-def test_evidence_of_a_mean_cannot_be_expected_to_grow():
-    values, law = np.array([0.0, 0.3, 1.0]), np.array([0.5, 0.3, 0.2])
-    bound = float(values @ law)
-    for side in (1, -1):
-        mean = 0.0
-        for x in product(range(3), repeat=6):
-            v = values[list(x)]
-            log = mean_evidence(6, v.sum(), (v**2).sum(), bound, side)
-            mean += law[list(x)].prod() * math.exp(log)
-        assert mean <= 1 + 1e-12
-
-
-def test_false_alarms_over_many_looks():
-    """2,000 streams exactly on their bound, 150 looks each: at most 5 % ever cry."""
-    rng = np.random.default_rng(4)
-    k = (rng.random((2000, 2000)) < 0.9).cumsum(1)
-    ever = np.zeros(2000, bool)
-    for n in np.unique(np.geomspace(1, 2000, 150).astype(int)):
-        values, where = np.unique(k[:, n - 1], return_inverse=True)
-        logs = [share_evidence(float(v), float(n), 0.9, 1) for v in values]
-        ever |= np.array(logs)[where] >= math.log(20)
-    assert ever.mean() <= 0.05
-
-
-def test_ranks_among_all_before_are_fair_bets():
-    """Ranks are uniform, with ties too; few streams win, and a shift wins for sure."""
-    rng = np.random.default_rng(1)
-    wealth, ranks = [], []
-    for _ in range(400):
-        old, counts = np.unique(rng.normal(size=30).round(1), return_counts=True)
-        new = rng.normal(size=20).round(1)
-        ranks.append(_ranks(old, counts * 1.0, new, rng))
-        log = rank_wealth(old, counts * 1.0, new, rng)
-        wealth.append(np.exp(log).mean())
-    assert kstest(np.concatenate(ranks), "uniform").pvalue > 0.01
-    assert np.mean(np.array(wealth) >= 20) <= 0.05
-    old, counts = np.unique(rng.normal(size=500), return_counts=True)
-    moved = rank_wealth(old, counts * 1.0, rng.normal(size=200) + 1, rng)
-    assert np.logaddexp.reduce(moved) - math.log(30) > math.log(20)
-
-
-@pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 1500])
-def test_ranks_among_earlier_scores_are_those_of_counting(n, rng):
-    x = rng.normal(size=n).round(1)
-    less, ties = _earlier(x)
-    assert less.tolist() == [(x[:k] < x[k]).sum() for k in range(n)]
-    assert ties.tolist() == [(x[:k] == x[k]).sum() for k in range(n)]
-
-
-def test_batches_of_any_size_give_the_same():
-    rng = np.random.default_rng(2)
-    y, s = (rng.random(300) < 0.5).astype(int), rng.random(300)
-    whole = trueness.watch("recall", threshold=0.3, at_least=0.6)
-    parts = trueness.watch("recall", threshold=0.3, at_least=0.6)
-    whole.update(trueness.tally(y, s))
-    for part in np.array_split(np.arange(300), 7):
-        parts.update(trueness.tally(y[part], s[part]))
-    assert (whole.value, whole.low, whole.high) == (parts.value, parts.low, parts.high)
-    assert whole.low <= whole.value <= whole.high
+def batch(rng, right, n=200, share=0.5):
+    """A score of .9 or .1 that is right with this probability."""
+    y = (rng.random(n) < share).astype(int)
+    good = rng.random(n) < right
+    return trueness.tally(y, np.where(good == (y == 1), 0.9, 0.1), positive=1)
 
 
 KINDS = {
@@ -119,14 +44,8 @@ KINDS = {
     "brier": ({"at_most": 0.2}, 0.9, 0.6),
     "calibration": ({}, 0.9, 0.5),
     "flagged_share": ({"threshold": 0.5, "at_most": 0.6}, 0.9, 0.9),
+    "scores": ({"baseline": batch(np.random.default_rng(1), 0.9, 2000)}, 0.9, 0.9),
 }
-
-
-def batch(rng, right, n=200, share=0.5):
-    """A score of .9 or .1 that is right with this probability."""
-    y = (rng.random(n) < share).astype(int)
-    good = rng.random(n) < right
-    return trueness.tally(y, np.where(good == (y == 1), 0.9, 0.1), positive=1)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -134,16 +53,47 @@ def test_every_kind_is_quiet_when_all_is_well_and_cries_when_it_is_not(kind):
     rng = np.random.default_rng(7)
     options, well, ill = KINDS[kind]
     w = trueness.watch(kind, **options)
-    for day in range(5):
+    for day in range(20):
         w.update(batch(rng, well), name=f"day {day}")
     assert not w.alarm
-    assert w.since is None
-    share = 0.9 if kind == "flagged_share" else 0.5
-    for day in range(5, 25):
+    assert w.since is w.change is None
+    share = 0.9 if kind in ("flagged_share", "scores") else 0.5
+    for day in range(20, 28):
         w.update(batch(rng, ill, share=share), name=f"day {day}")
     assert w.alarm
-    assert int(w.since.split()[1]) >= 5
-    assert "alarm since day" in w.sentence()
+    assert w.since in ("day 20", "day 21", "day 22")
+    assert w.change.first in ("day 18", "day 19", "day 20")
+    assert w.change.likely == "day 20"
+    assert w.change.low < w.change.value < w.change.high
+    assert f"alarm since {w.since}. The change began" in w.sentence()
+    if w.bound is not None:
+        worse = (
+            w.change.high < w.bound if "at_least" in options else w.change.low > w.bound
+        )
+        assert worse
+    drawn = json.dumps(sequence(w).to_dict())
+    assert f"alarm: {w.since}" in drawn
+    assert "day 27" in drawn
+
+
+def test_an_auc_is_that_of_its_blocks():
+    """Eight cases are one block; more are dealt out, and their mean is the AUC."""
+    rng = np.random.default_rng(5)
+    y = (rng.random(300) < 0.3).astype(int)
+    s = (rng.normal(size=300) + 2 * y).round(1)
+    one = trueness.watch("auc", at_least=0.5).update(y[:8], s[:8])
+    pairs = s[:8][y[:8] == 1][:, None] - s[:8][y[:8] == 0]
+    assert one.value == pytest.approx(np.mean((pairs > 0) + 0.5 * (pairs == 0)))
+    w = trueness.watch("auc", at_least=0.6)
+    for a, b in zip(y, s, strict=True):  # single cases wait for a block of both classes
+        w.update(trueness.tally([a], [b], positive=1))
+    assert w.looks == 300
+    assert w.value == pytest.approx(trueness.auc(y, s).value, abs=0.05)
+    assert w._state["n"] > 25
+    many = Tally([3, 2, 1], neg=[10**9, 10**9, 2 * 10**9], pos=[10**9, 0, 0])
+    assert trueness.watch("auc", at_least=0.5).update(many).value == pytest.approx(
+        7 / 8, abs=0.01
+    )
 
 
 def test_a_batch_may_be_arrays_a_frame_or_a_tally(rng):
@@ -170,22 +120,10 @@ def test_a_batch_may_be_arrays_a_frame_or_a_tally(rng):
     for wrong in ((), (y, s, s), (y,)):
         with pytest.raises(InputError, match=r"Type .*y_true, y_score"):
             looked(*wrong)
-
-
-def test_scores_that_change_without_any_label():
-    rng = np.random.default_rng(7)
-
-    def scores(shift):
-        y = np.full(300, np.nan)
-        return trueness.tally(y, rng.normal(size=300) + shift, positive=1)
-
-    w = trueness.watch("scores", baseline=scores(0))
-    for _ in range(8):
-        w.update(scores(0))
-    assert not w.alarm
-    for _ in range(8):
-        w.update(scores(0.5))
-    assert w.alarm
+    with pytest.raises(InputError, match="has no groups"):
+        looked({"a": GOOD})
+    with pytest.raises(InputError, match="is by 'site'"):
+        groups.update(GOOD)
 
 
 def test_a_baseline_with_its_doubt():
@@ -195,64 +133,199 @@ def test_a_baseline_with_its_doubt():
     for _ in range(10):
         w.update(batch(rng, 0.9))
     assert not w.alarm
-    for _ in range(20):
+    for _ in range(5):
         w.update(batch(rng, 0.6))
     assert w.alarm
+    assert w.change.first == "look 11"
 
 
 def test_a_batch_is_counted_once_and_late_labels_are_welcome():
     w = trueness.watch("recall", threshold=0.5, at_least=0.9)
     first = cut(40, 0, 5, 40, unknown=(10, 5))
     w.update(first, name="monday")
-    before = w.value
     assert w.update(first, name="monday").looks == 1
     later = cut(45, 2, 8, 41, unknown=(3, 1))
     w.update(later, name="monday")
     assert w.looks == 2
     assert w.value == pytest.approx(45 / 53)
-    assert w.value != before
     with pytest.raises(InputError, match="other labels"):
         w.update(cut(1, 1, 1, 1), name="monday")
-    once = trueness.watch("recall", threshold=0.5, at_least=0.9)
-    assert once.update(later).value == w.value
+    with pytest.raises(InputError, match="name of a batch is text"):
+        w.update(first, name=5)
+    brier = trueness.watch("brier", at_most=0.2)
+    with pytest.raises(InputError, match="needs probabilities"):
+        brier.update([0, 1], [3.0, 4.0], name="monday")
+    assert brier.update([0, 1], [0.3, 0.4], name="monday").looks == 1
 
 
-def test_single_cases_wait_until_an_auc_can_be_had():
-    rng = np.random.default_rng(5)
-    y = (rng.random(300) < 0.3).astype(int)
-    s = rng.normal(size=300) + 2 * y
-    w = trueness.watch("auc", at_least=0.6)
-    for one, score in zip(y, s, strict=True):
-        w.update(trueness.tally([one], [score], positive=1))
-    assert w.looks == 300
-    assert w.value == pytest.approx(0.92, abs=0.06)
+def test_a_restart_forgets_the_alarm_and_keeps_the_batches():
+    w = trueness.watch(**RECALL)
+    for day in range(3):
+        w.update(BAD, name=f"day {day}")
+    assert w.alarm
+    assert w.restart() is w
+    assert (w.alarm, w.since, w.change, w.evidence) == (False, None, None, 1.0)
+    assert w.update(BAD, name="day 2").looks == 3  # counted before
+    w.update(GOOD, name="day 3")
+    assert w.value == pytest.approx(0.88)
+    assert [row["name"] for row in w.history][-1] == "day 3"
+    for day in range(4, 7):
+        w.update(BAD, name=f"day {day}")
+    assert w.alarm
+    scores = trueness.watch(
+        "scores", baseline=Tally(np.arange(300), neg=np.ones(300, int))
+    )
+    scores.update(np.arange(200, 300).tolist())
+    assert scores.restart()._state["seen"] is None
+
+
+def said(rng, n, rate):
+    """Give truth and verdicts of three judges that mostly err together."""
+    y = rng.random(n) < rate
+    luck = rng.random((n, 3))
+    luck = np.where(rng.random((n, 1)) < 0.6, luck[:, :1], luck)
+    return y, np.where(y[:, None], luck < 0.9, luck < 0.4)
+
+
+def panel(rng, n, labels, rate):
+    y, x = said(rng, n, rate)
+    code, known = x @ [4, 2, 1], np.arange(n) < labels
+    neg, pos, unknown = (
+        np.bincount(code[at], minlength=8) for at in (known & ~y, known & y, ~known)
+    )
+    return trueness.Panel(["a", "b", "c"], ROWS, neg, pos, unknown)
+
+
+def hidden(p, known):
+    """Give a panel whose first ``known`` cases in each row keep their label."""
+    kept = [np.minimum(x, known) for x in (p.neg, p.pos)]
+    gone = p.neg + p.pos - kept[0] - kept[1]
+    return trueness.Panel(p.names, p.rows, *kept, p.unknown + gone)
+
+
+def judged(**options):
+    return trueness.watch("prevalence", judges=["a", "b", "c"], **options)
+
+
+def test_one_judge_and_no_unlabelled_cases_by_hand():
+    """With every case labelled u is the label."""
+    w = trueness.watch("prevalence", judges=["a"], at_least=0.9)
+    w.update(trueness.Panel(["a"], [[1.0], [0.0]], pos=[6, 1], neg=[1, 2]))
+    assert w.value == pytest.approx(7 / 10)
+    assert w._state["squares"] == pytest.approx(7)  # of zeros and ones
+    # each of the last bets, of which every part has one case, in a seeded order
+    eps = np.sqrt(2 * np.log(7300) / (10 * 2.0 ** np.arange(9)))
+    q = np.maximum(0.9 - eps * math.sqrt(0.9 * 0.1), 0.9 * 0.1)
+    alone = (q / 0.9) ** 7 * ((1 - q) / 0.1) ** 3 / 9
+    # judges: u between -1 and 2, so that the spread is at most that of -1 and 2
+    bets = np.minimum(eps / math.sqrt(1.9 * 1.1), 0.9 / 1.1)
+    by_judges = (1 - bets * 0.1) ** 7 * (1 + bets * 0.9) ** 3 / 9
+    assert np.exp(w._state["log_m"]) == pytest.approx(np.array([by_judges, alone]))
+    last = max(alone.sum(), by_judges.sum()) / 2
+    assert w.history[-1]["evidence"] >= last * (1 - 1e-12)
+
+
+def test_the_mean_of_u_is_the_rate_whatever_the_judges_say(rng):
+    w = judged(at_least=0.1)
+    for _ in range(300):
+        w.update(panel(rng, 40, 4, 0.7))
+    state = w._state
+    sd = math.sqrt(state["squares"] / state["n"] - w.value**2)
+    assert abs(w.value - 0.7) < 4 * sd / math.sqrt(state["n"])
+    assert sd < math.sqrt(0.7 * 0.3)  # less than that of the labels alone
+    assert w.low < 0.7 < w.high
+
+
+def test_a_rate_from_judges_falls_late():
+    rng = np.random.default_rng(1)
+    w = judged(at_least=0.75)
+    for day in range(60):
+        w.update(panel(rng, 50, 5, 0.8), name=f"day {day}")
     assert not w.alarm
+    for day in range(60, 90):
+        w.update(panel(rng, 50, 5, 0.4), name=f"day {day}")
+    assert 60 <= int(w.since.split()[1]) < 75
+    assert int(w.change.first.split()[1]) <= 60 <= int(w.change.last.split()[1]) + 2
 
 
-def test_the_state_is_one_file_and_survives_a_kill(tmp_path, monkeypatch):
-    path = tmp_path / "state.json"
-    w = trueness.watch("recall", threshold=0.5, at_least=0.9)
-    w.update(cut(40, 0, 5, 40), name="a").save(path)
-    again = trueness.load_watch(path)
-    assert (again.value, again.low, again.evidence) == (w.value, w.low, w.evidence)
-    assert again.update(cut(40, 0, 5, 40), name="a").looks == 1
-    kept = path.read_text()
+def test_labels_of_judged_cases_that_come_late(rng):
+    """As good as in time while their cases wait; then among the labels alone."""
+    days = [panel(rng, 40, 8, 0.7) for _ in range(6)]
+    late, in_time, some = (judged(at_least=0.5) for _ in range(3))
+    for k, day in enumerate(days):
+        late.update(hidden(day, 0), name=f"day {k}")
+        some.update(hidden(day, 0), name=f"day {k}")
+    assert math.isnan(late.value)
+    assert [name for name, _ in late._state["waiting"]] == [
+        f"day {k}" for k in range(6)
+    ]
+    for k, day in enumerate(days):
+        late.update(day, name=f"day {k}")
+        in_time.update(day, name=f"day {k}")
+    assert late._state["n"] == in_time._state["n"] == 48
+    assert late._state["labels"] == in_time._state["labels"]
+    assert late._state["waiting"] is None
+    # other deals of the same cases, which only the seed of a look decides
+    assert late.value == pytest.approx(in_time.value, abs=0.05)
+    # one label uses up its own batch and those before it, not those that came since
+    some.update(hidden(days[3], 1), name="day 3")
+    assert [name for name, _ in some._state["waiting"]] == ["day 4", "day 5"]
+    before = some._state["n"]
+    some.update(days[2], name="day 2")  # dealt out: they teach, and count alone
+    assert some._state["n"] == before
+    assert sum(map(sum, some._state["labels"].values())) > before
 
-    def killed(*_, **__):
-        raise KeyboardInterrupt
 
-    again.update(cut(1, 0, 50, 1), name="b")
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_text", killed)
-        with pytest.raises(KeyboardInterrupt):
-            again.save(path)
-    assert path.read_text() == kept
-    path.write_text("{")
-    with pytest.raises(InputError, match="not the state of a watch"):
-        trueness.load_watch(path)
-    path.write_text(json.dumps({"trueness": "watch", "version": 99}))
-    with pytest.raises(InputError, match="newer Trueness"):
-        trueness.load_watch(path)
+def test_judged_streams_on_the_bound_raise_few_alarms():
+    """With late labels too; promised is one in 40 looks, so in 10 a quarter."""
+    rng = np.random.default_rng(6)
+    about = judged(at_least=0.6, false_alarms=40)._about
+    cried = 0
+    for _ in range(60):
+        w = trueness.Watch(about, _fresh())
+        for k in range(5):
+            day = panel(rng, 20, 4, 0.6)
+            w.update(hidden(day, k % 2), name=str(k)).update(day, name=str(k))
+        cried += w.alarm
+    assert cried <= 15 + 8
+    state = {**_fresh(), "looks": 0}
+    told = told_by_judges(about, state, panel(rng, 9, 0, 0.6), "x", late=False)
+    assert (told.n, float(np.abs(told.gains).sum())) == (0.0, 0.0)
+
+
+def test_groups_share_the_false_alarms():
+    """The k-th group has 1 / (k (k + 1)) of them; named ones have equal parts."""
+    g = trueness.watch(**RECALL, by="site")
+    g.update({"a": GOOD, "b": GOOD, "c": GOOD})
+    parts = [7300 / w.alarm_at for w in g.groups.values()]
+    assert parts == pytest.approx([1 / 2, 1 / 6, 1 / 12])
+    named = trueness.watch(**RECALL, by="site", groups=["a", "b"])
+    named.update({"a": GOOD, "b": BAD}, name="monday")
+    assert [w.alarm_at for w in named.groups.values()] == [14600, 14600]
+    with pytest.raises(InputError, match="begun for the groups a, b"):
+        named.update({"c": GOOD})
+
+
+def test_one_group_raises_the_alarm_of_all():
+    g = trueness.watch(**RECALL, by="site")
+    alone = trueness.watch(**RECALL, false_alarms=7300 * 6)
+    for day in range(4):
+        g.update({"a": GOOD, "b": BAD}, name=f"day {day}")
+        alone.update(BAD, name=f"day {day}")
+    assert g.alarm
+    assert g.since == alone.since == g.groups["b"].since
+    assert g.groups["b"].change == alone.change
+    assert not g.groups["a"].alarm
+    assert g.evidence >= g.alarm_at == 7300
+    assert "1 of 2 groups: b: alarm since" in g.sentence()
+    assert repr(g).count("\n") == 2
+    assert len(sequence(g).to_dict()["vconcat"]) == 2
+    assert not g.restart().alarm
+    assert g.update({"a": GOOD, "b": BAD}, name="day 1").looks == 4
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["watch", *words])
 
 
 def test_the_command_line(tmp_path, monkeypatch):
@@ -264,22 +337,52 @@ def test_the_command_line(tmp_path, monkeypatch):
         p = np.where((rng.random(300) < right) == (y == 1), 0.9, 0.1)
         pd.DataFrame({"y": y, "p": p}).to_csv(name, index=False)
 
-    def run(*words):
-        return CliRunner().invoke(app, ["watch", "state.json", *words])
-
-    columns = ["--label", "y", "--score", "p"]
+    columns = ["state.json", "--label", "y", "--score", "p"]
     day("monday.csv", 0.9)
-    assert run("monday.csv", *columns).exit_code == 2
+    assert run("state.json", "monday.csv", *columns[1:]).exit_code == 2
     begin = ["--metric", "recall", "--threshold", "0.5", "--at-least", "0.8"]
-    assert run("monday.csv", *columns, *begin).exit_code == 0
-    again = run("monday.csv", *columns)
+    begin += ["--false-alarms", "one in 2 years"]
+    first = run(columns[0], "monday.csv", *columns[1:], *begin)
+    assert first.exit_code == 0, first.stderr
+    again = run(columns[0], "monday.csv", *columns[1:])
     assert (again.exit_code, "counted before" in again.stdout) == (0, True)
-    assert run("monday.csv", *columns, *begin).exit_code == 2
+    assert run(columns[0], "monday.csv", *columns[1:], *begin).exit_code == 2
     day("tuesday.csv", 0.5)
-    done = run("tuesday.csv", *columns, "--plot", "w.svg")
+    done = run(columns[0], "tuesday.csv", *columns[1:], "--plot", "w.svg")
     assert done.exit_code == 4, done.stderr
-    assert "alarm since tuesday.csv" in done.stdout
-    assert Path("w.svg").read_text().startswith("<svg")
+    assert "alarm since tuesday.csv. The change began with tuesday.csv" in done.stdout
+    assert "alarm: tuesday.csv" in Path("w.svg").read_text()
+    day("wednesday.csv", 0.9)
+    words = [columns[0], "wednesday.csv", *columns[1:], "--json"]
+    found = json.loads(run(*words).stdout)["result"]
+    assert found["change"]["likely"] == "tuesday.csv"
+    day("thursday.csv", 0.9)
+    assert run(columns[0], "thursday.csv", *columns[1:], "--restart").exit_code == 0
+
+
+def test_the_command_line_watches_judges_and_groups(tmp_path, monkeypatch, rng):
+    monkeypatch.chdir(tmp_path)
+    for name, n, labels in (("one.csv", 200, 60), ("two.csv", 100, 10)):
+        y, x = said(rng, n, 0.7)
+        frame = pd.DataFrame(x.astype(float), columns=["a", "b", "c"])
+        frame["y"] = np.where(np.arange(n) < labels, y.astype(float), np.nan)
+        frame["site"] = np.where(np.arange(n) % 2, "x", "z")
+        frame.to_csv(name, index=False)
+
+    def result(*words):
+        found = run(*words, "--json")
+        assert found.exit_code == 0, found.stderr + found.stdout
+        return json.loads(found.stdout)["result"]
+
+    judges = ("--judge", "a", "--judge", "b", "--label", "y")
+    begin = ("--metric", "prevalence", "--at-least", "0.3")
+    assert result("s.parquet", "one.csv", *judges, *begin)["looks"] == 1
+    assert result("s.parquet", "two.csv", "--label", "y")["looks"] == 2
+    found = result("g.json", "one.csv", *judges, *begin, "--by", "site")
+    assert set(found["groups"]) == {"x", "z"}
+    plot = ("--plot", "g.svg")
+    assert not result("g.json", "one.csv", "--label", "y", *plot)["counted"]
+    assert (tmp_path / "g.svg").stat().st_size > 1000
 
 
 def test_a_file_under_another_name_is_noticed(tmp_path, monkeypatch):
@@ -291,22 +394,20 @@ def test_a_file_under_another_name_is_noticed(tmp_path, monkeypatch):
     frame.to_csv("2026-11-16T00:30:00+02:00.csv", index=False)
     frame.head(3).to_csv("few.csv", index=False)
     frame.head(3).to_csv("again.csv", index=False)
+    columns = ["--label", "y", "--score", "p"]
     begin = ["--metric", "auc", "--at-least", "0.1"]
     for state, by in (("one.json", []), ("groups.json", ["--by", "site"])):
-
-        def run(file, *words, state=state):
-            columns = ["--label", "y", "--score", "p"]
-            return CliRunner().invoke(app, ["watch", state, file, *columns, *words])
-
-        assert run("monday.csv", *begin, *by).exit_code == 0
+        assert run(state, "monday.csv", *columns, *begin, *by).exit_code == 0
         for other in ("./monday.csv", "2026-11-16T00:30:00+02:00.csv"):
-            done = run(other)
+            done = run(state, other, *columns)
             assert done.exit_code == 2
             assert "exactly the cases of the batch 'monday.csv'" in done.stderr
         assert trueness.load_watch(state).looks == 1
-        assert run("./monday.csv", "--name", "another day").exit_code == 0
+        named = run(state, "./monday.csv", *columns, "--name", "another day")
+        assert named.exit_code == 0
         # three cases may well be equal
-        assert [run(f).exit_code for f in ("few.csv", "again.csv")] == [0, 0]
+        few = [run(state, f, *columns).exit_code for f in ("few.csv", "again.csv")]
+        assert few == [0, 0]
 
 
 @pytest.mark.parametrize(
@@ -320,24 +421,12 @@ def test_a_file_under_another_name_is_noticed(tmp_path, monkeypatch):
         ({"what": "auc", "at_least": 1.5}, r"must lie in \[0, 1\]"),
         ({"what": "scores"}, "needs a baseline"),
         ({"what": "calibration", "at_least": 0.5}, "has no bound"),
+        ({"what": "prevalence", "at_least": 0.5}, "needs judges"),
+        ({"what": "auc", "at_least": 0.5, "judges": ["a"]}, "needs judges"),
+        ({"what": "prevalence", "judges": "ab", "at_least": 0.5}, "list of columns"),
+        ({"what": "scores", "by": "g"}, "baseline of its own"),
     ],
 )
 def test_what_cannot_be_watched(options, message):
     with pytest.raises(InputError, match=message):
         trueness.watch(**options)
-    assert share_limits(0, 0, 0.05) == (0.0, 1.0)
-
-
-@pytest.mark.parametrize("text", ["[]", "{}", '{"trueness": "watch"}', "no JSON"])
-def test_what_is_no_watch_is_said(tmp_path, text):
-    path = tmp_path / "state.json"
-    path.write_text(text)
-    with pytest.raises(trueness.InputError, match="is not the state of a watch"):
-        trueness.load_watch(path)
-
-
-def test_what_is_no_file_is_said(tmp_path):
-    with pytest.raises(trueness.InputError, match="the name of a file; found None"):
-        trueness.load_watch(None)
-    with pytest.raises(trueness.InputError, match="cannot be read"):
-        trueness.load_watch(tmp_path)

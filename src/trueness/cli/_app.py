@@ -40,8 +40,8 @@ COMMANDS = {
     "plan": "How many cases do I need? Sample sizes.",
     "check": "Do these predictions meet the requirements? For CI; allows for sampling "
     "error.",
-    "watch": "Is it still good? Monitors new batches; looking often causes no false "
-    "alarms.",
+    "watch": "Is it still good? Monitors new batches; finds a change whenever it "
+    "begins.",
     "demo": "Evaluate the sample data, say what was found and write a report.",
 }
 # commands whose module cannot have their name: ``trueness.cli.app`` is all of them

@@ -27,6 +27,7 @@ from trueness.comparison.results import Comparison, Pair
 from trueness.counts.design import Design
 from trueness.ensembles.crossfit import CombinerComparison
 from trueness.monitoring.verdicts import Verdict
+from trueness.monitoring.watching import Change
 from trueness.nogold.combinations.best import Combination
 from trueness.nogold.label_plans import LabelNumber, LabelPlan
 from trueness.nogold.posterior import LatentPosterior
@@ -221,10 +222,11 @@ _TREE = {
 _WATCHED = {
     "alarm": value("yes or no", "whether the alarm was ever raised"),
     "since": text("the batch that raised it"),
-    "evidence": number("largest evidence (e-value) against the bound so far"),
-    "value": number("the estimate from all batches"),
+    "evidence": number("largest evidence of a change so far"),
+    "value": number("the estimate from all batches since the watch began"),
     "low": number("lower end of the confidence sequence"),
     "high": number("upper end of the confidence sequence"),
+    "change": of(Change),
 }
 _STEP = keys(title=text("a question"), sentences=several(text("what was found")))
 

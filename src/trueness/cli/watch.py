@@ -16,9 +16,9 @@ from trueness.cli._options import By, Label, Positive
 from trueness.cli._shell import CommandAnswer, about, cases_sentence, table
 from trueness.cli._source import open_source
 from trueness.data.frames import panel, tally
+from trueness.monitoring.kinds import NO_LABELS
 from trueness.monitoring.questions import load_watch
 from trueness.monitoring.questions import watch as new_watch
-from trueness.monitoring.watching import NO_LABELS
 
 
 @command(cannot="watch")
@@ -41,10 +41,12 @@ def watch(
     near: float | None = None,
     judge: list[str] | None = None,
     by: By = None,
+    false_alarms: str | None = None,
+    restart: bool = False,
     name: str | None = None,
     positive: Positive = None,
 ) -> CommandAnswer:
-    """Is it still good? Monitors new batches; looking often causes no false alarms.
+    """Is it still good? Monitors new batches; finds a change whenever it begins.
 
     --score, -s COLUMN: Column with the scores.
     --metric: For a new watch: recall, auc, brier, calibration, scores, ...
@@ -55,6 +57,8 @@ def watch(
     --margin: For a new watch: how much worse than the baseline is allowed.
     --near: For a new watch: calibration of scores near this value.
     --judge COLUMN: For prevalence: column with verdicts; repeat it for each.
+    --false-alarms: For a new watch: how rare they are ("one in 20 years").
+    --restart: After a repair: forget the alarm before this batch is counted.
     --name: Name of the batch (by default the name of the file).
 
     Example: trueness watch state.json sample:west_nile --label virus --score boosting
@@ -66,7 +70,9 @@ def watch(
     with alone(state):  # two jobs at once must not lose what the other one counted
         held = None
         if state.exists():
-            held = _held(state, (metric, baseline, *bound.values()))
+            held = _held(state, (metric, baseline, false_alarms, *bound.values()))
+            if restart:
+                held.restart()
             judge, by = judge or list(held.judges), by or held.by
         judges = judge or []
         # what needs no labels is not asked for them, nor who watches already
@@ -92,13 +98,15 @@ def watch(
             if baseline is not None:
                 bound["baseline"] = tally(open_source(baseline).rows, **columns)
             bound |= {"margin": margin, "judges": judges or None, "by": by}
+            if false_alarms is not None:
+                bound["false_alarms"] = false_alarms
             held = new_watch(metric, **bound)
         count: Any = panel if judges else tally
         t = count(source.rows, **columns)
         parts = t if by is None else count(source.rows, by=by, **columns)
         looks = held.looks
         if name is None:
-            _not_a_copy(held.twin(parts), source.name)
+            _not_a_copy(held.same_cases(parts), source.name)
         held.update(parts, name=name or source.name)
         held.save(state)
     request = Request(source, chosen, source.rows, 0.95, 0)
@@ -115,10 +123,10 @@ def _held(state: Path, begin: tuple[Any, ...]) -> Any:
     return load_watch(state)
 
 
-def _not_a_copy(twin: str | None, name: str) -> None:
-    if twin not in (None, name):
+def _not_a_copy(earlier: str | None, name: str) -> None:
+    if earlier not in (None, name):
         raise InputError(
-            f"{name} has exactly the cases of the batch {twin!r}, which was counted "
+            f"{name} has exactly the cases of the batch {earlier!r}, which was counted "
             f"before. If these are other cases, add --name with a name of their own."
         )
 
@@ -132,13 +140,15 @@ def _answer(held: Any, before: int, said: dict[str, Any], cases: str) -> Command
     parts.append(f"{held.what}: {said_now}")
     names, ends = ("alarm", "since", "evidence"), ("value", "low", "high")
     result = fields_of(held, (*names, "looks"))
-    result |= {name: getattr(held, name, None) for name in ends}
-    grouped: dict[str, Any] = getattr(held, "groups", {})
-    result["groups"] = {g: fields_of(w, (*names, *ends)) for g, w in grouped.items()}
-    if grouped:
+    result |= fields_of(held, ends)
+    result["change"] = held.change
+    result["groups"] = {
+        g: fields_of(w, (*names, *ends, "change")) for g, w in held.groups.items()
+    }
+    if held.groups:
         rows = [
             [g, "alarm" if w.alarm else "no alarm", w.value, w.low, w.high]
-            for g, w in grouped.items()
+            for g, w in held.groups.items()
         ]
         parts.append(table(["group", "", "value", "from", "to"], rows))
     result |= {"watching": held.what, "counted": counted, "sentence": said_now}

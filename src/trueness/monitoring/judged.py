@@ -10,10 +10,9 @@ give
 
 whatever the guess and however the judges err (Angelopoulos et al. 2023,
 doi:10.1126/science.adi6000); its spread is small where the guess is good. No case is
-used twice, so that the u of a batch are independent, and their sums feed the e-process
-of means (``evidence``). A second one is that of the labels alone, a share, which is
-sooner where a rate falls far. Each is fair in a history of its own, so the larger of
-the two, halved, exceeds 1/alpha in at most alpha of the streams (Ville, twice).
+used twice, so that the u of a batch are independent. A second detector bets on the
+labels alone, a share, which is sooner where a rate falls far. Each is fair in a history
+of its own, so the larger of the two, halved, keeps the probability of a false alarm.
 
 Late labels. Cases wait in the order of their batches; labels use up what waits of their
 own batch and of those before it. A label of a case that still waits is as good as one
@@ -25,83 +24,94 @@ verdicts, and it teaches the guess for later cases.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from trueness._core.arrays import Floats
-from trueness._core.checks.errors import InputError
 from trueness.counts.values import Panel
-from trueness.data.frames import panel
-from trueness.monitoring import evidence as _evidence
-from trueness.monitoring.sums import packed_row
+from trueness.monitoring.batches import packed_row
+from trueness.monitoring.kinds import Told, numbers_told
 
 LEAN = 4.0  # cases by which a guess leans on the share of yes among the verdicts
-LOWEST, HIGHEST = -1.0, 2.0  # of u
 
 
-def add_judged(
-    about: dict[str, Any], state: dict[str, Any], panel: Panel, name: str | None
-) -> None:
-    """Add what a new batch tells; its cases without a label wait for those with."""
+def told_by_judges(
+    about: dict[str, Any],
+    state: dict[str, Any],
+    panel: Panel,
+    name: str | None,
+    late: bool,
+) -> Told:
+    """Say what a batch tells; its cases without a label wait for those with.
+
+    ``late`` says that the batch has labels, and nothing else, that came after the
+    verdicts.
+    """
     queue = state["waiting"] or []
-    held = {
+    end = len(queue) + 1
+    if not late:
+        queue.append([name, _unlabelled(panel)])
+    else:
+        end = next((k + 1 for k, (batch, _) in enumerate(queue) if batch == name), 0)
+        if end:
+            held = queue[end - 1][1]
+            for word, n in zip(_words(panel), panel.pos + panel.neg, strict=True):
+                if n:
+                    held[word][1] -= int(n)
+    by_judges = np.empty(0)
+    if end and panel.n_pos + panel.n_neg:
+        by_judges = _corrected(about, state, panel, [held for _, held in queue[:end]])
+        queue = queue[end:]
+    state["waiting"] = [one for one in queue if one[1]] or None
+    first = numbers_told(about, state, by_judges, np.ones(by_judges.size))
+    second = _labels_told(about, state, panel)
+    _learn(state, panel)
+    return first._replace(gains=_side_by_side(first.gains, second.gains))
+
+
+def _side_by_side(first: Floats, second: Floats) -> Floats:
+    """Give two detectors as rows; the one with fewer parts has none to add at last."""
+    parts = max(len(first), len(second))
+    both = [np.pad(g, ((0, parts - len(g)), (0, 0), (0, 0))) for g in (first, second)]
+    return np.concatenate(both, axis=1)
+
+
+def _unlabelled(panel: Panel) -> dict[str, list[Any]]:
+    return {
         word: [packed_row(row), int(n)]
         for word, row, n in zip(_words(panel), panel.rows, panel.unknown, strict=True)
         if n
     }
-    if held:
-        queue.append([name, held])
-    _use(about, state, panel, queue, len(queue))
 
 
-def add_late(
-    about: dict[str, Any], state: dict[str, Any], panel: Panel, name: str | None
-) -> None:
-    """Add labels, and nothing else, that came after the verdicts of their batch."""
-    queue = state["waiting"] or []
-    at = [k for k, (batch, _) in enumerate(queue) if batch == name]
-    if not at:  # dealt out: among the labels alone
-        _learn(state, panel)
-        return
-    held = queue[at[0]][1]
-    for word, n in zip(_words(panel), panel.pos + panel.neg, strict=True):
-        if n:
-            held[word][1] -= int(n)
-    _use(about, state, panel, queue, at[0] + 1)
+def _labels_told(about: dict[str, Any], state: dict[str, Any], panel: Panel) -> Told:
+    """Say what the labels alone tell, a share."""
+    alone = {**about, "judges": [], "metric": "labels"}
+    times = np.array([panel.n_pos, panel.n_neg], np.float64)
+    return numbers_told(alone, state, np.array([1.0, 0.0]), times)
 
 
-def _use(
-    about: dict[str, Any],
-    state: dict[str, Any],
-    panel: Panel,
-    queue: list[Any],
-    end: int,
-) -> None:
-    """Correct guesses by the labels of a batch, with what waits up to ``end``."""
-    labels = panel.n_pos + panel.n_neg
-    if labels:
-        # the order within a batch is not known: a seeded one deals the cases out
-        rng = np.random.default_rng([about["rng"], state["looks"]])
-        guess = _guesses(panel.rows, _words(panel), state["labels"])
-        y = np.concatenate([np.ones(panel.n_pos), np.zeros(panel.n_neg)])
-        f = np.concatenate([np.repeat(guess, panel.pos), np.repeat(guess, panel.neg)])
-        others = [_waiting_guesses(held, state["labels"]) for _, held in queue[:end]]
-        dealt = rng.permutation(np.concatenate([np.empty(0), *others]))
-        u = _corrected(y, f, dealt, rng)
-        state["judged"] += float(labels)
-        state["total"] += float(u.sum())
-        state["squares"] += float(u @ u)
-        _learn(state, panel)
-        queue = queue[end:]
-    state["waiting"] = queue or None
+def _corrected(
+    about: dict[str, Any], state: dict[str, Any], panel: Panel, waits: list[Any]
+) -> Floats:
+    """Deal what waits out to the labelled cases, and correct their guesses."""
+    # the order within a batch is not known: a seeded one deals the cases out
+    rng = np.random.default_rng([about["rng"], state["looks"]])
+    guess = _guesses(panel.rows, _words(panel), state["labels"])
+    y = np.concatenate([np.ones(panel.n_pos), np.zeros(panel.n_neg)])
+    f = np.concatenate([np.repeat(guess, panel.pos), np.repeat(guess, panel.neg)])
+    others = [_waiting_guesses(held, state["labels"]) for held in waits if held]
+    dealt = rng.permutation(np.concatenate([np.empty(0), *others]))
+    order = rng.permutation(y.size)
+    y, f = y[order], f[order]
+    edges = (np.arange(y.size + 1) * dealt.size) // y.size
+    sums = np.concatenate([[0.0], np.cumsum(dealt)])
+    return np.asarray(y - f + (np.diff(sums[edges]) + f) / (np.diff(edges) + 1))
 
 
 def _learn(state: dict[str, Any], panel: Panel) -> None:
-    """Count the labels, for the evidence of labels alone and for later guesses."""
-    state["n"] += float(panel.n_pos + panel.n_neg)
-    state["yes"] += float(panel.n_pos)
+    """Count the labels of each pattern of verdicts, for later guesses."""
     for word, pos, neg in zip(_words(panel), panel.pos, panel.neg, strict=True):
         if pos + neg:
             seen = state["labels"].setdefault(word, [0, 0])
@@ -115,11 +125,9 @@ def _words(panel: Panel) -> list[str]:
 
 
 def _letter(verdict: float) -> str:
-    return (
-        "."
-        if np.isnan(verdict)
-        else f"{verdict:g}" + ("" if verdict in (0, 1) else ";")
-    )
+    if np.isnan(verdict):
+        return "."
+    return f"{verdict:g}" + ("" if verdict in (0, 1) else ";")
 
 
 def _guesses(rows: Floats, words: list[str], labels: dict[str, list[int]]) -> Floats:
@@ -137,60 +145,3 @@ def _waiting_guesses(held: dict[str, Any], labels: dict[str, list[int]]) -> Floa
     rows = np.array([row for row, _ in held.values()], np.float64)
     guess = _guesses(rows, list(held), labels)
     return np.repeat(guess, [n for _, n in held.values()])
-
-
-def _corrected(
-    y: Floats, f: Floats, others: Floats, rng: np.random.Generator
-) -> Floats:
-    """Deal the unlabelled cases out to the labelled ones, and correct their guesses."""
-    order = rng.permutation(y.size)
-    y, f = y[order], f[order]
-    edges = (np.arange(y.size + 1) * others.size) // y.size
-    sums = np.concatenate([[0.0], np.cumsum(others)])
-    dealt, m = sums[edges[1:]] - sums[edges[:-1]], np.diff(edges)
-    return np.asarray(y - f + (dealt + f) / (m + 1))
-
-
-def rate_value(state: dict[str, Any]) -> float | None:
-    """Estimate the rate: the mean of u, which may lie outside 0 to 1."""
-    n = state["judged"]
-    return min(max(state["total"] / n, 0.0), 1.0) if n else None
-
-
-def rate_evidence(state: dict[str, Any], bound: float, side: int) -> float:
-    """Log evidence that the rate is below (side 1) or above (-1) the bound.
-
-    Only the side that speaks against the bound must be bounded (by 1, after scaling).
-    """
-    scale = 1 / (HIGHEST - bound) if side > 0 else 1 / (bound - LOWEST)
-    n, total, squares = state["n"], state["total"], state["squares"]
-    sums = state["judged"], scale * total, scale**2 * squares
-    by_judges = _evidence.mean_evidence(*sums, scale * bound, side)
-    alone = _evidence.share_evidence(state["yes"], n, bound, side)
-    # not their mean: late labels are fair to one of the two histories only
-    return float(max(by_judges, alone) - np.log(2))
-
-
-def rate_limits(state: dict[str, Any], alpha: float) -> tuple[float, float]:
-    """Which rates have not been ruled out, at any moment so far?"""
-    asked = partial(rate_evidence, state)
-    return _evidence.limits(asked, state["total"], state["judged"], alpha)
-
-
-def judged_panel(
-    batch: tuple[Any, ...], judges: list[str], columns: dict[str, Any]
-) -> Panel:
-    """Read the verdicts of a batch: a panel, a frame with the judges, or columns."""
-    found: Any = batch[0] if len(batch) == 1 else None
-    if not isinstance(found, Panel):
-        named: dict[str, Any] = {"scores": judges} if len(batch) == 1 else {}
-        found = panel(*batch, **{**named, **columns})
-    if not isinstance(found, Panel):
-        raise InputError("A batch is one panel of verdicts; found groups.")
-    gone = [j for j in judges if j not in found.names]
-    if gone:
-        raise InputError(
-            f"This watch needs the verdicts of {', '.join(judges)}; the batch has no "
-            f"{gone[0]!r}."
-        )
-    return found[judges]

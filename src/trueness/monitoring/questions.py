@@ -7,6 +7,7 @@ doubt), and a :class:`Watch` begins, or goes on from its file.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,14 +19,19 @@ from trueness.counts.answers import whole_cases
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Metric
 from trueness.metrics.grammar import known_names, metric
-from trueness.monitoring.groups import GroupWatch
+from trueness.monitoring.batches import packed
 from trueness.monitoring.measures import limits_of
 from trueness.monitoring.states import read_state
-from trueness.monitoring.sums import packed
 from trueness.monitoring.watching import Watch
 
 KINDS = ("auc", "brier", "calibration", "scores", "flagged_share", "prevalence")
 _NO_THRESHOLD = ("auc", "brier", "calibration", "scores", "prevalence")
+_PROMISE = re.compile(
+    r"one (?:in (?P<number>[\d.,]+) |an? )(?P<unit>look|day|week|month|year)s?"
+    r"(?: of (?P<pace>hourly|daily|weekly|monthly) looks)?"
+)
+_DAYS = {"day": 1.0, "week": 7.0, "month": 365 / 12, "year": 365.0}
+_LOOKS_A_DAY = {"hourly": 24.0, "daily": 1.0, "weekly": 1 / 7, "monthly": 12 / 365}
 
 
 @whole_cases
@@ -41,13 +47,14 @@ def watch(
     judges: Sequence[str] | None = None,
     by: str | None = None,
     groups: Sequence[str] | None = None,
+    false_alarms: str | float = "one in 20 years",
     level: float = 0.95,
     rng: int = 0,
-) -> Any:
-    r"""Is the classifier still good? An alarm that is valid however often one looks.
+) -> Watch:
+    r"""Is the classifier still good? An alarm when it is not, whenever that begins.
 
-    Of all streams that meet the bound, the alarm is ever raised in a share of at most
-    ``1 - level``, whenever and however often one looks, with batches of any size.
+    The watch finds a change at any time, after a long good past as on the first day.
+    While all is well a false alarm is as rare as promised, with batches of any size.
 
     Parameters
     ----------
@@ -62,8 +69,8 @@ def watch(
         The bound; give one of the two.
     baseline, margin
         In place of a bound: the quantity must not be worse than in this tally by more
-        than the margin. The uncertainty of the baseline is allowed for. For
-        ``"scores"``: what to compare with.
+        than the margin. The bound is the limit of the baseline at ``level``, on the
+        side that allows for its uncertainty. For ``"scores"``: what to compare with.
     near
         For ``"calibration"``: scores within 0.05 of this.
     judges
@@ -73,25 +80,29 @@ def watch(
         them. Batches are then mappings from group to tally, or frames with this column.
     groups
         The names of the groups, if known: each group then has an equal part of the
-        allowed error.
+        false alarms.
+    false_alarms
+        How rare they are: ``"one in 20 years"`` of daily looks, ``"one in 5 years of
+        weekly looks"``, ``"one in 1000 looks"``, or the mean number of looks between
+        two of them.
     level
-        One minus the share of false alarms over the whole life of the watch.
+        The confidence level of limits, and of the interval for a change.
     rng
-        Seed for breaking ties among ranks (``"scores"``), and for how unlabelled cases
-        are dealt out (``"prevalence"``).
+        Seed for breaking ties among ranks (``"scores"``), and for how cases are dealt
+        out (``"auc"``, ``"prevalence"``).
 
     Returns
     -------
-    Watch or GroupWatch
+    Watch
 
     Notes
     -----
-    Shares: a uniform mixture of likelihood ratios (Robbins 1970), a function of two
-    counts. AUC: blocks of cases with both classes; a block with m of the rarer class
-    counts as m pairs, since its U-statistic is an average of means of m independent
-    pairs (Hoeffding 1963). Brier: sums and sums of squares (Fan et al. 2015; Howard et
-    al. 2021; Waudby-Smith and Ramdas 2024). Scores: a conformal test martingale (Vovk
-    et al. 2003).
+    A mixture of Shiryaev-Roberts e-detectors (Shin, Ramdas and Rinaldo 2024), which is
+    proved to keep both the mean number c of looks between false alarms and the chance
+    of at most m / c of one within m looks: 5 % in a year for one in 20 years. The bets
+    are likelihood ratios for shares, those of Waudby-Smith and Ramdas (2024) for
+    means, and conformal ranks for scores (Vovk et al. 2003). The confidence sequences
+    are those of Robbins (1970) and of Fan et al. (2015).
 
     Cases are assumed to be exchangeable as long as nothing has changed; labels may come
     late, provided that the delay does not depend on the label.
@@ -101,11 +112,15 @@ def watch(
     >>> import trueness
     >>> w = trueness.watch("recall", threshold=0.5, at_least=0.9)
     >>> good = trueness.Tally([1.0, 0.0], neg=[5, 95], pos=[46, 4])
-    >>> w.update(good).alarm
+    >>> for day in range(30):
+    ...     _ = w.update(good, name=f"day {day}")
+    >>> w.alarm
     False
-    >>> bad = trueness.Tally([1.0, 0.0], neg=[5, 95], pos=[25, 25])
-    >>> w.update(bad, name="monday").since
-    'monday'
+    >>> bad = trueness.Tally([1.0, 0.0], neg=[5, 95], pos=[40, 10])
+    >>> for day in range(30, 34):
+    ...     _ = w.update(bad, name=f"day {day}")
+    >>> w.since, w.change.likely
+    ('day 33', 'day 30')
     """
     _options.fraction(level, "level")
     _options.whole_number(rng, "rng")
@@ -119,28 +134,54 @@ def watch(
     margin = _options.real_number(margin, "margin")
     _judges(what, judges)
     _groups(by, groups)
-    side, bound, spent = _bound(
-        what, threshold, at_least, at_most, baseline, margin, level
-    )
+    side, bound = _bound(what, threshold, at_least, at_most, baseline, margin, level)
     about: dict[str, Any] = {
         "metric": what,
         "threshold": threshold,
         "side": side,
         "bound": bound,
         "near": near,
-        "level": spent,
+        "level": level,
+        "mean_time": looks_between(false_alarms),
         "rng": int(rng),
         "judges": list(judges or ()),
+        "by": by,
+        "named": None if groups is None else [str(g) for g in groups],
     }
-    if by is not None:
-        if what == "scores":
+    found = Watch(about)
+    if what == "scores":
+        if by is not None:
             raise InputError("Watch scores of each group with a baseline of its own.")
-        return GroupWatch(about, by, groups)
-    if what != "scores":
-        return Watch.begun(about)
-    if baseline is None or not baseline.n:
-        raise InputError("A watch on scores needs a baseline to compare with.")
-    return Watch.begun(about, packed(baseline))
+        if baseline is None or not baseline.n:
+            raise InputError("A watch on scores needs a baseline to compare with.")
+        found.held["state"]["baseline"] = packed(baseline)
+    return found
+
+
+def looks_between(false_alarms: Any) -> float:
+    """Read a promise about false alarms: the mean number of looks between two.
+
+    Examples
+    --------
+    >>> looks_between("one in 20 years"), looks_between("one in 1,000 looks")
+    (7300.0, 1000.0)
+    """
+    found = None
+    if isinstance(false_alarms, str):
+        said = _PROMISE.fullmatch(" ".join(false_alarms.lower().split()))
+        if said:
+            number = float((said["number"] or "1").replace(",", ""))
+            pace = _LOOKS_A_DAY[said["pace"] or "daily"]
+            found = number * _DAYS.get(said["unit"], 1 / pace) * pace
+    elif isinstance(false_alarms, (int, float)) and not isinstance(false_alarms, bool):
+        found = float(false_alarms)
+    if found is None or not 2 <= found < 1e15:
+        raise InputError(
+            f'false_alarms is a promise such as "one in 20 years", "one in 5 years of '
+            f'weekly looks" or "one in 1000 looks" (2 or more); found '
+            f"{described(false_alarms)}."
+        )
+    return found
 
 
 def _judges(what: str, judges: Sequence[str] | None) -> None:
@@ -166,7 +207,7 @@ def _groups(by: Any, groups: Any) -> None:
         )
 
 
-def load_watch(path: str | os.PathLike[str]) -> Any:
+def load_watch(path: str | os.PathLike[str]) -> Watch:
     """Which watch does this file hold?
 
     Parameters
@@ -174,13 +215,7 @@ def load_watch(path: str | os.PathLike[str]) -> Any:
     path
         A JSON or Parquet file, from ``save``.
     """
-    held = read_state(path)
-    if "groups" not in held:
-        return _continued(held)
-    _continued({"about": held["about"], "state": {}})
-    parts = {g: _continued(w) for g, w in held["groups"].items()}
-    about, by, named = (held[k] for k in ("about", "by", "named"))
-    return GroupWatch(about, by, named, parts, held["looks"], held["since"])
+    return _continued(read_state(path))
 
 
 def _continued(held: dict[str, Any]) -> Watch:
@@ -190,13 +225,14 @@ def _continued(held: dict[str, Any]) -> Watch:
     _judges(what, about["judges"])
     bare = what in ("calibration", "scores")
     lacks = what not in _NO_THRESHOLD and about["threshold"] is None
-    alone = what == "scores" and held["state"].get("bag") is None
+    alone = what == "scores" and held["state"]["baseline"] is None
     if lacks or alone or bare != (about["bound"] is None):
         raise InputError(
             f"The file holds a watch on {what} without its threshold, bound or "
             "baseline. Restore it from a copy, or begin a new watch in another file."
         )
-    return Watch(about, held["state"])
+    groups = {g: _continued(one) for g, one in held["groups"].items()}
+    return Watch(about, held["state"], groups)
 
 
 def _known(what: str) -> Metric | None:
@@ -212,7 +248,7 @@ def _known(what: str) -> Metric | None:
         ) from None
     if not found.is_share and what != "f1":
         raise InputError(
-            f"{what} is not a share of cases, so it has no confidence sequence here. "
+            f"{what} is not a share of cases, so that no look tells it by itself. "
             f"Watch recall, precision, npv, accuracy, f1, auc or brier."
         )
     return found
@@ -226,14 +262,14 @@ def _bound(
     baseline: Tally | None,
     margin: float,
     level: float,
-) -> tuple[int, float | None, float]:
-    """Give which side is bad, the bound, and the level that is left for the stream."""
+) -> tuple[int, float | None]:
+    """Give which side is bad, and the bound."""
     if what not in _NO_THRESHOLD and threshold is None:
         raise InputError(f"{what} needs a threshold: which scores are flagged?")
     if what in ("calibration", "scores"):
         if at_least is not None or at_most is not None:
             raise InputError(f"A watch on {what} has no bound; leave it out.")
-        return 1, None, level
+        return 1, None
     given = [b for b in (at_least, at_most, baseline) if b is not None]
     if len(given) != 1:
         raise InputError("Give one of at_least, at_most and baseline.")
@@ -241,15 +277,14 @@ def _bound(
         bound = at_least if at_least is not None else at_most
         side = "at_most" if at_least is None else "at_least"
         bound = _options.fraction(bound, side, ends="[]")
-        return (1 if at_least is not None else -1), bound, level
+        return (1 if at_least is not None else -1), bound
     if what == "prevalence":
         raise InputError("A rate from judges is watched with at_least or at_most.")
-    # half of the errors for the doubt in the baseline, half for the stream
-    half = (1 - level) / 2
     lower = what == "brier" or (what not in KINDS and metric(what).direction == "lower")
-    low, high = _baseline_limits(what, baseline, threshold, half)
-    bound = min(high + margin, 1.0) if lower else max(low - margin, 0.0)
-    return (-1 if lower else 1), bound, 1 - half
+    low, high = _baseline_limits(what, baseline, threshold, 1 - level)
+    if lower:
+        return -1, min(high + margin, 1.0)
+    return 1, max(low - margin, 0.0)
 
 
 def _baseline_limits(

@@ -19,17 +19,18 @@ from trueness._core.checks.errors import InputError
 from trueness._core.files import replacing
 from trueness.data.storage import read_columns, write_columns
 
-VERSION = 2
+VERSION = 1
+MOST_EVIDENCE = 700.0  # as a logarithm: the exponential is still a number
 _TABLES = (".parquet", ".pq")
 _LARGEST = 1e306  # above the largest evidence that is written
-MOST_EVIDENCE = 700.0  # as a logarithm: the exponential is still a number
-_NUMBERS = ("look", "n", "value", "low", "high", "evidence")
+_NUMBERS = ("look", "n", "batch", "value", "low", "high", "evidence")
 
 
 def write_state(
     held: dict[str, Any], rows: list[dict[str, Any]], path: str | os.PathLike[str]
 ) -> None:
     """Write what a watch holds; the ending of the name decides how."""
+    stamped = {"trueness": "watch", "version": VERSION, **held}
     if Path(path).suffix.lower() in _TABLES:
         columns: dict[str, Any] = {
             k: np.array([np.nan if r[k] is None else float(r[k]) for r in rows])
@@ -37,17 +38,11 @@ def write_state(
         }
         for k in ("name", "group"):
             columns[k] = np.array([str(r.get(k) or "") for r in rows], dtype=str)
-        write_columns(columns, {"kind": "watch", "watch": _stamped(held)}, path)
+        write_columns(columns, {"kind": "watch", "watch": stamped}, path)
         return
-    text = json.dumps(_stamped(held))
+    text = json.dumps(stamped)
     with replacing(path) as temporary:
         Path(temporary).write_text(text, encoding="utf-8")
-
-
-def _stamped(held: dict[str, Any]) -> dict[str, Any]:
-    # what an older Trueness can read is marked as such
-    plain = "groups" not in held and not held["about"].get("judges")
-    return {"trueness": "watch", "version": 1 if plain else VERSION, **held}
 
 
 def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -62,7 +57,7 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
         )
     if not known or "about" not in held or not isinstance(version, int):
         raise InputError(f"{os.fspath(path)} is not the state of a watch.")
-    wrong = _wrong_family(held) if "groups" in held else _wrong(held)
+    wrong = _wrong(held)
     if wrong:
         raise InputError(
             f"{os.fspath(path)} is the state of a watch, but {wrong} is missing or not "
@@ -72,30 +67,18 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
     return dict(held)
 
 
-def _wrong_family(held: dict[str, Any]) -> str:
-    """Name the first part of a watch on groups that cannot be; nothing if all can."""
-    groups = held["groups"]
-    if not isinstance(groups, dict):
-        return "groups"
-    found = [_first_wrong(held, _FAMILY), _first_wrong(held["about"], _ABOUT)]
-    for name, one in groups.items():
-        wrong = _wrong(one)
-        found.append(f"{wrong} of group {name!r}" if wrong else "")
-    return next(filter(None, found), "")
-
-
 def _wrong(held: Any) -> str:
     """Name the first part of a watch that cannot be; nothing if all can."""
     if not isinstance(held, dict):
         return "all of it"
-    about, state = held.get("about"), held.get("state")
-    if isinstance(about, dict) and isinstance(state, dict):
-        about.setdefault("judges", [])  # files of version 1 knew no judges
-        earlier: dict[str, Any] = {"labels": {}, "yes": 0.0, "judged": state.get("n")}
-        state |= {k: v for k, v in earlier.items() if k not in state}
-        if isinstance(state.get("peak"), float):  # was without a limit once
-            state["peak"] = min(state["peak"], MOST_EVIDENCE)
-    return _first_wrong(about, _ABOUT) or _first_wrong(state, _STATE)
+    groups = held.get("groups")
+    if not isinstance(groups, dict):
+        return "groups"
+    found = [_first_wrong(held.get(k), _PARTS[k]) for k in _PARTS]
+    for name, one in groups.items():
+        wrong = _wrong(one)
+        found.append(f"{wrong} of group {name!r}" if wrong else "")
+    return next(filter(None, found), "")
 
 
 def _first_wrong(part: Any, table: dict[str, Callable[[Any], bool]]) -> str:
@@ -129,16 +112,21 @@ def _or_none(ok: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda v: v is None or ok(v)
 
 
-def _each(ok: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda v: isinstance(v, list) and all(map(ok, v))
+def _each(ok: Callable[[Any], bool], size: int | None = None) -> Callable[[Any], bool]:
+    return lambda v: isinstance(v, list) and all(map(ok, v)) and size in (None, len(v))
 
 
 def _mapped(ok: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda v: isinstance(v, dict) and all(map(ok, v.values()))
 
 
+def _equal_rows(v: Any) -> bool:
+    rows = _each(_each(_number))(v) and len(v) > 0
+    return rows and len({len(row) for row in v}) == 1 and len(v[0]) > 0
+
+
 def _counts(v: Any) -> bool:
-    """Is it what ``sums.packed`` gives?"""
+    """Is it what ``batches.packed`` gives?"""
     if not isinstance(v, dict):
         return False
     first: Any = v.get("score", v.get("rows"))
@@ -167,44 +155,54 @@ def _row(v: Any) -> bool:
     return numbers and {*_NUMBERS, "name"} <= v.keys() and _whole(v["look"])
 
 
+def _recent(v: Any) -> bool:
+    """Is it what each of the latest looks told, with the same bets in all of them?"""
+    if not isinstance(v, list) or any(_first_wrong(row, _TOLD) for row in v):
+        return False
+    return not v or _equal_rows([row["gains"] for row in v])
+
+
 def _batch(v: Any) -> bool:
-    known = isinstance(v, dict) and {"mark", "unknown", "counts"} <= v.keys()
+    known = isinstance(v, dict) and {"mark", "counts"} <= v.keys()
     return known and _text(v["mark"]) and _or_none(_counts)(v["counts"])
 
 
-def _labels(v: Any) -> bool:
-    return _each(_whole)(v) and len(v) == 2
-
-
+_TOLD: dict[str, Callable[[Any], bool]] = {
+    "name": _text,
+    "sums": _each(_number, 3),
+    "gains": _each(_number),
+}
 # what each part of a file must be: a forged or damaged one is told at once, and never
 # half believed
-_ABOUT: dict[str, Callable[[Any], bool]] = {
-    "metric": _text,
-    "threshold": _or_none(_number),
-    "side": lambda v: v in (1, -1),
-    "bound": _or_none(_share),
-    "near": _or_none(_number),
-    "level": lambda v: _share(v) and 0 < v < 1,
-    "rng": _whole,
-    "judges": _each(_text),
-}
-_STATE: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("n", "squares", "peak", "judged", "yes"), _amount),
-    "total": _number,
-    "looks": _whole,
-    "since": _or_none(_text),
-    "history": _each(_row),
-    "batches": _mapped(_batch),
-    "wealth": _or_none(_each(_number)),
-    "waiting": _or_none(_waiting),
-    "bag": _or_none(_counts),
-    "labels": _mapped(_labels),
-}
-_FAMILY: dict[str, Callable[[Any], bool]] = {
-    "by": _text,
-    "named": _or_none(_each(_text)),
-    "looks": _whole,
-    "since": _or_none(_text),
+_PARTS: dict[str, dict[str, Callable[[Any], bool]]] = {
+    "about": {
+        "metric": _text,
+        "threshold": _or_none(_number),
+        "side": lambda v: v in (1, -1),
+        "bound": _or_none(_share),
+        "near": _or_none(_number),
+        "level": lambda v: _share(v) and 0 < v < 1,
+        "mean_time": lambda v: _number(v) and v > 1,
+        "rng": _whole,
+        "judges": _each(_text),
+        "by": _or_none(_text),
+        "named": _or_none(_each(_text)),
+    },
+    "state": {
+        **dict.fromkeys(("n", "squares"), _amount),
+        "peak": lambda v: _amount(v) and v <= MOST_EVIDENCE,
+        "total": _number,
+        **dict.fromkeys(("looks", "told"), _whole),
+        "since": _or_none(_text),
+        "log_m": _or_none(_equal_rows),
+        "history": _each(_row),
+        "recent": _recent,
+        "batches": _mapped(_batch),
+        "waiting": _or_none(_waiting),
+        "baseline": _or_none(_counts),
+        "seen": _or_none(_counts),
+        "labels": _mapped(_each(_whole, 2)),
+    },
 }
 
 

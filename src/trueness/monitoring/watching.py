@@ -1,47 +1,73 @@
 """What is watched, batch by batch, and kept in a file?
 
-A :class:`Watch` adds up what tells (which cases, their sum, the sum of their squares)
-and asks ``evidence`` after every batch. Its state is one file (``states``).
+A :class:`Watch` asks its detector after every batch (``detectors``), and remembers what
+the latest looks told, so that an alarm can say since when and by how much. A watch on
+groups has a watch for each, with its part of the false alarms. Its state is one file
+(``states``).
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from scipy.special import logsumexp
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
-from trueness.counts.answers import refuse
+from trueness._core.records import Record
 from trueness.counts.values import Panel, Tally
-from trueness.data.frames import tally
-from trueness.monitoring import evidence as _evidence
-from trueness.monitoring.judged import (
-    add_judged,
-    add_late,
-    judged_panel,
-    rate_evidence,
-    rate_limits,
-    rate_value,
+from trueness.monitoring import sequences as _sequences
+from trueness.monitoring.batches import (
+    counted,
+    grouped,
+    is_batch,
+    new_cases,
+    remembered,
+    same_cases,
+)
+from trueness.monitoring.detectors import change_point, grown
+from trueness.monitoring.judged import told_by_judges
+from trueness.monitoring.kinds import (
+    NO_LABELS,
+    Told,
+    ends_of,
+    is_share,
+    log_stakes,
+    shown,
+    told_by,
 )
 from trueness.monitoring.states import MOST_EVIDENCE, write_state
-from trueness.monitoring.sums import (
-    T,
-    add_batch,
-    is_batch,
-    like,
-    outputs,
-    packed,
-    unpacked,
-)
 
-NO_LABELS = ("scores", "flagged_share")
-_SUMS = dict.fromkeys(("n", "total", "squares", "judged", "yes"), 0.0)
+_KEPT = 2000  # rows of the history
+_RECENT = 400  # looks among which a change is sought
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Change(Record):
+    """When did it change, and to what?
+
+    Attributes
+    ----------
+    likely : str
+        The batch with which the change most likely began.
+    first, last : str
+        The batches between which it began, with the probability of the level.
+    value, low, high : float
+        The mean of what was watched since then, with a confidence sequence for every
+        batch from the first to the last.
+    """
+
+    likely: str
+    first: str
+    last: str
+    value: float
+    low: float
+    high: float
 
 
 @final
@@ -50,46 +76,51 @@ class Watch:
 
     Attributes
     ----------
-    value, low, high : float
-        The estimate, and a confidence sequence, which is valid at all looks together.
     alarm : bool
-        Whether the evidence against the bound has ever reached the alarm level; an
-        alarm is not withdrawn.
+        Whether the alarm was ever raised since the watch began; see :meth:`restart`.
     since : str or None
         The batch in which the alarm was raised.
+    change : Change or None
+        After an alarm: when the change began, and to what.
+    value, low, high : float
+        The mean of all cases since the watch began, and a confidence sequence, which is
+        valid at all looks together.
     evidence : float
-        The largest evidence against the bound so far, as an e-value; the alarm is
-        raised at 1 / (1 - level).
+        The largest evidence of a change so far; the alarm is raised at ``alarm_at``.
     history : list of dict
         A row for each look.
+    groups : dict from group to Watch
+        The watch of each group, in the order in which they appeared.
     """
 
-    def __init__(self, about: dict[str, Any], state: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        about: dict[str, Any],
+        state: dict[str, Any] | None = None,
+        groups: Mapping[str, Watch] | None = None,
+    ) -> None:
         self._about = about
-        self._state = state
-
-    @classmethod
-    def begun(cls, about: dict[str, Any], bag: Any = None) -> Watch:
-        """Begin a watch that has not seen a batch yet, with the scores of before."""
-        state: dict[str, Any] = {**_SUMS, "looks": 0, "peak": 0.0, "since": None}
-        state |= {"history": [], "batches": {}}
-        state |= {"wealth": None, "waiting": None, "bag": bag, "labels": {}}
-        return cls(about, state)
+        self._state = _fresh() if state is None else state
+        self.groups: dict[str, Watch] = dict(groups or {})
 
     def __repr__(self) -> str:
-        """Say in a line how it stands."""
-        return f"Watch on {self.what}: {self.sentence()}"
+        """Say in a line how it stands, and in another for each group."""
+        if not self.groups:
+            return f"Watch on {self.what}: {self.sentence()}"
+        lines = [f"  {g}: {w.sentence()}" for g, w in self.groups.items()]
+        return "\n".join([f"Watch on {self.what}", *lines])
 
     @property
     def what(self) -> str:
         """Describe in words what is watched."""
         a = self._about
-        at = "" if a["threshold"] is None else f" at {a['threshold']:g}"
+        by = f" by {a['by']}" if a["by"] else ""
         if a["bound"] is None:
             near = f" near {a['near']:g}" if a["near"] is not None else ""
-            return f"{a['metric']}{near}"
+            return f"{a['metric']}{near}{by}"
+        at = "" if a["threshold"] is None else f" at {a['threshold']:g}"
         sign = ">=" if a["side"] > 0 else "<="
-        return f"{a['metric']} {sign} {a['bound']:.4g}{at}"
+        return f"{a['metric']} {sign} {a['bound']:.4g}{at}{by}"
 
     @property
     def bound(self) -> float | None:
@@ -100,21 +131,27 @@ class Watch:
     @property
     def judges(self) -> tuple[str, ...]:
         """Name the columns of verdicts, for a rate from judges."""
-        return tuple(self._about.get("judges") or ())
+        return tuple(self._about["judges"])
 
     @property
-    def by(self) -> None:
-        """One watch has no groups."""
+    def by(self) -> str | None:
+        """Name the column of the groups, where there are groups."""
+        return None if self._about["by"] is None else str(self._about["by"])
 
     @property
-    def error(self) -> float:
-        """Give the share of false alarms that is allowed over its whole life."""
-        return 1.0 - float(self._about["level"])
+    def alarm_at(self) -> float:
+        """Give the evidence at which the alarm is raised.
+
+        It is the promised mean number of looks between false alarms.
+        """
+        return float(self._about["mean_time"])
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """Give a row for each look."""
-        return list(self._state["history"])
+        """Give a row for each look, of all groups where there are groups."""
+        own = [dict(row) for row in self._state["history"]]
+        groups = self.groups.items()
+        return own + [{"group": g, **row} for g, w in groups for row in w.history]
 
     @property
     def looks(self) -> int:
@@ -128,7 +165,7 @@ class Watch:
 
     @property
     def value(self) -> float:
-        """Give the estimate from all cases so far."""
+        """Give the estimate from all cases since the watch began."""
         return self._last("value")
 
     @property
@@ -143,13 +180,15 @@ class Watch:
 
     @property
     def evidence(self) -> float:
-        """Give the largest evidence against the bound so far, as an e-value."""
-        return math.exp(self._state["peak"])
+        """Give the largest evidence so far, of any group where there are groups."""
+        own = math.exp(self._state["peak"])
+        parts = (w.evidence * self.alarm_at / w.alarm_at for w in self.groups.values())
+        return max([own, *parts])
 
     @property
     def alarm(self) -> bool:
-        """Has the evidence ever reached the alarm level?"""
-        return bool(self._state["peak"] >= -math.log(1 - self._about["level"]))
+        """Was the alarm ever raised, for any group where there are groups?"""
+        return self._state["since"] is not None
 
     @property
     def since(self) -> str | None:
@@ -157,23 +196,64 @@ class Watch:
         found = self._state["since"]
         return None if found is None else str(found)
 
+    @property
+    def change(self) -> Change | None:
+        """After an alarm, say between which batches the change began, and to what.
+
+        The interval holds the shares of the detector that belong to each look
+        (``detectors``). The limits are the smallest and the largest of confidence
+        sequences that begin at each of these looks, so one of them is that of the
+        change.
+        """
+        recent = self._state["recent"]
+        if not self.alarm or not recent:
+            return None
+        gains = np.array([row["gains"] for row in recent])
+        stakes = log_stakes(self._about, gains.shape[1])
+        first, likely, last = change_point(gains, stakes, self._about["level"])
+        sums = np.array([row["sums"] for row in recent])[::-1].cumsum(axis=0)[::-1]
+        if not sums[last, 0]:
+            return None
+        lows, highs = zip(*map(self._limits, sums[first : last + 1]), strict=True)
+        low, high = min(lows), max(highs)
+        value = shown(self._about, sums[likely, 1] / sums[likely, 0])
+        names = [str(recent[k]["name"]) for k in (likely, first, last)]
+        return Change(names[0], names[1], names[2], value, low, high)
+
+    def _limits(self, sums: Any) -> tuple[float, float]:
+        """Give the limits of a mean at the looks of all time, as what is watched."""
+        n, total, squares = (float(s) for s in sums)
+        low, high = _sequences.limits(
+            (n, total, squares),
+            1 - self._about["level"],
+            ends_of(self._about),
+            share=is_share(self._about),
+        )
+        return shown(self._about, low), shown(self._about, high)
+
     def sentence(self) -> str:
         """Say in words what was found so far."""
-        line = 1 / (1 - self._about["level"])
         if not self._state["looks"]:
             return "no batch has been counted yet."
-        ends = (
-            f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g} over all looks)"
-            if math.isfinite(self.low)
-            else "no estimate, only evidence"
-        )
-        large = 1e3 <= self.evidence < 1e9
-        evidence = f"{self.evidence:,.0f}" if large else f"{self.evidence:.3g}"
-        how = f"alarm since {self.since}" if self.alarm else "no alarm"
-        return (
-            f"{how}; {ends} in {self._state['n']:,.0f} cases that count; evidence "
-            f"{evidence} (the alarm is raised at {line:g})."
-        )
+        if self.by is not None:
+            return self._groups_sentence()
+        tail = f"evidence {_amount(self.evidence)}, alarm at {_amount(self.alarm_at)}."
+        c = self.change
+        if c is not None:
+            when = f"with {c.first}" if c.first == c.last else _between(c)
+            return (
+                f"alarm since {self.since}. The change began {when}; since then "
+                f"{c.value:.4g} ({c.low:.4g} to {c.high:.4g}); {tail}"
+            )
+        ends = f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g} over all looks)"
+        return f"no alarm; {ends} in {self._state['n']:,.0f} cases that count; {tail}"
+
+    def _groups_sentence(self) -> str:
+        loud = {g: w for g, w in self.groups.items() if w.alarm}
+        if not loud:
+            return f"no alarm in any of the {len(self.groups)} groups."
+        said = "; ".join(f"{g}: {w.sentence()}" for g, w in loud.items())
+        return f"{len(loud)} of {len(self.groups)} groups: {said}"
 
     def update(self, *batch: Any, name: str | None = None, **columns: Any) -> Watch:
         """Look at another batch, and give the watch itself.
@@ -183,7 +263,8 @@ class Watch:
         batch
             A tally; labels and scores; a frame with ``label=`` and ``score=``; for
             what needs no labels, scores. For a rate from judges a panel, or what makes
-            one.
+            one. For a watch on groups a mapping from group to one of these, a frame
+            with the column of the groups, or labels, scores and ``by=``.
         name
             What the batch is called. A batch whose name was seen before is not counted
             again: the same batch changes nothing, and one whose unknown cases have
@@ -192,61 +273,126 @@ class Watch:
             from judges, on the verdicts.
         """
         is_batch(batch)
-        found: Tally | Panel
-        if self.judges:
-            found = judged_panel(batch, list(self.judges), columns)
-        else:
-            found = _tally(batch, columns, self._about["metric"] in NO_LABELS)
         if not isinstance(name, str | None):
             raise InputError(f"The name of a batch is text; found {described(name)}.")
-        told = self._told(found, name)
-        if told is None:
+        judges, what = list(self.judges), self._about["metric"]
+        if self.by is not None:
+            self._update_groups(
+                grouped(batch, columns, by=self.by, judges=judges), name
+            )
             return self
-        late = name is not None and name in self._state["batches"]
-        if isinstance(told, Tally):
-            add_batch(self._about, self._state, told)
-        else:
-            (add_late if late else add_judged)(self._about, self._state, told, name)
-        self._remember(found, name)
-        look(self._about, self._state, name)
+        found = counted(batch, columns, judges=judges, scores_only=what in NO_LABELS)
+        seen = None if name is None else self._state["batches"].get(name)
+        new: Any = found if seen is None else new_cases(seen, found, str(name))
+        # labels tell nothing new of what needs none
+        if new is not None and not (seen is not None and what in NO_LABELS):
+            if isinstance(new, Panel):
+                late = seen is not None
+                told = told_by_judges(self._about, self._state, new, name, late)
+            else:
+                told = told_by(self._about, self._state, new)
+            self._look(told, name)
+        if name is not None:
+            self._state["batches"][name] = remembered(found)
         return self
 
-    def _told(self, x: Any, name: str | None) -> Any:
-        """Give what is new in a batch; None when nothing is."""
-        seen = self._state["batches"].get(name)
-        if name is None or seen is None:
-            return x
-        if seen["mark"] == _fingerprint(x):
-            return None
-        if seen["counts"] is None:
-            raise InputError(
-                f"Batch {name!r} was counted before, with other cases. Give it another "
-                f"name if it is new."
-            )
-        late = _late(unpacked(seen["counts"], x), x, name)
-        if self._about["metric"] in ("flagged_share", "scores"):
-            self._remember(x, name)  # labels tell nothing new of what needs none
-            return None
-        return late
+    def _update_groups(self, parts: Mapping[Any, Any], name: str | None) -> None:
+        looked = False
+        for group, part in parts.items():
+            one = self._watch_of(str(group))
+            before = one.looks
+            one.update(part, name=name)
+            looked = looked or one.looks > before
+        self._state["looks"] += looked
+        if not self.alarm and any(w.alarm for w in self.groups.values()):
+            self._state["since"] = self._named(name)
 
-    def twin(self, x: Tally | Panel) -> str | None:
-        """Name the batch that had exactly these cases, if chance can hardly explain it.
+    def _watch_of(self, group: str) -> Watch:
+        """Give the watch of a group; a new one has its part of the false alarms.
 
-        Batches of a few distinct outputs are often equal; only longer ones are
-        compared.
+        Groups that were named have equal parts; otherwise the k-th that appears has
+        1 / (k (k + 1)), which adds up to one however many there will be.
         """
-        if len(outputs(x)) < _LONG:
-            return None
-        mark = _fingerprint(x)
-        kept = self._state["batches"].items()
-        return next((name for name, held in kept if held["mark"] == mark), None)
+        if group in self.groups:
+            return self.groups[group]
+        named, k = self._about["named"], len(self.groups) + 1
+        if named is not None and group not in named:
+            raise InputError(
+                f"This watch was begun for the groups {', '.join(named)}; found "
+                f"{group!r}. Begin a new one, or without naming groups."
+            )
+        times = k * (k + 1) if named is None else len(named)
+        own = {"by": None, "named": None, "mean_time": self.alarm_at * times}
+        self.groups[group] = Watch({**self._about, **own})
+        return self.groups[group]
 
-    def _remember(self, x: Tally | Panel, name: str | None) -> None:
-        """Keep what was counted under this name, for a file that comes twice."""
-        if name is not None:
-            held = packed(x) if x.n_unknown else None
-            kept = {"mark": _fingerprint(x), "unknown": x.n_unknown, "counts": held}
-            self._state["batches"][name] = kept
+    def _named(self, name: str | None) -> str:
+        return name if name is not None else f"look {self._state['looks']}"
+
+    def _look(self, told: Told, name: str | None) -> None:
+        """Ask the detector, and write a row of the history."""
+        state = self._state
+        before = None if state["log_m"] is None else np.array(state["log_m"])
+        if before is not None and before.shape != told.gains.shape[1:]:
+            raise InputError(
+                "The state of this watch has other bets than this Trueness makes. "
+                "Continue it with the Trueness that wrote it, or begin a new watch."
+            )
+        state["looks"] += 1
+        state["told"] += bool(told.n)
+        sums = [told.n, told.total, told.squares]
+        for key, more in zip(("n", "total", "squares"), sums, strict=True):
+            state[key] += more
+        stakes = log_stakes(self._about, told.gains.shape[2])
+        log_m, found = grown(before, told.gains, stakes)
+        state["log_m"] = log_m.tolist()
+        # a bound of 1 that is missed is beyond all evidence, which JSON cannot hold
+        found = min(found, MOST_EVIDENCE)
+        state["peak"] = max(state["peak"], found)
+        if len(state["recent"]) < 2 * _RECENT or not self.alarm:
+            gains = told.gains.sum(axis=0).ravel().round(6).tolist()
+            row = {"name": self._named(name), "sums": sums, "gains": gains}
+            state["recent"].append(row)
+        if not self.alarm:
+            state["recent"] = state["recent"][-_RECENT:]
+            if found >= math.log(self.alarm_at):
+                state["since"] = self._named(name)
+        self._write_row(told, name, found)
+
+    def _write_row(self, told: Told, name: str | None, found: float) -> None:
+        state, n = self._state, self._state["n"]
+        low, high = self._limits([state[k] for k in ("n", "total", "squares")])
+        row: dict[str, Any] = {"look": state["looks"], "name": name, "n": n}
+        row["batch"] = shown(self._about, told.total / told.n) if told.n else None
+        row["value"] = shown(self._about, state["total"] / n) if n else None
+        row |= {"low": low, "high": high, "evidence": math.exp(found)}
+        rows = [*state["history"], row]
+        if len(rows) > _KEPT:  # thin the past, keep both ends
+            rows = [*rows[:-_RECENT:2], *rows[-_RECENT:]]
+        state["history"] = rows
+
+    def restart(self) -> Watch:
+        """Begin anew, after a repair, and give the watch itself.
+
+        The alarm and all evidence are forgotten, and the promise about false alarms
+        begins anew. Batches that were counted stay counted, the history is kept, and
+        scores are again compared with the baseline.
+        """
+        fresh = _fresh()
+        for key in ("looks", "history", "batches", "labels", "baseline"):
+            fresh[key] = self._state[key]
+        self._state = fresh
+        for one in self.groups.values():
+            one.restart()
+        return self
+
+    def same_cases(self, x: Tally | Panel | Mapping[Any, Any]) -> str | None:
+        """Name the batch that had exactly these cases, in any group."""
+        if not isinstance(x, Mapping):
+            return same_cases(self._state["batches"], x)
+        known = ((self.groups.get(str(g)), part) for g, part in x.items())
+        found = (one.same_cases(part) for one, part in known if one is not None)
+        return next((name for name in found if name is not None), None)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a JSON or Parquet file, whole or not at all.
@@ -261,96 +407,22 @@ class Watch:
 
     @property
     def held(self) -> dict[str, Any]:
-        """What a file of this watch holds: the question, and all that was seen."""
-        return {"about": self._about, "state": self._state}
+        """Give what a file of this watch holds: the question, and all that was seen."""
+        groups = {g: w.held for g, w in self.groups.items()}
+        return {"about": self._about, "state": self._state, "groups": groups}
 
 
-def _tally(
-    batch: tuple[Any, ...], columns: Mapping[str, Any], scores_only: bool
-) -> Tally:
-    alone = batch[0] if len(batch) == 1 else None
-    if isinstance(alone, Tally):
-        found: Any = alone
-    else:
-        plain = isinstance(alone, list) or getattr(alone, "ndim", 0) == 1
-        given = (None, alone) if scores_only and plain else batch
-        found = tally(*given, **columns)
-    refuse(found, "watch")
-    if not isinstance(found, Tally):
-        raise InputError("A batch is one tally; found groups. Watch each on its own.")
-    return found
+def _fresh() -> dict[str, Any]:
+    """Give the state of a watch that has not seen a batch yet."""
+    numbers = dict.fromkeys(("n", "total", "squares"), 0.0)
+    state: dict[str, Any] = {**numbers, "looks": 0, "told": 0, "peak": 0.0}
+    state |= dict.fromkeys(("since", "log_m", "waiting", "baseline", "seen"))
+    return {**state, "history": [], "recent": [], "batches": {}, "labels": {}}
 
 
-def look(about: dict[str, Any], state: dict[str, Any], name: str | None) -> None:
-    """Ask for the evidence, and write a row of the history."""
-    what, n, total = about["metric"], state["n"], state["total"]
-    alpha = 1 - about["level"]
-    state["looks"] += 1
-    value = low = high = None
-    if what in ("calibration", "scores"):
-        wealth = state["wealth"]
-        found = (
-            0.0 if wealth is None else float(logsumexp(wealth) - np.log(len(wealth)))
-        )
-        if what == "calibration" and about["near"] is not None and n:
-            value = total / n
-            low, high = _evidence.share_limits(total, n, alpha)
-    elif what == "prevalence":
-        found = rate_evidence(state, about["bound"], about["side"]) if n else 0.0
-        value = rate_value(state)
-        low, high = rate_limits(state, alpha)
-    elif what == "brier":
-        sums = (n, total, state["squares"])
-        found = _evidence.mean_evidence(*sums, about["bound"], about["side"])
-        value = total / n if n else None
-        low, high = _evidence.mean_limits(*sums, alpha)
-    else:
-        found, value, low, high = _of_share(about, n, total, alpha)
-    # a bound of 1 that is missed is beyond all evidence, which JSON cannot hold
-    found = min(float(found), MOST_EVIDENCE)
-    state["peak"] = max(state["peak"], found)
-    if state["since"] is None and state["peak"] >= -math.log(alpha):
-        state["since"] = name if name is not None else f"look {state['looks']}"
-    row = {"look": state["looks"], "name": name, "n": n, "value": value}
-    row |= {"low": low, "high": high, "evidence": math.exp(found)}
-    state["history"].append(row)
-    if len(state["history"]) > _KEPT:  # thin the past, keep both ends
-        state["history"] = [*state["history"][:-100:2], *state["history"][-100:]]
+def _between(c: Change) -> str:
+    return f"between {c.first} and {c.last}, most likely with {c.likely}"
 
 
-_KEPT = 2000
-_LONG = 20  # distinct outputs from which on two batches are not equal by chance
-
-
-def _of_share(
-    about: dict[str, Any], n: float, total: float, alpha: float
-) -> tuple[float, float | None, float, float]:
-    bound = about["bound"]
-    low, high = _evidence.share_limits(total, n, alpha)
-    value = total / n if n else None
-    if about["metric"] == "f1":  # J = tp / (tp + errors) is F1 / (2 - F1)
-        found = _evidence.share_evidence(total, n, bound / (2 - bound), about["side"])
-        shown = [None if j is None else 2 * j / (1 + j) for j in (value, low, high)]
-        return found, shown[0], float(shown[1] or 0.0), float(shown[2] or 0.0)
-    found = _evidence.share_evidence(total, n, bound, about["side"])
-    return found, value, low, high
-
-
-def _fingerprint(x: Tally | Panel) -> str:
-    mark = hashlib.sha256()
-    for part in (outputs(x), x.neg, x.pos, x.unknown):
-        mark.update(np.ascontiguousarray(part).tobytes())
-    return mark.hexdigest()
-
-
-def _late(before: T, after: T, name: str) -> T:
-    """Give the cases that got their label since."""
-    if np.array_equal(outputs(before), outputs(after), equal_nan=True):
-        neg, pos = after.neg - before.neg, after.pos - before.pos
-        gone = before.unknown - after.unknown
-        if (neg >= 0).all() and (pos >= 0).all() and (neg + pos == gone).all():
-            return like(after, neg, pos)
-    raise InputError(
-        f"Batch {name!r} was counted before, with other cases or other labels. Only "
-        f"labels that were unknown may be added; give a new batch a new name."
-    )
+def _amount(x: float) -> str:
+    return f"{x:,.0f}" if 1e3 <= x < 1e9 else f"{x:.3g}"

@@ -1,0 +1,293 @@
+"""What does a batch tell, of each kind that can be watched?
+
+Every kind draws numbers from the cases of a batch: found or not, right or wrong, a
+squared error, the area of a block of cases. Their mean is what is watched; the bets of
+``detectors`` say whether it is worse than its bound, the sums of ``sequences`` between
+which numbers it lies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from trueness._core.arrays import Floats, Ints
+from trueness._core.checks.errors import InputError
+from trueness.counts.values import Tally
+from trueness.metrics.grammar import metric
+from trueness.monitoring.batches import packed, unpacked
+from trueness.monitoring.detectors import (
+    BOLDEST,
+    PARTS,
+    effects,
+    in_parts,
+    mean_bets,
+    mean_gains,
+)
+from trueness.threshold.at_cut import confusion
+
+NO_LABELS = ("scores", "flagged_share")
+_BLOCK = 8  # cases of a block whose AUC is one number
+_MOST_BLOCKS, _MOST_CASES = 256, 10**6
+_NEAR = 0.05  # scores that are near another
+
+
+class Told(NamedTuple):
+    """The log gains of the bets (parts of the look, rows, bets), and sums."""
+
+    gains: Floats
+    n: float = 0.0
+    total: float = 0.0
+    squares: float = 0.0
+
+
+def told_by(about: dict[str, Any], state: dict[str, Any], t: Tally) -> Told:
+    """Say what the cases of a batch tell about what is watched."""
+    return _KINDS.get(about["metric"], _share)(about, state, t)
+
+
+def ends_of(about: dict[str, Any]) -> tuple[float, float]:
+    """Between which numbers does what a case tells lie?"""
+    if about["metric"] == "calibration" and about["near"] is None:
+        return -1.0, 1.0
+    return (-1.0, 2.0) if about["judges"] else (0.0, 1.0)
+
+
+def log_stakes(about: dict[str, Any], bets: int) -> Floats:
+    """Give the logarithm of what is staked on each of so many bets, one in all."""
+    parts = np.array([3, 3, 1, 1] if about["metric"] == "scores" else [1])
+    return np.repeat(
+        np.log(parts / (parts.sum() * bets / parts.size)), bets // parts.size
+    )
+
+
+def is_share(about: dict[str, Any]) -> bool:
+    """Are they zeros and ones?"""
+    near = about["metric"] == "calibration" and about["near"] is not None
+    return near or about["metric"] not in ("auc", "brier", *_NO_BOUND, "prevalence")
+
+
+_NO_BOUND = ("calibration", "scores")
+
+
+def bound_of(about: dict[str, Any]) -> float:
+    """Give the bound of what a case tells: J = tp / (tp + errors) is F1 / (2 - F1)."""
+    bound = float(about["bound"])
+    return bound / (2 - bound) if about["metric"] == "f1" else bound
+
+
+def shown(about: dict[str, Any], x: float) -> float:
+    """Give a mean of what cases tell as what is watched."""
+    low, high = (0.0, 1.0) if about["judges"] else ends_of(about)
+    x = 2 * x / (1 + x) if about["metric"] == "f1" else x
+    return float(min(max(x, low), high))
+
+
+def _effects(about: dict[str, Any], state: dict[str, Any], n: float) -> Floats:
+    """Give the changes to bet on, for looks of the size that they have on average."""
+    usual = (state["n"] + n) / (state["told"] + 1)
+    return effects(about["mean_time"], max(usual, 1e-9))
+
+
+def numbers_told(
+    about: dict[str, Any], state: dict[str, Any], x: Floats, times: Floats
+) -> Told:
+    """Bet on numbers, each of which came so many times."""
+    n, bound, ends = float(times.sum()), bound_of(about), ends_of(about)
+    effect = _effects(about, state, n)
+    if not n:
+        return Told(np.zeros((1, 1, effect.size)))
+    most = (bound - ends[0]) * (ends[1] - bound)  # no variance around b is larger
+    spread = most
+    if not is_share(about):  # that of earlier looks, with a case of the largest
+        sums = state["n"], state["total"], state["squares"]
+        found = sums[2] - 2 * bound * sums[1] + sums[0] * bound**2
+        spread = (most + max(found, 0.0)) / (1.0 + sums[0])
+    bets = mean_bets(effect, math.sqrt(spread), bound, about["side"], ends)
+    rng = np.random.default_rng([about["rng"], state["looks"], 1])
+    gains = in_parts(times, rng) @ mean_gains(x, bound, about["side"], bets)
+    return Told(gains[:, None, :], n, float(times @ x), float(times @ x**2))
+
+
+def _share(about: dict[str, Any], state: dict[str, Any], t: Tally) -> Told:
+    m, c = metric(about["metric"]), confusion(t, about["threshold"])
+    counts = np.array([int(c.tp), int(c.fp), int(c.fn), int(c.tn)], np.float64)
+    if m.name == "f1":  # true positives among true positives and errors
+        k, n = counts[0], counts[:3].sum()
+    elif m.ratio is None or m.ratio.under is None:
+        raise InputError(f"{m.name} is not a share of cases.")
+    else:
+        k, n = counts @ m.ratio.over, counts @ m.ratio.under
+    return numbers_told(about, state, np.array([1.0, 0.0]), np.array([k, n - k]))
+
+
+def _flagged(about: dict[str, Any], state: dict[str, Any], t: Tally) -> Told:
+    every, flags = t.neg + t.pos + t.unknown, t.score >= about["threshold"]
+    times = np.array([every[flags].sum(), every[~flags].sum()], np.float64)
+    return numbers_told(about, state, np.array([1.0, 0.0]), times)
+
+
+def _brier(about: dict[str, Any], state: dict[str, Any], t: Tally) -> Told:
+    _probabilities(t, "A Brier score")
+    x = np.concatenate([(1 - t.score) ** 2, t.score**2])
+    return numbers_told(about, state, x, np.concatenate([t.pos, t.neg]) * 1.0)
+
+
+def _auc(about: dict[str, Any], state: dict[str, Any], t: Tally) -> Told:
+    """Deal the cases out to blocks, whose areas are independent; wait for both classes.
+
+    A block has as few cases as its area can do with: many small bets are better than
+    few that might lose all. The area of a block has the mean that is watched, whatever
+    its numbers of positives and negatives (Mann and Whitney 1947).
+    """
+    if state["waiting"] is not None:
+        t = unpacked(state["waiting"], t) + t
+    rare, labelled = min(t.n_pos, t.n_neg), t.n_pos + t.n_neg
+    if not rare or labelled < _BLOCK:
+        state["waiting"] = packed(t)
+        return numbers_told(about, state, np.empty(0), np.empty(0))
+    state["waiting"] = None
+    blocks = min(rare, labelled // _BLOCK, _MOST_BLOCKS)
+    rng = np.random.default_rng([about["rng"], state["looks"]])
+    # rows are by falling score: a positive wins over the negatives of later rows
+    pos, neg = (np.array_split(_dealt(c, rng), blocks) for c in (t.pos, t.neg))
+    x = np.array([_area(p, q) for p, q in zip(pos, neg, strict=True)])
+    return numbers_told(about, state, x, np.ones(blocks))
+
+
+def _dealt(counts: Ints, rng: np.random.Generator) -> Ints:
+    """Give the row of each case, in a random order; of very many cases, of some."""
+    if counts.sum() > _MOST_CASES:
+        counts = rng.binomial(counts, _MOST_CASES / counts.sum())
+    return np.asarray(rng.permutation(np.repeat(np.arange(counts.size), counts)))
+
+
+def _area(pos: Ints, neg: Ints) -> float:
+    neg = np.sort(neg)
+    ahead = sum(np.searchsorted(neg, pos, side) for side in ("left", "right"))
+    return 1.0 - float(np.mean(ahead)) / (2 * neg.size)
+
+
+def _calibration(about: dict[str, Any], state: dict[str, Any], t: Tally) -> Told:
+    r"""Bet that positives are more, or fewer, than the scores say.
+
+    .. math:: \log L = \sum_i \log\bigl(1 + \lambda h(s_i) (y_i - s_i)\bigr)
+
+    With :math:`P(y_i = 1) = s_i` every bet is fair. Those with :math:`h = 1` see scores
+    that are all too high or too low, those with :math:`h = 2s - 1` scores that are too
+    extreme or not enough.
+    """
+    _probabilities(t, "Calibration")
+    near = about["near"]
+    here = np.ones(t.score.size, bool) if near is None else abs(t.score - near) <= _NEAR
+    s, neg, pos = t.score[here], t.neg[here] * 1.0, t.pos[here] * 1.0
+    n = float(neg.sum() + pos.sum())
+    effect = _effects(about, state, n)
+    if not n:
+        return Told(np.zeros((1, 1, 4 * effect.size)))
+    gains = []
+    for h in (np.ones_like(s), 2.0 * s - 1.0):
+        spread = math.sqrt(float((neg + pos) @ (h * h * s * (1 - s))) / n)
+        bets = np.minimum(effect / max(spread, 1e-9), BOLDEST)
+        for bet in (bets, -bets):
+            up, down = np.log1p(np.outer(h * (1 - s), bet)), np.outer(h * s, -bet)
+            gains.append(pos @ up + neg @ np.log1p(down))
+    over, under = (1 - s, -s) if near is None else (np.ones_like(s), np.zeros_like(s))
+    sums = (float(pos @ over**k + neg @ under**k) for k in (1, 2))
+    return Told(np.concatenate(gains)[None, None, :], n, *sums)
+
+
+def _scores(about: dict[str, Any], state: dict[str, Any], t: Tally) -> Told:
+    r"""Bet on the rank of each new score among all before it.
+
+    While old and new scores are exchangeable, the rank of a new one among all so far,
+    ties broken at random, is uniform and independent of the ranks before it (Vovk,
+    Nouretdinov and Gammerman 2003; as a detector Vovk et al. 2021). Its normal score z
+    has a normal distribution, and the bets are likelihood ratios of others, with
+    another mean (three quarters of the stakes) or another standard deviation.
+    """
+    old = unpacked(state["baseline"], t)
+    if state["seen"] is not None:
+        old = old + unpacked(state["seen"], t)
+    every = t.neg + t.pos + t.unknown
+    # within a batch no order is known: a random one keeps the ranks exchangeable
+    rng = np.random.default_rng([about["rng"], state["looks"]])
+    new = rng.permutation(np.repeat(t.score, every))
+    before = (old.neg + old.pos + old.unknown)[::-1].astype(np.float64)
+    rank = ranks_among(old.score[::-1], before, new, rng)
+    seen = t.hide() if state["seen"] is None else (unpacked(state["seen"], t) + t)
+    state["seen"] = packed(seen.hide())
+    n = float(new.size)
+    effect = _effects(about, state, n)
+    z = np.array_split(ndtri(np.clip(rank, 1e-12, 1 - 1e-12)), PARTS)
+    gains = np.array([score_gains(part, effect) for part in z])
+    return Told(gains[:, None, :], n, float(rank.sum()), float(rank @ rank))
+
+
+def score_gains(z: Floats, effect: Floats) -> Floats:
+    """Give the log gain of each bet on normal scores: up, down, wider and narrower."""
+    n, first, second = z.size, z.sum(), z @ z
+    gains = [side * effect * first - n * effect**2 / 2 for side in (1, -1)]
+    for log_scale in (effect / math.sqrt(2), -effect / math.sqrt(2)):
+        # the information about the logarithm of a standard deviation is 2
+        gains.append(-n * log_scale - second * np.expm1(-2 * log_scale) / 2)
+    return np.concatenate(gains)
+
+
+def ranks_among(
+    score: Floats, times: Floats, new: Floats, rng: np.random.Generator
+) -> Floats:
+    """Rank each new score among all before it, from 0 to 1, ties broken at random.
+
+    ``score`` holds distinct old scores, increasing, ``times`` how often each was seen.
+    """
+    below = np.concatenate([[0.0], np.cumsum(times)])
+    left, right = (np.searchsorted(score, new, side) for side in ("left", "right"))
+    less, ties = _earlier(new)
+    n = below[-1] + np.arange(new.size) + 1
+    ties = ties + below[right] - below[left]
+    rank = below[left] + less + rng.random(new.size) * (ties + 1)
+    return np.asarray(rank / n, np.float64)
+
+
+def _earlier(x: Floats) -> tuple[Floats, Floats]:
+    """Count how many before each are smaller, and how many equal.
+
+    Within short blocks by comparing all pairs; then blocks of twice the size, whose
+    second half looks its ranks up in the first half, sorted, until one block is left.
+    """
+    less, ties = np.zeros((2, x.size))
+    size = 256
+    for start in range(0, x.size, size):
+        block = x[start : start + size]
+        before = np.tri(block.size, k=-1, dtype=bool)
+        here = slice(start, start + block.size)
+        less[here] = (before & (block[None, :] < block[:, None])).sum(1)
+        ties[here] = (before & (block[None, :] == block[:, None])).sum(1)
+    while size < x.size:
+        for start in range(0, x.size - size, 2 * size):
+            first, here = np.sort(x[start : start + size]), slice(start + size, None)
+            later = x[here][:size]
+            low, high = (np.searchsorted(first, later, s) for s in ("left", "right"))
+            less[here][:size] += low
+            ties[here][:size] += high - low
+        size *= 2
+    return less, ties
+
+
+def _probabilities(t: Tally, what: str) -> None:
+    if t.score.size and (t.score[-1] < 0 or t.score[0] > 1):
+        raise InputError(f"{what} needs probabilities, from 0 to 1.")
+
+
+_KINDS: dict[str, Callable[[dict[str, Any], dict[str, Any], Tally], Told]] = {
+    "auc": _auc,
+    "brier": _brier,
+    "calibration": _calibration,
+    "scores": _scores,
+    "flagged_share": _flagged,
+}
