@@ -82,11 +82,12 @@ def in_parts(times: Floats, rng: np.random.Generator) -> Floats:
     """
     n, kinds = int(times.sum()), times.size
     if n < 2 or max(n, kinds * PARTS) > _MOST_DEALT:
-        return times[None, :] * 1.0
+        return times[None, :].astype(np.float64)
     parts = min(n, PARTS)
     kind = rng.permutation(np.repeat(np.arange(kinds), times.astype(np.int64)))
     cell = np.arange(n) * parts // n * kinds + kind
-    return np.bincount(cell, minlength=parts * kinds).reshape(parts, kinds) * 1.0
+    counts = np.bincount(cell, minlength=parts * kinds).reshape(parts, kinds)
+    return counts.astype(np.float64)
 
 
 def grown(log_m: Floats | None, gains: Floats, stakes: Floats) -> tuple[Floats, float]:
