@@ -53,15 +53,10 @@ def _calls(t, p, groups):
         "best_thresholds, accuracy bound": lambda: trueness.best_thresholds(
             t, minimize="defer", subject_to="accuracy >= 0.9"
         ),
-        "validate_thresholds": lambda: trueness.validate_thresholds(
-            t, **two, replicates=50
-        ),
-        "guaranteed_thresholds": lambda: trueness.guaranteed_thresholds(t, sides),
+        "validate_threshold, two": lambda: trueness.validate_threshold(t, **two),
+        "guaranteed_threshold, two": lambda: trueness.guaranteed_threshold(t, sides),
         "group_thresholds, 10 groups": lambda: trueness.group_thresholds(
             groups, subject_to=limits
-        ),
-        "best_decision, 3 classifiers": lambda: trueness.best_decision(
-            p, "f1", replicates=20, mixture=True
         ),
     }
 

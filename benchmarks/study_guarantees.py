@@ -103,14 +103,14 @@ def one_cut(texts, options, y, s, rng):
 
 
 def two_cuts(texts, options, y, s, rng):
-    found = trueness.guaranteed_thresholds(y, s, texts, rng=rng, **options)
+    found = trueness.guaranteed_threshold(y, s, texts, rng=rng, **options)
     wrong = False
     for text in texts:
         side = "above" if " above " in text else "below"
-        c = population(found.upper if side == "above" else found.lower, 0.3)
+        c = population(found.rule.cuts()[side == "above"], 0.3)
         wrong |= not trueness.constraint(text.replace(f" {side}", ""))(c)
     first = trueness.constraint(texts[0].replace(" above", ""))
-    return wrong, float(first.metric(population(found.upper, 0.3))), found.defer
+    return wrong, float(first.metric(population(found.threshold, 0.3))), found.defer
 
 
 def mapie(texts, options, y, s, rng):

@@ -57,7 +57,7 @@ def rows():
             t = trueness.tally(y, rng.normal(size=n) + shift * y)
             v = trueness.validate_threshold(t, metric, rng=rng, replicates=REPLICATES)
             out = float(np.nanmean(v.out_of_bag))
-            real = truth(v.point.threshold, share, shift, metric)
+            real = truth(v.choice.threshold, share, shift, metric)
             found.append(
                 (
                     real,

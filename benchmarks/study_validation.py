@@ -72,10 +72,10 @@ def rows(samples: int = 300):
             v = trueness.validate_threshold(
                 t, subject_to=limits, rng=rng, replicates=REPLICATES, **goal
             )
-            tpr, fpr = rates(v.point.threshold, shift, shape)
+            tpr, fpr = rates(v.choice.threshold, shift, shape)
             c = trueness.Confusion.of_rates(tpr, fpr, share, n)
             corrected.append(holds(v.corrected, trueness.metric(objective), c))
-            right = v.point.confusion.tp + v.point.confusion.tn
+            right = v.choice.confusion.tp + v.choice.confusion.tn
             low, high = wilson(right, n, 0.95)
             fixed.append(low <= float(trueness.accuracy(c)) <= high)
             for name in hits:

@@ -30,12 +30,10 @@ Which is better, and everywhere?
 Do readers do better with one treatment than with another?
     reader_study ReaderStudy ReaderComponents plan_readers ReaderPlan
 Where do I cut?
-    best_threshold OperatingPoint RobustCut Certificate pareto ParetoFront cost_curve
-    CostCurve decision_curve DecisionCurve validate_threshold Validation
+    Rule best_threshold OperatingPoint Certificate best_thresholds Zones
+    group_thresholds GroupThresholds validate_threshold Validation
     guaranteed_threshold GuaranteedThreshold Proof
-    best_thresholds Zones validate_thresholds ZoneValidation guaranteed_thresholds
-    GuaranteedZones group_thresholds GroupThresholds gap_price GapPrice best_decision
-    Decision
+    pareto ParetoFront cost_curve CostCurve decision_curve DecisionCurve
 What does a score mean as a probability?
     calibrate CALIBRATORS Map register save_map load_map at_prevalence
     reliability Reliability brier log_loss calibration_error calibration_index
@@ -112,7 +110,7 @@ _SHOWN = tuple(  # words in a text, as everybody reads them
     auc average_precision partial_auc roc precision_recall det gain_curve lift_curve
     roc_band precision_recall_band plan_auc
     compare_auc compare_metric compare_groups dominates reader_study
-    best_threshold best_thresholds validate_threshold guaranteed_threshold pareto
+    best_threshold best_thresholds validate_threshold guaranteed_threshold Rule pareto
     cost_curve decision_curve
     calibrate CALIBRATORS at_prevalence apply save_map load_map reliability brier
     log_loss calibration_verdict calibration_error calibration_line calibration_test

@@ -221,22 +221,8 @@ from trueness.calibration.errors import (
     CalibrationIndex as CalibrationIndex,
     calibration_index as calibration_index,
 )
-from trueness.threshold.prevalence import RobustCut as RobustCut
+from trueness.threshold.rule import Rule as Rule
 from trueness.threshold.zones import Zones as Zones, best_thresholds as best_thresholds
-from trueness.threshold.zone_validation import (
-    GuaranteedZones as GuaranteedZones,
-    ZoneValidation as ZoneValidation,
-    guaranteed_thresholds as guaranteed_thresholds,
-    validate_thresholds as validate_thresholds,
-)
-from trueness.threshold.decisions import (
-    Decision as Decision,
-    best_decision as best_decision,
-)
-from trueness.threshold.gap_prices import (
-    GapPrice as GapPrice,
-    gap_price as gap_price,
-)
 from trueness.threshold.group_cuts import (
     GroupThresholds as GroupThresholds,
     group_thresholds as group_thresholds,

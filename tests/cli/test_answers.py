@@ -82,7 +82,6 @@ QUESTIONS = {
     "evaluate at": f"evaluate {DATA} --score p --at 0.5",
     "evaluate classes": "evaluate data.csv --label kind --score p_low --score p_mid "
     "--score p_top --at 0.5",
-    "threshold several": f"threshold {DATA} --score p --score q --mixture",
     "threshold": f"threshold {DATA} --score p --by g --subject-to 'recall >= 0.7'",
     "threshold at": f"threshold {DATA} --score p --at 0.5 --by g",
     "threshold validated": f"threshold {DATA} --score p --validate",

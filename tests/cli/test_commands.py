@@ -269,7 +269,7 @@ def test_threshold_by_hand(small):
     found = answer(*words, "--subject-to", "fpr <= 0")["result"]
     assert found["validation"] is None
     assert found["confusion"] == {"tp": 2, "fp": 0, "fn": 1, "tn": 4}
-    assert found["interval"] == [0.5, 0.8]
+    assert found["score_range"] == [0.5, 0.8]
     assert found["binding"] == ["fpr <= 0"]
     assert found["metrics"]["recall"] == pytest.approx(2 / 3)
     result = run(*words, "--subject-to", "fpr <= 0", "--subject-to", "recall >= 0.9")
@@ -289,7 +289,7 @@ def test_a_cut_can_be_guaranteed(tmp_path):
     t = trueness.tally(
         pd.read_csv(trueness.samples.path("west_nile")), label="virus", score="boosting"
     )
-    expected = trueness.guaranteed_threshold(t, "recall >= 0.8", confidence=0.95, rng=0)
+    expected = trueness.guaranteed_threshold(t, "recall >= 0.8", level=0.95, rng=0)
     assert found["threshold"] == expected.threshold
     assert found["confusion"]["tp"] == expected.confusion.tp
     assert found["guarantee"]["proofs"][0]["bound"] == expected.bound

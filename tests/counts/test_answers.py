@@ -23,12 +23,10 @@ T, P = trueness.tally(Y, A), trueness.panel(Y, {"a": A, "b": B})
 COST = "cost(fp=1, fn=10, defer=0.3)"
 # what an analysis needs beside the counts; None: other counts, see the test of votes
 OPTIONS = {
-    "guaranteed_threshold": {"constraint": "recall >= 0.2"},
+    "guaranteed_threshold": {"subject_to": "recall >= 0.2"},
     "at_threshold": {"threshold": 0.5},
     "confusion": {"threshold": 0.5},
     "best_thresholds": {"minimize": COST},
-    "validate_thresholds": {"minimize": COST, "replicates": 50},
-    "guaranteed_thresholds": {"constraint": "npv below >= 0.2"},
     "partial_auc": {"fpr": (0, 0.3)},
     "compare": {"statistic": trueness.auc},
     "compare_metric": {"metric": "accuracy", "thresholds": 0.5},

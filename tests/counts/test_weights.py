@@ -234,7 +234,7 @@ def analyses():
 # a refusal says why, and what to type instead
 REFUSED = r"does not take weights\. [A-Z].+\. Leave weight= out"
 OF_VOTES = ("latent_class", "plan_labels", "prevalence")
-OF_GROUPS = ("group_thresholds", "gap_price", "compare_groups")
+OF_GROUPS = ("group_thresholds", "compare_groups")
 # what these need beside counts
 WORDS = {
     "confusion": {"threshold": 0.5},
@@ -243,11 +243,8 @@ WORDS = {
     "best_threshold": {"maximize": "f1"},
     "validate_threshold": {"maximize": "f1", "replicates": 50},
     "best_thresholds": {"maximize": "f1"},
-    "validate_thresholds": {"maximize": "f1", "replicates": 20},
-    "best_decision": {"replicates": 20, "mixture": True},
     "group_thresholds": {"subject_to": "recall_gap <= 0.2"},
-    "guaranteed_threshold": {"constraint": "recall >= 0.2"},
-    "guaranteed_thresholds": {"constraint": "npv below >= 0.2"},
+    "guaranteed_threshold": {"subject_to": "recall >= 0.2"},
     "pareto": {"metrics": ["recall", "precision"]},
     "compare_metric": {"metric": "recall", "thresholds": 0.5},
     "compare": {"statistic": trueness.auc},

@@ -466,7 +466,7 @@ def test_what_sections_share_is_worked_out_once(panel):
     assert QUESTIONS["threshold"](quick).tables == ()
 
 
-def test_two_cuts_a_range_and_several_classifiers_have_their_sections(panel):
+def test_two_cuts_and_a_range_have_their_sections(panel):
     two = {"minimize": "cost(fp=1, fn=10, defer=0.3)", "subject_to": ["defer <= 0.5"]}
     page = page_about(panel, **two, prevalences=(0.05, 0.2))
     z = trueness.best_thresholds(panel["a"], **two)

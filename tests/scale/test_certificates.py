@@ -89,7 +89,7 @@ def test_the_best_value_lies_within(t, k, metric, constrained):
     assert point.bounds == ((b.low, b.high) if coarse.binned else None)
     low, high = point.threshold_bounds or (-np.inf, np.inf)
     best = trueness.best_threshold(t, **options)
-    assert any(low <= i[1] and i[0] <= high for i in best.intervals)
+    assert any(low <= i[1] and i[0] <= high for i in best.score_ranges)
     # the threshold makes the cut it says
     flagged = t.score >= point.threshold
     assert int(t.pos[flagged].sum()) == point.confusion.tp
@@ -226,9 +226,8 @@ def test_every_analysis_of_a_tally_is_bounded_or_says_so():
         "at_threshold": {"threshold": 0.5},
         "confusion": {"threshold": 0.5},
         "guaranteed_threshold": None,
-        "guaranteed_thresholds": None,
         "best_thresholds": {"minimize": "cost(fp=1, fn=10, defer=0.3)"},
-        "validate_thresholds": {"minimize": "cost(fp=1, fn=10, defer=0.3)"},
+        "validate_threshold": {"minimize": "cost(fp=1, fn=10, defer=0.3)"},
         "pareto": {"metrics": ["recall", "precision"]},
     }
     asked = []

@@ -137,7 +137,9 @@ AT_A_CUT = {
         t, minimize="cost(fp=1, fn=5, defer=0.3)"
     ),
     "guaranteed_threshold": lambda t: trueness.guaranteed_threshold(t, "recall >= 0.5"),
-    "validate_threshold": lambda t: trueness.validate_threshold(t, replicates=20).point,
+    "validate_threshold": lambda t: (
+        trueness.validate_threshold(t, replicates=20).choice
+    ),
 }
 
 

@@ -94,7 +94,7 @@ def test_the_front_holds_every_weighted_optimum():
         best = trueness.best_threshold(
             t, f"{1 - share:.2f}*accuracy + {share}*(1 - cost_rate(fp=1, fn=4))"
         )
-        assert best.interval[1] in front.high
+        assert best.score_range[1] in front.high
 
 
 def test_constraints_bound_the_front():

@@ -16,7 +16,7 @@ def test_by_hand_with_29_positives():
     g = guaranteed_threshold(t, "recall >= 0.9")
     assert g.confusion.tp == 29
     assert g.p_value == pytest.approx(0.9**29)
-    assert g.interval == (1.0, 2.0)
+    assert g.score_range == (1.0, 2.0)
     # the exact lower limit of 29 of 29: alpha^(1/29)
     assert g.bound == pytest.approx(0.05 ** (1 / 29))
     assert g.value == 1
@@ -46,7 +46,7 @@ def test_moves_until_the_exact_test_fails(text):
     y = rng.random(400) < 0.4
     score = np.round(rng.normal(size=400) + 1.5 * y, 1)
     t = trueness.tally(y, score)
-    g = guaranteed_threshold(t, text, confidence=0.9)
+    g = guaranteed_threshold(t, text, level=0.9)
     proved = []
     for cut in [np.inf, *np.unique(score)[::-1]]:
         if text in ("recall >= 0.8", "fnr <= 0.2"):
@@ -56,7 +56,7 @@ def test_moves_until_the_exact_test_fails(text):
         if p <= 0.1:
             proved.append(cut)
     last = max(proved) if "recall" in text or "fnr" in text else min(proved)
-    assert g.interval[1] == last
+    assert g.score_range[1] == last
     assert g.p_value <= 0.1
     flag = score >= g.threshold
     assert g.confusion.tp == (flag & y).sum()
@@ -143,7 +143,7 @@ def test_what_cannot_be_guaranteed():
         guaranteed_threshold(weak, "accuracy >= 0.75", rng=1)
     for ask, bound in (
         (guaranteed_threshold, "youden >= 0.1"),
-        (trueness.guaranteed_thresholds, "precision above >= 0.3"),
+        (trueness.guaranteed_threshold, "precision above >= 0.3"),
     ):
         with pytest.raises(NotEnoughCases, match="has 0 positives"):
             ask(noise.hide(), bound)
@@ -158,8 +158,8 @@ def test_what_cannot_be_guaranteed():
         guaranteed_threshold(noise, "f1 >= 0.5", thresholds=[])
     with pytest.raises(InputError, match="between 0 and 1"):
         guaranteed_threshold(noise, "recall >= 1")
-    with pytest.raises(InputError, match=r"confidence must lie in \(0, 1\)"):
-        guaranteed_threshold(noise, "recall >= 0.9", confidence=95)
+    with pytest.raises(InputError, match=r"level must lie in \(0, 1\)"):
+        guaranteed_threshold(noise, "recall >= 0.9", level=95)
 
 
 BOTH = ["recall >= 0.8", "fpr <= 0.35"]
@@ -185,7 +185,7 @@ def test_several_constraints_are_each_proved_at_a_share_of_the_error():
     assert weakest.min() <= 0.025
     assert g.p_value == pytest.approx(weakest.min())
     assert g.constraint == "recall >= 0.8 and fpr <= 0.35"
-    assert [q.confidence for q in g.proofs] == [0.975, 0.975]
+    assert [q.level for q in g.proofs] == [0.975, 0.975]
     assert g.proofs[0].bound > 0.8
     assert g.proofs[1].bound < 0.35
     best = guaranteed_threshold(t, BOTH, maximize="specificity")
@@ -201,7 +201,7 @@ def test_error_rate_of_two_constraints_and_a_choice_between_the_cuts():
     for _ in range(runs):
         t = normal_tally(rng, 600)
         try:
-            g = guaranteed_threshold(t, BOTH, maximize="specificity", confidence=0.8)
+            g = guaranteed_threshold(t, BOTH, maximize="specificity", level=0.8)
         except NotEnoughCases:
             continue
         done += 1
@@ -266,7 +266,7 @@ def test_f1_by_hand():
     g = guaranteed_threshold(t, "f1 >= 0.8", thresholds=[1.5])
     assert g.p_value == pytest.approx(binom.sf(59, 70, 2 / 3))
     assert g.cases == 70
-    assert (g.threshold, g.interval) == (1.5, (1.5, 1.5))
+    assert (g.threshold, g.score_range) == (1.5, (1.5, 1.5))
     s = beta.ppf(0.05, 60, 11)  # the limit of the share, as a limit of f1
     assert g.bound == pytest.approx(2 * s / (1 + s))
 
@@ -298,7 +298,7 @@ def test_a_guarantee_at_another_prevalence():
     doubt = trueness.Estimate(0.07, 0.05, 0.1)
     unsure = guaranteed_threshold(t, "precision >= 0.3", prevalences=doubt)
     assert trueness.precision(wide.confusion.at_prevalence(0.05)) > 0.3
-    assert unsure.confidence == 0.95
+    assert unsure.level == 0.95
     # a rate of one class does not depend on it, and keeps its sharper test
     same = guaranteed_threshold(t, "recall >= 0.8", prevalence=0.05)
     assert same.method == "order statistics"

@@ -32,8 +32,8 @@ def agree(method, program, seed, many, prevalence=None):
             continue
         point = best_threshold(t, name, subject, method, prevalence=share)
         swept = best_threshold(t, name, subject, prevalence=share)
-        assert point.interval[1] in found
-        assert point.interval in swept.intervals
+        assert point.score_range[1] in found
+        assert point.score_range in swept.score_ranges
         assert point.value == swept.value
         assert point.certificate.value == pytest.approx(float(best), abs=1e-12)
         assert point.certificate.bound == pytest.approx(float(best), abs=1e-6)
@@ -55,10 +55,10 @@ def test_two_binaries_per_case_are_brute_force():
 def test_scores_of_exactly_0_and_1_block_nothing(method):
     """With 0 <= t <= 1, as printed, these two cuts could not be made."""
     negative_one = Tally([1.0, 0.5], neg=[3, 1], pos=[1, 0])
-    nothing = best_threshold(negative_one, method=method)
+    nothing = best_threshold(negative_one, "accuracy", method=method)
     assert (nothing.threshold, nothing.confusion.fp) == (np.inf, 0)
     positive_zero = Tally([0.5, 0.0], pos=[1, 3], neg=[0, 1])
-    everything = best_threshold(positive_zero, method=method)
+    everything = best_threshold(positive_zero, "accuracy", method=method)
     assert (everything.threshold, everything.confusion.tp) == (0.0, 4)
 
 
@@ -69,8 +69,8 @@ def test_gaps_below_the_tolerance_of_the_solver(method):
     score = np.array([3, 1, 2, 2, 2, 0]) * 1e-12
     t = trueness.tally(y, score)
     found, best = brute_force(y, score.tolist(), OBJECTIVES["accuracy"], [])
-    point = best_threshold(t, method=method)
-    assert point.interval[1] in found
+    point = best_threshold(t, "accuracy", method=method)
+    assert point.score_range[1] in found
     assert point.value == float(best)
 
 
@@ -89,7 +89,7 @@ def test_weights_of_the_mixed_objective():
     assert right != wrong
     for method in ("sweep", "milp", "milp-cases"):
         point = best_threshold(t, "0.7*accuracy + 0.3*recall", method=method)
-        assert point.interval[1] in right
+        assert point.score_range[1] in right
 
 
 def test_certificate():
@@ -112,7 +112,7 @@ def test_a_larger_instance_with_ties():
     ]:
         a = best_threshold(t, name, subject)
         b = best_threshold(t, name, subject, "milp")
-        assert b.interval in a.intervals
+        assert b.score_range in a.score_ranges
 
 
 def test_linear_fractions_by_hand():

@@ -32,7 +32,7 @@ def test_sweep_is_brute_force_with_ties_and_constraints(prevalence):
                 best_threshold(t, name, subject, prevalence=share)
             continue
         point = best_threshold(t, name, subject, prevalence=share)
-        assert [high for _, high in point.intervals] == found
+        assert [high for _, high in point.score_ranges] == found
         several += len(found) > 1
         value = math.copysign(math.sqrt(abs(best)), best) if name == "mcc" else best
         assert point.value == pytest.approx(float(value), abs=1e-12)
@@ -46,17 +46,17 @@ def check_threshold(point, y, score, kind=np.float64):
     flag = score >= kind(point.threshold)
     c = point.confusion
     assert (int(c.tp), int(c.fp)) == (int((flag & (y == 1)).sum()), int(flag @ (1 - y)))
-    low, high = point.interval
+    low, high = point.score_range
     assert low < point.threshold <= high
-    assert point.interval in point.intervals
+    assert point.score_range in point.score_ranges
 
 
 def test_by_hand():
-    p = best_threshold(HAND)
+    p = best_threshold(HAND, "accuracy")
     # cut at 0.7: 3 + 5 of 10 right; at 0.9: 2 + 6 of 10: fp - fn is 0 and -2
     assert p.value == 8 / 10
-    assert p.intervals == ((0.7, 0.9), (0.5, 0.7))
-    assert p.interval == (0.5, 0.7)
+    assert p.score_ranges == ((0.7, 0.9), (0.5, 0.7))
+    assert p.score_range == (0.5, 0.7)
     assert p.threshold == 0.5 / 2 + 0.7 / 2
     assert (p.confusion.tp, p.confusion.fp) == (3, 1)
     assert p.binding == ()
@@ -107,7 +107,7 @@ def test_equal_sums_that_round_differently_are_both_found():
         found, _ = brute_force(y.tolist(), score.tolist(), OBJECTIVES["accuracy"], [])
         values = np.asarray(m(trueness.sweep(t)))
         seen += len(found) > (values == values.max()).sum()
-        assert [h for _, h in best_threshold(t, m).intervals] == found
+        assert [h for _, h in best_threshold(t, m).score_ranges] == found
     assert seen > 0
 
 
@@ -135,8 +135,8 @@ def test_capacity_and_risk():
 
 
 def test_prevalence_of_use():
-    rare = best_threshold(HAND, prevalence=0.01)
-    common = best_threshold(HAND, prevalence=0.9)
+    rare = best_threshold(HAND, "accuracy", prevalence=0.01)
+    common = best_threshold(HAND, "accuracy", prevalence=0.9)
     assert rare.confusion.fp == 0
     assert rare.value == pytest.approx(0.01 * 2 / 4 + 0.99)
     assert common.confusion.tp == 4
@@ -152,12 +152,12 @@ def test_ends_flag_nothing_and_everything():
     t = Tally([1.0, 0.0], pos=[0, 1], neg=[3, 0])
     nothing = best_threshold(t)
     assert nothing.threshold == math.inf
-    assert nothing.interval == (1.0, math.inf)
+    assert nothing.score_range == (1.0, math.inf)
     everything = best_threshold(t, "recall")
     assert everything.threshold == 0.0
-    assert everything.interval == (-math.inf, 0.0)
+    assert everything.score_range == (-math.inf, 0.0)
     text = json.dumps(nothing.to_dict())
-    assert json.loads(text)["interval"] == [1.0, "inf"]
+    assert json.loads(text)["score_range"] == [1.0, "inf"]
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
@@ -183,7 +183,7 @@ def test_float32_scores_in_general():
         score = (score / 3).astype(np.float32)
         point = best_threshold(trueness.tally(y, score), "f1")
         check_threshold(point, y, score, np.float32)
-        assert ((score >= point.threshold) == (score >= point.interval[1])).all()
+        assert ((score >= point.threshold) == (score >= point.score_range[1])).all()
 
 
 def test_infeasible_says_how_close():
@@ -209,22 +209,23 @@ def test_undefined_objectives():
     with pytest.raises(NotEnoughCases, match="that meets the constraints"):
         best_threshold(HAND, "precision", "flagged <= 0")
     # one class is enough for what is defined
-    assert best_threshold(Tally([1, 2], neg=[1, 1])).threshold == math.inf
+    alone = best_threshold(Tally([1, 2], neg=[1, 1]), "accuracy")
+    assert alone.threshold == math.inf
 
 
 def test_infinite_values_are_the_best():
     p = best_threshold(HAND, "lr_positive")
     assert p.value == math.inf
-    assert p.intervals == ((0.7, 0.9),)
+    assert p.score_ranges == ((0.7, 0.9),)
 
 
 def test_huge_counts_stay_exact():
     big = 10**15
     t = Tally([3, 2, 1], pos=[big, 1, 0], neg=[0, 1, big])
-    p = best_threshold(t)
-    assert p.intervals == ((2.0, 3.0), (1.0, 2.0))
+    p = best_threshold(t, "accuracy")
+    assert p.score_ranges == ((2.0, 3.0), (1.0, 2.0))
     t = Tally([3, 2, 1], pos=[big, 2, 0], neg=[0, 1, big])
-    assert best_threshold(t).intervals == ((1.0, 2.0),)
+    assert best_threshold(t, "accuracy").score_ranges == ((1.0, 2.0),)
 
 
 def test_wrong_input():
@@ -241,8 +242,8 @@ def test_wrong_input():
 
 
 def test_one_row():
-    p = best_threshold(Tally([0.5], pos=[2], neg=[1]))
-    assert (p.threshold, p.interval, p.value) == (0.5, (-math.inf, 0.5), 2 / 3)
+    p = best_threshold(Tally([0.5], pos=[2], neg=[1]), "accuracy")
+    assert (p.threshold, p.score_range, p.value) == (0.5, (-math.inf, 0.5), 2 / 3)
 
 
 @pytest.mark.parametrize("name", sorted(METRICS))
@@ -276,7 +277,7 @@ def test_sums_with_square_roots():
 def test_a_metric_without_exact_form_ties_within_rounding():
     own = trueness.Metric("own", lambda c: c.tp * 0.1 - c.fp * 0.1)
     p = best_threshold(Tally([3, 2, 1], pos=[1, 1, 1], neg=[0, 1, 1]), own)
-    assert len(p.intervals) == 3
+    assert len(p.score_ranges) == 3
 
 
 def test_numbers_are_taken_as_typed():
@@ -358,16 +359,13 @@ def test_how_it_reads():
         "  recall >= 0.75: 0.75 (limiting)",
         "  flagged <= 8: 4",
     ]
-    assert [x.split()[0] for x in lines[5:]] == [
-        *("recall", "specificity", "precision", "npv", "f1"), "prevalence",
-    ]  # fmt: skip
-    # Wilson's interval of 3 of 4, and the same numbers as at_threshold
+    assert lines[5:] == ["  prevalence 0.4, by sweep"]
+    assert repr(p.rule) == "Rule: flag from 0.6 on"
     assert p.metrics["recall"] == trueness.at_threshold(HAND, p.threshold)["recall"]
-    assert "recall 0.750 (95 % CI 0.301 to 0.954, wilson method)" in lines[5]
     rare = best_threshold(HAND, "f1", prevalence=0.01)
     there = trueness.at_threshold(HAND, rare.threshold, prevalence=0.01)
     assert rare.metrics["precision"].value == there["precision"].value
-    assert "1 more optimal" in repr(best_threshold(HAND))
+    assert "1 more optimal" in repr(best_threshold(HAND, "accuracy"))
     assert "in (1, inf)" in repr(best_threshold(Tally([1.0], neg=[1])))
 
 
@@ -381,7 +379,9 @@ def test_no_optimal_threshold_is_better_in_one_error_and_worse_in_none(goal, bou
             point = trueness.best_threshold(y, s + 2 * y, goal, bound)
         except (trueness.Infeasible, trueness.NotEnoughCases):
             continue
-        best = [trueness.confusion(y, s + 2 * y, high) for _, high in point.intervals]
+        best = [
+            trueness.confusion(y, s + 2 * y, high) for _, high in point.score_ranges
+        ]
         mine = point.confusion
         for other in best:
             worse = other.fp > mine.fp or other.fn > mine.fn

@@ -60,9 +60,9 @@ def test_two_written_thresholds_too(scale, rng):
     called_negative = (t.neg + t.pos)[t.score < lower].sum()
     assert called_negative == z.confusion.fn + z.confusion.tn
     assert f"positive from {re.search(f'{NUMBER} or more', text)[1]} on" in repr(z)
-    g = trueness.guaranteed_threshold(t, "recall >= 0.3", confidence=0.8)
+    g = trueness.guaranteed_threshold(t, "recall >= 0.3", level=0.8)
     at, _ = flagged(t, _promise_sentences(g)[0])
-    assert g.interval[0] < at <= g.interval[1]
+    assert g.score_range[0] < at <= g.score_range[1]
 
 
 def test_fewest_digits():

@@ -18,7 +18,7 @@ def test_by_hand_with_a_price_for_each_case():
     assert (z.value, z.single) == (2.0, 3.0)
     assert (z.lower, z.upper) == (0.35, 0.8)
     assert (z.deferred_pos, z.deferred_neg, z.defer) == (2, 3, 0.5)
-    assert z.lower_interval == (0.2, 0.5)
+    assert z.lower_range == (0.2, 0.5)
     # a deferred case as dear as an error: nobody is asked
     dear = best_thresholds(HAND, minimize="cost(fp=1, fn=2, defer=3)")
     assert dear.defer == 0
@@ -108,7 +108,7 @@ def sample(rng, n=500):
 
 
 def rates(z):
-    cut = np.array([z.upper, z.lower])
+    cut = np.array(z.rule.cuts()[::-1])
     return norm.sf(cut - 1.5), norm.sf(cut)
 
 
@@ -116,10 +116,10 @@ def test_validation_holds_the_truth_of_the_chosen_pair():
     rng, runs, hits, defer = np.random.default_rng(2), 40, 0, 0
     for _ in range(runs):
         t = sample(rng, 300)
-        v = trueness.validate_thresholds(
+        v = trueness.validate_threshold(
             t, minimize="cost(fp=1, fn=3, defer=0.2)", replicates=40, rng=rng
         )
-        tpr, fpr = rates(v.zones)
+        tpr, fpr = rates(v.choice)
         share = 0.3 * (tpr[1] - tpr[0]) + 0.7 * (fpr[1] - fpr[0])
         cost = 0.7 * fpr[0] + 0.3 * 3 * (1 - tpr[1]) + 0.2 * share
         hits += v.corrected.low <= 300 * cost <= v.corrected.high
@@ -131,14 +131,14 @@ def test_validation_holds_the_truth_of_the_chosen_pair():
 def test_a_guarantee_on_both_sides():
     rng, runs, wrong = np.random.default_rng(6), 60, 0
     for _ in range(runs):
-        z = trueness.guaranteed_thresholds(
+        z = trueness.guaranteed_threshold(
             sample(rng, 1500), ["fpr above <= 0.1", "fnr below <= 0.1"], rng=rng
         )
-        assert z.lower <= z.upper
+        assert z.rule.cuts()[0] <= z.threshold
         tpr, fpr = rates(z)
         wrong += fpr[0] > 0.1 or tpr[1] < 0.9
     assert wrong / runs < 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)
-    both = trueness.guaranteed_thresholds(
+    both = trueness.guaranteed_threshold(
         sample(rng, 4000), ["precision above >= 0.8", "npv below >= 0.9"]
     )
     assert len(both.proofs) == 2
@@ -154,6 +154,6 @@ def test_wrong_input():
     with pytest.raises(InputError, match="count cases between two thresholds"):
         trueness.best_threshold(HAND, minimize="defer")
     with pytest.raises(InputError, match="is about one side"):
-        trueness.guaranteed_thresholds(HAND, "precision >= 0.9")
+        trueness.guaranteed_threshold(HAND, ["precision >= 0.9", "npv below >= 0.9"])
     mixed = best_thresholds(HAND, minimize="defer", subject_to="mcc above >= 0.3")
     assert mixed.constraints["mcc above >= 0.3"] >= 0.3

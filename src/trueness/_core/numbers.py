@@ -148,15 +148,18 @@ def about(cases: float) -> str:
     return f"{short:,.0f}" if short >= 1000 else f"{short:g}"
 
 
-def cut_text(cut: float, between: tuple[float, float], digits: int = 4) -> str:
+def cut_text(
+    cut: float, between: tuple[float, float] | None = None, digits: int = 4
+) -> str:
     """Write a threshold with as many digits as it takes to flag the same cases.
 
-    It lies above the first and at or below the second of the numbers ``between``.
+    It lies above the first and at or below the second of the numbers ``between``; all
+    its digits are written where these are not known.
 
     >>> cut_text(0.5, (0.4, 0.6)), cut_text(1991.3512, (1991.349, 1991.353))
     ('0.5', '1991.35')
     """
-    return _apart([cut], cut, between, digits)[0]
+    return _apart([cut], cut, between or (cut, cut), digits)[0]
 
 
 def cut_texts(cut: float, between: tuple[float, float]) -> list[str]:

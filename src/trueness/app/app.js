@@ -11,7 +11,7 @@ window.workbench = (() => {
   // sections that ask for something of their own, beside the threshold
   const ASIDE = ["calibrated", "planning", "ensembles"];
   // choices that are repeated many times come when the rest is there
-  const LATE = ["zones", "decision", "group-cuts"];
+  const LATE = ["zones", "group-cuts"];
   const bench = { begin: null, lookUp };
   let query = main ? main.dataset.query : "";
   let now = null, last = null, asking = false, next = null, dirty = false, timer = 0;

@@ -43,8 +43,8 @@ from trueness.data.engines import quoted
 from trueness.ensembles.combiners import COMBINERS
 from trueness.metrics.grammar import constraint, metric
 from trueness.nogold.truth_given_votes import LABELLED
-from trueness.threshold.group_limits import asks_for_groups
-from trueness.threshold.group_limits import read_limits as group_limits
+from trueness.threshold.group_cuts import asks_for_groups
+from trueness.threshold.group_cuts import read_limits as group_limits
 from trueness.threshold.prevalence import read_prevalence
 from trueness.threshold.zones import asks_for_two_cuts
 from trueness.threshold.zones import read_sided as zone_limits

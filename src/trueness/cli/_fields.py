@@ -6,17 +6,17 @@ from collections.abc import Iterable
 from typing import Any
 
 POINT = (
-    *("threshold", "interval", "objective", "value", "constraints", "binding"),
-    *("intervals", "prevalence", "method", "notes"),
+    *("threshold", "score_range", "objective", "value", "constraints", "binding"),
+    *("score_ranges", "prevalence", "method", "notes"),
 )
 # every key of an answer about a threshold; null where there is nothing to say
 CUT = (
     *POINT,
     *("confusion", "metrics", "estimates", "validation", "guarantee", "zones"),
-    *("group_cuts", "decision"),
+    "group_cuts",
 )
 VALIDATION = (
-    *("threshold", "corrected", "optimism", "metrics", "holds", "failed"),
+    *("thresholds", "corrected", "optimism", "metrics", "holds", "failed"),
     *("prevalence", "notes"),
 )
 GAIN = ("before", "in_sample", "cross_fitted", "gain")

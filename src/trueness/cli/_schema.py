@@ -168,12 +168,11 @@ _CUT = {
     "estimates": each(ESTIMATE),
     "validation": of(Validation, *_fields.VALIDATION),
     "guarantee": keys(
-        confidence=number("confidence with which all constraints hold at once"),
+        level=number("confidence with which all constraints hold at once"),
         proofs=several(of(Proof)),
     ),
     "zones": each(value("anything", "two thresholds and what happens in each zone")),
     "group_cuts": each(value("anything", "a threshold for each group, and the proof")),
-    "decision": each(value("anything", "which of several scores should decide")),
 }  # fmt: skip
 _CALIBRATED = {
     "brier": of(CalibrationGain, *_fields.GAIN),

@@ -41,12 +41,9 @@ ANALYSES = {
     "reader_study": "readers",
     "compare_auc": "compare",
     "guaranteed_threshold": "--guarantee",
-    "guaranteed_thresholds": "--guarantee",
     "validate_threshold": "--validate",
-    "validate_thresholds": "--validate",
     "calibration_gain": "Cross-fitting",
     "best_thresholds": "A search for two thresholds",
-    "best_decision": "A choice among several scores",
     "group_thresholds": "A search for a threshold of each group",
 }
 _GIVEN = re.compile(
@@ -86,8 +83,7 @@ SENTENCES = (
         r"; trueness\.latent_class says what can be learnt",
         "; type trueness nogold for what can be learnt",
     ),
-    (r"\bvalidate_thresholds?(?= (?:says|allow))", "--validate"),
-    (r"(Pass|Type) confidence=(\S+?)\.?$", r"Type --guarantee \2."),
+    (r"\bvalidate_threshold(?= (?:says|allow))", "--validate"),
     (r'Type readers="fixed"', "Type --fixed readers"),
     (r'Type scale="logit"', "Type --scale logit"),
     (r'reference="behrens-fisher"', "--reference behrens-fisher"),

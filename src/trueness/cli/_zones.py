@@ -1,4 +1,4 @@
-"""What is asked of a threshold, and what of two, of groups, of several classifiers?
+"""What is asked of a threshold, and what of two, or of groups?
 
 One cut is found by the command itself (``threshold``), the others here.
 """
@@ -11,19 +11,17 @@ from typing import Any, NamedTuple, final
 import trueness
 from trueness._core.checks.errors import InputError
 from trueness.cli._columns import Request
-from trueness.cli._fields import CUT, POINT, fields_of
+from trueness.cli._fields import CUT, POINT, VALIDATION, fields_of
 from trueness.cli._shell import table
 from trueness.cli._words import noted
-from trueness.counts.values import Panel, Tally
+from trueness.counts.values import Tally
+from trueness.metrics.definitions import SHOWN
+from trueness.metrics.grammar import text_of
 from trueness.threshold import sentences
-from trueness.threshold.decisions import best_decision
-from trueness.threshold.gap_prices import gap_price
 from trueness.threshold.group_cuts import group_thresholds
+from trueness.threshold.guarantees import guaranteed_threshold
 from trueness.threshold.operating_point import DEFAULT
-from trueness.threshold.zone_validation import (
-    guaranteed_thresholds,
-    validate_thresholds,
-)
+from trueness.threshold.validation import validate_threshold
 from trueness.threshold.zones import asks_for_two_cuts, best_thresholds
 
 _HEAD = ["cases", "positive", "negative"]
@@ -75,8 +73,8 @@ class CutQuestion:
         """Give what is to be guaranteed as the library takes it."""
         seed = self.request.seed
         return {
-            "constraint": self.bounds,
-            "confidence": self.guarantee,
+            "subject_to": self.bounds,
+            "level": self.guarantee,
             "rng": seed,
         }
 
@@ -89,9 +87,8 @@ class CutQuestion:
         """Stop where the prevalence cannot be a range."""
         several = self.request.prevalences
         if several is not None:
-            what = "--at" if self.at is not None else "A choice among several scores"
             raise InputError(
-                f"{what} needs one prevalence, and found a range. Type --prevalence "
+                "--at needs one prevalence, and found a range. Type --prevalence "
                 f"{several[0]:g}."
             )
 
@@ -112,7 +109,7 @@ def every_key(**known: Any) -> dict[str, Any]:
 def two_cuts(q: CutQuestion, t: Tally) -> CutFound:
     """Find two cuts."""
     z = best_thresholds(t, **q.given)
-    checked = validate_thresholds(t, **q.given, **q.sure) if q.validate else None
+    checked = validate_threshold(t, **q.given, **q.sure) if q.validate else None
     parts: list[Any] = [
         *sentences.zone_sentences(z),
         table(_HEAD, sentences.zone_rows(z)),
@@ -135,7 +132,7 @@ def two_cuts(q: CutQuestion, t: Tally) -> CutFound:
 
 def two_promised_cuts(q: CutQuestion, t: Tally) -> CutFound:
     """Find two cuts with a guarantee."""
-    z = guaranteed_thresholds(t, **q.promise)
+    z = guaranteed_threshold(t, **q.promise)
     words = [
         sentences.guaranteed_zone_sentence(z),
         table(_HEAD, sentences.zone_rows(z)),
@@ -146,7 +143,7 @@ def two_promised_cuts(q: CutQuestion, t: Tally) -> CutFound:
         method="guaranteed pair of thresholds",
         notes=z.notes,
         zones=z.to_dict(),
-        guarantee=fields_of(z, ("confidence", "proofs")),
+        guarantee=fields_of(z, ("level", "proofs")),
     )
     return CutFound(result, words, lambda: trueness.plots.zones(t, z))
 
@@ -161,17 +158,18 @@ def cuts_of_groups(q: CutQuestion, groups: dict[str, Tally]) -> CutFound:
         method=f"a threshold for each group, {how}",
         group_cuts=g.to_dict(),
     )
-    limit = next(iter(g.gaps), None)
-
-    def chart() -> Any:
-        others = [b for b in q.bounds if not b.strip().startswith(str(limit))]
-        return trueness.plots.gap_price(
-            gap_price(groups, str(limit), **q.wanted, subject_to=others)
-        )
-
+    checked = validate_threshold(groups, **q.given, **q.sure) if q.validate else None
+    result["validation"] = checked and fields_of(checked, VALIDATION)
     rows = table(list(sentences.GROUP_HEAD), sentences.group_rows(g))
     first, *rest = sentences.group_sentences(g)
-    return CutFound(result, [first, rows, *rest, *noted(g.notes)], chart)
+    parts = [first, rows, *rest, *noted(g.notes)]
+    if checked is not None:
+        names = [*SHOWN, *g.gaps]
+        expected = [
+            [text_of(n), checked.metrics[n]] for n in names if n in checked.metrics
+        ]
+        parts += [sentences.zone_check(checked), table(["metric", "value"], expected)]
+    return CutFound(result, parts, None)
 
 
 def at_cut(confusion: Any, found: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -183,21 +181,3 @@ def at_cut(confusion: Any, found: dict[str, Any], **more: Any) -> dict[str, Any]
 def point_numbers(point: Any, found: dict[str, Any]) -> dict[str, Any]:
     """Give the numbers of a chosen threshold as ``--json`` writes them."""
     return at_cut(point.confusion, found, **fields_of(point, POINT))
-
-
-def among_several(q: CutQuestion, p: Panel, mixture: bool) -> CutFound:
-    """Find the classifier that should decide, and its cut."""
-    given = q.given | {"mixture": mixture}
-    d = best_decision(p, **given, **q.sure)
-    point = d.point
-    result = point_numbers(point, point.metrics) | {
-        "method": "the best of several classifiers",
-        "notes": d.notes,
-        "decision": d.to_dict(),
-    }
-    rows = [[k, v, f"{100 * d.chosen[k]:.0f} %"] for k, v in d.values.items()]
-    parts = [
-        *sentences.decision_sentences(d),
-        table(["score", "at its best", "chosen"], rows),
-    ]
-    return CutFound(result, parts, lambda: trueness.plots.best_decision(d))

@@ -87,7 +87,7 @@ def _where_to_cut(traps: Panel) -> list[Any]:
     c, p = point.confusion, found.metrics["precision"]
     return [
         "To find 80 % of the infected traps with the highest precision, flag a trap "
-        f"when boosting gives it {cut_text(point.threshold, point.interval)} or more.",
+        f"when boosting gives it {cut_text(point.threshold)} or more.",
         f"That finds {int(c.tp)} of {t.n_pos} and flags {int(c.fp):,} others: "
         f"{percent(p.value)} of the flagged traps are infected (95 % CI "
         f"{percent(p.low)} to {percent(p.high)}).",

@@ -28,7 +28,6 @@ from trueness.cli import _zones
 from trueness.cli._app import WORDS
 from trueness.cli._columns import (
     Request,
-    count_panel,
     count_tally,
     one_score,
 )
@@ -53,13 +52,12 @@ from trueness.cli._shell import (
 from trueness.cli._words import noted
 from trueness.cli._zones import CutFound, CutQuestion, at_cut, every_key
 from trueness.counts.values import Tally
-from trueness.metrics.algebra import write_number
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS, SHOWN
 from trueness.metrics.grammar import cases_of, is_share, text_of
 from trueness.threshold import operating_point as operating
 from trueness.threshold.at_cut import at_threshold, confusion
-from trueness.threshold.group_limits import asks_for_groups
+from trueness.threshold.group_cuts import asks_for_groups
 from trueness.threshold.guarantees import (
     GuaranteedThreshold,
     Proof,
@@ -94,7 +92,6 @@ def threshold(
     at: float | None = None,
     validate: bool = False,
     guarantee: float | None = None,
-    mixture: bool = False,
     list_metrics: Annotated[
         bool,
         typer.Option(
@@ -109,12 +106,11 @@ def threshold(
 
     A price for deferred cases, --minimize "cost(fp=1, fn=10, defer=0.3)", asks for two
     thresholds; a limit on groups, --by site --subject-to "recall_gap <= 0.02", for one
-    in each group; several --score for the one that should decide.
+    in each group.
 
     --at: Evaluate this threshold instead of looking for the best.
     --validate: Estimate what to expect on new cases (bootstrap).
     --guarantee: Confidence with which the constraints must hold on new cases.
-    --mixture: With several scores: also the best mixture of two thresholds.
 
     Example: trueness threshold sample:west_nile --label virus --score boosting \
 --maximize f1 --subject-to "recall >= 0.8" --validate
@@ -129,9 +125,12 @@ def threshold(
         guarantee,
     )
     find = _finder(q)
-    if len(request.chosen.scores) > 1:
-        return _among(q, mixture)
-    score = request.chosen.scores[0]
+    score, *others = request.chosen.scores
+    if others:
+        raise InputError(
+            f"A threshold is for one score; found {1 + len(others)}. Name one --score; "
+            "trueness compare says which is better."
+        )
     with progress("Counting", unit=""):
         t = count_tally(request, score)
         groups = count_tally(request, score, by=True) if request.chosen.by else {}
@@ -178,25 +177,6 @@ def _finder(q: CutQuestion) -> Callable[[Tally], CutFound]:
     return partial(_best, q)
 
 
-def _among(q: CutQuestion, mixture: bool) -> CommandAnswer:
-    """Say which classifier should decide, and its cut."""
-    known = q.at is not None or q.guarantee is not None
-    if known or q.validate or q.request.chosen.by or q.two:
-        raise InputError(
-            "Several --score ask which of them should decide, and that answer is "
-            "always validated. Leave out --at, --validate, --guarantee, --by and "
-            "deferred cases, or name one --score."
-        )
-    q.no_range()
-    with progress("Counting", unit=""):
-        p = count_panel(q.request)
-    result, parts, chart = _zones.among_several(q, p, mixture)
-    parts = [cases_sentence(p), *parts, _matrix(result["confusion"])]
-    parts += alike_sentence(q.request)
-    result["groups"] = {}
-    return CommandAnswer("threshold", result, parts, chart, about(q.request, p))
-
-
 def _by_groups(q: CutQuestion, t: Tally, groups: dict[str, Tally]) -> CommandAnswer:
     """Say where each group is cut."""
     if not groups:
@@ -209,7 +189,7 @@ def _by_groups(q: CutQuestion, t: Tally, groups: dict[str, Tally]) -> CommandAns
     result["groups"] = {
         name: every_key(
             threshold=cuts["thresholds"][str(name)],
-            interval=cuts["intervals"][str(name)],
+            score_range=cuts["score_ranges"][str(name)],
             confusion=cuts["confusions"][str(name)],
         )
         for name in groups
@@ -230,8 +210,6 @@ def _best(q: CutQuestion, t: Tally) -> CutFound:
     parts += _for_prevalence(t)
     result = _zones.point_numbers(point, found)
     result["validation"] = checked and fields_of(checked, VALIDATION)
-    if point.robust is not None:
-        return CutFound(result, parts, lambda: trueness.plots.prevalence_path(point))
     return CutFound(result, parts, lambda: trueness.plots.operating_point(t, **q.given))
 
 
@@ -245,7 +223,7 @@ def _given(q: CutQuestion, at: float, t: Tally) -> CutFound:
     given = {"threshold": at, "prevalence": share, "method": "given", "notes": notes}
     result = at_cut(c, found, **given)
     parts = [
-        f"Flagging every case with a score of {write_number(at)} or more:",
+        f"Flagging every case with a score of {cut_text(at)} or more:",
         _matrix(c),
         _metrics_table(found),
         f"In parentheses: {level_text(q.request.level)} confidence intervals, if the "
@@ -289,23 +267,29 @@ def _promised(q: CutQuestion, t: Tally) -> CutFound:
     result = at_cut(
         c,
         found,
-        **fields_of(g, ("threshold", "interval", "method")),
+        **fields_of(g, ("threshold", "score_range", "method")),
         objective=goal,
         constraints={p.constraint.split()[0]: p.value for p in g.proofs},
         binding=[],
-        intervals=[g.interval],
+        score_ranges=[g.score_range],
         prevalence=t.prevalence,
         notes=g.notes,
-        guarantee=fields_of(g, ("confidence", "proofs")),
+        guarantee=fields_of(g, ("level", "proofs")),
     )
-    parts = [*_promise_sentences(g), _matrix(c), _metrics_table(found)]
+    parts = [
+        *_promise_sentences(g),
+        _matrix(c),
+        _metrics_table(found),
+        f"In parentheses: two-sided {level_text(q.request.level)} confidence intervals "
+        "of each metric by itself; the guarantee rests on the one-sided bound above.",
+    ]
     return CutFound(result, parts, lambda: trueness.plots.guaranteed_cut(t, g))
 
 
 def _promise_sentences(g: GuaranteedThreshold) -> list[str]:
     lines = [
-        f"Flag a case when its score is {cut_text(g.threshold, g.interval, 6)} or "
-        f"more. With {level_text(g.confidence)} confidence the population has "
+        f"Flag a case when its score is {cut_text(g.threshold)} or "
+        f"more. With {level_text(g.level)} confidence the population has "
         f"{g.constraint}."
     ]
     return [*lines, *(_proof_sentence(p) for p in g.proofs), *noted(g.notes)]
@@ -320,7 +304,7 @@ def _proof_sentence(p: Proof) -> str:
     side = "upper" if sign.startswith("<") else "lower"
     return (
         f"{text[:1].upper()}{text[1:]} {value} in {counted(p.cases, *cases_of(name))}; "
-        f"{level_text(p.confidence)} {side} bound {bound}."
+        f"one-sided {level_text(p.level)} {side} bound {bound}."
     )
 
 
@@ -332,7 +316,7 @@ def _prevalence_of(point: OperatingPoint) -> str:
 
 
 def _sentences(point: OperatingPoint) -> list[str]:
-    at, low, high = cut_texts(point.threshold, point.interval)
+    at, low, high = cut_texts(point.threshold, point.score_range)
     lines = []
     if np.isposinf(point.threshold):
         lines.append("Flag nothing: no threshold is better than that.")
@@ -347,7 +331,7 @@ def _sentences(point: OperatingPoint) -> list[str]:
     )
     lines += noted(point.notes)
     lines += limiting(point)
-    more = len(point.intervals) - 1
+    more = len(point.score_ranges) - 1
     if more > 0:
         are = counted(more, "other threshold is", "other thresholds are")
         lines.append(f"{are} as good; --json lists all.")
@@ -376,7 +360,7 @@ def _checked_parts(v: Validation) -> list[Any]:
         f"{written(e.low)} to {written(e.high)}) instead of {written(v.value)}. The "
         f"intervals allow for the choice.",
         f"If the choice were repeated on similar data, the threshold would lie between "
-        f"{v.threshold.low:.4g} and {v.threshold.high:.4g} "
+        f"{cut_text(v.threshold.low)} and {cut_text(v.threshold.high)} "
         f"({level_text(v.threshold.level)} interval).",
     ]
     return [table(["metric", "value"], rows), *lines, *met(v)]

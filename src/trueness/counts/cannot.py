@@ -39,11 +39,11 @@ _add("kl_divergence", unlabelled="Its histogram is of labelled cases.")
 _add("fermi_dirac", unlabelled=_RANKS)
 _add("latent_class plan_labels prevalence compare_prevalence agreement",
      sampling=_ESTIMATED, prevalence=_ESTIMATED)  # fmt: skip
-_add("guaranteed_threshold guaranteed_thresholds",
+_add("guaranteed_threshold",
      weight=_EXACT, cluster=_EXACT, unlabelled=_EXACT)  # fmt: skip
-_add("validate_threshold validate_thresholds best_thresholds best_decision cost_curve",
+_add("validate_threshold best_thresholds cost_curve",
      unlabelled=_COUNTED)  # fmt: skip
-_add("group_thresholds gap_price",
+_add("group_thresholds",
      sampling=_TOTALS, prevalence=_TOTALS, unlabelled=_COUNTED)  # fmt: skip
 _add("leaves", weight=_EXACT, cluster=_EXACT, sampling=_ESTIMATED,
      prevalence=_ESTIMATED, unlabelled=_COUNTED)  # fmt: skip

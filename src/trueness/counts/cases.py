@@ -346,6 +346,18 @@ def weight_notes(x: Cases) -> tuple[str, ...]:
     )
 
 
+def weighed_counts(x: Cases) -> tuple[str, ...]:
+    """Say that counts are sums of weights; nothing where cases are counted."""
+    if not x.weighted:
+        return ()
+    return (
+        "Cases are weighted: the confusion matrix, and counts such as flagged in "
+        "objective and constraints, are sums of weights. With weights that add up to "
+        "the population, flagged <= 500 means 500 of the population and not of the "
+        "sample.",
+    )
+
+
 def html(x: Cases, head: tuple[str, ...], rows: Any, most: int = 10) -> str:
     """Show the first rows as a table."""
     first = [tuple(brief(v) for v in row) for row in islice(rows, most)]

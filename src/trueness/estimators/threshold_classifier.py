@@ -31,8 +31,9 @@ from trueness.estimators._common import (
     two_labels,
 )
 from trueness.metrics.algebra import Constraint, Metric
-from trueness.threshold.guarantees import guaranteed_threshold
+from trueness.threshold.guarantees import GuaranteedThreshold, guaranteed_threshold
 from trueness.threshold.operating_point import best_threshold
+from trueness.threshold.rule import Rule, rule_of
 
 _PREFIT = "prefit"
 
@@ -58,6 +59,10 @@ class ThresholdClassifier(Wrapper):
         ``"0.7*accuracy + 0.3*recall"``. Give one of them.
     subject_to
         Constraints: ``["recall >= 0.9"]``.
+    rule
+        A :class:`trueness.Rule` that was chosen before; nothing is chosen then, and
+        ``fit`` trains the model only. ``predict`` needs a rule with one threshold,
+        ``decide`` takes any.
     guarantee
         Choose the threshold by :func:`trueness.guaranteed_threshold`: the constraints
         hold in the population with this confidence. True means 0.95.
@@ -76,8 +81,11 @@ class ThresholdClassifier(Wrapper):
     ----------
     threshold_ : float
         A case is positive when its score reaches it.
+    rule_ : trueness.Rule
+        The same as a rule, which can be saved and written as SQL.
     operating_point_ : trueness.OperatingPoint or trueness.GuaranteedThreshold
-        The record of the choice, on the scores from cross-validation.
+        The record of the choice, on the scores from cross-validation; None where the
+        rule was given.
     tally_ : trueness.Tally
         The scores that the threshold was chosen on.
     estimator_ : estimator
@@ -113,6 +121,7 @@ class ThresholdClassifier(Wrapper):
         maximize: str | Metric = "f1",
         minimize: str | Metric | None = None,
         subject_to: str | Constraint | Iterable[str | Constraint] = (),
+        rule: Rule | None = None,
         guarantee: bool | float = False,
         cv: Any = 5,
         pos_label: Any = None,
@@ -123,6 +132,7 @@ class ThresholdClassifier(Wrapper):
         self.maximize = maximize
         self.minimize = minimize
         self.subject_to = subject_to
+        self.rule = rule
         self.guarantee = guarantee
         self.cv = cv
         self.pos_label = pos_label
@@ -152,22 +162,28 @@ class ThresholdClassifier(Wrapper):
                 "needs two classes to choose a threshold."
             )
         routed = self._routed(params)
+        score: Any = None
         if isinstance(self.cv, str):
             _options.choice(self.cv, (_PREFIT,), "cv")
-            score = self._of_positive(self._base(), X)
             self.estimator_ = self._base()
+            score = self._of_positive(self.estimator_, X)
         else:
             base, splitter = self._base(), check_cv(self.cv, y, classifier=True)
             folds = list(splitter.split(X, y, **routed.splitter.split))
             response = response_of(base, self.response_method, "cut")
             params = dict(routed.estimator.fit)
-            score = self._turned(
-                self._out_of_fold(X, y, folds, response, params), response
-            )
+            if self.rule is None:
+                score = self._turned(
+                    self._out_of_fold(X, y, folds, response, params), response
+                )
             self.estimator_ = clone(base).fit(X, y, **params)
-        self.tally_ = tally_of(y[seen], score[seen], self._positive())
-        self.operating_point_ = self._at_usual_cut(self._chosen())
-        self.threshold_ = float(self.operating_point_.threshold)
+        self.operating_point_ = None
+        if self.rule is None:
+            self.tally_ = tally_of(y[seen], score[seen], self._positive())
+            self.operating_point_ = self._at_usual_cut(self._chosen())
+        self.rule_ = rule_of(self.rule or self.operating_point_)
+        one = not (self.rule_.groups or self.rule_.defers)
+        self.threshold_ = self.rule_.cuts()[1] if one else np.nan
         self._take_features()
         return self
 
@@ -198,9 +214,7 @@ class ThresholdClassifier(Wrapper):
         if self.guarantee is not False:
             sure = 0.95 if self.guarantee is True else self.guarantee
             sure = _options.fraction(sure, "guarantee")
-            return guaranteed_threshold(
-                self.tally_, self.subject_to, confidence=sure, **aim
-            )
+            return guaranteed_threshold(self.tally_, self.subject_to, level=sure, **aim)
         return best_threshold(self.tally_, subject_to=self.subject_to, **aim)
 
     def _at_usual_cut(self, point: Any) -> Any:
@@ -211,14 +225,29 @@ class ThresholdClassifier(Wrapper):
         """
         response = response_of(self.estimator_, self.response_method, "cut")
         usual = 0.5 if response == "predict_proba" else 0.0
-        for low, high in getattr(point, "intervals", (point.interval,)):
-            if low < usual <= high:
-                return replace(point, threshold=usual, interval=(low, high))
+        proved = isinstance(point, GuaranteedThreshold)
+        cut: Any = {"rule": Rule(usual)} if proved else {"threshold": usual}
+        for low, high in getattr(point, "score_ranges", (point.score_range,)):
+            if low < usual <= high and not getattr(point, "lower_range", None):
+                return replace(point, score_range=(low, high), **cut)
         return point
+
+    def decide(self, X: Any, group: Any = None) -> Floats:  # noqa: N803
+        """What does the rule say of each case? 1 is flagged, 0 is not, NaN is deferred.
+
+        ``group`` has the group of each case, for a rule with cuts for groups.
+        """
+        check_is_fitted(self, "rule_")
+        return self.rule_.decide(self._of_positive(self.estimator_, X), group)
 
     def predict(self, X: Any) -> Any:  # noqa: N803
         """Give the positive class where the score reaches the threshold."""
         check_is_fitted(self, "threshold_")
+        if np.isnan(self.threshold_):
+            raise InputError(
+                f"predict needs one threshold for all cases; found {self.rule_!r}. "
+                "Call decide(X), which leaves deferred cases open, or decide(X, group)."
+            )
         return self.classes_[(self.decision_function(X) > 0).astype(int)]
 
     def decision_function(self, X: Any) -> Floats:  # noqa: N803

@@ -314,7 +314,7 @@ def in_every_group(s: Subject) -> Finding | None:
     rows = [(g, t.n, t.n_pos, areas.get(g), *_rates(t, at)) for g, t in tallies.items()]
     test = possible(lambda: compare_auc(both, level=level))
     head = ("group", "cases", "positive", "AUC", *map(text_of, _AT))
-    cut = note("groups cut", cut=cut_text(at, best.point.interval))
+    cut = note("groups cut", cut=cut_text(at, best.point.score_range))
     return Finding(
         TITLES["groups"],
         {"auc": areas, "test": test},

@@ -174,7 +174,7 @@ def tiles(s: Subject) -> tuple[Tile, ...]:
     }.get(type(checked), ("in this sample", "the cases"))
     flagged, found, right = (_expected(s, k) for k in _TOLD)
     nothing = np.isposinf(point.threshold)
-    cut = "flag nothing" if nothing else cut_text(point.threshold, point.interval)
+    cut = "flag nothing" if nothing else cut_text(point.threshold, point.score_range)
     span = f"{level_text(a.level)} CI {a.low:.3f} to {a.high:.3f}"
     return (
         Tile("flag from a score of", cut, f"{percent(flagged)} of {cases}"),
@@ -250,7 +250,7 @@ def _advice(s: Subject, made: Mapping[str, Finding | None]) -> list[Note]:
     some = best.tally.n_unknown and not meant_by_rows(best.tally)
     flagged, recall, precision = (_expected(s, k) for k in _TOLD)
     lines = [
-        note("flag", name=best.name, cut=cut_text(point.threshold, point.interval)),
+        note("flag", name=best.name, cut=cut_text(point.threshold, point.score_range)),
         note(
             "then",
             expect="On new cases expect that this" if new else "That",
@@ -291,7 +291,7 @@ def _optimism(s: Subject) -> list[Note]:
         return [note("given beforehand")]
     if not isinstance(checked, Validation) or isnan(checked.corrected.value):
         return [note("optimistic")]
-    what = text_of(checked.point.objective.partition(" ")[2])
+    what = text_of(checked.choice.objective.partition(" ")[2])
     lines = [
         note(
             "optimistic by",

@@ -30,7 +30,7 @@ from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints, metric
 from trueness.ranking.areas import auc, auc_measure
 from trueness.threshold.at_cut import AtThreshold, at_threshold, confusion
-from trueness.threshold.group_limits import asks_for_groups
+from trueness.threshold.group_cuts import asks_for_groups
 from trueness.threshold.operating_point import (
     DEFAULT,
     OperatingPoint,
@@ -366,8 +366,8 @@ def _given(t: Tally, at: float, limits: tuple[Constraint, ...]) -> OperatingPoin
     """Give the point of a threshold that nobody has to choose."""
     c = confusion(t, at)
     return OperatingPoint(
-        threshold=at, interval=(at, at), value=math.nan, confusion=c,
-        intervals=((at, at),), binding=(), objective="given", method="given",
+        threshold=at, score_range=(at, at), value=math.nan, confusion=c,
+        score_ranges=((at, at),), binding=(), objective="given", method="given",
         constraints={repr(k): float(k.metric(c)) for k in limits},
         prevalence=t.prevalence,
     )  # fmt: skip

@@ -35,7 +35,6 @@ from trueness.threshold.figures import (
     Strip,
     cost_curve_figure,
     decision_figure,
-    prevalence_figure,
     price_figure,
     region,
 )
@@ -77,7 +76,7 @@ def at_the_cut(s: Subject) -> Finding:
     ]
     return Finding(
         TITLES["threshold"],
-        {"threshold": s.best.point.threshold, "interval": s.best.point.interval},
+        {"threshold": s.best.point.threshold, "score_range": s.best.point.score_range},
         answer=_how_to_move(s),
         tables=_metrics(s),
         figures=tuple(f for f in drawn if f is not None),
@@ -291,7 +290,7 @@ def _metrics(s: Subject) -> tuple[Table, ...]:
     if checked is None:
         return ()
     rows = [(quantity(name).text, found) for name, found in checked.metrics.items()]
-    at = cut_text(best.point.threshold, best.point.interval)
+    at = cut_text(best.point.threshold, best.point.score_range)
     given = isinstance(checked, AtThreshold)
     where = "at the given threshold" if given else "on new cases, at the threshold"
     return (table(f"{best.name} {where}, {at}", ("metric", "value"), rows),)
@@ -303,23 +302,15 @@ def cuts_for_prevalences(s: Subject) -> Finding | None:
     if a.range is None:
         return None
     point = best_threshold(s.best.tally, **a.choice, prevalences=a.range)
-    figures, r = [], point.robust
-    if r is not None:
-        few = np.unique(np.linspace(0, len(r.path_value) - 1, 7).astype(int))
-        path = (r.path_prevalence, r.path_threshold, r.path_value)
-        rows: list[Any] = [tuple(float(v[k]) for v in path) for k in few]
-        head = ("prevalence", "best threshold", a.objective.name)
-        tables = [table("If the prevalence were known", head, rows)]
-        title = "The best threshold for each prevalence"
-        figures = [_alone(prevalence_figure(point), title)]
-    else:
-        tables = [table("There", ("metric", "value"), list(point.metrics.items()))]
+    tables: tuple[Table, ...] = ()
+    if point.prevalences is None:
+        rows = list(point.metrics.items())
+        tables = (table("There", ("metric", "value"), rows),)
     return Finding(
         TITLES["prevalence"],
         {"point": point},
         answer=said(sentences.prevalence_sentences(point)),
-        figures=tuple(figures),
-        tables=tuple(tables),
+        tables=tables,
         method="Recall and false positive rate of every threshold are taken from these "
         "cases, the prevalence is the one asked about; for a range, the least "
         "favourable prevalence counts.",
@@ -387,13 +378,6 @@ def cuts_of_groups(s: Subject) -> Finding | None:
         "other; which one is right is not a question of statistics.",
         key="group-cuts",
     )
-
-
-def _alone(data: Curves, title: str) -> Figure:
-    """Make a figure of curves that belong to no classifier of the page."""
-    named = ", ".join(g.name for g in data.guides if g.name)
-    order = tuple(line.name for line in data.lines)
-    return Figure(data, title, f"Dashed: {named}." if named else "", order=order)
 
 
 def probabilities(s: Subject) -> list[Array | None]:

@@ -51,11 +51,10 @@ from trueness.plots.trees import (
     levels_by_n,
     majority_likelihood,
 )
-from trueness.plots.zones import best_decision, gap_price, prevalence_path, zones
+from trueness.plots.zones import zones
 
 __all__ = [
     "auc_forest",
-    "best_decision",
     "binormal_fit",
     "calibration_maps",
     "combination_plane",
@@ -69,7 +68,6 @@ __all__ = [
     "dominance",
     "fermi_parameters",
     "gain_curve",
-    "gap_price",
     "guaranteed_cut",
     "identity",
     "judge_errors",
@@ -87,7 +85,6 @@ __all__ = [
     "pareto_plane",
     "posterior_densities",
     "precision_recall",
-    "prevalence_path",
     "rank_correlation",
     "rank_probability",
     "reader_results",

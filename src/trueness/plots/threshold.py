@@ -10,6 +10,7 @@ import numpy as np
 from trueness._core.arrays import Array
 from trueness._core.checks import cases as _cases
 from trueness._core.figures import POINTS
+from trueness._core.numbers import cut_text
 from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric
@@ -29,13 +30,17 @@ from trueness.threshold.figures import (
 )
 from trueness.threshold.fronts import pareto as pareto_front
 from trueness.threshold.guarantees import GuaranteedThreshold
-from trueness.threshold.operating_point import ConstraintLike, best_threshold
+from trueness.threshold.operating_point import (
+    DEFAULT,
+    ConstraintLike,
+    best_threshold,
+)
 
 
 @of_counts
 def operating_point(
     data: Tally,
-    maximize: str | Metric = "accuracy",
+    maximize: str | Metric = DEFAULT,
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     *,
     prevalences: Any = None,
@@ -83,7 +88,7 @@ def operating_point(
     about = (
         f"ROC plane: {point.objective}"
         + "".join(f", {b!r}" for b in bounds)
-        + f"; threshold {point.threshold:.4g}, value {point.value:.4g}"
+        + f"; threshold {cut_text(point.threshold)}, value {point.value:.4g}"
     )
     return styled(alt.layer(*layers), title, about)
 

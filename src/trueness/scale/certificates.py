@@ -256,14 +256,14 @@ def _of_answer(envelope: Callable[[Tally, Any], CurveBounds]) -> Attach:
 def _best_threshold(point: OperatingPoint, t: Tally, given: Given) -> OperatingPoint:
     point = on_bins(point, t)
     # one expects cases instead of counting them, the other has no one best cut
-    if given["method"] == "fermi-dirac" or point.robust is not None:
+    if given["method"] == "fermi-dirac" or point.prevalences is not None:
         return replace(point, limits=NOT_KNOWN)
     found, _, _ = _searched(t, given)
     low, high = found.reached, max(found.possible, found.reached)
     low, high = (low, high) if given["minimize"] is None else (-high, -low)
     alive = found.alive
     places = [
-        *(v for ends in point.intervals for v in ends),
+        *(v for ends in point.score_ranges for v in ends),
         *t.score[alive].tolist(),
         *t.high[alive].tolist(),
     ]

@@ -180,7 +180,7 @@ def exact_threshold(
     >>> columns = {"y": [1, 1, 0, 1, 0, 0], "p": [0.9, 0.8, 0.7, 0.6, 0.2, 0.1]}
     >>> rows = pl.LazyFrame(columns)
     >>> r = exact_threshold(rows, label="y", score="p", maximize="f1", at_most=2)
-    >>> r.value, r.answer.interval  # 3 found, 1 false: 6/7
+    >>> r.value, r.answer.score_range  # 3 found, 1 false: 6/7
     (0.8571428571428571, (0.2, 0.6))
     """
     constraints = read_constraints(subject_to)

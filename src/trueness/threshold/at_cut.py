@@ -1,18 +1,16 @@
-"""How good is the classifier at the threshold that I use?
+"""How good is the classifier at the threshold, or by the rule, that I use?
 
 ``at_threshold(t, 0.5)`` gives the confusion matrix and every metric with its interval,
-``confusion(t, 0.5)`` the four counts alone. ``f1(t, threshold=0.5)`` and
-``precision(y_true, y_pred)`` ask for one metric.
+``confusion(t, 0.5)`` the four counts alone. Both take any :class:`Rule`. ``f1(t,
+threshold=0.5)`` and ``precision(y_true, y_pred)`` ask for one metric.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, final
-
-import numpy as np
+from functools import wraps
+from typing import Any, TypeVar, final
 
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
@@ -21,32 +19,65 @@ from trueness._core.checks.words import is_several
 from trueness._core.frames import native_frame
 from trueness._core.numbers import number_of
 from trueness._core.records import Estimate, Record
-from trueness.counts.answers import of_tally
+from trueness.counts.answers import of_counts, of_tally
+from trueness.counts.cases import rows_kept
 from trueness.counts.design import CASE_CONTROL
-from trueness.counts.values import Tally
+from trueness.counts.values import Tally, rescored
 from trueness.inference.notes import notes_of
 from trueness.inference.sample import needs_prevalence
 from trueness.inference.verification import remarks
-from trueness.metrics.algebra import Metric, depends_on_prevalence, write_number
+from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
+from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.grammar import one_or_more
 from trueness.metrics.intervals import estimates, meant_by_rows, tidy, undefined
+from trueness.threshold.rule import DEFERRED, FLAGGED, Rule, rule_of
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def together(asked: Callable[[Any], bool]) -> Callable[[F], F]:
+    """Let an analysis take data, and all groups at once where an argument asks for it.
+
+    Otherwise each classifier and each group is asked by itself.
+    """
+
+    def opened(analysis: F) -> F:
+        alone, joint = of_tally(analysis), of_counts(analysis)
+
+        @wraps(alone)
+        def call(*args: Any, **options: Any) -> Any:
+            at_once = any(map(asked, (*args[1:], *options.values())))
+            return (joint if at_once else alone)(*args, **options)
+
+        return call  # type: ignore[return-value]  # same arguments, same answer
+
+    return opened
+
+
+def _is_answer(x: Any) -> bool:
+    return isinstance(x, Rule) or isinstance(getattr(x, "rule", None), Rule)
+
+
+def _names_groups(x: Any) -> bool:
+    return _is_answer(x) and bool(rule_of(x).groups)
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class AtThreshold(Record):
-    """How good is the classifier at one threshold?
+    """How good is the classifier at one threshold, or by one rule?
 
     Attributes
     ----------
-    threshold : float
-        Cases with a score of at least this are flagged.
+    rule : Rule
+        Which cases are flagged, and which are deferred.
     confusion : Confusion
-        The four counts.
+        The four counts of the cases that are decided.
     metrics : dict of str to Estimate
-        Every metric at this threshold, with its interval.
+        Every metric of the decided cases, with its interval; and ``defer``, the share
+        of cases that is deferred, where the rule defers some.
     prevalence : float or None
         The prevalence that the metrics were computed for, where the design of the cases
         says another one than theirs.
@@ -56,12 +87,17 @@ class AtThreshold(Record):
         What the numbers assume.
     """
 
-    threshold: float
+    rule: Rule
     confusion: Confusion
     metrics: dict[str, Estimate]
     prevalence: float | None = None
     sampling: str = "cohort"
     notes: tuple[str, ...] = ()
+
+    @property
+    def threshold(self) -> float:
+        """Give the score from which on cases are flagged; NaN where groups differ."""
+        return float("nan") if self.rule.groups else self.rule.cuts()[1]
 
     def __getitem__(self, name: str) -> Estimate:
         """Give one metric, by any of its names."""
@@ -77,9 +113,8 @@ class AtThreshold(Record):
         """Write the counts, then one metric a line."""
         tp, fp, fn, tn = (number_of(float(n)) for n in self.confusion.cells)
         head = (
-            f"At threshold {write_number(self.threshold)}: {tp} true and "
-            f"{fp} false positives, {fn} false and "
-            f"{tn} true negatives"
+            f"{self.rule!r}: {tp} true and {fp} false positives, {fn} false and {tn} "
+            "true negatives"
         )
         rows = [f"  {e!r}" for e in self.metrics.values()]
         return "\n".join([head, *rows, *(f"  Note: {n}" for n in self.notes)])
@@ -92,18 +127,21 @@ class AtThreshold(Record):
         return native_frame(columns, backend)
 
 
-@of_tally
-def confusion(data: Tally, threshold: float) -> Confusion:
-    """How many cases are right and wrong at this threshold?
+@together(_names_groups)
+def confusion(data: Tally | Mapping[Any, Tally], threshold: Any) -> Confusion:
+    """How many cases are right and wrong at this threshold, or by this rule?
 
-    Labelled cases as they are: no prevalence moves these counts.
+    Labelled cases as they are: no prevalence moves these counts. Cases that a rule
+    defers are in none of the four.
 
     Parameters
     ----------
     data
-        The counts, or data (``confusion(y_true, y_score, 0.5)``).
+        The counts, or data (``confusion(y_true, y_score, 0.5)``); for a rule with cuts
+        for groups a mapping from group to tally, or data with ``by=``.
     threshold
-        Cases with a score of at least this are flagged.
+        Cases with a score of at least this are flagged; or a :class:`Rule`, or an
+        answer that holds one.
 
     Examples
     --------
@@ -114,28 +152,35 @@ def confusion(data: Tally, threshold: float) -> Confusion:
       fn: 1
       tn: 1
     """
-    above = data.score >= _threshold(threshold)
-    cells = [c[at].sum().item() for at in (above, ~above) for c in (data.pos, data.neg)]
+    rule = rule_of(threshold)
+    return _counted(rule.verdicts(data))
+
+
+def _counted(t: Tally) -> Confusion:
+    """Count verdicts, without those that are deferred."""
+    flagged, cleared = t.score == FLAGGED, t.score < DEFERRED
+    cells = [c[at].sum().item() for at in (flagged, cleared) for c in (t.pos, t.neg)]
     return Confusion(*cells)
 
 
-@of_tally
+@together(_names_groups)
 def at_threshold(
-    data: Tally,
-    threshold: float | Iterable[float],
+    data: Tally | Mapping[Any, Tally],
+    threshold: Any,
     *,
     metrics: Iterable[str | Metric] | None = None,
     level: float = 0.95,
 ) -> Any:
-    """How good is the classifier at my threshold?
+    """How good is the classifier at my threshold, or by my rule?
 
     Parameters
     ----------
     data
-        The counts, or data (``at_threshold(y_true, y_score, 0.5)``).
+        The counts, or data (``at_threshold(y_true, y_score, 0.5)``); for a rule with
+        cuts for groups a mapping from group to tally, or data with ``by=``.
     threshold
-        One threshold, chosen beforehand; or several, then the answer is a dict from
-        threshold to record.
+        One threshold, chosen beforehand; a :class:`Rule`, or an answer that holds one;
+        or several thresholds, then the answer is a dict from threshold to record.
     metrics
         Which metrics to compute; all of ``METRICS`` when None.
     level
@@ -151,7 +196,8 @@ def at_threshold(
     cases at as many independent ones as vary as much; other metrics have Student's
     interval from their influence values (:func:`estimate`). Where labels are missing at
     random given the score, the metrics, but not ``confusion``, are those of expected
-    counts (Begg and Greenes).
+    counts (Begg and Greenes). Where a rule defers cases, metrics are those of the
+    decided ones.
 
     A threshold that was tuned on the same cases looks better here than it will be on
     new cases: see :func:`validate_threshold`.
@@ -161,36 +207,52 @@ def at_threshold(
     >>> found = at_threshold([0, 1, 1, 0], [0.1, 0.4, 0.8, 0.5], 0.5)
     >>> found["sensitivity"].value, found.metrics["precision"].value
     (0.5, 0.5)
+    >>> t = Tally([3, 2, 1], pos=[8, 3, 1], neg=[1, 3, 9])
+    >>> at_threshold(t, Rule(3, lower=2))["accuracy"].value  # 17 of 19 that are decided
+    0.8947368421052632
     """
     level = _options.fraction(level, "level")
     wanted = None
     if metrics is not None:
         wanted = [_named(m) for m in one_or_more(metrics, _METRICS, '["recall", "f1"]')]
-    if is_several(threshold):
-        each = map(_threshold, threshold)
-        return {cut: _at(data, cut, wanted, level) for cut in each}
-    return _at(data, _threshold(threshold), wanted, level)
+    if is_several(threshold) and not _is_answer(threshold):
+        return {cut: _at(data, Rule(cut), wanted, level) for cut in threshold}
+    return _at(data, rule_of(threshold), wanted, level)
 
 
 _METRICS = "metrics must be metrics or their names in a list"
 
 
 def _at(
-    t: Tally, cut: float, metrics: list[Metric] | None, level: float
+    data: Any, rule: Rule, metrics: list[Metric] | None, level: float
 ) -> AtThreshold:
+    plain = not (rule.groups or rule.defers)
+    t = data if plain else rule.verdicts(data)
     _cases.some_labels(t, "at_threshold")
     if meant_by_rows(t):
         _cases.both_classes(t, "at_threshold")
-    found = estimates(t, cut, metrics, level=level)
+        if not plain:
+            raise InputError(
+                "Labels that are missing at random need a rule with one threshold for "
+                'all cases; found two cuts, or groups. Type unlabelled="left out".'
+            )
+    decided = t if plain else rows_kept(t, t.score != DEFERRED)
+    found = estimates(decided, rule.cuts()[1] if plain else FLAGGED, metrics,
+                      level=level)  # fmt: skip
+    if rule.defers:  # of all cases, those that are not decided
+        asked = rescored(t, t.score == DEFERRED)
+        of_all = replace(METRICS["flagged_rate"], name="defer")
+        found |= estimates(asked, 1.0, [of_all], level=level)
     d = t.design
-    notes = remarks(t, stacklevel=5)
+    notes = remarks(t, stacklevel=6)
     if d.sampling == CASE_CONTROL and d.prevalence is None:
         notes += (
             "Metrics that depend on the prevalence are left out for a case-control "
             "sample; pass prevalence= to get them.",
         )
     notes += (*notes_of(t), *undefined(found))
-    return AtThreshold(cut, confusion(t, cut), found, d.prevalence, d.sampling, notes)
+    counted = _counted(rule.verdicts(t) if plain else t)
+    return AtThreshold(rule, counted, found, d.prevalence, d.sampling, notes)
 
 
 def _named(asked: str | Metric) -> Metric:
@@ -232,9 +294,3 @@ def _verdicts(t: Tally, m: Metric) -> float:
         f"{len(scores):,} distinct scores. Type "
         f"trueness.{m.name}(y_true, y_score, threshold=0.5)."
     )
-
-
-def _threshold(value: Any) -> float:
-    if isinstance(value, (float, np.floating)) and math.isinf(value):
-        return float(value)  # everything or nothing is flagged
-    return _options.real_number(value, "threshold")

@@ -22,8 +22,8 @@ from trueness._core.checks import options as _options
 from trueness._core.isotonic import concave_corners
 from trueness._core.records import Answer, Estimate
 from trueness.counts.answers import of_tally
-from trueness.counts.placements import coarser, corners, group_starts
-from trueness.counts.resampling import Seed
+from trueness.counts.placements import coarser, corners
+from trueness.counts.resampling import Seed, replicates
 from trueness.counts.values import Tally, rescored
 from trueness.inference.estimates import inferred
 from trueness.inference.sample import meant, needs_prevalence
@@ -32,7 +32,6 @@ from trueness.metrics.confusion import sweep
 from trueness.metrics.definitions import METRICS, net_benefit
 from trueness.metrics.intervals import Cut, estimate, meant_by_rows, metric_measure
 from trueness.threshold.cuts import thresholds_of
-from trueness.threshold.repetition import Resample
 
 
 @final
@@ -186,25 +185,17 @@ def _choice_of_cost(t: Tally, w: Floats, rng: Seed) -> tuple[Floats, Floats]:
     A cost that was chosen in a sample, less its cost among all cases, is what chance,
     and the choice among it, make: its mean is the optimism.
     """
-    together = t.grouped is not None
-    few = _few_rows(t) if together else coarser(corners(t), _ROWS)
+    few = coarser(corners(t), _ROWS)
     tp, fp = (_running_shares(c) for c in (few.pos, few.neg))
-    draw, generator, lead = Resample(few), _options.generator(rng), []
-    for _ in range(_REPEATED):
-        p, n, *_ = draw(generator)
-        if n.any() and p.any():
-            seen = _running_shares(p), _running_shares(n)
-            at = _cheapest(*seen, w)
-            lead.append(w * (tp[at] - seen[0][at]) + (1 - w) * (seen[1][at] - fp[at]))
+    lead = []
+    for blocks in replicates(few, _REPEATED, rng):
+        for n, p in zip(*blocks, strict=True):
+            if n.any() and p.any():
+                seen = _running_shares(p), _running_shares(n)
+                at = _cheapest(*seen, w)
+                more = w * (tp[at] - seen[0][at]) + (1 - w) * (seen[1][at] - fp[at])
+                lead.append(more)
     return -np.mean(lead, axis=0), np.std(lead, axis=0)
-
-
-def _few_rows(t: Tally) -> Tally:
-    """Join neighbouring rows of clustered cases, which stay in their clusters."""
-    if len(t) <= _ROWS:
-        return t
-    first = -t.score[group_starts(t.pos + t.neg, _ROWS)]
-    return rescored(t, -np.searchsorted(first, -t.score, side="right"))
 
 
 def _running_shares(count: Array) -> Floats:
@@ -382,7 +373,7 @@ def _odds(e: Estimate) -> Estimate:
     # a limit may round to 1, whose odds no number holds
     rest = [max(1 - v, float(np.finfo(float).epsneg)) for v in (e.value, e.low, e.high)]
     value, low, high = ((1 - r) / r for r in rest)
-    return Estimate(value, low, high, e.level, e.method, e.sd / rest[0] ** 2)
+    return replace(e, value=value, low=low, high=high, sd=e.sd / rest[0] ** 2)
 
 
 def _joined(

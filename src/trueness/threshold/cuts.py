@@ -22,6 +22,7 @@ from trueness._core.arrays import Array, Floats, Ints, blocks
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
+from trueness._core.records import brief
 from trueness.counts.values import Tally
 from trueness.fermi.distribution import FermiDirac, fermi_dirac
 from trueness.inference.verification import impute
@@ -39,37 +40,34 @@ ROUNDING = 1e-13
 class Cuts(NamedTuple):
     """All cuts of a tally: what was counted, and what is expected in use.
 
-    ``seen`` are the counts; ``used`` the same at the prevalence of use, or what a model
-    expects there (then ``counted`` is false, and nothing is compared in whole numbers).
-    Where weights are counted as whole numbers (``whole_cuts``), ``seen`` has so many
-    units of weight, ``scale`` says so, and ``unit`` is the weight of one.
+    ``seen`` are the counts, or sums of weights; ``used`` the same at the prevalence of
+    use, or what a model expects there. ``units`` are those numbers as whole ones, of
+    which ``scale`` says what each stands for in use: they decide what is equal.
     """
 
     score: Floats
     seen: Confusion
     used: Confusion
+    units: Confusion
     scale: exact.Scale
     asked: float | None = None
-    counted: bool = True
-    weighted: bool = False
-    unit: float = 1.0
 
     @property
     def prevalence(self) -> float:
         """Which share of the cases is positive in use?"""
         if self.asked is not None:
             return self.asked
-        return float(self.n_pos / (self.n_pos + self.n_neg))
+        return float(self.positives / (self.positives + self.negatives))
 
     @property
-    def n_pos(self) -> Any:
-        """How many positive cases, or how much do they weigh?"""
-        return self._number(self.seen[0].fn)
+    def n_pos(self) -> int:
+        """How many units are positive?"""
+        return int(self.units[0].fn)
 
     @property
-    def n_neg(self) -> Any:
-        """How many negative cases, or how much do they weigh?"""
-        return self._number(self.seen[0].tn)
+    def n_neg(self) -> int:
+        """How many units are negative?"""
+        return int(self.units[0].tn)
 
     @property
     def positives(self) -> Fraction:
@@ -81,30 +79,11 @@ class Cuts(NamedTuple):
         """How many negative cases, or how much weight of them, are there in use?"""
         return Fraction(self.n_neg * self.scale.down, self.scale.unit)
 
-    def weigh(self, count: Any) -> Any:
-        """Give counts as they are, and units of weight as weights."""
-        return count if self.unit == 1 and not self.weighted else count * self.unit
-
-    def _number(self, count: Any) -> Any:
-        if self.weighted and not self.counted:
-            return float(count)
-        # an expected number of cases need not be whole
-        return int(count) if isinstance(count, np.integer) else round(float(count))
-
-    def decides(self, metric: Metric) -> bool:
-        """Can values of the metric be compared in whole numbers?"""
-        return self.counted and exact.is_exact(metric)
-
-
-def all_cuts(t: Tally, prevalence: float | None, what: str) -> Cuts:
-    """Count right and wrong cases at every cut."""
-    _cases.one_classifier(t, what)
-    _cases.some_labels(t, what)
-    t = impute(t).expected() if meant_by_rows(t) else t.labelled()
-    if prevalence is not None:
-        prevalence = _options.fraction(prevalence, "prevalence")
-        _cases.both_classes(t, f"{what} at another prevalence")
-    return make_cuts(t.score, sweep(t), prevalence)
+    @property
+    def sizes(self) -> str:
+        """Say how many cases of each class there are, or what they weigh."""
+        none = self.seen[0]
+        return f"{brief(none.fn)} positives and {brief(none.tn)} negatives"
 
 
 # units in which weights are counted, in all: rounding moves no sum of a thousand rows
@@ -112,59 +91,71 @@ def all_cuts(t: Tally, prevalence: float | None, what: str) -> Cuts:
 _UNITS = 1 << 40
 
 
-def weight_unit(tallies: Iterable[Tally]) -> float:
-    """In which unit are the weights of these whole numbers, or nearly so?
+def unit_of(rows: Iterable[Array]) -> Fraction:
+    """In which unit are counts or weights whole numbers, or nearly so?
 
-    A power of two, so that nothing but the last bits of small weights is lost; one
-    where all weights are whole.
+    One for counts; for weights with up to six decimals the decimal that makes them
+    whole, so that 0.1 is a tenth; otherwise a power of two, in which nothing but the
+    last bits of small weights is lost.
 
-    >>> weight_unit([Tally([1.0], pos=[3], neg=[2])])
-    1.0
+    >>> unit_of([np.array([3, 2])]), unit_of([np.array([0.5, 1.2])])
+    (Fraction(1, 1), Fraction(1, 10))
     """
-    rows = [c for t in tallies for c in (t.pos, t.neg)]
-    total = float(sum(c.sum() for c in rows))
-    if total < _UNITS and all((c == np.rint(c)).all() for c in rows):
-        return 1.0
-    return math.ldexp(1.0, math.frexp(total / _UNITS)[1])
+    every = np.concatenate([np.ravel(r) for r in rows])
+    if every.dtype.kind in "iu":
+        return Fraction(1)
+    total = float(every.sum())
+    for power in range(7):
+        times = 10.0**power
+        off = np.abs(every * times - np.rint(every * times)).max(initial=0.0)
+        if total * times < _UNITS and off <= 1e-14 * total * times:
+            return Fraction(1, 10**power)
+    return Fraction(math.ldexp(1.0, math.frexp(total / _UNITS)[1]))
 
 
-def whole_cuts(
-    t: Tally, prevalence: float | None, what: str, unit: float | None = None
+def all_cuts(
+    t: Tally, prevalence: float | None, what: str, unit: Fraction | None = None
 ) -> Cuts:
-    """Count right and wrong cases at every cut in whole numbers, weights too.
+    """Count right and wrong cases at every cut."""
+    _cases.one_classifier(t, what)
+    _cases.some_labels(t, what)
+    t = impute(t).expected() if meant_by_rows(t) else t.labelled()
+    if prevalence is not None:
+        prevalence = _options.fraction(prevalence, "prevalence")
+        _cases.both_classes(t, f"{what} at another prevalence")
+    return make_cuts(t.score, sweep(t), prevalence, unit=unit)
 
-    Searches over several cuts at once compare sums in whole numbers, so that ties are
-    ties and a bound is met or not. Weights become multiples of a ``unit``.
+
+def make_cuts(
+    score: Floats,
+    seen: Confusion,
+    prevalence: float | None,
+    *,
+    expected: Confusion | None = None,
+    unit: Fraction | None = None,
+) -> Cuts:
+    """Put counts or weights that were added up already at the prevalence of use.
+
+    ``expected`` stands for them where a model says what to expect.
     """
-    cuts = all_cuts(t, prevalence, what)
-    if not t.weighted:
-        return cuts
-    t, unit = t.labelled(), weight_unit([t]) if unit is None else unit
-    seen = swept(*(np.rint(c / unit).astype(np.int64) for c in (t.pos, t.neg)))
-    return in_units(t.score, seen, unit, prevalence)
+    meant = seen if expected is None else expected
+    units, unit = _in_units(meant, unit)
+    scale = exact.scale_to(prevalence, int(units[0].fn), int(units[0].tn))
+    up, down = scale.up * unit.numerator, scale.down * unit.numerator
+    scale = exact.Scale(up, down, scale.unit * unit.denominator)
+    used = meant.at_prevalence(prevalence)
+    return Cuts(score, seen, used, units, scale, prevalence)
 
 
-def in_units(
-    score: Floats, seen: Confusion, unit: float, prevalence: float | None = None
-) -> Cuts:
-    """Make cuts of units of weight."""
-    scale = exact.scale_to(prevalence, int(seen[0].fn), int(seen[0].tn))
-    over, under = unit.as_integer_ratio()
-    scale = exact.Scale(scale.up * over, scale.down * over, scale.unit * under)
-    used = Confusion(*(c * unit for c in seen.cells)).at_prevalence(prevalence)
-    return Cuts(score, seen, used, scale, prevalence, weighted=True, unit=unit)
-
-
-def make_cuts(score: Floats, seen: Confusion, prevalence: float | None) -> Cuts:
-    """Put counts or weights that were added up already at the prevalence of use."""
-    if np.asarray(seen.tp).dtype.kind == "f":
-        used, kind = seen.at_prevalence(prevalence), {"counted": False}
-        return Cuts(score, seen, used, exact.Scale(), prevalence, weighted=True, **kind)
-    if prevalence is None:
-        return Cuts(score, seen, seen, exact.Scale())
-    n_pos, n_neg = int(seen[0].fn), int(seen[0].tn)
-    scale = exact.scale_to(prevalence, n_pos, n_neg)
-    return Cuts(score, seen, seen.at_prevalence(prevalence), scale, prevalence)
+def _in_units(c: Confusion, unit: Fraction | None) -> tuple[Confusion, Fraction]:
+    """Write running sums as whole numbers of units, row by row."""
+    if c.tp.dtype.kind in "iu":
+        return c, Fraction(1)
+    # the last row is what no cut flags
+    rows = [np.append(np.diff(x), rest[-1]) for x, rest in ((c.tp, c.fn), (c.fp, c.tn))]
+    unit = unit or unit_of(rows)
+    whole = (np.rint(r / float(unit)).astype(np.int64) for r in rows)
+    return swept(*whole)[:-1], unit
 
 
 def expected_cuts(t: Tally, prevalence: float | None, auc: float | None) -> Cuts:
@@ -185,11 +176,10 @@ def expected_cuts(t: Tally, prevalence: float | None, auc: float | None) -> Cuts
         )
     _cases.both_classes(t, 'best_threshold with method="fermi-dirac"')
     t = t.labelled()
-    used = _expected(fermi_dirac(t), t.pos + t.neg)
+    expected = _expected(fermi_dirac(t), t.pos + t.neg)
     if prevalence is not None:
         prevalence = _options.fraction(prevalence, "prevalence")
-    used = used.at_prevalence(prevalence)
-    return Cuts(t.score, sweep(t), used, exact.Scale(), prevalence, counted=False)
+    return make_cuts(t.score, sweep(t), prevalence, expected=expected)
 
 
 def _from_numbers(t: Tally, prevalence: float | None, auc: float) -> Cuts:
@@ -199,8 +189,8 @@ def _from_numbers(t: Tally, prevalence: float | None, auc: float) -> Cuts:
             "positives among the cases. Type prevalence=0.1."
         )
     fd = fermi_dirac(n=t.n, prevalence=prevalence, auc=auc)
-    used = _expected(fd, t.pos + t.neg + t.unknown)
-    return Cuts(t.score, used, used, exact.Scale(), fd.prevalence, counted=False)
+    expected = _expected(fd, t.pos + t.neg + t.unknown)
+    return make_cuts(t.score, expected, None)._replace(asked=fd.prevalence)
 
 
 def _expected(fd: FermiDirac, cases: Ints) -> Confusion:
@@ -215,7 +205,7 @@ def _expected(fd: FermiDirac, cases: Ints) -> Confusion:
 def exact_values(cuts: Cuts, metric: Metric, at: Array) -> exact.Values:
     """Evaluate a metric at some cuts in whole numbers, without its constant."""
     # positives and negatives are scaled by whole numbers, to the prevalence of use
-    tp, fp = cuts.seen.tp[at], cuts.seen.fp[at]
+    tp, fp = cuts.units.tp[at], cuts.units.fp[at]
     counts = cuts.scale.counts(tp, fp, cuts.n_pos, cuts.n_neg)
     return exact.evaluate(metric, counts, cuts.scale.unit)
 
@@ -223,7 +213,8 @@ def exact_values(cuts: Cuts, metric: Metric, at: Array) -> exact.Values:
 def value_at(cuts: Cuts, metric: Metric, at: int) -> float:
     """What is the metric at a cut, rounded once, so that equal values look equal?"""
     value = float(metric(cuts.used[at]))
-    if not (math.isfinite(value) and cuts.decides(metric)):
+    counted = cuts.units is cuts.seen
+    if not (math.isfinite(value) and counted and exact.is_exact(metric)):
         return value
     over, under, root = exact_values(cuts, metric, np.array([at]))
     size = Fraction(over[0], under[0])
@@ -234,8 +225,8 @@ def value_at(cuts: Cuts, metric: Metric, at: int) -> float:
 
 def values_of(cuts: Cuts, metric: Metric) -> Floats:
     """What is the metric at every cut? NaN where it is undefined."""
-    of_class = cuts.counted and _within_a_class(metric)
-    return np.asarray(metric(cuts.seen if of_class else cuts.used), dtype=np.float64)
+    of_class = _within_a_class(metric)
+    return np.asarray(metric(cuts.units if of_class else cuts.used), dtype=np.float64)
 
 
 def _within_a_class(metric: Metric) -> bool:
@@ -253,8 +244,8 @@ def _divides_once(cuts: Cuts, metric: Metric) -> bool:
     One division of whole numbers below 2**26 is: different quotients of such numbers
     are further apart than floats.
     """
-    scaled = cuts.asked is not None and not _within_a_class(metric)
-    if metric.ratio is None or scaled or not cuts.counted:
+    as_counted = cuts.asked is None and cuts.units is cuts.seen
+    if metric.ratio is None or not (as_counted or _within_a_class(metric)):
         return False
     weights = [abs(w) for part in metric.ratio if part for w in part]
     whole = all(float(w).is_integer() for w in weights)
@@ -287,7 +278,7 @@ def holds(cuts: Cuts, constraint: Constraint) -> NDArray[np.bool_]:
     # on the wrong side: the bound need not be a quotient of small numbers
     reach = max(rounding_of(cuts, metric), ROUNDING * abs(constraint.bound))
     near = np.abs(values - constraint.bound) <= reach
-    if near.any() and cuts.decides(metric):
+    if near.any() and exact.is_exact(metric):
         at = np.flatnonzero(near)
         met[at] = exact.meets(constraint, exact_values(cuts, metric, at))
     return met
@@ -318,7 +309,7 @@ def best_cuts(cuts: Sequence[Cuts], metric: Metric, allowed: Array) -> Ints:
     reach = max(rounding_of(c, metric) for c in cuts)
     # floats first: only what rounding may have put below the top is looked at again
     at = np.flatnonzero(values >= top - reach)
-    if at.size == 1 or reach == 0 or not all(c.decides(metric) for c in cuts):
+    if at.size == 1 or reach == 0 or not exact.is_exact(metric):
         return at
     return at[reduce(_smaller, (exact_values(c, metric, at) for c in cuts)).best()]
 
@@ -346,11 +337,9 @@ def most_balanced(cuts: Cuts, at: Ints) -> int:
     one that flags fewer. A cut that makes an error more than another one of them, and
     none less, is never taken.
     """
-    at = _undominated(cuts.seen, at)
-    fp, fn = cuts.used[at].fp, cuts.used[at].fn
-    if cuts.counted:
-        tp, fp = cuts.seen.tp[at], cuts.seen.fp[at]
-        _, fp, fn, _ = cuts.scale.counts(tp, fp, cuts.n_pos, cuts.n_neg)
+    at = _undominated(cuts.units, at)
+    tp, fp = cuts.units.tp[at], cuts.units.fp[at]
+    _, fp, fn, _ = cuts.scale.counts(tp, fp, cuts.n_pos, cuts.n_neg)
     return int(at[np.argmin(np.abs(fp - fn))])
 
 
@@ -367,23 +356,40 @@ def threshold_of(score: Floats, at: int) -> float:
 
 
 def thresholds_of(score: Floats, at: Ints) -> Floats:
-    """Give thresholds in the middle of the intervals of some cuts.
+    """Give thresholds near the middle of the intervals of some cuts, in few digits.
 
-    The highest threshold of the interval where it has no middle: +inf when nothing is
-    flagged, the lowest score when everything is, the score itself when no other float
-    lies in between. Scores that are float32 get a middle that float32 can hold apart.
+    Four digits, or as many more as it takes to flag the same cases, so that what is
+    printed is what is meant. The highest threshold of the interval where it has no
+    middle: +inf when nothing is flagged, the lowest score when everything is, the score
+    itself when no other float lies in between. Scores that are float32 get a middle
+    that float32 can hold apart.
     """
     low = np.where(at < score.size, score[np.minimum(at, score.size - 1)], -np.inf)
     high = np.where(at > 0, score[np.maximum(at, 1) - 1], np.inf)
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore"):
+        # in blocks: the first one tells already, as a rule
+        single = all(
+            (score[b].astype("f4") == score[b]).all() for b in blocks(score.size)
+        )
+
+    def between(cut: Floats) -> NDArray[np.bool_]:
+        held = cut.astype(np.float32).astype(np.float64) if single else cut
+        inside = (low < cut) & (cut <= high) & (low < held) & (held <= high)
+        return np.asarray(inside & np.isfinite(cut))
+
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         # halves first: the sum of two scores near 1e308 is infinite
         middle = low / 2 + high / 2
-        apart = np.isfinite(middle) & (low < middle) & (middle <= high)
-        # in blocks: the first one tells already, as a rule
-        if all((score[b].astype("f4") == score[b]).all() for b in blocks(score.size)):
-            single = middle.astype(np.float32).astype(np.float64)
-            apart &= (low < single) & (single <= high)
-    return np.where(apart, middle, high)
+        found = np.where(between(middle), middle, high)
+        place = np.floor(np.log10(np.abs(middle)))
+        for digits in range(12, 3, -1):
+            # a whole number over a power of ten is the float that its text reads as
+            power = 10.0 ** np.abs(digits - 1 - place)
+            finer = place < digits
+            short = np.where(finer, np.rint(middle * power) / power,
+                             np.rint(middle / power) * power)  # fmt: skip
+            found = np.where(between(short) & between(middle), short, found)
+    return found
 
 
 def stop_infeasible(
@@ -425,10 +431,7 @@ def _closest(cuts: Cuts, c: Constraint, allowed: Array) -> str:
     values = np.where(allowed, np.asarray(c.metric(cuts.used)), np.nan)
     name = c.metric.name
     if np.isnan(values).all():
-        return (
-            f"{name} is undefined at every threshold (there are {cuts.n_pos:,} "
-            f"positives and {cuts.n_neg:,} negatives)"
-        )
+        return f"{name} is undefined at every threshold (there are {cuts.sizes})"
     at = int(np.nanargmax(values) if c.upward else np.nanargmin(values))
     word = "most" if c.upward else "least"
     cut = threshold_of(cuts.score, at)
@@ -448,7 +451,7 @@ def stop_undefined(cuts: Cuts, metric: Metric, allowed: Array) -> None:
     raise NotEnoughCases(
         f"{metric.name} is undefined at every threshold"
         f"{'' if allowed.all() else ' that meets the constraints'}; this tally has "
-        f"{cuts.n_pos:,} positives and {cuts.n_neg:,} negatives."
+        f"{cuts.sizes}."
     )
 
 

@@ -8,16 +8,12 @@ from typing import Any
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
-from trueness._core.checks.errors import InputError
-from trueness._core.figures import POINTS, Axis, Curves, Intervals, Line, guide
+from trueness._core.figures import POINTS, Axis, Curves, Line, guide
 from trueness._core.polyline import few_points
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint
 from trueness.metrics.confusion import Confusion, sweep, thresholds
 from trueness.threshold.costs import DecisionCurve, cost_curve, decision_curve
-from trueness.threshold.decisions import Decision
-from trueness.threshold.gap_prices import GapPrice
-from trueness.threshold.operating_point import OperatingPoint
 
 WEIGHT = Axis("weight", "Weight of missed positives (prevalence and costs)")
 COST = Axis("cost", "Cost (share of the largest possible)", 0.0, 0.5)
@@ -95,61 +91,6 @@ def _benefit(d: DecisionCurve, standardised: bool) -> dict[str, Array]:
     keys = keys if standardised else ("net_benefit", "low", "high")
     y, low, high = (getattr(d, k) for k in keys)
     return {"p": d.threshold, "y": y, "low": low, "high": high, "cut": d.threshold}
-
-
-def gap_price_figure(found: GapPrice) -> Curves:
-    """What does each step of a limit on differences between groups cost?"""
-    kept = np.isfinite(found.value)
-    at, value = found.at[kept], found.value[kept]
-    x = _axis("limit", f"Largest {found.limit} that is allowed", at)
-    if found.limit.endswith("_ratio"):
-        x = _axis("limit", f"Smallest {found.limit} that is allowed", at)
-    y = _axis("value", found.objective.partition(" ")[2], value)
-    line = Line(
-        "best thresholds", {"limit": at, "value": value, "gap": found.gap[kept]}
-    )
-    return Curves("Price of the limit", x, y, (line,))
-
-
-def prevalence_figure(found: OperatingPoint) -> Curves:
-    """How does the best cut move across a range of prevalences?"""
-    r = found.robust
-    if r is None:
-        raise InputError(
-            "prevalence_path needs the best threshold for a range of prevalences. "
-            'Type trueness.best_threshold(t, "f1", prevalences=(0.01, 0.05)).'
-        )
-    kept = np.isfinite(r.path_threshold)
-    p, cut = (np.repeat(v[kept], 2) for v in (r.path_prevalence, r.path_threshold))
-    marks = {"best in the worst case": found.threshold,
-             "smallest regret": r.regret_threshold}  # fmt: skip
-    finite = {k: v for k, v in marks.items() if np.isfinite(v)}
-    x = Axis("prevalence", "Prevalence of use", *r.prevalence)
-    y = _axis("threshold", "Best threshold", [*cut, *finite.values()])
-    # a step: the cut stays until the next prevalence that was looked at
-    line = Line("best if it were known", {"prevalence": p[1:], "threshold": cut[:-1]})
-    ends = list(r.prevalence)
-    guides = [guide(x, y, ends, [v, v], name) for name, v in finite.items()]
-    return Curves("Threshold and prevalence", x, y, (line,), (), tuple(guides))
-
-
-def decision_choice_figure(found: Decision) -> Intervals:
-    """Which classifier should decide? Its best value each, and what remains of it."""
-    best = dict(sorted(found.values.items(), key=lambda x: x[0] != found.classifier))
-    names = ("the choice, on new cases", *best)
-    value = np.array([found.corrected.value, *best.values()])
-    low, high = np.full(value.size, np.nan), np.full(value.size, np.nan)
-    low[0], high[0] = found.corrected.low, found.corrected.high
-    label = found.point.objective.partition(" ")[2]
-    return Intervals("Which should decide?", label, names, value, low, high)
-
-
-def _axis(name: str, title: str, values: Any) -> Axis:
-    """Lay an axis around values, with some room."""
-    ends = np.asarray(values, dtype=np.float64)
-    low, high = (float(ends.min()), float(ends.max())) if ends.size else (0.0, 1.0)
-    room = 0.08 * (high - low) or 0.05 * max(1.0, abs(low))
-    return Axis(name, title, low - room, high + room)
 
 
 # a point of a plane, as true and false positives of so many of each class

@@ -24,6 +24,7 @@ from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.confusion import Confusion
+from trueness.metrics.exact import is_exact
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.grammar import one_or_more
@@ -183,7 +184,7 @@ def _ranks(cuts: Cuts, metric: Metric, at: Ints) -> Ints:
     step = np.r_[True, apart].astype(np.int64)
     starts = np.flatnonzero(step)
     # runs that rounding may have put in the wrong order are sorted again
-    if reach and cuts.decides(metric):
+    if reach and is_exact(metric):
         for start, stop in zip(starts, np.r_[starts[1:], order.size], strict=True):
             if stop - start > 1 and np.isfinite(values[order[start]]):
                 run = slice(int(start), int(stop))

@@ -1,13 +1,14 @@
 """Which cut should each group have, so that all are served alike?
 
 ``group_thresholds`` finds the best cuts, one per group, under limits on how far the
-groups may differ and on what all of them may cost together. ``gap_prices.py`` shows
-what each step of such a limit costs.
+groups may differ and on what all of them may cost together: ``"recall_gap <= 0.02"``,
+``"fpr_ratio >= 0.8"``, ``"precision_min >= 0.5"``, ``"flagged <= 500"``.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,40 +16,46 @@ from fractions import Fraction
 from functools import partial
 from itertools import combinations
 from operator import ge, gt, le, lt
-from typing import Any, NamedTuple, final
+from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
 
+from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError
+from trueness._core.numbers import cut_text
 from trueness._core.records import Estimate, Record, brief
 from trueness._core.search import largest_quotient
 from trueness.counts.answers import of_counts
+from trueness.counts.cases import weighed_counts
 from trueness.counts.values import Tally
 from trueness.inference.differences import Contrast, apart
 from trueness.inference.estimates import inferred
+from trueness.inference.limits import around
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
 from trueness.metrics.confusion import Confusion
+from trueness.metrics.exact import is_exact
+from trueness.metrics.grammar import BOUNDS, one_or_more
+from trueness.metrics.grammar import constraint as read_constraint
+from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.intervals import Cut, metric_measure
 from trueness.threshold import forms
 from trueness.threshold.cuts import (
     Cuts,
     Interval,
+    all_cuts,
     best_cuts,
     exact_values,
     holds,
-    in_units,
     interval_of,
     met_by,
     most_balanced,
     threshold_of,
+    unit_of,
     value_at,
     values_of,
-    weight_unit,
-    whole_cuts,
 )
-from trueness.threshold.group_limits import Between, read_limits
 from trueness.threshold.group_search import (
     Gap,
     GroupAnswer,
@@ -57,11 +64,111 @@ from trueness.threshold.group_search import (
     solve,
 )
 from trueness.threshold.operating_point import (
-    WEIGHED,
+    DEFAULT,
     ConstraintLike,
     objective_text,
     read_objective,
 )
+from trueness.threshold.rule import Rule
+
+_BETWEEN = re.compile(
+    r"^\s*(?P<name>[A-Za-z_][A-Za-z_0-9]*?(\([^)]*\))?)_?(?P<kind>gap|ratio|min|max)"
+    r"\s*(?P<sign>[<>]=?)\s*(?P<bound>[-+.\deE]+)\s*$"
+)
+_GROUPS = re.compile(r"_(gap|ratio|min|max)\s*[<>]")
+Kind = Literal["gap", "ratio", "min", "max"]
+
+
+class Between(NamedTuple):
+    """A limit on how far groups may differ, or on the worst of them."""
+
+    metric: Metric
+    kind: Kind
+    sign: str
+    bound: float
+
+    @property
+    def name(self) -> str:
+        """Give the quantity that is limited."""
+        return f"{self.metric.name}_{self.kind}"
+
+    def __str__(self) -> str:
+        """Write it as it is typed."""
+        return f"{self.name} {self.sign} {self.bound:g}"
+
+    def of(self, values: Any) -> Any:
+        """Give what is limited of the values of all groups, along the first axis."""
+        low, high = (
+            (values.min(axis=0), values.max(axis=0))
+            if isinstance(values, np.ndarray)
+            else (min(values), max(values))
+        )
+        if self.kind == "ratio":
+            return (
+                low / np.where(high == 0, np.nan, high)
+                if np.ndim(high)
+                else (low / high if high else math.nan)
+            )
+        return {"gap": high - low, "min": low, "max": high}[self.kind]
+
+    def kept(self, value: Any) -> Any:
+        """Is the limit kept?"""
+        bound = as_fraction(self.bound) if isinstance(value, Fraction) else self.bound
+        return _COMPARE[self.sign](value, bound)
+
+
+_COMPARE = {"<": lt, "<=": le, ">": gt, ">=": ge}
+
+
+def asks_for_groups(constraints: Iterable[Any]) -> bool:
+    """Does a constraint speak of differences between groups, or of every group?"""
+    return any(isinstance(c, str) and _GROUPS.search(c) for c in constraints)
+
+
+def limits_groups(given: Any) -> bool:
+    """Is this a constraint, or a list of them, that speaks of groups?"""
+    if isinstance(given, str):
+        return asks_for_groups([given])
+    return isinstance(given, (list, tuple)) and asks_for_groups(given[:1000])
+
+
+def several(given: Any) -> Iterable[Any]:
+    """Give constraints as several, where one was typed."""
+    return () if given is None else one_or_more(given, BOUNDS, '["recall_gap <= 0.1"]')
+
+
+def read_limits(given: Any) -> tuple[list[Between], list[Constraint]]:
+    """Tell limits between groups from limits on all cases together."""
+    between, totals = [], []
+    for text in several(given):
+        found = _BETWEEN.match(text) if isinstance(text, str) else None
+        if found is None:
+            totals.append(read_constraint(text))
+        else:
+            between.append(_between(found, text))
+    return between, totals
+
+
+def _between(found: re.Match[str], text: str) -> Between:
+    kind: Any = found["kind"]
+    upward = {"gap": "<", "ratio": ">", "min": ">", "max": "<"}[kind]
+    if not found["sign"].startswith(upward):
+        word = "at most" if upward == "<" else "at least"
+        raise InputError(
+            f"{found['name']}_{kind} can only be required to be {word} a number; "
+            f"found {text!r}. Type {found['name']}_{kind} {upward}= {found['bound']}."
+        )
+    try:
+        bound = float(found["bound"])
+    except ValueError:
+        raise InputError(f"Cannot read the bound of {text!r}.") from None
+    if (kind == "gap" and bound < 0) or (kind == "ratio" and not 0 < bound <= 1):
+        raise InputError(
+            f"A gap is bounded by zero or more, a ratio by a number between 0 and 1; "
+            f"found {text!r}."
+        )
+    return Between(read_metric(found["name"].rstrip("_")), kind, found["sign"], bound)
+
 
 # bounds are sums in floating point: of weights no proof goes beyond so small a part
 _ROUNDING = Fraction(1, 10**9)
@@ -76,7 +183,7 @@ class GroupThresholds(Record):
     ----------
     thresholds : dict of str to float
         Flag a case of the group when ``score >= threshold``.
-    intervals : dict of str to (float, float)
+    score_ranges : dict of str to (float, float)
         The thresholds that flag the same cases.
     value : float
         The objective over all groups together.
@@ -107,7 +214,7 @@ class GroupThresholds(Record):
     """
 
     thresholds: dict[str, float]
-    intervals: dict[str, Interval]
+    score_ranges: dict[str, Interval]
     value: float
     bound: float
     proved: bool
@@ -121,12 +228,17 @@ class GroupThresholds(Record):
     objective: str
     notes: tuple[str, ...] = ()
 
+    @property
+    def rule(self) -> Rule:
+        """Give the choice as a rule: a cut for each group."""
+        return Rule(self.thresholds)
+
     def __repr__(self) -> str:
         """Say where each group is cut and how far the groups differ."""
         proof = "the best there is" if self.proved else f"at most {self.bound:.6g}"
         lines = [f"GroupThresholds: {self.objective} = {self.value:.6g} ({proof})"]
         lines += [
-            f"  {name}: threshold {at:.6g}, flagged "
+            f"  {name}: threshold {cut_text(at)}, flagged "
             f"{brief(self.confusions[name].tp + self.confusions[name].fp)} of "
             f"{brief(sum(self.confusions[name].cells))}"
             for name, at in self.thresholds.items()
@@ -134,7 +246,7 @@ class GroupThresholds(Record):
         lines += [f"  {name}: {e!r}" for name, e in self.gaps.items()]
         lines += [f"  {name}: {v:.6g}" for name, v in self.constraints.items()]
         lines.append(
-            f"  one threshold for all, {self.common_threshold:.6g}: "
+            f"  one threshold for all, {cut_text(self.common_threshold)}: "
             f"{self.common_value:.6g}"
         )
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
@@ -143,7 +255,7 @@ class GroupThresholds(Record):
 @of_counts
 def group_thresholds(
     data: Mapping[Any, Tally],
-    maximize: str | Metric = "accuracy",
+    maximize: str | Metric = DEFAULT,
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     *,
     minimize: str | Metric | None = None,
@@ -210,7 +322,7 @@ def group_thresholds(
     --------
     >>> a = Tally([3, 2, 1], pos=[5, 4, 1], neg=[1, 3, 6])
     >>> b = Tally([3, 2, 1], pos=[2, 6, 2], neg=[0, 2, 8])
-    >>> g = group_thresholds({"a": a, "b": b}, subject_to="recall_gap <= 0.1")
+    >>> g = group_thresholds({"a": a, "b": b}, "accuracy", "recall_gap <= 0.1")
     >>> g.thresholds, g.value  # recall 9/10 and 8/10
     ({'a': 1.5, 'b': 1.5}, 0.775)
     """
@@ -219,9 +331,8 @@ def group_thresholds(
     time_limit = _options.positive_number(time_limit, "time_limit")
     shown, objective = read_objective(maximize, minimize)
     between, totals = read_limits(subject_to)
-    weighted = any(t.weighted for t in tallies.values())
-    unit = weight_unit(tallies.values()) if weighted else None
-    cuts = [whole_cuts(t, None, "group_thresholds", unit) for t in tallies.values()]
+    unit = unit_of(c for t in tallies.values() for c in (t.pos, t.neg))
+    cuts = [all_cuts(t, None, "group_thresholds", unit) for t in tallies.values()]
     for name, c in zip(tallies, cuts, strict=True):
         if not (c.n_pos and c.n_neg):  # of weights so small no unit is left
             raise InputError(
@@ -229,28 +340,25 @@ def group_thresholds(
                 "which no search can tell from nothing. Are the weights of all groups "
                 "on one scale?"
             )
-    whole = _pooled(cuts)
-    ask = _Ask(cuts, whole, between, totals)
+    ask = Ask(cuts, pooled(cuts), between, totals)
     goal, start = _quotient(objective, ask), time.monotonic()
     # what the limits cost needs a second search: a quarter of the time is kept for it
-    found, value, bound = _optimum(ask, goal, start + 0.75 * time_limit)
+    found, value, bound = optimum(ask, goal, start + 0.75 * time_limit)
     if found.cuts is None:
         raise _infeasible(ask, time_limit)
     sign = 1 if objective is shown else -1
     common = _common(ask, objective)
     free = ask._replace(between=[b for b in between if b.kind in ("min", "max")])
     until = max(start, time.monotonic() - 0.75 * time_limit) + time_limit
-    at = _optimum(free, goal, until)[1] if between else value
+    at = optimum(free, goal, until)[1] if between else value
     each = list(zip(map(str, tallies), cuts, found.cuts, strict=True))
     return GroupThresholds(
         thresholds={name: threshold_of(c.score, k) for name, c, k in each},
-        intervals={name: interval_of(c.score, k) for name, c, k in each},
+        score_ranges={name: interval_of(c.score, k) for name, c, k in each},
         value=float(sign * value),
         bound=float(sign * bound),
         proved=bound == value,
-        confusions={
-            name: Confusion(*map(c.weigh, c.seen[k].cells)) for name, c, k in each
-        },
+        confusions={name: c.seen[k] for name, c, k in each},
         gaps=_gap_estimates(ask, found.cuts, [*tallies.values()], level),
         constraints={repr(c): _total_value(ask, c, found.cuts) for c in totals},
         common_threshold=common[0],
@@ -258,7 +366,11 @@ def group_thresholds(
         common_gaps=common[2],
         free_value=float(sign * at),
         objective=objective_text(shown, objective),
-        notes=_notes(whole, proved=bound == value),
+        notes=(
+            *(() if bound == value else (_UNPROVED,)),
+            *_NOTES,
+            *weighed_counts(next(iter(tallies.values()))),
+        ),
     )
 
 
@@ -275,14 +387,6 @@ _UNPROVED = (
 )
 
 
-def _notes(whole: Cuts, proved: bool) -> tuple[str, ...]:
-    return (
-        *(() if proved else (_UNPROVED,)),
-        *_NOTES,
-        *((WEIGHED,) if whole.weighted else ()),
-    )
-
-
 def _checked(groups: Any) -> dict[Any, Tally]:
     if not isinstance(groups, Mapping):
         raise InputError(
@@ -297,29 +401,48 @@ def _checked(groups: Any) -> dict[Any, Tally]:
     return {n: t.labelled() for n, t in groups.items()}
 
 
-class _Ask(NamedTuple):
+class Ask(NamedTuple):
+    """The cuts of every group, all groups as one, and the limits."""
+
     cuts: list[Cuts]
     whole: Cuts
     between: list[Between]
     totals: list[Constraint]
 
 
-def _pooled(cuts: list[Cuts]) -> Cuts:
+def pooled(cuts: list[Cuts]) -> Cuts:
     """Give the totals of all groups as one tally that is not cut."""
-    pos, neg = sum(c.n_pos for c in cuts), sum(c.n_neg for c in cuts)
-    zero = np.zeros(1, dtype=np.int64)  # nothing is flagged
-    return _like(cuts[0], np.zeros(0), Confusion(zero, zero, zero + pos, zero + neg))
+    return _together(cuts, np.zeros(0), [np.zeros(1, dtype=np.int64)] * len(cuts))
 
 
-def _like(one: Cuts, score: Any, seen: Confusion) -> Cuts:
-    """Make cuts in the unit of others."""
-    if one.weighted:
-        return in_units(score, seen, one.unit)
-    return Cuts(score, seen, seen, one.scale)
+def _together(cuts: list[Cuts], score: Floats, places: list[Ints]) -> Cuts:
+    """Add up groups that are cut at these places, one for each common cut."""
+    sums = (
+        Confusion(
+            *np.sum([x[at].cells for x, at in zip(kind, places, strict=True)], axis=0)
+        )
+        for kind in ([c.seen for c in cuts], [c.units for c in cuts])
+    )
+    seen, units = sums
+    units = seen if cuts[0].units is cuts[0].seen else units
+    return Cuts(score, seen, seen, units, cuts[0].scale)
 
 
-def _optimum(
-    ask: _Ask, goal: forms.LinearQuotient, until: float
+def choose_cuts(
+    cuts: list[Cuts],
+    objective: Metric,
+    between: list[Between],
+    totals: list[Constraint],
+    seconds: float,
+) -> list[int] | None:
+    """Give the best cut of each group; None when none meet the limits."""
+    ask = Ask(cuts, pooled(cuts), between, totals)
+    until = time.monotonic() + seconds
+    return optimum(ask, _quotient(objective, ask), until)[0].cuts
+
+
+def optimum(
+    ask: Ask, goal: forms.LinearQuotient, until: float
 ) -> tuple[GroupAnswer, Fraction, Fraction]:
     """Maximise a sum, or a quotient of sums by Dinkelbach's method, up to some time."""
     allowed = [_allowed(c, ask.between) for c in ask.cuts]
@@ -339,7 +462,12 @@ def _optimum(
         unit = math.lcm(*(w.denominator for w in weights))
         u = _parts(ask, [int(w * unit) for w in weights])
         answer = solve(GroupProblem(u, rows, gaps, allowed, agrees), until)
-        reach = sum(int(abs(x).max()) for x in u) if ask.whole.weighted else 0
+        # of weights no proof goes beyond so small a part of them
+        reach = (
+            0
+            if ask.whole.units is ask.whole.seen
+            else sum(int(abs(x).max()) for x in u)
+        )
         close = answer.bound - answer.value <= _ROUNDING * reach
         ends = answer.value, answer.value if close else answer.bound
         value, bound = (Fraction(x, unit) + const for x in ends)
@@ -364,37 +492,39 @@ _REFUSAL = (
 )
 
 
-def _quotient(m: Metric, ask: _Ask) -> forms.LinearQuotient:
+def _quotient(m: Metric, ask: Ask) -> forms.LinearQuotient:
     """Write a metric of the total as a quotient of sums of its counts."""
     return forms.quotient(m, ask.whole, forms.ONE_CUT, _REFUSAL)
 
 
-def _parts(ask: _Ask, weights: Sequence[int]) -> list[Any]:
+def _parts(ask: Ask, weights: Sequence[int]) -> list[Any]:
     """Write a weighted sum of counts as a sum over groups: a part for every cut."""
     tp, fp = weights
     # beyond 64 bits Python's integers: slow, and never wrong
     largest = abs(tp) * ask.whole.n_pos + abs(fp) * ask.whole.n_neg
     kind: Any = np.int64 if largest < 2**61 else object
-    return [c.seen.tp.astype(kind) * tp + c.seen.fp.astype(kind) * fp for c in ask.cuts]
+    return [
+        c.units.tp.astype(kind) * tp + c.units.fp.astype(kind) * fp for c in ask.cuts
+    ]
 
 
-def _row(ask: _Ask, form: forms.LinearForm) -> GroupRow:
+def _row(ask: Ask, form: forms.LinearForm) -> GroupRow:
     return GroupRow(_parts(ask, form[:-1]), form.const)
 
 
 def _ratio(
-    ask: _Ask, q: forms.LinearQuotient, cuts: Sequence[int] | None
+    ask: Ask, q: forms.LinearQuotient, cuts: Sequence[int] | None
 ) -> Fraction | None:
     """Give a quotient of sums at some cuts; None where it is undefined."""
     if cuts is None:
         return None
     pairs = list(zip(ask.cuts, cuts, strict=True))
-    tp, fp = (sum(int(getattr(c.seen, n)[k]) for c, k in pairs) for n in ("tp", "fp"))
+    tp, fp = (sum(int(getattr(c.units, n)[k]) for c, k in pairs) for n in ("tp", "fp"))
     below = q.under.at(tp, fp)
     return Fraction(q.over.at(tp, fp) / below) if below else None
 
 
-def _total_value(ask: _Ask, c: Constraint, cuts: Sequence[int]) -> float:
+def _total_value(ask: Ask, c: Constraint, cuts: Sequence[int]) -> float:
     value = _ratio(ask, _quotient(c.metric, ask), cuts)
     return math.nan if value is None else float(value)
 
@@ -420,7 +550,7 @@ def _gap(cuts: list[Cuts], b: Between) -> Gap:
     return Gap(values, lambda v: np.where(v >= 0, v / b.bound, v * b.bound))
 
 
-def _agrees(ask: _Ask) -> Any:
+def _agrees(ask: Ask) -> Any:
     """Are the limits on differences kept? In fractions where the metric allows."""
     limits = [b for b in ask.between if b.kind in ("gap", "ratio")]
 
@@ -430,22 +560,19 @@ def _agrees(ask: _Ask) -> Any:
     return check
 
 
-def _kept(ask: _Ask, b: Between, cuts: Sequence[int]) -> bool:
+def _kept(ask: Ask, b: Between, cuts: Sequence[int]) -> bool:
     values = [_exact(c, b.metric, k) for c, k in zip(ask.cuts, cuts, strict=True)]
-    return bool(_COMPARE[b.sign](b.of(values), as_fraction(b.bound)))
-
-
-_COMPARE = {"<": lt, "<=": le, ">": gt, ">=": ge}
+    return bool(b.kept(b.of(values)))
 
 
 def _exact(c: Cuts, m: Metric, k: int) -> Any:
-    if not c.decides(m) or m.root:
+    if not is_exact(m) or m.root:
         return float(values_of(c, m)[k])
     v = exact_values(c, m, np.array([k]))
     return Fraction(v.over[0], v.under[0]) + as_fraction(m.constant)
 
 
-def _common(ask: _Ask, objective: Metric) -> tuple[float, float, dict[str, float]]:
+def _common(ask: Ask, objective: Metric) -> tuple[float, float, dict[str, float]]:
     """Find the best cut that all groups share, within the limits on the total."""
     score = np.unique(np.concatenate([c.score for c in ask.cuts]))[::-1]
     # how many scores of each group are at least the k-th common one
@@ -453,9 +580,7 @@ def _common(ask: _Ask, objective: Metric) -> tuple[float, float, dict[str, float
         np.concatenate([[0], np.searchsorted(-c.score, -score, side="right")])
         for c in ask.cuts
     ]
-    parts = [c.seen[at].cells for c, at in zip(ask.cuts, places, strict=True)]
-    seen = Confusion(*np.sum(parts, axis=0))
-    cuts = _like(ask.whole, score, seen)
+    cuts = _together(ask.cuts, score, places)
     best = best_cuts([cuts], objective, met_by([cuts], ask.totals).all(axis=0))
     if not best.size:
         return math.nan, math.nan, {}
@@ -470,7 +595,7 @@ def _common(ask: _Ask, objective: Metric) -> tuple[float, float, dict[str, float
 
 
 def _gap_estimates(
-    ask: _Ask, cuts: Sequence[int], tallies: Sequence[Tally], level: float
+    ask: Ask, cuts: Sequence[int], tallies: Sequence[Tally], level: float
 ) -> dict[str, Estimate]:
     """Give each difference between groups with an interval, the cuts taken as fixed."""
     thresholds = [threshold_of(c.score, k) for c, k in zip(ask.cuts, cuts, strict=True)]
@@ -480,8 +605,7 @@ def _gap_estimates(
         if b.kind in ("gap", "ratio"):
             value = float(b.of(_values(ask, b, cuts)))
             ends = _gap_limits(b, sides, level)
-            low, high = min(ends[0], value), max(ends[1], value)
-            found[b.name] = Estimate(value, low, high, level, "student", name=b.name)
+            found[b.name] = around(value, *ends, level, "student", name=b.name)
     return found
 
 
@@ -513,12 +637,12 @@ def _gap_limits(b: Between, sides: list[Cut], level: float) -> tuple[float, floa
     return (least, most) if b.kind == "gap" else (math.exp(-most), math.exp(-least))
 
 
-def _values(ask: _Ask, b: Between, cuts: Sequence[int]) -> list[float]:
+def _values(ask: Ask, b: Between, cuts: Sequence[int]) -> list[float]:
     pairs = zip(ask.cuts, cuts, strict=True)
     return [float(values_of(c, b.metric)[k]) for c, k in pairs]
 
 
-def _infeasible(ask: _Ask, seconds: float) -> Infeasible:
+def _infeasible(ask: Ask, seconds: float) -> Infeasible:
     """Say what cannot be met: one limit alone, or only all of them together."""
     flat = forms.LinearQuotient(
         forms.LinearForm([0, 0, 0]), forms.LinearForm([0, 0, 1])
@@ -527,7 +651,7 @@ def _infeasible(ask: _Ask, seconds: float) -> Infeasible:
 
     def alone(between: list[Between], totals: list[Constraint]) -> bool:
         part = ask._replace(between=between, totals=totals)
-        return _optimum(part, flat, until)[0].cuts is not None
+        return optimum(part, flat, until)[0].cuts is not None
 
     for b in ask.between:
         if not alone([b], []):

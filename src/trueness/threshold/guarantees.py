@@ -20,6 +20,7 @@ from trueness._core.binomial import exact_end
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
+from trueness._core.numbers import cut_text
 from trueness._core.records import Answer, Record
 from trueness._core.search import bisect
 from trueness.counts.answers import of_tally
@@ -27,7 +28,6 @@ from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally, tally_of_rows
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
 from trueness.metrics.confusion import Confusion, sweep, swept
-from trueness.metrics.grammar import constraints as read_constraints
 from trueness.threshold.cuts import (
     Interval,
     best_cuts,
@@ -36,7 +36,12 @@ from trueness.threshold.cuts import (
     most_balanced,
     threshold_of,
 )
-from trueness.threshold.operating_point import left_out, read_objective
+from trueness.threshold.operating_point import (
+    ConstraintLike,
+    left_out,
+    read_objective,
+)
+from trueness.threshold.pairs import Sum, best_pairs
 from trueness.threshold.prevalence import (
     Prevalences,
     Share,
@@ -44,6 +49,8 @@ from trueness.threshold.prevalence import (
     stop_unknown_share,
 )
 from trueness.threshold.risks import Risk, ShareOfCases, read_risk
+from trueness.threshold.rule import Rule
+from trueness.threshold.zones import Sided, forbidding, read_sided
 
 
 @final
@@ -55,7 +62,7 @@ class Proof(Record):
     ----------
     constraint : str
         What is guaranteed.
-    confidence : float
+    level : float
         The confidence with which this constraint, taken alone, holds.
     value : float
         The metric in the sample. It is better than the constraint asks by a margin,
@@ -72,7 +79,7 @@ class Proof(Record):
     """
 
     constraint: str
-    confidence: float
+    level: float
     value: float
     bound: float
     p_value: float
@@ -83,51 +90,62 @@ class Proof(Record):
 @final
 @dataclass(frozen=True, repr=False)
 class GuaranteedThreshold(Answer):
-    """Which threshold guarantees constraints in the population?
+    """Which rule guarantees constraints in the population?
 
     Attributes
     ----------
-    threshold : float
-        Flag a case when ``score >= threshold``.
-    interval : (float, float)
-        Every threshold above the first number, up to and including the second, has the
-        same guarantee.
+    rule : Rule
+        One threshold, or two with a zone for doubt.
+    score_range : (float, float)
+        Every (upper) threshold above the first number, up to and including the second,
+        has the same guarantee.
+    lower_range : (float, float) or None
+        The same of a lower threshold.
     constraint : str
         What is guaranteed; several are joined by "and".
-    confidence : float
+    level : float
         The confidence with which all constraints hold at once.
     value, bound, p_value, cases, method
         As in :class:`Proof`; with several constraints, those of the constraint with the
-        weakest evidence.
+        weakest evidence. ``bound`` is one-sided.
     confusion : Confusion
-        The confusion matrix at the threshold, of the cases that were used for that
+        The confusion matrix of the decided cases, of those that were used for that
         test.
+    defer : float
+        The share of the cases between two thresholds.
     proofs : tuple of Proof
         One for each constraint.
     notes : tuple of str
-        What was done with cases without a label; empty when all have one.
+        What to keep in mind.
     """
 
-    threshold: float
-    interval: Interval
+    rule: Rule
+    score_range: Interval
+    lower_range: Interval | None
     constraint: str
-    confidence: float
+    level: float
     value: float
     bound: float
     p_value: float
     confusion: Confusion
     cases: int
     method: str
+    defer: float = 0.0
     proofs: tuple[Proof, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def threshold(self) -> float:
+        """Give the score from which on cases are flagged."""
+        return self.rule.cuts()[1]
 
 
 @of_tally
 def guaranteed_threshold(
     data: Tally,
-    constraint: str | Constraint | Iterable[str | Constraint],
+    subject_to: ConstraintLike | Iterable[ConstraintLike],
     *,
-    confidence: float = 0.95,
+    level: float = 0.95,
     maximize: str | Metric | None = None,
     minimize: str | Metric | None = None,
     prevalences: Prevalences = None,
@@ -135,22 +153,24 @@ def guaranteed_threshold(
     sequence: bool = True,
     rng: Seed = 0,
 ) -> GuaranteedThreshold:
-    r"""Which threshold meets constraints in the population, with given confidence?
+    r"""Which rule meets constraints in the population, with given confidence?
 
     A threshold that just meets ``recall >= 0.9`` in a sample fails it in the population
     about half of the time. The threshold returned here fails with a probability of at
-    most ``1 - confidence``, over samples, whatever the distribution of the scores.
+    most ``1 - level``, over samples, whatever the distribution of the scores.
 
     Parameters
     ----------
     data
         Labelled cases, drawn independently from the population of use (for rates of one
         class it is enough that the cases of each class are).
-    constraint
+    subject_to
         A bound on a mean or a quotient of means: ``"recall >= 0.9"``, ``"fpr <=
         0.05"``, ``"precision >= 0.8"``, ``"f1 >= 0.6"``, ``"net_benefit(0.25) >= 0"``,
-        ``"youden >= 0.5"``; or several of them.
-    confidence
+        ``"youden >= 0.5"``; or several of them. Bounds on either side, ``["precision
+        above >= 0.9", "npv below >= 0.99"]``, ask for two thresholds, with the fewest
+        cases between them.
+    level
         The probability with which all of them must hold at once.
     maximize, minimize
         Of the thresholds with the guarantee, take the one where this metric is best in
@@ -206,7 +226,7 @@ def guaranteed_threshold(
     rates stay well below what is allowed.
 
     Several constraints, k of them: each is tested at :math:`\alpha / k` with
-    :math:`\alpha` = 1 - ``confidence``. With :math:`E_j` the event that constraint j
+    :math:`\alpha` = 1 - ``level``. With :math:`E_j` the event that constraint j
     fails at any threshold that passes its own tests, :math:`P(E_j) \le \alpha / k` by
     the above, so :math:`P(\bigcup_j E_j) \le \alpha` (Bonferroni). When none of these
     events occurs, every threshold that passes all tests meets all constraints,
@@ -230,23 +250,66 @@ def guaranteed_threshold(
     """
     _cases.one_classifier(data, "guaranteed_threshold")
     _cases.some_labels(data, "guaranteed_threshold")
-    confidence = _options.fraction(confidence, "confidence")
-    asked = read_constraints(constraint)
+    level = _options.fraction(level, "level")
+    asked = read_sided(subject_to)
+    two = _asks_for_two(asked, maximize, minimize, thresholds)
+    share = share_in_use(data, prevalences)
+    metrics = [k.asked.metric for k in asked]
+    stop_unknown_share(data, share, metrics, "guaranteed_threshold")
+    notes = left_out(data)
+    t = data.labelled()
+    alpha = float((1 - as_fraction(level)) / len(asked))
+    given = None if thresholds is None else _given(thresholds, sequence)
+    generator = _options.generator(rng)
+    proved = [prove(t, k, alpha, generator, share, given) for k in asked]
+    if two:
+        upper, lower = _smallest_zone(t, proved)
+    else:
+        upper = lower = _choose(t, proved, _goal(maximize, minimize), share)
+    return replace(_result(t, upper, lower, proved, level, 1 - alpha), notes=notes)
+
+
+def _asks_for_two(
+    asked: tuple[Sided, ...], maximize: Any, minimize: Any, thresholds: Any
+) -> bool:
+    """Are two thresholds asked for? Stops at what does not go together."""
     if not asked:
         raise InputError(
             'A guarantee needs a constraint; found none. Type "recall >= 0.9".'
         )
-    share = share_in_use(data, prevalences)
-    metrics = [c.metric for c in asked]
-    stop_unknown_share(data, share, metrics, "guaranteed_threshold")
-    notes = left_out(data)
-    t = data.labelled()
-    alpha = float((1 - as_fraction(confidence)) / len(asked))
-    given = None if thresholds is None else _given(thresholds, sequence)
-    generator = _options.generator(rng)
-    proved = [prove(t, c, alpha, generator, share, given) for c in asked]
-    cut = _choose(t, proved, _goal(maximize, minimize), share)
-    return replace(_result(t, cut, proved, confidence, 1 - alpha), notes=notes)
+    sided = [k for k in asked if k.side]
+    if not sided:
+        return False
+    for k in asked:
+        if not k.side:
+            raise InputError(
+                f"A guarantee for two thresholds is about one side; found {k}. "
+                'Type "precision above >= 0.9" or "npv below >= 0.99".'
+            )
+    if any(x is not None for x in (maximize, minimize, thresholds)):
+        raise InputError(
+            "Of two guaranteed thresholds those with the fewest cases between them are "
+            "taken. Leave maximize=, minimize= and thresholds= out."
+        )
+    return True
+
+
+def _smallest_zone(t: Tally, proved: list[Proved]) -> tuple[int, int]:
+    """Take the two proved cuts with the fewest cases between them.
+
+    The guarantee holds for all of them at once, so that choice does not weaken it.
+    """
+    places = np.arange(len(t) + 1)
+    rows = [forbidding(p.sided, np.isin(places, p.cuts)) for p in proved]
+    cases = np.concatenate([[0], np.cumsum(t.pos + t.neg)])
+    found = best_pairs(Sum(cases, -cases), rows)
+    if found is None:
+        raise NotEnoughCases(
+            "Each constraint can be guaranteed, but the lower threshold would lie "
+            "above the upper one. Loosen one of them, or ask for one threshold: leave "
+            '"above" and "below" out.'
+        )
+    return int(found.first[0]), int(found.second[0])
 
 
 class _Given(NamedTuple):
@@ -269,13 +332,18 @@ def _given(thresholds: Any, sequence: bool) -> _Given:
 class Proved(NamedTuple):
     """At which cuts a constraint is proved, in the order of trying, and on what."""
 
-    asked: Constraint
+    sided: Sided
     risk: Risk
     cuts: Ints
     used: Tally
     method: str
     share: Share | None
     given: _Given | None = None
+
+    @property
+    def asked(self) -> Constraint:
+        """Give the constraint, whichever side it is about."""
+        return self.sided.asked
 
     def swept(self) -> Confusion:
         """Count the cases that were used for the tests, at every cut."""
@@ -284,38 +352,36 @@ class Proved(NamedTuple):
 
 def prove(
     t: Tally,
-    asked: Constraint,
+    sided: Sided,
     alpha: float,
     rng: np.random.Generator,
     share: Share | None = None,
     given: _Given | None = None,
 ) -> Proved:
     """Find the cuts at which a constraint is proved with an error of at most alpha."""
+    asked = sided.asked
     risk = read_risk(asked, share, alpha)
     if isinstance(risk, ShareOfCases):
         _stop_too_few(t, risk, asked, alpha, split=given is None)
-    way = risk.monotone()
+    way, used = risk.monotone(), t
     if given is not None:
-        return _tried(t, risk, asked, alpha, given, share)
-    if way:
+        cuts, method = _tried(t, risk, asked, alpha, given)
+    elif way:
         # the share moves one way only, so the cuts let through are a ray, and a wrong
         # one is among them only if the test rejects at the first threshold of the
         # population that breaks the constraint: one test, no correction
         cuts = np.flatnonzero(risk.passes(sweep(t), alpha))
         # from where the share is 1 to the last cut before the test fails
-        return Proved(asked, risk, cuts[::-way], t, "order statistics", share)
-    cuts, used = _split(t, risk, asked, alpha, rng)
-    return Proved(asked, risk, cuts, used, "split and fixed sequence", share)
+        cuts, method = cuts[::-way], "order statistics"
+    else:
+        cuts, used = _split(t, risk, asked, alpha, rng)
+        method = "split and fixed sequence"
+    return Proved(sided, risk, cuts, used, method, share, given)
 
 
 def _tried(
-    t: Tally,
-    risk: Risk,
-    asked: Constraint,
-    alpha: float,
-    given: _Given,
-    share: Share | None,
-) -> Proved:
+    t: Tally, risk: Risk, asked: Constraint, alpha: float, given: _Given
+) -> tuple[Ints, str]:
     """Try thresholds that were fixed beforehand, on all cases."""
     k = t.score.size - np.searchsorted(t.score[::-1], given.at, side="left")
     c = sweep(t)[k]
@@ -325,8 +391,7 @@ def _tried(
         met = risk.passes(c, alpha / k.size)
     if not met.any():
         raise _not_proved(t, risk, asked, alpha)
-    word = "fixed sequence" if given.sequence else "bonferroni"
-    return Proved(asked, risk, k[met], t, word, share, given)
+    return k[met], "fixed sequence" if given.sequence else "bonferroni"
 
 
 def _goal(maximize: Any, minimize: Any) -> Metric | None:
@@ -359,8 +424,8 @@ def _choose(
 
 def _not_together(t: Tally, proved: list[Proved]) -> NotEnoughCases:
     ranges = [
-        f"{p.asked!r} at thresholds from {threshold_of(t.score, int(p.cuts.max())):.6g}"
-        f" to {threshold_of(t.score, int(p.cuts.min())):.6g}"
+        f"{p.asked!r} at thresholds from {threshold_of(t.score, int(p.cuts.max())):g} "
+        f"to {threshold_of(t.score, int(p.cuts.min())):g}"
         for p in proved
     ]
     return NotEnoughCases(
@@ -440,7 +505,7 @@ def _not_proved(
     at = int(np.argmax(risk.evidence(c)))
     here, total = c[at], t.n_pos + t.n_neg
     value = float(asked.metric(here))
-    where = f"at the threshold {threshold_of(t.score, at):.6g}"
+    where = f"at the threshold {cut_text(threshold_of(t.score, at))}"
     times, most = 1.0, 1e4
     # one half of the cases tests, so that so many times as many give half of that
     while not risk.passes(_enlarged(here, times / 2), alpha) and times < most:
@@ -468,15 +533,15 @@ def _enlarged(c: Confusion, times: float) -> Confusion:
     return Confusion(tp, fp, p - tp, q - fp)
 
 
-def proofs_at(p: Proved, cut: int, confidence: float) -> Proof:
+def _proof(p: Proved, cut: int, level: float) -> Proof:
     """Say why the constraint may be trusted at a cut."""
     c = p.swept()[cut]
     used = c if p.share is None else c.at_prevalence(p.share.value)
     return Proof(
-        constraint=repr(p.asked),
-        confidence=confidence,
+        constraint=str(p.sided),
+        level=level,
         value=float(p.asked.metric(used)),
-        bound=_limit_at(p, c, 1 - confidence),
+        bound=_limit_at(p, c, 1 - level),
         p_value=float(p.risk.p_values(c)),
         cases=int(p.risk.counts(c)[1]),
         method=p.method,
@@ -511,26 +576,32 @@ def _limit_at(p: Proved, c: Confusion, alpha: float) -> float:
 
 
 def _result(
-    t: Tally, cut: int, proved: list[Proved], confidence: float, each: float
+    t: Tally, upper: int, lower: int, proved: list[Proved], level: float, each: float
 ) -> GuaranteedThreshold:
-    proofs = [proofs_at(p, cut, each) for p in proved]
-    at = int(np.argmax([p.p_value for p in proofs]))
-    weakest, given = proofs[at], proved[0].given
-    threshold, interval = threshold_of(t.score, cut), interval_of(t.score, cut)
+    at = [lower if p.sided.side == "below" else upper for p in proved]
+    proofs = [_proof(p, k, each) for p, k in zip(proved, at, strict=True)]
+    least = int(np.argmax([p.p_value for p in proofs]))
+    weakest, given, seen = proofs[least], proved[0].given, proved[least].swept()
+    threshold, ends = threshold_of(t.score, upper), interval_of(t.score, upper)
     if given is not None:  # what was fixed beforehand is what is guaranteed
-        same = given.at[(interval[0] < given.at) & (given.at <= interval[1])]
+        same = given.at[(ends[0] < given.at) & (given.at <= ends[1])]
         threshold = float(same[0])
-        interval = (threshold, threshold)
+        ends = (threshold, threshold)
+    two = bool(proved[0].sided.side)
+    cases = t.pos + t.neg
     return GuaranteedThreshold(
-        threshold=threshold,
-        interval=interval,
+        rule=Rule(threshold, threshold_of(t.score, lower) if two else None),
+        score_range=ends,
+        lower_range=interval_of(t.score, lower) if two else None,
         constraint=" and ".join(p.constraint for p in proofs),
-        confidence=confidence,
+        level=level,
         value=weakest.value,
         bound=weakest.bound,
         p_value=weakest.p_value,
-        confusion=proved[at].swept()[cut],
+        confusion=Confusion(seen.tp[upper], seen.fp[upper], seen.fn[lower],
+                            seen.tn[lower]),
         cases=weakest.cases,
         method=weakest.method,
+        defer=float(cases[upper:lower].sum()) / float(cases.sum()),
         proofs=tuple(proofs),
-    )
+    )  # fmt: skip

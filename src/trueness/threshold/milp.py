@@ -112,7 +112,7 @@ def linear_fraction(
 
 def at_cut(form: forms.LinearForm, cuts: Cuts, k: int) -> Any:
     """Evaluate a linear function of the counts at a cut."""
-    return form.at(int(cuts.seen.tp[k]), int(cuts.seen.fp[k]))
+    return form.at(int(cuts.units.tp[k]), int(cuts.units.fp[k]))
 
 
 def per_score(cuts: Cuts) -> Program:
@@ -120,7 +120,7 @@ def per_score(cuts: Cuts) -> Program:
     from scipy import sparse
 
     m = len(cuts.score)
-    pos, neg = np.diff(cuts.seen.tp), np.diff(cuts.seen.fp)
+    pos, neg = np.diff(cuts.units.tp), np.diff(cuts.units.fp)
     eye = sparse.eye_array(m, format="csr")
     ordered = eye[:-1] - eye[1:]
     return Program(
@@ -157,7 +157,7 @@ def per_case(cuts: Cuts) -> Program:
     from scipy import sparse
 
     m = len(cuts.score)
-    pos, neg = np.diff(cuts.seen.tp), np.diff(cuts.seen.fp)
+    pos, neg = np.diff(cuts.units.tp), np.diff(cuts.units.fp)
     n = int(pos.sum() + neg.sum())
     if n > MOST_CASES:
         raise InputError(

@@ -7,7 +7,7 @@ constraints, for the prevalence of use. ``METHODS`` at the foot lists how.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import NamedTuple, final
@@ -21,6 +21,7 @@ from trueness._core.checks.words import described
 from trueness._core.numbers import cut_texts
 from trueness._core.records import Answer, Estimate, brief, within
 from trueness.counts.answers import of_tally
+from trueness.counts.cases import weighed_counts
 from trueness.counts.design import AT_RANDOM, CASE_CONTROL, COHORT
 from trueness.counts.values import Tally
 from trueness.inference.verification import remarks
@@ -46,20 +47,24 @@ from trueness.threshold.cuts import (
     value_at,
     values_of,
 )
-from trueness.threshold.milp import Certificate, maximise, per_case, per_score
+from trueness.threshold.milp import (
+    Certificate,
+    Program,
+    maximise,
+    per_case,
+    per_score,
+)
 from trueness.threshold.prevalence import (
     Prevalences,
-    RobustCut,
     Share,
     cuts_in_use,
-    robust_cut,
     share_in_use,
     stop_unknown_share,
 )
+from trueness.threshold.rule import Rule
 
 ConstraintLike = str | Constraint
-DEFAULT = "youden"  # what commands and report maximise when nothing is said
-_SHOWN = ("recall", "specificity", "precision", "npv", "f1")  # in the text of a point
+DEFAULT = "youden"  # what is maximised when nothing is said
 
 
 @final
@@ -71,15 +76,15 @@ class OperatingPoint(Answer):
     ----------
     threshold : float
         Flag a case when ``score >= threshold``.
-    interval : (float, float)
+    score_range : (float, float)
         Every threshold above the first number, up to and including the second, flags
-        the same cases.
+        the same cases. (It is no confidence interval.)
     value : float
         The objective at the threshold, for the prevalence of use.
     confusion : Confusion
         The confusion matrix of the tally at the threshold.
-    intervals : tuple of (float, float)
-        All intervals that are optimal, highest first; each is another threshold with
+    score_ranges : tuple of (float, float)
+        All such ranges that are optimal, highest first; each is another threshold with
         the same value. (``method="milp"`` finds one of them.)
     binding : tuple of str
         The limiting constraints: without one of them the objective would be better.
@@ -97,8 +102,8 @@ class OperatingPoint(Answer):
     threshold_bounds : (float, float) or None
         For a binned tally: the best threshold for the exact scores lies between these,
         while ``bounds`` holds the value that it has.
-    robust : RobustCut or None
-        For a range of prevalences: regret, and how the best threshold moves across it.
+    prevalences : (float, float) or None
+        The range of prevalences, where the threshold is the best in its worst case.
     notes : tuple of str
         What to keep in mind.
     sampling : str
@@ -107,10 +112,10 @@ class OperatingPoint(Answer):
     """
 
     threshold: float
-    interval: Interval
+    score_range: Interval
     value: float
     confusion: Confusion
-    intervals: tuple[Interval, ...]
+    score_ranges: tuple[Interval, ...]
     binding: tuple[str, ...]
     objective: str
     constraints: dict[str, float]
@@ -118,10 +123,15 @@ class OperatingPoint(Answer):
     prevalence: float
     certificate: Certificate | None = None
     threshold_bounds: Interval | None = None
-    robust: RobustCut | None = None
+    prevalences: Interval | None = None
     notes: tuple[str, ...] = ()
     sampling: str = "cohort"
     _cut: Cut | None = None  # both sides of it; None where all is expected
+
+    @property
+    def rule(self) -> Rule:
+        """Give the choice as a rule: flag a case when ``score >= threshold``."""
+        return Rule(self.threshold)
 
     @cached_property
     def metrics(self) -> dict[str, Estimate]:
@@ -130,46 +140,46 @@ class OperatingPoint(Answer):
         The metrics are for the prevalence of use. :func:`validate_threshold` gives
         intervals that allow for the choice of the threshold.
         """
-        return self._estimates(METRICS.values())
-
-    def _estimates(self, metrics: Iterable[Metric]) -> dict[str, Estimate]:
         if self._cut is None:  # what is expected has no interval
             return {}
         unknown = self.sampling == CASE_CONTROL
-        kept = [m for m in metrics if not (unknown and depends_on_prevalence(m))]
+        kept = [
+            m for m in METRICS.values() if not (unknown and depends_on_prevalence(m))
+        ]
         return {m.name: estimate(self._cut, m, 0.95) for m in kept}
 
     def __repr__(self) -> str:
         """Give the threshold and what follows from it, in a few lines."""
-        others, c = len(self.intervals) - 1, self.confusion
-        at, low, high = cut_texts(self.threshold, self.interval)
+        others, c = len(self.score_ranges) - 1, self.confusion
+        at, low, high = cut_texts(self.threshold, self.score_range)
+        end = ")" if self.score_range[1] == math.inf else "]"
+        more = f", and {others} more optimal" if others else ""
         lines = [
             f"OperatingPoint: {self.objective} = {self.value:.6g}{within(self)}",
-            f"  threshold: {at} in ({low}, {high}"
-            + (")" if self.interval[1] == math.inf else "]")
-            + (f", and {others} more optimal" if others else ""),
+            f"  threshold: {at} in ({low}, {high}{end}{more}",
             "  confusion: "
             + ", ".join(f"{f.name} {brief(getattr(c, f.name))}" for f in fields(c)),
         ]
         for text, value in self.constraints.items():
             stops = " (limiting)" if text in self.binding else ""
             lines.append(f"  {text}: {value:.6g}{stops}")
-        found = self._estimates(METRICS[name] for name in _SHOWN)
-        lines += [f"  {e!r}" for e in found.values() if math.isfinite(e.value)]
         share = f"prevalence {self.prevalence:.4g}"
         if self.sampling == CASE_CONTROL:
             share = "prevalence unknown (case-control sample)"
+        elif self.prevalences is not None:
+            least, most = self.prevalences
+            share += f", the worst of those from {least:g} to {most:g}"
         lines.append(f"  {share}, by {self.method}")
-        if self.robust is not None:
-            least, most = self.robust.prevalence
-            lines.append(f"  worst of the prevalences from {least:g} to {most:g}")
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
 
 
 class Problem(NamedTuple):
-    """What is asked: the cuts, what to maximise, and what must hold where."""
+    """What is asked: the cuts, what to maximise, and what must hold where.
 
-    cuts: Cuts
+    There are several cuts where the worst of several prevalences counts.
+    """
+
+    cuts: Sequence[Cuts]
     objective: Metric
     constraints: tuple[Constraint, ...]
     met: Array  # (constraints, cuts)
@@ -190,7 +200,7 @@ class Found(NamedTuple):
 @of_tally
 def best_threshold(
     data: Tally,
-    maximize: str | Metric = "accuracy",
+    maximize: str | Metric = DEFAULT,
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     method: str = "sweep",
     *,
@@ -198,7 +208,9 @@ def best_threshold(
     prevalences: Prevalences = None,
     auc: float | None = None,
 ) -> OperatingPoint:
-    r"""At which threshold is a metric best, subject to these constraints?
+    r"""At which one threshold is a metric best, subject to these constraints?
+
+    (:func:`best_thresholds` finds two, with cases between them left to a person.)
 
     .. math:: \max_\tau\; f(TP(\tau), FP(\tau), FN(\tau), TN(\tau))
         \quad\text{subject to}\quad g_k(\tau) \ge b_k
@@ -214,7 +226,8 @@ def best_threshold(
         also those in constraints (``flagged <= 500``), are sums of weights, and only
         ``method="sweep"`` is available.
     maximize
-        Any metric, in Python or as text: ``"f1"``, ``0.7 * accuracy + 0.3 * recall``.
+        Any metric, in Python or as text: ``"f1"``, ``0.7 * accuracy + 0.3 * recall``;
+        by default Youden's J, recall + specificity - 1.
     subject_to
         Constraints: ``"recall >= 0.9"``, ``[precision >= 0.5, flagged <= 500]``.
     method
@@ -227,9 +240,8 @@ def best_threshold(
     prevalences
         Shares of positives where the classifier will be used, when they are not one
         number (``prevalence=``). Two numbers are a range: the threshold is the best in
-        the worst case, every constraint holds whichever prevalence of the range is
-        true, and ``robust`` has the threshold of smallest regret. Of an
-        :class:`Estimate` only the value is used.
+        the worst case, and every constraint holds whichever prevalence of the range is
+        true. Of an :class:`Estimate` only the value is used.
     auc
         For ``method="fermi-dirac"`` on cases without labels: the area under the ROC
         curve, known from elsewhere; ``prevalence`` must then be given too.
@@ -237,8 +249,8 @@ def best_threshold(
     Returns
     -------
     OperatingPoint
-        The threshold, the interval in which it flags the same cases, all other optimal
-        intervals, the value, the confusion matrix and the limiting constraints.
+        The threshold, the range of scores in which it flags the same cases, all other
+        optimal ranges, the value, the confusion matrix and the limiting constraints.
 
     Raises
     ------
@@ -255,9 +267,9 @@ def best_threshold(
     optimal thresholds, the one is returned at which the number of flagged cases is
     closest to the number of positives (smallest abs(fp - fn), then fewer flagged), but
     none that has more false positives than another with the same true positives, or
-    fewer true positives with the same false ones; the middle of its interval is given,
-    and ``intervals`` has the others. The threshold that flags nothing is +inf; the one
-    that flags everything is the lowest score.
+    fewer true positives with the same false ones; a number with few digits near the
+    middle of its range is given, and ``score_ranges`` has the others. The threshold
+    that flags nothing is +inf; the one that flags everything is the lowest score.
 
     Equal values are recognised in whole numbers, with 0.7 meaning seven tenths; only
     sums with square roots (mcc, g_mean) are compared to 30 digits. An undefined value
@@ -280,7 +292,7 @@ def best_threshold(
     --------
     >>> t = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
     >>> p = best_threshold(t, "f1")  # 3 of 4 found, one false: 6 / (6 + 1 + 1)
-    >>> p.threshold, p.interval, p.value
+    >>> p.threshold, p.score_range, p.value
     (0.6, (0.5, 0.7), 0.75)
     >>> best_threshold(t, "precision", subject_to="recall >= 0.75").binding
     ('recall >= 0.75',)
@@ -291,34 +303,44 @@ def best_threshold(
             f'auc= is for method="fermi-dirac", which needs no labels; method='
             f'"{method}" counts labelled cases.'
         )
-    if data.weighted:
-        _options.choice(method, ("sweep",), "method of weighted cases")
     shown, objective = read_objective(maximize, minimize)
     bounds = read_constraints(subject_to)
     metrics = (shown, *(c.metric for c in bounds))
     share = share_in_use(data, prevalences)
     stop_unknown_share(data, share, metrics, "best_threshold")
-    if share is not None and share.is_range:
-        point = _in_the_worst_case(data, share, shown, objective, bounds, method)
-        return _of_cases(point, data, remarks(data), share)
-    cuts = _cuts(data, method, None if share is None else share.value, auc)
-    problem = pose(cuts, objective, bounds)
-    stop_infeasible(cuts, bounds, problem.met)
-    stop_undefined(cuts, shown, problem.allowed)
-    found = METHODS[method](problem)
-    # ranks of all cases tell what labels would
-    unlabelled = () if method == "fermi-dirac" else remarks(data)
-    point = _point(problem, found, shown, method)
+    cuts = _cuts(data, method, share, metrics, auc)
+    for c in cuts[1:]:  # the message names the prevalence at which it cannot be met
+        stop_infeasible(c, bounds, met_by([c], bounds))
+    problem = Problem(cuts, objective, bounds, met_by(cuts, bounds))
+    stop_infeasible(cuts[0], bounds, problem.met)
+    stop_undefined(cuts[0], shown, problem.allowed)
+    point = _point(problem, METHODS[method](problem), shown, method)
     if auc is not None:
         return point
-    point = _of_cases(point, data, unlabelled, share)
-    if share is None or share.level is None:
-        return point
-    note = (
+    # ranks of all cases tell what labels would
+    unlabelled = () if method == "fermi-dirac" else remarks(data)
+    notes = (*weighed_counts(data), *_about(share), *unlabelled)
+    sampling = data.design.sampling
+    if share is not None:
+        data, sampling = data.with_design(prevalence=point.prevalence), COHORT
+    ends = share[::2] if share is not None and share.is_range else None
+    return replace(point, notes=notes, sampling=sampling, prevalences=ends,
+                   _cut=Cut.of(data, point.threshold))  # fmt: skip
+
+
+def _about(share: Share | None) -> tuple[str, ...]:
+    """Say what was done about a prevalence that is not known for sure."""
+    if share is None or share.low == share.high:
+        return ()
+    if share.is_range:
+        return (
+            f"Best in the worst case over prevalences from {share.low:g} to "
+            f"{share.high:g}.",
+        )
+    return (
         f"The prevalence {share.words()} is taken at its estimate; the intervals of "
-        "validate_threshold allow for its uncertainty."
+        "validate_threshold allow for its uncertainty.",
     )
-    return replace(point, notes=(*point.notes, note))
 
 
 def left_out(t: Tally, stacklevel: int = 5) -> tuple[str, ...]:
@@ -327,64 +349,8 @@ def left_out(t: Tally, stacklevel: int = 5) -> tuple[str, ...]:
     return remarks(t, instead=whole, stacklevel=stacklevel)
 
 
-def _of_cases(
-    point: OperatingPoint, t: Tally, unlabelled: tuple[str, ...], share: Share | None
-) -> OperatingPoint:
-    """Keep the cases on both sides of the cut, and say what must be known of them."""
-    weights = (WEIGHED,) if t.weighted else ()
-    notes = (*weights, *point.notes, *unlabelled)
-    sampling = t.design.sampling
-    if share is not None:
-        t, sampling = t.with_design(prevalence=point.prevalence), COHORT
-    cut = Cut.of(t, point.threshold)
-    return replace(point, notes=notes, sampling=sampling, _cut=cut)
-
-
-WEIGHED = (
-    "Cases are weighted: the confusion matrix, and counts such as flagged in objective "
-    "and constraints, are sums of weights. With weights that add up to the population, "
-    "flagged <= 500 means 500 of the population and not of the sample."
-)
-
-
-def _in_the_worst_case(
-    t: Tally,
-    share: Share,
-    shown: Metric,
-    objective: Metric,
-    bounds: tuple[Constraint, ...],
-    method: str,
-) -> OperatingPoint:
-    """Cut where the least favourable prevalence of a range does least harm."""
-    if method != "sweep":
-        raise InputError(
-            f'A range of prevalences needs method="sweep"; found method={method!r}.'
-        )
-    metrics = (shown, *(c.metric for c in bounds))
-    first = all_cuts(t, share.value, "best_threshold")
-    cuts = cuts_in_use(first.score, first.seen, share, metrics)
-    for c in cuts:  # the message names the prevalence at which it cannot be met
-        stop_infeasible(c, bounds, met_by([c], bounds))
-    met = met_by(cuts, bounds)
-    stop_infeasible(cuts[0], bounds, met)
-    found = best_cuts(cuts, objective, met.all(axis=0))
-    stop_undefined(cuts[0], shown, met.all(axis=0))
-    at = most_balanced(cuts[0], found)
-    lowest = int(np.argmin([values_of(c, objective)[at] for c in cuts]))
-    problem = Problem(cuts[lowest], objective, bounds, met)
-    point = _point(problem, Found(found), shown, method)
-    where = int(np.searchsorted(-cuts[0].score, -point.threshold, side="right"))
-    robust = robust_cut(t, share, shown, objective, bounds, where)
-    note = (
-        f"Best in the worst case over prevalences from {share.low:g} to "
-        f"{share.high:g}; the threshold of smallest regret is "
-        f"{robust.regret_threshold:.6g}."
-    )
-    return replace(point, robust=robust, notes=(note,))
-
-
 def on_bins(point: OperatingPoint, t: Tally) -> OperatingPoint:
-    """Let the intervals end above the highest score of the next bin."""
+    """Let the ranges end above the highest score of the next bin."""
     if not t.binned:
         return point
     rising = t.score[::-1]
@@ -395,14 +361,13 @@ def on_bins(point: OperatingPoint, t: Tally) -> OperatingPoint:
             return interval
         return float(t.high[::-1][at]), interval[1]
 
-    low, high = corrected(point.interval)
+    low, high = corrected(point.score_range)
     ends = np.array([v for v in (high, low) if np.isfinite(v)])
-    at = int(np.isfinite(high))
     return replace(
         point,
-        threshold=threshold_of(ends, at),
-        interval=(low, high),
-        intervals=tuple(map(corrected, point.intervals)),
+        threshold=threshold_of(ends, int(np.isfinite(high))),
+        score_range=(low, high),
+        score_ranges=tuple(map(corrected, point.score_ranges)),
     )
 
 
@@ -411,9 +376,9 @@ def read_objective(
 ) -> tuple[Metric, Metric]:
     """Give the metric as it was asked for, and what to maximise."""
     if minimize is None:
-        shown = read_metric("accuracy" if maximize is None else maximize)
+        shown = read_metric(DEFAULT if maximize is None else maximize)
         return shown, shown
-    named = isinstance(maximize, str) and maximize == "accuracy"
+    named = isinstance(maximize, str) and maximize == DEFAULT
     if maximize is not None and not named:
         raise InputError(
             f"best_threshold takes maximize or minimize, not both; found "
@@ -429,26 +394,37 @@ def objective_text(shown: Metric, objective: Metric) -> str:
     return f"{'maximize' if objective is shown else 'minimize'} {shown.name}"
 
 
-def _cuts(t: Tally, method: str, prevalence: float | None, auc: float | None) -> Cuts:
+def _cuts(
+    t: Tally,
+    method: str,
+    share: Share | None,
+    metrics: Sequence[Metric],
+    auc: float | None,
+) -> tuple[Cuts, ...]:
+    """Count at every cut, for each prevalence that has to be looked at."""
+    known = None if share is None else share.value
+    if share is not None and share.is_range and method != "sweep":
+        raise InputError(
+            f'A range of prevalences needs method="sweep"; found method={method!r}.'
+        )
     if method == "fermi-dirac":
-        return expected_cuts(t, prevalence, auc)
-    return all_cuts(t, prevalence, "best_threshold")
-
-
-def pose(cuts: Cuts, objective: Metric, constraints: tuple[Constraint, ...]) -> Problem:
-    """Put the question: where does each constraint hold?"""
-    return Problem(cuts, objective, constraints, met_by([cuts], constraints))
+        return (expected_cuts(t, known, auc),)
+    first = all_cuts(t, known, "best_threshold")
+    if share is None or not share.is_range:
+        return (first,)
+    return cuts_in_use(first.score, first.seen, share, metrics)
 
 
 def _point(p: Problem, found: Found, shown: Metric, method: str) -> OperatingPoint:
-    cuts = p.cuts
-    at = most_balanced(cuts, found.at)
+    at = most_balanced(p.cuts[0], found.at)
+    # all numbers are for the prevalence at which this cut is worst
+    cuts = min(p.cuts, key=lambda c: values_of(c, p.objective)[at])
     return OperatingPoint(
         threshold=threshold_of(cuts.score, at),
-        interval=interval_of(cuts.score, at),
+        score_range=interval_of(cuts.score, at),
         value=value_at(cuts, shown, at),
         confusion=cuts.seen[at],
-        intervals=tuple(interval_of(cuts.score, int(i)) for i in found.at),
+        score_ranges=tuple(interval_of(cuts.score, int(i)) for i in found.at),
         binding=stopped_by(cuts, p.objective, p.constraints, p.met, at),
         objective=objective_text(shown, p.objective),
         constraints={repr(c): value_at(cuts, c.metric, at) for c in p.constraints},
@@ -458,19 +434,26 @@ def _point(p: Problem, found: Found, shown: Metric, method: str) -> OperatingPoi
     )
 
 
-def sweep_cuts(problem: Problem) -> Found:
+def sweep_cuts(p: Problem) -> Found:
     """Look at every cut."""
-    return Found(best_cuts([problem.cuts], problem.objective, problem.allowed))
+    return Found(best_cuts(p.cuts, p.objective, p.allowed))
 
 
 def solve_scores(p: Problem) -> Found:
     """Solve the 0-1 program with a binary a distinct score."""
-    return Found(*maximise(per_score(p.cuts), p.cuts, p.objective, p.constraints))
+    return _solved(p, per_score)
 
 
 def solve_cases(p: Problem) -> Found:
     """Solve the 0-1 program with two binaries a case."""
-    return Found(*maximise(per_case(p.cuts), p.cuts, p.objective, p.constraints))
+    return _solved(p, per_case)
+
+
+def _solved(p: Problem, program: Callable[[Cuts], Program]) -> Found:
+    cuts = p.cuts[0]
+    if cuts.units is not cuts.seen:
+        raise InputError('Weighted cases need method="sweep": programs count cases.')
+    return Found(*maximise(program(cuts), cuts, p.objective, p.constraints))
 
 
 METHODS: dict[str, Callable[[Problem], Found]] = {

@@ -1,4 +1,4 @@
-"""What is said of two cuts, of cuts for groups, of a range, of several classifiers?
+"""What is said of one cut, of two, of cuts for groups, of a range of prevalences?
 
 The command line and the report speak with the same sentences.
 """
@@ -20,11 +20,10 @@ from trueness._core.numbers import (
 )
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import constraint_text, text_of
-from trueness.threshold.decisions import Decision
 from trueness.threshold.group_cuts import GroupThresholds
+from trueness.threshold.guarantees import GuaranteedThreshold
 from trueness.threshold.operating_point import OperatingPoint
 from trueness.threshold.validation import Validation
-from trueness.threshold.zone_validation import GuaranteedZones, ZoneValidation
 from trueness.threshold.zones import Zones
 
 
@@ -47,10 +46,10 @@ def limiting(p: OperatingPoint) -> list[str]:
 
 
 def met(v: Validation, below: float = math.inf) -> list[str]:
-    """Say how often each constraint was met on new cases, where that was too rare."""
+    """Say how often repeated choices met each constraint, where that was too rare."""
     return [
-        f"The constraint {name} was met in {percent(share)} of the bootstrap test "
-        "samples."
+        f"Chosen again on bootstrap samples, the rule met {name} among all cases in "
+        f"{percent(share)} of them."
         for name, share in v.holds.items()
         if share < below
     ]
@@ -83,14 +82,12 @@ def zone_sentences(z: Zones) -> list[str]:
     return [where, found, *([f"{others} as good."] if more else [])]
 
 
-def _both_cuts(z: Zones | GuaranteedZones) -> tuple[str, str]:
-    return (
-        cut_text(z.lower, z.lower_interval, 6),
-        cut_text(z.upper, z.upper_interval, 6),
-    )
+def _both_cuts(z: Zones | GuaranteedThreshold) -> tuple[str, str]:
+    lower, upper = (cut_text(cut) for cut in z.rule.cuts())
+    return lower, upper
 
 
-def zone_check(v: ZoneValidation) -> str:
+def zone_check(v: Validation) -> str:
     """Say what to expect of two cuts on new cases."""
     e = v.corrected
     return (
@@ -100,18 +97,18 @@ def zone_check(v: ZoneValidation) -> str:
     )
 
 
-def guaranteed_zone_sentence(z: GuaranteedZones) -> str:
+def guaranteed_zone_sentence(z: GuaranteedThreshold) -> str:
     """Say what two cuts promise, and how many cases lie between them."""
     lower, upper = _both_cuts(z)
     return (
         f"Call a case negative when its score is below {lower}, and positive "
-        f"when it is {upper} or more. With {level_text(z.confidence)} "
+        f"when it is {upper} or more. With {level_text(z.level)} "
         f"confidence the population then has {z.constraint}. {percent(z.defer)} of "
         "the cases lie in between."
     )
 
 
-def zone_rows(z: Zones | GuaranteedZones) -> list[list[Any]]:
+def zone_rows(z: Zones | GuaranteedThreshold) -> list[list[Any]]:
     """Count the cases in each zone, or their weight."""
     tp, fp, fn, tn = _numbers(z.confusion)
     rows: list[list[Any]] = [["called positive", tp, fp], ["called negative", fn, tn]]
@@ -138,7 +135,7 @@ def group_sentences(g: GroupThresholds) -> list[str]:
         lines.append(f"Without limits on differences it is {written(g.free_value)}.")
     if g.common_value == g.common_value:
         lines.append(
-            f"One threshold for all, {g.common_threshold:.6g}, gives "
+            f"One threshold for all, {cut_text(g.common_threshold)}, gives "
             f"{written(g.common_value)}" + (f" with {differ}." if differ else ".")
         )
     return lines
@@ -150,7 +147,7 @@ def group_rows(g: GroupThresholds) -> list[list[Any]]:
     for name, at in g.thresholds.items():
         tp, fp, fn, _ = _numbers(g.confusions[name])
         precision = tp / (tp + fp) if tp + fp else None
-        rows.append([name, f"{at:.6g}", tp + fp, tp / (tp + fn), precision])
+        rows.append([name, cut_text(at), tp + fp, tp / (tp + fn), precision])
     return rows
 
 
@@ -159,50 +156,16 @@ GROUP_HEAD = ("group", "threshold", "flagged", "recall", "precision")
 
 def prevalence_sentences(p: OperatingPoint) -> list[str]:
     """Say where to cut when the prevalence of use is known, or lies in a range."""
-    what, r = objective_of(p.objective), p.robust
-    at = cut_text(p.threshold, p.interval)
-    if r is None:
+    what, at = objective_of(p.objective), cut_text(p.threshold, p.score_range)
+    if p.prevalences is None:
         return [
             f"At a prevalence of {percent(p.prevalence)}, flag cases with a score of "
             f"{at} or more; {what} is then {written(p.value)}.",
             *p.notes,
         ]
-    low, high = (percent(v) for v in r.prevalence)
+    low, high = map(percent, p.prevalences)
     return [
         f"If the prevalence lies between {low} and {high}, flag cases with a score of "
-        f"{at} or more: {what} is then {written(p.value)} or better, and "
-        "no other threshold has a better worst case. It is at most "
-        f"{written(r.regret)} away from the best value for the true prevalence.",
-        "The threshold that is never far from the best value is "
-        f"{cut_text(r.regret_threshold, r.regret_interval)}: at most "
-        f"{written(r.smallest_regret)} away.",
-        *r.notes,
+        f"{at} or more: {what} is then {written(p.value)} or better, and no other "
+        "threshold has a better worst case."
     ]
-
-
-def decision_sentences(d: Decision) -> list[str]:
-    """Say which classifier should decide, and what remains of the choice."""
-    what, e = objective_of(d.point.objective), d.corrected
-    others = [k for k, v in d.chosen.items() if k != d.classifier and v >= 0.05]
-    lines = [
-        f"{d.classifier} should decide: flag cases with a score of "
-        f"{cut_text(d.point.threshold, d.point.interval)} or more; {what} is then "
-        f"{written(d.value)}.",
-        f"The best of {len(d.values)} classifiers looks better than it is. On new "
-        f"cases expect {written(e.value)} ({level_text(e.level)} interval "
-        f"{written(e.low)} to {written(e.high)}).",
-        f"If the choice were repeated on similar data, it would be {d.classifier} in "
-        f"{percent(d.chosen[d.classifier])} of the samples"
-        + (f", and sometimes {listed(others)}." if others else "."),
-    ]
-    if len(d.mixture) > 1:
-        parts = listed([
-            f"{x.classifier} from {x.threshold:.4g} on in {percent(x.probability)}"
-            for x in d.mixture
-        ])  # fmt: skip
-        lines.append(
-            f"Choosing the rule at random ({parts} of the cases) would give "
-            f"{written(d.mixture_value)}, but the same case may then be treated "
-            "differently each time."
-        )
-    return lines

@@ -1,80 +1,101 @@
-"""How far can a chosen threshold be trusted?
+r"""How far can a chosen rule be trusted?
 
 A threshold that was chosen because it looked best on some cases looks worse on others.
-``validate_threshold`` chooses again and again on resampled cases, and evaluates each
-choice on the cases that were left out (``repetition.py``).
+``validate_threshold`` makes the whole choice again on bootstrap samples: one cut, two
+cuts with deferred cases, or a cut for each group. What a repeated choice gains in its
+own sample over the cases that the sample left out is what the choice makes of chance
+(Efron 1983): its mean is taken off the shares that the chosen rule shows, and how far
+the choices vary goes into the limits of the engine.
+
+All that a measure sees of a rule is how many positives and negatives are on each of its
+sides, group by group: *cells*, an array (..., groups, sides, 2).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from fractions import Fraction
+from functools import partial, reduce
+from itertools import product
 from statistics import NormalDist
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.records import Answer, Estimate
-from trueness.counts.answers import of_tally
+from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.progress import progress
+from trueness._core.records import Answer, Estimate, brief
 from trueness.counts.design import CASE_CONTROL
-from trueness.counts.resampling import Seed
+from trueness.counts.placements import coarser, group_starts
+from trueness.counts.resampling import Seed, draw, whole_draws
 from trueness.counts.values import Tally
+from trueness.inference.differences import apart
+from trueness.inference.estimates import limited
+from trueness.inference.limits import around, percentiles
 from trueness.inference.notes import notes_of
+from trueness.inference.sample import Influence
+from trueness.inference.spread import Spread
+from trueness.inference.spread import spread as spread_of
 from trueness.metrics.algebra import Constraint, Metric, depends_on_prevalence
-from trueness.metrics.confusion import Confusion, sweep
+from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
+from trueness.metrics.grammar import BOUNDS, one_or_more
 from trueness.metrics.grammar import constraints as read_constraints
-from trueness.threshold.cuts import most_balanced
+from trueness.threshold.at_cut import together
+from trueness.threshold.cuts import ROUNDING, make_cuts, thresholds_of, unit_of
+from trueness.threshold.group_cuts import (
+    Between,
+    GroupThresholds,
+    choose_cuts,
+    group_thresholds,
+    limits_groups,
+    read_limits,
+)
 from trueness.threshold.operating_point import (
     ConstraintLike,
     OperatingPoint,
     best_threshold,
     read_objective,
 )
-from trueness.threshold.prevalence import (
-    Prevalences,
-    Share,
-    best_of,
-    cuts_in_use,
-    share_in_use,
+from trueness.threshold.prevalence import Prevalences, Share, share_in_use
+from trueness.threshold.prevalence import prevalences as shares_in
+from trueness.threshold.rule import FLAGGED
+from trueness.threshold.zones import (
+    Sided,
+    Zones,
+    asks_for_two_cuts,
+    best_thresholds,
+    choose_pair,
+    fewest_deferred,
+    read_sided,
 )
-from trueness.threshold.repetition import (
-    Again,
-    Sides,
-    cells_at,
-    chosen_again,
-    chosen_sides,
-    counts_between,
-    rehearse,
-    sample_counts,
-    sample_space,
-    scaled,
-    spread,
-    trusted,
-    without_optimism,
-)
+
+Measure = Callable[[Array], Any]  # of cells
+# rows that a choice is repeated on: neighbouring scores are joined, since where exactly
+# a repeated choice lies between them moves its value by far less than chance does
+_ROWS = 1000
+_ROWS_OF_SEARCHES = 200  # where each sample needs a search of its own
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class Validation(Answer):
-    """How good will a chosen threshold be on new cases?
+    """How good will a chosen rule be on new cases?
 
     Attributes
     ----------
-    point : OperatingPoint
+    choice : OperatingPoint, Zones or GroupThresholds
         The choice made from all cases.
-    threshold : Estimate
-        The chosen threshold and the interval in which repeated choices lie.
-    thresholds : array
-        The repeated choices.
+    thresholds : dict of str to Estimate
+        Each chosen threshold and the interval in which repeated choices lie:
+        "threshold", or "lower" and "upper", or one for each group.
     value : float
-        The objective in the sample, where the threshold was chosen.
+        The objective in the sample, where the rule was chosen.
     corrected : Estimate
         What to expect of the choice on new cases, with an interval for the objective of
         the chosen rule in the population.
@@ -84,24 +105,22 @@ class Validation(Answer):
     in_bag, out_of_bag : array
         The objective of each repeated choice on its own cases, and on those left out.
     metrics : dict of str to Estimate
-        What to expect of each metric on new cases: its value on the cases left out,
-        with an interval that allows for the choice. (``point.metrics`` has those of
-        the sample, which are optimistic.)
+        What to expect of each metric on new cases, with an interval that allows for the
+        choice.
     holds : dict of str to float
-        How often each constraint, met where the choice was made, held on the cases left
-        out.
+        How often each constraint, met where a choice was repeated, held on the cases
+        left out.
     failed : float
-        The share of resamples in which no threshold met the constraints, or the
-        objective was undefined.
+        The share of samples in which nothing met the constraints, or the objective was
+        undefined.
     prevalence : str
         The share of positives that every number is for.
     notes : tuple of str
         What to keep in mind.
     """
 
-    point: OperatingPoint
-    threshold: Estimate
-    thresholds: Floats
+    choice: Any
+    thresholds: dict[str, Estimate]
     value: float
     corrected: Estimate
     optimism: float
@@ -113,36 +132,42 @@ class Validation(Answer):
     prevalence: str = ""
     notes: tuple[str, ...] = ()
 
+    @property
+    def threshold(self) -> Estimate:
+        """Give the chosen threshold (the upper one of two) with its interval."""
+        return next(iter(self.thresholds.values()))
 
-@of_tally
+
+@together(limits_groups)
 def validate_threshold(
-    data: Tally,
-    maximize: str | Metric = "accuracy",
+    data: Tally | Mapping[Any, Tally],
+    maximize: str | Metric | None = None,
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     *,
     minimize: str | Metric | None = None,
     prevalences: Prevalences = None,
-    replicates: int = 2000,
+    replicates: int = 1000,
     level: float = 0.95,
     rng: Seed = 0,
 ) -> Validation:
-    r"""What can be expected of a chosen threshold on new cases?
+    r"""What can be expected of a chosen rule on new cases?
 
-    The choice of :func:`best_threshold` is repeated on bootstrap samples, each time
-    evaluated on the cases the sample left out, whose counts are added up:
-
-    .. math:: \text{corrected} = f\Big(\sum_b TP_b, \sum_b FP_b, \sum_b FN_b,
-        \sum_b TN_b\Big) \quad\text{out of bag}
+    The choice of :func:`best_threshold` is repeated on bootstrap samples; where the
+    words speak of deferred cases, or of one side, that of :func:`best_thresholds`;
+    where they limit differences between groups, that of :func:`group_thresholds`.
 
     Parameters
     ----------
     data
-        Scores and labels of one classifier, both classes present.
+        Scores and labels of one classifier, both classes present; of groups a mapping
+        from name to tally, or data with ``by=``.
     maximize, minimize, subject_to, prevalences
-        As in :func:`best_threshold`. The uncertainty of an estimated prevalence goes
-        into the intervals; for a range they hold whichever prevalence of it is true.
+        As in :func:`best_threshold`, :func:`best_thresholds`,
+        :func:`group_thresholds`. The uncertainty of an estimated prevalence goes into
+        the intervals; for a range they hold whichever prevalence of it is true.
     replicates
-        How many bootstrap samples.
+        How many bootstrap samples; a fifth of that where each needs a search of its
+        own, for two thresholds or groups.
     level
         Confidence level of the intervals.
     rng
@@ -150,190 +175,617 @@ def validate_threshold(
 
     Notes
     -----
-    Every case enters a sample a Poisson(1) number of times, independently, and every
-    cluster as a whole; those with zero are left out. For counted data the numbers are
-    drawn for a whole cell at once. Metrics that count cases (``flagged``, ``cost``) are
-    scaled to as many cases as the tally has. Counts are added before the metric is
-    taken because the mean of a ratio over few cases is biased. A sample holds 63 % of
-    the cases, so the correction is a little too cautious; Efron's .632 mixture is still
-    optimistic, by about twice as much (measured in ``benchmarks/study_optimism.py``).
+    With :math:`p` the shares of each class on the sides of the chosen rule, and
+    :math:`p_b, q_b` those of the b-th repeated choice among the cases that were drawn
+    and among those left out, every metric is that of the shares
 
-    Intervals are those of :func:`estimate` around the corrected value. Their variance
-    is that of the metric at the threshold taken as fixed, or, where it is larger, what
-    the choice adds to it: the variance, over the samples, of the metric of the repeated
-    choice in its sample less the same among all cases (Efron 1983). The time per sample
-    is O(m) or O(n), whichever is less.
+    .. math:: p - (1 - e^{-1})\,\frac1B \sum_b (p_b - q_b)
+
+    in which the cases left out are added up over all samples: the .632 estimator (Efron
+    1983; a sample holds 63 % of the cases). Intervals are those of :func:`estimate`
+    around that value. Their variance is that of the metric with the rule taken as
+    fixed, or, where it is larger, the variance of the metric of the repeated choices in
+    their samples less the same among all cases. Whole clusters are drawn; the weighted
+    cases of a row as equal ones. Beyond 1,000 distinct scores, neighbouring ones are
+    joined before the choice is repeated, so that the time hardly depends on the number
+    of cases.
 
     References
     ----------
     Efron 1983, J. Am. Stat. Assoc. 78:316, doi:10.2307/2288636.
-    Efron, Tibshirani 1997, J. Am. Stat. Assoc. 92:548, doi:10.2307/2965703.
-    Chamandy et al. 2012, Estimating uncertainty for massive data streams, Google.
 
     Examples
     --------
     >>> t = Tally([4, 3, 2, 1], pos=[40, 30, 20, 10], neg=[10, 20, 30, 40])
-    >>> v = validate_threshold(t, rng=1)
+    >>> v = validate_threshold(t, "accuracy", rng=1)
     >>> v.value, v.corrected.low < 0.7 < v.corrected.high
     (0.7, True)
     """
-    point = best_threshold(
-        data, maximize, subject_to, minimize=minimize, prevalences=prevalences
-    )
-    _cases.both_classes(data, "validate_threshold")
     level = _options.fraction(level, "level")
-    replicates = _options.whole_number(replicates, "replicates", at_least=2)
-    shown, objective = read_objective(maximize, minimize)
-    bounds = read_constraints(subject_to)
-    share, t = share_in_use(data, prevalences), data.labelled()
-    task = _Task(t, sweep(t), shown, objective, bounds, share)
-    lacking = f"no threshold met the constraints or {shown.name} was undefined"
-    choose = partial(_choose, task, sample_space(t))
-    generator = _options.generator(rng)
-    runs = rehearse(t, choose, replicates, generator, "validate_threshold", lacking)
-    left = [task.table(runs.left, s) for s in task.ends]
-    total = runs.left.sum(axis=0)
-    pooled = float(_worst([task.table(total, s) for s in task.ends], task))
-    rule = chosen_sides(t, [point.threshold])
-    fair, expect = (
-        without_optimism(rule, runs),
-        partial(_expected, task, rule, runs, level),
-    )
-    corrected = expect(shown, total, pooled)
-    return Validation(
-        point=point,
-        threshold=spread(point.threshold, runs.chosen, level),
-        thresholds=runs.chosen,
-        value=point.value,
-        corrected=corrected,
-        optimism=point.value - pooled,
-        in_bag=runs.inside,
-        out_of_bag=_worst(left, task),
-        metrics={
-            name: expect(m, fair, value)
-            for name, m in _shown_metrics(task).items()
-            if math.isfinite(value := float(m(task.table(fair, task.share))))
-        }
-        | {shown.name: corrected},
-        holds={repr(c): float(np.mean([c(x) for x in left])) for c in bounds},
-        failed=1 - len(runs.left) / replicates,
-        prevalence=_words(task),
-        notes=_notes(task),
-    )
+    number = _options.whole_number(replicates, "replicates", at_least=2)
+    asked = _Asked(maximize, minimize, one_or_more(subject_to, BOUNDS, _EXAMPLE))
+    if isinstance(data, Mapping):
+        task = _of_groups(data, asked)
+    else:
+        _cases.both_classes(data, "validate_threshold")
+        two = asks_for_two_cuts([*asked.subject_to, maximize, minimize])
+        task = _of_zones(data, asked) if two else _of_one_cut(data, asked, prevalences)
+    number = number if task.rows == _ROWS else max(2, number // 5)
+    runs = _repeated(task, number, _options.generator(rng))
+    return _judged(task, runs, level)
+
+
+_EXAMPLE = '["recall >= 0.9"]'
+
+
+class _Asked(NamedTuple):
+    maximize: Any
+    minimize: Any
+    subject_to: tuple[Any, ...]
+
+    def of(self, best: Callable[..., Any], data: Any, **more: Any) -> Any:
+        """Make the choice from all cases."""
+        aim = {} if self.maximize is None else {"maximize": self.maximize}
+        more = {"minimize": self.minimize, "subject_to": self.subject_to, **aim, **more}
+        return best(data, **more)
+
+    @property
+    def objective(self) -> tuple[Metric, Metric]:
+        """Give the metric as it was asked for, and what to maximise."""
+        return read_objective(self.maximize, self.minimize)
+
+
+class _Measured(NamedTuple):
+    """A measure of cells, also at the ends of a range of prevalences."""
+
+    at: Measure
+    ends: tuple[Measure, ...]
+    range: tuple[float, float]
+    doubt: float = 0.0  # the variance that an estimated prevalence adds
 
 
 class _Task(NamedTuple):
-    tally: Tally
-    whole: Confusion  # at every cut
-    shown: Metric
-    objective: Metric
-    constraints: tuple[Constraint, ...]
-    share: Share | None
+    """A choice that can be made again, and what is measured of it."""
 
-    @property
-    def smallest(self) -> bool:
-        """Is the objective minimised?"""
-        return self.objective is not self.shown
-
-    @property
-    def ends(self) -> tuple[Share | None, ...]:
-        """Which prevalences have to be told apart?"""
-        return (None,) if self.share is None else self.share.ends
-
-    def table(self, counts: Array, share: Share | float | None) -> Confusion:
-        """Scale counts (..., 4) to as many cases as the tally has, as in use."""
-        c = Confusion(*np.moveaxis(scaled(counts, self.tally.n), -1, 0))
-        return c.at_prevalence(share.value if isinstance(share, Share) else share)
-
-    def measure(self, m: Metric, share: Share | None, counts: Array) -> Any:
-        """Give a metric for such counts."""
-        return m(self.table(counts, share))
+    choice: Any
+    tallies: dict[str, Tally]  # one of all cases, or one of each group
+    names: tuple[str, ...]  # of the cuts of a group, the highest first
+    # places of the cuts (samples, groups, cuts), given the running counts of each
+    # group; -1 where nothing can be chosen
+    choose: Callable[[list[Confusion]], Ints]
+    shown: str  # the objective, one of
+    measured: dict[str, _Measured]
+    holds: dict[str, Measure]  # whether a constraint does
+    prevalence: str
+    note: str
+    rows: int = _ROWS
 
 
-def _shown_metrics(task: _Task) -> dict[str, Metric]:
-    named = {m.name: m for m in METRICS.values()}
-    for m in (task.shown, *(c.metric for c in task.constraints)):
-        named.setdefault(m.name, m)
-    if task.tally.design.sampling == CASE_CONTROL and task.share is None:
-        return {k: m for k, m in named.items() if not depends_on_prevalence(m)}
-    return named
+def _of_one_cut(data: Tally, asked: _Asked, prevalences: Prevalences) -> _Task:
+    point: OperatingPoint = asked.of(best_threshold, data, prevalences=prevalences)
+    t, share = data.labelled(), share_in_use(data, prevalences)
+    (shown, objective), bounds = asked.objective, read_constraints(asked.subject_to)
+    wanted = {
+        m.name: m for m in (*METRICS.values(), *(c.metric for c in bounds), shown)
+    }
+    if t.design.sampling == CASE_CONTROL and share is None:
+        wanted = {k: m for k, m in wanted.items() if not depends_on_prevalence(m)}
+    ends = [None] if share is None else [s.value for s in share.ends]
 
+    def table(cells: Array, prevalence: float | None) -> Confusion:
+        four = _scaled(cells, t.n_pos + t.n_neg).reshape(*cells.shape[:-3], 4)
+        return Confusion(*np.moveaxis(four, -1, 0)).at_prevalence(prevalence)
 
-def _expected(
-    task: _Task,
-    rule: Sides,
-    runs: Again,
-    level: float,
-    m: Metric,
-    counts: Array,
-    value: float,
-) -> Estimate:
-    """Give limits of a metric of corrected counts, for every prevalence of a range."""
-    more, found = _doubt(task, rule, m), []
-    for measure in (partial(task.measure, m, s) for s in task.ends):
-        here = float(measure(counts))
-        found.append(trusted(rule, runs, measure, m.range, here, level, more))
-    low, high = min(e.low for e in found), max(e.high for e in found)
-    sd = max(e.sd for e in found)
-    return Estimate(value, low, high, level, "bootstrap", sd, name=m.name)
+    def at(m: Metric, p: float | None) -> Measure:
+        return lambda cells: m(table(cells, p))
 
+    def worst(cells: Array) -> Any:
+        values = [shown(table(cells, p)) for p in ends]
+        return np.min(values, axis=0) if objective is shown else np.max(values, axis=0)
 
-def _doubt(task: _Task, rule: Sides, m: Metric) -> float:
-    """Which variance does a metric have from that of an estimated prevalence?"""
-    s = task.share
-    if s is None or s.level is None:
-        return 0.0
-    low, high = (float(m(task.table(rule.cells(), p))) for p in (s.low, s.high))
-    half = (high - low) / 2
-    return (half / NormalDist().inv_cdf((1 + s.level) / 2)) ** 2
+    def measured(m: Metric) -> _Measured:
+        here = at(m, None if share is None else share.value)
+        doubt = 0.0
+        if share is not None and share.level is not None:
+            cells = _sides(point, {"": t})[1]
+            low, high = (float(at(m, p)(cells)) for p in (share.low, share.high))
+            doubt = (
+                (high - low) / 2 / NormalDist().inv_cdf((1 + share.level) / 2)
+            ) ** 2
+        each = tuple(at(m, p) for p in ends)
+        return _Measured(worst if m is shown else here, each, m.range, doubt)
 
+    def holds(c: Constraint) -> Measure:
+        return lambda cells: np.all([c(table(cells, p)) for p in ends], axis=0)
 
-def _words(task: _Task) -> str:
-    if task.share is not None:
-        return task.share.words()
-    return f"{task.tally.prevalence:.4g}, that of the sample"
-
-
-def _notes(task: _Task) -> tuple[str, ...]:
-    notes = ["The cases are assumed to be like those in use."]
-    if task.tally.clusters is None:
-        notes = [
-            "The cases are assumed to be independent and like those in use; if some "
-            "belong together (of one person, one site), say so with cluster=."
-        ]
-    if task.share is None:
-        notes.append(
-            "The prevalence is that of the sample; if it differs in use, pass "
-            "prevalence=."
-        )
-    elif task.share.is_range:
-        notes.append("Values are the worst over the range of prevalences.")
-    return (*notes, *notes_of(task.tally))
-
-
-def _choose(
-    task: _Task, space: Array, pos: Array, neg: Array, pos_out: Array, neg_out: Array
-) -> Again | None:
-    seen = sample_counts(space, pos, neg, both=task.share is not None)
-    if seen is None:
-        return None
-    metrics = (task.shown, *(c.metric for c in task.constraints))
-    cuts = cuts_in_use(task.tally.score, seen, task.share, metrics)
-    best = best_of(cuts, task.objective, task.constraints)
-    if not best.size:
-        return None
-    at = most_balanced(cuts[0], best)
-    threshold, row = chosen_again(task.tally, at, pos, neg)
-    return Again(
-        threshold,
-        counts_between([row], pos_out, neg_out),
-        cells_at(seen, [at]),
-        cells_at(task.whole, [row]),
-        float(_worst([c.used[at] for c in cuts], task)),
+    kept = [shown, *(c.metric for c in bounds)]
+    looked_at = [None] if share is None else shares_in(share, kept).tolist()
+    words = (
+        f"{t.prevalence:.4g}, that of the sample" if share is None else share.words()
+    )
+    return _Task(
+        choice=point,
+        tallies={"": t},
+        names=("threshold",),
+        choose=partial(_best_cut, objective, bounds, looked_at),
+        shown=shown.name,
+        measured={name: measured(m) for name, m in wanted.items()},
+        holds={repr(c): holds(c) for c in bounds},
+        prevalence=words,
+        note=_about(share),
     )
 
 
-def _worst(found: Iterable[Confusion], task: _Task) -> Any:
-    """What is the objective where the prevalence is least favourable?"""
-    values = np.array([task.shown(c) for c in found])
-    return values.max(axis=0) if task.smallest else values.min(axis=0)
+def _about(share: Share | None) -> str:
+    if share is None:
+        return (
+            "The prevalence is that of the sample; if it differs in use, pass "
+            "prevalence=."
+        )
+    return (
+        "Values are the worst over the range of prevalences." if share.is_range else ""
+    )
+
+
+def _best_cut(
+    objective: Metric,
+    bounds: Sequence[Constraint],
+    shares: Sequence[float | None],
+    running: list[Confusion],
+) -> Ints:
+    """Choose the best cut of each sample, the worst of all prevalences counting."""
+    (seen,) = running
+    value: Any = np.inf
+    allowed: Any = True
+    for p in shares:
+        used = seen.at_prevalence(p)
+        value = np.minimum(value, objective(used))  # undefined is never best
+        for c in bounds:
+            allowed = allowed & np.asarray(c(used))
+    value = np.where(allowed & ~np.isnan(value), value, -np.inf)
+    top = value.max(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):  # all may be -inf
+        near = value >= top - ROUNDING * np.abs(top)
+    # of equally good ones, as best_threshold takes them
+    at = np.argmin(np.where(near, np.abs(used.fp - used.fn), np.inf), axis=1)
+    return np.where(top[:, 0] > -np.inf, at, -1)[:, None, None]
+
+
+def _of_zones(data: Tally, asked: _Asked) -> _Task:
+    zones: Zones = asked.of(best_thresholds, data)
+    t, p = data.labelled(), data.design.prevalence
+    (shown, objective), bounds = asked.objective, read_sided(asked.subject_to)
+    named = {k: read_sided(f"{k} >= 0")[0] for k in _OF_ZONES}
+    for bound in bounds:
+        named.setdefault(f"{bound.asked.metric.name} {bound.side}".strip(), bound)
+    named[shown.name] = Sided(shown >= 0, "")
+    n = t.n_pos + t.n_neg
+
+    def measure(what: Sided) -> Measure:
+        return lambda cells: what.of(_zones_in_use(cells, n, p))
+
+    def choose(running: list[Confusion]) -> Ints:
+        return np.array(
+            [_best_pair(objective, bounds, p, c) for c in _each(running[0])]
+        )
+
+    return _Task(
+        choice=zones,
+        tallies={"": t},
+        names=("upper", "lower"),
+        choose=choose,
+        shown=shown.name,
+        measured={
+            name: _Measured(measure(k), (measure(k),), k.asked.metric.range)
+            for name, k in named.items()
+        },
+        holds={str(k): partial(_decided, k, measure(k)) for k in bounds},
+        prevalence=f"{zones.prevalence:.4g}",
+        note="What a person decides about the deferred cases is not included.",
+        rows=_ROWS_OF_SEARCHES,
+    )
+
+
+# what is shown besides objective and constraints
+_OF_ZONES = ("defer", "precision above", "npv below", "recall above", "fpr above")
+
+
+def _decided(k: Sided, measure: Measure, cells: Array) -> Any:
+    return k.asked.decide(measure(cells))
+
+
+def _zones_in_use(cells: Array, n: float, prevalence: float | None) -> Array:
+    """Scale cells to the number of cases and the prevalence of use."""
+    if prevalence is None:
+        return _scaled(cells, n)[..., 0, :, :]
+    pos = _scaled(cells[..., :1], n * prevalence)
+    neg = _scaled(cells[..., 1:], n * (1 - prevalence))
+    return np.concatenate([pos, neg], axis=-1)[..., 0, :, :]
+
+
+def _each(c: Confusion) -> Iterable[Confusion]:
+    """Give the samples one by one."""
+    return (c[k] for k in range(len(c.tp)))
+
+
+def _best_pair(
+    objective: Metric, bounds: tuple[Sided, ...], p: float | None, seen: Confusion
+) -> list[list[int]]:
+    if not (seen.fn[0] > 0 and seen.tn[0] > 0):
+        return [[-1, -1]]
+    cuts = make_cuts(np.arange(seen.tp.size - 1, 0, -1.0), seen, p)
+    found, _ = choose_pair(cuts, objective, bounds)
+    if found is None:
+        return [[-1, -1]]
+    flagged = seen.tp + seen.fp
+    # rows without a case of the sample repeat a cut: the first of them is meant
+    pair = fewest_deferred(cuts, found)
+    return [[int(np.searchsorted(flagged, flagged[k])) for k in pair]]
+
+
+def _of_groups(data: Mapping[Any, Tally], asked: _Asked) -> _Task:
+    found: GroupThresholds = asked.of(group_thresholds, data)
+    tallies = {str(name): t.labelled() for name, t in data.items()}
+    (shown, objective), limits = asked.objective, read_limits(asked.subject_to)
+    between, totals = limits
+    unit = unit_of(c for t in tallies.values() for c in (t.pos, t.neg))
+
+    def total(m: Metric) -> Measure:
+        return lambda cells: m(_four(cells.sum(axis=-3)))
+
+    def apart_by(b: Between) -> Measure:
+        return lambda cells: b.of(
+            np.moveaxis(np.asarray(b.metric(_four(cells))), -1, 0)
+        )
+
+    def choose(running: list[Confusion]) -> Ints:
+        samples = zip(*map(_each, running), strict=True)
+        return np.array([_best_groups(objective, limits, unit, s) for s in samples])
+
+    wanted = [*METRICS.values(), *(c.metric for c in totals), shown]
+    measured = {m.name: _Measured(total(m), (total(m),), m.range) for m in wanted}
+    for b in between:
+        span = b.metric.range[1] - b.metric.range[0]
+        ends = b.metric.range if b.kind in ("min", "max") else (0.0, span)
+        ends = (0.0, 1.0) if b.kind == "ratio" else ends
+        measured[b.name] = _Measured(apart_by(b), (apart_by(b),), ends)
+
+    def met(c: Constraint) -> Measure:
+        return lambda cells: c.decide(total(c.metric)(cells))
+
+    def kept(b: Between) -> Measure:
+        return lambda cells: b.kept(apart_by(b)(cells))
+
+    return _Task(
+        choice=found,
+        tallies=tallies,
+        names=("",),
+        choose=choose,
+        shown=shown.name,
+        measured=measured,
+        holds={repr(c): met(c) for c in totals} | {str(b): kept(b) for b in between},
+        prevalence="that of the sample",
+        note="Each group was drawn by itself, with as many cases as it has.",
+        rows=_ROWS_OF_SEARCHES,
+    )
+
+
+def _four(cells: Array) -> Confusion:
+    return Confusion(*np.moveaxis(cells.reshape(*cells.shape[:-2], 4), -1, 0))
+
+
+def _best_groups(
+    objective: Metric, limits: Any, unit: Fraction, seen: Sequence[Confusion]
+) -> list[list[int]]:
+    cuts = [
+        make_cuts(np.arange(c.tp.size - 1, 0, -1.0), c, None, unit=unit) for c in seen
+    ]
+    between, totals = limits
+    found = choose_cuts(cuts, objective, between, totals, seconds=1.0)
+    return [[-1]] * len(cuts) if found is None else [[k] for k in found]
+
+
+class _Runs(NamedTuple):
+    """Choices that were made again, and the cells (samples, groups, sides, 2) of each.
+
+    ``bag`` are those of its sample, ``out`` of the cases left out, ``whole`` of all.
+    """
+
+    places: Ints  # of the cuts in their tallies (samples, groups, cuts)
+    bag: Floats
+    out: Floats
+    whole: Floats
+    tried: int
+
+
+_CHUNK = 64  # samples that are looked at together: they stay in the processor's cache
+
+
+def _repeated(task: _Task, number: int, rng: np.random.Generator) -> _Runs:
+    """Repeat a choice on bootstrap samples."""
+    few = [_joined(t, task.rows) for t in task.tallies.values()]
+    whole = [_running(t.pos[None], t.neg[None]) for t, _ in few]
+    drawn = [_Draw(t) for t, _ in few]
+    parts: list[list[Array]] = []
+    with progress("Bootstrap", number, "samples") as went_by:
+        for start in range(0, number, _CHUNK):
+            some = min(_CHUNK, number - start)
+            both = [draw(some, rng) for draw in drawn]
+            bag, out = ([_running(*x[k]) for x in both] for k in (0, 1))
+            at = task.choose(bag)
+            good = (at >= 0).all(axis=(1, 2))
+            kinds = (bag, out, [_repeat(c, some) for c in whole])
+            found: list[list[Any]] = [
+                [before[at[good, g]] for g, (_, before) in enumerate(few)]
+            ]
+            for kind in kinds:
+                found.append([_cells(c, at[good, g], good) for g, c in enumerate(kind)])
+            parts.append([np.stack(x, axis=1) for x in found])
+            went_by(some)
+    places, *cells = (np.concatenate(x) for x in zip(*parts, strict=True))
+    runs = _Runs(places, cells[0], cells[1], cells[2], number)
+    missing = number - len(runs.places)
+    if 2 * missing > number:
+        pos, neg = (sum(getattr(t, k) for t in task.tallies.values())
+                    for k in ("n_pos", "n_neg"))  # fmt: skip
+        raise NotEnoughCases(
+            f"validate_threshold needs a choice in most bootstrap samples; in "
+            f"{missing:,} of {number:,} no threshold met the constraints or "
+            f"{task.shown} was undefined. Loosen the constraints, or collect more than "
+            f"{brief(pos)} positives and {brief(neg)} negatives."
+        )
+    return runs
+
+
+class _Draw:
+    """Draws samples of a tally: positives and negatives drawn, and those left out.
+
+    Of N equal cases of a row, of which B were drawn, :math:`N (1 - 1/N)^B` are left out
+    on average; that mean stands for them.
+    """
+
+    def __init__(self, t: Tally) -> None:
+        self.rows, self.clusters = len(t), t.grouped
+        self.fixed = t.design.fixed_classes
+        if self.clusters is not None:
+            from scipy.sparse import csr_array
+
+            c, shape = self.clusters, (self.clusters.number, len(t))
+            self.tables = [csr_array((k, (c.code, c.row)), shape=shape)
+                           for k in (c.counts[1], c.counts[0])]  # fmt: skip
+            return
+        pairs = (t.pos, t.squares[1]), (t.neg, t.squares[0])
+        kinds = [whole_draws(w.astype(float), q.astype(float)) for w, q in pairs]
+        self.weight = [weight for _, weight in kinds]
+        self.cases = [np.where(weight > 0, n, 0) for n, weight in kinds]
+
+    def __call__(self, number: int, rng: np.random.Generator) -> Any:
+        """Give (positives, negatives) of the sample, and of what it left out."""
+        if self.clusters is not None:
+            many = self.clusters.number
+            times = rng.multinomial(many, np.full(many, 1 / many), size=number)
+            return [[often @ table for table in self.tables]
+                    for often in (times, (times == 0).astype(np.int64))]  # fmt: skip
+        if self.fixed:
+            taken = [draw(n, number, rng) for n in self.cases]
+        else:
+            taken = np.split(draw(np.concatenate(self.cases), number, rng), 2, axis=1)
+        both = list(zip(self.cases, taken, self.weight, strict=True))
+        left = [n * np.power(1 - 1 / np.maximum(n, 1), b) * w for n, b, w in both]
+        return [[b * w for _, b, w in both], left]
+
+
+def _repeat(c: Confusion, number: int) -> Confusion:
+    return Confusion(*(np.broadcast_to(x, (number, x.shape[1])) for x in c.cells))
+
+
+def _joined(t: Tally, most: int) -> tuple[Tally, Ints]:
+    """Join neighbouring rows; give, too, the place of each cut in the tally."""
+    few = coarser(t, most)
+    if few is t:
+        return t, np.arange(len(t) + 1)
+    start = group_starts(t.neg / t.n_neg + t.pos / t.n_pos, most)
+    return few, np.append(start, len(t))
+
+
+def _running(pos: Array, neg: Array) -> Confusion:
+    """Count right and wrong cases at all cuts of some samples."""
+    tp, fp = (np.pad(np.cumsum(x, axis=1), ((0, 0), (1, 0))) for x in (pos, neg))
+    return Confusion(tp, fp, tp[:, -1:] - tp, fp[:, -1:] - fp)
+
+
+def _cells(c: Confusion, at: Ints, which: Any) -> Floats:
+    """Count positives and negatives on each side of the cuts of some samples."""
+    sides = []
+    for x in (c.tp[which], c.fp[which]):
+        ends = np.take_along_axis(x, at, axis=1)
+        sides.append(np.diff(ends, axis=1, prepend=0, append=x[:, -1:]))
+    return np.stack(sides, axis=-1).astype(np.float64)
+
+
+def _judged(task: _Task, runs: _Runs, level: float) -> Validation:
+    rows, cells = _sides(task.choice, task.tallies)
+    fair = _without_optimism(cells, runs)
+    metrics = {
+        name: _expected(name, m, rows, cells, fair, runs, level)
+        for name, m in task.measured.items()
+        if math.isfinite(float(m.at(fair)))
+    }
+    corrected = metrics[task.shown]
+    objective = task.measured[task.shown].at
+    first = next(iter(task.tallies.values()))
+    return Validation(
+        choice=task.choice,
+        thresholds=_thresholds(task, runs, level),
+        value=task.choice.value,
+        corrected=corrected,
+        optimism=task.choice.value - corrected.value,
+        in_bag=np.asarray(objective(runs.bag)),
+        out_of_bag=np.asarray(objective(runs.out)),
+        metrics=metrics,
+        holds={k: float(np.mean(f(runs.out))) for k, f in task.holds.items()},
+        failed=1 - len(runs.places) / runs.tried,
+        prevalence=task.prevalence,
+        notes=(
+            "The cases are assumed to be like those in use"
+            + ("." if first.clusters is not None else ", and independent; if some are "
+               "of one person or one site, say so with cluster=."),
+            *([task.note] if task.note else []),
+            *notes_of(first),
+        ),
+    )  # fmt: skip
+
+
+def _sides(choice: Any, tallies: dict[str, Tally]) -> tuple[list[Tally], Floats]:
+    """Give the verdicts of the chosen rule group by group, and count them."""
+    rule, kinds = (
+        choice.rule,
+        (1.0, 0.5, 0.0) if isinstance(choice, Zones) else (1.0, 0.0),
+    )
+    rows = [
+        rule.verdicts({name: t} if rule.groups else t) for name, t in tallies.items()
+    ]
+    cells = [
+        [[x[t.score == k].sum() for x in (t.pos, t.neg)] for k in kinds] for t in rows
+    ]
+    return rows, np.array(cells, dtype=np.float64)
+
+
+def _thresholds(task: _Task, runs: _Runs, level: float) -> dict[str, Estimate]:
+    """Give each chosen threshold, and the interval in which repeated choices lie."""
+    found = {}
+    for g, (group, t) in enumerate(task.tallies.items()):
+        chosen = task.choice.rule.cuts(group)[::-1]
+        for k, name in enumerate(task.names):
+            at = runs.places[:, g, k]
+            here = float((t.score >= chosen[k]).sum())
+            # places have an order and no gaps, also where nothing is flagged
+            e = percentiles(here, at.astype(np.float64), level)
+            high, low = thresholds_of(
+                t.score, np.rint([e.low, e.high]).astype(np.int64)
+            )
+            sd = _deviation(thresholds_of(t.score, at))
+            found[name or group] = around(chosen[k], low, high, level, "bootstrap", sd)
+    return found
+
+
+def _deviation(values: Floats) -> float:
+    """Give the standard deviation of those that are finite, also beyond 1e154."""
+    values = values[np.isfinite(values)]
+    size = float(np.abs(values).max(initial=0.0))
+    return (
+        size * float((values / size).std(ddof=1))
+        if values.size > 1 and size
+        else math.nan
+    )
+
+
+def _shares(cells: Floats) -> Floats:
+    """Give cells as shares of their class and group."""
+    with np.errstate(invalid="ignore"):  # a sample may have none of a class
+        return np.asarray(cells / cells.sum(axis=-2, keepdims=True))
+
+
+def _scaled(cells: Array, n: float) -> Floats:
+    """Scale cells to a number of cases."""
+    total = cells.sum(axis=(-3, -2, -1), keepdims=True)
+    return np.asarray(cells * (n / np.where(total > 0, total, 1)), dtype=np.float64)
+
+
+_DISTINCT = 1 - math.exp(-1)  # the share of the cases that a sample holds
+
+
+def _without_optimism(cells: Floats, runs: _Runs) -> Floats:
+    """Count the cases on each side as they would be without the choice.
+
+    The share of a class on a side is that of the population, plus chance, plus what the
+    choice made of chance. The repeated choices, judged by their samples and by the
+    cases left out, show such a difference; .632 of its mean is taken off, as in Efron's
+    .632 estimator, since a sample has fewer distinct cases and chooses worse. Cases
+    left out are added up first: the mean of a ratio of few cases is biased.
+    """
+    gain = np.nanmean(_shares(runs.bag), axis=0) - _shares(runs.out.sum(axis=0))
+    shares = np.maximum(_shares(cells) - _DISTINCT * gain, 0)
+    sizes = cells.sum(axis=-2, keepdims=True)
+    return np.asarray(shares / shares.sum(axis=-2, keepdims=True) * sizes)
+
+
+def _expected(
+    name: str,
+    m: _Measured,
+    rows: list[Tally],
+    cells: Floats,
+    fair: Floats,
+    runs: _Runs,
+    level: float,
+) -> Estimate:
+    """Give a corrected value and limits that allow for the choice."""
+    found = []
+    for measure in m.ends:
+        value, ends = float(measure(fair)), _corner_values(measure, cells, m.range)
+        s = _spread(measure, rows, cells)
+        more = _of_choices(measure, runs, ends)
+        if ends[0] > -math.inf and ends[1] == math.inf:
+            # limits are made on the logarithmic scale, and so is the variance
+            away = float(measure(cells)) - ends[0]
+            fixed = s.variance / away**2 if away else 0.0
+            variance = max(fixed, more) * (value - ends[0]) ** 2
+        else:
+            variance = max(s.variance, more)
+        s = s._replace(variance=variance + m.doubt)
+        found.append(limited(value, s, ends, level))
+    ends = min(e.low for e in found), max(e.high for e in found)
+    sd = max(e.sd for e in found)
+    return around(float(m.at(fair)), *ends, level, "bootstrap", sd, name=name)
+
+
+def _of_choices(measure: Measure, runs: _Runs, ends: tuple[float, float]) -> float:
+    """How far does what a repeated choice gains in its sample vary?"""
+    with np.errstate(divide="ignore", invalid="ignore"):  # odds may be infinite
+        inside, out = (
+            np.asarray(measure(x), np.float64) for x in (runs.bag, runs.whole)
+        )
+        if ends[0] > -math.inf and ends[1] == math.inf:
+            inside, out = np.log(inside - ends[0]), np.log(out - ends[0])
+        gain = inside - out
+    gain = gain[np.isfinite(gain)]
+    return float(gain.var(ddof=1)) if gain.size > 1 else 0.0
+
+
+def _spread(measure: Measure, rows: list[Tally], cells: Floats) -> Spread:
+    """How far does a measure vary, the rule taken as fixed? By its slopes by cells."""
+    # central differences, a millionth of each count away
+    step = (1e-6 * np.diag(cells.ravel())).reshape(-1, *cells.shape)
+    up, down = (np.asarray(measure(cells + d), np.float64) for d in (step, -step))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = (up - down) / (2e-6 * cells.ravel())
+    slope = np.where(np.isfinite(slope), slope, 0.0).reshape(cells.shape)
+    each = []
+    for t, by in zip(rows, slope, strict=True):
+        side = np.where(t.score == FLAGGED, 0, np.where(t.score > 0, 1, len(by) - 1))
+        pos, neg = by[side].T
+        s = spread_of(t, Influence(neg, pos), by_class=t.design.fixed_classes)
+        each.append(s if s.variance >= 0 else s._replace(variance=0.0))
+    return reduce(apart, each)
+
+
+def _corner_values(
+    measure: Measure, cells: Floats, ends: tuple[float, float]
+) -> tuple[float, float]:
+    """Between which values does a measure lie? A count or a cost has no other end.
+
+    Sums of counts are largest, and smallest, where each class is on one side.
+    """
+    if np.isfinite(ends).all():
+        return ends
+    sides = range(cells.shape[-2])
+    tables = np.zeros((len(sides) ** 2, *cells.shape))
+    for table, pair in zip(tables, product(sides, repeat=2), strict=True):
+        for kind, side in enumerate(pair):
+            table[:, side, kind] = cells[..., kind].sum(axis=-1)
+    values = np.asarray(measure(tables), np.float64)
+    known = values[~np.isnan(values)]
+    if not known.size:
+        return ends
+    least, most = max(ends[0], float(known.min())), min(ends[1], float(known.max()))
+    return (least, most) if least < most else ends

@@ -22,6 +22,7 @@ from trueness._core.numbers import cut_text, percent
 from trueness._core.records import Record, brief
 from trueness._core.search import largest_quotient
 from trueness.counts.answers import of_tally
+from trueness.counts.cases import weighed_counts
 from trueness.counts.values import Tally
 from trueness.inference.sample import needs_prevalence
 from trueness.metrics.algebra import Constraint, Metric
@@ -33,20 +34,20 @@ from trueness.threshold import forms
 from trueness.threshold.cuts import (
     Cuts,
     Interval,
+    all_cuts,
     holds,
     interval_of,
     threshold_of,
     value_at,
-    whole_cuts,
 )
 from trueness.threshold.operating_point import (
-    WEIGHED,
     ConstraintLike,
     left_out,
     objective_text,
     read_objective,
 )
 from trueness.threshold.pairs import Pairs, Sum, best_pairs
+from trueness.threshold.rule import Rule
 
 _SIDED = re.compile(r"^(?P<left>.+?)\s+(?P<side>above|below)\s*(?P<rest>[<>]=?.+)$")
 _TWO = re.compile(r"\bdefer(red)?\b|\s(above|below)\s*[<>]")
@@ -67,7 +68,7 @@ class Zones(Record):
     lower, upper : float
         Negative when ``score < lower``, positive when ``score >= upper``, deferred in
         between.
-    lower_interval, upper_interval : (float, float)
+    lower_range, upper_range : (float, float)
         Every threshold above the first number, up to and including the second, flags
         the same cases.
     value : float
@@ -83,7 +84,7 @@ class Zones(Record):
         The objective of the best single threshold that meets the constraints; how far
         it is from ``value`` is what deferring cases is worth. NaN when no single
         threshold meets them.
-    pairs : tuple of (interval, interval)
+    pairs : tuple of (range, range)
         All optimal pairs, lower and upper, the chosen one first (at most 1,000).
     objective : str
         What was maximised or minimised.
@@ -97,8 +98,8 @@ class Zones(Record):
 
     lower: float
     upper: float
-    lower_interval: Interval
-    upper_interval: Interval
+    lower_range: Interval
+    upper_range: Interval
     value: float
     confusion: Confusion
     deferred_pos: float
@@ -111,12 +112,17 @@ class Zones(Record):
     prevalence: float
     notes: tuple[str, ...] = ()
 
+    @property
+    def rule(self) -> Rule:
+        """Give the choice as a rule."""
+        return Rule(self.upper, self.lower)
+
     def __repr__(self) -> str:
         """Say what happens in each zone, in a few lines."""
         c = self.confusion
         others = len(self.pairs) - 1
-        upper = cut_text(self.upper, self.upper_interval, 6)
-        lower = cut_text(self.lower, self.lower_interval, 6)
+        upper = cut_text(self.upper, self.upper_range)
+        lower = cut_text(self.lower, self.lower_range)
         lines = [
             f"Zones: {self.objective} = {self.value:.6g}"
             + (f" (a single threshold: {self.single:.6g})" if self.single == self.single
@@ -140,6 +146,29 @@ class Sided(NamedTuple):
     asked: Constraint
     side: str
 
+    def of(self, cells: Array) -> Any:
+        """Evaluate what is bounded for cells (..., 3, 2): flagged, deferred, cleared.
+
+        At the upper or the lower cut the deferred cases are on its other side.
+        """
+        six = np.moveaxis(cells.reshape(*cells.shape[:-2], 6), -1, 0)
+        tp, fp, more_pos, more_neg, fn, tn = six
+        m, doubt = self.asked.metric, more_pos + more_neg
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.side == "above":
+                return m(Confusion(tp, fp, fn + more_pos, tn + more_neg))
+            if self.side == "below":
+                return m(Confusion(tp + more_pos, fp + more_neg, fn, tn))
+            pos, neg = tp + more_pos + fn, fp + more_neg + tn
+            known = {"deferred": doubt, "defer": doubt / (pos + neg)}
+            known |= {"cases": pos + neg, "positives": pos, "negatives": neg}
+            decided = Confusion(tp, fp, fn, tn)
+            parts = (
+                w * (known[part.name] if part.name in known else part(decided))
+                for w, part in m.parts
+            )
+            return m.constant + sum(parts)
+
     def __str__(self) -> str:
         """Write it as it is typed."""
         side = f" {self.side}" if self.side else ""
@@ -155,7 +184,9 @@ def best_thresholds(
     *,
     minimize: str | Metric | None = None,
 ) -> Zones:
-    r"""Which scores mean negative, which mean positive, and which cases are deferred?
+    r"""Which two thresholds are best, with the cases between them left to a person?
+
+    (:func:`best_threshold` finds one, which decides all cases.)
 
     .. math:: \min_{\ell \le u}\; c_{fp} FP(u) + c_{fn} FN(\ell)
         + c_d\,\#\{\ell \le score < u\}
@@ -218,9 +249,10 @@ def best_thresholds(
     shown, objective = read_objective(maximize, minimize)
     bounds = read_sided(subject_to)
     needs_prevalence(data, "What is best in three zones")
-    cuts = whole_cuts(data, data.design.prevalence, "best_thresholds")
+    cuts = all_cuts(data, data.design.prevalence, "best_thresholds")
     found = _zones(cuts, shown, objective, bounds)
-    return replace(found, notes=found.notes + left_out(data))
+    notes = (*found.notes, *weighed_counts(data), *left_out(data))
+    return replace(found, notes=notes)
 
 
 def asks_for_two_cuts(words: Iterable[Any]) -> bool:
@@ -265,10 +297,8 @@ def _zones(
     seen = cuts.seen
     notes = [
         "These thresholds were tuned on the same data, so the results are "
-        "optimistic; validate_thresholds says what to expect on new cases."
+        "optimistic; validate_threshold says what to expect on new cases."
     ]
-    if cuts.weighted:
-        notes.append(WEIGHED)
     if not found.all_listed:
         notes.append(
             "More than 1,000 pairs of thresholds are optimal; not all are listed."
@@ -276,8 +306,8 @@ def _zones(
     return Zones(
         **two_cuts(cuts, i, j),
         value=float(sign * (value or 0)),
-        deferred_pos=cuts.weigh(int(seen.tp[j] - seen.tp[i])),
-        deferred_neg=cuts.weigh(int(seen.fp[j] - seen.fp[i])),
+        deferred_pos=(seen.tp[j] - seen.tp[i]).item(),
+        deferred_neg=(seen.fp[j] - seen.fp[i]).item(),
         defer=float(_deferred(cuts, i, j)) / float(cuts.positives + cuts.negatives),
         single=sign * _single(cuts, objective, bounds),
         pairs=tuple(
@@ -296,11 +326,9 @@ def two_cuts(cuts: Cuts, i: int, j: int) -> dict[str, Any]:
     return {
         "lower": threshold_of(cuts.score, j),
         "upper": threshold_of(cuts.score, i),
-        "lower_interval": interval_of(cuts.score, j),
-        "upper_interval": interval_of(cuts.score, i),
-        "confusion": Confusion(
-            *map(cuts.weigh, (seen.tp[i], seen.fp[i], seen.fn[j], seen.tn[j]))
-        ),
+        "lower_range": interval_of(cuts.score, j),
+        "upper_range": interval_of(cuts.score, i),
+        "confusion": Confusion(seen.tp[i], seen.fp[i], seen.fn[j], seen.tn[j]),
     }
 
 
@@ -356,7 +384,7 @@ def _quotient(metric: Metric, cuts: Cuts) -> forms.LinearQuotient:
 
 def _at(cuts: Cuts, form: forms.LinearForm, i: int, j: int) -> Any:
     """Evaluate a weighted sum of counts at a pair of cuts, exactly."""
-    tp, fp = cuts.seen.tp, cuts.seen.fp
+    tp, fp = cuts.units.tp, cuts.units.fp
     return form.at(*(int(n[k]) for k in (i, j) for n in (tp, fp)))
 
 
@@ -367,7 +395,7 @@ def _sum(cuts: Cuts, form: forms.LinearForm) -> Sum:
     )
     # beyond 64 bits Python's integers: slow, and never wrong
     kind: Any = np.int64 if largest < 2**61 else object
-    tp, fp = (c.astype(kind) for c in (cuts.seen.tp, cuts.seen.fp))
+    tp, fp = (c.astype(kind) for c in (cuts.units.tp, cuts.units.fp))
     a, b, c, d, const = form
     return Sum(tp * a + fp * b, tp * c + fp * d + const)
 
@@ -412,7 +440,7 @@ def _infeasible(cuts: Cuts, bounds: tuple[Sided, ...]) -> Exception:
         ):
             return Infeasible(
                 f"{bound} cannot be met by any pair of thresholds of these "
-                f"{_sizes(cuts)}. Loosen it."
+                f"{cuts.sizes}. Loosen it."
             )
     if bounds:
         return Infeasible(
@@ -421,10 +449,5 @@ def _infeasible(cuts: Cuts, bounds: tuple[Sided, ...]) -> Exception:
         )
     return NotEnoughCases(
         "The objective is undefined for every pair of thresholds; this tally has "
-        f"{_sizes(cuts)}."
+        f"{cuts.sizes}."
     )
-
-
-def _sizes(cuts: Cuts) -> str:
-    pos, neg = (cuts.weigh(n) for n in (cuts.n_pos, cuts.n_neg))
-    return f"{brief(pos)} positives and {brief(neg)} negatives"
