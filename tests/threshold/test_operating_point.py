@@ -366,7 +366,7 @@ def test_how_it_reads():
     there = trueness.at_threshold(HAND, rare.threshold, prevalence=0.01)
     assert rare.metrics["precision"].value == there["precision"].value
     assert "1 more optimal" in repr(best_threshold(HAND, "accuracy"))
-    assert "in (1, inf)" in repr(best_threshold(Tally([1.0], neg=[1])))
+    assert "in (1, inf)" in repr(best_threshold(Tally([1.0], neg=[1]), "accuracy"))
 
 
 @pytest.mark.parametrize("goal", ["recall", "specificity", "precision", "f1"])

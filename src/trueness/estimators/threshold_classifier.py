@@ -235,7 +235,7 @@ class ThresholdClassifier(Wrapper):
     def decide(self, X: Any, group: Any = None) -> Floats:  # noqa: N803
         """What does the rule say of each case? 1 is flagged, 0 is not, NaN is deferred.
 
-        ``group`` has the group of each case, for a rule with cuts for groups.
+        ``group`` has the group of each case, for a rule that names groups.
         """
         check_is_fitted(self, "rule_")
         return self.rule_.decide(self._of_positive(self.estimator_, X), group)

@@ -137,8 +137,8 @@ def confusion(data: Tally | Mapping[Any, Tally], threshold: Any) -> Confusion:
     Parameters
     ----------
     data
-        The counts, or data (``confusion(y_true, y_score, 0.5)``); for a rule with cuts
-        for groups a mapping from group to tally, or data with ``by=``.
+        The counts, or data (``confusion(y_true, y_score, 0.5)``); for a rule
+        with groups a mapping from group to tally, or data with ``by=``.
     threshold
         Cases with a score of at least this are flagged; or a :class:`Rule`, or an
         answer that holds one.
@@ -177,7 +177,7 @@ def at_threshold(
     ----------
     data
         The counts, or data (``at_threshold(y_true, y_score, 0.5)``); for a rule with
-        cuts for groups a mapping from group to tally, or data with ``by=``.
+        groups a mapping from group to tally, or data with ``by=``.
     threshold
         One threshold, chosen beforehand; a :class:`Rule`, or an answer that holds one;
         or several thresholds, then the answer is a dict from threshold to record.
@@ -234,7 +234,7 @@ def _at(
         if not plain:
             raise InputError(
                 "Labels that are missing at random need a rule with one threshold for "
-                'all cases; found two cuts, or groups. Type unlabelled="left out".'
+                'all cases; found two of them, or groups. Type unlabelled="left out".'
             )
     decided = t if plain else rows_kept(t, t.score != DEFERRED)
     found = estimates(decided, rule.cuts()[1] if plain else FLAGGED, metrics,

@@ -230,7 +230,7 @@ class GroupThresholds(Record):
 
     @property
     def rule(self) -> Rule:
-        """Give the choice as a rule: a cut for each group."""
+        """Give the choice as a rule: a threshold for each group."""
         return Rule(self.thresholds)
 
     def __repr__(self) -> str:

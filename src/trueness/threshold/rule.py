@@ -56,7 +56,7 @@ class Rule(Record):
     lower: Cut | None = None
 
     def __post_init__(self) -> None:
-        """Check the cuts; of groups both must have the same."""
+        """Check the numbers; of groups both must have the same."""
         for name in ("upper", "lower"):
             given = getattr(self, name)
             if isinstance(given, Mapping):
@@ -68,14 +68,14 @@ class Rule(Record):
             self.upper
         ):
             raise InputError(
-                "A rule for groups needs an upper and a lower cut for each of them; "
+                "A rule for groups needs an upper and a lower threshold for each; "
                 f"found {described(self.upper)} and {described(self.lower)}."
             )
         for group in self.groups or (None,):
             low, high = self.cuts(group)
             if low > high:
                 raise InputError(
-                    "The lower cut must not lie above the upper one; found "
+                    "The lower threshold must not lie above the upper one; found "
                     f"{low:g} and {high:g}. Type Rule({low:g}, lower={high:g})."
                 )
 
@@ -85,7 +85,7 @@ class Rule(Record):
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Give the groups that have cuts of their own; none when all share one."""
+        """Give the groups that have thresholds of their own; none when all share one."""
         return tuple(self.upper) if isinstance(self.upper, Mapping) else ()
 
     @property
@@ -94,13 +94,13 @@ class Rule(Record):
         return self.lower is not None and self.lower != self.upper
 
     def cuts(self, group: Any = None) -> tuple[float, float]:
-        """Give the lower and the upper cut, of one group where each has its own."""
+        """Give the lower and the upper threshold, of one group where each has its own."""
         if not isinstance(self.upper, Mapping):
             upper, lower = self.upper, self.lower
         else:
             if str(group) not in self.upper:
                 raise InputError(
-                    f"This rule has cuts for the groups {', '.join(self.upper)}; found "
+                    f"This rule has thresholds for the groups {', '.join(self.upper)}; found "
                     f"{described(group)}."
                 )
             upper = self.upper[str(group)]
@@ -115,7 +115,7 @@ class Rule(Record):
         score
             The scores.
         group
-            The group of each case, or of all, for a rule with cuts for groups.
+            The group of each case, or of all, for a rule that names groups.
         """
         score = np.asarray(score, dtype=np.float64)
         if not self.groups or group is None or isinstance(group, str):

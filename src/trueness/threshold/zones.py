@@ -257,7 +257,9 @@ def best_thresholds(
 
 def asks_for_two_cuts(words: Iterable[Any]) -> bool:
     """Do objectives or constraints speak of deferred cases, or of one side?"""
-    return any(_TWO.search(getattr(w, "name", None) or str(w)) for w in words if w)
+    return any(
+        _TWO.search(getattr(w, "name", None) or str(w)) for w in words if w is not None
+    )
 
 
 def undeferred(objective: Any) -> Metric | None:
