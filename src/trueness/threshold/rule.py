@@ -85,7 +85,7 @@ class Rule(Record):
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Give the groups that have thresholds of their own; none when all share one."""
+        """Give the groups that have thresholds of their own, if any."""
         return tuple(self.upper) if isinstance(self.upper, Mapping) else ()
 
     @property
@@ -94,13 +94,13 @@ class Rule(Record):
         return self.lower is not None and self.lower != self.upper
 
     def cuts(self, group: Any = None) -> tuple[float, float]:
-        """Give the lower and the upper threshold, of one group where each has its own."""
+        """Give the lower and the upper threshold, of a group where groups differ."""
         if not isinstance(self.upper, Mapping):
             upper, lower = self.upper, self.lower
         else:
             if str(group) not in self.upper:
                 raise InputError(
-                    f"This rule has thresholds for the groups {', '.join(self.upper)}; found "
+                    f"This rule is for the groups {', '.join(self.upper)}; found "
                     f"{described(group)}."
                 )
             upper = self.upper[str(group)]
