@@ -18,7 +18,7 @@ How good is a cut? Metrics add, scale and compare.
     metrics themselves: accuracy, recall, cost(fp=, fn=), ...
 How good is the ranking, and how sure are we?
     auc partial_auc average_precision estimate Estimate
-    plan_auc Plan plan_auc_difference plan_rate RatePlan
+    plan_auc Plan plan_auc_difference plan_rate
     roc precision_recall det gain_curve lift_curve hull simplify
     roc_band precision_recall_band
     Roc PrecisionRecall Det GainCurve LiftCurve RocBand PrecisionRecallBand

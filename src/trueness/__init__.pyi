@@ -237,7 +237,6 @@ from trueness.comparison.paired import (
 )
 from trueness.ranking.planning import (
     Plan as Plan,
-    RatePlan as RatePlan,
     plan_auc as plan_auc,
     plan_auc_difference as plan_auc_difference,
     plan_rate as plan_rate,

@@ -21,7 +21,7 @@ def test_wilson_is_that_of_scipy(n, part, level):
     k = round(part * n)
     ci = stats.binomtest(k, n).proportion_ci(level, method="wilson")
     p = k / n
-    found = made.share_limits(p, p * (1 - p) / n, n, None, level)
+    found = made.share_limits(p, p * (1 - p) / n, n, math.inf, level)
     assert found == pytest.approx((ci.low, ci.high), abs=1e-12)
 
 

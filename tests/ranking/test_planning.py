@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 import trueness
-from trueness.ranking import planning
-from trueness.ranking.planning import model_variance
+from trueness.ranking import plan_samples, planning
+from trueness.ranking.plan_samples import model_variance
 
 
 def test_binormal_variance_against_integration():
@@ -30,7 +30,7 @@ def test_hanley_and_mcneils_variance():
 
 def draws(rng, plan, times):
     """Ask for the AUC of samples of the planned size: the event itself."""
-    shift = np.sqrt(2) * stats.norm.ppf(plan.auc)
+    shift = np.sqrt(2) * stats.norm.ppf(plan.value)
     for _ in range(times):
         pos = plan.n_pos
         if plan.sampling == "cohort":
@@ -80,9 +80,9 @@ def test_the_power_is_as_promised(rng, goal):
 @pytest.mark.parametrize("model", ["binormal", "hanley-mcneil"])
 def test_a_much_larger_class_is_as_good_as_drawn(share, model, monkeypatch):
     asked = (0.85, 0.7, share, 0.95, model, "case-control")
-    quick = planning._auc_question(*asked).reach(1500)
-    monkeypatch.setattr(planning, "_LARGER", 10**9)  # every case is drawn
-    slow = planning._auc_question(*asked).reach(1500)
+    quick = plan_samples.auc_question(*asked).reach(1500)
+    monkeypatch.setattr(plan_samples, "_LARGER", 10**9)  # every case is drawn
+    slow = plan_samples.auc_question(*asked).reach(1500)
     assert quick.power == pytest.approx(slow.power, abs=0.025)
     assert quick.half_width == pytest.approx(slow.half_width, rel=0.025)
 
@@ -95,9 +95,9 @@ def test_a_rare_condition_is_planned_at_once():
 
 def test_many_cases_are_normal_enough(monkeypatch):
     asked = (0.95, 0.92, 0.5, 0.95, "binormal", "case-control")
-    law = planning._auc_question(*asked).reach(700)
-    monkeypatch.setattr(planning, "_MANY", 10**9)
-    drawn = planning._auc_question(*asked).reach(700)
+    law = plan_samples.auc_question(*asked).reach(700)
+    monkeypatch.setattr(plan_samples, "_MANY", 10**9)
+    drawn = plan_samples.auc_question(*asked).reach(700)
     assert law.power == pytest.approx(drawn.power, abs=0.02)
     assert law.half_width == pytest.approx(drawn.half_width, rel=0.02)
 

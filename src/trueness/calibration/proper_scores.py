@@ -332,8 +332,8 @@ def _uncertainty(s: Forecasts, loss: Any, level: float) -> Estimate:
     zero, one = np.zeros(s.score.size), np.ones(s.score.size)
     spread = inferred(s.sample, mean_measure((zero, one), 0.0, 1.0)).spread
     c = s.sample.cases.grouped
-    clusters = None if c is None else float(c.number)
-    low, high = share_limits(share, spread.plain, s.n, clusters, level)
+    units = math.inf if c is None else float(c.number)
+    low, high = share_limits(share, spread.plain, s.n, units, level)
     # the loss is largest at 1/2
     largest = said(0.5) if low <= 0.5 <= high else max(said(low), said(high))
     return around(

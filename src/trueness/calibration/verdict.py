@@ -211,7 +211,7 @@ def _worst(
 ) -> CalibrationPlace | None:
     """Give the bin whose scores are surely off by most."""
     cells, each = s.sample.cases.grouped, 1 - (1 - level) / start.size
-    clusters = None if cells is None else float(cells.number)
+    units = math.inf if cells is None else float(cells.number)
     ends = [*start[1:], s.score.size]
     total, up, said = (
         np.add.reduceat(x, start) for x in (s.cases, s.pos, s.cases * s.score)
@@ -220,7 +220,7 @@ def _worst(
     for k in range(start.size):
         n, share, score = float(total[k]), float(up[k] / total[k]), said[k] / total[k]
         variance = float(found.covariance[k, k])
-        low, high = share_limits(share, variance, n, clusters, each)
+        low, high = share_limits(share, variance, n, units, each)
         away = max(low - score, score - high)
         if away > least:
             least = away

@@ -34,7 +34,7 @@ from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import PER_PAIR, RateComparison
 from trueness.nogold.verdicts import Judge
-from trueness.ranking.planning import Plan, RatePlan
+from trueness.ranking.planning import Plan
 from trueness.readers.analysis import ReaderStudy
 from trueness.threshold.guarantees import Proof
 from trueness.threshold.operating_point import OperatingPoint
@@ -315,7 +315,7 @@ RESULTS: dict[str, Schema] = {
     "leaves": keys(**_TREE, groups=each(keys(**_TREE))),
     "plan auc": keys(plan=of(Plan)),
     "plan difference": keys(plan=of(Plan)),
-    "plan rate": keys(plan=of(RatePlan)),
+    "plan rate": keys(plan=of(Plan)),
     "plan leaf": keys(
         n=whole("cases that are needed"),
         asked=keys(

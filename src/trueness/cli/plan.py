@@ -14,12 +14,8 @@ from trueness.cli._app import Careful
 from trueness.cli._command import command
 from trueness.cli._options import Level, option
 from trueness.cli._shell import CommandAnswer
-from trueness.ranking.planning import (
-    MODELS,
-    plan_auc,
-    plan_auc_difference,
-    plan_rate,
-)
+from trueness.ranking.plan_samples import MODELS
+from trueness.ranking.planning import plan_auc, plan_auc_difference, plan_rate
 from trueness.trees.levels import confidence_level, plan_leaf, utility_level
 
 plan = typer.Typer(help="How many cases do I need? Sample sizes.", no_args_is_help=True)

@@ -318,7 +318,7 @@ def _share_contrast(
     s = spread(
         x, Influence(*(k * (g - d) / n for k, g in zip(among, gaps, strict=True)))
     )
-    of_one, variance, clusters = (b + c) / n - d * d, s.plain, None
+    of_one, variance, units = (b + c) / n - d * d, s.plain, math.inf
     equal = kish(
         n, sum(k * float(q.sum()) for k, q in zip(among, squares, strict=True))
     )
@@ -326,11 +326,11 @@ def _share_contrast(
     if cells is not None:
         neg, pos = map(cells.per_cluster, cells.counts[:2])
         weight = among[0] * neg + among[1] * pos
-        clusters = float((weight > 0).sum())
+        units = float((weight > 0).sum())
         if not of_one > 0:  # no case differs: a cluster may have them all or none
             equal = kish(float(weight.sum()), float(weight @ weight))
         variance *= (equal - 1) / equal
-    number = effective_number(of_one, variance, equal, clusters, level)
+    number = effective_number(of_one, variance, equal, units, level)
     return ShareContrast(number, number * b / n, number * c / n, s.sd)
 
 

@@ -6,6 +6,7 @@ its influence values are :math:`(y_i - \bar y)/m`, whatever happens within an it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -208,8 +209,8 @@ def estimated(a: Attempts, found: Items, level: float, name: str) -> Estimate:
     """Give the mean of the items its limits, and what to keep in mind."""
     value, s = found.value, found.spread
     if found.single:
-        clusters = None if a.cluster is None else s.units
-        e = share_limited(value, s, float(len(a)), clusters, level, name)
+        units = math.inf if a.cluster is None else s.units
+        e = share_limited(value, s, float(len(a)), units, level, name)
     else:
         e = limited(value, s, (0.0, 1.0), level, name)
     return replace(e, notes=_notes(a, s))

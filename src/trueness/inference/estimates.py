@@ -68,12 +68,12 @@ def share_limited(
     value: float,
     s: Spread,
     n: float,
-    clusters: float | None = None,
+    units: float = math.inf,
     level: float = 0.95,
     name: str = "",
 ) -> Estimate:
     """Give a share of n cases Wilson's limits, at what its clusters are worth."""
     # as if each case were a cluster, n - 1 is n: Wilson's own variance
-    plain = s.plain if clusters is None else s.plain * (n - 1) / n
-    ends = share_limits(value, plain, n, clusters, level)
+    plain = s.plain if math.isinf(units) else s.plain * (n - 1) / n
+    ends = share_limits(value, plain, n, units, level)
     return around(value, *ends, level, "wilson", s.sd, name=name)

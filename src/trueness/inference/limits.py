@@ -127,15 +127,16 @@ def percentiles(
 
 
 def share_limits(
-    share: float, variance: float, n: float, clusters: float | None, level: float
+    share: float, variance: float, n: float, units: float, level: float
 ) -> Ends:
     r"""Give Wilson's interval of a share, at the effective number of cases.
 
     .. math:: n^* = \min\Big(n, \frac{p(1-p)}{V}\Big)
               \Big(\frac{t_{n-1}}{t_{C-1}}\Big)^2
 
-    of n equal cases (Kish's of weighted ones) in C clusters, with V the variance of the
-    share with n in place of n - 1. Of counted independent cases :math:`n^* = n`, and
+    of n equal cases (Kish's of weighted ones) in C clusters (``units``; infinitely many
+    where each case is drawn by itself), with V the variance of the share with n in
+    place of n - 1. Of counted independent cases :math:`n^* = n`, and
     this is Wilson's interval itself.
 
     References
@@ -145,20 +146,20 @@ def share_limits(
     """
     if not n > 0:
         return math.nan, math.nan
-    number = effective_number(share * (1 - share), variance, n, clusters, level)
+    number = effective_number(share * (1 - share), variance, n, units, level)
     return score_limits(share, number, NormalDist().inv_cdf((1 + level) / 2))
 
 
 def effective_number(
-    of_one: float, variance: float, n: float, clusters: float | None, level: float
+    of_one: float, variance: float, n: float, units: float, level: float
 ) -> float:
     """Count as many independent equal cases as vary as much.
 
     ``of_one`` is the variance of one case, ``variance`` that of the mean of n.
     """
     number = min(n, of_one / variance) if of_one > 0 and variance > 0 else n
-    if clusters is not None and clusters < 2:  # the cluster is what was drawn
+    if units < 2:  # the cluster is what was drawn
         return min(number, 1.0)
-    if clusters is not None and clusters < n:
-        number *= (student(n - 1, level) / student(clusters - 1, level)) ** 2
+    if units < n:
+        number *= (student(n - 1, level) / student(units - 1, level)) ** 2
     return number

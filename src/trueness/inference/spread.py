@@ -144,20 +144,16 @@ def unit_spread(u: Floats, cluster: Array | None = None) -> Spread:
 
     ``cluster`` numbers the units that were drawn together; they are added up first.
     """
-    if cluster is not None:
-        number = np.bincount(cluster)
-        m = number.size
-        # ``joined`` gives sums of squares the factor m / (m - 1), and (m - 1) / m is
-        # meant (JK1)
-        u = (
-            left_out(np.bincount(cluster, u).astype(float), number.astype(float))
-            * (m - 1)
-            / m
-        )
-    square = u * u
-    whole = Stratum(u.size, float(square.sum()), float(square @ square))
-    found = joined([whole], float(u.size))
-    return found if cluster is None else found._replace(plain=found.variance)
+    if cluster is None:
+        square = u * u
+        whole = Stratum(u.size, float(square.sum()), float(square @ square))
+        return joined([whole], float(u.size))
+    number = np.bincount(cluster).astype(float)
+    # ``joined`` gives sums of squares the factor m / (m - 1), and (m - 1) / m is meant
+    total = np.bincount(cluster, u).astype(float)
+    moved = left_out(total, number) * (1 - 1 / number.size)
+    found = unit_spread(moved)
+    return found._replace(plain=found.variance)
 
 
 def _of_clusters(c: Clusters, u: Influence, by_class: bool) -> Spread:

@@ -156,7 +156,7 @@ def _of_share(
     n = kish(*(sum(float(pair[k][pair[2]].sum()) for pair in pairs) for k in (0, 1)))
     c = x.grouped
     if c is None:
-        return share_limits(value, s.plain, n, None, level)
+        return share_limits(value, s.plain, n, math.inf, level)
     inside = sum(k * at[c.row] for k, at in zip(c.counts[:2], among, strict=True))
     weight = c.per_cluster(inside)
     number = float((weight > 0).sum())

@@ -191,7 +191,7 @@ def sample_size(found: Plan, *, title: str = "") -> Any:
         color=COLOURS[1], filled=True, size=110, opacity=1
     )
     words = (
-        f"{what} of an AUC of {found.auc:g} against the number of cases; {found.n:,} "
+        f"{what} of an AUC of {found.value:g} against the number of cases; {found.n:,} "
         f"are enough."
     )
     tips = [alt.Tooltip("n:Q", format=","), alt.Tooltip("value:Q", format=".4g")]

@@ -4,8 +4,8 @@ Which questions this room answers
     Which trade-offs are there (``curves``), how often does a positive stand before a
     negative, how good is the part that matters, or the top (``areas``; of several
     classes ``multiclass_areas``), where does the true curve lie (``bands``), how many
-    cases are needed (``planning``), and what is the shape behind all of it
-    (``geometry``, ``gaussian``)?
+    cases are needed (``planning``, ``plan_samples``), and what is the shape behind all
+    of it (``geometry``, ``gaussian``)?
 
 How data flow through it
     A tally and its design become the counts that are meant (``inference.sample``).
