@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import trueness
-from trueness.inference.statistics import _MOST, left_out
+from trueness.inference.statistics import _MOST, valued
 
 
 def data(n, seed=0, places=9):
@@ -173,5 +173,5 @@ def test_what_cannot_be_done_is_said(words):
 def test_influence_values_add_up_to_zero():
     y, s = data(50, places=1)
     t = trueness.tally(y, s)
-    u = left_out(t, area).influence
+    u = valued(t, area).influence
     assert t.neg @ u.neg + t.pos @ u.pos == pytest.approx(0, abs=1e-12)

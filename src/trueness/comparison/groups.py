@@ -9,23 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_one, listing
-from trueness._core.records import Estimate
 from trueness.comparison.results import Comparison, together
 from trueness.counts.answers import of_counts
 from trueness.counts.cases import Cases
 from trueness.counts.values import Tally
-from trueness.inference.differences import Contrast, Side, apart
-from trueness.inference.estimates import estimated, inferred
-from trueness.inference.measure import Measure
+from trueness.inference.differences import Contrast, apart
 from trueness.inference.notes import notes_of
-from trueness.inference.sample import meant
-from trueness.inference.statistics import Statistic, bounded, left_out, read_ends
+from trueness.inference.statistics import Statistic, Valued, valued
 
 
 @of_counts
@@ -84,15 +80,8 @@ def compare_groups(
     _cases.at_least_two([str(n) for n in data], "compare_groups")
     pairs = _pairs(list(data), reference)
     named = {str(name): t for name, t in data.items()}
-    measure, name = getattr(statistic, "measure", None), name_of(statistic)
-    parts = {}
-    for k, t in named.items():
-        if measure is not None:
-            parts[k] = measured(t, measure, level, name)
-            continue
-        found = left_out(t, statistic)
-        side = Side(found.value, found.spread, read_ends(ends))
-        parts[k] = GroupValue(bounded(t, found, ends, level), side)
+    name = name_of(statistic)
+    parts = {k: valued(t, statistic, ends, level, name) for k, t in named.items()}
     return compare_apart(named, parts, name, pairs=pairs)
 
 
@@ -114,23 +103,9 @@ def _pairs(names: list[Any], reference: Any) -> list[tuple[int, int]]:
     return [(k, at) for k in range(len(names)) if k != at]
 
 
-class GroupValue(NamedTuple):
-    """The value of a group with its limits, and what they are made of."""
-
-    estimate: Estimate
-    side: Side
-
-
-def measured(t: Tally, measure: Measure, level: float, name: str) -> GroupValue:
-    """Give the value of a group by a measure that has influence values by formula."""
-    found = inferred(meant(t), measure)
-    side = Side(found.measured.value, found.spread, found.measured.ends)
-    return GroupValue(estimated(t, found, level, name), side)
-
-
 def compare_apart(
     tallies: Mapping[str, Tally],
-    parts: Mapping[str, GroupValue],
+    parts: Mapping[str, Valued],
     method: str,
     *,
     margin: float | None = None,

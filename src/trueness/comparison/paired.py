@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,23 +19,20 @@ from trueness._core.arrays import Array, begins_run
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.records import Estimate
-from trueness.comparison.groups import compare_apart, few_cases, measured, name_of
+from trueness.comparison.groups import compare_apart, few_cases, name_of
 from trueness.comparison.results import Comparison, Pair, adjusted, together
 from trueness.counts.answers import of_panel, refuse
 from trueness.counts.values import Panel, Tally
 from trueness.inference.differences import Contrast, ShareContrast, Side
-from trueness.inference.estimates import estimated, inferred
 from trueness.inference.limits import effective_number
-from trueness.inference.measure import Measure
 from trueness.inference.notes import notes_of
 from trueness.inference.sample import Influence, Sample, meant, needs_prevalence
-from trueness.inference.spread import Spread, kish, spread
-from trueness.inference.statistics import Statistic, bounded, left_out, read_ends
+from trueness.inference.spread import kish, spread
+from trueness.inference.statistics import Statistic, Valued, valued
 from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.intervals import estimates, metric_measure
-from trueness.ranking.areas import auc_measure
+from trueness.ranking.areas import auc
 
 
 @of_panel
@@ -101,9 +98,9 @@ def compare_auc(
             raise InputError("compare_auc takes a panel alone; leave the rest out.")
         _cases.both_classes(data, "compare_auc")
         panel = _complete(data, "compare_auc")
-        return _compare_measure(panel, auc_measure, "AUC", level, margin)
+        return _compare_statistic(panel, auc, "AUC", level, margin)
     tallies = _unpaired_tallies(data, other)
-    parts = {k: measured(t, auc_measure, level, "AUC") for k, t in tallies.items()}
+    parts = {k: valued(t, auc, level=level, name="AUC") for k, t in tallies.items()}
     return compare_apart(tallies, parts, "AUC", margin=margin)
 
 
@@ -132,29 +129,20 @@ def _complete(panel: Panel, what: str) -> Panel:
     return panel
 
 
-class _ComparedColumn(NamedTuple):
-    """One classifier: its value, and how each row of the panel moves it."""
-
-    estimate: Estimate
-    influence: Influence
-    by_class: bool
-    ends: tuple[float, float]
-
-
-def _compare_measure(
-    panel: Panel, measure: Measure, name: str, level: float, margin: float | None
+def _compare_statistic(
+    panel: Panel,
+    statistic: Statistic,
+    name: str,
+    level: float,
+    margin: float | None,
+    ends: tuple[float, float] = (0.0, 1.0),
 ) -> Comparison:
-    """Compare a measure that has influence values by formula."""
+    """Compare a number of each classifier, seen on the same cases."""
     columns = []
     for k, output in zip(panel.names, panel.rows.T, strict=True):
-        t = panel[k]
-        sample = meant(t)
-        found = inferred(sample, measure)
-        m = found.measured
-        u = _on_panel(sample.influence(m.by_neg, m.by_pos), output)
-        columns.append(
-            _ComparedColumn(estimated(t, found, level, name), u, m.by_class, m.ends)
-        )
+        found = valued(panel[k], statistic, ends, level, name)
+        assert found.influence is not None  # noqa: S101  # a tally has rows
+        columns.append(found._replace(influence=_on_panel(found.influence, output)))
     return _compare_columns(panel, meant(panel), columns, margin, name)
 
 
@@ -169,21 +157,19 @@ def _on_panel(u: Influence, output: Array) -> Influence:
 def _compare_columns(
     panel: Panel,
     sample: Sample,
-    columns: Sequence[_ComparedColumn],
+    columns: Sequence[Valued],
     margin: float | None,
     method: str,
 ) -> Comparison:
     """Subtract influence values case by case, for every pair."""
-
-    def varied(u: Influence) -> Spread:
-        return spread(sample.cases, u, by_class=columns[0].by_class or sample.fixed)
-
-    sides = [Side(c.estimate.value, varied(c.influence), c.ends) for c in columns]
+    by_class = columns[0].by_class or sample.fixed
 
     def contrast(i: int, j: int) -> Contrast:
-        (neg, pos, *_), (neg_b, pos_b, *_) = (columns[k].influence for k in (i, j))
-        apart = varied(Influence(neg - neg_b, pos - pos_b))
-        return Contrast.of(sides[i], sides[j], apart)
+        u, v = columns[i].influence, columns[j].influence
+        assert u is not None and v is not None  # noqa: S101, PT018  # of all rows
+        both = Influence(u.neg - v.neg, u.pos - v.pos)
+        s = spread(sample.cases, both, by_class=by_class)
+        return Contrast.of(columns[i].side, columns[j].side, s)
 
     values = dict(zip(panel.names, (c.estimate for c in columns), strict=True))
     notes = few_cases(panel) + notes_of(panel)
@@ -272,7 +258,8 @@ def compare_metric(
         for e, flags in zip(values.values(), sample.counts.rows.T == 1, strict=True):
             m = metric_measure(chosen, flags, sample.counts)
             u = sample.influence(m.by_neg, m.by_pos)
-            columns.append(_ComparedColumn(e, u, m.by_class, m.ends))
+            s = spread(sample.cases, u, by_class=m.by_class or sample.fixed)
+            columns.append(Valued(e, Side(e.value, s, m.ends), u, m.by_class))
         return _compare_columns(votes, sample, columns, margin, chosen.name)
 
     def contrast(i: int, j: int) -> ShareContrast:
@@ -397,15 +384,4 @@ def compare(
     level = _options.fraction(level, "level")
     _options.function(statistic, "compare")
     panel, name = _complete(data, "compare"), name_of(statistic)
-    measure = getattr(statistic, "measure", None)
-    if measure is not None:
-        return _compare_measure(panel, measure, name, level, margin)
-    columns = []
-    for k, output in zip(panel.names, panel.rows.T, strict=True):
-        t = panel[k]
-        found = left_out(t, statistic)
-        assert found.influence is not None  # noqa: S101  # a tally has rows
-        u = _on_panel(found.influence, output)
-        value = bounded(t, found, ends, level)
-        columns.append(_ComparedColumn(value, u, False, read_ends(ends)))
-    return _compare_columns(panel, meant(panel), columns, margin, name)
+    return _compare_statistic(panel, statistic, name, level, margin, ends)

@@ -24,7 +24,9 @@ from trueness.counts.answers import of_counts, refuse
 from trueness.counts.cases import rows_kept, with_counts
 from trueness.counts.placements import group_starts
 from trueness.counts.values import Panel, Tally
-from trueness.inference.estimates import infer, limited
+from trueness.inference.differences import Side
+from trueness.inference.estimates import estimated, inferred, limited
+from trueness.inference.limits import Ends
 from trueness.inference.notes import notes_of
 from trueness.inference.sample import Influence, Sample, centred, meant
 from trueness.inference.spread import Spread, spread
@@ -85,45 +87,58 @@ def estimate(
     """
     level = _options.fraction(level, "level")
     _options.function(statistic, "estimate")
+    return valued(data, statistic, ends, level).estimate
+
+
+class Valued(NamedTuple):
+    """The number of some cases, what its limits are made of, and its influence."""
+
+    estimate: Estimate
+    side: Side
+    influence: Influence | None  # on each row; None where groups of rows were left out
+    by_class: bool = False
+
+
+def valued(
+    x: Tally | Panel,
+    statistic: Statistic,
+    ends: Any = (0.0, 1.0),
+    level: float = 0.95,
+    name: str = "",
+) -> Valued:
+    """Measure, by formula where there is one, otherwise by leaving out cases."""
     measure = getattr(statistic, "measure", None)
-    if measure is not None and isinstance(data, Tally):
-        return infer(data, measure, level=level)
-    return bounded(data, left_out(data, statistic), ends, level)
+    if measure is None or not isinstance(x, Tally):
+        return _brought(x, statistic, read_ends(ends), level)
+    sample = meant(x)
+    found = inferred(sample, measure)
+    m, s = found
+    u = sample.influence(m.by_neg, m.by_pos)
+    e = estimated(x, found, level, name)
+    return Valued(e, Side(m.value, s, m.ends), u, m.by_class)
 
 
-class LeftOut(NamedTuple):
-    """A number, its influence values on the rows where they are known, its spread."""
-
-    value: float
-    influence: Influence | None
-    spread: Spread
-
-
-def bounded(x: Any, found: LeftOut, ends: Any, level: float) -> Estimate:
+def _brought(x: Any, statistic: Statistic, ends: Ends, level: float) -> Valued:
     """Give a number that was brought its limits, between the ends that it can have."""
-    least, most = read_ends(ends)
-    value, s = found.value, found.spread
-    if not least <= value <= most and not math.isnan(value):
-        raise InputError(
-            f"The statistic gave {value:g}, which lies outside of ends=({least:g}, "
-            f"{most:g}). Type the smallest and the largest value that it can have."
-        )
-    e = limited(value, s, (least, most), level)
-    if math.isnan(value):
-        return replace(e, notes=("The statistic is undefined (NaN) for these cases.",))
-    return replace(e, notes=notes_of(x, s, e.method))
-
-
-def left_out(x: Tally | Panel, statistic: Statistic) -> LeftOut:
-    """Find how far each case moves a statistic, by leaving out cases."""
     refuse(x, "estimate", {"unlabelled": _NO_ROWS})
     _cases.some_labels(x, "estimate")
-    sample = meant(x)
+    sample, u = meant(x), None
     value = _number(statistic, sample.counts)
+    if not ends[0] <= value <= ends[1] and not math.isnan(value):
+        raise InputError(
+            f"The statistic gave {value:g}, which lies outside of ends=({ends[0]:g}, "
+            f"{ends[1]:g}). Type the smallest and the largest value that it can have."
+        )
     if isinstance(x, Panel) and len(x) > _MOST:
-        return LeftOut(value, None, _groups_left_out(sample, statistic))
-    u = _cases_left_out(sample, statistic, value)
-    return LeftOut(value, u, spread(sample.cases, u, by_class=sample.fixed))
+        s = _groups_left_out(sample, statistic)
+    else:
+        u = _cases_left_out(sample, statistic, value)
+        s = spread(sample.cases, u, by_class=sample.fixed)
+    e = limited(value, s, ends, level)
+    notes: tuple[str, ...] = ("The statistic is undefined (NaN) for these cases.",)
+    if not math.isnan(value):
+        notes = notes_of(x, s, e.method)
+    return Valued(replace(e, notes=notes), Side(value, s, ends), u)
 
 
 def read_ends(ends: Any) -> tuple[float, float]:
