@@ -140,7 +140,7 @@ ONLY_PYTHON = {
     *("counts/design", "ranking/curves", "ranking/gaussian"),
     *("readers/planning", "report/summary", "scale/application", "scale/refinement"),
     *("calibration/formulas", "calibration/maps"),
-    *("ensembles/_checks", "nogold/_checks"),
+    *("ensembles/combiners", "nogold/_checks"),
 }
 PYTHON = re.compile(
     r"trueness\.\w|\b(tally|panel|frame|post|scan)[.(\[]|y_true|y_score|lambda|"

@@ -7,6 +7,7 @@ same probabilities. New scores are ranked against the cases of the fit.
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import final
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
+from trueness._core.checks.errors import NotConverged, NotEnoughCases
 from trueness.calibration.formulas import (
     Chain,
     Formula,
@@ -21,16 +23,13 @@ from trueness.calibration.formulas import (
     Logistic,
     StepFunction,
     just_above,
-    sigmoid,
 )
 from trueness.calibration.maps import Map, freeze, register
 from trueness.counts.placements import twice_wins
 from trueness.counts.values import Tally
-from trueness.ranking.gaussian import separation
+from trueness.ranking.gaussian import fit_binormal, separation
 
-_POOLED, _GRID = 4096, 1001
-# of b and ln alpha: beyond them no finite sample can tell
-_BOUNDS = (np.array([-20.0, -3.0]), np.array([20.0, 3.0]))
+_GRID = 1001
 
 
 @register("fermi-dirac")
@@ -128,11 +127,11 @@ def binormal(t: Tally) -> BinormalMap:
               \mathrm{logit}\, p = \mathrm{logit}\,\rho - \ln\alpha
               + \tfrac12 z^2 - \tfrac12 (z-b)^2/\alpha^2
 
-    b and alpha maximise the likelihood of the labels given the ranks (of more than
-    32,768 rows, pooled to 4,096). Between the scores that were seen the hidden scale is
-    interpolated, beyond them constant. Unless alpha = 1 the probability is not
-    monotone. Where a threshold separates the classes, alpha is 1 and the AUC as if half
-    a pair were in the wrong order.
+    b and alpha are those of :func:`trueness.fit_binormal` (maximum likelihood: Dorfman
+    and Alf 1969). Between the scores that were seen the hidden scale is interpolated,
+    beyond them constant. Unless alpha = 1 the probability is not monotone. Where there
+    is no best curve, because a threshold separates the classes or nearly so, alpha is
+    1, and an AUC of 1 is taken as if half a pair were in the wrong order.
 
     >>> t = Tally([1, 2, 3, 4], neg=[40, 30, 20, 10], pos=[10, 20, 30, 40])
     >>> c = binormal(t)
@@ -147,55 +146,14 @@ def binormal(t: Tally) -> BinormalMap:
 
 
 def _fit_binormal(t: Tally) -> tuple[float, float]:
-    """Maximise the likelihood of the labels given the ranks, by Fisher scoring."""
-    pos, neg = t.pos[::-1], t.neg[::-1]
-    if pos.size > 8 * _POOLED:
-        start = np.arange(0, pos.size, -(-pos.size // _POOLED))
-        pos, neg = np.add.reduceat(pos, start), np.add.reduceat(neg, start)
-    problem = (_shares(pos + neg), pos / t.n, neg / t.n, t.prevalence)
-    here = np.array([separation(softened_auc(t)), 0.0])
-    if twice_wins(t) in (0, 2 * t.n_pos * t.n_neg):
-        return float(here[0]), 1.0
-    loss, gradient, information = _binormal_loss(here, *problem)
-    # how far the last steps could be trusted: with 10^12 cases against five, the full
-    # step is wrong by powers of ten, and each would be halved twenty times again
-    reach = math.inf
-    for _ in range(100):
-        step = np.linalg.lstsq(information, -gradient, rcond=1e-12)[0]
-        step = step * min(1.0, reach / max(float(np.abs(step).max()), 1e-300))
-        new = np.clip(here + step, *_BOUNDS)
-        ahead = _binormal_loss(new, *problem)
-        # a step that leads up is halved
-        while ahead[0] > loss and np.abs(step).max() > 1e-9:
-            step = step / 2
-            new = np.clip(here + step, *_BOUNDS)
-            ahead = _binormal_loss(new, *problem)
-        reach = 4 * float(np.abs(step).max())
-        if ahead[0] > loss:
-            break
-        moved = float(np.abs(new - here).max())
-        here, (loss, gradient, information) = new, ahead
-        if moved < 1e-8:
-            break
-    return float(here[0]), math.exp(here[1])
-
-
-def _binormal_loss(
-    parameters: Floats, share: Floats, pos: Floats, neg: Floats, rho: float
-) -> tuple[float, Floats, Floats]:
-    """Give the log loss at (b, ln alpha), its gradient and the information."""
-    mean, sd = float(parameters[0]), math.exp(parameters[1])
-    z = _hidden(share, mean, sd, rho)
-    x = (z - mean) / sd
-    eta = math.log(rho / (1 - rho) / sd) + (z * z - x * x) / 2
-    p = sigmoid(eta)
-    # the share below z stays, so z moves with the parameters: dz/db = p
-    slope = z - x / sd
-    by = np.stack([x / sd + slope * p, x * x - 1 + slope * p * sd * x])
-    loss = pos @ np.logaddexp(0, -eta) + neg @ np.logaddexp(0, eta)
-    weight = (pos + neg) * p * (1 - p)
-    gradient = np.einsum("ki,i->k", by, p * (pos + neg) - pos)
-    return float(loss), gradient, np.einsum("ki,li->kl", by * weight, by)
+    """Give mean and standard deviation of positives, where negatives have 0 and 1."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotConverged)  # the best curve so far
+            curve = fit_binormal(t).curve
+    except NotEnoughCases:  # no best curve: that of equal spread with this AUC
+        return separation(softened_auc(t)), 1.0
+    return curve.b / curve.alpha, 1 / curve.alpha
 
 
 def _shares(cases: Array) -> Floats:

@@ -5,38 +5,10 @@ of the sample means them (another prevalence, missing labels). Sums of weights a
 brought to as many equal cases as tell as much (Kish), so that a number that rests on
 how many cases there are does not change with the unit of weight.
 
-With the mean residual :math:`m_k` of each bin, its share :math:`w_k` of the cases and
-the covariance :math:`\Sigma` of the m (linearised by the design: weights, clusters, a
-fixed share of positives), the sum :math:`S = \sum w_k m_k^2` is too large on average:
-
-.. math:: E\,S = \theta + A, \qquad
-          \mathrm{var}\,S = v_0 + 4\,c_m \theta + \kappa\,\theta^2,
-
-.. math:: A = \mathrm{tr}(D\Sigma), \quad v_0 = 2\,\mathrm{tr}(D\Sigma D\Sigma), \quad
-          c_m = \frac{\mu' D\Sigma D\mu}{\mu' D\mu}, \quad D = \mathrm{diag}(w),
-
-of normal m with mean :math:`\mu` and :math:`\theta = \mu' D \mu`. The last term is
-there because scores are drawn, too: with the influence :math:`[2 \mu_k (u - m_k) +
-\mu_k^2 - \theta] / n` of a case on S (Sun et al. 2024), :math:`\kappa` is what its
-variance has more than :math:`4 c_m \theta`, over :math:`\theta^2`. A noncentral
-chi-square, scaled by c and with :math:`A/c` degrees of freedom, has the mean of S, and
-its variance with
-
-.. math:: c(\theta) = \frac{v_0 + 4 c_m \theta + \kappa\,\theta^2}{2A + 4\theta}
-
-(Patnaik 1949; at :math:`\theta = 0` it is Satterthwaite 1946). So
-:math:`F(\theta) = P(\chi'^2_{A/c}(\theta/c) \le S/c)` falls with :math:`\theta`, and
-the limits are where it is :math:`1 - \alpha/2` and :math:`\alpha/2`, or 0 where it is
-below that already at 0. The p-value of calibration, :math:`1 - F(0)`, is below
-:math:`\alpha/2` exactly where the lower limit is above 0. An S below A says no more
-than that there is little to see: the upper limit is that of A then (power-constrained
-limits, Cowan et al. 2011, arXiv:1105.3166). In :math:`c_m` and :math:`\kappa`,
-:math:`\mu_k^2` is taken as :math:`m_k^2 - \Sigma_{kk}`, or 0.
-
-References
-----------
-Patnaik (1949), Biometrika 36:202, doi:10.1093/biomet/36.1-2.202; Satterthwaite (1946),
-Biometrics Bull. 2:110, doi:10.2307/3002019; Sun et al. (2024), arXiv:2408.08998
+The mean squared residual of bins is too large on average; its law, a noncentral
+chi-square whose scale follows the design (Patnaik 1949; Satterthwaite 1946; Sun et al.
+2024, arXiv:2408.08998), is in ``docs/maths/calibration.md``, "Residuals of bins", and
+so are the letters of ``Binned``.
 """
 
 from __future__ import annotations

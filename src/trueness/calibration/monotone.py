@@ -24,8 +24,6 @@ from trueness.calibration.maps import Map, freeze, of_sums, register
 from trueness.counts.values import Tally
 
 _Point = tuple[int, int]
-# below this many rows blocks cost more than they save
-_LONG = 1 << 14
 
 
 @register("isotonic")
@@ -177,13 +175,13 @@ def _with_positive(pos: Ints, neg: Ints) -> Floats:
     """Give the isotonic value at each row when one positive is added to that row."""
     x, y = np.cumsum(pos + neg), np.cumsum(pos)
     corners = _corners(x, y)
-    # products of two counts must fit into int64 for the blocks
-    find = _first_below if x.size > _LONG and x[-1] < 2**31 else _next_below
+    if x[-1] >= 2**31:  # products of two counts must not overflow
+        x, y = x.astype(object), y.astype(object)
     out = np.empty(x.size)
     row = 0
     while row < x.size:
         a, b = corners[-1], corners[-2]
-        stop = find(x, y, row, a, b)
+        stop = _first_below(x, y, row, a, b)
         out[row : stop + 1] = (b[1] - a[1]) / (b[0] - a[0])
         if stop < x.size:
             # Algorithm 2: this row moves to the left of the added case, by (-1, -1)
@@ -191,15 +189,6 @@ def _with_positive(pos: Ints, neg: Ints) -> Floats:
             _step_left(corners, (int(x[stop]) - 1, int(y[stop]) - 1))
         row = stop + 1
     return out
-
-
-def _next_below(x: Ints, y: Ints, row: int, a: _Point, b: _Point) -> int:
-    """Which row from here on would end below the line a-b? One after the other."""
-    run, rise = b[0] - a[0], b[1] - a[1]
-    for k in range(row, x.size):
-        if (int(y[k]) - 1 - a[1]) * run < rise * (int(x[k]) - 1 - a[0]):
-            return k
-    return x.size
 
 
 def _first_below(x: Ints, y: Ints, row: int, a: _Point, b: _Point) -> int:

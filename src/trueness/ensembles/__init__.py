@@ -20,8 +20,7 @@ Flow of data
 Reading order
     ``rank_tables`` (ranks among a reference), ``correlated`` (the reference and the
     weights for dependent classifiers), ``combiners``, ``without_labels``,
-    ``crossfit``. ``figures`` has the numbers of its figures, ``_checks`` the input
-    checks.
+    ``crossfit``.
 
 The mathematics is in ``docs/maths/ensembles.md``.
 """

@@ -25,17 +25,12 @@ from numpy.typing import ArrayLike
 from trueness._core.arrays import Floats
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import DoubtfulAssumption
+from trueness._core.checks.errors import DoubtfulAssumption, InputError
+from trueness._core.checks.words import listing
 from trueness.calibration.maps import Map, freeze, register
 from trueness.calibration.parametric import Platt
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
-from trueness.ensembles._checks import (
-    auc_of_each,
-    independent_only,
-    known_prevalence,
-    rows_of,
-)
 from trueness.ensembles.correlated import (
     CorrelatedFiDEL,
     RankMap,
@@ -46,7 +41,12 @@ from trueness.ensembles.correlated import (
     independent_loses,
     read_reference,
 )
-from trueness.ensembles.rank_tables import rank_columns, rank_rows, reference_of
+from trueness.ensembles.rank_tables import (
+    rank_columns,
+    rank_rows,
+    reference_of,
+    rows_of,
+)
 from trueness.ensembles.without_labels import agreement
 from trueness.fermi.distribution import finite_lines
 
@@ -210,7 +210,12 @@ def fidel(
     if prevalence is not None:
         prevalence = _options.fraction(prevalence, "prevalence")
     if aucs is not None or labels == "none":
-        independent_only(method)
+        if method != "independent":
+            raise InputError(
+                f"method={method!r} needs labelled cases, to see how the classifiers "
+                'depend on each other; with aucs= or labels="none" only '
+                'method="independent" is possible.'
+            )
         return _without_labels(data, aucs, prevalence)
     reference = read_reference(data, "fidel")
     if method == "correlated":
@@ -259,8 +264,13 @@ def _without_labels(
         areas = np.array([found.auc[k].value for k in panel.names])
         rho = found.prevalence.value
     else:
-        areas = auc_of_each(aucs, panel.names)
-        rho = known_prevalence(panel.prevalence if rho is None else rho)
+        areas = _auc_of_each(aucs, panel.names)
+        rho = panel.prevalence if rho is None else rho
+        if not 0 < rho < 1:
+            raise InputError(
+                "fidel with published aucs needs the prevalence: the panel has no "
+                "labels of both classes to count it from. Type prevalence=0.1."
+            )
     columns = rank_columns(panel.rows, panel.neg + panel.pos + panel.unknown)
     sizes = np.array([max(2.0, float(c.cases.sum())) for c in columns])
     beta, llr, centre = finite_lines(sizes, sizes * rho, areas)
@@ -275,6 +285,25 @@ def _without_labels(
         source="agreement" if aucs is None else "published",
         calibrator=_independent(rho),
         **reference_of(columns),
+    )
+
+
+def _auc_of_each(aucs: object, names: Sequence[str]) -> Floats:
+    """Pass on an AUC for each name, in the order of the names."""
+    if not isinstance(aucs, Mapping):
+        raise InputError(
+            f"aucs must be a mapping from name to AUC; found {type(aucs).__name__}. "
+            f"Type aucs={{{names[0]!r}: 0.8, ...}}."
+        )
+    lacking = [n for n in names if n not in aucs]
+    extra = [n for n in aucs if n not in names]
+    if lacking or extra:
+        found = f"none for {listing(lacking)}" if lacking else f"also {listing(extra)}"
+        raise InputError(
+            f"aucs must hold an AUC for each of {listing(names, 12)}; found {found}."
+        )
+    return np.array(
+        [_options.fraction(aucs[n], f"aucs[{n!r}]", ends="[]") for n in names]
     )
 
 

@@ -30,11 +30,12 @@ from scipy.special import ndtri
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.words import listing
+from trueness._core.figures import Matrix
 from trueness.calibration.maps import Map, freeze, register
 from trueness.calibration.parametric import Platt, platt
 from trueness.counts.values import Panel, Tally
-from trueness.ensembles._checks import both_classes_each, rows_of
 from trueness.ensembles.rank_tables import (
     RankedColumn,
     rank_columns,
@@ -42,6 +43,7 @@ from trueness.ensembles.rank_tables import (
     rank_rows,
     rank_table,
     reference_of,
+    rows_of,
 )
 
 _POOLED = 4096
@@ -82,7 +84,12 @@ def read_reference(panel: Panel, what: str, *, correlation: bool = True) -> Refe
     ranks = rank_table(columns)
     n_pos, pos_mean = _class_means(ranks, pos)
     n_neg, neg_mean = _class_means(ranks, neg)
-    both_classes_each(panel.names, n_neg, n_pos, what)
+    pairs = zip(panel.names, n_neg, n_pos, strict=True)
+    if short := [name for name, a, b in pairs if not (a and b)]:
+        raise NotEnoughCases(
+            f"{what} needs, of every classifier, outputs for a positive and a negative "
+            f"case; {listing(short)} has none for one class. Leave it out."
+        )
     n = n_pos + n_neg
     k = len(panel.names)
     within = np.full((k, k), np.nan)
@@ -297,6 +304,12 @@ def _shrink(found: Floats, error: Floats) -> tuple[Floats, float]:
     value, vector = np.linalg.eigh((1 - ridge) * matrix)
     matrix = (vector * np.maximum(value, 0.0)) @ vector.T + ridge * np.eye(k)
     return matrix, share
+
+
+def rank_correlation_figure(f: RankMap) -> Matrix:
+    """How alike do the classifiers err? Spearman's correlation within the classes."""
+    what = "Spearman's rank correlation within the classes, mean of both, by pair"
+    return Matrix(what, "rank correlation", f.names, f.correlation)
 
 
 def mean_correlation(matrix: Floats) -> float:

@@ -27,6 +27,7 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_several, listing
+from trueness._core.figures import Intervals, intervals
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record, shown
 from trueness.calibration.gain import deal_cases
@@ -131,6 +132,13 @@ class CombinerComparison(Record):
 
 def _signed(e: Estimate) -> str:
     return f"{e.value:+.3f} ({e.low:+.3f} to {e.high:+.3f})"
+
+
+def combiner_figure(found: CombinerComparison) -> Intervals:
+    """How does each combiner rank cases it has not seen? The best one first."""
+    order = sorted(found.auc.items(), key=lambda pair: -pair[1].value)
+    keys = ("combiner", "auc")
+    return intervals("Combined", "AUC on new cases", dict(order), keys=keys)
 
 
 @of_panel

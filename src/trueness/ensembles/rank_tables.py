@@ -15,6 +15,8 @@ from typing import Any, final
 import numpy as np
 
 from trueness._core.arrays import Array, Floats, Ints, begins_run, threads
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing
 from trueness.fermi.distribution import rank_scores
 
 # below this, sorting outputs before they are looked up costs more than it saves
@@ -66,6 +68,19 @@ class RankedColumn:
             return 0.0
         low, high = np.searchsorted(2 * upto, [upto[-1], upto[-1] + 1])
         return float(self.score[low] / 2 + self.score[high] / 2)  # 1e308 has no sum
+
+
+def rows_of(rows: object, names: Sequence[str]) -> Floats:
+    """Pass on rows of outputs (m, K), one column a classifier; NaN is missing."""
+    value = np.asarray(rows)
+    if value.dtype.kind not in "biuf":
+        raise InputError(f"rows must be numbers; found {value.dtype}.")
+    if value.ndim != 2 or value.shape[1] != len(names):
+        raise InputError(
+            f"rows must have a column for each of {listing(names, 12)}, shape (m, "
+            f"{len(names)}); found shape {value.shape}."
+        )
+    return value.astype(np.float64, copy=False)
 
 
 def reference_of(columns: Sequence[RankedColumn]) -> dict[str, tuple[Floats, ...]]:

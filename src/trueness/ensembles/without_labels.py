@@ -26,12 +26,15 @@ from scipy.special import expit
 
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import DoubtfulAssumption, NotConverged
+from trueness._core.checks.errors import (
+    DoubtfulAssumption,
+    NotConverged,
+    NotEnoughCases,
+)
 from trueness._core.checks.words import listing
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
-from trueness.ensembles._checks import common_cases, several_classifiers
 from trueness.ensembles.moments import (
     Moments,
     Ranked,
@@ -153,9 +156,22 @@ def agreement(
     level = _options.fraction(level, "level")
     if prevalence is not None:
         prevalence = _options.fraction(prevalence, "prevalence")
-    several_classifiers(data, 3, "agreement")
+    if len(data.names) < 3:
+        raise NotEnoughCases(
+            "agreement needs at least 3 classifiers; this panel has "
+            f"{listing(data.names)}. With one or two, agreement alone cannot tell how "
+            "good each is."
+        )
+    if data.n < 2:
+        raise NotEnoughCases(f"agreement needs at least 2 cases; found {data.n}.")
     ranked = Ranked(data)
-    common_cases(data.names, ranked.seen, "agreement")
+    apart = np.argwhere(np.triu(ranked.seen.T.astype(np.float64) @ ranked.seen == 0, 1))
+    if apart.size:
+        a, b = (data.names[k] for k in apart[0])
+        raise NotEnoughCases(
+            "agreement needs cases with an output of both, for every pair of "
+            f"classifiers; {a!r} and {b!r} have none in common. Leave one of them out."
+        )
     m = moments(ranked)
     best, held = _nearest(m, ranked, prevalence)
     found = _from_moments(m, best, held, level)

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from trueness.ensembles.combiners import FiDEL
-from trueness.ensembles.correlated import CorrelatedFiDEL
-from trueness.ensembles.crossfit import CombinerComparison
-from trueness.ensembles.figures import combiner_figure, rank_correlation_figure
+from trueness.ensembles.correlated import CorrelatedFiDEL, rank_correlation_figure
+from trueness.ensembles.crossfit import CombinerComparison, combiner_figure
 from trueness.plots._source import drawn
 from trueness.plots._theme import alt, stacked, styled
 

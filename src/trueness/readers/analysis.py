@@ -120,7 +120,7 @@ class ReaderStudy(Record):
 
 
 def reader_study(
-    frame: Any,
+    data: Any,
     *,
     reader: Any = "reader",
     treatment: Any = "treatment",
@@ -146,7 +146,7 @@ def reader_study(
 
     Parameters
     ----------
-    frame
+    data
         One row per reading: a frame of any library, or a mapping of columns.
     reader, treatment, case, label, score
         Names of the columns (or columns): who read, by which treatment, which case, its
@@ -231,7 +231,7 @@ def reader_study(
         _options.choice(value, _CHOICES[what], what)
     columns = {"reader": reader, "treatment": treatment, "case": case,
                "label": label, "score": score}  # fmt: skip
-    x = readings(frame, columns, positive)
+    x = readings(data, columns, positive)
     enough(x)
     end, gallas = endpoint(metric, threshold), method == "gallas"
     if gallas:
