@@ -26,7 +26,7 @@ ROOMS = [
     ["scale", "estimators", "monitoring", "spark"],
     ["findings", "gpu"],
     ["plots", "report"],
-    ["cli", "mlflow"],
+    ["cli", "mlflow", "inspect_ai"],
     ["app"],
     ["__init__", "__main__"],
 ]

@@ -7,7 +7,7 @@ its influence values are :math:`(y_i - \bar y)/m`, whatever happens within an it
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -18,7 +18,7 @@ import numpy as np
 
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Estimate
 from trueness.evals.attempts import Attempts, systems
 from trueness.inference.estimates import limited, share_limited
@@ -190,6 +190,37 @@ def _enough(a: Attempts, k: int, what: str) -> None:
         )
 
 
+def mean_of_items(
+    values: Sequence[float],
+    items: Sequence[str],
+    cluster: Sequence[str] | None = None,
+    *,
+    level: float = 0.95,
+) -> Estimate:
+    """How large is the mean of grades from 0 to 1, of items seen once or several times?
+
+    For programs that have grades at hand in place of counted attempts: the mean of each
+    item, then that of all items.
+    """
+    _, first, at, number = np.unique(
+        items, return_index=True, return_inverse=True, return_counts=True
+    )
+    grades = np.asarray(values, float)
+    if not ((grades >= 0) & (grades <= 1)).all():
+        raise InputError("A pass rate needs grades from 0 to 1.")
+    each = np.bincount(at.reshape(-1), grades) / number
+    codes = None
+    if cluster is not None:
+        codes = np.unique(np.asarray(cluster)[first], return_inverse=True)[1].reshape(
+            -1
+        )
+    s = unit_spread((each - each.mean()) / each.size, codes)
+    single = bool(((grades == 0) | (grades == 1)).all() and (number == 1).all())
+    return _limited(
+        Items(float(each.mean()), each, s, single), codes, level, "pass rate"
+    )
+
+
 def items(a: Attempts, value: Value = _share) -> Items:
     """Give the number of each item, and how far their mean would vary."""
     n, c, number, at = a.table()
@@ -207,13 +238,17 @@ def items(a: Attempts, value: Value = _share) -> Items:
 
 def estimated(a: Attempts, found: Items, level: float, name: str) -> Estimate:
     """Give the mean of the items its limits, and what to keep in mind."""
+    return replace(
+        _limited(found, a.cluster, level, name), notes=_notes(a, found.spread)
+    )
+
+
+def _limited(found: Items, cluster: Any, level: float, name: str) -> Estimate:
     value, s = found.value, found.spread
-    if found.single:
-        units = math.inf if a.cluster is None else s.units
-        e = share_limited(value, s, float(len(a)), units, level, name)
-    else:
-        e = limited(value, s, (0.0, 1.0), level, name)
-    return replace(e, notes=_notes(a, s))
+    if not found.single:
+        return limited(value, s, (0.0, 1.0), level, name)
+    units = math.inf if cluster is None else s.units
+    return share_limited(value, s, float(found.each.size), units, level, name)
 
 
 def _notes(a: Attempts, s: Spread) -> tuple[str, ...]:
