@@ -35,6 +35,8 @@ COMMANDS = {
     "nogold": "How good is each test, and how common is the condition, if the truth is "
     "unknown?",
     "judge": "What is the true pass rate if judges make errors? Reads tables and logs.",
+    "evals": "How often do systems pass? pass@k, paired tests, leaderboards, from "
+    "logs.",
     "leaves": "Can this leaf be trusted? Confidence and utility of every leaf of a "
     "tree.",
     "plan": "How many cases do I need? Sample sizes.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -78,8 +79,7 @@ def attempts(
     """
     _options.choice(missing, ("drop", "fail"), "missing")
     if isinstance(data, (str, os.PathLike)):
-        place = os.fspath(data)
-        data = read_verdicts(place) if is_log(place) else scan(place)
+        data = read_evals(data)
     if isinstance(data, VerdictLog):
         item, passed, system, data = _of_log(data, item, passed, system)
     if item is None or passed is None:
@@ -102,6 +102,25 @@ def attempts(
         for at in [code == k]
     }  # fmt: skip
     return parts
+
+
+def read_evals(path: str | os.PathLike[str]) -> VerdictLog | Any:
+    """Open a log, or a table with a row per attempt."""
+    place = os.fspath(path)
+    return read_verdicts(place) if is_log(place) else scan(place)
+
+
+def columns_of_evals(data: Any) -> Mapping[str, Any]:
+    """Give the columns of what ``read_evals`` opened."""
+    if isinstance(data, VerdictLog):
+        return data.columns
+    return {k: column(v, k) for k, v in columns_of(data, list(data.columns)).items()}
+
+
+def rows_of_evals(data: Any, at: Array) -> Any:
+    """Keep some rows of what ``read_evals`` opened."""
+    columns = {k: v[at] for k, v in columns_of_evals(data).items()}
+    return replace(data, columns=columns) if isinstance(data, VerdictLog) else columns
 
 
 def _of_log(

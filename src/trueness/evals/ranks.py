@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from trueness._core.arrays import Array, Ints
+from trueness._core.figures import Intervals, intervals
 from trueness._core.numbers import level_text
 from trueness._core.records import Estimate, Record, as_precise, shown
 from trueness.comparison.results import Comparison
@@ -170,3 +171,12 @@ def _letters(apart: Array) -> tuple[str, ...]:
 
 def _name(k: int, letters: Sequence[str] = "abcdefghijklmnopqrstuvwxyz") -> str:
     return letters[k] if k < len(letters) else _name(k // 26 - 1) + letters[k % 26]
+
+
+def leaderboard_figure(board: Leaderboard) -> Intervals:
+    """Put the pass rates under one another, the ranks that each may have beside it."""
+    named = {
+        f"{n} ({board.ranks(k)})": e
+        for k, (n, e) in enumerate(zip(board.names, board.rates, strict=True))
+    }
+    return intervals("Pass rates", "Pass rate", named, keys=("system (ranks)", "rate"))

@@ -175,18 +175,18 @@ def _answers(
     level = _options.fraction(level, "level")
     found = {}
     for system, a in systems(data, what).items():
-        _enough(a, k, what)
+        _enough(a, k, name)
         found[system] = estimated(a, items(a, value), level, name)
     return found if isinstance(data, Mapping) else found[""]
 
 
-def _enough(a: Attempts, k: int, what: str) -> None:
+def _enough(a: Attempts, k: int, name: str) -> None:
     few = a.tried < k
     if few.any():
         raise NotEnoughCases(
-            f"{what} with k={k} needs {k} attempts at every item; {int(few.sum()):,} "
-            f"of {len(a):,} items have fewer ({int(a.tried.min())} at the least). Type "
-            f"k={int(a.tried.min())} or less, or try these items more often."
+            f"{name} needs {k} attempts at every item; {int(few.sum()):,} of "
+            f"{len(a):,} items have fewer. Ask for {int(a.tried.min())} or less, or try these "
+            "items more often."
         )
 
 

@@ -15,6 +15,7 @@ from trueness.plots._theme import save
 from trueness.plots.calibration import calibration_maps, decomposition, reliability
 from trueness.plots.comparison import comparison, dominance
 from trueness.plots.ensembles import combiner_lines, combiners, rank_correlation
+from trueness.plots.evals import leaderboard
 from trueness.plots.fermi import fermi_parameters, identity, rank_probability
 from trueness.plots.nogold import (
     combination_plane,
@@ -74,6 +75,7 @@ __all__ = [
     "judge_labels",
     "judge_plane",
     "judge_rates",
+    "leaderboard",
     "leaf_shares",
     "leaf_tree",
     "leakage",

@@ -1,0 +1,167 @@
+"""How often do systems pass, which is better, and which rank can each have?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from trueness._core.numbers import counted, level_text, p_is, points
+from trueness._core.records import Estimate, as_precise, shown
+from trueness.evals.attempts import Attempts
+from trueness.evals.ranks import Leaderboard, leaderboard, leaderboard_figure
+from trueness.evals.rates import pass_at_k, pass_hat_k, pass_rate
+from trueness.findings.notes import Note
+from trueness.findings.records import Figure, Finding, Page, Table, Tile, said, table
+
+Runs = Mapping[str, Attempts]
+_METHOD = (
+    "An item is the unit: attempts at one item resemble each other. Intervals: Wilson "
+    "with one attempt per item, otherwise Student's, by the jackknife over items. "
+    "Systems are paired by item, with McNemar's exact test or Student's, adjusted by "
+    "Holm; ranks hold together (Mogstad et al. 2024)."
+)
+JUDGES = (
+    "This takes the verdicts as true. Where they may be wrong, trueness judge corrects "
+    "the rate by a few labels."
+)
+
+
+def how_often(
+    runs: Runs,
+    *,
+    pass_at: Sequence[int] = (),
+    pass_hat: Sequence[int] = (),
+    groups: Mapping[str, Runs] | None = None,
+    by: str = "",
+    level: float = 0.95,
+) -> Finding:
+    """How often does each system pass, on all items and on those of every group?"""
+    asked: dict[str, Callable[..., Any]] = {"pass rate": pass_rate}
+    asked |= {f"pass@{k}": partial(pass_at_k, k=k) for k in pass_at}
+    asked |= {f"pass^{k}": partial(pass_hat_k, k=k) for k in pass_hat}
+    rows = {
+        s: {name: ask(a, level=level) for name, ask in asked.items()}
+        for s, a in runs.items()
+    }
+    board = leaderboard(runs, level=level) if len(runs) > 1 else None
+    by_group = {
+        g: {s: pass_rate(a, level=level) for s, a in part.items()}
+        for g, part in (groups or {}).items()
+    }
+    tables = [_rates_table(rows, board)]
+    if by_group:
+        tables.append(_group_table(by, by_group))
+    if board is not None:
+        tables.append(_pair_table(board))
+    notes = list(dict.fromkeys(n for each in rows.values() for e in each.values()
+                               for n in e.notes))  # fmt: skip
+    notes += [*(board.notes if board else ()), JUDGES]
+    numbers = {
+        "systems": rows,
+        "items": {s: len(a) for s, a in runs.items()},
+        "attempts": {s: int(a.tried.sum()) for s, a in runs.items()},
+        "groups": by_group,
+        "leaderboard": None if board is None else board.columns(),
+        "differences": [] if board is None else list(board.comparison.pairs),
+    }
+    return Finding(
+        "How often does it pass?" if board is None else "Which system is better?",
+        numbers,
+        said([_counted(runs), *_answer(rows, board, level)]),
+        said(notes),
+        tuple(tables),
+        () if board is None else (Figure(leaderboard_figure(board), "Pass rates"),),
+        method=_METHOD,
+        key="evals",
+    )
+
+
+def _counted(runs: Runs) -> str:
+    first = next(iter(runs.values()))
+    items, tried = len(first), int(first.tried.sum())
+    if any((len(a), int(a.tried.sum())) != (items, tried) for a in runs.values()):
+        sizes = [f"{shown(s)} {int(a.tried.sum()):,}" for s, a in runs.items()]
+        return f"{len(runs)} systems; attempts: {', '.join(sizes)}."
+    of = f"{len(runs)} systems, each with " if len(runs) > 1 else ""
+    return f"{of}{counted(items, 'item')} and {counted(tried, 'attempt')}."
+
+
+def _written(e: Estimate) -> str:
+    width = e.high - e.low
+    return (
+        f"{points(e.value, width)} % ({points(e.low, width)} to "
+        f"{points(e.high, width)} %)"
+    )
+
+
+def _answer(
+    rows: Mapping[str, Mapping[str, Estimate]], board: Leaderboard | None, level: float
+) -> list[str]:
+    if board is None:
+        (rate,) = (each["pass rate"] for each in rows.values())
+        return [
+            f"It passes {_written(rate)}; in parentheses the {level_text(level)} "
+            "confidence interval."
+        ]
+    first, rivals = board.names[0], int(board.worst_rank[0]) - 1
+    best = f"{shown(first)} has the highest pass rate, {_written(board.rates[0])}"
+    if rivals == 0:
+        return [f"{best}, and is significantly better than every other system."]
+    level_with = [shown(n) for n in board.names[1:] if _shares(board, n)]
+    return [f"{best}; it is not significantly better than {', '.join(level_with)}."]
+
+
+def _shares(board: Leaderboard, name: str) -> bool:
+    at = board.names.index(name)
+    return bool(set(board.groups[0].split()) & set(board.groups[at].split()))
+
+
+def _rates_table(
+    rows: Mapping[str, Mapping[str, Estimate]], board: Leaderboard | None
+) -> Table:
+    names = list(next(iter(rows.values())))
+    if board is None:
+        every = [[s or "all", *each.values()] for s, each in rows.items()]
+        return table("Pass rates", ["system", *names], every)
+    at = {s: k for k, s in enumerate(board.names)}
+    made = [
+        [board.ranks(at[s]), s, *rows[s].values(), board.groups[at[s]]]
+        for s in board.names
+    ]
+    return table("Pass rates", ["rank", "system", *names, "not different"], made)
+
+
+def _group_table(by: str, groups: Mapping[str, Mapping[str, Estimate]]) -> Table:
+    rows = [[g, s or "all", e] for g, each in groups.items() for s, e in each.items()]
+    return table(f"By {by}", [by, "system", "pass rate"], rows)
+
+
+def _pair_table(board: Leaderboard) -> Table:
+    rows = []
+    for p in board.comparison.pairs:
+        value, low, high = as_precise(*(getattr(p.difference, k)
+                                        for k in ("value", "low", "high")))  # fmt: skip
+        rows.append([f"{p.first} - {p.second}", f"{value} ({low} to {high})",
+                     p_is(p.p_adjusted)])  # fmt: skip
+    return table("Differences", ["pair", "difference", "adjusted p-value"], rows)
+
+
+def evals_page(found: Finding, source: str = "", command: str = "") -> Page:
+    """Put the finding on a page of its own."""
+    systems: Mapping[str, Mapping[str, Estimate]] = found.numbers["systems"]
+    tiles = []
+    for s, each in list(systems.items())[:6]:
+        text, _, detail = _written(each["pass rate"]).partition(" (")
+        tiles.append(Tile(shown(s or "pass rate"), text, detail.removesuffix(")")))
+    facts = [("systems", f"{len(systems):,}")]
+    facts += [("file", shown(source, 120))] if source else []
+    answer: tuple[Note, ...] = found.answer
+    return Page(
+        "How often does it pass?",
+        tuple(facts),
+        tuple(tiles),
+        ((found.question, answer),),
+        (found,),
+        command=command,
+    )
