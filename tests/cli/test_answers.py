@@ -102,6 +102,8 @@ QUESTIONS = {
     "--label human --labelled random --next 5 --width 0.2",
     "judge systems": "judge sample:judges --judge skywork_gemma_27b --judge "
     "internlm2_20b --label human --labelled random --system kind",
+    "evals": "evals sample:judges --item pair --passed truth",
+    "evals systems": "evals data.csv --item y --passed v0 --system g",
     "leaves": f"leaves {DATA} --node leaf --by g",
     "report": f"report {DATA} --score p -o r.html --by g",
     "report at": f"report {DATA} --score p -o a.html --at 0.5",
@@ -222,7 +224,7 @@ def differences(schema, value):
 def test_every_command_is_documented_and_has_the_common_options(name):
     assert name in RESULTS
     assert {"json", "plot", "debug"} <= option_names(name)
-    if name not in ("demo", "apply", *PLANS, "check", "watch"):
+    if name not in ("demo", "apply", *PLANS, "check", "watch", "evals"):
         usual = {"file", "label", "positive", "level"}
         # a row of readers is a reading, and the groups of judges are systems
         usual |= {"readers": set(), "judge": {"count"}}.get(name, {"count", "by"})

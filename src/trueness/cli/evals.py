@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +20,7 @@ from trueness.cli._command import command
 from trueness.cli._options import Level
 from trueness.cli._shell import CommandAnswer, answered, say
 from trueness.cli.report import command_line
+from trueness.counts.design import PLAIN
 from trueness.data.eval_rows import (
     attempts,
     columns_of_evals,
@@ -93,10 +95,37 @@ def evals(
 
         page = evals_page(found, ", ".join(log), command_line())
         say(f"{write_page(page, output)}.")
-    chart = None
+    drawn = next(iter(found.numbers["systems"].values()))
     if len(runs) > 1:
-        chart = lambda: trueness.plots.leaderboard(leaderboard(runs, level=level))  # noqa: E731
-    return answered("evals", found, chart=chart, about={"file": log})
+        drawn = leaderboard(runs, level=level)
+    return answered(
+        "evals",
+        found,
+        chart=lambda: trueness.plots.pass_rates(drawn),
+        about=_about(log, words | {"by": by}, list(runs.values())),
+    )
+
+
+def _about(
+    logs: list[str], words: Mapping[str, Any], parts: list[Attempts]
+) -> dict[str, Any]:
+    """Say which files and columns, and how many attempts, an answer is about."""
+    passed, tried = (sum(int(getattr(a, k).sum()) for a in parts)
+                     for k in ("passed", "tried"))  # fmt: skip
+    missing = sum(a.missing for a in parts)
+    columns = {"label": words["passed"], "scores": [], "count": None, "weight": None}
+    return {
+        "file": ", ".join(logs),
+        "columns": columns | {k: words[k] for k in ("cluster", "by")},
+        "design": asdict(PLAIN),
+        "positive": None,
+        "cases": {
+            "n": tried + missing,
+            "negative": tried - passed,
+            "positive": passed,
+            "unknown": missing,
+        },
+    }
 
 
 def _named(logs: Mapping[str, Any], item: str | None, passed: str | None) -> None:

@@ -173,10 +173,12 @@ def _name(k: int, letters: Sequence[str] = "abcdefghijklmnopqrstuvwxyz") -> str:
     return letters[k] if k < len(letters) else _name(k // 26 - 1) + letters[k % 26]
 
 
-def leaderboard_figure(board: Leaderboard) -> Intervals:
-    """Put the pass rates under one another, the ranks that each may have beside it."""
+def rates_figure(found: Leaderboard | Mapping[str, Estimate]) -> Intervals:
+    """Put rates under one another; those of a leaderboard with their ranks."""
+    if not isinstance(found, Leaderboard):
+        return intervals("Pass rates", "Pass rate", found, keys=("what", "rate"))
     named = {
-        f"{n} ({board.ranks(k)})": e
-        for k, (n, e) in enumerate(zip(board.names, board.rates, strict=True))
+        f"{n} ({found.ranks(k)})": e
+        for k, (n, e) in enumerate(zip(found.names, found.rates, strict=True))
     }
     return intervals("Pass rates", "Pass rate", named, keys=("system (ranks)", "rate"))

@@ -185,8 +185,8 @@ def _enough(a: Attempts, k: int, name: str) -> None:
     if few.any():
         raise NotEnoughCases(
             f"{name} needs {k} attempts at every item; {int(few.sum()):,} of "
-            f"{len(a):,} items have fewer. Ask for {int(a.tried.min())} or less, or try these "
-            "items more often."
+            f"{len(a):,} items have fewer. Ask for {int(a.tried.min())} or less, or "
+            "try these items more often."
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from trueness._core.numbers import counted, level_text, p_is, points
 from trueness._core.records import Estimate, as_precise, shown
 from trueness.evals.attempts import Attempts
-from trueness.evals.ranks import Leaderboard, leaderboard, leaderboard_figure
+from trueness.evals.ranks import Leaderboard, leaderboard, rates_figure
 from trueness.evals.rates import pass_at_k, pass_hat_k, pass_rate
 from trueness.findings.notes import Note
 from trueness.findings.records import Figure, Finding, Page, Table, Tile, said, table
@@ -71,7 +71,7 @@ def how_often(
         said([_counted(runs), *_answer(rows, board, level)]),
         said(notes),
         tuple(tables),
-        () if board is None else (Figure(leaderboard_figure(board), "Pass rates"),),
+        (Figure(rates_figure(board or next(iter(rows.values()))), "Pass rates"),),
         method=_METHOD,
         key="evals",
     )

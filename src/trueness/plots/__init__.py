@@ -15,7 +15,7 @@ from trueness.plots._theme import save
 from trueness.plots.calibration import calibration_maps, decomposition, reliability
 from trueness.plots.comparison import comparison, dominance
 from trueness.plots.ensembles import combiner_lines, combiners, rank_correlation
-from trueness.plots.evals import leaderboard
+from trueness.plots.evals import pass_rates
 from trueness.plots.fermi import fermi_parameters, identity, rank_probability
 from trueness.plots.nogold import (
     combination_plane,
@@ -75,7 +75,6 @@ __all__ = [
     "judge_labels",
     "judge_plane",
     "judge_rates",
-    "leaderboard",
     "leaf_shares",
     "leaf_tree",
     "leakage",
@@ -85,6 +84,7 @@ __all__ = [
     "operating_point",
     "pareto",
     "pareto_plane",
+    "pass_rates",
     "posterior_densities",
     "precision_recall",
     "rank_correlation",
