@@ -1,10 +1,15 @@
 """Settings of the documentation site; `make docs` builds it, warnings are errors."""
 
 import ast
+import contextlib
 import importlib
 import inspect
+import json
+import re
 import runpy
+import shlex
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -152,7 +157,6 @@ def write_commands() -> None:
     import typer.main
 
     from trueness.cli import app
-    from trueness.cli._schema import ABOUT, HEAD, NO_FILE, RESULTS, lines
 
     root = typer.main.get_command(app)
     page = ["# The command line", "", "```{include} ../_cli_head.md", "```", ""]
@@ -162,16 +166,57 @@ def write_commands() -> None:
         for part, leaf in parts.items():
             page += command_lines(f"trueness {name} {part}".rstrip(), leaf)
     (GENERATED / "cli.md").write_text("\n".join(page) + "\n")
+    (GENERATED / "json.md").write_text("\n".join(json_page(root, app)) + "\n")
+
+
+def json_page(root: Any, app: Any) -> list[str]:
+    """List what ``--json`` writes for the example of every command, key by key."""
+    from typer.testing import CliRunner
+
     page = ["# What `--json` writes", "", "```{include} ../_json_head.md", "```", ""]
-    without = " and ".join(f"`{name}`" for name in NO_FILE)
-    shared = {"every command": HEAD, f"every command but {without}": ABOUT}
-    for name, schema in {**shared, **RESULTS}.items():
-        where = "" if name in shared else "result"
-        page += [f"## {name}", "", "| key | kind | meaning |", "| --- | --- | --- |"]
-        rows = lines(schema, where)
-        page += [f"| `{key}` | {kind} | {text} |" for key, kind, text in rows]
-        page.append("")
-    (GENERATED / "json.md").write_text("\n".join(page) + "\n")
+    meanings = meanings_of_fields()
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for name in root.list_commands(None):
+            command = root.get_command(None, name)
+            if getattr(command, "commands", None) or name in ("app", "demo"):
+                continue
+            text = inspect.getdoc(inspect.unwrap(command.callback))
+            words = shlex.split(text.partition("Example: ")[2])[1:]
+            done = CliRunner().invoke(app, [*words, "--json"])
+            if done.exit_code not in (0, 4, 5):
+                raise RuntimeError(f"{name}: {done.stderr}")
+            head = ["| key | kind | meaning |", "| --- | --- | --- |"]
+            page += [f"## {name}", "", *head]
+            for path, kind in paths(json.loads(done.stdout)):
+                last = re.split(r"[.\[]", path.removesuffix("[]"))[-1]
+                page.append(f"| `{path}` | {kind} | {meanings.get(last, '')} |")
+            page.append("")
+    return page
+
+
+def paths(value: Any, where: str = "") -> list[tuple[str, str]]:
+    """Give every path of a JSON value with the kind of value at its end."""
+    if isinstance(value, dict) and value:
+        dot = "." if where else ""
+        return [row for k, v in value.items() for row in paths(v, f"{where}{dot}{k}")]
+    if isinstance(value, list) and value:
+        return paths(value[0], f"{where}[]")
+    kinds = {str: "text", bool: "yes or no", int: "whole", float: "number"}
+    return [(where, kinds.get(type(value), ""))]
+
+
+def meanings_of_fields() -> dict[str, str]:
+    """Read what fields of records mean from their documentation."""
+    found: dict[str, str] = {}
+    for name in trueness.__all__:
+        text = inspect.getdoc(getattr(trueness, name)) or ""
+        block = text.partition("Attributes\n----------\n")[2].partition("\n\n")[0]
+        for part in re.split(r"\n(?=\S)", block):
+            head, _, words = part.partition("\n")
+            meaning = " ".join(words.split()).partition(". ")[0].rstrip(".")
+            for field in head.partition(" : ")[0].split(", "):
+                found.setdefault(field, meaning.replace("|", " "))
+    return found
 
 
 def command_lines(name: str, command: Any) -> list[str]:

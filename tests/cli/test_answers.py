@@ -12,21 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import typer.main
-from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 import trueness
 from trueness.cli import COMMANDS, app
-from trueness.cli._schema import (
-    ABOUT,
-    HEAD,
-    RESULTS,
-    document,
-    keys,
-    lines,
-    number,
-    several,
-)
 
 SOURCE = Path(trueness.__file__).parents[1]
 ROOT = typer.main.get_command(app)
@@ -76,6 +65,7 @@ def folder(tmp_path_factory):
     return folder
 
 
+ABOUT = {"file", "columns", "design", "positive", "cases"}
 DATA = "data.csv --label y"
 QUESTIONS = {
     "evaluate": f"evaluate {DATA} --score p --score q --by g",
@@ -148,7 +138,9 @@ def test_json_and_figure_of_every_command(question, folder, monkeypatch):
     found = json.loads(result.stdout, parse_constant=no_nan)
     name = command_of(words)
     assert found["schema"] == f"trueness/{name}/1"
-    assert differences(document(name), found) == []
+    always = {"schema", "trueness", "sentences", "result"}
+    assert always <= set(found) <= always | ABOUT
+    assert found["result"]
     assert plot.read_text().startswith("<svg")
     if "--by" in words and "groups" in found["result"]:
         groups = found["result"]["groups"]
@@ -167,7 +159,6 @@ def test_json_of_plans_without_a_figure(line):
     result = run(*line.split())
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout, parse_constant=no_nan)
-    assert differences(document(command_of(line.split())), found) == []
     assert found["result"]["plan"]["n"] > 10
 
 
@@ -181,48 +172,12 @@ def test_json_and_figure_of_the_demo(tmp_path, monkeypatch):
     result = run("demo", "-o", tmp_path / "out", "--json", "--plot", plot)
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)
-    assert differences(document("demo"), found) == []
     assert found["result"]["steps"][0]["title"] == "How good is each model?"
     assert plot.read_text().startswith("<svg")
 
 
-def test_a_schema_finds_what_is_wrong():
-    good = {"value": 1.5, "low": 1, "high": "inf", "level": 0.9, "method": "x"}
-    estimate = RESULTS["nogold"]["properties"]["prevalence"]
-    good |= {k: None for k in estimate["properties"] if k not in good}
-    assert differences(estimate, good) == []
-    less = {k: v for k, v in good.items() if k != "sd"}
-    assert "'sd' is a required property" in differences(estimate, less)[0]
-    assert "'more' was unexpected" in differences(estimate, {**good, "more": 2})[0]
-    assert differences(estimate, {**good, "sd": "1"})
-    assert differences(estimate, {**good, "sd": True})
-    assert differences(several(estimate), {"a": 3})
-    assert differences(estimate, 3)
-    assert ("result[].a", "number", "m") in lines(
-        several(keys(a=number("m"))), "result"
-    )
-    assert HEAD["properties"].keys().isdisjoint(ABOUT["properties"])
-
-
-def test_a_schema_is_read_from_the_records():
-    known = RESULTS["nogold"]["properties"]["prevalence"]["properties"]
-    assert set(trueness.Estimate(1, 0, 2).to_dict()) == set(known)
-    assert known["method"]["description"] == "How the interval was made"
-    for name in RESULTS:
-        Draft202012Validator.check_schema(document(name))
-        for path, kind, meaning in lines(document(name)):
-            assert meaning, (name, path, kind)
-
-
-def differences(schema, value):
-    """Where does an answer differ from its schema?"""
-    found = Draft202012Validator(schema).iter_errors(value)
-    return [f"{'.'.join(map(str, e.path))}: {e.message}" for e in found]
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_is_documented_and_has_the_common_options(name):
-    assert name in RESULTS
     assert {"json", "plot", "debug"} <= option_names(name)
     if name not in ("demo", "apply", *PLANS, "check", "watch", "evals"):
         usual = {"file", "label", "positive", "level"}

@@ -5,12 +5,10 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 import trueness
 from trueness.cli import app
-from trueness.cli._schema import document
 
 
 def run(*words):
@@ -38,7 +36,6 @@ def test_a_calibrator(folder):
     done = run(*line, "-o", folder / "out.parquet", "--json")
     assert done.exit_code == 0, done.stderr
     found = json.loads(done.stdout)
-    assert not list(Draft202012Validator(document("apply")).iter_errors(found))
     assert found["result"]["rows"] == 300
     out, new = (pl.read_parquet(folder / f) for f in ("out.parquet", "new.parquet"))
     assert out.drop("p_calibrated").equals(new)

@@ -220,6 +220,6 @@ def test_report(rows, tmp_path):
     assert found.exit_code == 0, found.stderr
     text = page.read_text()
     assert "total weight" in text
-    assert "Which curve is above?" in text
+    assert "The ROC curve of" in text
     a = trueness.auc(frame, label="y", score="p", weight="w")
     assert f"{a.value:.3f}" in text

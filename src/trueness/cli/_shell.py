@@ -125,7 +125,8 @@ def envelope(answer: CommandAnswer) -> dict[str, Any]:
     from trueness import __version__
 
     head = {"schema": f"trueness/{answer.command}/1", "trueness": __version__}
-    body = json_value(answer.about | {"result": answer.result})
+    said_too = [part for part in answer.parts if isinstance(part, str) and part]
+    body = json_value(answer.about | {"sentences": said_too, "result": answer.result})
     said: dict[str, Any] = _noted(body)
     return head | said
 

@@ -14,22 +14,23 @@ from trueness._core.checks.options import whole_number
 from trueness._core.progress import progress
 from trueness.calibration import calibrators as calibration
 from trueness.calibration import maps
-from trueness.calibration.gain import (
-    CalibrationGain,
-    calibration_gain,
-    gain_rows,
-    gain_sentences,
-    line_after,
-)
+from trueness.calibration.gain import CalibrationGain, calibration_gain
 from trueness.calibration.maps import Map
 from trueness.cli._columns import Request, count_tally
 from trueness.cli._command import ONE_SCORE, command
-from trueness.cli._fields import GAIN, fields_of
 from trueness.cli._options import Rows, Save, option
 from trueness.cli._outputs import check_rows, save_fitted, write_rows
-from trueness.cli._shell import CommandAnswer, about, cases_sentence, table
+from trueness.cli._shell import CommandAnswer, about, answered
 from trueness.cli._words import for_the_shell
 from trueness.counts.values import Tally
+from trueness.findings.notes import note
+from trueness.findings.records import Finding
+from trueness.findings.what_scores_mean import (
+    gain_numbers,
+    gains_in_groups,
+    score_to_probability,
+    what_calibration_changes,
+)
 
 
 @command(ONE_SCORE)
@@ -66,29 +67,24 @@ def calibrate(
     write_rows(
         request.source, column, lambda rows: fitted(_numbers(rows[name])), output
     )
-    result = {
-        "method": method,
-        "column": column,
-        "map": json.loads(maps.map_to_json(fitted)),
-        **_numbers_of(found),
-        "groups": {g: _numbers_of(x) for g, x in by_group.items()},
-    }
-    parts = [
-        cases_sentence(t),
-        f"Calibration map fitted by the method {method}. What a score means as a "
-        "probability:",
-        table(["score", "probability"], _meaning(t, fitted)),
-        *_words(found, why),
-        *_group_table(request, by_group),
-    ]
-    return CommandAnswer(
+    by = str(request.chosen.by)
+    findings = [score_to_probability(t, fitted, method)]
+    if found is None:
+        unknown = (note("unknown gain", why=why),)
+        findings.append(Finding("", gain_numbers(None), unknown))
+    else:
+        findings.append(what_calibration_changes(t, found, name, method))
+    return answered(
         "calibrate",
-        result,
-        parts,
+        *findings,
+        gains_in_groups(by_group, by),
         chart=lambda: trueness.plots.reliability(
             found.tally if found else t.map(fitted)
         ),
         about=about(request, t),
+        method=method,
+        column=column,
+        map=json.loads(maps.map_to_json(fitted)),
     )
 
 
@@ -109,37 +105,3 @@ def _gains(
     except NeedsWholeCases as err:
         return None, {}, for_the_shell(str(err))
     return found, {str(g): x for g, x in by_group.items()}, ""
-
-
-def _numbers_of(found: CalibrationGain | None) -> dict[str, Any]:
-    if found is None:
-        return {"brier": None, "slope": None, "intercept": None, "folds": None}
-    line = line_after(found)
-    return {
-        "brier": fields_of(found, GAIN),
-        "slope": line and line.slope,
-        "intercept": line and line.intercept,
-        "folds": found.folds,
-    }
-
-
-def _meaning(t: Tally, fitted: Map) -> list[list[float]]:
-    """Give a few scores of the file and their probabilities."""
-    shares = np.linspace(0, 1, 6)
-    picked = t.score[np.unique(((len(t) - 1) * shares).round().astype(int))]
-    return [[float(s), float(p)] for s, p in zip(picked, fitted(picked), strict=True)]
-
-
-def _words(found: CalibrationGain | None, why: str) -> list[Any]:
-    if found is None:
-        return [f"It is not known how well the map does on new cases. {why}"]
-    words = gain_sentences(found)
-    return [table(["scores", "Brier score"], gain_rows(found)), *words]
-
-
-def _group_table(request: Request, groups: dict[str, CalibrationGain]) -> list[Any]:
-    if not groups:
-        return []
-    rows = [[g, x.tally.n, x.before, x.cross_fitted, x.gain] for g, x in groups.items()]
-    head = [str(request.chosen.by), "cases", "Brier before", "cross-fitted", "gain"]
-    return ["The map, evaluated in each group:", table(head, rows)]

@@ -11,7 +11,7 @@ from typing import Any
 
 from trueness._core.checks.cases import both_classes
 from trueness._core.figures import intervals
-from trueness._core.numbers import cut_text, listed, number_of
+from trueness._core.numbers import listed, number_of
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, shown
 from trueness.calibration.proper_scores import brier
@@ -25,6 +25,7 @@ from trueness.findings.subject import (
     UNNAMED,
     Asked,
     Subject,
+    cut_of,
     named_groups,
     possible,
     subject,
@@ -298,7 +299,8 @@ def _forests(found: dict[str, Measured]) -> tuple[Figure, ...]:
         known = {n: row[key] for n, row in found.items() if row[key] is not None}
         if len(known) > 1:
             data = intervals(MEASURES[key], MEASURES[key], known)
-            made.append(Figure(data, MEASURES[key], order=tuple(found)))
+            more = key != "auc"
+            made.append(Figure(data, MEASURES[key], order=tuple(found), folded=more))
     return tuple(made)
 
 
@@ -314,7 +316,7 @@ def in_every_group(s: Subject) -> Finding | None:
     rows = [(g, t.n, t.n_pos, areas.get(g), *_rates(t, at)) for g, t in tallies.items()]
     test = possible(lambda: compare_auc(both, level=level))
     head = ("group", "cases", "positive", "AUC", *map(text_of, _AT))
-    cut = note("groups cut", cut=cut_text(at, best.point.score_range))
+    cut = note("groups cut", cut=cut_of(best.point))
     return Finding(
         TITLES["groups"],
         {"auc": areas, "test": test},

@@ -145,7 +145,7 @@ CATALOGUE: dict[str, str] = {
     # what was counted
     "cases": "{n:cases}: {pos:n} positive ({share:%}{known}), {neg:n} negative"
     "{unknown}.",
-    "weights": "Weighted cases, total weight {n:n}: {pos:n} positive "
+    "weights": "Cases with a total weight of {n:n}: {pos:n} positive "
     "({share:%}{known}), {neg:n} negative{unknown}.",
     "unlabelled only": "{n:cases} without a label.",
     "classes": "{n:cases} of {number} classes: {sizes}. Each class is compared with "
@@ -155,7 +155,7 @@ CATALOGUE: dict[str, str] = {
     "{n:cases}.",
     # how good
     "auc": "Given a positive and a negative case, {name} scores the positive one "
-    "higher {times} times in 100 (AUC {auc:e}). Guessing does so 50 times.",
+    "higher {times} times in 100 (AUC {auc.value:.3f}). Guessing does so 50 times.",
     "auc of others": "AUC of the others: {others}{more}.",
     "all classes": "All classes together have an AUC of {auc:e} (Hand and Till 2001); "
     "guessing has 0.5.",
@@ -181,28 +181,20 @@ CATALOGUE: dict[str, str] = {
     "{high:.3f} ({highest}).",
     "groups cut": "All groups have the same threshold, {cut}.",
     # what does a score mean
-    "miscalibrated": "The scores of {name} are not probabilities{p}.",
-    "close": "The scores of {name} are close to probabilities, but not equal{p}.",
-    "calibrated": "The scores of {name} can be read as probabilities{p}.",
-    "undecided": "Nothing was found against reading the scores of {name} as "
+    "miscalibrated": "The scores of {names:list} are not probabilities{p}.",
+    "close": "The scores of {names:list} are close to probabilities, but not equal{p}.",
+    "calibrated": "The scores of {names:list} can be read as probabilities{p}.",
+    "undecided": "Nothing was found against reading the scores of {names:list} as "
     "probabilities{p}, but there are too few cases to be sure.",
-    "not calibrated": "Do not read the scores of {names:list} as probabilities: they "
-    "are not calibrated.",
     "not probabilities": "The scores of {names:list} fall outside 0 to 1, so they are "
     "not probabilities. {type.calibrate}",
     "log loss infinite": "The log loss of {names:list} is infinite: a score of exactly "
     "0 or 1 was wrong.",
     "log loss unbounded": "The log loss of {names:list} has no upper limit: one wrong "
     "score of exactly 0 or 1 would make it infinite.",
-    "calibrated scores": "{name} is calibrated by the method {method}.",
-    "calibration helps": "Calibration by {method} helps: on cases not used for fitting "
-    "the Brier score of {name} goes from {before:.4f} to {after:.4f}.",
-    "calibration harms": "Calibration by {method} does harm: on cases not used for "
-    "fitting the Brier score of {name} goes from {before:.4f} to {after:.4f}.",
-    "calibration may help": "These cases do not show whether calibration by {method} "
-    "helps: the Brier score of {name} goes from {before:.4f} to {after:.4f}.",
-    "line": "The calibrated probabilities are {words} (slope {slope:e}; 1 is ideal) "
-    "and {height} on average.",
+    "fitted": "The map was fitted by the method {method}. What a score means as a "
+    "probability:",
+    "unknown gain": "It is not known how well the map does on new cases. {why}",
     # which is better
     "best": "{name} is the best by {what}.",
     "better": "{best} ranks significantly better than {second} ({p:p}{adjusted}).",
@@ -210,11 +202,13 @@ CATALOGUE: dict[str, str] = {
     "({p:p}{adjusted}).",
     "better in use": "{best} is best at its threshold, although {second} has a "
     "significantly higher AUC ({p:p}{adjusted}).",
-    "curves equal": "{best} and {other} have the same ROC curve.",
-    "curves cross": "The ROC curves of {best} and {other} cross: each is better at "
-    "some false positive rates.",
-    "curve above": "The ROC curve of {best} lies above that of {other} everywhere.",
-    "curve below": "The ROC curve of {best} lies below that of {other} everywhere.",
+    "curves equal": "{best} has the same ROC curve as {others:list}.",
+    "curves cross": "The ROC curve of {best} crosses that of {others:list}: each is "
+    "better at some false positive rates.",
+    "curve above": "The ROC curve of {best} lies nowhere below that of {others:list}.",
+    "curve below": "The ROC curve of {best} lies nowhere above that of {others:list}.",
+    "nowhere better": "With {level:level} confidence {other} is nowhere better by more "
+    "than {most:.2g} in recall.",
     "no curves": "Whole curves of cases with weights or clusters are compared for up "
     "to {most:n} rows.",
     "drawn": "{what} on {drawn}; the AUCs of single scores are from all of them.",

@@ -15,7 +15,6 @@ import numpy as np
 
 from trueness._core.checks.errors import InputError
 from trueness._core.numbers import (
-    cut_text,
     level_text,
     number_of,
     percent,
@@ -38,11 +37,13 @@ from trueness.findings.slider import slider
 from trueness.findings.subject import (
     UNNAMED,
     Subject,
+    cut_of,
     largest,
     possible,
     strongest,
     subject,
 )
+from trueness.findings.which_is_better import of_several
 from trueness.inference.notes import notes_of
 from trueness.inference.sample import needs_prevalence
 from trueness.inference.verification import remarks, said_elsewhere
@@ -54,6 +55,7 @@ from trueness.threshold.validation import Validation
 
 TITLE = "How good is this classifier?"
 SAFE = 0.95  # a constraint that holds less often on new cases is mentioned
+COUNTED = ("cases", "weights")  # what the head of the page says already
 Answers = tuple[tuple[str, tuple[Note, ...]], ...]
 Question = Callable[[Subject], Finding | None]
 
@@ -62,8 +64,8 @@ QUESTIONS: Mapping[str, Question] = {
     "threshold": where_to_cut.at_the_cut,
     "zones": where_to_cut.two_cuts,
     "prevalence": where_to_cut.cuts_for_prevalences,
-    "comparison": which_is_better.which_is_better,
-    "ensembles": which_is_better.better_together,
+    "comparison": partial(of_several, ask=which_is_better.which_is_better),
+    "ensembles": partial(of_several, ask=which_is_better.better_together),
     "calibration": what_scores_mean.what_scores_mean,
     "calibrated": what_scores_mean.calibrated,
     "groups": lambda s: in_every_group(s) if s.groups else None,
@@ -174,7 +176,7 @@ def tiles(s: Subject) -> tuple[Tile, ...]:
     }.get(type(checked), ("in this sample", "the cases"))
     flagged, found, right = (_expected(s, k) for k in _TOLD)
     nothing = np.isposinf(point.threshold)
-    cut = "flag nothing" if nothing else cut_text(point.threshold, point.score_range)
+    cut = "flag nothing" if nothing else cut_of(point)
     span = f"{level_text(a.level)} CI {a.low:.3f} to {a.high:.3f}"
     return (
         Tile("flag from a score of", cut, f"{percent(flagged)} of {cases}"),
@@ -204,7 +206,7 @@ def answers(s: Subject, made: Mapping[str, Finding | None]) -> Answers:
     """Answer the questions of a reader in a hurry, from what was found."""
     found = {key: made.get(key) for key in ("comparison", "ensembles", "groups")}
     better = [n for f in found.values() if f for n in f.answer]
-    first = [n for n in better if n.code != "best"]
+    first = [n for n in better if n.code not in ("best", *COUNTED)]
     bins = made.get("scale")
     return (
         ("What should you do?", tuple(_advice(s, made))),
@@ -250,7 +252,7 @@ def _advice(s: Subject, made: Mapping[str, Finding | None]) -> list[Note]:
     some = best.tally.n_unknown and not meant_by_rows(best.tally)
     flagged, recall, precision = (_expected(s, k) for k in _TOLD)
     lines = [
-        note("flag", name=best.name, cut=cut_text(point.threshold, point.score_range)),
+        note("flag", name=best.name, cut=cut_of(point)),
         note(
             "then",
             expect="On new cases expect that this" if new else "That",
@@ -273,10 +275,9 @@ def _mind(s: Subject, made: Mapping[str, Finding | None]) -> list[Note]:
         lines.append(note("labelled alone"))
     calibration = made.get("calibration")
     if calibration is not None:
-        doubted = [n for n in calibration.answer if n.code == "miscalibrated"]
-        names = [n.numbers["name"] for n in doubted]
-        lines += [note("not calibrated", names=names)] if names else []
-        lines += [n for n in calibration.notes if n.code == "not probabilities"]
+        said_so = ("miscalibrated", "not probabilities")
+        both = (*calibration.answer, *calibration.notes)
+        lines += [n for n in both if n.code in said_so]
     lines += where_to_cut.feasible(s.models)
     lines += _optimism(s)
     share = s.cases.design.prevalence

@@ -23,6 +23,7 @@ from trueness.findings.notes import Note, note
 
 FigureData = Curves | Bars | Intervals | Crosses | Matrix
 MOST = 40  # letters of a name that came with the data
+LONG = 8  # rows of a table that is read at a glance
 
 
 @final
@@ -52,6 +53,11 @@ class Table:
         if len(set(values)) == len(values):  # names, which have to stay apart
             return told_apart(list(values), self.most)
         return [shown(v, self.most) for v in values]
+
+    @property
+    def folded(self) -> bool:
+        """Is it for who wants to know more, or longer than one reads at a glance?"""
+        return not self.brief or len(self.rows) > LONG
 
     @property
     def wordy(self) -> list[bool]:

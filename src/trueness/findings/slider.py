@@ -25,7 +25,7 @@ from trueness.metrics.grammar import is_share, text_of
 from trueness.metrics.intervals import meant_by_rows
 
 MOST_STEPS = 400
-_ALL_STEPS = 4000  # of all classifiers together: keeps the page well under 2 MB
+_ALL_STEPS = 800  # of all classifiers together: keeps the page small
 
 
 class Quantity(NamedTuple):
@@ -203,7 +203,7 @@ def short(name: str, values: Any) -> list[Any]:
     given = np.asarray(values).tolist()
     if name in (*COUNTS, "threshold"):
         return [None if v == np.inf else v for v in given]
-    return [float(f"{v:.5g}") if np.isfinite(v) else None for v in given]
+    return [float(f"{v:.4g}") if np.isfinite(v) else None for v in given]
 
 
 def met(constraint: Constraint, c: Confusion) -> Array:

@@ -24,6 +24,7 @@ from trueness._core.checks.errors import (
     NotEnoughCases,
 )
 from trueness._core.names import told_apart
+from trueness._core.numbers import cut_text
 from trueness._core.records import Estimate
 from trueness.counts.values import Panel, Tally
 from trueness.metrics.algebra import Constraint, Metric
@@ -32,7 +33,6 @@ from trueness.ranking.areas import auc, auc_measure
 from trueness.threshold.at_cut import AtThreshold, at_threshold, confusion
 from trueness.threshold.group_cuts import asks_for_groups
 from trueness.threshold.operating_point import (
-    DEFAULT,
     OperatingPoint,
     best_threshold,
     read_objective,
@@ -243,8 +243,6 @@ def read_asked(
     stated = bool(cost) or maximize is not None or minimize is not None
     if cost and maximize is None and minimize is None:
         minimize = f"cost(fp={costs[0]!r}, fn={costs[1]!r})"
-    if maximize is None:  # "accuracy" is what a wish to minimise leaves unsaid
-        maximize = DEFAULT if minimize is None else "accuracy"
     objective, _ = read_objective(maximize, minimize)
     return Asked(
         objective=objective,
@@ -409,6 +407,11 @@ def largest(groups: Any) -> tuple[Any, str]:
         f"the {len(kept)} largest of {len(groups)}; {len(groups) - len(kept)} were "
         "left out"
     )
+
+
+def cut_of(point: OperatingPoint) -> str:
+    """Write a threshold, with as many digits as it takes to flag the same cases."""
+    return cut_text(point.threshold, point.score_range)
 
 
 def column(x: Counts, key: str) -> Tally:

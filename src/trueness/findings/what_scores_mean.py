@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, final
@@ -12,7 +12,13 @@ import numpy as np
 
 from trueness._core.arrays import Array
 from trueness._core.numbers import p_is
-from trueness.calibration.gain import CalibrationGain, calibration_gain, line_after
+from trueness.calibration.gain import (
+    CalibrationGain,
+    calibration_gain,
+    gain_rows,
+    gain_sentences,
+    line_after,
+)
 from trueness.calibration.proper_scores import ProperScore, brier, log_loss
 from trueness.calibration.reliability_curve import (
     Reliability,
@@ -22,6 +28,7 @@ from trueness.calibration.reliability_curve import (
 from trueness.calibration.slope import calibration_line
 from trueness.calibration.verdict import CalibrationVerdict, calibration_verdict
 from trueness.counts.values import Tally
+from trueness.findings.how_good import cases_note
 from trueness.findings.notes import TITLES, Note, note
 from trueness.findings.records import Figure, Finding, Table, said, table
 from trueness.findings.subject import Model, Subject, possible
@@ -79,7 +86,7 @@ def what_scores_mean(s: Subject) -> Finding | None:
     return Finding(
         TITLES["calibration"],
         {x.name: _numbers(x) for x in known},
-        answer=tuple(n for x in known for n in _verdict(x)),
+        answer=tuple(_verdicts(known)),
         notes=(*_unbounded(known), *outside_note(outside)),
         tables=_tables(s.models, found),
         figures=tuple(_figure(s, found)),
@@ -99,12 +106,21 @@ def _numbers(x: Meaning) -> dict[str, Any]:
     return {"brier": x.brier, "log_loss": x.log_loss, "verdict": x.verdict}
 
 
-def _verdict(x: Meaning) -> list[Note]:
-    """Say the one verdict: whether, how far, and where."""
-    v = x.verdict
-    p = "" if math.isnan(v.p_value) else f" ({p_is(v.p_value)})"
-    _, *size = v.sentences
-    return [note(v.code, name=x.name, p=p), *said(size)]
+def _verdicts(known: Sequence[Meaning]) -> list[Note]:
+    """Say the one verdict of each; of the best one also how far, and where."""
+    alike: dict[str, list[Meaning]] = {}
+    for x in known:
+        alike.setdefault(x.verdict.code, []).append(x)
+    lines = []
+    for code, some in alike.items():
+        p = min(x.verdict.p_value for x in some)
+        said_p = "" if math.isnan(p) else f" ({p_is(p)})"
+        names = [x.name for x in some]
+        lines.append(note(code, names=names, p=said_p))
+        if some[0] is known[0]:
+            of = f"{some[0].name}: " if len(known) > 1 else ""
+            lines += said(f"{of}{text}" for text in some[0].verdict.sentences[1:])
+    return lines
 
 
 def outside_note(names: Sequence[str]) -> list[Note]:
@@ -169,77 +185,74 @@ def _figure(s: Subject, found: Sequence[Meaning | None]) -> list[Figure]:
     ]
 
 
-def what_calibration_changes(m: Model, gain: CalibrationGain, method: str) -> Finding:
+def calibrated(s: Subject) -> Finding | None:
+    """Calibrate the classifier that was named by the method that was asked for."""
+    a, m = s.asked, s.chosen
+    if not a.calibrator:
+        return None
+    found = calibration_gain(m.tally, method=a.calibrator, level=a.level, rng=a.rng)
+    return what_calibration_changes(m.tally, found, m.name, a.calibrator)
+
+
+def what_calibration_changes(
+    t: Tally, gain: CalibrationGain, name: str, method: str
+) -> Finding:
     """Compare scores before and after calibration, on cases not used for fitting."""
-    rows = [
-        ("as they are", gain.before),
-        ("calibrated, cases not used for fitting", gain.cross_fitted),
-        ("calibrated, same cases (optimistic)", gain.in_sample),
-    ][math.isnan(gain.before.value) :]
-    line = line_after(gain)
-    names = ("before", "in_sample", "cross_fitted", "gain")
     return Finding(
         TITLES["calibrated"],
-        {
-            "brier": {name: getattr(gain, name) for name in names},
-            "slope": line and line.slope,
-            "intercept": line and line.intercept,
-            "folds": gain.folds,
-        },
-        answer=tuple(_gain_notes(m.name, gain, method)),
-        notes=tuple(_line_notes(line)),
-        tables=(
-            table("Brier score before and after", ("scores", "Brier score"), rows),
-        ),
-        figures=(_before_and_after(m, gain.tally),),
-        method=f"Cross-fitting with {gain.folds} folds: every case gets its "
-        "probability from a map that was fitted without it. The gain is the difference "
-        "of the Brier scores, case by case.",
+        {"method": method, **gain_numbers(gain)},
+        answer=said(gain_sentences(gain)),
+        tables=(table("Brier score", ("scores", "Brier score"), gain_rows(gain)),),
+        figures=(_before_and_after(t, gain.tally),),
+        method=f"{name}, calibrated by the method {method}. Cross-fitting with "
+        f"{gain.folds} folds: every case gets its probability from a map that was "
+        "fitted without it.",
         caveat="A map holds for cases like these, at this prevalence. The intervals "
         "take the fitted maps as given.",
         key="calibrated",
     )
 
 
-def calibrated(s: Subject) -> Finding | None:
-    """Calibrate the classifier that was named by the method that was asked for."""
-    a = s.asked
-    if not a.calibrator:
-        return None
-    m = s.chosen
-    found = calibration_gain(m.tally, method=a.calibrator, level=a.level, rng=a.rng)
-    return what_calibration_changes(m, found, a.calibrator)
+def gain_numbers(gain: CalibrationGain | None) -> dict[str, Any]:
+    """Give the numbers of what calibration changes; None where it is not known."""
+    line = None if gain is None else line_after(gain)
+    names = ("before", "in_sample", "cross_fitted", "gain")
+    return {
+        "brier": gain and {name: getattr(gain, name) for name in names},
+        "slope": line and line.slope,
+        "intercept": line and line.intercept,
+        "folds": gain and gain.folds,
+    }
 
 
-def _gain_notes(name: str, gain: CalibrationGain, method: str) -> list[Note]:
-    g = gain.gain
-    who = {"name": name, "method": method}
-    if math.isnan(gain.before.value):
-        return [note("calibrated scores", **who)]
-    code = "calibration may help"
-    if g.low > 0:
-        code = "calibration helps"
-    elif g.high < 0:
-        code = "calibration harms"
-    return [note(code, **who, before=gain.before.value, after=gain.cross_fitted.value)]
+def score_to_probability(
+    t: Tally, fitted: Callable[[Any], Any], method: str
+) -> Finding:
+    """Say what a few scores mean as probabilities, by a map."""
+    shares = np.linspace(0, 1, 6)
+    picked = t.score[np.unique(((len(t) - 1) * shares).round().astype(int))]
+    rows = [(float(s), float(p)) for s, p in zip(picked, fitted(picked), strict=True)]
+    return Finding(
+        TITLES["calibration"],
+        {},
+        answer=(cases_note(t), note("fitted", method=method)),
+        tables=(table("What a score means", ("score", "probability"), rows),),
+        key="calibration",
+    )
 
 
-def _line_notes(line: Any) -> list[Note]:
-    if line is None:
-        return []
-    s, where = line.slope, line.intercept
-    words = "still too extreme" if s.value < 1 else "still too moderate"
-    if s.low <= 1 <= s.high:
-        words = "neither too extreme nor too moderate"
-    height = "right"
-    if where.low > 0 or where.high < 0:
-        height = "too low" if where.value > 0 else "too high"
-    return [note("line", words=words, height=height, slope=s)]
+def gains_in_groups(groups: Mapping[str, CalibrationGain], by: str) -> Finding:
+    """Say what one map for all does in each group."""
+    rows = [(g, x.tally.n, x.before, x.cross_fitted, x.gain) for g, x in groups.items()]
+    head = (by, "cases", "Brier before", "cross-fitted", "gain")
+    numbers = {"groups": {g: gain_numbers(x) for g, x in groups.items()}}
+    made = (table(f"The map in each {by}", head, rows),) if rows else ()
+    return Finding(TITLES["groups"], numbers, tables=made, key="groups")
 
 
-def _before_and_after(m: Model, after: Tally) -> Figure:
+def _before_and_after(t: Tally, after: Tally) -> Figure:
     """Draw both reliability curves; scores outside 0 to 1 have one only."""
-    shown = {BEFORE: m.tally} if m.is_probability else {}
+    shown = {BEFORE: t} if t.score[-1] >= 0 and t.score[0] <= 1 else {}
     curves = {
         n: reliability(t, replicates=FEW) for n, t in {**shown, AFTER: after}.items()
     }

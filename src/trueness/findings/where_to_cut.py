@@ -14,11 +14,17 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks.errors import InputError
 from trueness._core.figures import Curves
-from trueness._core.numbers import cut_text, percent
+from trueness._core.numbers import percent
 from trueness.findings.notes import TITLES, Note, note
 from trueness.findings.records import Figure, Finding, Table, said, table
 from trueness.findings.slider import Steps, quantity, steps, weight_of
-from trueness.findings.subject import Model, Subject, named_groups, possible
+from trueness.findings.subject import (
+    Model,
+    Subject,
+    cut_of,
+    named_groups,
+    possible,
+)
 from trueness.findings.what_scores_mean import meanings
 from trueness.inference.sample import meant
 from trueness.metrics.grammar import text_of
@@ -42,6 +48,7 @@ from trueness.threshold.group_cuts import group_thresholds
 from trueness.threshold.operating_point import best_threshold
 from trueness.threshold.zones import best_thresholds
 
+POINTS = 41  # of curves whose every point has limits of its own
 RARE = 0.1  # where fewer cases are positive, precision and recall say more than ROC
 
 
@@ -217,13 +224,10 @@ def _scores(s: Subject) -> Figure:
 
 
 def _benefit(s: Subject) -> Figure | None:
-    """Draw the net benefit of acting on scores that are probabilities.
-
-    It is asked at the steps of the slider, so that its dot stays on the curve.
-    """
+    """Draw the net benefit of acting on scores that are probabilities."""
     stops = dict(zip(s.names, steps_of(s), strict=True))
     at = {
-        m.name: np.maximum(cut[cut < 1], 0.0)
+        m.name: _some(np.maximum(cut[cut < 1], 0.0))
         for m in s.models
         if m.is_probability and (cut := stops[m.name].threshold)[-1] < 1
     }
@@ -254,6 +258,12 @@ def _benefit(s: Subject) -> Figure | None:
     )
 
 
+def _some(stops: Floats) -> Floats:
+    """Take some stops of a slider, evenly, and both ends."""
+    few = np.linspace(0, stops.size - 1, min(stops.size, POINTS)).round().astype(int)
+    return np.asarray(stops[few])
+
+
 def _reach(figure: Curves, prevalence: float) -> float:
     """Up to which probability is there anything to see?"""
     seen = [line["p"][line["y"] > 0.02 * prevalence] for line in figure.lines]
@@ -263,8 +273,10 @@ def _reach(figure: Curves, prevalence: float) -> float:
 
 def _any_cost(s: Subject) -> Figure:
     level, first = s.asked.level, steps_of(s)[0]
+    weights = np.linspace(0, 1, POINTS)
     data = s.once(
-        ("cost_curve", level), lambda: cost_curve_figure(s.tallies, level=level)
+        ("cost_curve", level),
+        lambda: cost_curve_figure(s.tallies, level=level, at=weights),
     )
     at = weight_of(first.share, s.asked.costs)
     alarm, miss = first.at_start("fpr"), first.at_start("fnr")
@@ -290,7 +302,7 @@ def _metrics(s: Subject) -> tuple[Table, ...]:
     if checked is None:
         return ()
     rows = [(quantity(name).text, found) for name, found in checked.metrics.items()]
-    at = cut_text(best.point.threshold, best.point.score_range)
+    at = cut_of(best.point)
     given = isinstance(checked, AtThreshold)
     where = "at the given threshold" if given else "on new cases, at the threshold"
     return (table(f"{best.name} {where}, {at}", ("metric", "value"), rows),)

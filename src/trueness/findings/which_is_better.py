@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from trueness._core.checks.cases import several_classifiers
 from trueness._core.checks.options import choice
 from trueness._core.figures import Intervals, intervals
 from trueness._core.numbers import MINUS, level_text, p_value
@@ -24,10 +26,12 @@ from trueness.counts.cases import with_fields
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.crossfit import CombinerComparison, compare_combiners
+from trueness.findings.how_good import cases_note
 from trueness.findings.notes import TITLES, Note, note
 from trueness.findings.records import Figure, Finding, Table, said, table
-from trueness.findings.subject import Model, Subject
+from trueness.findings.subject import Model, Subject, cut_of
 
+LEAST = 0.001  # a difference of recall that can be read
 MOST_PAIRS = 45  # whole curves of more pairs are not compared: ten classifiers
 MOST_ROWS = 100_000  # what resamples or ranks every case is asked of so many
 DOMINANCE = (
@@ -37,12 +41,20 @@ DOMINANCE = (
 Pairs = dict[tuple[str, str], Dominance]
 
 
-def which_is_better(s: Subject) -> Finding | None:
-    """Compare all classifiers on the same cases, at all thresholds and at the best."""
-    panel = _panel(s)
-    if panel is None:
+def of_several(s: Subject, ask: Callable[[Subject], Finding]) -> Finding | None:
+    """Ask where there are several classifiers on the same cases."""
+    if not isinstance(s.data, Panel) or len(s.data.names) < 2:
         return None
-    keys = [m.key for m in s.models]
+    return ask(s)
+
+
+def which_is_better(s: Subject, cluster: str | None = None) -> Finding:
+    """Compare all classifiers on the same cases, at all thresholds and at the best.
+
+    ``cluster`` says what cases that belong together have in common.
+    """
+    panel = _panel(s)
+    keys = [n for n in panel.names if n in {m.key for m in s.models}]
     found = compare_auc(panel[keys], level=s.asked.level)
     few, drawn = fewer(panel, s.asked.rng)
     curves = dominance(few, keys, s)
@@ -50,14 +62,15 @@ def which_is_better(s: Subject) -> Finding | None:
     return Finding(
         TITLES["comparison"],
         numbers_of(found, curves),
-        answer=_verdict(s, found),
+        answer=(cases_note(panel), *_verdict(s, found)),
         notes=(
+            *([note("clusters", cluster=cluster)] if cluster else []),
             *_curve_notes(text, curves, s.best.key),
             *_left_out(curves, drawn),
             *said(found.notes),
         ),
         tables=(_each(s), _differences(found, text)),
-        figures=tuple(_figures(found, text, curves)),
+        figures=tuple(_figures(found, text, curves, s.best.key)),
         method="AUC: DeLong's test, on the same cases (DeLong et al. 1988, "
         "doi:10.2307/2531595); p-values are adjusted for the number of pairs (Holm "
         "1979). Whole curves: the largest difference over ranges of false positive "
@@ -69,11 +82,11 @@ def which_is_better(s: Subject) -> Finding | None:
     )
 
 
-def _panel(s: Subject) -> Panel | None:
-    """Give the classifiers on the same cases, where there are several."""
-    if not isinstance(s.data, Panel) or len(s.data.names) < 2:
-        return None
+def _panel(s: Subject) -> Panel:
+    """Give the classifiers on the same cases."""
+    several_classifiers(s.data, "compare_auc")
     refuse(s.data, "compare")  # labelled cases alone would have other AUCs
+    assert isinstance(s.data, Panel)  # noqa: S101 - several are
     return s.data
 
 
@@ -101,11 +114,8 @@ def dominance(panel: Panel, keys: Sequence[str], s: Subject) -> Pairs:
     if len(panel.rows) > MOST_ROWS:  # fewer() draws from independent cases only
         return {}
     if len(pairs) > MOST_PAIRS:
-        pairs = [(keys[0], other) for other in keys[1 : MOST_PAIRS + 1]]
-    asked = {"level": s.asked.level, "rng": s.asked.rng}
-    if s.asked.replicates:
-        asked["replicates"] = s.asked.replicates
-    return dominance_of_pairs(panel, pairs, **asked)
+        pairs = [pair for pair in pairs if s.best.key in pair]
+    return dominance_of_pairs(panel, pairs, level=s.asked.level, rng=s.asked.rng)
 
 
 def numbers_of(found: Comparison, curves: Pairs) -> dict[str, Any]:
@@ -153,7 +163,7 @@ def _each(s: Subject) -> Table:
     if a.at is not None:
         rows = [(m.name, m.auc) for m in s.models]
         return table("Each classifier", ("classifier", "AUC"), rows)
-    rows = [(m.name, m.auc, m.point.value, m.point.threshold) for m in s.models]
+    rows = [(m.name, m.auc, m.point.value, cut_of(m.point)) for m in s.models]
     head = ("classifier", "AUC", f"{what} at its best", "threshold")
     return table("Each classifier, and its own best threshold", head, rows)
 
@@ -170,20 +180,21 @@ def _differences(found: Comparison, text: Mapping[str, str]) -> Table:
 
 def _curve_notes(text: Mapping[str, str], curves: Pairs, best: str) -> list[Note]:
     """Say how the curve of the best one lies to the others."""
-    lines = []
+    found: dict[str, list[str]] = {}
     for (a, b), d in curves.items():
-        if best not in (a, b):
-            continue
-        other = text[b if a == best else a]
-        first = a == best
-        names = {"best": text[best], "other": other}
-        above = d.verdict == ("dominates" if first else "dominated")
-        if d.verdict == "equal":
-            lines.append(note("curves equal", **names))
-        elif d.verdict == "crosses":
-            lines.append(note("curves cross", **names))
-        else:
-            lines.append(note("curve above" if above else "curve below", **names))
+        if best in (a, b):
+            first = "dominates" if a == best else "dominated"
+            code = {"equal": "curves equal", "crosses": "curves cross"}.get(
+                d.verdict, "curve above" if d.verdict == first else "curve below"
+            )
+            found.setdefault(code, []).append(text[b if a == best else a])
+    lines = [note(c, best=text[best], others=names) for c, names in found.items()]
+    if len(curves) == 1:
+        ((a, b), d), *_ = curves.items()
+        most, other = (d.margin, b) if a == best else (d.margin_first, a)
+        if most >= LEAST and d.verdict != "equal":
+            excluded = {"level": d.level, "other": text[other], "most": most}
+            lines.append(note("nowhere better", **excluded))
     return lines
 
 
@@ -193,9 +204,13 @@ def _left_out(curves: Pairs, drawn: str) -> list[Note]:
     return [note("drawn", what="Curves were compared", drawn=drawn)] if drawn else []
 
 
-def _figures(found: Comparison, text: Mapping[str, str], curves: Pairs) -> list[Figure]:
-    named = {
-        f"{text[p.first]} {MINUS} {text[p.second]}": p.difference for p in found.pairs
+def _figures(
+    found: Comparison, text: Mapping[str, str], curves: Pairs, best: str
+) -> list[Figure]:
+    named = {  # of the best one; the table has all pairs
+        f"{text[p.first]} {MINUS} {text[p.second]}": p.difference
+        for p in found.pairs
+        if best in (p.first, p.second)
     }
     forest = intervals("Differences", "difference of the AUC", named, zero=0.0)
     note_ = "Intervals are not adjusted for multiple comparisons; the p-values are."
@@ -216,11 +231,22 @@ def _figures(found: Comparison, text: Mapping[str, str], curves: Pairs) -> list[
     return made
 
 
-def better_together(s: Subject) -> Finding | None:
+def in_each_group(
+    whole: Finding, parts: Mapping[str, Finding | None], by: str
+) -> Finding:
+    """Add what was found in each group."""
+    if not parts:
+        return replace(whole, numbers=whole.numbers | {"groups": {}})
+    rows = [(g, *row) for g, f in parts.items() if f for row in f.tables[-1].rows]
+    groups = {g: f and f.numbers for g, f in parts.items()}
+    made = table(f"In each {by}", (by, *whole.tables[-1].head), rows)
+    numbers = whole.numbers | {"groups": groups}
+    return replace(whole, numbers=numbers, tables=(*whole.tables, made))
+
+
+def better_together(s: Subject) -> Finding:
     """Compare ways to combine the classifiers, on cases they were not fitted on."""
     panel = _panel(s)
-    if panel is None:
-        return None
     if s.asked.combiner:
         choice(s.asked.combiner, list(COMBINERS), "combiner")
     few, drawn = fewer(panel, s.asked.rng)
@@ -261,7 +287,7 @@ def combined(
             "against": best.key,
             "folds": found.folds,
         },
-        answer=(_together(method, gain[method], best),),
+        answer=(cases_note(s.cases), _together(method, gain[method], best)),
         notes=tuple(
             [note("drawn", what="Combinations were compared", drawn=drawn)]
             if drawn

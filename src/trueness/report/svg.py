@@ -33,7 +33,7 @@ LEFT, RIGHT, TOP, BOTTOM = 54, 14, 12, 46
 ROW, TEXT = 38, 16  # height of an interval with its name above, and of a line of text
 NAME, WIDE = 30, 52  # letters of a name that fit beside a number, and on a line
 MOST_SHOWN = 20  # intervals in a figure
-UNSEEN = 0.15  # of a unit: lines may be off by so much
+UNSEEN = 0.3  # of a unit: lines may be off by so much
 
 
 @final
@@ -287,7 +287,7 @@ def _line(axes: Axes, figure: Curves, one: Line, kind: str, data: str = "") -> M
 
 
 def _numbers(figure: Curves, title: str) -> Table:
-    """Give a dozen points of each curve, with thresholds and band where they have them.
+    """Give some points of each curve, with thresholds and band where they have them.
 
     A threshold has more digits than a rate, since counts hang on it.
     """
@@ -297,7 +297,7 @@ def _numbers(figure: Curves, title: str) -> Table:
     rows = []
     for one in figure.lines:
         size = len(one[x.name])
-        for i in np.unique(np.linspace(0, size - 1, 12).astype(int)):
+        for i in np.unique(np.linspace(0, size - 1, 7).astype(int)):
             row = [one.name, *([threshold_text(one["cut"][i])] if cut else [])]
             keys = (x.name, y.name, *(("low", "high") if ends else ()))
             rows.append([*row, *(float(one[k][i]) for k in keys)])

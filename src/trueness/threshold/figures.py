@@ -23,12 +23,14 @@ UNSEEN = 2e-4  # of the height of a figure: lines may be off by so much
 Tallies = Mapping[str, Tally]
 
 
-def cost_curve_figure(tallies: Tallies, *, level: float = 0.95) -> Curves:
+def cost_curve_figure(
+    tallies: Tallies, *, level: float = 0.95, at: Floats | None = None
+) -> Curves:
     """What do errors cost at best, for every weight of the two kinds?
 
-    The guide is the better of "flag all" and "flag none".
+    The guide is the better of "flag all" and "flag none"; ``at`` are the weights.
     """
-    found = {name: cost_curve(t, level=level) for name, t in tallies.items()}
+    found = {name: cost_curve(t, level=level, at=at) for name, t in tallies.items()}
     lines = tuple(
         Line(name, {"weight": c.weight, "cost": c.cost, "low": c.low, "high": c.high,
                     "trivial": c.trivial, "cut": c.threshold})
