@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -11,9 +12,10 @@ from trueness._core.numbers import percent
 from trueness.cli._shell import say
 from trueness.cli._source import Source, open_source
 from trueness.counts.design import WORDS as DESIGN
-from trueness.counts.values import Panel, Tally
+from trueness.counts.values import Panel
 from trueness.data.engines import quoted
 from trueness.data.frames import panel, tally
+from trueness.monitoring.checking import Cases
 from trueness.monitoring.contracts import Contract
 from trueness.monitoring.requirements import Requirement
 
@@ -46,9 +48,10 @@ class Predictions:
         by = by and known(self.source, by, "by")
         return tally(self.rows, score=self.score, by=by, **self.columns)
 
-    def panel(self, scores: list[str], rows: Any = None) -> Any:
-        """Count several columns together."""
-        return panel(self.rows if rows is None else rows, scores, **self.columns)
+    def panel(self, scores: list[str], rows: Any = None, by: str | None = None) -> Any:
+        """Count several columns together, in each group of a column too."""
+        rows = self.rows if rows is None else rows
+        return panel(rows, scores, by=by, **self.columns)
 
     @property
     def beside(self) -> list[str]:
@@ -104,9 +107,42 @@ def with_scores(source: Source, score: str) -> tuple[Any, float]:
     return source.rows.filter(f"NOT {gone}") if lost else source.rows, lost / n
 
 
-def panels_of(p: Predictions) -> dict[str, Panel]:
-    """Count each baseline that is a column beside the score, and judges together."""
-    found = {name: p.panel([p.score, name]) for name in p.beside}
+def cases_of(
+    p: Predictions, key: str | None, file: str | None
+) -> Callable[[str | None], Any]:
+    """Give a function that counts all cases, or those of each group of a column.
+
+    Each baseline that is a column is counted beside the score; one in a file of its
+    own on the same cases where a key joins the files, otherwise by itself.
+    """
+    both, old = _baseline(p, key, file)
+    paired = [([p.score, name], name, None) for name in p.beside]
+    if both is not None:
+        paired.append(([p.score, _BASELINE], "baseline", both))
+
+    def count(by: str | None) -> Any:
+        tallies = p.tally(by)
+        panels = {name: p.panel(scores, rows, by) for scores, name, rows in paired}
+        other: Any = None
+        if old is not None:
+            other = tally(old, score=p.score, by=by, **p.columns)
+        if by is None:
+            return Cases(tallies, panels | _judged(p), other)
+        return {
+            str(g): Cases(
+                t,
+                {name: parts[g] for name, parts in panels.items() if g in parts},
+                None if other is None else other.get(g),
+            )
+            for g, t in tallies.items()
+        }
+
+    return count
+
+
+def _judged(p: Predictions) -> dict[str, Panel]:
+    """Count the verdicts of judges together."""
+    found = {}
     for r in p.required:
         if r.judges:
             named = [known(p.source, j, "judges") for j in r.judges]
@@ -114,10 +150,8 @@ def panels_of(p: Predictions) -> dict[str, Panel]:
     return found
 
 
-def baseline_of(
-    p: Predictions, key: str | None, file: str | None
-) -> tuple[Tally | None, Panel | None]:
-    """Count the baseline: on the same cases where a key joins the files."""
+def _baseline(p: Predictions, key: str | None, file: str | None) -> tuple[Any, Any]:
+    """Give the rows of both files joined by their key, or those of the baseline."""
     if file is None:
         for r in p.required:
             if r.not_worse_than and r.not_worse_than not in p.source.types:
@@ -135,12 +169,12 @@ def baseline_of(
             "out."
         )
     if key:
-        return None, _joined(p, key, other, old)
+        return _joined(p, key, other, old), None
     known(other, p.label, "label")
-    return tally(old, score=p.score, **p.columns), None
+    return None, old
 
 
-def _joined(p: Predictions, key: str, other: Source, old: Any) -> Panel:
+def _joined(p: Predictions, key: str, other: Source, old: Any) -> Any:
     """Put the baseline's score beside the candidate's, case by case."""
     for one in (p.source, other):
         _once(one, known(one, key, "key"))
@@ -165,8 +199,7 @@ def _joined(p: Predictions, key: str, other: Source, old: Any) -> Panel:
             f"baseline score with the same {key!r}; the comparison leaves them out."
         )
     _same_labels(p, key, other, both)
-    made: Panel = p.panel([p.score, _BASELINE], both)
-    return made
+    return both
 
 
 def _same_labels(p: Predictions, key: str, other: Source, both: Any) -> None:

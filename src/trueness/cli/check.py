@@ -15,8 +15,7 @@ from trueness.cli._columns import Chosen, Request, choose, one_score
 from trueness.cli._command import command
 from trueness.cli._fields import fields_of
 from trueness.cli._predictions import (
-    baseline_of,
-    panels_of,
+    cases_of,
     predictions,
     with_scores,
 )
@@ -148,20 +147,19 @@ def _checked(
     asked: Contract, file: str, baseline: str | None
 ) -> tuple[Check, dict[str, Any]]:
     p = predictions(asked, file)
-    t = p.tally()
-    groups = {by: p.tally(by) for by in dict.fromkeys(r.by for r in p.required) if by}
+    count = cases_of(p, asked.key, baseline)
+    whole = count(None)
+    t = whole.tally
+    groups = {by: count(by) for by in dict.fromkeys(r.by for r in p.required) if by}
     facts = [
         fact(r, "", p.missing, t.n)
         for r in asked.requirements
         if r.metric == "missing_scores"
     ]
-    other, paired = baseline_of(p, asked.key, baseline)
     found = check_all(
-        t,
+        whole,
         tuple(r for r in p.required if r.metric != "missing_scores"),
         facts=facts,
-        panels=panels_of(p) | ({} if paired is None else {"baseline": paired}),
-        baseline=other,
         groups=groups,
         level=asked.level,
         adjust=asked.adjust,

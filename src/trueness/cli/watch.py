@@ -74,6 +74,9 @@ def watch(
             if restart:
                 held.restart()
             judge, by = judge or list(held.judges), by or held.by
+            kept = held.columns  # said once, when the watch began
+            label, score = label or kept.get("label"), score or kept.get("score")
+            positive = kept.get("positive") if positive is None else positive
         judges = judge or []
         # what needs no labels is not asked for them, nor who watches already
         guessed = metric not in (None, *NO_LABELS) and not judges
@@ -108,6 +111,7 @@ def watch(
         if name is None:
             _not_a_copy(held.same_cases(parts), source.name)
         held.update(parts, name=name or source.name)
+        held.keep_columns(**columns)
         held.save(state)
     request = Request(source, chosen, source.rows, 0.95, 0)
     return _answer(held, looks, about(request, t), cases_sentence(t))

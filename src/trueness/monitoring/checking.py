@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, reduce
 from itertools import combinations
-from typing import Any
+from operator import add
+from typing import Any, final
 
 import numpy as np
 
@@ -55,7 +57,7 @@ def check(
     requirements: Any,
     *,
     baseline: Any = None,
-    groups: Mapping[str, Mapping[Any, Tally]] | None = None,
+    groups: Mapping[str, Mapping[Any, Any]] | None = None,
     level: float = 0.95,
     adjust: str = "holm",
 ) -> Check:
@@ -68,16 +70,18 @@ def check(
     Parameters
     ----------
     data
-        A tally, or labels and scores; a mapping from group to tally, where every
-        requirement must hold in each group; or a panel, whose first classifier is the
-        candidate and whose others are baselines by their names (paired).
+        A tally, or labels and scores; a panel, whose first classifier is the candidate
+        and whose others are baselines by their names (paired); or a mapping from group
+        to one of these, where every requirement must hold in each group.
     requirements
         Sentences such as ``"auc >= 0.8"`` and ``"recall >= 0.9 at 0.3"``, or tables of
         fields (see :class:`trueness.monitoring.requirements.Requirement`); one or many.
     baseline
-        A tally of other cases (unpaired) for ``not_worse_than="baseline"``.
+        A tally of other cases (unpaired) for ``not_worse_than="baseline"``; where the
+        data are groups, a mapping from group to tally.
     groups
-        For requirements with ``by``: from the name of the column to its tallies.
+        For requirements with ``by``: from the name of a column to its tallies, or
+        panels.
     level
         The confidence level: if the true value is exactly on its bound, the requirement
         is said to hold in at most ``1 - level`` of samples, and to fail in at most as
@@ -107,81 +111,100 @@ def check(
     >>> [v.verdict for v in c.verdicts]
     ['holds', 'cannot tell yet']
     """
-    whole, spread = _parts(data)
-    panels: dict[str, Panel] = {}
-    if isinstance(data, Panel):
-        first = data.names[0]
-        panels = {n: data[[first, n]] for n in data.names[1:]} | {"": data}
-        if len(data.names) == 2 and baseline is None:
-            panels["baseline"] = panels[data.names[1]]
+    whole, spread = _parts(data, baseline)
+    named = {by: _each(parts) for by, parts in (groups or {}).items()}
     return check_all(
         whole,
         [requirement(r) for r in _listed(requirements)],
-        panels=panels,
-        baseline=baseline,
         spread=spread,
-        groups=groups,
+        groups=named,
         level=level,
         adjust=adjust,
     )
 
 
+@final
+@dataclass(frozen=True)
+class Cases:
+    """What requirements are judged on, of all cases or of one group.
+
+    Attributes
+    ----------
+    tally : Tally
+        The candidate.
+    panels : mapping from str to Panel
+        The candidate beside each baseline, by its name (paired); under the names of
+        judges, joined by commas, or "", their verdicts.
+    baseline : Tally or None
+        A baseline on other cases (unpaired).
+    """
+
+    tally: Tally
+    panels: Mapping[str, Panel] = field(default_factory=dict)
+    baseline: Tally | None = None
+
+    @classmethod
+    def of(cls, data: Tally | Panel, baseline: Tally | None = None) -> Cases:
+        """Give a tally, or a panel with its first classifier as the candidate."""
+        if isinstance(data, Tally):
+            return cls(data, {}, baseline)
+        first, *others = data.names
+        panels = {n: data[[first, n]] for n in others} | {"": data}
+        if len(others) == 1 and baseline is None:
+            panels["baseline"] = panels[others[0]]
+        return cls(data[first], panels, baseline)
+
+
 def check_all(
-    whole: Tally,
-    asked: Sequence[Requirement],
+    whole: Cases,
+    required: Sequence[Requirement],
     *,
-    panels: Mapping[str, Panel],
     facts: Sequence[Verdict] = (),
-    baseline: Tally | None = None,
-    spread: Mapping[Any, Tally] | None = None,
-    groups: Mapping[str, Mapping[Any, Tally]] | None = None,
+    spread: Mapping[str, Cases] | None = None,
+    groups: Mapping[str, Mapping[str, Cases]] | None = None,
     level: float = 0.95,
     adjust: str = "holm",
 ) -> Check:
-    """Judge requirements that were read; ``panels`` are named by their baseline."""
+    """Judge requirements that were read, of all cases or of each group.
+
+    ``spread`` are the groups in which everything is required, ``groups`` those of each
+    column that a requirement may name.
+    """
     if _options.fraction(level, "level") <= 0.5:
         raise InputError(
             f"level must be above 0.5, since a verdict that is wrong more often than "
             f"not is none; found {level:g}. Type level=0.95."
         )
     _options.choice(adjust, ("holm", "none"), "adjust")
-    if not asked and not facts:
+    if not required and not facts:
         raise InputError('A check needs requirements; found none. Type ["auc >= 0.8"].')
-    against = contradiction(asked)
+    against = contradiction(required)
     if against is not None:
-        first, second = (str(asked[k]) for k in against)
+        first, second = (str(required[k]) for k in against)
         raise InputError(f"{first} contradicts {second}: nothing can meet both.")
     claims: list[Claim] = []
     known = list(facts)
-    for r in dict.fromkeys(one for several in asked for one in single(several)):
-        if r.judges:
-            claims += _judged(r, panels)
-        elif r.not_worse_than is not None:
-            claims.append(_against(r, whole, panels, baseline))
+    for r in dict.fromkeys(one for several in required for one in single(several)):
+        held = {"": whole} if r.judges else _groups(r, whole, spread, groups)
+        if r.is_fact:
+            known += [_fact(r, group, cases.tally) for group, cases in held.items()]
+        elif r.gap_at_most is not None:
+            claims += _gap(r, held)
         else:
-            held = _groups(r, whole, spread, groups)
-            if r.is_fact:
-                known += _facts(r, held)
-            elif r.gap_at_most is not None:
-                claims += _gap(r, held)
-            else:
-                claims += [c for n, t in held.items() for c in _bounds(r, n, t)]
+            claims += [c for g, cases in held.items() for c in _claims(r, g, cases)]
     found = (*known, *decide(claims, 1 - level, adjust))
-    notes = [
-        *_notes(asked, baseline, adjust, whole),
-        *_sure(level, adjust, len(claims)),
-    ]
-    notes += _odd(asked, whole)
+    notes = [*_notes(required, whole, adjust), *_sure(level, adjust, len(claims))]
+    notes += _odd(required, whole.tally)
     return Check(together(found), found, level, adjust, tuple(notes))
 
 
-def _odd(asked: Sequence[Requirement], whole: Tally) -> list[str]:
+def _odd(required: Sequence[Requirement], whole: Tally) -> list[str]:
     """Say what was probably not meant: a requirement twice, a threshold far away."""
     said = []
-    for r, times in Counter(asked).items():
+    for r, times in Counter(required).items():
         if times > 1:
             said.append(f"{r} was required {times} times; it counts once.")
-    for cut in dict.fromkeys(r.threshold for r in asked if r.threshold is not None):
+    for cut in dict.fromkeys(r.threshold for r in required if r.threshold is not None):
         if whole.score.size and not whole.score[-1] <= cut <= whole.score[0]:
             which = (
                 "no score reaches" if cut > whole.score[0] else "all scores are above"
@@ -202,46 +225,52 @@ def _listed(given: Any) -> Iterable[Any]:
     return list(given)
 
 
-def _parts(data: Any) -> tuple[Tally, Mapping[Any, Tally] | None]:
-    """Give the candidate's tally as a whole, and by group when it comes in groups."""
-    if isinstance(data, Tally):
-        return data, None
-    if isinstance(data, Panel):
-        return data[data.names[0]], None
-    if isinstance(data, Mapping) and all(isinstance(t, Tally) for t in data.values()):
-        tallies = list(data.values())
-        if not tallies:
-            raise InputError("A check needs cases; found an empty mapping of groups.")
-        whole = tallies[0]
-        for t in tallies[1:]:
-            whole = whole + t
-        return whole, data
-    raise InputError(
-        f"check needs a tally, a panel or a mapping from group to tally; found "
-        f"{type(data).__name__}. Type trueness.check(trueness.tally(y, score), ...)."
-    )
+def _parts(data: Any, baseline: Any) -> tuple[Cases, Mapping[str, Cases] | None]:
+    """Give the cases as a whole, and by group when they come in groups."""
+    if isinstance(data, (Tally, Panel)):
+        return Cases.of(data, baseline), None
+    counts = isinstance(data, Mapping) and data.values()
+    if not counts or not all(isinstance(t, (Tally, Panel)) for t in counts):
+        raise InputError(
+            f"check needs a tally, a panel or a mapping from group to one of these; "
+            f"found {described(data)}. Type trueness.check(trueness.tally(y, score), "
+            f"...)."
+        )
+    parts = dict(baseline) if isinstance(baseline, Mapping) else {}
+    total = reduce(add, parts.values()) if parts else baseline
+    return Cases.of(reduce(add, counts), total), _each(data, parts)
+
+
+def _each(
+    data: Mapping[Any, Any], baselines: Mapping[Any, Tally] | None = None
+) -> dict[str, Cases]:
+    return {str(g): Cases.of(x, (baselines or {}).get(g)) for g, x in data.items()}
 
 
 def _groups(
     r: Requirement,
-    whole: Tally,
-    spread: Mapping[Any, Tally] | None,
-    named: Mapping[str, Mapping[Any, Tally]] | None,
-) -> dict[str, Tally]:
+    whole: Cases,
+    spread: Mapping[str, Cases] | None,
+    named: Mapping[str, Mapping[str, Cases]] | None,
+) -> Mapping[str, Cases]:
     if r.by is None:
-        return {"": whole} if spread is None else {str(g): t for g, t in spread.items()}
-    if named and r.by in named:
-        return {f"{r.by}={g}": t for g, t in named[r.by].items()}
-    if spread is not None:
-        return {f"{r.by}={g}": t for g, t in spread.items()}
+        return {"": whole} if spread is None else spread
+    held = (named or {}).get(r.by, spread)
+    if held is not None:
+        return {f"{r.by}={g}": cases for g, cases in held.items()}
     raise InputError(
         f"{r} needs groups. Pass a mapping from group to tally, as "
         f"trueness.tally(frame, label=..., score=..., by={r.by!r}) gives."
     )
 
 
-def _bounds(r: Requirement, group: str, t: Tally) -> list[Claim]:
-    return _sided(r, group, _limits(r, t))
+def _claims(r: Requirement, group: str, cases: Cases) -> list[Claim]:
+    """Say what a requirement claims about one group."""
+    if r.judges:
+        return _judged(r, group, cases)
+    if r.not_worse_than is not None:
+        return [_against(r, group, cases)]
+    return _sided(r, group, _limits(r, cases.tally))
 
 
 def _limits(r: Requirement, t: Tally) -> Limits:
@@ -258,31 +287,32 @@ def _sided(r: Requirement, group: str, limits: Limits, said: str = "") -> list[C
     ]
 
 
-def _against(
-    r: Requirement, whole: Tally, panels: Mapping[str, Panel], baseline: Any
-) -> Claim:
+def _against(r: Requirement, group: str, cases: Cases) -> Claim:
     side = -1 if r.lower_is_better else 1
     named = str(r.not_worse_than)
-    if named in panels:
-        limits = paired_limits(r.metric, panels[named], r.threshold)
+    if named in cases.panels:
+        limits = paired_limits(r.metric, cases.panels[named], r.threshold)
         how = "paired: the same cases"
-    elif isinstance(baseline, Tally):
-        limits = difference_limits(_limits(r, whole), _limits(r, baseline))
+    elif isinstance(cases.baseline, Tally):
+        limits = difference_limits(
+            *(_limits(r, t) for t in (cases.tally, cases.baseline))
+        )
         how = "unpaired: other cases than the baseline's"
     else:
+        where = f" in {group}" if group else ""
         raise InputError(
-            f"{r} needs a baseline: a tally of other cases, or the scores of "
+            f"{r} needs a baseline{where}: a tally of other cases, or the scores of "
             f"{named!r} on the same cases, in a panel or as a column of the file."
         )
-    return Claim(str(r), "", -side * r.margin, side, limits, f"difference, {how}")
+    return Claim(str(r), group, -side * r.margin, side, limits, f"difference, {how}")
 
 
-def _gap(r: Requirement, groups: dict[str, Tally]) -> list[Claim]:
+def _gap(r: Requirement, groups: Mapping[str, Cases]) -> list[Claim]:
     if len(groups) < 2:
         raise NotEnoughCases(f"{r} needs two groups or more; found {len(groups)}.")
     claims = []
     for a, b in combinations(groups, 2):
-        ends = difference_limits(*(_limits(r, groups[g]) for g in (a, b)))
+        ends = difference_limits(*(_limits(r, groups[g].tally) for g in (a, b)))
         both = f"{a} and {b}"
         claims.append(
             Claim(str(r), both, float(r.gap_at_most or 0), -1, size_limits(ends))
@@ -290,9 +320,9 @@ def _gap(r: Requirement, groups: dict[str, Tally]) -> list[Claim]:
     return claims
 
 
-def _judged(r: Requirement, panels: Mapping[str, Panel]) -> list[Claim]:
+def _judged(r: Requirement, group: str, cases: Cases) -> list[Claim]:
     """Judge a rate from the verdicts of judges that err, and the labels there are."""
-    data = panels.get(",".join(r.judges), panels.get(""))
+    data = cases.panels.get(",".join(r.judges), cases.panels.get(""))
     if data is None:
         raise InputError("A rate from judges needs a panel of their verdicts, 0 or 1.")
     refuse(data, "prevalence")
@@ -308,21 +338,18 @@ def _judged(r: Requirement, panels: Mapping[str, Panel]) -> list[Claim]:
         low, high = (float(q) for q in np.quantile(rate.draws, [alpha, 1 - alpha]))
         return Interval(float(np.mean(rate.draws)), low, high, votes.n, "judged")
 
-    return _sided(r, "", limits, said)
+    return _sided(r, group, limits, said)
 
 
-def _facts(r: Requirement, groups: dict[str, Tally]) -> list[Verdict]:
-    out = []
-    for group, t in groups.items():
-        if r.metric == "flagged":
-            c = confusion(t, r.threshold or 0.0)
-            value = float(c.tp + c.fp)
-        elif r.metric == "missing_scores":
-            value = 0.0  # a tally holds none; the command line counts them in the file
-        else:
-            value = float(FACTS[r.metric](t))
-        out.append(fact(r, group, value, round(t.n)))
-    return out
+def _fact(r: Requirement, group: str, t: Tally) -> Verdict:
+    if r.metric == "flagged":
+        c = confusion(t, r.threshold or 0.0)
+        value = float(c.tp + c.fp)
+    elif r.metric == "missing_scores":
+        value = 0.0  # a tally holds none; the command line counts them in the file
+    else:
+        value = float(FACTS[r.metric](t))
+    return fact(r, group, value, round(t.n))
 
 
 def _sure(level: float, adjust: str, claims: int) -> list[str]:
@@ -338,23 +365,21 @@ def _sure(level: float, adjust: str, claims: int) -> list[str]:
     ]
 
 
-def _notes(
-    asked: Sequence[Requirement], baseline: Any, adjust: str, whole: Tally
-) -> list[str]:
-    whose = "Cases" if whole.grouped is None else "Clusters"
+def _notes(required: Sequence[Requirement], whole: Cases, adjust: str) -> list[str]:
+    whose = "Cases" if whole.tally.grouped is None else "Clusters"
     notes = [f"{whose} are assumed to be independent, and like future cases."]
-    if any(r.judges and r.labelled is None for r in asked):
+    if any(r.judges and r.labelled is None for r in required):
         notes.append(
             "Judges may make the same errors, so that without labels their verdicts "
             "do not determine a rate, and nothing is decided. With labels, state how "
             'these were chosen: labelled = "random".'
         )
-    if adjust == "none" and len(asked) > 1:
+    if adjust == "none" and len(required) > 1:
         notes.append(
             "Each requirement is tested on its own, so among many some verdicts are "
             "wrong by chance."
         )
-    if baseline is not None:
+    if whole.baseline is not None:
         notes.append(
             "The baseline was measured on other cases, so the comparison is unpaired."
         )

@@ -28,7 +28,6 @@ from trueness.monitoring.requirements import (
     contradiction,
     requirement,
 )
-from trueness.ranking.areas import auc
 from trueness.threshold.operating_point import best_threshold
 
 _COLUMNS = {
@@ -196,25 +195,31 @@ def _line(text: str, pattern: str) -> str:
 def first_contract(
     t: Tally, label: str, score: str, *, positive: Any = None, missing: float = 0.0
 ) -> str:
-    """Write a contract that these data meet, with honest numbers: lower limits.
+    """Write a contract that new samples of the same model meet in 19 of 20 cases.
 
-    The bounds are what the data can prove at 95 %, rounded down, so the file passes
-    its own contract; raise them to what you need. ``missing`` is the share of cases
-    that have no score. Where no threshold is better than none, none is required.
+    ``missing`` is the share of cases that have no score. Where no threshold is better
+    than none, none is required.
     """
     cut = float(f"{best_threshold(t, maximize='youden').threshold:.6g}")
     lines = [
-        "# What these predictions must keep. Written from the data: each bound is what",
-        "# these cases can prove at 95 % confidence. Change them to what you need.",
+        "# What these predictions must keep, written from the data. The bounds leave",
+        "# room: 19 of 20 new samples of as many cases from the same model prove all",
+        "# of them. Change them to what you need.",
         f"label = {_toml(label)}",
         f"score = {_toml(score)}",
         *([] if positive is None else [f"positive = {_value(positive)}"]),
         *_table("positives", at_least=max(1, t.n_pos // 2)),
-        *_table("auc", at_least=_proved(t, "auc", otherwise=auc(t, level=0.90).low)),
+        *_table("auc", at_least=_with_room(t, "auc")),
     ]
-    for name in ("recall", "precision") if math.isfinite(cut) else ():
-        low = _proved(t, name, threshold=cut)
-        lines += _table(name, threshold=f"{cut:.6g}", at_least=low)
+    if math.isfinite(cut):
+        lines += [
+            "",
+            f"# The threshold {cut:.6g} has the largest recall + specificity in these",
+            "# cases (Youden's J). Put the one that you use in its place.",
+        ]
+        for name in ("recall", "precision"):
+            low = _with_room(t, name, cut)
+            lines += _table(name, threshold=f"{cut:.6g}", at_least=low)
     if t.score[-1] >= 0 and t.score[0] <= 1:
         lines += _table("lowest_score", at_least=0) + _table("highest_score", at_most=1)
     if missing:
@@ -228,12 +233,16 @@ def _table(metric: str, **bounds: Any) -> list[str]:
     return ["", "[[require]]", f'metric = "{metric}"', *fields]
 
 
-def _proved(t: Tally, metric: str, *, otherwise: float = 0.0, **at: float) -> float:
-    """Which bound can these cases prove, rounded down?"""
-    # three requirements share the 5 %, as Holm's first step would have it
-    low = limits_of(metric, t, at.get("threshold"))(0.05 / 3).low
-    proved = low if math.isfinite(low) else otherwise
-    return math.floor(max(proved - 1e-9, 0.0) * 1000) / 1000
+def _with_room(t: Tally, metric: str, threshold: float | None = None) -> float:
+    """Give a bound that 19 of 20 new samples prove, rounded down.
+
+    With reach r from a value to its limit, the value of a new sample of the same size
+    is not more than r times the root of 2 below this one, since both vary, and its
+    limit is r below it. Three requirements share the 5 %, as Holm's first step has it.
+    """
+    found = limits_of(metric, t, threshold)(0.05 / 3)
+    low = found.value - (found.value - found.low) * (1 + math.sqrt(2))
+    return math.floor(max(low, 0.0) * 1000) / 1000 if math.isfinite(low) else 0.0
 
 
 def _toml(text: str) -> str:

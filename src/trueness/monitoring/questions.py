@@ -147,6 +147,7 @@ def watch(
         "judges": list(judges or ()),
         "by": by,
         "named": None if groups is None else [str(g) for g in groups],
+        "columns": {},
     }
     found = Watch(about)
     if what == "scores":

@@ -180,6 +180,12 @@ def _number(text: str, where: str) -> float:
 def _from_fields(given: Mapping[str, Any]) -> Requirement:
     known = [f.name for f in fields(Requirement)]
     for name in given:
+        if name in OTHER_WORDS:
+            word = OTHER_WORDS[name]
+            raise InputError(
+                f"A requirement has no field {described(name)}; write {word} = "
+                f"{given[name]!r}."
+            )
         if name not in known:
             raise InputError(
                 f"A requirement has no field {described(name)}."
@@ -198,6 +204,14 @@ def _from_fields(given: Mapping[str, Any]) -> Requirement:
     return Requirement(**values)
 
 
+# words for a field that other tools use
+OTHER_WORDS = {
+    **dict.fromkeys(("min", "minimum", "ge", "gte", "lower", "above"), "at_least"),
+    **dict.fromkeys(("max", "maximum", "le", "lte", "upper", "below"), "at_most"),
+    **dict.fromkeys(("cut", "cutoff", "at"), "threshold"),
+    **dict.fromkeys(("group", "groups", "group_by"), "by"),
+    **dict.fromkeys(("name", "measure"), "metric"),
+}
 KINDS = {
     "metric": "text",
     "at_least": "number",
@@ -292,11 +306,6 @@ def _compared(r: Requirement, ends: tuple[float, float]) -> None:
         raise InputError(f"gap_at_most of {r.metric} needs groups. Give by as well.")
     if r.margin and r.not_worse_than is None:
         raise InputError("margin goes with not_worse_than; leave it out, or give both.")
-    if r.not_worse_than is not None and r.by:
-        raise InputError(
-            "by does not go with not_worse_than: a baseline is compared over all "
-            "cases. Leave one of the two out, or write two requirements."
-        )
     for name, size in (("margin", r.margin), ("gap_at_most", r.gap_at_most)):
         if size is not None and not 0 <= size <= wide:
             raise InputError(

@@ -187,6 +187,7 @@ _PARTS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "judges": _each(_text),
         "by": _or_none(_text),
         "named": _or_none(_each(_text)),
+        "columns": _mapped(lambda v: isinstance(v, (str, bool, int, float))),
     },
     "state": {
         **dict.fromkeys(("n", "squares"), _amount),

@@ -139,6 +139,18 @@ class Watch:
         return None if self._about["by"] is None else str(self._about["by"])
 
     @property
+    def columns(self) -> dict[str, Any]:
+        """Name the columns of a file that the command line found its cases in."""
+        return dict(self._about["columns"])
+
+    def keep_columns(self, **columns: Any) -> None:
+        """Remember the columns of a file, so that they need not be named again."""
+        plain = (str, bool, int, float)
+        self._about["columns"] = {
+            k: v for k, v in columns.items() if isinstance(v, plain)
+        }
+
+    @property
     def alarm_at(self) -> float:
         """Give the evidence at which the alarm is raised.
 
