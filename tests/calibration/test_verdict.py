@@ -73,6 +73,14 @@ def test_calibrated_scores_are_rejected_in_one_of_twenty():
     assert 0.35 < np.mean(np.array(p) < 0.5) < 0.65
 
 
+def test_no_place_is_blamed_where_nothing_was_found():
+    found = [calibration_verdict(*drawn(300, seed)) for seed in range(60)]
+    quiet = [v for v in found if v.p_value >= 0.05]
+    assert len(quiet) > 40
+    assert all(v.worst is None for v in quiet)
+    assert all("Of 1" not in str(v) for v in quiet)
+
+
 def test_what_was_impossible_has_happened():
     t = Tally([1.0, 0.0], neg=[0, 5000], pos=[5000, 1])
     found = calibration_verdict(t)

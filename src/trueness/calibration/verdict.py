@@ -83,7 +83,8 @@ class CalibrationVerdict(Answer):
     p_value : float
         How often calibrated scores differ from the shares by as much, in any places.
     worst : CalibrationPlace or None
-        Where scores are surely off, and farthest; None where no single place is.
+        Where scores are surely off, and farthest; None where no single place is, or
+        the test does not reject.
     mean, prevalence : float
         Mean score, and share of positives, of all.
     tolerance : float
@@ -186,11 +187,12 @@ def calibration_verdict(
         p = 0.0  # what was impossible has happened
     small = size.high <= tolerance * min(s.share, 1 - s.share)
     codes = ("close", "calibrated") if small else ("miscalibrated", "undecided")
+    rejected = p < 1 - level
     return CalibrationVerdict(
-        codes[not p < 1 - level],
+        codes[not rejected],
         size,
         p,
-        _worst(s, start, found, level),
+        _worst(s, start, found, level) if rejected else None,
         float(s.score @ s.cases) / s.n,
         s.share,
         tolerance,
