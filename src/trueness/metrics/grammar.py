@@ -260,7 +260,7 @@ class _Reader:
         name = SYNONYMS.get(name, name)
         if name in METRICS or name in COUNTS:
             return (METRICS | COUNTS)[name]
-        if re.fullmatch(r"f[\d.]+", name):
+        if re.fullmatch(r"f([2-9]|\d\.\d+)", name):
             return METRIC_FAMILIES["f_beta"](float(name[1:]))
         if name not in METRIC_FAMILIES:
             known = [*METRICS, *METRIC_FAMILIES, *COUNTS, *SYNONYMS]
