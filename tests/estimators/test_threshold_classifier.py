@@ -145,3 +145,16 @@ def test_scorers(cases):
     assert lower(model, X, y) <= 0
     assert metric_scorer("recall", subject_to="precision > 1")(model, X, y) == 0
     pickle.loads(pickle.dumps(scorer))  # noqa: S301
+
+
+def test_a_rule_that_was_chosen_before():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, 200)
+    fitted = ThresholdClassifier(rule=trueness.Rule(0.52)).fit(X, y)
+    p = fitted.estimator_.predict_proba(X)[:, 1]
+    assert (fitted.predict(X) == (p >= 0.52)).all()
+    assert fitted.operating_point_ is None
+    unsure = ThresholdClassifier(rule=trueness.Rule(0.52, lower=0.48)).fit(X, y)
+    assert np.array_equal(np.isnan(unsure.decide(X)), (p >= 0.48) & (p < 0.52))
+    with pytest.raises(trueness.InputError, match="needs one threshold for all cases"):
+        unsure.predict(X)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cmp_to_key
@@ -218,7 +217,7 @@ def _undominated(ranks: Ints) -> NDArray[np.bool_]:
     # best first: what dominates a column stands before it, and copies stand together
     order = np.lexsort(ranks[::-1])[::-1]
     columns = ranks[:, order].T
-    judge: _Stairs | _Kept = _Stairs() if len(ranks) == 3 else _Kept(len(ranks))
+    judge = _Kept(len(ranks))
     good = np.zeros(len(order), dtype=bool)
     before: list[int] = []
     last = -1
@@ -227,33 +226,6 @@ def _undominated(ranks: Ints) -> NDArray[np.bool_]:
         good[i] = good[last] if copy else judge.admits(column)
         before, last = column, i
     return good
-
-
-class _Stairs:
-    """Points of two metrics, none above another: a staircase, kept sorted.
-
-    The first of three metrics is settled by the order in which points come.
-    """
-
-    def __init__(self) -> None:
-        self.b: list[int] = []  # ascending
-        self.c: list[int] = []  # descending
-
-    def admits(self, column: list[int]) -> bool:
-        """Say whether nothing before dominates this point, and remember it then."""
-        _, b, c = column
-        # points before are no worse in the first metric; of those with b or more in the
-        # second, the first has the most of the third
-        at = bisect_left(self.b, b)
-        if at < len(self.b) and self.c[at] >= c:
-            return False
-        start = at
-        while start and self.c[start - 1] <= c:
-            start -= 1
-        # a step of the same width is lower, or the point would not be admitted
-        stop = at + (at < len(self.b) and self.b[at] == b)
-        self.b[start:stop], self.c[start:stop] = [b], [c]
-        return True
 
 
 class _Kept:

@@ -94,7 +94,6 @@ class GroupAnswer(NamedTuple):
     cuts: list[int] | None
     value: int | Fraction  # whole, until a constant is added
     bound: int | Fraction
-    judged: int
 
 
 class RangeMax:
@@ -305,7 +304,7 @@ class _Search:
     """Branch and bound over the smallest values of the gaps."""
 
     def __init__(self, p: GroupProblem, until: float) -> None:
-        self.p, self.until, self.judged = p, until, 0
+        self.p, self.until = p, until
         self.best: list[int] | None = None
         self.value = _NOTHING
         self.prices: list[_Price] = []
@@ -320,12 +319,12 @@ class _Search:
     def run(self) -> GroupAnswer:
         empty = any(not s.size for s in self.steps)
         if empty or not all(a.any() for a in self.p.allowed):
-            return GroupAnswer(None, self.value, self.value, 0)
+            return GroupAnswer(None, self.value, self.value)
         corners = self._first_corners()
         self._add_price(self._first_price(corners))
         self._try_corners(corners)
         bound = self._branch()
-        return GroupAnswer(self.best, self.value, max(bound, self.value), self.judged)
+        return GroupAnswer(self.best, self.value, max(bound, self.value))
 
     @property
     def late(self) -> bool:
@@ -376,7 +375,6 @@ class _Search:
         Every price gives a bound, so the least of them is one; later prices are only
         asked about ranges that the earlier ones leave open.
         """
-        self.judged += len(low)
         bottom, top = self._ends(low, high)
         best, rest = np.full(len(low), np.inf), np.arange(len(low))
         for price in self.prices:
@@ -390,21 +388,11 @@ class _Search:
         return best
 
     def _try_corners(self, corners: Ints) -> None:
-        """Look for good cuts where the bound is largest, then closer and closer."""
-        for _ in range(4):
-            bounds = self._bounds(corners, corners)
-            for at in np.argsort(-bounds)[:6]:
-                if bounds[at] > self.value and not self.late:
-                    self._settle(corners[at], float(bounds[at]), quick=True)
-            if not self.steps:
-                return
-            lead = corners[int(np.argmax(bounds))]
-            width = [max(1, s.size // 200) for s in self.steps]
-            near = [
-                np.clip(lead[c] + np.arange(-20, 21) * w // 10, 0, s.size - 1)
-                for c, (s, w) in enumerate(zip(self.steps, width, strict=True))
-            ]
-            corners = _product(near)
+        """Look for good cuts where the bound is largest."""
+        bounds = self._bounds(corners, corners)
+        for at in np.argsort(-bounds)[:6]:
+            if bounds[at] > self.value and not self.late:
+                self._settle(corners[at], float(bounds[at]), quick=True)
 
     def _branch(self) -> int:
         """Halve ranges until nothing can be better; give the bound that is left.

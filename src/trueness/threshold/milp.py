@@ -19,7 +19,6 @@ All coefficients are whole numbers, and what the solver returns is checked in th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, final
@@ -75,8 +74,7 @@ class Program(NamedTuple):
     """A 0-1 program without its objective.
 
     ``flag`` has a row for tp and one for fp: the counts as functions of the variables.
-    ``cut`` reads the number of flagged scores from a solution; ``forbid`` gives a row
-    (with its upper bound) that excludes one cut.
+    ``first`` is, for each distinct score, a variable that says whether it is flagged.
     """
 
     name: str
@@ -84,16 +82,23 @@ class Program(NamedTuple):
     wrong: Any  # fp + fn as a function of the variables, where there are z
     matrix: Any
     low: Array
-    high: Array
     integral: Array
     most: Array
-    cut: Callable[[Array], int]
-    forbid: Callable[[int], tuple[Array, float]]
+    first: Ints
 
-    @property
-    def binaries(self) -> int:
-        """How many variables are 0 or 1?"""
-        return int(self.integral.sum())
+    def cut(self, x: Array) -> int:
+        """Read the number of flagged scores from a solution."""
+        return int((x[self.first] > 0.5).sum())
+
+    def forbid(self, k: int) -> tuple[Array, float]:
+        """Give a row and its upper bound that exclude cut k.
+
+        Its last score is flagged and the next one is not.
+        """
+        row = np.zeros(self.most.size)
+        row[self.first[k - 1 : k]] = 1.0
+        row[self.first[k : k + 1]] = -1.0
+        return row, 0.0 if k else -1.0
 
 
 _REFUSAL = (
@@ -103,11 +108,9 @@ _REFUSAL = (
 )
 
 
-def linear_fraction(
-    metric: Metric, cuts: Cuts, refusal: str = _REFUSAL
-) -> forms.LinearQuotient:
+def linear_fraction(metric: Metric, cuts: Cuts) -> forms.LinearQuotient:
     """Write a metric as a quotient of linear functions of tp and fp, if it is one."""
-    return forms.quotient(metric, cuts, forms.ONE_CUT, refusal).whole()
+    return forms.quotient(metric, cuts, forms.ONE_CUT, _REFUSAL).whole()
 
 
 def at_cut(form: forms.LinearForm, cuts: Cuts, k: int) -> Any:
@@ -122,28 +125,16 @@ def per_score(cuts: Cuts) -> Program:
     m = len(cuts.score)
     pos, neg = np.diff(cuts.units.tp), np.diff(cuts.units.fp)
     eye = sparse.eye_array(m, format="csr")
-    ordered = eye[:-1] - eye[1:]
     return Program(
         name="a binary per distinct score",
         flag=np.vstack([pos, neg]),
         wrong=None,
-        matrix=ordered,
+        matrix=eye[:-1] - eye[1:],
         low=np.zeros(m - 1),
-        high=np.ones(m - 1),
         integral=np.ones(m),
         most=np.ones(m),
-        cut=lambda x: round(float(x.sum())),
-        forbid=lambda k: _forbid(np.eye(1, m, k - 1)[0], np.eye(1, m, k)[0], k, m),
+        first=np.arange(m),
     )
-
-
-def _forbid(last: Array, first: Array, k: int, m: int) -> tuple[Array, float]:
-    """Exclude cut k: its last score is flagged and the next one is not."""
-    if k == 0:
-        return -first, -1.0
-    if k == m:
-        return last, 0.0
-    return last - first, 0.0
 
 
 def per_case(cuts: Cuts) -> Program:
@@ -183,22 +174,10 @@ def per_case(cuts: Cuts) -> Program:
         wrong=np.r_[np.ones(n), empty, 0],
         matrix=sparse.block_array(blocks).tocsr(),
         low=low,
-        high=np.full(4 * n, np.inf),
         integral=np.r_[np.ones(2 * n), 0],
         most=np.r_[np.ones(2 * n), float(m)],
-        cut=lambda x: int((np.unique(rank[x[n:-1] > 0.5])).size),
-        forbid=lambda k: _forbid_case(k, m, rank, n),
+        first=n + np.cumsum(pos + neg) - (pos + neg),
     )
-
-
-def _forbid_case(k: int, m: int, rank: Array, n: int) -> tuple[Array, float]:
-    def first_case(of_rank: int) -> Array:
-        row = np.zeros(2 * n + 1)
-        if 0 <= of_rank < m:
-            row[n + int(np.flatnonzero(rank == of_rank)[0])] = 1.0
-        return row
-
-    return _forbid(first_case(m - k), first_case(m - k - 1), k, m)
 
 
 class Solved(NamedTuple):
@@ -243,7 +222,7 @@ def _highs(
 
     constraints = []
     if len(program.low):
-        constraints = [LinearConstraint(program.matrix, program.low, program.high)]
+        constraints = [LinearConstraint(program.matrix, program.low)]
     for a, b, c in map(_small, rows):
         counts = float(a) * program.flag[0] + float(b) * program.flag[1]
         constraints.append(LinearConstraint(counts, -float(c)))
@@ -327,7 +306,7 @@ def maximise(
         bound=float(bound),
         gap=solved.gap,
         nodes=solved.nodes,
-        binaries=program.binaries,
+        binaries=int(program.integral.sum()),
         rows=program.matrix.shape[0] + len(rows),
         iterations=steps,
     )

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueness._core.arrays import Floats, Ints
+from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
@@ -23,9 +23,9 @@ from trueness._core.numbers import level_text
 from trueness._core.records import Estimate
 from trueness.counts.values import Panel, Tally
 from trueness.inference.sample import needs_prevalence
-from trueness.metrics.algebra import Constraint, Metric, depends_on_prevalence
+from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
-from trueness.threshold.cuts import Cuts, best_cuts, make_cuts, met_by
+from trueness.threshold.cuts import Cuts, make_cuts
 
 STEPS = 33  # prevalences looked at where the worst need not be at an end
 
@@ -159,10 +159,3 @@ def cuts_in_use(
         return (make_cuts(score, seen, None),)
     at = prevalences(share, metrics)
     return tuple(make_cuts(score, seen, float(p)) for p in at)
-
-
-def best_of(
-    cuts: Sequence[Cuts], objective: Metric, constraints: Sequence[Constraint]
-) -> Ints:
-    """Which cuts are best, in the worst case, with all constraints kept?"""
-    return best_cuts(cuts, objective, met_by(cuts, constraints).all(axis=0))
