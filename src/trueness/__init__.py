@@ -57,6 +57,8 @@ Can this leaf be trusted?
     confidence_level utility_level tree_levels TreeLevels plan_leaf top_probability
     entropic_binomial EntropicBinomial entropic_tree EntropicTree LeafReport
     compare_splits SplitComparison
+How good is a model by cross-validation?
+    cross_validate CrossValidation Folds
 Is it good enough, and does it stay so?
     check Check Verdict watch Watch Change load_watch
 What can go wrong?
@@ -77,11 +79,13 @@ __version__ = "0.1.0"
 # a public name and the module that holds it, which is loaded when the name is used
 _MODULES = _modules_of_names(__path__[0])
 
-__all__ = list(_MODULES)
+# what needs scikit-learn is no part of ``from trueness import *``
+__all__ = [n for n, home in _MODULES.items() if "estimators" not in home]
 
 # what a room asks of a room above it: the function, and the module that has it
 _register_handlers(
     {
+        "answer_folds": "trueness.ensembles.folds",
         "answer_on_device": "trueness.gpu.passes",
         "answer_with_limits": "trueness.scale.certificates",
         "by_name": "trueness.metrics.definitions",

@@ -31,6 +31,11 @@ from trueness.calibration.calibrators import (
     CALIBRATORS as CALIBRATORS,
     calibrate as calibrate,
 )
+from trueness.counts.folds import Folds as Folds
+from trueness.estimators.cross_validation import (
+    CrossValidation as CrossValidation,
+    cross_validate as cross_validate,
+)
 from trueness.monitoring.checking import check as check
 from trueness.monitoring.verdicts import Check as Check, Verdict as Verdict
 from trueness.monitoring.questions import load_watch as load_watch, watch as watch

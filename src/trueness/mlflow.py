@@ -1,7 +1,7 @@
 """How do answers reach a run of MLflow? The door for MLflow.
 
 ``log`` keeps values with both ends of their intervals as metrics, the whole record as a
-file of JSON, and a report as an artifact. ``Evaluator`` is what ``mlflow.evaluate``
+file of JSON, and a report as an artifact. ``Evaluator`` is what MLflow's ``evaluate``
 finds under the name "trueness".
 """
 

@@ -255,7 +255,8 @@ def test_a_cut_for_each_group_two_cuts_and_a_range(small, tmp_path):
     both = tmp_path / "both.csv"
     both.write_text("y,p,q\n1,0.9,2\n0,0.5,3\n1,0.4,4\n0,0.1,1\n")
     words = ["threshold", both, "-l", "y", "-s", "p", "-s", "q"]
-    assert "A threshold is for one score; found 2" in run(*words).stderr
+    among = run(*words, "--prevalence", "0.1:0.3").stderr
+    assert "among several scores needs one prevalence" in among
     listed = run("threshold", "--list-metrics")
     assert listed.exit_code == 0
     assert "deferred" in listed.stdout
@@ -294,7 +295,7 @@ def test_a_cut_can_be_guaranteed(tmp_path):
     assert found["guarantee"]["proofs"][0]["bound"] == expected.bound
     both = answer(*words, *asked, "--subject-to", "fpr <= 0.5", "--maximize", "f1")
     best = trueness.guaranteed_threshold(
-        t, ["recall >= 0.8", "fpr <= 0.5"], maximize="f1", level=0.95, rng=0
+        t, ["recall >= 0.8", "fpr <= 0.5"], maximize="f1", confidence=0.95, rng=0
     )
     assert both["result"]["threshold"] == best.threshold
     for option, sentence in {

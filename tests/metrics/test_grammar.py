@@ -188,11 +188,3 @@ def test_money_as_people_write_it():
 def test_what_cannot_be_kept_exact_is_refused(text, words):
     with pytest.raises(InputError, match=words):
         trueness.metric(text)
-
-
-def test_percent_and_short_names_of_f_beta():
-    assert repr(trueness.constraint("recall >= 90%")) == "recall >= 0.9"
-    assert repr(trueness.constraint("12.5 % <= f2")) == "f_beta(2) >= 0.125"
-    assert repr(trueness.metric("F0.5 + f1")) == "f_beta(0.5) + f1"
-    with pytest.raises(InputError, match="nothing more was expected"):
-        trueness.constraint("recall >= 1 % %")

@@ -210,8 +210,7 @@ def _best(q: CutQuestion, t: Tally) -> CutFound:
     parts += _for_prevalence(t)
     result = _zones.point_numbers(point, found)
     result["validation"] = checked and fields_of(checked, VALIDATION)
-    drawn = {k: v for k, v in q.given.items() if k != "prevalences"}
-    return CutFound(result, parts, lambda: trueness.plots.operating_point(t, **drawn))
+    return CutFound(result, parts, lambda: trueness.plots.operating_point(t, **q.given))
 
 
 def _given(q: CutQuestion, at: float, t: Tally) -> CutFound:

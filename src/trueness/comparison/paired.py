@@ -138,12 +138,24 @@ def _compare_statistic(
     ends: tuple[float, float] = (0.0, 1.0),
 ) -> Comparison:
     """Compare a number of each classifier, seen on the same cases."""
+    columns = measured_columns(panel, statistic, name, level, ends)
+    return _compare_columns(panel, meant(panel), columns, margin, name)
+
+
+def measured_columns(
+    panel: Panel,
+    statistic: Statistic,
+    name: str,
+    level: float,
+    ends: tuple[float, float] = (0.0, 1.0),
+) -> list[Valued]:
+    """Measure every classifier, with its influence on the rows of the panel."""
     columns = []
     for k, output in zip(panel.names, panel.rows.T, strict=True):
         found = valued(panel[k], statistic, ends, level, name)
         assert found.influence is not None  # noqa: S101  # a tally has rows
         columns.append(found._replace(influence=_on_panel(found.influence, output)))
-    return _compare_columns(panel, meant(panel), columns, margin, name)
+    return columns
 
 
 def _on_panel(u: Influence, output: Array) -> Influence:

@@ -41,6 +41,7 @@ from trueness.counts import design as _design
 from trueness.counts.calls import OfCounts, OfPanel, OfTally
 from trueness.counts.cannot import CANNOT
 from trueness.counts.cases import in_clusters
+from trueness.counts.folds import Folds
 from trueness.counts.values import Panel, Tally
 
 P = ParamSpec("P")
@@ -281,6 +282,8 @@ def _respond(
     q: _Analysis, x: Any, rest: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
     """Ask about counts: each classifier and each group for itself."""
+    if isinstance(x, Folds):
+        return handler("answer_folds")(q.name, x, rest, options)
     if type(x).__name__ in ("DeviceTally", "DevicePanel"):  # scores stay on the GPU
         return handler("answer_on_device")(q.analysis, x, rest, options)
     refuse(x, q.name)

@@ -17,16 +17,26 @@ from trueness._core.imports import required as _required
 _required("sklearn", "sklearn")  # says what to install, which the next line does not
 from trueness.estimators.calibrator import Calibrator  # noqa: E402
 from trueness.estimators.confident_tree import ConfidentTree, prune  # noqa: E402
+from trueness.estimators.displays import (  # noqa: E402
+    CalibrationDisplay,
+    PrecisionRecallDisplay,
+    RocDisplay,
+    ThresholdDisplay,
+)
 from trueness.estimators.fidel import FiDELClassifier  # noqa: E402
 from trueness.estimators.scorers import metric_scorer  # noqa: E402
 from trueness.estimators.threshold_classifier import ThresholdClassifier  # noqa: E402
 from trueness.estimators.tree_leaves import leaf_report  # noqa: E402
 
 __all__ = [
+    "CalibrationDisplay",
     "Calibrator",
     "ConfidentTree",
     "FiDELClassifier",
+    "PrecisionRecallDisplay",
+    "RocDisplay",
     "ThresholdClassifier",
+    "ThresholdDisplay",
     "leaf_report",
     "metric_scorer",
     "prune",

@@ -210,7 +210,7 @@ def cases_note(x: Panel | Tally) -> Note:
     if not x.n_pos + x.n_neg:
         return note("unlabelled only", n=x.n)
     return note(
-        x.unit,
+        "weights" if x.weighted else "cases",
         n=x.n,
         pos=x.n_pos,
         neg=x.n_neg,

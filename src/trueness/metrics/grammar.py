@@ -8,8 +8,7 @@ grammar is small, and nothing is ever evaluated as Python:
     sum         term (("+" | "-") term)*
     term        factor (("*" | "/") factor)*
     (a sum of counts may be divided by a sum of counts: tp / (tp + fp))
-    factor      "-" factor | number ["%"] | name | name "(" arguments ")" | "(" sum ")"
-    (f2 and f0.5 are f_beta(2) and f_beta(0.5))
+    factor      "-" factor | number | name | name "(" arguments ")" | "(" sum ")"
     arguments   [name "="] number, separated by commas
 """
 
@@ -17,7 +16,6 @@ from __future__ import annotations
 
 import inspect
 import re
-from decimal import Decimal
 from typing import Any, NamedTuple, NoReturn
 
 from trueness._core.checks import options as _options
@@ -29,8 +27,8 @@ from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS, SYNON
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
-    r"|(?P<name>[fF]\d+\.\d+|[A-Za-z_][A-Za-z_0-9]*)"
-    r"|(?P<sign>>=|<=|>|<|[-+*/(),=%])"
+    r"|(?P<name>[A-Za-z_][A-Za-z_0-9]*)"
+    r"|(?P<sign>>=|<=|>|<|[-+*/(),=])"
     r"|(?P<other>\S))"
 )
 _COMPARE = (">=", "<=", ">", "<")
@@ -247,9 +245,7 @@ class _Reader:
         token = self.here
         if token.kind == "number":
             self.step()
-            # as decimals, so that 90% is the float 0.9
-            value = Decimal(token.text) / (100 if self.take("%") else 1)
-            return _options.real_number(float(value), f"the number {token.text}")
+            return _options.real_number(float(token.text), f"the number {token.text}")
         if token.kind == "name":
             self.step()
             return self._named(token)
@@ -260,8 +256,6 @@ class _Reader:
         name = SYNONYMS.get(name, name)
         if name in METRICS or name in COUNTS:
             return (METRICS | COUNTS)[name]
-        if re.fullmatch(r"f([2-9]|\d\.\d+)", name):
-            return METRIC_FAMILIES["f_beta"](float(name[1:]))
         if name not in METRIC_FAMILIES:
             known = [*METRICS, *METRIC_FAMILIES, *COUNTS, *SYNONYMS]
             hint = nearest(name, known)

@@ -37,12 +37,7 @@ from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.ranking.areas import auc
 from trueness.scale.rectangles import Flags, search
-from trueness.threshold.operating_point import (
-    DEFAULT,
-    best_threshold,
-    on_bins,
-    read_objective,
-)
+from trueness.threshold.operating_point import best_threshold, on_bins, read_objective
 
 Bound = str | Constraint
 _RANGES = 32  # ranges of scores that one pass may ask for
@@ -135,7 +130,7 @@ def exact_threshold(
     *,
     label: str | None = None,
     score: str | None = None,
-    maximize: str | Metric = DEFAULT,
+    maximize: str | Metric = "accuracy",
     subject_to: Bound | Iterable[Bound] = (),
     minimize: str | Metric | None = None,
     prevalence: float | None = None,

@@ -20,9 +20,10 @@ from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
 
+from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
+from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.numbers import cut_text
 from trueness._core.records import Estimate, Record, brief
 from trueness._core.search import largest_quotient
@@ -44,11 +45,15 @@ from trueness.threshold.cuts import (
     Cuts,
     Interval,
     all_cuts,
+    best_cuts,
     exact_values,
     holds,
     interval_of,
+    met_by,
+    most_balanced,
     threshold_of,
     unit_of,
+    value_at,
     values_of,
 )
 from trueness.threshold.group_search import (
@@ -61,13 +66,15 @@ from trueness.threshold.group_search import (
 from trueness.threshold.operating_point import (
     DEFAULT,
     ConstraintLike,
-    best_threshold,
     objective_text,
     read_objective,
 )
 from trueness.threshold.rule import Rule
 
-_BETWEEN = re.compile(r"^\s*(.+?)_?(gap|ratio|min|max)\s*([<>]=?)(.+)$")
+_BETWEEN = re.compile(
+    r"^\s*(?P<name>[A-Za-z_][A-Za-z_0-9]*?(\([^)]*\))?)_?(?P<kind>gap|ratio|min|max)"
+    r"\s*(?P<sign>[<>]=?)\s*(?P<bound>[-+.\deE]+)\s*$"
+)
 _GROUPS = re.compile(r"_(gap|ratio|min|max)\s*[<>]")
 Kind = Literal["gap", "ratio", "min", "max"]
 
@@ -143,22 +150,24 @@ def read_limits(given: Any) -> tuple[list[Between], list[Constraint]]:
 
 
 def _between(found: re.Match[str], text: str) -> Between:
-    name, kind, sign, rest = found.groups()
+    kind: Any = found["kind"]
     upward = {"gap": "<", "ratio": ">", "min": ">", "max": "<"}[kind]
-    if not sign.startswith(upward):
+    if not found["sign"].startswith(upward):
         word = "at most" if upward == "<" else "at least"
         raise InputError(
-            f"{name}_{kind} can only be required to be {word} a number; found "
-            f"{text!r}. Type {name}_{kind} {upward}={rest}."
+            f"{found['name']}_{kind} can only be required to be {word} a number; "
+            f"found {text!r}. Type {found['name']}_{kind} {upward}= {found['bound']}."
         )
-    bound = read_constraint(f"recall {sign} {rest}").bound
+    try:
+        bound = float(found["bound"])
+    except ValueError:
+        raise InputError(f"Cannot read the bound of {text!r}.") from None
     if (kind == "gap" and bound < 0) or (kind == "ratio" and not 0 < bound <= 1):
         raise InputError(
             f"A gap is bounded by zero or more, a ratio by a number between 0 and 1; "
             f"found {text!r}."
         )
-    how: Any = kind
-    return Between(read_metric(name.rstrip("_")), how, sign, bound)
+    return Between(read_metric(found["name"].rstrip("_")), kind, found["sign"], bound)
 
 
 # bounds are sums in floating point: of weights no proof goes beyond so small a part
@@ -338,7 +347,7 @@ def group_thresholds(
     if found.cuts is None:
         raise _infeasible(ask, time_limit)
     sign = 1 if objective is shown else -1
-    common = _common(ask, tallies.values(), objective)
+    common = _common(ask, objective)
     free = ask._replace(between=[b for b in between if b.kind in ("min", "max")])
     until = max(start, time.monotonic() - 0.75 * time_limit) + time_limit
     at = optimum(free, goal, until)[1] if between else value
@@ -400,18 +409,23 @@ class Ask(NamedTuple):
     between: list[Between]
     totals: list[Constraint]
 
-    @property
-    def differences(self) -> list[Between]:
-        """Give the limits that tie groups together."""
-        return [b for b in self.between if b.kind in ("gap", "ratio")]
-
 
 def pooled(cuts: list[Cuts]) -> Cuts:
     """Give the totals of all groups as one tally that is not cut."""
-    none = np.zeros(1, dtype=np.int64)
-    pos, neg = sum(c.n_pos for c in cuts), sum(c.n_neg for c in cuts)
-    units = Confusion(none, none, none + pos, none + neg)
-    return cuts[0]._replace(score=np.zeros(0), seen=units, used=units, units=units)
+    return _together(cuts, np.zeros(0), [np.zeros(1, dtype=np.int64)] * len(cuts))
+
+
+def _together(cuts: list[Cuts], score: Floats, places: list[Ints]) -> Cuts:
+    """Add up groups that are cut at these places, one for each common cut."""
+    sums = (
+        Confusion(
+            *np.sum([x[at].cells for x, at in zip(kind, places, strict=True)], axis=0)
+        )
+        for kind in ([c.seen for c in cuts], [c.units for c in cuts])
+    )
+    seen, units = sums
+    units = seen if cuts[0].units is cuts[0].seen else units
+    return Cuts(score, seen, seen, units, cuts[0].scale)
 
 
 def choose_cuts(
@@ -432,14 +446,14 @@ def optimum(
 ) -> tuple[GroupAnswer, Fraction, Fraction]:
     """Maximise a sum, or a quotient of sums by Dinkelbach's method, up to some time."""
     allowed = [_allowed(c, ask.between) for c in ask.cuts]
-    gaps = [_gap(ask.cuts, b) for b in ask.differences]
+    gaps = [_gap(ask.cuts, b) for b in ask.between if b.kind in ("gap", "ratio")]
     rows = [
         _row(ask, r)
         for c in ask.totals
         for r in forms.rows_of(c, _quotient(c.metric, ask))
         if not r.is_constant or r.const < 0
     ]
-    agrees = partial(_agrees, ask)
+    agrees = _agrees(ask)
     over, under = goal
 
     def best(form: forms.LinearForm) -> GroupAnswer:
@@ -451,7 +465,7 @@ def optimum(
         # of weights no proof goes beyond so small a part of them
         reach = (
             0
-            if ask.cuts[0].units is ask.cuts[0].seen
+            if ask.whole.units is ask.whole.seen
             else sum(int(abs(x).max()) for x in u)
         )
         close = answer.bound - answer.value <= _ROUNDING * reach
@@ -536,13 +550,19 @@ def _gap(cuts: list[Cuts], b: Between) -> Gap:
     return Gap(values, lambda v: np.where(v >= 0, v / b.bound, v * b.bound))
 
 
-def _agrees(ask: Ask, cuts: Sequence[int]) -> bool:
+def _agrees(ask: Ask) -> Any:
     """Are the limits on differences kept? In fractions where the metric allows."""
-    pairs = list(zip(ask.cuts, cuts, strict=True))
-    return all(
-        b.kept(b.of([_exact(c, b.metric, k) for c, k in pairs]))
-        for b in ask.differences
-    )
+    limits = [b for b in ask.between if b.kind in ("gap", "ratio")]
+
+    def check(cuts: list[int]) -> bool:
+        return all(_kept(ask, b, cuts) for b in limits)
+
+    return check
+
+
+def _kept(ask: Ask, b: Between, cuts: Sequence[int]) -> bool:
+    values = [_exact(c, b.metric, k) for c, k in zip(ask.cuts, cuts, strict=True)]
+    return bool(b.kept(b.of(values)))
 
 
 def _exact(c: Cuts, m: Metric, k: int) -> Any:
@@ -552,18 +572,26 @@ def _exact(c: Cuts, m: Metric, k: int) -> Any:
     return Fraction(v.over[0], v.under[0]) + as_fraction(m.constant)
 
 
-def _common(
-    ask: Ask, tallies: Iterable[Tally], objective: Metric
-) -> tuple[float, float, dict[str, float]]:
+def _common(ask: Ask, objective: Metric) -> tuple[float, float, dict[str, float]]:
     """Find the best cut that all groups share, within the limits on the total."""
-    first, *others = tallies
-    try:
-        point = best_threshold(sum(others, start=first), objective, ask.totals)
-    except (Infeasible, NotEnoughCases):
+    score = np.unique(np.concatenate([c.score for c in ask.cuts]))[::-1]
+    # how many scores of each group are at least the k-th common one
+    places = [
+        np.concatenate([[0], np.searchsorted(-c.score, -score, side="right")])
+        for c in ask.cuts
+    ]
+    cuts = _together(ask.cuts, score, places)
+    best = best_cuts([cuts], objective, met_by([cuts], ask.totals).all(axis=0))
+    if not best.size:
         return math.nan, math.nan, {}
-    here = [int((c.score >= point.threshold).sum()) for c in ask.cuts]
-    gaps = {b.name: float(b.of(_values(ask, b, here))) for b in ask.differences}
-    return point.threshold, point.value, gaps
+    k = most_balanced(cuts, best)
+    here = [int(at[k]) for at in places]
+    gaps = {
+        b.name: float(b.of(_values(ask, b, here)))
+        for b in ask.between
+        if b.kind in ("gap", "ratio")
+    }
+    return threshold_of(score, k), value_at(cuts, objective, k), gaps
 
 
 def _gap_estimates(
@@ -573,10 +601,11 @@ def _gap_estimates(
     thresholds = [threshold_of(c.score, k) for c, k in zip(ask.cuts, cuts, strict=True)]
     sides = [Cut.of(t, at) for t, at in zip(tallies, thresholds, strict=True)]
     found = {}
-    for b in ask.differences:
-        value = float(b.of(_values(ask, b, cuts)))
-        ends = _gap_limits(b, sides, level)
-        found[b.name] = around(value, *ends, level, "student", name=b.name)
+    for b in ask.between:
+        if b.kind in ("gap", "ratio"):
+            value = float(b.of(_values(ask, b, cuts)))
+            ends = _gap_limits(b, sides, level)
+            found[b.name] = around(value, *ends, level, "student", name=b.name)
     return found
 
 

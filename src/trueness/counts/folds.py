@@ -1,0 +1,102 @@
+"""Which cases did each model of a cross-validation score?
+
+Folds are no groups: every fold was scored by another model, trained on the others.
+Their scores are not pooled; a measure is the mean of its values in the folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, final
+
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.numbers import counted
+from trueness._core.records import Record
+from trueness.counts.values import Panel, Tally
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Folds(Record):
+    """The counts of each fold, scored by the model that was trained on the others.
+
+    Attributes
+    ----------
+    parts : tuple of Tally, or of Panel
+        One for each fold; panels where several models were trained on the same folds.
+
+    Examples
+    --------
+    >>> Folds([Tally([1, 0], pos=[2, 1], neg=[0, 2]), Tally([9], pos=[3], neg=[1])])
+    Folds: 2 folds, 9 cases
+    """
+
+    parts: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        """Check that these are folds of one cross-validation."""
+        parts = tuple(self.parts)
+        object.__setattr__(self, "parts", parts)
+        kinds = {type(p) for p in parts}
+        if len(parts) < 2 or kinds not in ({Tally}, {Panel}):
+            raise InputError(
+                "Folds needs two or more tallies, or panels, one for each fold; found "
+                f"{counted(len(parts), 'part')}. Type trueness.cross_validate(model, "
+                "X, y)."
+            )
+        if kinds == {Panel} and len({p.names for p in parts}) > 1:
+            raise InputError("Every fold needs the same models, in the same order.")
+        for k, part in enumerate(parts, 1):
+            if not part.n_pos or not part.n_neg:
+                gone = "positives" if not part.n_pos else "negatives"
+                raise NotEnoughCases(
+                    f"Fold {k} has no {gone}. Use fewer folds, or folds that keep the "
+                    "share of positives: cv=StratifiedKFold(5)."
+                )
+        _no_shared_clusters(parts)
+
+    def __len__(self) -> int:
+        """Count the folds."""
+        return len(self.parts)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Give the folds."""
+        return iter(self.parts)
+
+    def __getitem__(self, name: str) -> Folds:
+        """Give the folds of one model alone."""
+        return Folds(tuple(p[name] for p in self.parts))
+
+    def __repr__(self) -> str:
+        """Say how much there is in one line."""
+        cases = sum(int(p.n) for p in self.parts)
+        models = f" by {counted(len(self.names), 'model')}" if self.names else ""
+        return f"Folds: {len(self)} folds, {counted(cases, 'case')}{models}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name the models, where there are several."""
+        return self.parts[0].names if isinstance(self.parts[0], Panel) else ()
+
+    def pooled(self) -> Any:
+        """Put the scores of all folds together, as if one model had given them.
+
+        A threshold or a map is chosen on these; no measure should be.
+        """
+        first, *others = self.parts
+        return sum(others, start=first)
+
+
+def _no_shared_clusters(parts: tuple[Any, ...]) -> None:
+    seen: dict[Any, int] = {}
+    for k, part in enumerate(parts, 1):
+        if part.clusters is None:
+            continue
+        for name in part.clusters.names:
+            if seen.setdefault(name, k) != k:
+                raise InputError(
+                    f"Folds {seen[name]} and {k} share cluster {name!r}: a model was "
+                    "tested on cases like those it was trained on. Keep clusters "
+                    "together: cv=StratifiedGroupKFold(5), with cluster=."
+                )

@@ -1,0 +1,412 @@
+r"""How good are the models that a cross-validation trains, and the one refitted on all?
+
+Two questions, and two answers. *The models trained on these folds* are tested on cases
+that are new to them, so their mean has limits by influence values within the folds
+(``inference/folds.py``). *The model refitted on all cases* is another one, and folds
+share training cases, so that this interval is too short for it; nested
+cross-validation estimates how far both are apart.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import check_cv, cross_val_predict
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.frames import native_frame
+from trueness._core.progress import steps
+from trueness._core.records import Estimate, Record
+from trueness.calibration.proper_scores import brier, log_loss
+from trueness.counts.folds import Folds
+from trueness.counts.values import Tally
+from trueness.data.frames import panel as count_panel
+from trueness.data.frames import tally as count_tally
+from trueness.estimators._common import response_of, scores_of, two_labels
+from trueness.inference.estimates import inferred, limited
+from trueness.inference.folds import averaged, infer_folds
+from trueness.inference.measure import Measure, Measured
+from trueness.inference.sample import meant
+from trueness.metrics.grammar import metric as read_metric
+from trueness.metrics.intervals import metric_measure
+from trueness.ranking.areas import auc, average_precision
+
+ON_FOLDS = "the models trained on these folds, each tested on the cases left out"
+REFITTED = "the model refitted on all cases"
+# measures of the whole ranking; all other names are metrics at the threshold
+MEASURES: dict[str, Any] = {
+    "auc": auc,
+    "average_precision": average_precision,
+    "brier": brier,
+    "log_loss": log_loss,
+}
+Values = Mapping[str, Estimate] | Mapping[str, Mapping[str, Estimate]]
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class CrossValidation(Record):
+    """How good are models that were trained on folds?
+
+    Attributes
+    ----------
+    values : mapping from metric to Estimate
+        Means over the folds, about the models trained on them; with several models a
+        mapping from model to these.
+    refitted : mapping, or None
+        The same about the model refitted on all cases, by nested cross-validation; None
+        without ``repeats``.
+    folds : Folds
+        The counts of each fold, for other questions: ``compare_auc(found.folds)``.
+    threshold : float
+        Scores of at least this are flagged, in metrics that need a threshold.
+    """
+
+    values: Values
+    refitted: Values | None
+    folds: Folds
+    threshold: float
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def __repr__(self) -> str:
+        """Write a line for each number, under what it speaks of."""
+        lines = [f"CrossValidation of {len(self.folds)} folds"]
+        for about, values in ((ON_FOLDS, self.values), (REFITTED, self.refitted)):
+            if values is not None:
+                lines += [f"  About {about}:", *_lines(values)]
+        return "\n".join([*lines, *(f"  Note: {n}" for n in self.notes)])
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Give a table with a row for each number."""
+        rows = [
+            (about, model, name, e.value, e.low, e.high)
+            for about, values in (("folds", self.values), ("refitted", self.refitted))
+            if values is not None
+            for model, each in _by_model(values).items()
+            for name, e in each.items()
+        ]
+        heads = ("about", "model", "metric", "value", "low", "high")
+        columns = zip(*rows, strict=True)
+        return native_frame(
+            {k: list(c) for k, c in zip(heads, columns, strict=True)}, backend
+        )
+
+
+def _by_model(values: Any) -> dict[str, Mapping[str, Estimate]]:
+    several = all(isinstance(v, Mapping) for v in values.values())
+    return dict(values) if several else {"": values}
+
+
+def _lines(values: Values) -> list[str]:
+    return [
+        f"    {model + ': ' if model else ''}{e}".partition("\n")[0]
+        for model, each in _by_model(values).items()
+        for e in each.values()
+    ]
+
+
+def cross_validate(
+    estimator: Any,
+    X: Any,  # noqa: N803
+    y: Any,
+    *,
+    cv: Any = 5,
+    metrics: str | Iterable[str] = ("auc", "accuracy", "brier"),
+    cluster: Any = None,
+    sample_weight: Any = None,
+    threshold: float | None = None,
+    repeats: int = 0,
+    n_jobs: int | None = None,
+    level: float = 0.95,
+    rng: Any = 0,
+) -> CrossValidation:
+    """How good is this kind of model, by cross-validation, and how sure are we?
+
+    Parameters
+    ----------
+    estimator
+        A classifier of scikit-learn, or a mapping from name to classifier: all are
+        trained on the same folds, for :func:`compare_auc` of ``found.folds``.
+    X, y
+        Cases and their labels, which have two different values.
+    cv
+        Number of folds, or a splitter; with ``cluster`` one that keeps clusters
+        together (``StratifiedGroupKFold``, the default then).
+    metrics
+        ``"auc"``, ``"average_precision"``, ``"brier"``, ``"log_loss"``, or any metric
+        at the threshold: ``"accuracy"``, ``"recall"``, ``"f1"``.
+    cluster
+        Which cases belong together, one value per case. No fold may share one.
+    sample_weight
+        Weights of the cases, for training and for testing.
+    threshold
+        Where metrics cut; 0.5 for probabilities and 0 for decision values when None.
+    repeats
+        Repeats of nested cross-validation, which is about the model refitted on all
+        cases; each trains K (K + 1)/2 models of K folds. 10 is a start, 50 is steady.
+    n_jobs
+        Models trained at the same time.
+    level
+        Confidence level of the intervals.
+    rng
+        Seed of the splits of nested cross-validation.
+
+    Returns
+    -------
+    CrossValidation
+
+    Notes
+    -----
+    Values are averaged over the folds and not pooled: scores of different models need
+    not be comparable. The first answer, about the models trained on these folds, has
+    limits by influence values within folds (LeDell et al. 2015, Bayle et al. 2020).
+    Models on all folds share training cases, and the refitted one has seen more:
+    about it nested cross-validation (Bates et al. 2023) adds what the models of
+    different folds differ by, and removes the bias of smaller training sets. Bates et
+    al. treat means of losses; for areas their errors and standard errors of a fold are
+    those of its area.
+
+    References
+    ----------
+    LeDell, Petersen, van der Laan (2015), Electron. J. Stat. 9:1583; Bayle, Bayle,
+    Janson, Mackey (2020), NeurIPS 33:16339; Bates, Hastie, Tibshirani (2023), J. Am.
+    Stat. Assoc. 119:1434, doi:10.1080/01621459.2023.2197686
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> found = cross_validate(GaussianNB(), X, y, metrics="auc")
+    >>> found.values["auc"]
+    AUC 0.987 (95 % CI 0.978 to 0.993, student method)
+    """
+    level = _options.fraction(level, "level")
+    number = _options.whole_number(repeats, "repeats")
+    y, classes = two_labels(y, "cross_validate")
+    models = estimator if isinstance(estimator, Mapping) else {"": estimator}
+    data = _Data(X, y, classes[1], cluster, sample_weight, n_jobs)
+    names = (metrics,) if isinstance(metrics, str) else tuple(metrics)
+    splits = _splits(cv, data)
+    response = {k: response_of(m, "auto", "cross-validate") for k, m in models.items()}
+    if threshold is None:
+        threshold = 0.0 if "decision_function" in response.values() else 0.5
+    scores = {k: data.scored(m, splits, response[k]) for k, m in models.items()}
+    folds = data.folds(scores, splits)
+    asked = {name: _measure(name, threshold) for name in names}
+    values = {
+        model: {
+            n: infer_folds(folds[model] if model else folds, m, level=level, name=title)
+            for n, (title, m) in asked.items()
+        }
+        for model in models
+    }
+    again = None
+    if number:
+        seeds = np.random.default_rng(rng).integers(0, 2**31, number)
+        again = {
+            model: _nested(m, data, splits, response[model], asked, seeds, level)
+            for model, m in models.items()
+        }
+    plain = not isinstance(estimator, Mapping)
+    return CrossValidation(
+        values[""] if plain else values,  # type: ignore[arg-type]
+        again[""] if again is not None and plain else again,
+        folds,
+        float(threshold),
+        notes=() if number else (_NOT_REFITTED,),
+    )
+
+
+_NOT_REFITTED = (
+    "These limits are about the models trained on the folds. Those of the model "
+    "refitted on all cases are wider: type repeats=10."
+)
+
+
+class _Data(NamedTuple):
+    """What is trained and tested on."""
+
+    X: Any
+    y: Array
+    positive: Any
+    cluster: Any
+    weight: Any
+    n_jobs: int | None
+
+    def scored(self, model: Any, splits: Any, response: str) -> Floats:
+        """Score every case by the model that was trained without its fold."""
+        params = {} if self.weight is None else {"sample_weight": self.weight}
+        score = cross_val_predict(
+            clone(model),
+            self.X,
+            self.y,
+            cv=splits,
+            method=response,
+            params=params,
+            n_jobs=self.n_jobs,
+        )
+        return np.asarray(score[:, 1] if score.ndim == 2 else score)
+
+    def folds(self, scores: Mapping[str, Floats], splits: Any) -> Folds:
+        """Count each fold."""
+        parts = [self.counted(scores, test) for _, test in splits]
+        return Folds(tuple(parts))
+
+    def counted(self, scores: Mapping[str, Floats], at: Array) -> Any:
+        """Count the cases of one fold: a panel, or the tally of one model."""
+        words: dict[str, Any] = {"positive": self.positive}
+        for name, column in (("cluster", self.cluster), ("weight", self.weight)):
+            if column is not None:
+                words[name] = np.asarray(column)[at]
+        if list(scores) == [""]:
+            return count_tally(self.y[at], scores[""][at], **words)
+        return count_panel(self.y[at], {k: s[at] for k, s in scores.items()}, **words)
+
+
+def _splits(cv: Any, data: _Data, seed: int | None = None) -> list[tuple[Array, Array]]:
+    """Make the folds, each case in one of them."""
+    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
+        from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+        kind = StratifiedKFold if data.cluster is None else StratifiedGroupKFold
+        cv = kind(int(cv), shuffle=seed is not None, random_state=seed)
+    splitter = check_cv(cv, data.y, classifier=True)
+    with warnings.catch_warnings():  # folds that ignore clusters are refused later
+        warnings.filterwarnings("ignore", "The groups parameter is ignored")
+        splits = list(splitter.split(data.X, data.y, data.cluster))
+    tested = np.concatenate([test for _, test in splits])
+    if len(splits) < 2 or not np.array_equal(np.sort(tested), np.arange(len(data.y))):
+        raise InputError(
+            "cross_validate needs folds that hold each case once, as KFold and "
+            "StratifiedGroupKFold give them. Repeats are asked for by repeats=."
+        )
+    return splits
+
+
+def _measure(name: str, threshold: float) -> tuple[str, Measure]:
+    """Read a metric: its title, and its value and influence of a tally."""
+    if name in MEASURES:
+        return ("AUC" if name == "auc" else name.replace("_", " ")), MEASURES[
+            name
+        ].measure
+    chosen = read_metric(name)
+
+    def measure(t: Tally) -> Measured:
+        return metric_measure(chosen, t.score >= threshold, t)
+
+    return chosen.name, measure
+
+
+class _Repeat(NamedTuple):
+    """Of one metric in one split: inner and outer values, squared errors, spread."""
+
+    inner: float
+    outer: float
+    between: float  # mean of (inner - outer)^2 over folds
+    within: float  # mean variance of a fold
+    naive: Any  # spread of the mean of the folds
+
+
+def _nested(
+    model: Any,
+    data: _Data,
+    splits: Any,
+    response: str,
+    asked: Mapping[str, tuple[str, Measure]],
+    seeds: Array,
+    level: float,
+) -> dict[str, Estimate]:
+    """Estimate the error of a cross-validation as a forecast of the refitted model."""
+    k = len(splits)
+    found: dict[str, list[_Repeat]] = {name: [] for name in asked}
+    for seed in steps(seeds, "Nested cross-validation", len(seeds)):
+        parts = [test for _, test in _splits(k, data, int(seed))]
+        tallies = _inner_and_outer(model, data, parts, response)
+        for name, (_, measure) in asked.items():
+            found[name].append(_repeat(tallies, measure, k))
+    ends = {
+        n: measure(next(iter(tallies.values()))).ends
+        for n, (_, measure) in asked.items()
+    }
+    return {
+        n: _refitted(rows, k, ends[n], level, asked[n][0]) for n, rows in found.items()
+    }
+
+
+def _inner_and_outer(
+    model: Any, data: _Data, parts: list[Array], response: str
+) -> dict[tuple[int, int], Tally]:
+    """Test on fold j a model trained without folds j and k; j = k is the outer one."""
+    every, out = np.arange(len(data.y)), {}
+    pairs = [*combinations(range(len(parts)), 2), *((j, j) for j in range(len(parts)))]
+    for j, k in pairs:
+        train = np.setdiff1d(every, np.concatenate([parts[j], parts[k]]))
+        rows = _rows(data.X, train)
+        weight = None if data.weight is None else np.asarray(data.weight)[train]
+        fitted = clone(model).fit(
+            rows, data.y[train], **({} if weight is None else {"sample_weight": weight})
+        )
+        # a model without both folds serves either of them
+        for a, b in {(j, k), (k, j)}:
+            score = np.full(len(data.y), np.nan)
+            score[parts[a]] = scores_of(fitted, _rows(data.X, parts[a]), response)
+            out[a, b] = data.counted({"": score}, parts[a])
+    return out
+
+
+def _rows(X: Any, at: Array) -> Any:  # noqa: N803
+    from sklearn.utils import _safe_indexing
+
+    return _safe_indexing(X, at)
+
+
+def _repeat(
+    tallies: Mapping[tuple[int, int], Tally], measure: Measure, k: int
+) -> _Repeat:
+    outer = [inferred(meant(tallies[j, j]), measure) for j in range(k)]
+    # Bates et al. (2023), algorithm 1: of the folds beside fold j, by models without it
+    inner = [
+        math.fsum(
+            measure(meant(tallies[i, j]).counts).value for i in range(k) if i != j
+        )
+        / (k - 1)
+        for j in range(k)
+    ]
+    gaps = [(a - b.measured.value) ** 2 for a, b in zip(inner, outer, strict=True)]
+    return _Repeat(
+        math.fsum(inner) / k,
+        math.fsum(b.measured.value for b in outer) / k,
+        math.fsum(gaps) / k,
+        math.fsum(b.spread.variance for b in outer) / k,
+        averaged([b.spread for b in outer]),
+    )
+
+
+def _refitted(
+    rows: list[_Repeat], k: int, ends: tuple[float, float], level: float, name: str
+) -> Estimate:
+    """Put repeats together: Bates et al. (2023), sec. 4.3 and 4.4."""
+
+    def mean(what: str) -> float:
+        return math.fsum(getattr(r, what) for r in rows) / len(rows)
+
+    nested, plain = mean("inner"), mean("outer")
+    error = mean("between") - mean("within")
+    naive = math.fsum(r.naive.variance for r in rows) / len(rows)
+    # the error is kept between that of independent folds and that of one fold
+    variance = min(max((k - 1) / k * error, naive), k * naive)
+    # models of nested folds see fewer cases; the difference is carried on to all
+    value = nested - (1 + (k - 2) / k) * (nested - plain)
+    value = min(max(value, ends[0]), ends[1])
+    spread = rows[0].naive._replace(variance=variance, plain=variance)
+    return limited(value, spread, ends, level, name)

@@ -1,0 +1,186 @@
+"""Cross-validation: folds are averaged, compared and drawn, and never pooled."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import brier_score_loss, roc_auc_score
+from sklearn.model_selection import (
+    GroupKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_validate,
+)
+from sklearn.naive_bayes import GaussianNB
+
+import trueness
+from trueness import InputError, NotEnoughCases
+from trueness.estimators import (
+    CalibrationDisplay,
+    PrecisionRecallDisplay,
+    RocDisplay,
+    ThresholdDisplay,
+)
+
+mpl.use("Agg")
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_classification(400, 12, n_informative=4, flip_y=0.2, random_state=3)
+
+
+@pytest.fixture(scope="module")
+def two(data):
+    models = {"lr": LogisticRegression(max_iter=500), "nb": GaussianNB()}
+    return trueness.cross_validate(models, *data)
+
+
+def by_fold(model, X, y, score):
+    found = []
+    for train, test in StratifiedKFold(5).split(X, y):
+        p = model.fit(X[train], y[train]).predict_proba(X[test])[:, 1]
+        found.append(score(y[test], p))
+    return np.mean(found)
+
+
+def test_values_are_means_over_the_folds(data):
+    found = trueness.cross_validate(LogisticRegression(max_iter=500), *data)
+    model = LogisticRegression(max_iter=500)
+    assert found.values["auc"].value == pytest.approx(
+        by_fold(model, *data, roc_auc_score)
+    )
+    assert found.values["brier"].value == pytest.approx(
+        by_fold(model, *data, brier_score_loss)
+    )
+    right = by_fold(model, *data, lambda y, p: np.mean((p >= 0.5) == y))
+    assert found.values["accuracy"].value == pytest.approx(right)
+    assert "refitted on all cases are wider" in found.notes[0]
+
+
+def test_variance_is_that_of_independent_folds(data):
+    found = trueness.cross_validate(GaussianNB(), *data, metrics="auc")
+    each = [trueness.auc(t, method="delong").sd for t in found.folds]
+    assert found.values["auc"].sd == pytest.approx(np.sqrt(np.square(each).sum()) / 5)
+
+
+def test_folds_are_asked_as_wholes(two):
+    folds = two.folds
+    assert trueness.auc(folds)["lr"] == two.values["lr"]["auc"]
+    pair = trueness.compare_auc(folds).pairs[0]
+    both = two.values["lr"]["auc"].value - two.values["nb"]["auc"].value
+    assert pair.difference.value == pytest.approx(both)
+    each = [trueness.compare_auc(p).pairs[0].difference.sd for p in folds]
+    assert pair.difference.sd == pytest.approx(np.sqrt(np.square(each).sum()) / 5)
+    with pytest.raises(InputError, match="does not take folds"):
+        trueness.roc(folds["lr"])
+
+
+def test_a_threshold_is_tested_where_it_was_not_chosen(two):
+    folds = two.folds["lr"]
+    point = trueness.best_threshold(folds, "accuracy")
+    assert (
+        point.threshold == trueness.best_threshold(folds.pooled(), "accuracy").threshold
+    )
+    v = trueness.validate_threshold(folds, "accuracy")
+    right = []
+    for k, part in enumerate(folds):
+        first, *others = [p for j, p in enumerate(folds) if j != k]
+        cut = trueness.best_threshold(sum(others, start=first), "accuracy").threshold
+        right.append(trueness.at_threshold(part, cut)["accuracy"].value)
+    assert v.corrected.value == pytest.approx(np.mean(right))
+    assert v.metrics["accuracy"].value == v.corrected.value
+    assert trueness.calibrate(folds, method="platt")(0.3) == pytest.approx(
+        trueness.calibrate(folds.pooled(), method="platt")(0.3)
+    )
+
+
+def test_nested_is_wider_and_about_the_refitted_model(data):
+    found = trueness.cross_validate(
+        LogisticRegression(max_iter=500), *data, metrics="auc", repeats=3
+    )
+    refitted, folds = found.refitted["auc"], found.values["auc"]
+    assert refitted.high - refitted.low >= 0.95 * (folds.high - folds.low)
+    assert "refitted on all cases" in repr(found)
+    again = trueness.cross_validate(
+        LogisticRegression(max_iter=500), *data, metrics="auc", repeats=3
+    )
+    assert again.refitted == found.refitted
+
+
+def test_clusters_stay_in_one_fold(data):
+    X, y = data
+    cluster = np.arange(400) // 8
+    found = trueness.cross_validate(GaussianNB(), X, y, cluster=cluster)
+    assert all(p.clusters is not None for p in found.folds)
+    with pytest.raises(InputError, match="share cluster"):
+        trueness.cross_validate(
+            GaussianNB(), X, y, cluster=cluster, cv=StratifiedKFold(5, shuffle=True)
+        )
+    by_group = trueness.cross_validate(
+        GaussianNB(), X, y, cluster=cluster, cv=GroupKFold(5)
+    )
+    assert len(by_group.folds) == 5
+
+
+def test_weights_train_and_test(data):
+    X, y = data
+    w = np.where(X[:, 0] > 0, 2.0, 1.0)
+    found = trueness.cross_validate(GaussianNB(), X, y, sample_weight=w, metrics="auc")
+    expected = []
+    for train, test in StratifiedKFold(5).split(X, y):
+        model = GaussianNB().fit(X[train], y[train], sample_weight=w[train])
+        p = model.predict_proba(X[test])[:, 1]
+        expected.append(roc_auc_score(y[test], p, sample_weight=w[test]))
+    assert found.values["auc"].value == pytest.approx(np.mean(expected))
+
+
+def test_wrong_folds_get_a_sentence(data):
+    X, y = data
+    with pytest.raises(InputError, match="hold each case once"):
+        trueness.cross_validate(GaussianNB(), X, y, cv=ShuffleSplit(3))
+    empty = trueness.Tally([1, 0], pos=[0, 0], neg=[2, 1])
+    with pytest.raises(NotEnoughCases, match="has no positives"):
+        trueness.Folds([empty, empty])
+    with pytest.raises(InputError, match="two or more tallies"):
+        trueness.Folds([trueness.Tally([1, 0], pos=[1, 0], neg=[0, 1])])
+
+
+@pytest.mark.parametrize(
+    "display",
+    [RocDisplay, PrecisionRecallDisplay, CalibrationDisplay, ThresholdDisplay],
+)
+def test_displays_as_scikit_learn_has_them(display, data, tmp_path):
+    import matplotlib.pyplot as plt
+
+    X, y = data
+    model = LogisticRegression(max_iter=500).fit(X[:200], y[:200])
+    score = model.predict_proba(X[200:])[:, 1]
+    one = display.from_predictions(y[200:], score, name="lr", despine=True)
+    other = display.from_estimator(model, X[200:], y[200:], ax=one.ax_)
+    assert np.array_equal(one.curves[0].y, other.curves[0].y)
+    assert one.band_ is not None
+    assert one.line_.axes is one.ax_
+    assert one.figure_ is one.ax_.figure
+    cv = cross_validate(
+        GaussianNB(), X, y, cv=4, return_estimator=True, return_indices=True
+    )
+    folds = display.from_cv_results(cv, X, y)
+    assert len(folds.line_) == 4
+    folds.figure_.savefig(tmp_path / "f.png")
+    with pytest.raises(InputError, match="return_indices=True"):
+        display.from_cv_results({}, X, y)
+    plt.close("all")
+
+
+def test_a_display_says_the_interval(data):
+    X, y = data
+    score = GaussianNB().fit(X[:200], y[:200]).predict_proba(X[200:])[:, 1]
+    shown = RocDisplay.from_predictions(y[200:], score)
+    e = trueness.auc(y[200:], score)
+    assert shown.roc_auc == e
+    assert f"AUC = {e.value:.3f}" in shown.line_.get_label()
+    assert shown.chance_level_ is not None
