@@ -4,9 +4,11 @@
 ``docs/maths/monitoring.md``. Streams are simulated look by look, all at once: on their
 bound for a year, which gives the false alarms, and with a change on day 0, 180 or 700,
 which gives the delays. Beside each stands a CUSUM that knows the sizes before and after
-and is tuned, by simulation, to a false alarm in 5 % of the years, and a test of every
-day's cases at 5 % / 365 (Bonferroni). One stream of each kind is given to the package
-itself and must have the same evidence.
+and is tuned, by simulation, to a false alarm in 5 % of the years. ``bonferroni`` has
+the mean delay of a test of every day's cases at 5 % / 365, ``located`` says how often
+the interval of the change point holds it, ``gates [samples]`` how often a requirement
+that is exactly on its limit is said to hold or to fail. The bets of simulated streams
+are first compared with those of the package.
 """
 
 from __future__ import annotations
@@ -15,9 +17,12 @@ import sys
 
 import numpy as np
 from scipy.special import logsumexp, ndtri
+from scipy.stats import binom
 
-from trueness.monitoring.detectors import effects, mean_bets
+import trueness
+from trueness.monitoring.detectors import change_point, effects, mean_bets
 from trueness.monitoring.kinds import log_stakes, ranks_among, score_gains
+from trueness.monitoring.measures import limits_of
 
 YEAR, TIMES, PARTS = 365, 20 * 365, 16
 LINE = np.log(TIMES)
@@ -283,5 +288,87 @@ def print_delays(name, false, changing, line, number, after, rng):
         )
 
 
+def same_as_the_package(rng):
+    """Stop unless simulated shares and losses have the bets of a watch."""
+    shares_, losses_ = Means(0.85, 1, share=True), Means(BRIER, -1)
+    w = trueness.watch("recall", threshold=0.5, at_least=0.85)
+    v = trueness.watch("brier", at_most=BRIER)
+    log = [np.full(9, -np.inf), np.full(9, -np.inf)]
+    for _ in range(30):
+        k, p, y = rng.binomial(20, 0.8), rng.random(15), rng.integers(0, 2, 15)
+        w.update(trueness.Tally([1.0, 0.0], neg=[0, 0], pos=[k, 20 - k]))
+        v.update(y, p)
+        found = shares_.gains(np.array([[1.0, 0.0]]), np.array([[[k, 20 - k]]]))
+        other = losses_.gains(((y - p) ** 2)[None], np.ones((1, 1, 15)))
+        for i, gains in enumerate((found, other)):
+            log[i] = np.logaddexp(log[i], -np.log(9)) + gains[0, 0]
+    assert np.allclose(log, [w.held["state"]["log_m"][0], v.held["state"]["log_m"][0]])
+
+
+def bonferroni():
+    """Print the mean delay of a binomial test a day: one over its power."""
+    for after in (0.75, 0.80):
+        k = np.arange(21)
+        reject = binom.cdf(k, 20, 0.85) <= 0.05 / YEAR
+        power = binom.pmf(k, 20, after)[reject].sum()
+        print(f"recall .85 to {after:.2f}, 20 a day: {1 / power:,.0f} looks")
+
+
+def located(streams, rng):
+    """Print how often the interval holds the look of the change, day 60."""
+    for before, after in ((0.87, 0.75), (0.90, 0.75), (0.95, 0.80), (0.87, 0.80)):
+        looks = list(shares(0.85, 20, before, after)(rng, streams, 360, 60))
+        gains = np.array([g for g, _ in looks]).transpose(1, 0, 2, 3).sum(axis=2)
+        stakes = log_stakes({"metric": ""}, gains.shape[2])
+        path = run(lambda *_: iter(looks), rng, streams, 360)[0]  # noqa: B023
+        end = (path >= LINE).argmax(axis=1)
+        found = [
+            change_point(g[: e + 1], stakes, 0.95)
+            for g, e in zip(gains, end, strict=True)
+            if e >= 60
+        ]
+        held = np.mean([first <= 60 <= last for first, _, last in found])
+        width = np.median([last - first + 1 for first, _, last in found])
+        print(f"{before} to {after}: held {held:.3f}, median width {width:.0f} looks")
+
+
+def gates(samples, rng):
+    """Print how often a truth on its limit is said to hold, and to fail."""
+    at = dict.fromkeys(("recall", "precision", "accuracy", "f1", "mcc"), 0.3)
+    names = {**dict.fromkeys(("auc", "brier", "log_loss", "prevalence")), **at}
+
+    def draw(n, share, gap):
+        y = rng.random(n) < share
+        z = (
+            gap * (rng.normal(size=n) + gap * y)
+            - gap**2 / 2
+            + np.log(share / (1 - share))
+        )
+        return trueness.tally(y.astype(int), 1 / (1 + np.exp(-z)), positive=1)
+
+    print(f"| cases, positives | {' | '.join(names)} |")
+    for n, share, gap in ((60, 0.3, 1.5), (200, 0.1, 1.5), (300, 0.3, 1.0)):
+        whole = draw(1_000_000, share, gap)
+        true = {k: limits_of(k, whole, c)(0.05).value for k, c in names.items()}
+        wrong = dict.fromkeys(names, 0)
+        for _ in range(samples):
+            t = draw(n, share, gap)
+            for k, c in names.items():
+                i = limits_of(k, t, c)(0.05)
+                wrong[k] = wrong[k] + np.array([i.low > true[k], i.high < true[k]])
+        cells = [" / ".join(f"{r:.3f}" for r in w / samples) for w in wrong.values()]
+        print(f"| {n}, {share:.0%} | {' | '.join(cells)} |", flush=True)
+
+
 if __name__ == "__main__":
-    table(int(sys.argv[1]) if len(sys.argv) > 1 else 400, np.random.default_rng(42))
+    what, generator = sys.argv[1:], np.random.default_rng(42)
+    same_as_the_package(generator)
+    number = int(what[-1]) if what and what[-1].isdigit() else 400
+    if "bonferroni" in what:
+        bonferroni()
+    elif "located" in what:
+        located(number, generator)
+    elif "gates" in what:
+        gates(number, generator)
+    else:
+        table(number, generator)

@@ -6,14 +6,13 @@ Which contract does a file hold, and is it well formed?    ``contracts``
 Between which numbers does a measure lie, one-sided?       ``measures``
 Which claims do requirements make about these data?        ``checking``
 Does each of them hold, fail, or cannot it be told yet?    ``verdicts``
-What do a build server and a pull request want to read?    ``writers``
-How much evidence is there against a bound by now?         ``evidence``
-Which scores are new: do they rank as the old ones?        ``ranks``
-What may be watched, and against which bound?              ``questions``
-What is watched, batch by batch?                           ``watching``
-What does a batch tell, of each kind?                      ``sums``
+Has it changed, at any time? Bets and their promise        ``detectors``
+Between which numbers does a mean lie, at every look?      ``sequences``
+What does a batch tell, of each kind?                      ``kinds``
 The true rate, by judges and a trickle of labels?          ``judged``
-In every group, with one alarm for all?                    ``groups``
+Which cases does a batch bring, and which are new?         ``batches``
+What is watched, batch by batch and in every group?        ``watching``
+What may be watched, and against which bound?              ``questions``
 How is it kept in a file?                                  ``states``
 =========================================================  =====================
 
@@ -24,8 +23,8 @@ all of it is on the bad side, and otherwise that it cannot tell yet::
 
 A watch may be looked at after every batch::
 
-    batch --> what tells (n, sum, sum of squares) --> evidence --> alarm, low, high
+    batch --> numbers that tell --> bets --> detector --> alarm, since when, how large
 
-Read ``verdicts`` first, then ``checking`` and ``measures``; for watches ``evidence``.
+Read ``verdicts`` first, then ``checking`` and ``measures``; for watches ``detectors``.
 What was measured is on the page ``docs/maths/monitoring.md``.
 """

@@ -60,7 +60,7 @@ def limits_of(name: str, t: Tally, threshold: float | None, fpr: Any = None) -> 
         level = 1 - 2 * alpha
         if name not in MEASURES:
             return _of_metric(name, t, threshold or 0.0, level)
-        ask, _ = MEASURES[name]
+        ask = MEASURES[name].ask
         e = ask(t, level=level) if fpr is None else ask(t, level=level, fpr=fpr)
         return _interval(e, t)
 
@@ -116,8 +116,8 @@ def paired_limits(name: str, two: Panel, threshold: float | None) -> Limits:
         if name not in MEASURES:
             cut = 0.5 if threshold is None else threshold
             found = compare_metric(two, name, thresholds=cut, level=level)
-        elif hasattr(MEASURES[name][0], "measure"):
-            found = compare(two, MEASURES[name][0], level=level)
+        elif hasattr(MEASURES[name].ask, "measure"):
+            found = compare(two, MEASURES[name].ask, level=level)
         else:
             raise InputError(
                 f"{name} is not compared case by case; use auc, brier or a metric at a "
@@ -195,25 +195,47 @@ def _share_of_positives(t: Tally, *, level: float) -> Estimate:
     return infer(t, measure, level=level, name="prevalence")
 
 
-# a measure of a whole tally, and which way is better
-MEASURES: dict[str, tuple[Callable[..., Any], str]] = {
-    "auc": (auc, "higher"),
-    "partial_auc": (_partial, "higher"),
-    "average_precision": (average_precision, "higher"),
-    "brier": (_of_probabilities("brier", brier), "lower"),
-    "log_loss": (_of_probabilities("log_loss", log_loss), "lower"),
-    "calibration_error": (
+class Measure(NamedTuple):
+    """What may be required beside the metrics of a confusion matrix.
+
+    ``ask(data, level=...)`` gives an estimate with limits; a measure that takes more
+    has it as a keyword (``fpr``). ``better`` is "higher", "lower" or "none", ``ends``
+    are the numbers between which it lies. With an attribute ``measure`` on ``ask`` it
+    is compared with a baseline on the same cases, otherwise on other cases only.
+
+    An entry in ``MEASURES`` is all that a new measure needs: sentences, contracts,
+    their JSON Schema, groups, Holm's steps and the writers follow from it. Logs of
+    evaluations enter in this way: ``"pass_rate": Measure(pass_rate, "higher")`` asks
+    attempts instead of a tally (``cases_that_tell`` then counts their items),
+    ``pass_hat_k(k=3)`` is a name with its keyword, as ``fpr`` is of ``partial_auc``,
+    and ``not_worse_than = "baseline"`` takes its limits from ``compare_runs`` in
+    ``paired_limits``.
+    """
+
+    ask: Callable[..., Any]
+    better: str
+    ends: tuple[float, float] = (0.0, 1.0)
+
+
+MEASURES: dict[str, Measure] = {
+    "auc": Measure(auc, "higher"),
+    "partial_auc": Measure(_partial, "higher"),
+    "average_precision": Measure(average_precision, "higher"),
+    "brier": Measure(_of_probabilities("brier", brier), "lower"),
+    "log_loss": Measure(
+        _of_probabilities("log_loss", log_loss), "lower", (0.0, np.inf)
+    ),
+    "calibration_error": Measure(
         _of_probabilities(
             "calibration_error", lambda t, **o: calibration_error(t, **o).debiased
         ),
         "lower",
     ),
-    "calibration_slope": (lambda t, **o: calibration_line(t, **o).slope, "none"),
-    "prevalence": (_share_of_positives, "none"),
+    "calibration_slope": Measure(
+        lambda t, **o: calibration_line(t, **o).slope, "none", (-np.inf, np.inf)
+    ),
+    "prevalence": Measure(_share_of_positives, "none"),
 }
-
-# between which numbers a measure lies; those without an entry are shares
-RANGES = {"log_loss": (0.0, np.inf), "calibration_slope": (-np.inf, np.inf)}
 
 # facts about the file itself: counted, and so without an interval
 FACTS: dict[str, Callable[[Tally], float]] = {

@@ -17,7 +17,6 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_one, is_several, nearest
 from trueness.counts.answers import whole_cases
 from trueness.counts.values import Tally
-from trueness.metrics.algebra import Metric
 from trueness.metrics.grammar import known_names, metric
 from trueness.monitoring.batches import packed
 from trueness.monitoring.measures import limits_of
@@ -227,7 +226,9 @@ def _continued(held: dict[str, Any]) -> Watch:
     bare = what in ("calibration", "scores")
     lacks = what not in _NO_THRESHOLD and about["threshold"] is None
     alone = what == "scores" and held["state"]["baseline"] is None
-    if lacks or alone or bare != (about["bound"] is None):
+    waits = held["state"]["waiting"]
+    other = waits is not None and isinstance(waits, list) != bool(about["judges"])
+    if lacks or alone or other or bare != (about["bound"] is None):
         raise InputError(
             f"The file holds a watch on {what} without its threshold, bound or "
             "baseline. Restore it from a copy, or begin a new watch in another file."
@@ -236,9 +237,9 @@ def _continued(held: dict[str, Any]) -> Watch:
     return Watch(about, held["state"], groups)
 
 
-def _known(what: str) -> Metric | None:
+def _known(what: str) -> None:
     if isinstance(what, str) and what in KINDS:
-        return None
+        return
     try:
         found = metric(what)
     except InputError:
@@ -252,7 +253,6 @@ def _known(what: str) -> Metric | None:
             f"{what} is not a share of cases, so that no look tells it by itself. "
             f"Watch recall, precision, npv, accuracy, f1, auc or brier."
         )
-    return found
 
 
 def _bound(

@@ -16,7 +16,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, nearest
 from trueness.metrics.algebra import Metric
 from trueness.metrics.grammar import known_names, metric
-from trueness.monitoring.measures import FACTS, MEASURES, RANGES
+from trueness.monitoring.measures import FACTS, MEASURES
 
 LABELLED = ("random", "by verdict", "by truth")
 
@@ -93,7 +93,7 @@ class Requirement:
     def lower_is_better(self) -> bool:
         """Which way is worse than a baseline?"""
         if self.metric in MEASURES:
-            return MEASURES[self.metric][1] == "lower"
+            return MEASURES[self.metric].better == "lower"
         return metric(self.metric).direction == "lower"
 
 
@@ -270,7 +270,7 @@ def _checked(r: Requirement) -> Requirement:
                 f"{r.metric} does not depend on a threshold; leave out threshold "
                 f"{r.threshold:g}."
             )
-        ends = RANGES.get(r.metric, (0.0, 1.0))
+        ends = MEASURES[r.metric].ends if r.metric in MEASURES else (0.0, 1.0)
         if r.metric in FACTS and not r.metric.endswith("_share"):
             ends = (-math.inf, math.inf)
     else:

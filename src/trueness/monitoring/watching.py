@@ -74,23 +74,7 @@ class Change(Record):
 class Watch:
     """A quantity that is checked again with every batch; see :func:`trueness.watch`.
 
-    Attributes
-    ----------
-    alarm : bool
-        Whether the alarm was ever raised since the watch began; see :meth:`restart`.
-    since : str or None
-        The batch in which the alarm was raised.
-    change : Change or None
-        After an alarm: when the change began, and to what.
-    value, low, high : float
-        The mean of all cases since the watch began, and a confidence sequence, which is
-        valid at all looks together.
-    evidence : float
-        The largest evidence of a change so far; the alarm is raised at ``alarm_at``.
-    history : list of dict
-        A row for each look.
-    groups : dict from group to Watch
-        The watch of each group, in the order in which they appeared.
+    ``groups`` holds the watch of each group, in the order in which they appeared.
     """
 
     def __init__(
