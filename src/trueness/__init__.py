@@ -3,7 +3,8 @@
 The table of contents, by question:
 
 What was counted?
-    tally panel leaves scan Tally Panel Leaves read_tally read_panel Stream Folded
+    tally panel leaves scan look Look Tally Panel Leaves read_tally read_panel Stream
+    Folded
     resample simulate_tally simulate_panel
 What if there are more than two classes?
     one_vs_rest top_label multiclass_auc
@@ -63,6 +64,7 @@ Is it good enough, and does it stay so?
     check Check Verdict watch Watch Change load_watch
 What can go wrong?
     InputError NotEnoughCases Infeasible NotConverged Optimistic DoubtfulAssumption
+    Cleaned
 
 ``trueness.plots`` draws, ``trueness.report`` writes the report, ``trueness.estimators``
 is for scikit-learn, ``trueness.samples`` holds data to try things on.
@@ -109,7 +111,7 @@ _register_handlers(
 # leaves, large data, errors; other names are found under their rooms, and resolve too
 _SHOWN = tuple(  # words in a text, as everybody reads them
     """
-    tally panel leaves scan one_vs_rest read_tally read_panel Tally Panel Leaves
+    tally panel leaves scan look one_vs_rest read_tally read_panel Tally Panel Leaves
     evaluate at_threshold metric constraint METRICS Metric Constraint Confusion
     auc average_precision partial_auc roc precision_recall det gain_curve lift_curve
     roc_band precision_recall_band plan_auc
@@ -126,7 +128,7 @@ _SHOWN = tuple(  # words in a text, as everybody reads them
     bounds Stream
     check watch
     Estimate InputError NotEnoughCases Infeasible NotConverged Optimistic
-    DoubtfulAssumption
+    DoubtfulAssumption Cleaned
     """.split()  # noqa: SIM905 - eighty quoted names are hard to read
 )
 # the rooms that people open by name

@@ -10,6 +10,7 @@ from trueness._core.checks.errors import (
     DoubtfulAssumption as DoubtfulAssumption,
     Infeasible as Infeasible,
     InputError as InputError,
+    Cleaned as Cleaned,
     NotConverged as NotConverged,
     NotEnoughCases as NotEnoughCases,
     Optimistic as Optimistic,
@@ -163,6 +164,7 @@ from trueness.fermi.distribution import (
     fermi_dirac as fermi_dirac,
     midranks as midranks,
 )
+from trueness.data.first_look import Look as Look, look as look
 from trueness.data.files import scan as scan
 from trueness.data.frames import leaves as leaves, panel as panel, tally as tally
 from trueness.threshold.fronts import ParetoFront as ParetoFront, pareto as pareto

@@ -154,8 +154,6 @@ def chunked(server, body):
         ("a.jsonl", b"{]", "a.jsonl"),
         ("noise.csv", bytes(range(256)) * 40, "noise.csv"),
         ("short.parquet", b"PAR1" + bytes(40), "short.parquet"),
-        ("twice.csv", b"y,y,p\n1,0,0.5\n", "twice.csv"),
-        ("two.csv", "y,p\n1,\u00e4\n".encode("utf-16"), "two.csv"),
     ],
 )
 def test_a_wrong_file_is_told_and_never_ends_the_server(served, name, body, told):

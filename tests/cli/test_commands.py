@@ -109,11 +109,11 @@ def test_columns_are_taken_only_without_doubt_and_it_says_so(small, tmp_path):
 
 def test_text_labels(tmp_path):
     path = tmp_path / "text.csv"
-    path.write_text("y,p\nill,0.9\nwell,0.1\nwell,0.2\n,0.7\n")
+    path.write_text("y,p\nill,0.9\nbored,0.1\nbored,0.2\n,0.7\n")
     result = run("evaluate", path, "-l", "y", "-s", "p")
     assert result.exit_code == 2
-    assert "y holds 'ill', 'well': choose which one counts" in result.stderr
-    assert "--positive well" in result.stderr
+    assert "y holds 'bored', 'ill': choose which one counts" in result.stderr
+    assert "--positive bored or --positive ill" in result.stderr
     found = answer("evaluate", path, "-l", "y", "-s", "p", "--positive", "ill")
     assert found["cases"]["unknown"] == 1
     assert found["positive"] == "ill"
@@ -220,7 +220,7 @@ def test_names_cannot_steer_the_terminal(tmp_path):
     assert "\x1b" not in result.stdout + result.stderr
     assert "[bold]red" in result.stdout
     wrong = tmp_path / "wrong.csv"
-    wrong.write_text('"\x1b[31my",p\nill,0.5\nwell,0.25\n')
+    wrong.write_text('"\x1b[31my",p\nill,0.5\nbored,0.25\n')
     result = run("evaluate", wrong, "-l", "\x1b[31my", "-s", "p")
     assert result.exit_code == 2
     assert "\x1b" not in result.stderr

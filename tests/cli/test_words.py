@@ -185,7 +185,7 @@ def test_a_name_that_stands_twice_in_the_header_is_named(here):
     Path("twice.csv").write_text("y,p,p\n" + "1,0.9,1\n0,0.2,2\n" * 3)
     result = run("evaluate", "twice.csv", "-l", "y", "-s", "p")
     assert result.exit_code == 2
-    assert "twice or more: 'p'" in result.stderr
+    assert "it has 'y', 'p (1)', 'p (2)'" in result.stderr
     assert run("evaluate", "data.csv", "-l", "y", "-s", "p").stderr == ""
 
 

@@ -160,10 +160,13 @@ def test_an_empty_frame_is_an_empty_tally(engine):
             "Name the score column.*It has 'y', 'p'",
         ),
         (lambda f: trueness.tally(f, label="p", score="n"), "look like scores"),
-        (lambda f: trueness.tally(f, score="site"), "y_score must be numbers; found"),
         (
-            lambda f: trueness.tally(f, label="y", score="p"),
-            "'no', 'yes': choose which",
+            lambda f: trueness.tally(f, score="site"),
+            "score='site' must be numbers; found",
+        ),
+        (
+            lambda f: trueness.tally(f, label="site", score="p"),
+            "choose which one counts as positive",
         ),
         (lambda f: trueness.tally(f["y"]), "needs labels and scores, or a frame"),
         (

@@ -20,7 +20,6 @@ from trueness._core.checks.options import fraction, real_number
 from trueness.app.files import DataFile
 from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli._columns import (
-    COUNT_NAMES,
     Chosen,
     Guess,
     choose,
@@ -40,6 +39,7 @@ from trueness.cli._words import for_the_shell
 from trueness.cli.leaves import NODE_NAMES, guess_node
 from trueness.cli.nogold import guess_votes
 from trueness.data.engines import quoted
+from trueness.data.first_look import COUNT_NAMES
 from trueness.ensembles.combiners import COMBINERS
 from trueness.metrics.grammar import constraint, metric
 from trueness.nogold.truth_given_votes import LABELLED

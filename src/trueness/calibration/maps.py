@@ -228,7 +228,7 @@ def _decode(value: Any, name: str) -> Any:
             try:
                 numbers = [_decode(v, name) for v in items]
                 return np.array(numbers, dtype=np.float64).reshape(shape)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise InputError(
                     f"{name} is damaged: an array does not hold numbers."
                 ) from None
@@ -258,10 +258,61 @@ def _decode_map(content: dict[str, Any], name: str) -> Map:
             f"{name} is damaged: a map of type {kind!r} has the fields "
             f"{listing(sorted(wanted), 20)}; found {found}."
         )
+    given = {k: _decode(v, name) for k, v in values.items()}
+    for f in fields(MAPS[kind]):
+        if not _fits(given[f.name], str(f.type)):
+            raise InputError(
+                f"{name} is damaged: {f.name!r} of a map of type {kind!r} must be "
+                f"{f.type}."
+            )
     try:
-        return MAPS[kind](**{k: _decode(v, name) for k, v in values.items()})
-    except (TypeError, ValueError) as err:
+        made = MAPS[kind](**given)
+        with np.errstate(all="ignore"):
+            _works(made)
+    except _DAMAGE as err:
         raise InputError(f"{name} is damaged: {err}") from None
+    return made
+
+
+# what wrong values in the fields of a record may end with
+_DAMAGE = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError)
+
+
+def _fits(value: Any, kind: str) -> bool:
+    """Is this what the annotation of a field says? Other annotations are not known."""
+    if kind.startswith("tuple[") and kind.endswith(", ...]"):
+        inner = kind.removeprefix("tuple[").removesuffix(", ...]")
+        return isinstance(value, tuple) and all(_fits(v, inner) for v in value)
+    if kind == "float":
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        # whole numbers of JSON may be larger than any float
+        return number and (abs(value) <= 1e300 or value in (math.inf, -math.inf))
+    known = {"str": str, "Floats": np.ndarray, "Map": Map}
+    return isinstance(value, known.get(kind, object))
+
+
+def _works(map: Map) -> None:
+    """Stop at a map of ours that gives no number, or no probability, at some score.
+
+    Its own numbers, between them and beyond are tried: there a forged one would show.
+    """
+    if not type(map).__module__.startswith("trueness."):
+        return
+    names = getattr(map, "names", None)
+    if names is not None:
+        rows = np.array([[0.0], [1.0]]) * np.ones(len(names))
+        numbers = np.asarray(map(rows), dtype=np.float64)
+    else:
+        own = [v for v in vars(map).values() if isinstance(v, np.ndarray)]
+        score = np.concatenate(
+            [np.ravel(v) for v in own] + [[-1e6, 0.0, 0.5, 1.0, 1e6]]
+        )
+        numbers = map(score[np.isfinite(score)])
+    if not np.isfinite(numbers).all():
+        raise InputError("it gives no number for some scores.")
+    share = type(map).__module__.startswith("trueness.calibration.")
+    if share and not ((numbers >= 0) & (numbers <= 1)).all():
+        raise InputError("it gives probabilities below 0 or above 1.")
 
 
 @register("at-prevalence")

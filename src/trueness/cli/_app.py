@@ -20,6 +20,8 @@ COMMANDS = {
     "report": "Write a report: one HTML file that works offline, to be sent to anyone.",
     "app": "Look around in the browser: choose columns, move the threshold, take the "
     "report.",
+    "look": "What is in this file, and what can be asked of it? Nothing is sent "
+    "anywhere.",
     "evaluate": "How good is each score? AUC, average precision and Brier score, with "
     "intervals.",
     "threshold": "Where should the threshold be? The exact best one under constraints.",

@@ -19,12 +19,11 @@ from trueness._core.checks.words import nearest
 from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source, names_of, unnamed
 from trueness.cli._words import for_the_shell
 from trueness.counts.design import WORDS as DESIGN
+from trueness.data.cleaning import listening, one_spelling, tell
 from trueness.data.engines import quoted, text_in_sql
+from trueness.data.first_look import COUNT_NAMES, LABEL_NAMES, SCORE_NAMES
 from trueness.data.frames import panel, tally
 
-LABEL_NAMES = ("label", "y", "y_true", "target", "truth", "outcome")
-SCORE_NAMES = ("score", "y_score", "p", "prob", "probability", "prediction")
-COUNT_NAMES = ("n", "count", "counts", "cases", "freq", "frequency")
 _TRUE, _FALSE = ("true", "yes", "t", "1"), ("false", "no", "f", "0")
 Guess = Callable[[Source, set[str | None]], tuple[str, ...]]
 
@@ -45,6 +44,9 @@ class Chosen:
     sampling: str | None = None
     prevalence: float | None = None
     unlabelled: str | None = None
+    missing: str | None = None
+    decimal: str | None = None
+    strict: bool = False
 
     @property
     def words(self) -> dict[str, Any]:
@@ -138,7 +140,7 @@ def _guess_label(source: Source, taken: set[str | None]) -> str:
 
 def _holds_labels(source: Source, column: str) -> bool:
     kind = source.types[column]
-    if kind == "BOOLEAN":
+    if kind == "BOOLEAN" or source.reads_as(column) == "labels":
         return True
     return kind in WHOLE_TYPES and source.distinct(column, 2) in ([0, 1], [-1, 1])
 
@@ -165,7 +167,11 @@ def several_scores(source: Source, taken: set[str | None]) -> tuple[str, ...]:
 def _candidates(source: Source, taken: set[str | None]) -> tuple[list[str], list[str]]:
     """Give the free columns of fractions, and those that are called like a score."""
     free = [c for c in source.types if c not in taken]
-    real = [c for c in free if source.types[c].startswith(REAL_TYPES)]
+    real = [
+        c
+        for c in free
+        if source.types[c].startswith(REAL_TYPES) or source.reads_as(c) == "numbers"
+    ]
     return real, [c for c in free if c.lower() in SCORE_NAMES]
 
 
@@ -178,6 +184,9 @@ def votes_among(source: Source, taken: set[str | None]) -> tuple[str, ...]:
 
 
 def _all_probabilities(source: Source, columns: list[str]) -> bool:
+    columns = [c for c in columns if source.types[c] != "VARCHAR"]
+    if not columns:  # percentages, and numbers with a decimal comma
+        return True
     ends = ", ".join(f"min({quoted(c)}), max({quoted(c)})" for c in columns)
     values = source.rows.aggregate(ends).fetchall()[0]
     return all(v is not None and 0 <= v <= 1 for v in values)
@@ -285,6 +294,9 @@ def classes_of(request: Request) -> dict[Any, str]:
     if label is None or positive is not None:
         return {}
     found = request.source.distinct(label, MOST_CLASSES + 1)
+    if request.source.reads_as(label) == "labels":
+        return {}
+    found = one_spelling(found)
     if len(found) < 3 or request.source.types[label].startswith(REAL_TYPES):
         return {}
     names = {str(c): [s for s in request.chosen.scores if _is_of(s, c)] for c in found}
@@ -324,9 +336,18 @@ def count_panel(request: Request, by: bool = False) -> Any:
 
 def _count(how: Callable[..., Any], request: Request, by: bool, **columns: Any) -> Any:
     chosen = request.chosen
-    with naming(chosen):
+    given = {"missing": chosen.missing, "decimal": chosen.decimal}
+    columns |= {word: value for word, value in given.items() if value is not None}
+    with naming(chosen), listening() as said:
         groups = chosen.by if by else None
-        return how(request.rows, **chosen.words, by=groups, **columns)
+        counts = how(request.rows, **chosen.words, by=groups, **columns)
+    if chosen.strict and said:
+        raise InputError(
+            f"With --strict nothing is cleaned, and this needed it: {' '.join(said)} "
+            "Clean the file, or leave --strict out."
+        )
+    tell(said)
+    return counts
 
 
 @contextmanager

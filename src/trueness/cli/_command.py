@@ -19,6 +19,7 @@ from typing import Annotated, Any, final, get_args
 from trueness._core.checks.errors import InputError, NeedsWholeCases
 from trueness._core.checks.options import fraction
 from trueness._core.checks.words import listing
+from trueness._core.records import shown
 from trueness.cli import _options
 from trueness.cli._columns import (
     Chosen,
@@ -30,10 +31,11 @@ from trueness.cli._columns import (
     several_scores,
 )
 from trueness.cli._outputs import check_figure, check_targets
-from trueness.cli._shell import CommandAnswer, ending, say, show, warnings_said
-from trueness.cli._source import Source, open_source
+from trueness.cli._shell import CommandAnswer, ending, say, saying, show, warnings_said
+from trueness.cli._source import WHOLE_TYPES, Source, open_source
 from trueness.counts.answers import refusal
 from trueness.counts.cannot import CANNOT
+from trueness.data.cleaning import listening
 
 WIDTH = 74  # of an example
 
@@ -87,10 +89,11 @@ def command(
                 check_figure(last["plot"])
                 words = {name: given.pop(name) for name in shared}
                 check_targets(words.get("file", given.get("file")), given | last)
-                first = () if columns is None else (_request(columns, words, given),)
-                _one_share(first, ranges)
-                with warnings_said() as answers:
-                    answers.append(answer := function(*first, **given))
+                with warnings_said() as answers, listening() as cleaned:
+                    one = (_request(columns, words, given),) if columns else ()
+                    _one_share(one, ranges)
+                    answer = saying(function(*one, **given), cleaned)
+                    answers.append(answer)
                     show(answer, last["json"], last["plot"])
             if answer.code:
                 raise SystemExit(answer.code)
@@ -215,6 +218,9 @@ def _request(columns: Columns, words: dict[str, Any], own: dict[str, Any]) -> Re
         sampling=words.get("sampling"),
         prevalence=one,
         unlabelled=words.get("unlabelled"),
+        missing=words.get("missing_scores"),
+        decimal=words.get("decimal"),
+        strict=bool(words.get("strict")),
     )
     _fits(columns, source, chosen)
     unused = looks_counted(source, chosen) if "count" in words else None
@@ -256,11 +262,29 @@ def _named(columns: Columns, usual: Any, instead: Any) -> tuple[str, list[str]]:
 
 def _fits(columns: Columns, source: Source, chosen: Chosen) -> None:
     """Stop at text that may be numbers; say which columns were taken unasked."""
-    for name in filter(source.with_commas, chosen.scores):
+    if chosen.missing not in (None, "drop", "refuse"):
         raise InputError(
-            f"--{columns.option} {name} has numbers such as 1,234, where the comma "
-            "may mark decimals or thousands. Type --decimal , if it marks decimals; "
-            "otherwise remove the commas from the file."
+            f"--missing-scores must be drop or refuse; found {chosen.missing!r}."
         )
-    if chosen.guessed:
-        say(f"Using {' and '.join(chosen.guessed)}: no other column fits.")
+    if not chosen.guessed:
+        return
+    say(f"Using {' and '.join(chosen.guessed)}: no other column fits.")
+    used = {chosen.label, *chosen.scores, chosen.count, chosen.weight, chosen.by,
+            chosen.cluster}  # fmt: skip
+    left = [
+        f"'{shown(n, 40)}' ({_why(source, n)})" for n in source.types if n not in used
+    ]
+    if left:
+        say(f"Not taken: {', '.join(left[:12])}{', ...' if len(left) > 12 else ''}.")
+
+
+def _why(source: Source, name: str) -> str:
+    """Why was a column not taken as a score?"""
+    kind = source.types[name]
+    if kind == "VARCHAR":
+        return {"numbers": "numbers", "missing": "empty"}.get(
+            source.reads_as(name), "words"
+        )
+    if kind.startswith(("DATE", "TIME")):
+        return "dates"
+    return "whole numbers" if kind in WHOLE_TYPES else "not asked for"

@@ -117,6 +117,16 @@ Decimal = Annotated[
         "--decimal SIGN: Decimal sign in CSV, . or , (needed if 1,234 could be either)."
     ),
 ]
+MissingScores = Annotated[
+    str | None,
+    _data(
+        "--missing-scores HOW: Cases without a score: drop them, or refuse to answer."
+    ),
+]
+Strict = Annotated[
+    bool,
+    _data("--strict: Refuse values that would have to be cleaned to be understood."),
+]
 Count = Annotated[
     str | None,
     _data("--count COLUMN: Column with the number of cases that a row stands for."),
@@ -226,6 +236,8 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "unlabelled": (Unlabelled, None),
     "by": (By, None),
     "decimal": (Decimal, None),
+    "missing_scores": (MissingScores, None),
+    "strict": (Strict, False),
     "level": (Level, 0.95),
     "seed": (Seed, 0),
 }

@@ -22,7 +22,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar, final
 
@@ -95,6 +95,15 @@ def answered(
         parts += [t for t in f.tables if t.brief]
         parts += spoken(f.notes)
     return CommandAnswer(command, more | numbers, parts, chart, about or {})
+
+
+def saying(answer: CommandAnswer, cleaned: Sequence[str]) -> CommandAnswer:
+    """Add to an answer, in one line, what was cleaned."""
+    if not cleaned:
+        return answer
+    said = [for_the_shell(text) for text in cleaned]
+    parts = [*answer.parts, f"Cleaned: {' '.join(said)}"] if answer.parts else []
+    return replace(answer, parts=parts, about=answer.about | {"cleaned": said})
 
 
 def spoken(notes: Sequence[Note]) -> list[str]:

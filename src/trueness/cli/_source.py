@@ -6,8 +6,6 @@ read twice (standard input, ``<(...)``) is copied to a temporary file first.
 
 from __future__ import annotations
 
-import codecs
-import contextlib
 import re
 import shutil
 import sys
@@ -25,12 +23,12 @@ from trueness._core.checks.columns import there
 from trueness._core.checks.errors import InputError
 from trueness._core.files import temporary_folder
 from trueness._core.records import shown
+from trueness.data.cleaning import meaning
 from trueness.data.engines import quoted, reading
 from trueness.data.files import is_data, scan
 
 SAMPLE = "sample:"
 _IN_MEMORY = 1 << 27  # bytes of a file that is read once, and not once a score
-_COMMAS = re.compile(r"[+-]?\d+(,\d+)*")
 _SHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 _TEXT = re.compile(r"\.(csv|tsv|txt)(\.gz|\.zst)?$")
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
@@ -73,13 +71,12 @@ class Source:
         found = self.rows.select(quoted(column)).distinct().limit(most + 1).fetchall()
         return sorted((v for (v,) in found if v is not None), key=str)
 
-    def with_commas(self, column: str) -> bool:
-        """Is this a column of text like 1,234, a thousand or little more than one?"""
+    def reads_as(self, column: str) -> str:
+        """What do the words of a column of text mean: numbers, labels or neither?"""
         if self.types[column] != "VARCHAR":
-            return False
-        some = self.rows.select(quoted(column)).limit(100).fetchall()
-        values = [v.strip() for (v,) in some if v]
-        return bool(values) and all(_COMMAS.fullmatch(v) for v in values)
+            return ""
+        some = self.rows.select(quoted(column)).limit(1000).fetchall()
+        return meaning([v for (v,) in some if v is not None])
 
     def only(self, columns: Iterable[str]) -> Any:
         """Give some columns; those of a text file that is not large are read now.
@@ -131,33 +128,10 @@ def open_source(
         return _describe(file, rows)
     sample = file.startswith(SAMPLE)
     where = str(samples.path(file.removeprefix(SAMPLE))) if sample else file
-    try:
-        if file == "-":
-            name = "standard input"
-            return _describe(name, _spooled(sys.stdin.buffer, name, decimal))
-        return _describe(file, _scan(where, ordered, decimal, threads))
-    except InputError as err:
-        if "not utf-8 encoded" not in str(err):
-            raise
-        if file == "-":
-            raise InputError(
-                "Standard input is not encoded in UTF-8. If it is Latin-1, send it "
-                "through iconv -f latin1 -t utf-8 first."
-            ) from err
-        wide = _is_utf16(where)
-        raise InputError(
-            f"{file} is not encoded in UTF-8{' but in UTF-16' if wide else ''}. "
-            f"{'Type' if wide else 'If it is Latin-1, type'} iconv -f "
-            f"{'utf-16' if wide else 'latin1'} -t utf-8 {file} > utf8.csv and use "
-            "utf8.csv."
-        ) from err
-
-
-def _is_utf16(file: str) -> bool:
-    """Does it start as Excel's "Unicode text" does, with a byte order mark?"""
-    with contextlib.suppress(OSError), Path(file).open("rb") as f:
-        return f.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-    return False
+    if file == "-":
+        name = "standard input"
+        return _describe(name, _spooled(sys.stdin.buffer, name, decimal))
+    return _describe(file, _scan(where, ordered, decimal, threads))
 
 
 def is_there(file: str) -> bool:

@@ -20,13 +20,14 @@ OPTIONS = {
     "rng": "seed",
     "y_true": "label",
     "y_score": "score",
+    "missing": "missing-scores",
 }
 KNOWN = frozenset(
     [
         *("label", "score", "vote", "node", "positive", "count", "by", "level", "seed"),
         "weight",
         *("maximize", "minimize", "subject_to", "prevalence", "guarantee", "method"),
-        *("sampling", "unlabelled"),
+        *("sampling", "unlabelled", "decimal", "missing-scores"),
         *("folds", "criterion", "dependence", "draws", "confidence", "utility", "null"),
         *("power", "half_width", "auc", "p", "cost_fp", "cost_fn", "column", "yes"),
         *("labelled", "judges", "item", "system", "judge", "cluster", "covariance"),

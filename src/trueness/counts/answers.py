@@ -55,6 +55,7 @@ _WORDS = frozenset(
     [
         *("y_true", "y_score", "label", "score", "scores", "positive", "count", "by"),
         *("at_most", "pos_label", "weight", "sample_weight", "cluster"),
+        *("missing", "decimal"),
         *_design.WORDS,
     ]
 )

@@ -101,6 +101,9 @@ def several_columns(scores: Any) -> Any:
     if is_frame(scores):
         import narwhals as nw
 
+        if hasattr(type(scores), "iloc"):  # pandas allows a name twice, or a number
+            _columns.distinct_names(list(map(str, scores.columns)))
+            scores = scores.rename(columns=str)
         frame: Any = nw.from_native(scores)
         return {str(k): frame[k].to_native() for k in frame.columns}
     if isinstance(scores, Mapping) or len(getattr(scores, "shape", ())) != 2:

@@ -23,8 +23,9 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import plain
 from trueness._core.imports import lazy_import
 from trueness.counts.bins import merge_bins
-from trueness.counts.counting import Labels, read_labels
+from trueness.counts.counting import Labels
 from trueness.counts.values import Tally, tally_of_bins
+from trueness.data.cleaning import read_label_column
 from trueness.data.columns import column
 from trueness.data.engines import (
     chosen_by,
@@ -198,7 +199,7 @@ def binned_tally(
     found = count_bins(lazy, names, edges, each)
     labels = None
     if "label" in names:
-        labels = read_labels(found["label"], positive, "y_true")
+        labels = read_label_column(found["label"], positive, "y_true")
     if "by" not in names:
         return bins_to_tally(found, labels, slice(None)).coarse(at_most)
     _columns.named_groups(found["by"], found["cases"])

@@ -28,7 +28,7 @@ import numpy as np
 from trueness._core.arrays import Array, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import described, plain
+from trueness._core.checks.words import described, is_one, plain
 from trueness._core.imports import lazy_import
 from trueness._core.progress import progress
 from trueness.counts.counting import Weights
@@ -78,6 +78,19 @@ def open_frame(frame: Any) -> Any:
     for name in {n for n in names if names.count(n) > 1}:
         _columns.column(name, names, "frame column")
     return nw.from_native(frame)
+
+
+def with_text_names(frame: Any, roles: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Name columns by text that are named by numbers, and what asks for them."""
+    names = list(frame.columns) if hasattr(type(frame), "iloc") else []  # of pandas
+    if all(isinstance(n, str) for n in names):
+        return frame, dict(roles)
+    known = {n for n in names if isinstance(n, (int, float, tuple))}
+    asked = {
+        role: str(name) if is_one(name) and name in known else name
+        for role, name in roles.items()
+    }
+    return frame.rename(columns=str), asked
 
 
 def column_names(frame: Any) -> list[str]:
@@ -175,15 +188,17 @@ def as_key(role: str) -> str:
     return role.replace("[", "_").replace("]", "")
 
 
-def read(frame: Any, roles: Mapping[str, Any]) -> dict[str, Any]:
+def read(
+    frame: Any, roles: Mapping[str, Any], *, complete: bool = True
+) -> dict[str, Any]:
     """Give a column for each role, and how many cases each row stands for.
 
     Of a lazy frame the distinct combinations come back, with their ``count``. Arrays
-    pass through for an eager frame.
+    pass through for an eager frame. ``complete`` stops at scores that are missing.
     """
     opened = open_frame(frame)
     if is_lazy(opened):
-        return _counted(opened, wanted_columns(opened, roles))
+        return _counted(opened, wanted_columns(opened, roles), complete)
     given = {role: name for role, name in roles.items() if name is not None}
     named = _named(opened, given)
     return given | {role: opened.get_column(name) for role, name in named.items()}
@@ -200,15 +215,17 @@ def _no_text(lazy: Any, wanted: dict[str, str]) -> None:
                 "lists or objects with parts. Extract the part that you mean into a "
                 "column of its own first."
             )
-        if role not in ("label", "by", "node", "cluster") and dtype == nw.String:
+        if role in ("count", "weight") and dtype == nw.String:
             raise InputError(
                 f"{role}={name!r} must be numbers; this column is text. Convert it to "
                 f"numbers first, and check which column holds the labels."
             )
 
 
-def _counted(lazy: Any, wanted: dict[str, str]) -> dict[str, Any]:
+def _counted(lazy: Any, wanted: dict[str, str], complete: bool) -> dict[str, Any]:
     """Count the rows of a lazy frame in one group-by."""
+    schema = lazy.collect_schema()
+    text = {role for role, name in wanted.items() if schema[name] == nw.String}
     rows = _wide_as_text(by_role(lazy, wanted))
     keys = [role for role in wanted if role != "weight"]
     asked = [nw.len().alias("cases")]
@@ -222,8 +239,8 @@ def _counted(lazy: Any, wanted: dict[str, str]) -> dict[str, Any]:
         columns["weight"] = weights_of(found, wanted["weight"], each)
     columns["count"] = cases
     for role, name in wanted.items():
-        if role.startswith("score"):
-            columns[role] = _scores(columns[role], role, name, cases)
+        if role.startswith("score") and role not in text:
+            columns[role] = _scores(columns[role], role, name, cases, complete)
         if role == "by":
             _columns.named_groups(column(columns[role], name), cases)
     return columns
@@ -296,13 +313,13 @@ def _wide_as_text(rows: Any) -> Any:
     return rows.with_columns(nw.col(k).cast(nw.String) for k in wide) if wide else rows
 
 
-def _scores(values: Any, role: str, name: str, cases: Ints) -> Array:
+def _scores(values: Any, role: str, name: str, cases: Ints, complete: bool) -> Array:
     """Check scores here, where it is known how many cases each row stands for."""
     number, what = column(values, name), f"{role}={name!r}"
     if number.dtype.kind in "OU":  # whole numbers of 128 bits, sent as text
         number = np.array([int(v) if isinstance(v, str) else v for v in number], object)
     number = _columns.numeric_scores(number, what)
-    allow_nan = role != "score"
+    allow_nan = role != "score" or not complete
     return _columns.finite_scores(number, what, allow_nan=allow_nan, cases=cases)
 
 

@@ -7,6 +7,7 @@ bounded. The door for DuckDB.
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from collections import Counter
@@ -22,6 +23,8 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_several, listing, nearest
 from trueness._core.files import process_folder
 from trueness._core.imports import required
+from trueness._core.numbers import counted
+from trueness.data.cleaning import TOTALS, tell
 from trueness.data.engines import (
     CONNECTIONS,
     first_lines,
@@ -35,6 +38,7 @@ Source = str | os.PathLike[str]
 
 # DuckDB guesses the types of text files from this many rows
 _SAMPLE = 1_000_000
+_LOOKED_AT = 1 << 27  # bytes of text files that are looked at before they are counted
 _COMPRESSED = (".gz", ".zst")
 _FORMATS = {
     ".parquet": "parquet",
@@ -374,34 +378,95 @@ def _csv(
     union_by_name: bool,
     decimal: str | None,
 ) -> Any:
-    if not union_by_name:
-        with _telling_apart(files):
-            _same_names(connection.read_csv, files)
+    encoding = _encoding(files)
+    reader = _reader(connection, encoding)
 
     @_telling_apart(files)
-    def read(decimal: str = ".") -> Any:
-        if types and len(files) > 1:
-            # DuckDB before 2 forgets dtype= of read_csv where it joins files
-            named = (
-                f"read_csv($1, types=$2, sample_size={_SAMPLE}, union_by_name=true, "
-                f"decimal_separator=$3)"
-            )
-            return connection.sql(f"FROM {named}", params=[files, dict(types), decimal])
-        return connection.read_csv(
+    def read(sign: str = ".") -> Any:
+        return reader(
             files,
-            dtype=dict(types or {}),
-            sample_size=_SAMPLE,
-            union_by_name=len(files) > 1,
-            decimal=decimal,
+            sample_size=str(_SAMPLE),
+            union_by_name=str(len(files) > 1).lower(),
+            decimal_separator=text_in_sql(sign),
+            **({"types": _structure(types)} if types else {}),
         )
 
+    if not union_by_name:
+        with _telling_apart(files):
+            _same_names(
+                lambda f, sample_size: reader([f], sample_size=str(sample_size)), files
+            )
     if decimal is not None:
         _options.choice(decimal, (".", ","), "decimal")
-        return read(decimal)
+        return _cases(_named_once(reader, files[0], read(decimal)), files)
     rows = read()
-    _no_name_twice(connection, files[0], rows.columns)
     if _has_decimal_commas(rows, [c for c in rows.columns if c not in (types or {})]):
-        return read(",")
+        rows = read(",")
+    return _cases(_named_once(reader, files[0], rows), files)
+
+
+def _reader(connection: Any, encoding: str | None) -> Callable[..., Any]:
+    """Read CSV files by SQL: the method of the same name finds other headers in a list.
+
+    Values of settings are written as they stand in SQL.
+    """
+
+    def read(files: Sequence[str], **settings: str) -> Any:
+        given = settings | ({"encoding": text_in_sql(encoding)} if encoding else {})
+        words = "".join(f", {name}={value}" for name, value in given.items())
+        places = ", ".join(map(text_in_sql, files))
+        return connection.sql(f"FROM read_csv([{places}]{words})")
+
+    return read
+
+
+def _structure(types: Mapping[str, str]) -> str:
+    pairs = (f"{text_in_sql(str(k))}: {text_in_sql(str(v))}" for k, v in types.items())
+    return "{" + ", ".join(pairs) + "}"
+
+
+def _encoding(files: Sequence[str]) -> str | None:
+    """How are the letters of these files written? None is UTF-8.
+
+    Bytes that are no UTF-8 are Latin-1, the usual one besides, which reads any byte.
+    """
+    known = [f for f in files if os.path.isfile(f) and not f.endswith(_COMPRESSED)]
+    for file in known:
+        with open(file, "rb") as stream:
+            head = stream.read(_LOOKED_AT)
+        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return "utf-16"
+        try:  # the last letter may have been cut
+            codecs.getincrementaldecoder("utf-8")().decode(head)
+        except UnicodeDecodeError:
+            tell(
+                [f"{os.path.basename(file)} was read as Latin-1, since it is no UTF-8."]
+            )
+            return "latin-1"
+    return None
+
+
+def _cases(rows: Any, files: Sequence[str]) -> Any:
+    """Leave out rows that are no cases: empty ones, and the one of a total."""
+    here = [os.path.getsize(f) for f in files if os.path.isfile(f)]
+    if len(here) < len(files) or sum(here) > _LOOKED_AT:
+        return rows
+    kinds = dict(zip(rows.columns, map(str, rows.types), strict=True))
+    words = {c: f"lower(trim({quoted(c)}))" for c, k in kinds.items() if k == "VARCHAR"}
+    empty = " AND ".join(
+        f"coalesce({words[c]}, '') = ''" if c in words else f"{quoted(c)} IS NULL"
+        for c in kinds
+    )
+    totals = ", ".join(map(text_in_sql, sorted(TOTALS)))
+    total = " OR ".join(f"coalesce({w}, '') IN ({totals})" for w in words.values())
+    asked = f"count(*) FILTER ({empty}), count(*) FILTER ({total or 'false'})"
+    blank, sums = rows.aggregate(asked).fetchall()[0]
+    if blank:
+        tell([f"{counted(blank, 'empty row')} left out."])
+        rows = rows.filter(f"NOT ({empty})")
+    if sums == 1:  # more of them are a value like any other
+        tell(["The row of a total was left out."])
+        rows = rows.filter(f"NOT ({total})")
     return rows
 
 
@@ -422,21 +487,27 @@ def _telling_apart(files: list[str]) -> Iterator[None]:
         ) from err
 
 
-def _no_name_twice(connection: Any, file: str, names: Sequence[str]) -> None:
-    """Stop at a header that has a name twice: DuckDB would number the second one."""
-    lower = {n.lower() for n in names}
-    numbered = [n for n in names if (m := _NUMBERED.match(n)) and m[1].lower() in lower]
-    if not numbered:
-        return
-    first = connection.read_csv(file, header=False, all_varchar=True).limit(1)
-    written = [str(v).strip() for row in first.fetchall() for v in row if v is not None]
-    known = Counter(v.lower() for v in written)
-    twice = [v for v in dict.fromkeys(written) if known[v.lower()] > 1]
-    if twice:
-        raise InputError(
-            f"The header of {file} must name each column once, whatever its capitals; "
-            f"twice or more: {listing(twice)}. Rename the columns in the file."
-        )
+def _named_once(reader: Callable[..., Any], file: str, rows: Any) -> Any:
+    """Trim the names of columns; number those that a header has twice.
+
+    DuckDB would number the second one only, and take the first for what was meant.
+    """
+    names = [" ".join(n.split()) for n in rows.columns]
+    lower = Counter(n.lower() for n in names)
+    if any((m := _NUMBERED.match(n)) and m[1].lower() in lower for n in names):
+        first = reader([file], header="false", all_varchar="true")
+        written = [str(v or "").strip() for v in first.limit(1).fetchall()[0]]
+        if len(written) == len(names):
+            times = Counter(v.lower() for v in written)
+            seen: Counter[str] = Counter()
+            for k, v in enumerate(written):
+                seen[v.lower()] += 1
+                if v and times[v.lower()] > 1:
+                    names[k] = f"{v} ({seen[v.lower()]})"
+    if names == rows.columns or len(set(names)) < len(names):
+        return rows
+    pairs = zip(rows.columns, names, strict=True)
+    return rows.select(", ".join(f"{quoted(a)} AS {quoted(b)}" for a, b in pairs))
 
 
 _NUMBERED = re.compile(r"(.+)_\d+$")

@@ -16,6 +16,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Ints
 from trueness._core.checks import columns as _columns
+from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing, plain
 from trueness._core.imports import handler
@@ -24,12 +25,11 @@ from trueness.counts.counting import (
     Weights,
     count_panel,
     count_tally,
-    read_labels,
     read_weights,
     split_counts,
 )
 from trueness.counts.values import Panel, Tally
-from trueness.data import engines, streaming
+from trueness.data import cleaning, engines, streaming
 from trueness.data.columns import column, is_frame, on_device, several_columns
 from trueness.data.engine_bins import binned_tally
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from trueness.trees.leaf_counts import Leaves
 
 T = TypeVar("T")
+MOST_LABELS = 100  # of a column: with more it is some other column
 
 
 @overload
@@ -56,6 +57,8 @@ def tally(
     unlabelled: str | None = ...,
     by: None = ...,
     at_most: int | None = ...,
+    missing: str = ...,
+    decimal: str | None = ...,
 ) -> Tally: ...
 
 
@@ -76,6 +79,8 @@ def tally(
     unlabelled: str | None = ...,
     by: Any,
     at_most: int | None = ...,
+    missing: str = ...,
+    decimal: str | None = ...,
 ) -> dict[Any, Tally]: ...
 
 
@@ -95,11 +100,15 @@ def tally(
     unlabelled: str | None = None,
     by: Any = None,
     at_most: int | None = None,
+    missing: str = "refuse",
+    decimal: str | None = None,
 ) -> Any:
     """How many negatives, positives and unknowns showed each score?
 
     ``tally(y_true, y_score)`` takes columns; ``tally(frame, label="y", score="p")``
     takes a frame. Missing labels are counted as unknown; missing scores are an error.
+    Text is read as people write it (``data/cleaning.py``), and a ``Cleaned`` warning
+    says how.
 
     Parameters
     ----------
@@ -110,7 +119,8 @@ def tally(
     label, score
         Names of columns of the frame; ``label=None`` makes all cases unknown.
     positive
-        The label value that counts as positive. 0/1, False/True and -1/1 need none.
+        The label value that counts as positive. 0/1, False/True and -1/1 need none, nor
+        do known pairs of words (yes/no, positive/negative, sick/healthy, ...).
     count
         How many cases each row stands for: an array, or a column of the frame.
     weight, sample_weight
@@ -140,6 +150,12 @@ def tally(
         The largest number of rows wanted. Where there are more distinct scores,
         neighbouring ones share a bin (``tally.score`` to ``tally.high``), and
         :func:`bounds` says between which numbers the exact answers lie.
+    missing
+        Cases without a score: ``"refuse"`` (the default) stops, ``"drop"`` leaves them
+        out, and says how many of each label.
+    decimal
+        What stands before the decimals of scores that are text, "." or ","; needed only
+        where 1,234 could be either.
 
     Returns
     -------
@@ -164,8 +180,11 @@ def tally(
         roles |= {"cluster": cluster, "by": by}
         if isinstance(y_true, Mapping):
             words = {**roles, "positive": positive, "at_most": at_most, **design}
+            words |= {"missing": missing, "decimal": decimal}
             return of_columns(y_true, "tally", words)
-        return designed(_tally_frame(y_true, roles, positive, at_most), design)
+        how = {"positive": positive, "at_most": at_most}
+        how |= {"missing": missing, "decimal": decimal}
+        return designed(_tally_frame(y_true, roles, how), design)
     if label is not None or score is not None:
         raise InputError(
             "label= and score= name columns of a frame; with arrays type "
@@ -175,17 +194,18 @@ def tally(
         _host_only(count, weight, by, cluster)
         made = handler("device_tally")(y_true, y_score, positive, at_most)
         return designed(made, design)
-    values = column(y_score, "y_score")
+    values = _read_scores(y_score, "y_score", decimal)
     labels = _read_labels(y_true, positive, "y_true", {"y_score": values})
     counts, weights = _numbers_of_cases(count, weight, values)
     members = _read_clusters(cluster, values)
+    kept = _cases_of([values], labels, counts, missing)
 
     def counted(at: Any) -> Tally:
         cases = _pick(labels, at), _at(counts, at), _at(weights, at)
         made = count_tally(values[at], *cases, cluster=_at(members, at))
         return made if at_most is None else made.coarse(at_most)
 
-    return designed(_grouped(by, values.size, counted), design)
+    return designed(_grouped(by, values.size, counted, kept), design)
 
 
 def _one_of(weight: Any, sample_weight: Any) -> Any:
@@ -229,6 +249,8 @@ def panel(
     prevalence: float | None = ...,
     unlabelled: str | None = ...,
     by: None = ...,
+    missing: str = ...,
+    decimal: str | None = ...,
 ) -> Panel: ...
 
 
@@ -247,6 +269,8 @@ def panel(
     prevalence: float | None = ...,
     unlabelled: str | None = ...,
     by: Any,
+    missing: str = ...,
+    decimal: str | None = ...,
 ) -> dict[Any, Panel]: ...
 
 
@@ -264,6 +288,8 @@ def panel(
     prevalence: float | None = None,
     unlabelled: str | None = None,
     by: Any = None,
+    missing: str = "keep",
+    decimal: str | None = None,
 ) -> Any:
     """How many negatives, positives and unknowns showed each row of outputs?
 
@@ -281,8 +307,11 @@ def panel(
         Name of the label column of the frame; None makes all cases unknown.
     positive, count, weight, sample_weight, cluster, by
         As in :func:`tally`.
-    sampling, prevalence, unlabelled
+    sampling, prevalence, unlabelled, decimal
         As in :func:`tally`.
+    missing
+        Cases in which an output is missing: ``"keep"`` them (the default), ``"drop"``
+        them, or ``"refuse"`` to count.
 
     Returns
     -------
@@ -299,9 +328,11 @@ def panel(
     roles["by"] = by
     if isinstance(y_true, Mapping) and not isinstance(scores, (Mapping, type(None))):
         words = {**roles, "scores": scores, "positive": positive, **design}
+        words |= {"missing": missing, "decimal": decimal}
         return of_columns(y_true, "panel", words)
     if not isinstance(scores, Mapping) and is_frame(y_true):
-        return designed(_panel_frame(y_true, roles, scores, positive), design)
+        how = {"positive": positive, "missing": missing, "decimal": decimal}
+        return designed(_panel_frame(y_true, roles, scores, how), design)
     if label is not None:
         raise InputError(
             "label= names a column of a frame; with arrays type "
@@ -311,19 +342,20 @@ def panel(
     if any(on_device(values) for values in given.values()):
         _host_only(count, weight, by, cluster)
         return designed(handler("device_panel")(y_true, given, positive), design)
-    columns = {name: column(values, name) for name, values in given.items()}
+    columns = {n: _read_scores(values, n, decimal) for n, values in given.items()}
     _columns.same_length(**columns)
     first = next(iter(columns.values()))
     labels = _read_labels(y_true, positive, "y_true", columns)
     counts, weights = _numbers_of_cases(count, weight, first)
     members = _read_clusters(cluster, first)
+    kept = _cases_of(list(columns.values()), labels, counts, missing)
 
     def counted(at: Any) -> Panel:
         some = {k: v[at] for k, v in columns.items()}
         cases = _pick(labels, at), _at(counts, at), _at(weights, at)
         return count_panel(some, *cases, cluster=_at(members, at))
 
-    return designed(_grouped(by, first.size, counted), design)
+    return designed(_grouped(by, first.size, counted, kept), design)
 
 
 def leaves(
@@ -402,24 +434,25 @@ def _leaves_frame(
 
 
 @engines.in_turn
-def _tally_frame(
-    frame: Any, roles: dict[str, Any], positive: Any, at_most: int | None
-) -> Any:
+def _tally_frame(frame: Any, roles: dict[str, Any], how: dict[str, Any]) -> Any:
     if not is_frame(frame):
         raise InputError(
             f"tally needs labels and scores, or a frame; found one "
             f"{type(frame).__name__}. Type trueness.tally(y_true, y_score) or "
             f'trueness.tally(frame, label="y", score="p").'
         )
+    frame, roles = engines.with_text_names(frame, roles)
     if roles["score"] is None:
         raise InputError(
             'Name the score column of the frame: trueness.tally(frame, label="y", '
             f'score="p"). It has {listing(engines.column_names(frame), 12)}.'
         )
     opened = engines.open_frame(frame)
-    if engines.is_lazy(opened):
+    complete, at_most = how["missing"] != "drop", how["at_most"]
+    if engines.is_lazy(opened) and complete:
         wanted = engines.wanted_columns(opened, roles)
-        if at_most is not None and "cluster" not in wanted:
+        positive, clean = _clean_labels(opened, wanted, how["positive"])
+        if at_most is not None and clean and "cluster" not in wanted:
             if {"weight", "count"} <= wanted.keys():
                 raise InputError(
                     "The engine of a lazy frame puts counted or weighted cases into "
@@ -429,27 +462,62 @@ def _tally_frame(
                 )
             rows = engines.by_role(opened, wanted)
             return binned_tally(rows, wanted, positive, at_most)
-        if streaming.can_stream(opened, wanted):
+        if clean and streaming.can_stream(opened, wanted):
             way = streaming.weigh if "weight" in wanted else streaming.stream
             return way(opened, wanted, positive)
-    found = engines.read(opened, roles)
+    found = engines.read(opened, roles, complete=complete)
     label, score = found.pop("label", None), found.pop("score")
-    return tally(label, score, positive=positive, at_most=at_most, **found)
+    if isinstance(roles["score"], str):  # a sentence about it names the column
+        score = _read_scores(score, f"score={roles['score']!r}", how["decimal"])
+    return tally(label, score, **how, **found)
+
+
+def _clean_labels(
+    lazy: Any, wanted: Mapping[str, str], positive: Any
+) -> tuple[Any, bool]:
+    """Which label is positive, and can rows be counted without being cleaned?
+
+    The engine is asked for the labels where they are text; scores that are text are not
+    counted there.
+    """
+    schema = lazy.collect_schema()
+    if not (
+        schema[wanted["score"]].is_numeric() or schema[wanted["score"]].is_decimal()
+    ):
+        return positive, False
+    if "label" not in wanted or schema[wanted["label"]].is_numeric():
+        return positive, True
+    found = engines.label_values(lazy.to_native(), wanted["label"])
+    if not any(isinstance(v, str) for v in found) or len(found) > MOST_LABELS:
+        return positive, True
+    reading = cleaning.label_words(found, positive, wanted["label"])
+    clean = len(found) <= 2 and set(reading.code.values()) <= {0, 1}
+    if clean:
+        cleaning.tell(reading.said)
+    return (reading.positive if clean else positive), clean
 
 
 @engines.in_turn
-def _panel_frame(frame: Any, roles: dict[str, Any], scores: Any, positive: Any) -> Any:
+def _panel_frame(
+    frame: Any, roles: dict[str, Any], scores: Any, how: dict[str, Any]
+) -> Any:
     if isinstance(scores, str) or not isinstance(scores, Sequence) or not scores:
         raise InputError(
             "Name the score columns of the frame in a list: trueness.panel(frame, "
             f'label="y", scores=["a", "b"]). It has '
             f"{listing(engines.column_names(frame), 12)}."
         )
-    names = _columns.distinct_names(list(scores))
-    outputs = {f"scores[{k}]": name for k, name in enumerate(names)}
-    found = engines.read(frame, {**roles, **outputs})
-    columns = {name: found.pop(role) for role, name in outputs.items()}
-    return panel(found.pop("label", None), columns, positive=positive, **found)
+    outputs = {f"scores[{k}]": name for k, name in enumerate(scores)}
+    frame, asked = engines.with_text_names(frame, {**roles, **outputs})
+    _columns.distinct_names([asked[role] for role in outputs])
+    found = engines.read(frame, asked)
+    columns = {
+        asked[role]: _read_scores(
+            found.pop(role), f"score={asked[role]!r}", how["decimal"]
+        )
+        for role in outputs
+    }
+    return panel(found.pop("label", None), columns, **how, **found)
 
 
 def of_columns(columns: Mapping[Any, Any], takes: str, words: dict[str, Any]) -> Any:
@@ -504,7 +572,54 @@ def _read_labels(
         return None
     labels = column(values, what)
     _columns.same_length(**{what: labels, **scores})
-    return read_labels(labels, positive, what)
+    return cleaning.read_label_column(labels, positive, what)
+
+
+def _read_scores(values: Any, what: str, decimal: str | None) -> Array:
+    """Read a column of scores, also one of text: then it is said how it was read."""
+    found = column(values, what)
+    if not cleaning.has_text(found):
+        return found
+    number, said = cleaning.numbers(found, what, decimal)
+    cleaning.tell([said])
+    return number
+
+
+MISSING = ("refuse", "drop", "keep")
+
+
+def _cases_of(
+    scores: Sequence[Array], labels: Labels | None, count: Ints | None, missing: str
+) -> Array | None:
+    """Which rows are cases to be counted? None where all of them are."""
+    _options.choice(missing, MISSING, "missing")
+    kept = None
+    if labels is not None and labels.code is not None:
+        kept = labels.code <= 2  # a total is no case
+    if missing != "keep":
+        gone = np.any([_columns.missing(s) for s in scores], axis=0)
+        gone = gone if kept is None else gone & kept
+        if missing == "refuse" and len(scores) > 1 and gone.any():
+            raise InputError(
+                f"scores must not be missing; found some in {int(gone.sum()):,} of "
+                f'{gone.size:,} rows. Type missing="drop" to leave these cases out.'
+            )
+        if missing == "drop" and gone.any():
+            cleaning.tell([_dropped(gone, labels, count)])
+            kept = ~gone if kept is None else kept & ~gone
+    return None if kept is None or kept.all() else kept
+
+
+def _dropped(gone: Array, labels: Labels | None, count: Ints | None) -> str:
+    """Say how many cases without a score were left out, by label."""
+    cases = np.ones(gone.size, np.int64) if count is None else count
+    code = np.full(gone.size, 2) if labels is None else labels.codes()
+    each = [int(cases[gone & (code == k)].sum()) for k in (1, 0, 2)]
+    lost = f"{sum(each):,} case{'s' if sum(each) > 1 else ''} without a score"
+    return (
+        f"{lost} {'were' if sum(each) > 1 else 'was'} left out ({each[0]:,} positive, "
+        f"{each[1]:,} negative, {each[2]:,} without a label)."
+    )
 
 
 def _whole(values: Array, like: Array) -> Ints:
@@ -551,16 +666,19 @@ def _at(values: Any, at: Any) -> Any:
     return None if values is None else values[at]
 
 
-def _grouped(by: Any, size: int, count: Callable[[Any], T]) -> T | dict[Any, T]:
-    """Count all cases, or each group's."""
+def _grouped(
+    by: Any, size: int, count: Callable[[Any], T], kept: Array | None
+) -> T | dict[Any, T]:
+    """Count all cases that are kept, or each group's."""
     if by is None:
-        return count(slice(0, size))
+        return count(slice(0, size) if kept is None else np.flatnonzero(kept))
     groups = column(by, "by")
     _columns.same_length(by=groups, scores=np.empty(size, dtype=bool))
-    names, member = _columns.group_members(groups)
+    rows = np.arange(size) if kept is None else np.flatnonzero(kept)
+    names, member = _columns.group_members(groups[rows])
     if not names.size:
         return {}
     order = np.argsort(member, kind="stable")
     edges = np.cumsum(np.bincount(member, minlength=names.size))[:-1]
-    parts = np.split(order, edges)
+    parts = np.split(rows[order], edges)
     return {plain(n): count(part) for n, part in zip(names, parts, strict=True)}

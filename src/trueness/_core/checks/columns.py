@@ -202,7 +202,7 @@ def finite_scores(
     if bad.any():
         raise InputError(
             f"{what} must be finite; found NaN, missing or infinite at {places(bad)}. "
-            f"Remove these cases or give them a score yourself."
+            f'Type missing="drop" to leave these cases out, or give them a score.'
         )
     return values
 
@@ -211,7 +211,7 @@ def not_finite(what: str, lost: int, total: int) -> str:
     """Say in how many cases the score is missing, where rows have no place."""
     return (
         f"{what} must be finite; found NaN, missing or infinite in {lost:,} of "
-        f"{total:,} cases. Filter these rows out or give them a score yourself."
+        f'{total:,} cases. Type missing="drop" to leave them out, or give them a score.'
     )
 
 
@@ -472,10 +472,10 @@ def _default_pair(found: Sequence[Any], what: str) -> tuple[Any, Any]:
             return negative, 1
     if len(found) > 2:
         raise InputError(_too_many_labels(found, what))
-    example = plain(found[-1])
+    choice = " or ".join(f"positive={plain(v)!r}" for v in found)
     raise InputError(
-        f"{what} holds {listing(found)}: choose which one counts as positive, for "
-        f"example positive={example!r}. (Only 0/1, False/True and -1/1 are understood "
+        f"{what} holds {listing(found)}: choose which one counts as positive, and type "
+        f"{choice}. (0/1, False/True, -1/1 and pairs such as yes/no are understood "
         "without it.)"
     )
 

@@ -31,5 +31,9 @@ class Optimistic(UserWarning):
     """The numbers rest on the very cases that the model was made from."""
 
 
+class Cleaned(UserWarning):
+    """Values of a messy file were understood; the message says how."""
+
+
 class DoubtfulAssumption(UserWarning):
     """What a method takes for granted looks wrong in these data."""

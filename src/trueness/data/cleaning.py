@@ -1,0 +1,398 @@
+"""What do the values of a colleague's file mean?
+
+Labels as people type them (``Yes``, `` no``, ``N/A``), scores in percent or with a
+decimal comma, words for a missing value, a total below the last row: each function
+reads the values of one column, in one way, and says in a sentence what it understood.
+Nothing is guessed: two labels that are not a known pair need ``positive=``, and 1,234,
+which may be a thousand or little more than one, is asked about.
+
+The sentences are given to whoever listens (:func:`listening`: a command, a page); where
+nobody does, they are a warning, :class:`~trueness.Cleaned`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trueness._core.arrays import Array
+from trueness._core.checks import columns as _columns
+from trueness._core.checks.errors import Cleaned, InputError
+from trueness._core.checks.words import listing
+from trueness._core.numbers import counted
+from trueness.counts.counting import Labels, read_labels
+
+NEGATIVE, POSITIVE, UNKNOWN, TOTAL = 0, 1, 2, 3
+MISSING = frozenset(
+    [
+        *("", "n/a", "na", "n.a", "#n/a", "#na", "<na>", "nan", "#nan", "null", "nil"),
+        *("none", "missing", "unknown", "not known", "not available", "undefined"),
+        *("-", "--", "---", "\N{EN DASH}", "\N{EM DASH}", "?", "??", ".", "..", "..."),
+        *("k.a", "k. a", "keine angabe", "unbekannt", "inconnu", "nd", "n.d", "n/d"),
+        *("#value!", "#ref!", "#div/0!", "#name?", "#null!"),
+    ]
+)
+TOTALS = frozenset(
+    ["total", "totals", "grand total", "sum", "summe", "gesamt", "insgesamt", "totale"]
+)
+# words that mean yes and no wherever they stand, so that they may be mixed
+YES = frozenset(
+    [
+        *("yes", "y", "ja", "j", "oui", "si", "s\xed", "s\xec", "sim", "tak", "da"),
+        *("true", "t", "wahr", "vrai", "verdadero", "vero", "1", "+", "pos"),
+        *("positive", "positiv", "positif", "positivo", "\u0434\u0430"),
+    ]
+)
+NO = frozenset(
+    [
+        *("no", "n", "nein", "non", "n\xe3o", "nao", "nie", "false", "f", "falsch"),
+        *("faux", "falso", "0", "-", "\N{MINUS SIGN}", "neg", "negative", "negativ"),
+        *("negatif", "n\xe9gatif", "negativo", "\u043d\u0435\u0442"),
+    ]
+)
+# pairs of which one is what a test or a model looks for: positive, then negative
+PAIRS = (
+    *(("1", "-1"), ("sick", "healthy"), ("ill", "healthy"), ("sick", "well")),
+    *(("diseased", "healthy"), ("disease", "healthy"), ("krank", "gesund")),
+    *(("malade", "sain"), ("enfermo", "sano"), ("malato", "sano"), ("ill", "well")),
+    *(("case", "control"), ("cases", "controls"), ("fall", "kontrolle")),
+    *(("patient", "control"), ("event", "nonevent"), ("event", "censored")),
+    *(("present", "absent"), ("detected", "not detected"), ("abnormal", "normal")),
+    *(("malignant", "benign"), ("b\xf6sartig", "gutartig"), ("cancer", "benign")),
+    *(("reactive", "nonreactive"), ("infected", "uninfected"), ("on", "off")),
+    *(("spam", "ham"), ("fraud", "legit"), ("fraud", "legitimate")),
+    *(("fraud", "genuine"), ("dead", "alive"), ("deceased", "alive")),
+    *(("died", "survived"), ("died", "alive"), ("churned", "retained")),
+    *(("churned", "active"), ("defaulted", "paid"), ("bad", "good")),
+    *(("pass", "fail"), ("passed", "failed"), ("correct", "incorrect")),
+    *(("right", "wrong"), ("relevant", "irrelevant"), ("success", "failure")),
+    *(("responder", "nonresponder"), ("ja", "nee"), ("evet", "hay\u0131r")),
+)
+# "no disease", "not churned", "non-responder": the negative of what follows
+_NOT = re.compile(r"(?:no|not|non|kein|keine|nicht|sans|sin|senza)[ _-]+(.+)|non(.+)")
+_SPACES = re.compile(r"[\s\u200b\ufeff]+")
+_LISTENER: ContextVar[list[str] | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening() -> Iterator[list[str]]:
+    """Collect what is cleaned within, a sentence each, in place of warnings."""
+    said: list[str] = []
+    token = _LISTENER.set(said)
+    try:
+        yield said
+    finally:
+        _LISTENER.reset(token)
+
+
+def tell(sentences: Iterable[str]) -> None:
+    """Say what was understood, to whoever listens, or as a warning."""
+    listener = _LISTENER.get()
+    for sentence in sentences:
+        if listener is None:
+            warnings.warn(sentence, Cleaned, stacklevel=4)
+        elif sentence not in listener:
+            listener.append(sentence)
+
+
+def folded(value: Any) -> str:
+    r"""Write a value as it is compared: trimmed, in small letters, without quotes.
+
+    >>> folded(" YES\N{NO-BREAK SPACE}"), folded("'No.'"), folded("1.0")
+    ('yes', 'no', '1')
+    """
+    text = unicodedata.normalize("NFKC", str(value))
+    text = _SPACES.sub(" ", text).strip().strip("\"'\u201c\u201d\u201e").strip()
+    text = text.casefold()
+    if len(text) > 1 and text.strip("."):
+        text = text.rstrip(".!")
+    return re.sub(r"^([+-]?\d+)\.0*$", r"\1", text)
+
+
+def one_spelling(values: Sequence[Any]) -> list[Any]:
+    """Keep of values that differ in their spelling one, and no missing one."""
+    kept = {folded(v): v for v in reversed(values) if isinstance(v, str)}
+    text = {id(v) for w, v in kept.items() if w not in MISSING | TOTALS}
+    return [v for v in values if not isinstance(v, str) or id(v) in text]
+
+
+def is_missing_word(value: Any) -> bool:
+    """Is this a word that stands for a missing value?"""
+    return folded(value) in MISSING
+
+
+class LabelReading(NamedTuple):
+    """Which values of a label column are negative, positive, unknown, no case at all?
+
+    ``code`` maps each value as it is written to 0, 1, 2, or to None where the row is a
+    total and no case.
+    """
+
+    code: Mapping[Any, int | None]
+    positive: Any
+    said: tuple[str, ...]
+
+
+def label_words(values: Sequence[Any], positive: Any, what: str) -> LabelReading:
+    """Read the distinct values of a label column in which some are text.
+
+    One of two values is positive when ``positive`` names it, however it is spelt, or
+    when they are a known pair.
+    """
+    spelt: dict[str, list[Any]] = {}
+    for v in values:
+        spelt.setdefault(folded(v), []).append(v)
+    words = [w for w in spelt if w not in YES | NO and w not in MISSING | TOTALS]
+    words += [w for w in spelt if w in YES | NO and w not in words]
+    gone, totals = _no_labels(spelt, words, positive)
+    kept = [w for w in spelt if w not in gone and w not in totals]
+    chosen, known = _positive_word(kept, positive)
+    if chosen is None:  # not a known pair: the check says what is needed
+        shown = {w: str(spelt[w][0]).strip() for w in kept}
+        given = shown.get(folded(positive), positive) if positive is not None else None
+        negative, chosen_name = _columns.label_pair(sorted(shown.values()), given, what)
+        del negative
+        chosen = frozenset(w for w, name in shown.items() if name == chosen_name)
+    code: dict[Any, int | None] = {}
+    for word, written in spelt.items():
+        own = None if word in totals else UNKNOWN
+        if word in kept:
+            own = POSITIVE if word in chosen else NEGATIVE
+        code |= dict.fromkeys(written, own)
+    first = next((spelt[w][0] for w in kept if w in chosen), positive)
+    said = _label_sentence(spelt, chosen, kept, known and positive is None)
+    return LabelReading(code, first, (*said, *_gone_sentences(spelt, gone, totals)))
+
+
+def _no_labels(
+    spelt: Mapping[str, Any], words: Sequence[str], positive: Any
+) -> tuple[set[str], set[str]]:
+    """Which words stand for a missing label, and which for a total?
+
+    A word that may be a label as well ("-" beside "+", "none" beside one other) is one
+    where two labels would not be left without it.
+    """
+    named = folded(positive) if positive is not None else None
+    gone = {w for w in spelt if w in MISSING and w != named}
+    totals = {w for w in spelt if w in TOTALS and w != named}
+    left = [w for w in words if w not in gone | totals]
+    if "-" in gone and set(left) <= YES and left:  # + and -
+        gone -= {"-"}
+    if "none" in gone and len(left) == 1 and left[0] not in YES | NO:
+        gone -= {"none"}
+    return gone, totals
+
+
+def _positive_word(
+    kept: Sequence[str], positive: Any
+) -> tuple[frozenset[str] | None, bool]:
+    """Which words are positive, if they are a known pair? Also whether they are."""
+    yes, no = YES & set(kept), NO & set(kept)
+    if len(yes) + len(no) == len(kept) and kept:
+        if positive is None and yes:
+            return frozenset(yes), True
+        if positive is None and no:  # nobody is positive: that is known, too
+            return frozenset(), True
+        for side in (yes, no):
+            if folded(positive) in side:
+                return frozenset(side), True
+        if folded(positive) in YES | NO:
+            return frozenset(), True
+        return None, False
+    if len(kept) != 2:
+        return None, False
+    a, b = (w.replace("-", "") for w in kept)
+    for one, other, word in ((a, b, kept[0]), (b, a, kept[1])):
+        negated = _NOT.fullmatch(kept[1] if word == kept[0] else kept[0])
+        of = negated and (negated[1] or negated[2])
+        if (one, other) in PAIRS or (of and of in (one, word)):
+            if positive is None:
+                return frozenset([word]), True
+            if folded(positive) in kept:
+                return frozenset([folded(positive)]), True
+    return None, False
+
+
+def _label_sentence(
+    spelt: Mapping[str, list[Any]],
+    chosen: Iterable[str],
+    kept: Sequence[str],
+    taken: bool,
+) -> list[str]:
+    """Say which label was taken as positive, and which spellings are one."""
+    several = any(len(v) > 1 for w, v in spelt.items() if w in kept) or len(kept) > 2
+    if not several and not taken:
+        return []
+    chosen = set(chosen)
+    yes = [v for w in kept if w in chosen for v in spelt[w]]
+    no = [v for w in kept if w not in chosen for v in spelt[w]]
+    parts = [
+        f"{listing(some, 5)} as {word}"
+        for some, word in ((yes, "positive"), (no, "negative"))
+        if some
+    ]
+    return [f"Labels: {' and '.join(parts)}."]
+
+
+def _gone_sentences(
+    spelt: Mapping[str, list[Any]], gone: Iterable[str], totals: Iterable[str]
+) -> list[str]:
+    words = [v for w in sorted(gone) for v in spelt[w] if str(v).strip()]
+    said = [f"{listing(words, 5)} as a missing label."] if words else []
+    rows = [v for w in sorted(totals) for v in spelt[w]]
+    return said + ([f"The row of {listing(rows, 3)} is no case."] if rows else [])
+
+
+def read_label_column(values: Array, positive: Any, what: str) -> Labels:
+    """Read a column of labels; in one with text, a total has the code 3."""
+    values = _columns.one_dimensional(values, what)
+    if not has_text(values):
+        return read_labels(values, positive, what)
+    gone = _columns.missing(values)
+    found = _columns.hashable(values[~gone], what)
+    reading = label_words(found, positive, what)
+    tell(reading.said)
+    codes = {v: TOTAL if k is None else k for v, k in reading.code.items()}
+    code = np.full(values.size, UNKNOWN, dtype=np.int8)
+    code[~gone] = [codes[v] for v in values[~gone].tolist()]
+    return Labels(values, reading.positive, code)
+
+
+def has_text(values: Array) -> bool:
+    """Is there text in this column?"""
+    if values.dtype.kind in "US":
+        return bool(values.size)
+    return values.dtype.kind == "O" and any(isinstance(v, str) for v in values)
+
+
+def meaning(values: Sequence[Any]) -> str:
+    """Are these values of text "labels", "numbers", "missing", or else "text"?"""
+    left = [v for v in values if not is_missing_word(v)]
+    if not left:
+        return "missing"
+    distinct = list(dict.fromkeys(map(str, left)))
+    words = [w for w in dict.fromkeys(map(folded, distinct)) if w not in TOTALS]
+    if len(words) <= 2 + len(YES) and _positive_word(words, None)[0]:
+        return "labels"
+    try:
+        numbers(np.array(distinct, dtype=object), "", decimal=",")
+    except InputError:
+        return "text"
+    except ValueError:
+        return "text"
+    return "numbers"
+
+
+_SIGNS = str.maketrans({"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-", "\uff0c": ","})
+_NUMBER = re.compile(r"[+-]?(?:\d[\d.,' ]*|[.,]\d+)(?:e[+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:[.,]\d{3})+")
+
+
+def numbers(values: Array, what: str, decimal: str | None = None) -> tuple[Array, str]:
+    """Read a column of text as numbers, all in one way; say in which.
+
+    ``decimal`` says what stands before the decimals, where the values do not.
+    """
+    words = [None if v is None else folded(v) for v in _plain(values)]
+    text = [w for w in words if w is not None and w not in MISSING]
+    stripped = {
+        w: w.translate(_SIGNS).replace("\N{PERCENT SIGN}", "").strip() for w in text
+    }
+    odd = [w for w in dict.fromkeys(text) if not _NUMBER.fullmatch(stripped[w])]
+    if odd:
+        many = sum(w in set(odd) for w in text)
+        raise InputError(
+            f"{what} must be numbers; found text in {many:,} of {len(words):,} cases, "
+            f"such as {listing(odd, 3)}. Is it the right column? Otherwise convert it "
+            "to numbers first."
+        )
+    percent = _in_percent(text, what)
+    comma = _has_decimal_comma(sorted(set(stripped.values())), what, decimal)
+    read = {
+        w: _as_float(s, comma) / (100 if percent else 1) for w, s in stripped.items()
+    }
+    out = [np.nan if w is None or w in MISSING else read[w] for w in words]
+    said = [
+        word
+        for word, holds in (
+            ("percentages", percent),
+            ("numbers with a decimal comma", comma),
+        )
+        if holds
+    ]
+    lost = len(words) - len(text)
+    way = " and ".join(said) or "numbers"
+    return np.array(out, dtype=np.float64), (
+        f"{what}: text read as {way}"
+        + (f", {counted(lost, 'value')} missing." if lost else ".")
+    )
+
+
+def _plain(values: Array) -> Iterator[Any]:
+    gone = _columns.missing(values)
+    return (None if lost else v for v, lost in zip(values.tolist(), gone, strict=True))
+
+
+def _in_percent(text: Sequence[str], what: str) -> bool:
+    """Are all of these percentages? Some alone are not read."""
+    signs = Counter("%" in w for w in text)
+    if signs[True] and signs[False]:
+        one, other = (next(w for w in text if ("%" in w) is x) for x in (True, False))
+        raise InputError(
+            f"{what} must be written in one way; {signs[True]:,} values are in "
+            f"percent, such as {one!r}, and {signs[False]:,} are not, such as "
+            f"{other!r}. Write all of them in the same way."
+        )
+    return bool(signs[True])
+
+
+def _has_decimal_comma(text: Sequence[str], what: str, decimal: str | None) -> bool:
+    """Does a comma stand before the decimals? Stops where it may or may not."""
+    if decimal is not None:
+        return decimal == ","
+    both = [w for w in text if "," in w and "." in w]
+    ends = {"," if w.rfind(",") > w.rfind(".") else "." for w in both}
+    commas = [w for w in text if "," in w and "." not in w]
+    points = [w for w in text if "." in w and "," not in w]
+    ends |= {"," for w in commas if not _THOUSANDS.fullmatch(w)}
+    # 0.167 has decimals; 1.234 is a thousand only where commas mark decimals
+    ends |= {"." for w in points if not _THOUSANDS.fullmatch(w)}
+    if len(ends) > 1:
+        one, other = (next(w for w in text if _marks(w, sign)) for sign in (",", "."))
+        raise InputError(
+            f"{what} must be written in one way; {one!r} has a decimal comma and "
+            f"{other!r} a decimal point. Write all of them in the same way."
+        )
+    if not ends and commas:
+        raise InputError(
+            f"{what} has numbers such as {commas[0]}, where the comma may mark "
+            'decimals or thousands. Type decimal="," or decimal=".", whichever it is.'
+        )
+    return ends == {","}
+
+
+def _marks(word: str, sign: str) -> bool:
+    """Does this sign stand before the decimals, beyond doubt?"""
+    other = "." if sign == "," else ","
+    if sign not in word:
+        return False
+    return (
+        word.rfind(sign) > word.rfind(other)
+        if other in word
+        else not _THOUSANDS.fullmatch(word)
+    )
+
+
+def _as_float(word: str, comma: bool) -> float:
+    word = word.replace(" ", "").replace("'", "")
+    if comma:
+        word = word.replace(".", "").replace(",", ".")
+    return float(word.replace(",", ""))

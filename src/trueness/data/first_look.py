@@ -1,0 +1,336 @@
+"""What is in this file, and what can be asked of it?
+
+``look`` reads some rows of a frame and says of each column what it could be (label,
+score, group, weight, count, cluster, item, judge) and what is wrong with it; then which
+questions the columns can answer, with the words to type. It decides nothing: whoever
+asks names the columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from trueness._core.arrays import Array
+from trueness._core.checks import columns as _columns
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.frames import native_frame
+from trueness._core.html import html_table
+from trueness._core.numbers import counted, listed
+from trueness._core.records import Record, shown
+from trueness.data import cleaning, engines
+from trueness.data.columns import column
+
+LABEL_NAMES = ("label", "y", "y_true", "target", "truth", "outcome")
+SCORE_NAMES = ("score", "y_score", "p", "prob", "probability", "prediction")
+COUNT_NAMES = ("n", "count", "counts", "cases", "freq", "frequency")
+_WEIGHT_NAMES = ("weight", "weights", "w", "wt", "sample_weight", "survey_weight")
+_CLUSTER_WORDS = (
+    "patient",
+    "subject",
+    "person",
+    "user",
+    "site",
+    "cluster",
+    "household",
+)
+_ITEM_WORDS = ("item", "question", "prompt", "case", "doc", "document", "task")
+_JUDGE_WORDS = ("judge", "rater", "annotator", "reader", "reviewer", "grader", "model")
+MOST_ROWS = 100_000  # that are looked at
+MOST_GROUPS = 50
+
+
+@final
+@dataclass(frozen=True)
+class LookedColumn:
+    """What is in one column?
+
+    Attributes
+    ----------
+    name, kind : str
+        Its name, and what it holds: numbers, whole numbers, words, dates, or nothing.
+    distinct, missing : int
+        How many values differ, and how many are missing, among the rows looked at.
+    could_be : tuple of str
+        Of label, score, group, weight, count, cluster, item and judge, the likeliest
+        first.
+    remarks : tuple of str
+        What is wrong with it, or has to be known.
+    """
+
+    name: str
+    kind: str
+    distinct: int
+    missing: int
+    could_be: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+@final
+@dataclass(frozen=True)
+class LookedQuestion:
+    """What can be asked, of which columns, by which function and command?"""
+
+    question: str
+    function: str
+    command: str
+    columns: Mapping[str, Any]
+
+    @property
+    def call(self) -> str:
+        """Write what to type in Python."""
+        words = ", ".join(f"{k}={v!r}" for k, v in self.columns.items())
+        return f"trueness.{self.function}(frame{', ' if words else ''}{words})"
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Look(Record):
+    """What is in a frame or a file?
+
+    Attributes
+    ----------
+    rows : int
+        How many rows were looked at.
+    columns : tuple of LookedColumn
+        What each column holds, what it could be, and what is wrong with it.
+    questions : tuple of LookedQuestion
+        What can be asked, with the words to type.
+    """
+
+    rows: int
+    columns: tuple[LookedColumn, ...]
+    questions: tuple[LookedQuestion, ...]
+
+    def could_be(self, role: str) -> list[str]:
+        """Which columns could be this, as what they are likeliest to be?"""
+        return [c.name for c in self.columns if c.could_be[:1] == (role,)]
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Give one row a column."""
+        names = ("name", "kind", "distinct", "missing")
+        made: dict[str, Any] = {n: [getattr(c, n) for c in self.columns] for n in names}
+        made["could_be"] = [", ".join(c.could_be) for c in self.columns]
+        made["remarks"] = [" ".join(c.remarks) for c in self.columns]
+        return native_frame(made, backend)
+
+    def __repr__(self) -> str:
+        """One line a column, then what can be asked."""
+        lines = [f"  {shown(c.name, 40)}: {said_of(c)}" for c in self.columns]
+        asked = [f"  {q.question} {q.call}" for q in self.questions]
+        return "\n".join([f"Look at {counted(self.rows, 'row')}:", *lines, *asked])
+
+    def _repr_html_(self) -> str:
+        rows = [(c.name, said_of(c)) for c in self.columns]
+        asked = [(q.question, q.call) for q in self.questions]
+        return html_table(("column", "what it holds"), rows) + html_table(
+            ("question", "type"), asked
+        )
+
+
+def said_of(c: LookedColumn) -> str:
+    """Say in a sentence what a column holds."""
+    values = f"{c.kind}, {counted(c.distinct, 'value')}"
+    gone = f", {c.missing:,} missing" if c.missing else ""
+    role = f"; could be {listed(list(c.could_be), 'or')}" if c.could_be else ""
+    return f"{values}{gone}{role}. {' '.join(c.remarks)}".strip()
+
+
+def look(data: Any) -> Look:
+    """What is in this frame, and what can be asked of it?
+
+    Parameters
+    ----------
+    data
+        A frame of any library, lazy ones too (:func:`trueness.scan` opens files), or a
+        mapping from name to column.
+
+    Returns
+    -------
+    Look
+        With a line for each column, and the questions that they can answer.
+
+    Notes
+    -----
+    At most the first 100,000 rows are read, and nothing is sent anywhere. Names and
+    values decide what a column could be; nothing is assumed by the analyses.
+
+    Examples
+    --------
+    >>> found = look({"sick": ["yes", "no", "No"], "risk": ["16,7 %", "3 %", "8 %"]})
+    >>> found.could_be("label"), found.could_be("score")
+    (['sick'], ['risk'])
+    """
+    columns = _columns_of(data)
+    if not columns:
+        raise NotEnoughCases("look needs columns; found none.")
+    rows = len(next(iter(columns.values())))
+    looked = tuple(_looked(name, values) for name, values in columns.items())
+    return Look(rows, looked, _questions(looked))
+
+
+def _columns_of(data: Any) -> dict[str, Array]:
+    """Give the first rows, column by column."""
+    if isinstance(data, Mapping):
+        return {str(n): column(v, str(n))[:MOST_ROWS] for n, v in data.items()}
+    frame, _ = engines.with_text_names(data, {})
+    opened = engines.open_frame(frame)
+    some = opened.head(MOST_ROWS)
+    if engines.is_lazy(some):
+        names = some.collect_schema().names()
+        numbered = {f"c{k}": n for k, n in enumerate(names)}
+        found = engines.collect(engines.by_role(some, numbered))
+        return {n: column(found[key], n) for key, n in numbered.items()}
+    return {n: column(some.get_column(n), n) for n in some.columns}
+
+
+def _looked(name: str, values: Array) -> LookedColumn:
+    gone = _columns.missing(values)
+    kept, remarks = values[~gone], []
+    text = cleaning.has_text(kept)
+    kind, meaning = _kind(kept), ""
+    if text:
+        words = kept.tolist()
+        meaning = cleaning.meaning(words)
+        lost = np.array([cleaning.is_missing_word(v) for v in words], dtype=bool)
+        if meaning != "labels" and lost.any():
+            blank = [v for v in dict.fromkeys(kept[lost].tolist()) if str(v).strip()]
+            if blank:
+                remarks.append(f"Missing values are written {listed(blank[:3], 'or')}.")
+        kept = kept[~lost] if meaning != "labels" else kept
+        kind = {"numbers": "numbers as text", "missing": "nothing"}.get(
+            meaning, "words"
+        )
+    distinct = list(dict.fromkeys(kept.tolist()))
+    remarks += _remarks(name, kept, distinct, meaning)
+    missing = values.size - kept.size
+    could_be = _could_be(name.lower(), kind, kept, distinct, meaning)
+    return LookedColumn(name, kind, len(distinct), missing, could_be, tuple(remarks))
+
+
+def _kind(kept: Array) -> str:
+    if not kept.size:
+        return "nothing"
+    if kept.dtype.kind == "b" or all(isinstance(v, bool) for v in kept[:100].tolist()):
+        return "true and false"
+    if kept.dtype.kind in "mM" or hasattr(kept[0], "isoformat"):
+        return "dates"
+    try:
+        number = _columns.numeric_scores(kept, "")
+    except InputError:
+        return "words"
+    whole = np.isfinite(number).all() and (number == np.floor(number)).all()
+    return "whole numbers" if whole else "numbers"
+
+
+def _remarks(
+    name: str, kept: Array, distinct: Sequence[Any], meaning: str
+) -> list[str]:
+    """Say what is wrong with a column, and how its words are read."""
+    out = []
+    if meaning == "labels":
+        reading = cleaning.label_words(distinct, None, name)
+        out += list(reading.said)
+    if meaning == "numbers":
+        try:
+            out.append(cleaning.numbers(kept, "It is", None)[1].replace(": text", ""))
+        except InputError as err:
+            out.append(str(err).replace("It is has", "It has"))
+    if kept.size > 1 and len(distinct) == 1:
+        out.append("Every row has the same value.")
+    if kept.dtype.kind == "f" and np.isinf(kept).any():
+        out.append(f"{int(np.isinf(kept).sum()):,} values are infinite.")
+    return out
+
+
+def _could_be(
+    name: str, kind: str, kept: Array, distinct: Sequence[Any], meaning: str
+) -> tuple[str, ...]:
+    """Which roles could a column have, the likeliest first?"""
+    found = []
+    number = kind in ("numbers", "whole numbers", "numbers as text")
+    two = (
+        kind == "true and false"
+        or meaning == "labels"
+        or (kind == "whole numbers" and set(distinct) in ({0, 1}, {-1, 1}))
+    )
+    named = {*name.replace("-", "_").split("_"), name}
+    if name in LABEL_NAMES or two:
+        found.append("label")
+    if number and name in COUNT_NAMES and kind == "whole numbers":
+        found.append("count")
+    if number and name in _WEIGHT_NAMES:
+        found.append("weight")
+    if named & set(_CLUSTER_WORDS) and 1 < len(distinct) < kept.size:
+        found.append("cluster")
+    if named & set(_ITEM_WORDS) and len(distinct) > 1:
+        found.append("item")
+    if named & set(_JUDGE_WORDS) and kind == "words":
+        found.append("judge")
+    if name in SCORE_NAMES or (kind in ("numbers", "numbers as text") and not found):
+        found.append("score")
+    if two:
+        found.append("judge")
+    few = 1 < len(distinct) <= min(MOST_GROUPS, max(2, kept.size // 3))
+    if few and not two and kind in ("words", "whole numbers"):
+        found.append("group")
+        if kind == "words" and len(distinct) == 2:
+            found.append("label")
+    if kind == "whole numbers" and not found and len(distinct) > 2:
+        found.append("score")
+    return tuple(dict.fromkeys(found))
+
+
+def _questions(looked: Sequence[LookedColumn]) -> tuple[LookedQuestion, ...]:
+    """What can be asked of these columns?"""
+    first: dict[str, list[str]] = {}
+    for c in looked:
+        if c.could_be:
+            first.setdefault(c.could_be[0], []).append(c.name)
+    labels, scores = first.get("label", []), first.get("score", [])
+    out = []
+    if labels and scores:
+        one = {"label": labels[0], "score": scores[0]}
+        out += [
+            LookedQuestion("How good is the score?", "auc", "evaluate", one),
+            LookedQuestion(
+                "Where should the threshold be?", "best_threshold", "threshold", one
+            ),
+            LookedQuestion(
+                "What does a score mean as a probability?",
+                "calibrate",
+                "calibrate",
+                one,
+            ),
+        ]
+        groups = [c.name for c in looked if "group" in c.could_be]
+        if groups:
+            by = {**one, "by": groups[0]}
+            out.append(
+                LookedQuestion("Is it as good in every group?", "auc", "evaluate", by)
+            )
+    if labels and len(scores) > 1:
+        several = {"label": labels[0], "scores": scores[:5]}
+        out += [
+            LookedQuestion("Which score is better?", "compare_auc", "compare", several),
+            LookedQuestion(
+                "Would they be better together?",
+                "compare_combiners",
+                "combine",
+                several,
+            ),
+        ]
+    votes = [c.name for c in looked if c.could_be[:1] == ("label",)]
+    if len(votes) > 2 and not scores:
+        out.append(
+            LookedQuestion(
+                "How good is each test, without a known truth?",
+                "latent_class",
+                "nogold",
+                {"scores": votes},
+            )
+        )
+    return tuple(out)
