@@ -56,11 +56,11 @@ def test_reliability_shows_the_curve_the_bands_and_the_scores(tally):
 
 def test_maps_show_each_method_and_the_data(tally):
     maps = {k: trueness.calibrate(tally, method=k) for k in ("platt", "isotonic")}
-    dots, lines = spec(plots.calibration_maps(maps, tally, bins=5))["layer"]
+    lines, dots = spec(plots.calibration_maps(maps, tally, bins=5))["layer"]
     drawn = values(lines)
-    assert {v["method"] for v in drawn} == {"platt", "isotonic"}
-    at = np.array([v["score"] for v in drawn if v["method"] == "platt"])
-    p = [v["probability"] for v in drawn if v["method"] == "platt"]
+    assert {v["curve"] for v in drawn} == {"platt", "isotonic"}
+    at = np.array([v["score"] for v in drawn if v["curve"] == "platt"])
+    p = [v["probability"] for v in drawn if v["curve"] == "platt"]
     np.testing.assert_allclose(p, maps["platt"](at))
     assert len(values(dots)) <= 5
     with pytest.raises(trueness.InputError, match="mapping from name to map"):
@@ -72,10 +72,10 @@ def test_decomposition_places_each_classifier(tally):
         "a": trueness.brier(tally),
         "b": trueness.brier(tally.map(np.sqrt)),
     }
-    lines, dots = spec(plots.decomposition(scores))["layer"]
+    *lines, dots = spec(plots.decomposition(scores))["layer"]
     assert [v["mcb"] for v in values(dots)] == [s.mcb.value for s in scores.values()]
-    assert dots["encoding"]["color"]["scale"]["domain"] == ["a", "b"]
-    for a, b in zip(values(lines)[::2], values(lines)[1::2], strict=True):
+    assert dots["encoding"]["color"]["sort"] == ["a", "b"]
+    for a, b in map(values, lines):
         assert a["mcb"] - a["dsc"] == pytest.approx(b["mcb"] - b["dsc"])
 
 

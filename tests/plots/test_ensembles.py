@@ -15,11 +15,11 @@ def test_rank_probability_shows_curve_threshold_and_points():
     fd = trueness.fermi_dirac(n=100, n_pos=50, auc=0.9)
     seen = trueness.rank_frequencies(100, 50, 0.9, replicates=20, rng=0)
     chart = trueness.plots.rank_probability(fd, seen, title="<b>Fig. 1</b>").to_dict()
-    curve, rule, dots = (values(chart, layer) for layer in chart["layer"])
+    rule, _, curve, dots = (values(chart, layer) for layer in chart["layer"])
     assert [row["p"] for row in curve] == pytest.approx(
         fd.probability([row["rank"] for row in curve])
     )
-    assert rule == [{"name": "Fermi-Dirac", "rank": 50.5}]
+    assert [(row["rule"], row["rank"]) for row in rule] == [("r* of Fermi-Dirac", 50.5)]
     assert [row["p"] for row in dots] == pytest.approx(seen)
     assert chart["title"]["text"] == "<b>Fig. 1</b>"
     assert chart["description"]
@@ -29,8 +29,8 @@ def test_several_distributions_by_name():
     fds = {f"{k}": trueness.fermi_dirac(n=30, n_pos=k, auc=0.8) for k in (5, 15)}
     seen = {"5": np.full(30, 1 / 6)}
     chart = trueness.plots.rank_probability(fds, seen).to_dict()
-    assert {r["name"] for r in values(chart, chart["layer"][0])} == {"5", "15"}
-    assert {r["name"] for r in values(chart, chart["layer"][2])} == {"5"}
+    assert {r["curve"] for r in values(chart, chart["layer"][-2])} == {"5", "15"}
+    assert {r["curve"] for r in values(chart, chart["layer"][-1])} == {"5"}
 
 
 def test_fermi_parameters_are_those_of_figure_2():
@@ -48,7 +48,7 @@ def test_identity_has_the_same_scale_on_both_axes():
     line, dots = chart["layer"]
     assert dots["encoding"]["x"]["scale"]["domain"] == [1, 4]
     assert dots["encoding"]["y"]["scale"]["domain"] == [1, 4]
-    assert values(chart, dots)[1] == {"x": 2, "y": 4, "name": "5"}
+    assert values(chart, dots)[1] == {"x": 2, "y": 4, "curve": "M 5", "at": 0}
     assert values(chart, line) == [{"x": 1, "y": 1}, {"x": 4, "y": 4}]
 
 
@@ -76,7 +76,8 @@ def test_lines_with_error_bars():
     chart = trueness.plots.combiner_lines(
         [3, 4], aucs, x_title="M", errors={"x": [0.01, 0.02], "y": [0.03, 0.04]}
     ).to_dict()
-    rows = values(chart, chart["layer"][0])
-    assert rows[3] == {"x": 4, "auc": 0.9, "half": 0.04, "combiner": "y"}
+    band, lines = (values(chart, layer) for layer in chart["layer"])
+    assert (lines[3]["curve"], lines[3]["x"], lines[3]["auc"]) == ("y", 4, 0.9)
+    assert band[3]["high"] - band[3]["low"] == pytest.approx(0.08)
     plain = trueness.plots.combiner_lines([3, 4], aucs, x_title="M").to_dict()
     assert len(plain["layer"]) == 1

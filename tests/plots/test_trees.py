@@ -25,13 +25,14 @@ def test_levels_by_n(level):
     spec = plots.levels_by_n(PAPER, n=[5, 20], level=level, title="Fig").to_dict()
     assert len(values(spec)) == 6
     for row in values(spec):
-        known = trueness.tree_levels(row["n"], *PAPER[row["split"]])
+        known = trueness.tree_levels(int(row["n"]), *PAPER[row["curve"]])
         assert row["level"] == pytest.approx(getattr(known, level))
-    assert spec["encoding"]["x"]["field"] == "n"
-    assert level in spec["encoding"]["y"]["title"]
+    encoding = spec["layer"][0]["encoding"]
+    assert encoding["x"]["field"] == "n"
+    assert level in encoding["y"]["title"]
     assert "no split, A, B" in spec["description"]
     # told apart without colour as well
-    assert spec["encoding"]["strokeDash"]["field"] == "split"
+    assert encoding["strokeDash"]["field"] == "curve"
 
 
 def test_levels_of_counted_leaves():
@@ -44,7 +45,7 @@ def test_levels_of_counted_leaves():
 
 def test_likelihoods_peak_at_their_estimates():
     spec = plots.majority_likelihood(5, 7).to_dict()
-    curves = values(spec, 0)
+    curves = values(spec, 2)
     peak = {}
     for row in curves:
         name = row["curve"]
@@ -52,14 +53,14 @@ def test_likelihoods_peak_at_their_estimates():
             peak[name] = row["height"], row["p"]
     assert peak["likelihood"][1] == pytest.approx(5 / 7, abs=1e-3)
     assert peak["entropic likelihood"][1] == pytest.approx(2 / 3, abs=1e-3)
-    marks = {row["method"]: row["p"] for row in values(spec, 1)}
+    marks = {row["rule"]: row["p"] for row in values(spec, 0)}
     assert marks["blend"] == pytest.approx(103 / 147)
     mirror = plots.majority_likelihood(2, 7).to_dict()
-    assert values(mirror, 0) == curves
+    assert values(mirror, 2) == curves
 
 
 def test_certain_leaves_are_drawn_too():
-    rows = values(plots.majority_likelihood(4, 4).to_dict(), 0)
+    rows = values(plots.majority_likelihood(4, 4).to_dict(), 2)
     assert np.isfinite([row["height"] for row in rows]).all()
 
 

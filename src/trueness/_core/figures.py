@@ -56,15 +56,23 @@ class Curves:
     """Curves over common axes, with bands around them and lines to compare them with.
 
     ``guides`` are what a curve is held against, such as guessing; those with a name
-    stand in the legend.
+    stand in the legend. ``dots`` are points, in the colour of the line of their name;
+    ``rules`` are names and places of upright lines.
     """
 
     what: str
     x: Axis
     y: Axis
-    lines: tuple[Line, ...]
+    lines: tuple[Line, ...] = ()
     bands: tuple[Line, ...] = ()
     guides: tuple[Line, ...] = ()
+    dots: tuple[Line, ...] = ()
+    rules: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name what is told apart by its colour."""
+        return tuple(dict.fromkeys(line.name for line in (*self.lines, *self.dots)))
 
     def guide(self, x: Any, y: Any, name: str = "") -> Line:
         """Make a line to compare with, from its points."""
@@ -130,6 +138,13 @@ class Matrix:
     label: str
     names: tuple[str, ...]
     value: Floats
+
+
+def span(name: str, title: str, *values: Any) -> Axis:
+    """Make an axis as long as these values need."""
+    every = np.concatenate([np.ravel(np.asarray(v, dtype=np.float64)) for v in values])
+    low, high = float(np.nanmin(every)), float(np.nanmax(every))
+    return Axis(name, title, low, high if high > low else low + 1.0)
 
 
 def guide(x: Axis, y: Axis, across: Any, up: Any, name: str = "") -> Line:

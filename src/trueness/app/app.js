@@ -5,13 +5,12 @@ window.workbench = (() => {
   const find = (selector, within = document) => within.querySelector(selector);
   const all = (selector, within = document) =>
     Array.from(within.querySelectorAll(selector));
+  const GONE = "The server does not answer. Is trueness app still running?";
   const later = (ms) => new Promise((done) => setTimeout(done, ms));
   const tab = Math.random().toString(36).slice(2);
   const form = find("#state"), main = find("main[data-query]");
   // sections that ask for something of their own, beside the threshold
   const ASIDE = ["calibrated", "planning", "ensembles"];
-  // choices that are repeated many times come when the rest is there
-  const LATE = ["zones", "group-cuts"];
   const bench = { begin: null, lookUp };
   let query = main ? main.dataset.query : "";
   let now = null, last = null, asking = false, next = null, dirty = false, timer = 0;
@@ -71,7 +70,8 @@ window.workbench = (() => {
 
   function remember(how) {
     const at = now ? "&model=" + now.model + "&at=" + now.at : "";
-    history[how](null, "", "/look?" + query + at);
+    const open = all("details[data-section][open]").map((e) => "&open=" + e.dataset.section);
+    history[how](null, "", "/look?" + query + at + open.join(""));
   }
 
   // where the server does not answer, the sections say so
@@ -95,6 +95,13 @@ window.workbench = (() => {
     const answer = await check();
     if (wanted !== query) return;
     say(answer);
+    (answer.asks || []).forEach((key) => {
+      const asked = find("details[data-section='" + key + "']");
+      if (asked && !asked.open) {
+        asked.setAttribute("aria-busy", "true");
+        asked.open = true;
+      }
+    });
     if (Object.keys(answer.problems).length) {
       // what is shown answers an older question, and nothing is being worked out
       sections(owed ? null : ASIDE).forEach((e) => e.removeAttribute("aria-busy"));
@@ -140,36 +147,81 @@ window.workbench = (() => {
     timer = setTimeout(apply, ms);
   }
 
-  /* sections */
+  /* the counts: before them there is nothing to show, and one thing that can be wrong */
+
+  async function counted() {
+    const wait = find("[data-section=count] [data-wait]");
+    for (;;) {
+      let answer;
+      try { answer = await fetch("/count?" + query + "&tab=" + tab); } catch {
+        tell(wait, { words: GONE });
+        await later(1500);
+        continue;
+      }
+      const found = await answer.json();
+      if (answer.status === 202) {
+        tell(wait, found);
+        await later(250);
+        continue;
+      }
+      const wrong = Object.keys(found.problems);
+      wait.hidden = !found.problem;
+      if (found.problem) find("[data-words]", wait).textContent = found.problem;
+      if (wrong.length) {
+        say(found);
+        find("#answers").hidden = true;
+        find("#unanswered").hidden = false;
+        const told = find("#problem-" + wrong[0]);
+        told.closest("details").open = true;
+        told.scrollIntoView({ block: "center" });
+      }
+      return !wrong.length && !found.problem;
+    }
+  }
+
+  /* sections: some are answered at once, others when somebody opens them */
 
   function sections(only) {
-    return all("[data-section]").filter((e) => !only || only.includes(e.dataset.section));
+    return all("[data-section]").filter((e) => find("[data-body]", e) &&
+      (!only || only.includes(e.dataset.section)));
   }
+
+  const shown = (section) => section.tagName !== "DETAILS" || section.open;
 
   // from now on these sections answer an older question
   function hold(only) {
     const mine = { only };
     sections(only).forEach((section) => {
       rounds[section.dataset.section] = mine;
-      section.setAttribute("aria-busy", "true");
+      delete section.dataset.done;
+      if (shown(section)) section.setAttribute("aria-busy", "true");
       find("[data-body]", section).classList.add("stale");
     });
     return mine;
   }
 
   async function fillAll(mine) {
-    const keys = sections(mine.only).map((e) => e.dataset.section);
+    const keys = sections(mine.only).filter(shown).map((e) => e.dataset.section);
     const first = keys.includes("threshold") ? ["threshold", "summary"] : [];
     for (const key of first) await fill(key, true, mine);
     const order = [...first, ...keys.filter((k) => !first.includes(k))];
-    await Promise.all(order.filter((k) => !LATE.includes(k)).map((key) => fill(key, false, mine)));
-    await Promise.all(order.filter((k) => LATE.includes(k)).map((key) => fill(key, false, mine)));
-    // what the sections found is said in the summary too
-    const told = find("[data-section=summary]") && (first.length || mine.only);
-    if (told && keys.every((k) => rounds[k] === mine)) {
-      rounds.summary = mine;
-      await fill("summary", false, mine, "&again=1");
-    }
+    await Promise.all(order.map((key) => fill(key, false, mine)));
+    if (first.length || mine.only) await tellSummary(mine, keys);
+  }
+
+  // what the sections found is said in the summary too
+  async function tellSummary(mine, keys) {
+    if (!find("[data-section=summary]") || keys.some((k) => rounds[k] !== mine)) return;
+    rounds.summary = mine;
+    await fill("summary", false, mine, "&again=1");
+  }
+
+  async function openedNow(section) {
+    const key = section.dataset.section;
+    remember("replaceState");
+    if (!section.open || section.dataset.done || section.hasAttribute("aria-busy")) return;
+    await fill(key, false, rounds[key]);
+    if (section.dataset.done) await tellSummary(rounds.summary, ["summary"]);
   }
 
   async function fill(key, quick, mine, more = "") {
@@ -181,7 +233,7 @@ window.workbench = (() => {
     for (let first = true; rounds[key] === mine; first = false) {
       let answer;
       try { answer = await fetch(url + (first ? more : "")); } catch {
-        tell(wait, { words: "The server does not answer. Is trueness app still running?" });
+        tell(wait, { words: GONE });
         await later(1500);
         continue;
       }
@@ -199,6 +251,7 @@ window.workbench = (() => {
     wait.hidden = true;
     if (!quick) {
       section.removeAttribute("aria-busy");
+      section.dataset.done = "1";
       body.classList.remove("stale");
     }
   }
@@ -215,6 +268,7 @@ window.workbench = (() => {
   function put(key, body, text) {
     const same = body.made === text, slides = key === "threshold";
     body.made = text;
+    body.parentElement.classList.remove("empty");
     if (same) {
       const back = find("#back"); // not there where no threshold can be chosen
       if (slides && aimed === null && back) back.click();
@@ -488,6 +542,7 @@ window.workbench = (() => {
       }
       if (e.target.closest("[data-once-more]")) {
         const key = section.dataset.section;
+        delete section.dataset.done;
         fill(key, false, rounds[key], "&again=1");
       }
       const asks = e.target.closest("[data-asks]");
@@ -535,7 +590,7 @@ window.workbench = (() => {
     all("[data-typed][role=combobox]").forEach(completes);
     // on a narrow screen the report comes first
     const narrow = window.matchMedia("(max-width: 63.9rem)").matches;
-    if (narrow && find("[data-section]")) {
+    if (narrow) {
       all(".pane").forEach((pane) => { pane.open = Boolean(find(".problem:not([hidden])", pane)); });
     }
     if (find("#ratio")) slides();
@@ -544,7 +599,13 @@ window.workbench = (() => {
   if (find("#drop")) dropping(find("#drop"));
   if (form) {
     listen();
-    document.addEventListener("DOMContentLoaded", () => fillAll(hold(null)).then(unmet));
+    document.addEventListener("DOMContentLoaded", async () => {
+      const mine = hold(null);
+      if (!find("#answers") || !(await counted())) return;
+      all("details[data-section]").forEach((e) => e.addEventListener("toggle", () => openedNow(e)));
+      await fillAll(mine);
+      unmet();
+    });
   }
   return bench;
 })();

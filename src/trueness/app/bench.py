@@ -190,10 +190,7 @@ class Bench:
         """Count, once; of several files the last ones stay."""
         found = self.find(asked)
         if found is None:
-            try:
-                found = count(file, asked, chosen)
-            except InputError as err:
-                raise type(err)(in_page(str(err), chosen.label)) from None
+            found = count(file, asked, chosen)
             with self._lock:
                 self._counted[asked.data] = found
                 while len(self._counted) > KEPT:

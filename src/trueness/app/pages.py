@@ -43,6 +43,8 @@ KIND_WORDS = {
     "leaves": "Leaves of a tree",
     "judges": "Judges, and labels of some cases",
 }
+# what is answered at once; other questions wait until somebody opens them
+AT_ONCE = ("summary", "threshold", "nogold", "judges", "leaves")
 # sections that wait for a question: what it would be, which field asks it, an example
 WAITING = {
     "zones": ("With two thresholds a person looks at the cases between them. Limit the "
@@ -164,6 +166,8 @@ def look(
         nothing=NOTHING,
         combines=combines(asked) and "ensembles" in keys,
         keys=keys,
+        at_once=AT_ONCE,
+        opened={*typed.getlist("open"), *(k for k in keys if asks(asked, k))},
         titles=titles(),
         taken=taken,
         query=query_of(asked),
@@ -218,9 +222,11 @@ def section(
 def asks(asked: Asked, key: str) -> bool:
     """Does the address ask the question that a section waits for?"""
     limits, between = apart(asked.subject_to)
-    if key == "zones":
-        return asks_for_two_cuts([asked.objective, *limits])
-    return bool(between) if key == "group-cuts" else isinstance(asked.share, tuple)
+    return {
+        "zones": asks_for_two_cuts([asked.objective, *limits]),
+        "group-cuts": bool(between),
+        "prevalence": isinstance(asked.share, tuple),
+    }.get(key, False)
 
 
 def head(page: Page) -> str:

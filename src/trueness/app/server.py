@@ -26,7 +26,7 @@ from starlette.routing import Route
 from trueness._core.checks.errors import InputError
 from trueness.app import bench as answers
 from trueness.app import pages, take
-from trueness.app.asked import Asked, complete, in_page, read
+from trueness.app.asked import KINDS, Asked, complete, field_of, in_page, read
 from trueness.app.bench import Bench, Counted
 from trueness.app.files import GIVEN, DataFile, Files, TooLargeError, too_large
 from trueness.app.guard import LOCAL, Guard, Impatient, Key
@@ -38,6 +38,7 @@ LIMIT = 512  # megabytes of an upload
 ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - refused without --i-know
 READERS = 8  # threads that read files beside the server
 SOON = 0.25  # seconds that an answer may take before progress is told instead
+STOPPED = "This was stopped."
 FIGURE = re.compile(r"([a-z]+)-(\d+)\.(svg|png)")
 FILES = (REPORT, "report.json", take.MAP, take.COMBINER)
 TYPES = {".html": "text/html", ".json": "application/json", ".svg": "image/svg+xml",
@@ -136,6 +137,31 @@ class Workbench:
 
     # answers
 
+    async def count(self, request: Request) -> Response:
+        """Count, and say how far that is, or at which field something is wrong."""
+        file, asked, chosen = await self.asked(request)
+        if chosen is None:
+            return JSONResponse({"problems": asked.problems})
+
+        def make() -> dict[str, Any]:
+            try:
+                self.bench.count(file, asked, chosen)
+            except InputError as err:
+                where = field_of(str(err), KINDS[str(asked.kind)][0])
+                return {"problems": {where: in_page(str(err), chosen.label)}}
+            return {"problems": {}}
+
+        what = ("count", asked.data)
+        job = self._ask(request, file, what, make, lane=0, topic="count")
+        if not await self._over(job, SOON):
+            return JSONResponse(job.progress(), 202)
+        if job.state != "done" or job.result["problems"]:
+            self.jobs.drop(what)
+        if job.state == "done":
+            return JSONResponse(job.result)
+        words = STOPPED if job.state == "stopped" else job.result
+        return JSONResponse({"problems": {}, "problem": in_page(words)})
+
     async def section(self, request: Request) -> Response:
         """Give a section, or how far it is."""
         try:
@@ -189,7 +215,7 @@ class Workbench:
         if not await self._over(job, SOON):
             return JSONResponse(job.progress(), 202)
         if job.state == "stopped":
-            return HTMLResponse(pages.problem("This was stopped.", again=True))
+            return HTMLResponse(pages.problem(STOPPED, again=True))
         if job.state == "failed":
             return HTMLResponse(pages.problem(in_page(job.result)))
         return HTMLResponse(job.result[0])
@@ -203,6 +229,7 @@ class Workbench:
                 what, _ = self._section(file, asked, chosen, key, quick)
                 self.jobs.stop(what)
             self.jobs.stop(self._taken(asked, key))
+            self.jobs.stop((key, asked.data))
         return JSONResponse({})
 
     async def at(self, request: Request) -> Response:
@@ -232,7 +259,13 @@ class Workbench:
         unmet: dict[str, str] = {}
         if counted is not None and asked.kind == "scores" and not asked.problems:
             unmet = await run_in_threadpool(answers.unmet, counted, asked)
-        found = {"problems": asked.problems, "unmet": unmet, "taken": lines}
+        keys = [k for k in pages.WAITING if pages.asks(asked, k)]
+        found = {
+            "problems": asked.problems,
+            "unmet": unmet,
+            "taken": lines,
+            "asks": keys,
+        }
         return JSONResponse(found)
 
     def _flagged_line(self, asked: Asked, cut: float | None) -> str:
@@ -264,7 +297,7 @@ class Workbench:
         if not await self._over(job, SOON if ready else None):
             return JSONResponse(job.progress(), 202)
         if job.state != "done":
-            words = "This was stopped." if job.state == "stopped" else job.result
+            words = STOPPED if job.state == "stopped" else job.result
             return _problem(in_page(words), 409)
         if ready:
             return JSONResponse({"ready": True})
@@ -324,6 +357,7 @@ class Workbench:
             Route("/look", self.look),
             Route("/static/{name}", self.static),
             Route("/upload", self.upload, methods=["POST"]),
+            Route("/count", self.count),
             Route("/section/{key}", self.section),
             Route("/stop/{key}", self.stop, methods=["POST"]),
             Route("/at", self.at),

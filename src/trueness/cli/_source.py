@@ -117,8 +117,9 @@ def open_source(
     """Open a file, a pattern of files, a sample (``sample:west_nile``) or ``-``.
 
     A table of a database is ``predictions.duckdb::table``. ``decimal`` is what stands
-    before the decimals in CSV; None finds out, where there is no doubt. ``threads`` is
-    how many the engine may use, None for all.
+    before the decimals in CSV; None finds out, where there is no doubt. ``threads`` are
+    those that the engine may use for a file that stays open: a text that is not large
+    is then read once, since each question would find out anew how it is written.
     """
     if decimal not in (None, ".", ","):
         raise InputError(f"--decimal must be . or ,; found {shown(decimal)}.")
@@ -181,7 +182,12 @@ def _scan(file: str, ordered: bool, decimal: str | None, threads: int | None) ->
         )
     if path.is_file():
         _not_empty(path, file)
-    return scan(file, keep_order=ordered, decimal=decimal, threads=threads)
+    rows = scan(file, keep_order=ordered, decimal=decimal, threads=threads)
+    if threads is None or not Source(file, rows).is_text:
+        return rows
+    with reading():
+        small = path.stat().st_size <= _IN_MEMORY
+        return in_memory(rows.to_arrow_table()) if small else rows
 
 
 def _no_file(path: Path) -> InputError:

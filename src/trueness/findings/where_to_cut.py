@@ -73,14 +73,10 @@ def at_the_cut(s: Subject) -> Finding:
         else "The table says what to expect on new cases: the choice is repeated on "
         "bootstrap samples and evaluated on the cases left out"
     )
-    drawn = [
-        *_rates(s),
-        _cost(s),
-        _scores(s),
-        _capacity(s),
-        _benefit(s),
-        possible(lambda: _any_cost(s)),
-    ]
+    drawn: list[Figure | None] = [*_rates(s), _cost(s)]
+    if s.asked.replicates:  # a first look has no intervals, and waits for nothing
+        drawn += [_scores(s), _capacity(s), _benefit(s)]
+        drawn.append(possible(lambda: _any_cost(s)))
     return Finding(
         TITLES["threshold"],
         {"threshold": s.best.point.threshold, "score_range": s.best.point.score_range},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,12 +38,13 @@ def chart_of(figure: Figure, title: str) -> Any:
 
 def curves(figure: Curves, title: str) -> Any:
     """Draw curves over their bands and guides."""
-    about = f"{figure.what} of {', '.join(line.name for line in figure.lines)}"
+    told = [n for n in figure.names if n != figure.what]
+    about = f"{figure.what} of {', '.join(told)}" if told else figure.what
     return styled(alt.layer(*layers(figure)), title, about)
 
 
 def layers(figure: Curves) -> list[Any]:
-    """Give bands, guides and lines, the lines on top."""
+    """Give bands, guides, rules, lines and dots, each over those before."""
     named = [line.name for line in figure.guides if line.name]
     how = _told_apart(figure, named) if named else {}
     coloured = {k: v for k, v in how.items() if k == "color"}
@@ -53,7 +54,40 @@ def layers(figure: Curves) -> list[Any]:
             found.append(lines([line], figure.x, figure.y).encode(**how))
         else:
             found.append(straight(line, figure.x, figure.y))
-    return [*found, lines(figure.lines, figure.x, figure.y).encode(**how)]
+    if figure.rules:
+        found += upright(figure)
+    if figure.lines:
+        found.append(lines(figure.lines, figure.x, figure.y).encode(**how))
+    return [*found, dots(figure)] if figure.dots else found
+
+
+def upright(figure: Curves) -> list[Any]:
+    """Draw upright lines with their names, one name below the other."""
+    names, places = zip(*figure.rules, strict=True)
+    low, high = figure.y.low, figure.y.high
+    down = [low + (high - low) * (0.2 - 0.07 * (k % 3)) for k in range(len(names))]
+    columns = {"rule": names, figure.x.name: places, figure.y.name: down}
+    marks, x = alt.Chart(frame(columns)), position(alt.X, figure.x)
+    tips = ["rule:N", alt.Tooltip(f"{figure.x.name}:Q", format=".4g")]
+    rules = marks.mark_rule(color=GREY, strokeDash=[2, 2]).encode(x=x, tooltip=tips)
+    words = marks.mark_text(align="left", dx=4, color="#333333", clip=True)
+    return [rules, words.encode(x=x, y=position(alt.Y, figure.y), text="rule:N")]
+
+
+def dots(figure: Curves) -> Any:
+    """Draw points in the colour of the line that has their name."""
+    columns = columns_of(figure.dots)
+    few = len(columns["curve"]) < 20
+    many = alt.Chart(frame(columns)).mark_point(
+        filled=True, size=80 if few else 22, opacity=1 if few else 0.6
+    )
+    symbols = STROKE if figure.lines else {"symbolType": "circle"}
+    return many.encode(
+        x=position(alt.X, figure.x),
+        y=position(alt.Y, figure.y),
+        color=colour([*figure.names], symbols),
+        tooltip=["curve:N", *(f"{k}:Q" for k in columns if k not in ("curve", "at"))],
+    )
 
 
 def _told_apart(figure: Curves, named: Sequence[str]) -> dict[str, Any]:
@@ -94,6 +128,7 @@ def columns_of(several: Sequence[Line]) -> Columns:
 def lines(several: Sequence[Line], x: Axis, y: Axis) -> Any:
     """Draw lines; ``cut`` among their columns is the threshold, shown on touch."""
     columns = columns_of(several)
+    order = [line.name for line in several]
     shown = {"cut": "Threshold", x.name: x.title, y.name: y.title}
     tips = [
         alt.Tooltip(f"{k}:Q", title=title, format=".4g")
@@ -105,6 +140,7 @@ def lines(several: Sequence[Line], x: Axis, y: Axis) -> Any:
         x=position(alt.X, x),
         y=position(alt.Y, y),
         color=colour(columns["curve"]),
+        strokeDash=alt.StrokeDash("curve:N", sort=order, legend=None),
         order=alt.Order("at:Q"),
         tooltip=[alt.Tooltip("curve:N", title="Curve"), *tips],
     )
@@ -155,10 +191,10 @@ def _marks(axis: Axis) -> Any:
     )
 
 
-def colour(names: list[str]) -> Any:
+def colour(names: list[str], symbols: Mapping[str, Any] = STROKE) -> Any:
     """Give each curve a colour, and a legend of lines when there are names."""
     legend = alt.Legend(
-        orient="bottom", direction="vertical", labelLimit=LABEL, **STROKE
+        orient="bottom", direction="vertical", labelLimit=LABEL, **symbols
     )
     return alt.Color(
         "curve:N",

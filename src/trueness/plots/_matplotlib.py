@@ -53,9 +53,17 @@ def _curves(ax: Axes, figure: Curves) -> None:
     for band in figure.bands:
         shade: dict[str, Any] = {"color": colours[band.name], "alpha": SHADE}
         ax.fill_between(band[x], band["low"], band["high"], linewidth=0, **shade)
+    for dots in figure.dots:
+        known: dict[str, Any] = {"color": colours.get(dots.name)}
+        label = "_dots" if dots.name in colours else dots.name
+        ax.plot(dots[x], dots[y], "o", markersize=4, label=label, **known)
+    for k, (name, place) in enumerate(figure.rules):
+        dash = DASHES[k % len(DASHES)]
+        ax.axvline(place, color=GREY, linestyle=dash, linewidth=1, label=name)
     _axis(ax, "x", figure.x)
     _axis(ax, "y", figure.y)
-    named = {line.name for line in (*figure.lines, *figure.guides) if line.name}
+    others = (line.name for line in figure.guides)
+    named = {*figure.names, *others, *(name for name, _ in figure.rules)} - {""}
     if len(named) > 1:
         ax.legend()
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError
 from trueness._core.figures import Axis, Bars, Line
 from trueness._core.numbers import level_text
+from trueness.calibration.figures import decomposition_figure, map_figure
 from trueness.calibration.maps import Map
-from trueness.calibration.monotone import equal_mass
 from trueness.calibration.proper_scores import ProperScore
 from trueness.calibration.reliability_curve import (
     SCORE,
@@ -26,9 +24,7 @@ from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
 from trueness.plots._altair import ONE, position, straight
 from trueness.plots._source import Source, drawn, named
-from trueness.plots._theme import COLOURS, GREY, SIZE, alt, frame, stacked, styled
-
-PROBABILITY = Axis("probability", "Probability")
+from trueness.plots._theme import COLOURS, GREY, SIZE, alt, frame, styled
 
 
 @of_counts
@@ -137,7 +133,12 @@ def _scores(bars: Bars) -> Any:
 
 
 def calibration_maps(
-    maps: Mapping[str, Map], t: Tally, *, bins: int = 12, title: str = ""
+    maps: Mapping[str, Map],
+    t: Tally,
+    *,
+    bins: int = 12,
+    title: str = "",
+    ax: Any = None,
 ) -> Any:
     """Which probability does each map give a score? A chart.
 
@@ -150,8 +151,8 @@ def calibration_maps(
         many cases are drawn as dots.
     bins
         Number of dots.
-    title
-        Shown above the figure.
+    title, ax
+        As in :func:`trueness.plots.roc`.
     """
     if not isinstance(maps, Mapping) or not maps:
         raise InputError(
@@ -159,36 +160,12 @@ def calibration_maps(
             'calibration_maps({"platt": trueness.calibrate(t, method="platt")}, t).'
         )
     _cases.some_labels(t, "calibration_maps")
-    t = t.labelled()
-    grid = np.linspace(t.score[-1], t.score[0], 400)
-    curves = stacked(
-        {"score": grid, "probability": c(grid), "method": name}
-        for name, c in maps.items()
-    )
-    x = alt.X("score:Q", title="Score", scale=alt.Scale(zero=False, nice=False))
-    lines = alt.Chart(curves).mark_line()
-    lines = lines.encode(
-        x=x,
-        y=position(alt.Y, PROBABILITY),
-        color=alt.Color("method:N", title=None, sort=list(maps)),
-    )
-    about = f"Probability against score by {', '.join(maps)}"
-    return styled(alt.layer(_dots(t, bins, x), lines), title, about)
+    return drawn(map_figure(maps, t.labelled(), bins), title, ax)
 
 
-def _dots(t: Tally, bins: int, x: Any) -> Any:
-    cases = t.neg + t.pos
-    start = equal_mass(cases, bins)
-    total = np.add.reduceat(cases, start)
-    columns = {
-        "score": np.add.reduceat(t.score * cases, start) / total,
-        "probability": np.add.reduceat(t.pos, start) / total,
-    }
-    points = alt.Chart(frame(columns)).mark_point(color=GREY, filled=True, opacity=0.7)
-    return points.encode(x=x, y=position(alt.Y, PROBABILITY))
-
-
-def decomposition(scores: Mapping[str, ProperScore], *, title: str = "") -> Any:
+def decomposition(
+    scores: Mapping[str, ProperScore], *, title: str = "", ax: Any = None
+) -> Any:
     """Which classifier discriminates better, and which is calibrated better? A chart.
 
     Each classifier is a dot: discrimination to the right, miscalibration upwards. Lines
@@ -199,38 +176,7 @@ def decomposition(scores: Mapping[str, ProperScore], *, title: str = "") -> Any:
     scores
         Results of :func:`trueness.brier` or :func:`trueness.log_loss` by name, on the
         same cases (their uncertainty is the same).
-    title
-        Shown above the figure.
+    title, ax
+        As in :func:`trueness.plots.roc`.
     """
-    names = list(scores)
-    mcb = [float(s.mcb) for s in scores.values()]
-    dsc = [float(s.dsc) for s in scores.values()]
-    columns = {"name": names, "mcb": mcb, "dsc": dsc}
-    columns["loss"] = [s.value for s in scores.values()]
-    right, top = (1.15 * max([*v, 1e-9]) for v in (dsc, mcb))
-    few = alt.Axis(tickCount=5, format=".2~g")
-    x = position(alt.X, Axis("dsc", "Discrimination (DSC)", 0.0, right)).axis(few)
-    y = position(alt.Y, Axis("mcb", "Miscalibration (MCB)", 0.0, top)).axis(few)
-    base = alt.Chart(frame(columns)).encode(x=x, y=y)
-    # dots may lie on one another: names beside them would not be read
-    legend, scale = alt.Legend(orient="bottom", columns=3), alt.Scale(domain=names)
-    dots = base.mark_point(filled=True, size=80, opacity=0.9).encode(
-        color=alt.Color("name:N", title=None, scale=scale, legend=legend),
-        shape=alt.Shape("name:N", title=None, scale=scale, legend=legend),
-        tooltip=["name:N", *(f"{k}:Q" for k in ("loss", "mcb", "dsc"))],
-    )
-    about = f"Miscalibration against discrimination of {', '.join(names)}"
-    return styled(alt.layer(_equal_loss((right, top), x, y), dots), title, about)
-
-
-def _equal_loss(most: tuple[float, float], x: Any, y: Any) -> Any:
-    """Draw lines mcb - dsc = constant."""
-    lines = []
-    for k, shift in enumerate(np.linspace(-most[0], most[1], 9)):
-        ends = max(0.0, -shift), min(most[0], most[1] - shift)
-        lines.append({"dsc": ends, "mcb": [v + shift for v in ends], "line": [k, k]})
-    return (
-        alt.Chart(stacked(lines))
-        .mark_line(color=GREY, strokeWidth=0.5, strokeDash=[2, 3])
-        .encode(x=x, y=y, detail="line:N")
-    )
+    return drawn(decomposition_figure(scores), title, ax)

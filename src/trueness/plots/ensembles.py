@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from trueness._core.figures import Curves, Line, span
 from trueness.ensembles.combiners import FiDEL
 from trueness.ensembles.correlated import CorrelatedFiDEL, rank_correlation_figure
 from trueness.ensembles.crossfit import CombinerComparison, combiner_figure
 from trueness.plots._source import drawn
-from trueness.plots._theme import alt, stacked, styled
 
 
 def combiners(
@@ -51,6 +51,7 @@ def combiner_lines(
     x_title: str,
     errors: Mapping[str, Any] | None = None,
     title: str = "",
+    ax: Any = None,
 ) -> Any:
     """How does the AUC of each combiner change with x? One line per combiner.
 
@@ -65,26 +66,19 @@ def combiner_lines(
     x_title
         What ``x`` is.
     errors
-        Half-lengths of the error bars, by the name of the combiner in the same way.
-    title
-        Shown above the figure.
+        Half-widths of the bands, by the name of the combiner in the same way.
+    title, ax
+        As in :func:`trueness.plots.roc`.
     """
-    values = np.asarray(x, dtype=np.float64)
-    none = np.zeros(values.size)
-    half = {k: none if errors is None else np.asarray(errors[k]) for k in aucs}
-    rows = stacked(
-        {"x": values, "auc": np.asarray(v, float), "half": half[k], "combiner": k}
-        for k, v in aucs.items()
+    at = np.asarray(x, dtype=np.float64)
+    area = {k: np.asarray(v, dtype=np.float64) for k, v in aucs.items()}
+    half = {k: np.asarray(v, dtype=np.float64) for k, v in (errors or {}).items()}
+    ends = {k: (area[k] - half[k], area[k] + half[k]) for k in half}
+    lines = tuple(Line(k, {"x": at, "auc": v}) for k, v in area.items())
+    bands = tuple(
+        Line(k, {"x": at, "low": low, "high": high}) for k, (low, high) in ends.items()
     )
-    base = alt.Chart(rows).encode(
-        x=alt.X("x:Q", title=x_title, scale=alt.Scale(nice=False, padding=8)),
-        y=alt.Y("auc:Q", title="AUC on unseen cases", scale=alt.Scale(zero=False)),
-        color=alt.Color("combiner:N", title=None, sort=list(aucs)),
-    )
-    layers = [base.mark_line(point=True)]
-    if errors is not None:
-        bars = base.transform_calculate(
-            low=alt.datum.auc - alt.datum.half, high=alt.datum.auc + alt.datum.half
-        ).mark_rule(opacity=0.6)
-        layers.append(bars.encode(y=alt.Y("low:Q"), y2="high:Q"))
-    return styled(alt.layer(*layers), title, f"AUC of each combiner by {x_title}.")
+    every = [*area.values(), *(v for pair in ends.values() for v in pair)]
+    y = span("auc", "AUC on unseen cases", *every)
+    what = f"AUC by {x_title}"
+    return drawn(Curves(what, span("x", x_title, at), y, lines, bands), title, ax)

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core.figures import POINTS
+from trueness._core.figures import POINTS, Axis, Curves, Line, guide, span
 from trueness.fermi.distribution import FermiDirac
 from trueness.fermi.distribution import fermi_dirac as solve
-from trueness.plots._theme import GREY, SIZE, alt, frame, stacked, styled
+from trueness.plots._altair import ONE
+from trueness.plots._source import drawn
+from trueness.plots._theme import SIZE, alt, stacked, styled
 
 
 def rank_probability(
@@ -19,10 +21,11 @@ def rank_probability(
     observed: ArrayLike | Mapping[str, ArrayLike] | None = None,
     *,
     title: str = "",
+    ax: Any = None,
 ) -> Any:
     """How likely is a positive at each rank, and how often was there one?
 
-    Kim et al. (2021), Fig. 1B: the Fermi-Dirac curve, with its threshold as a dashed
+    Kim et al. (2021), Fig. 1B: the Fermi-Dirac curve, with its threshold r* as a dashed
     line, and observed shares of positives as points.
 
     Parameters
@@ -32,43 +35,28 @@ def rank_probability(
     observed
         Share of positives at ranks 1 to n, as :func:`trueness.rank_frequencies` gives;
         by name where there are several.
-    title
-        Shown above the figure.
+    title, ax
+        As in :func:`trueness.plots.roc`.
     """
     several = dict(fd) if isinstance(fd, Mapping) else {"Fermi-Dirac": fd}
-    seen = dict(observed) if isinstance(observed, Mapping) else {}
     if observed is not None and not isinstance(observed, Mapping):
-        seen = dict.fromkeys(several, observed)
-    colour = alt.Color("name:N", title=None, legend=None if len(several) == 1 else {})
-    x = alt.X("rank:Q", title="rank (1 is the highest score)")
-    y = alt.Y("p:Q", title="share of positives", scale=alt.Scale(domain=[0, 1]))
-    line = alt.Chart(stacked(_curve(name, f) for name, f in several.items()))
-    line = line.mark_line().encode(x=x, y=y, color=colour)
-    rule = alt.Chart(_thresholds(several)).mark_rule(strokeDash=[4, 3])
-    rule = rule.encode(x="rank:Q", color=colour)
-    layers = [line, rule]
-    if seen:
-        shares = {name: np.asarray(share) for name, share in seen.items()}
-        points = stacked(
-            {"name": name, "rank": range(1, p.size + 1), "p": p}
-            for name, p in shares.items()
-        )
-        dots = alt.Chart(points).mark_circle(size=14, opacity=0.7)
-        layers.append(dots.encode(x="rank:Q", y="p:Q", color=colour))
-    text = "Probability of being positive by rank; dashed: the threshold r*."
-    return styled(alt.layer(*layers), title, text)
-
-
-def _curve(name: str, fd: FermiDirac) -> dict[str, Any]:
-    rank = np.linspace(1, fd.n, min(fd.n, POINTS))
-    return {"name": name, "rank": rank, "p": fd.probability(rank)}
-
-
-def _thresholds(several: dict[str, FermiDirac]) -> Any:
-    inside = {k: f for k, f in several.items() if 1 <= f.rank_threshold <= f.n}
-    return frame(
-        {"name": list(inside), "rank": [f.rank_threshold for f in inside.values()]}
-    )
+        observed = dict.fromkeys(several, observed)
+    lines, dots, rules = [], [], []
+    for name, f in several.items():
+        rank = np.linspace(1, f.n, min(f.n, POINTS))
+        lines.append(Line(name, {"rank": rank, "p": f.probability(rank)}))
+        if 1 <= f.rank_threshold <= f.n:
+            rules.append((f"r* of {name}", f.rank_threshold))
+    for name, shares in (observed or {}).items():
+        p = np.asarray(shares)
+        dots.append(Line(name, {"rank": np.arange(1, p.size + 1), "p": p}))
+    figure = Curves(
+        "Probability of being positive by rank",
+        span("rank", "rank (1 is the highest score)", *(k["rank"] for k in lines)),
+        Axis("p", "share of positives"),
+        tuple(lines), dots=tuple(dots), rules=tuple(rules),
+    )  # fmt: skip
+    return drawn(figure, title, ax)
 
 
 def fermi_parameters(n: int = 1000) -> Any:
@@ -106,6 +94,7 @@ def identity(
     colour: Any = None,
     colour_title: str = "",
     title: str = "",
+    ax: Any = None,
 ) -> Any:
     """Do two ways to find a number agree? Points, and the line where they are equal.
 
@@ -116,32 +105,22 @@ def identity(
     x_title, y_title
         What they are.
     colour
-        One value per pair, which decides its colour.
+        One value per pair, which decides its colour and stands in the legend.
     colour_title
         What the values of ``colour`` are.
-    title
-        Shown above the figure.
+    title, ax
+        As in :func:`trueness.plots.roc`.
     """
     a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    names = [""] * a.size if colour is None else [str(c) for c in colour]
+    names = np.full(a.size, ONE)
+    if colour is not None:
+        names = np.array([f"{colour_title} {c}".strip() for c in colour])
     ends = [min(a.min(), b.min()), max(a.max(), b.max())]
-    scale = alt.Scale(domain=ends, zero=False)
-    shade = alt.Color(
-        "name:N",
-        title=colour_title or None,
-        sort=list(dict.fromkeys(names)),
-        legend={} if colour is not None else None,
+    across, up = span("x", x_title, ends), span("y", y_title, ends)
+    dots = tuple(
+        Line(str(name), {"x": a[names == name], "y": b[names == name]})
+        for name in dict.fromkeys(names.tolist())
     )
-    dots = alt.Chart(frame({"x": a, "y": b, "name": names})).mark_circle(
-        size=30, opacity=0.6
-    )
-    dots = dots.encode(
-        x=alt.X("x:Q", title=x_title, scale=scale),
-        y=alt.Y("y:Q", title=y_title, scale=scale),
-        color=shade,
-    )
-    line = alt.Chart(frame({"x": ends, "y": ends})).mark_line(
-        color=GREY, strokeDash=[4, 3], strokeWidth=1
-    )
-    text = f"{y_title} against {x_title}; on the dashed line both are equal."
-    return styled(line.encode(x="x:Q", y="y:Q") + dots, title, text)
+    what = f"{y_title} against {x_title}; on the dashed line both are equal"
+    equal = guide(across, up, ends, ends)
+    return drawn(Curves(what, across, up, guides=(equal,), dots=dots), title, ax)

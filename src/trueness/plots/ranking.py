@@ -10,7 +10,6 @@ from trueness._core.numbers import p_is
 from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
 from trueness.plots._source import Source, drawn, named
-from trueness.plots._theme import COLOURS, alt, frame, styled
 from trueness.ranking import figures
 from trueness.ranking.areas import auc
 from trueness.ranking.gaussian import fit_binormal
@@ -171,32 +170,17 @@ def binormal_fit(data: Tally, *, title: str = "", ax: Any = None) -> Any:
     return drawn(figures.binormal_figure(data, fit), title, ax)
 
 
-def sample_size(found: Plan, *, title: str = "") -> Any:
+def sample_size(found: Plan, *, title: str = "", ax: Any = None) -> Any:
     """How does the half-width of the interval of an AUC, or the power, depend on n?
 
     Parameters
     ----------
     found
         From :func:`trueness.plan_auc`; it is the dot on the line.
-    title
-        Printed above.
+    title, ax
+        As in :func:`roc`.
     """
-    figure = figures.plan_figure(found)
-    what = figure.what
-    x = alt.X("n:Q", title=figure.x.title, scale=alt.Scale(zero=False))
-    y = alt.Y("value:Q", title=what, scale=alt.Scale(zero=False))
-    line = alt.Chart(frame(dict(figure.lines[0].columns))).mark_line(color=COLOURS[0])
-    reached = found.power if what == "Power" else found.half_width
-    dot = alt.Chart(frame({"n": [found.n], "value": [reached]})).mark_point(
-        color=COLOURS[1], filled=True, size=110, opacity=1
-    )
-    words = (
-        f"{what} of an AUC of {found.value:g} against the number of cases; {found.n:,} "
-        f"are enough."
-    )
-    tips = [alt.Tooltip("n:Q", format=","), alt.Tooltip("value:Q", format=".4g")]
-    both = [layer.encode(x=x, y=y, tooltip=tips) for layer in (line, dot)]
-    return styled(alt.layer(*both), title, words)
+    return drawn(figures.plan_figure(found), title, ax)
 
 
 def _with_auc(name: str, t: Tally) -> str:

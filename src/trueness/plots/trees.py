@@ -10,9 +10,11 @@ from scipy.special import xlog1py, xlogy
 
 from trueness._core.arrays import Array
 from trueness._core.checks import options as _options
+from trueness._core.figures import Axis, Curves, Line, span
 from trueness._core.numbers import level_text
 from trueness._core.records import shown
-from trueness.plots._theme import COLOURS, GREY, SIZE, alt, frame, styled
+from trueness.plots._source import drawn
+from trueness.plots._theme import COLOURS, SIZE, alt, frame, styled
 from trueness.trees.entropic import TOP_METHODS
 from trueness.trees.leaf_report import LeafReport, leaf_figure
 from trueness.trees.levels import tree_levels
@@ -37,6 +39,7 @@ def levels_by_n(
     method: str = "blend",
     empty: str | float = "coin",
     title: str = "",
+    ax: Any = None,
 ) -> Any:
     """How do splits compare as the number of cases grows?
 
@@ -53,36 +56,22 @@ def levels_by_n(
         "confidence" or "utility".
     method, empty
         As in :func:`trueness.compare_splits`.
-    title
-        Title of the figure.
-
-    Returns
-    -------
-    altair.Chart
+    title, ax
+        As in :func:`trueness.plots.roc`.
     """
     _options.choice(level, _LEVELS, "level")
-    known = named_splits(splits)
     sizes = [_options.whole_number(m, "n") for m in n]
-    rows = [
-        (name, m, getattr(tree_levels(m, share, p, empty), level))
-        for name, (share, _, p) in (
-            (name, split_parameters(split, method)) for name, split in known.items()
-        )
-        for m in sizes
-    ]
-    names, at, value = (list(c) for c in zip(*rows, strict=True))
-    chart = alt.Chart(frame({"split": names, "n": at, "level": value})).mark_line()
-    chart = chart.encode(
-        x=alt.X("n:Q", title="Cases n"),
-        y=alt.Y("level:Q", title=_LEVELS[level], scale=alt.Scale(zero=False)),
-        **_told_apart("split", list(known)),
-        tooltip=["split:N", "n:Q", alt.Tooltip("level:Q", format=".4f")],
-    )
-    words = f"{_LEVELS[level]} of {', '.join(known)} against the number of cases."
-    return styled(chart, title, words)
+    lines = []
+    for name, split in named_splits(splits).items():
+        share, _, p = split_parameters(split, method)
+        found = [getattr(tree_levels(m, share, p, empty), level) for m in sizes]
+        lines.append(Line(name, {"n": np.array(sizes), "level": np.array(found)}))
+    x = span("n", "Cases n", sizes)
+    y = span("level", _LEVELS[level], *(line["level"] for line in lines))
+    return drawn(Curves(_LEVELS[level], x, y, tuple(lines)), title, ax)
 
 
-def majority_likelihood(y: int, n: int, *, title: str = "") -> Any:
+def majority_likelihood(y: int, n: int, *, title: str = "", ax: Any = None) -> Any:
     """Which larger class probability explains y of n, with and without the labels?
 
     Figure 3 of Zhang (2024): the likelihood of p and that of the size of the majority,
@@ -92,74 +81,30 @@ def majority_likelihood(y: int, n: int, *, title: str = "") -> Any:
     ----------
     y, n
         Cases of one class, and in all; at least two.
-    title
-        Title of the figure.
-
-    Returns
-    -------
-    altair.LayerChart
+    title, ax
+        As in :func:`trueness.plots.roc`.
     """
     n = _options.whole_number(n, "n", at_least=2)
     y = _options.whole_number(y, "y")
     _options.part_of(y, n)
-    top = max(y, n - y)
+    top, p = max(y, n - y), np.linspace(0.5, 1, 501)
+    plain = _log_likelihood(p, top, n)
+    both = np.logaddexp(plain, _log_likelihood(p, n - top, n))
+    curves = {"likelihood": plain, "entropic likelihood": both}
     estimate = {
         name: float(f(np.asarray(top), np.asarray(n)))
         for name, f in TOP_METHODS.items()
     }
     found = ", ".join(f"{name} {value:.4f}" for name, value in estimate.items())
-    return styled(
-        _likelihood_lines(top, n) + _estimate_rules(estimate),
-        title,
-        f"Likelihoods of the larger class probability for {y} of {n}: {found}.",
-    )
-
-
-def _likelihood_lines(top: int, n: int) -> Any:
-    p = np.linspace(0.5, 1, 501)
-    plain = _log_likelihood(p, top, n)
-    both = np.logaddexp(plain, _log_likelihood(p, n - top, n))
-    names = ["likelihood", "entropic likelihood"]
-    curves = frame(
-        {
-            "p": np.tile(p, 2),
-            "height": np.concatenate([np.exp(c - c.max()) for c in (plain, both)]),
-            "curve": np.repeat(names, p.size),
-        }
-    )
-    line = alt.Chart(curves).mark_line()
-    return line.encode(
-        x=alt.X(
-            "p:Q", title="Larger class probability p", scale=alt.Scale(domain=[0.5, 1])
-        ),
-        y=alt.Y("height:Q", title="Likelihood (share of its maximum)"),
-        **_told_apart("curve", names),
-    )
-
-
-def _estimate_rules(estimate: dict[str, float]) -> Any:
-    columns = {
-        "method": list(estimate),
-        "p": list(estimate.values()),
-        "height": [0.2, 0.13, 0.06],  # below the curves, one under the other
-    }
-    marks = alt.Chart(frame(columns))
-    rules = marks.mark_rule(color=GREY, strokeDash=[2, 2]).encode(
-        x="p:Q", tooltip=["method:N", alt.Tooltip("p:Q", format=".4f")]
-    )
-    words = marks.mark_text(align="left", dx=4, color="#333333").encode(
-        x="p:Q", y="height:Q", text="method:N"
-    )
-    return rules + words
-
-
-def _told_apart(field: str, names: list[str]) -> dict[str, Any]:
-    """Tell lines apart by colour and by dashes, in one legend."""
-    scale = alt.Scale(domain=names)
-    return {
-        "color": alt.Color(f"{field}:N", scale=scale, title=None),
-        "strokeDash": alt.StrokeDash(f"{field}:N", scale=scale, title=None),
-    }
+    figure = Curves(
+        f"Likelihoods of the larger class probability for {y} of {n} ({found})",
+        Axis("p", "Larger class probability p", 0.5, 1.0),
+        Axis("height", "Likelihood (share of its maximum)"),
+        tuple(Line(name, {"p": p, "height": np.exp(c - c.max())})
+              for name, c in curves.items()),
+        rules=tuple(estimate.items()),
+    )  # fmt: skip
+    return drawn(figure, title, ax)
 
 
 def _log_likelihood(p: Array, y: int, n: int) -> Array:

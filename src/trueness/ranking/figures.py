@@ -171,7 +171,10 @@ def plan_figure(found: Plan) -> Curves:
     value = outlook(found, n.tolist())
     x = Axis("n", "Cases", float(n.min()), float(n.max()))
     y = Axis("value", what, float(value.min()), float(value.max()))
-    return Curves(what, x, y, (Line(what, {"n": n, "value": value}),))
+    here = float(value[n == found.n][0])
+    dot = Line("these cases", {"n": np.array([found.n]), "value": np.array([here])})
+    told = f"{what} of an AUC of {found.value:g}; {found.n:,} cases are enough"
+    return Curves(told, x, y, (Line(what, {"n": n, "value": value}),), dots=(dot,))
 
 
 def _lines(
