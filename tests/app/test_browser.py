@@ -605,9 +605,9 @@ def test_hostile_names_stay_text(browser, tmp_path):
 def test_long_work_is_stopped_and_begun_again_and_a_second_tab_goes_on(
     browser, served, monkeypatch
 ):
-    from trueness.app import bench
+    from trueness.app import session
 
-    honest, slow = bench.QUESTIONS["comparison"], [True]
+    honest, slow = session.QUESTIONS["comparison"], [True]
 
     def endless(f):
         from trueness._core.progress import steps
@@ -618,7 +618,7 @@ def test_long_work_is_stopped_and_begun_again_and_a_second_tab_goes_on(
             time.sleep(0.001)
         return honest(f)
 
-    monkeypatch.setitem(bench.QUESTIONS, "comparison", endless)
+    monkeypatch.setitem(session.QUESTIONS, "comparison", endless)
     path = "/look?file=given&level=0.9&open=comparison"
     with opened(browser, served, path) as page, opened(browser, served, path) as other:
         wait = page.locator("#comparison-section [data-wait]")

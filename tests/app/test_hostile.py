@@ -207,7 +207,7 @@ def half_requests(server, number):
 
 
 def test_half_requests_are_not_held(monkeypatch, served):
-    monkeypatch.setattr("trueness.app.guard.WAIT", 0.5)
+    monkeypatch.setattr("trueness.app.access.WAIT", 0.5)
     lines = half_requests(served, 30)
     began = time.monotonic()
     for line in lines:
@@ -220,8 +220,8 @@ def test_half_requests_are_not_held(monkeypatch, served):
 
 
 def test_a_slow_body_that_goes_on_is_taken(monkeypatch, served):
-    monkeypatch.setattr("trueness.app.guard.WAIT", 1.0)
-    monkeypatch.setattr("trueness.app.guard.PART", 100)
+    monkeypatch.setattr("trueness.app.access.WAIT", 1.0)
+    monkeypatch.setattr("trueness.app.access.PART", 100)
     with socket.create_connection((served.host, served.port), timeout=30) as line:
         line.sendall(
             f"POST /upload?name=slow.csv HTTP/1.1\r\nHost: {served.own}\r\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trueness.app.asked import Asked, wide_table
+from trueness.app.address import Asked, wide_table
 from trueness.app.files import DataFile
 from trueness.cli._columns import Chosen, as_votes
 from trueness.cli._source import SAMPLE

@@ -12,7 +12,7 @@ import jinja2
 from starlette.datastructures import QueryParams
 
 from trueness import __version__
-from trueness.app.asked import (
+from trueness.app.address import (
     BY_ITSELF,
     FIELDS,
     HOW_DRAWN,
@@ -22,8 +22,8 @@ from trueness.app.asked import (
     WEIGHS_ONE,
     Asked,
 )
+from trueness.app.downloads import Taken, combines
 from trueness.app.files import DataFile, Files
-from trueness.app.take import Taken, combines
 from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli._source import REAL_TYPES, WHOLE_TYPES
 from trueness.cli.judge import HOW

@@ -24,14 +24,14 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Respon
 from starlette.routing import Route
 
 from trueness._core.checks.errors import InputError
-from trueness.app import bench as answers
-from trueness.app import pages, take
-from trueness.app.asked import KINDS, Asked, complete, field_of, in_page, read
-from trueness.app.bench import Bench, Counted
+from trueness.app import downloads, pages
+from trueness.app import session as answers
+from trueness.app.access import LOCAL, Guard, Impatient, Key
+from trueness.app.address import KINDS, Asked, complete, field_of, in_page, read
 from trueness.app.files import GIVEN, DataFile, Files, TooLargeError, too_large
-from trueness.app.guard import LOCAL, Guard, Impatient, Key
 from trueness.app.jobs import Job, Jobs
 from trueness.app.judge_lines import REPORT
+from trueness.app.session import Bench, Counted
 from trueness.cli._columns import Chosen
 
 LIMIT = 512  # megabytes of an upload
@@ -40,7 +40,7 @@ READERS = 8  # threads that read files beside the server
 SOON = 0.25  # seconds that an answer may take before progress is told instead
 STOPPED = "This was stopped."
 FIGURE = re.compile(r"([a-z]+)-(\d+)\.(svg|png)")
-FILES = (REPORT, "report.json", take.MAP, take.COMBINER)
+FILES = (REPORT, "report.json", downloads.MAP, downloads.COMBINER)
 TYPES = {".html": "text/html", ".json": "application/json", ".svg": "image/svg+xml",
          ".png": "image/png"}  # fmt: skip
 
@@ -101,7 +101,7 @@ class Workbench:
         """Write the page; this may read the file, and is done beside the server."""
         if chosen is None:
             return pages.look(file, asked, None, [], typed)
-        taken = take.lines_of(asked, chosen, file)
+        taken = downloads.lines_of(asked, chosen, file)
         return pages.look(file, asked, taken, self._keys(file, asked), typed)
 
     def _keys(self, file: DataFile, asked: Asked) -> list[str]:
@@ -253,7 +253,7 @@ class Workbench:
     async def check(self, request: Request) -> Response:
         """Say what is wrong with what was typed, and the lines that give the same."""
         file, asked, chosen = await self.asked(request)
-        taken = chosen and take.lines_of(asked, chosen, file)
+        taken = chosen and downloads.lines_of(asked, chosen, file)
         lines = taken and {k: getattr(taken, k) for k in taken.__dataclass_fields__}
         counted = self.bench.find(asked) if "unmet" in request.query_params else None
         unmet: dict[str, str] = {}
@@ -272,7 +272,9 @@ class Workbench:
         """Write the Python line that gives the rows that are flagged now."""
         if cut is None or asked.columns == ():
             return ""
-        return take.flagged_line(self.files.get(asked.file).typed, asked.score, cut)
+        return downloads.flagged_line(
+            self.files.get(asked.file).typed, asked.score, cut
+        )
 
     # to take away
 
@@ -318,10 +320,10 @@ class Workbench:
         if figure and figure[1] in pages.titles():
             what, make = self._section(file, asked, chosen, figure[1], quick=False)
             return self._ask(request, file, what, make, lane=1)
-        alone = name == take.COMBINER and not take.combines(asked)
+        alone = name == downloads.COMBINER and not downloads.combines(asked)
         if alone or name not in FILES:
             raise HTTPException(404)
-        line = take.lines_of(asked, chosen, file).command
+        line = downloads.lines_of(asked, chosen, file).command
 
         def make_file() -> Any:
             counted = self.bench.count(file, asked, chosen)
@@ -343,7 +345,7 @@ class Workbench:
         def write() -> None:
             counted = self.bench.count(file, asked, chosen)
             with file.held():
-                take.flagged_rows(counted, asked.score, cut, target)
+                downloads.flagged_rows(counted, asked.score, cut, target)
 
         await run_in_threadpool(write)
         gone = BackgroundTask(target.unlink, missing_ok=True)
@@ -398,14 +400,16 @@ def _made(
 
 
 def _file(counted: Counted, asked: Asked, name: str, command: str) -> bytes:
-    if name in (take.MAP, take.COMBINER):
-        fit = take.fitted_map if name == take.MAP else take.fitted_combiner
+    if name in (downloads.MAP, downloads.COMBINER):
+        fit = (
+            downloads.fitted_map if name == downloads.MAP else downloads.fitted_combiner
+        )
         return fit(counted, asked)
-    page = take.report_page(counted, asked, command)
+    page = downloads.report_page(counted, asked, command)
     return (
-        take.report_html(page)
+        downloads.report_html(page)
         if name == "report.html"
-        else take.report_json(counted, asked, page)
+        else downloads.report_json(counted, asked, page)
     )
 
 
@@ -415,7 +419,7 @@ def _drawn(figure: re.Match[str], made: tuple[Any, ...]) -> bytes:
     at = int(figure[2])
     if section is None or at >= len(section.figures):
         raise HTTPException(404)
-    draw = take.figure_svg if figure[3] == "svg" else take.figure_png
+    draw = downloads.figure_svg if figure[3] == "svg" else downloads.figure_png
     return draw(section.figures[at], names)
 
 

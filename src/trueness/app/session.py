@@ -16,7 +16,14 @@ import numpy as np
 
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.progress import progress
-from trueness.app.asked import BY_ITSELF, FIELDS, WEIGHS_ONE, Asked, in_page, wide_table
+from trueness.app.address import (
+    BY_ITSELF,
+    FIELDS,
+    WEIGHS_ONE,
+    Asked,
+    in_page,
+    wide_table,
+)
 from trueness.app.files import DataFile
 from trueness.cli._columns import Chosen, Request, count_panel, with_verdicts
 from trueness.cli._verdicts import for_verdicts

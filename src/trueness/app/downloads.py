@@ -15,10 +15,10 @@ import duckdb
 from markupsafe import Markup
 
 from trueness._core.imports import required
-from trueness.app.asked import Asked
-from trueness.app.bench import Counted, judged, rates, tally_of
+from trueness.app.address import Asked
 from trueness.app.files import DataFile
 from trueness.app.judge_lines import REPORT, judge_lines, opened_line, verdict_line
+from trueness.app.session import Counted, judged, rates, tally_of
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import map_to_json
 from trueness.cli._columns import Chosen

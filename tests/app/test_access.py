@@ -13,7 +13,7 @@ import pytest
 import trueness
 from app.conftest import running
 from trueness._core.files import process_folder
-from trueness.app import files, guard
+from trueness.app import access, files
 from trueness.cli._source import open_source
 from trueness.samples import SAMPLES
 
@@ -207,7 +207,7 @@ def test_it_listens_on_this_machine_only_and_leaves_nothing_behind(small):
 
 
 def test_tokens_differ_and_are_long():
-    first, second = guard.Key(1), guard.Key(1)
+    first, second = access.Key(1), access.Key(1)
     assert first.token != second.token
     assert len(first.token) >= 43
     assert not first.fits(None)
