@@ -256,7 +256,7 @@ def test_a_cut_for_each_group_two_cuts_and_a_range(small, tmp_path):
     both.write_text("y,p,q\n1,0.9,2\n0,0.5,3\n1,0.4,4\n0,0.1,1\n")
     words = ["threshold", both, "-l", "y", "-s", "p", "-s", "q"]
     among = run(*words, "--prevalence", "0.1:0.3").stderr
-    assert "among several scores needs one prevalence" in among
+    assert "A threshold is for one score; found 2" in among
     listed = run("threshold", "--list-metrics")
     assert listed.exit_code == 0
     assert "deferred" in listed.stdout
@@ -295,11 +295,11 @@ def test_a_cut_can_be_guaranteed(tmp_path):
     assert found["guarantee"]["proofs"][0]["bound"] == expected.bound
     both = answer(*words, *asked, "--subject-to", "fpr <= 0.5", "--maximize", "f1")
     best = trueness.guaranteed_threshold(
-        t, ["recall >= 0.8", "fpr <= 0.5"], maximize="f1", confidence=0.95, rng=0
+        t, ["recall >= 0.8", "fpr <= 0.5"], maximize="f1", level=0.95, rng=0
     )
     assert both["result"]["threshold"] == best.threshold
     for option, sentence in {
-        "--validate": "leave out --validate",
+        "--validate": "comes with its own proof",
     }.items():
         result = run(*words, *asked, option)
         assert result.exit_code == 2
@@ -356,7 +356,7 @@ def test_combine_writes_rows_and_a_combiner(tmp_path):
     found = answer(*words, "-s", "logistic", "--method", "fidel", "-o", rows, "--save",
                    kept)["result"]  # fmt: skip
     assert found["method"] == "fidel"
-    assert set(found["out_of_sample"]) == set(trueness.COMBINERS)
+    assert set(found["out_of_sample"]) == {*trueness.COMBINERS} - {"best-single"}
     frame = pd.read_parquet(rows)
     again = trueness.load_map(kept)(frame[["forest", "logistic"]].to_numpy())
     assert frame["combined"].tolist() == again.tolist()

@@ -22,7 +22,7 @@ echo "${COMPREPLY[*]}"
 """
 # what is typed so far, and what a shell must offer
 LINES = {
-    "trueness ev": ["evaluate"],
+    "trueness eva": ["evaluate"],
     "trueness evaluate --le": ["--level"],
     "trueness evaluate data.csv --label ": ["truth", "p", "two words"],
     "trueness evaluate data.csv --label truth --score t": ["truth", "two words"],

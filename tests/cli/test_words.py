@@ -37,7 +37,6 @@ def here(tmp_path, monkeypatch):
 SAID = {
     'Pass positive="yes".': "Type --positive yes.",
     "found 95. Type level=0.95.": "found 95. Type --level 0.95.",
-    "Type confidence=0.95.": "Type --guarantee 0.95.",
     "It needs a panel. Type trueness.panel(y, {}).": "It needs a panel.",
     "this tally has 0 positives": "this file has 0 positives",
     "Type subject_to='recall >= 0.9'.": "Type --subject-to 'recall >= 0.9'.",
@@ -236,7 +235,7 @@ def test_a_threshold_of_my_own_is_evaluated(here):
     assert "0.75" in run(*words).stdout
     wrong = run(*words, "--maximize", "f1")
     assert wrong.exit_code == 2
-    assert "Leave out --maximize" in wrong.stderr
+    assert "--at VALUE evaluates one threshold" in wrong.stderr
 
 
 def test_a_limiting_constraint_is_said_in_words(here):

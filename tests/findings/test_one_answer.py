@@ -174,6 +174,13 @@ def test_there_is_one_threshold_and_one_best(name, found, tmp_path):
     said = " ".join(s for q in reported["result"]["summary"] for s in q["sentences"])
     assert len(set(re.findall(r"gives it (\S+) or more", said))) <= 1
     assert set(re.findall(r"gives it (\S+) or more", said)) == advised
+    frame, _, words = SETS[name]
+    line = ["threshold", str(tmp_path / "cut.csv"), "--label", "y", "--score", best]
+    frame.to_csv(line[1], index=False)
+    for k, v in words.items():
+        line += [f"--{k}", v] if k != "by" else []
+    told = CliRunner().invoke(app, line).stdout
+    assert set(re.findall(r"score is (\S+) or more", told)) == advised
     model = page.slider["models"][0]
     start = model["columns"]["threshold"][model["start"]]
     assert (np.inf if start is None else start) == point.threshold

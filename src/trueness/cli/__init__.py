@@ -5,13 +5,12 @@ quick. A command is a function from a ``Request`` to an ``Answer``. To be read i
 order: ``_start`` runs first and imports nothing heavy; ``_app`` lists the commands;
 ``_command`` makes a command of a function; ``_options`` holds what can be typed;
 ``_source`` opens files and ``_columns`` chooses their columns; ``_shell`` speaks and
-``_outputs`` writes files; ``_fields`` names what ``--json`` writes, which ``_schema``
-describes. Three commands count in ways of their own: ``_verdicts`` (judge),
-``_predictions`` (check) and ``_zones`` (threshold).
+``_outputs`` writes files. ``_verdicts`` (judge) and ``_predictions`` (check) count in
+ways of their own.
 
 A file becomes a ``Source``, with its columns a ``Request``, counted a ``Tally`` or a
-``Panel``, analysed a record, shown an ``Answer``: as sentences and tables, as JSON, as
-a figure. No number is computed here.
+``Panel``, asked a ``Finding``, which is shown: as sentences and tables, as JSON, as a
+figure. No number is computed here.
 """
 
 from importlib import import_module

@@ -130,7 +130,7 @@ def load(name: str) -> Any:
     if isinstance(found, typer.Typer):
         return typer.main.get_command(found)
     one = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    one.command(name=name, epilog=CODES, cls=Careful)(found)
+    one.command(name=name, cls=Careful)(found)
     return typer.main.get_command(one)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.files import is_device, replacing
+from trueness._core.imports import required
 from trueness._core.progress import progress
 from trueness.cli._shell import say
 from trueness.cli._source import Source, is_local
@@ -25,6 +26,9 @@ def check_figure(plot: Path | None) -> None:
     """Stop before the work, not after it, when a figure has no format."""
     if plot is not None:
         _options.choice(plot.suffix.lower(), FIGURES, "the ending of --plot")
+        required("altair", "plots")
+        if plot.suffix.lower() != ".html":
+            required("vl_convert", "plots")
 
 
 def check_targets(file: str | None, options: Mapping[str, Any]) -> None:

@@ -124,10 +124,11 @@ def _systems(
     if compared is not None:
         tables.append(_pairs(compared))
     note = "Dot and line: corrected, with its interval. Diamond: raw."
+    rates_drawn = figures.rates_figure(named)
     return Finding(
         "Which system is better?",
         {"rates": dict(rates), "differences": compared},
-        figures=(Figure(figures.rates_figure(named), "Pass rates", note, of="system"),),
+        figures=(Figure(rates_drawn, rates_drawn.what, note, of="system"),),
         tables=tuple(tables),
         key="systems",
         caveat="Intervals that overlap do not say that systems are equal; the table of "

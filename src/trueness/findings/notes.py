@@ -226,8 +226,23 @@ CATALOGUE: dict[str, str] = {
     "shares for": "All shares and costs are for use where {share:%} of the cases are "
     "positive. The confusion matrix counts these cases as they are.",
     "flag": "Flag a case when {name} gives it {cut} or more.",
+    "flag a score": "Flag a case when its score is {cut} or more.",
     "then": "{expect} flags {flagged:%} of the {seen}cases and finds {recall:%} of the "
     "positives. Of the flagged cases {precision:%} are positive.",
+    "flagging": "Flagging every case with a score of {cut} or more:",
+    "same cases": "All thresholds above {low} and up to {high} flag the same cases.",
+    "then is": "At this threshold {what} is {value:e}{share}.",
+    "ties": "{are} as good. {type.ties}",
+    "expect": "On new cases expect {value:e} ({low:e} to {high:e}) instead of "
+    "{instead:e}. The intervals allow for the choice.",
+    "chosen again": "If the choice were repeated on similar data, the threshold would "
+    "lie between {low} and {high} ({level:level} interval).",
+    "promise": "With {level:level} confidence the population has {constraint}.",
+    "proof": "{text} {value} in {many}; one-sided {level:level} {side} bound {bound}.",
+    "two-sided": "In parentheses: two-sided {level:level} intervals of each metric by "
+    "itself. The guarantee rests on the one-sided bound.",
+    "above and below": "'above' is about the cases called positive, 'below' about "
+    "those called negative.",
     "flag nothing": "Flag nothing: for this objective no threshold is better than "
     "that.",
     "no costs": "No costs were given, so both error rates count equally. {type.costs}",

@@ -25,7 +25,7 @@ from trueness.metrics.grammar import is_share, text_of
 from trueness.metrics.intervals import meant_by_rows
 
 MOST_STEPS = 400
-_ALL_STEPS = 800  # of all classifiers together: keeps the page small
+_ALL_STEPS = 700  # of all classifiers together: keeps the page small
 
 
 class Quantity(NamedTuple):

@@ -190,8 +190,8 @@ class Subject:
             return made
         if not a.replicates or not best.feasible:
             return None
-        options = {"replicates": a.replicates, "level": a.level, "rng": a.rng}
-        ask = partial(validate_threshold, best.tally, **a.choice, **options)
+        sure = {"level": a.level, "rng": a.rng}
+        ask = partial(validate_threshold, best.tally, **a.choice, **sure)
         return self.once(("checked", a.sure, a.cut), lambda: possible(ask))
 
 

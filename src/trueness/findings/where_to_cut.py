@@ -48,7 +48,7 @@ from trueness.threshold.group_cuts import group_thresholds
 from trueness.threshold.operating_point import best_threshold
 from trueness.threshold.zones import best_thresholds
 
-POINTS = 41  # of curves whose every point has limits of its own
+POINTS = 21  # of curves whose every point has limits of its own
 RARE = 0.1  # where fewer cases are positive, precision and recall say more than ROC
 
 

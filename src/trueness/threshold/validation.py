@@ -611,6 +611,11 @@ def _judged(task: _Task, runs: _Runs, level: float) -> Validation:
         for name, m in task.measured.items()
         if math.isfinite(float(m.at(fair)))
     }
+    if task.shown not in metrics:
+        raise NotEnoughCases(
+            f"validate_threshold needs cases on which {task.shown} is defined; the "
+            "cases that samples left out are too few."
+        )
     corrected = metrics[task.shown]
     objective = task.measured[task.shown].at
     first = next(iter(task.tallies.values()))
