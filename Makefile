@@ -51,6 +51,7 @@ lint: $(VENV)/.dev
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
+	$(BIN)/pyright --pythonpath $(BIN)/python tests/typing/calls.py
 
 docs: $(VENV)/.dev  ## Build the documentation, warnings are errors
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html

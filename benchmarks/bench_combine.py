@@ -36,7 +36,7 @@ class Row(NamedTuple):
     highs_ratio: str
 
 
-def posterior(k: int) -> trueness.LatentPosterior:
+def posterior(k: int) -> trueness.records.LatentPosterior:
     rng = np.random.default_rng(k)
     truth = rng.random(CASES) < 0.3
     yes, wrong = rng.uniform(0.55, 0.95, k), rng.uniform(0.05, 0.45, k)
@@ -45,7 +45,7 @@ def posterior(k: int) -> trueness.LatentPosterior:
     return trueness.latent_class(trueness.panel(None, votes), draws=DRAWS, rng=0)
 
 
-def highs_ratio(post: trueness.LatentPosterior) -> str:
+def highs_ratio(post: trueness.records.LatentPosterior) -> str:
     """How much longer does HiGHS take for the minimum, on the same draws?"""
     if len(post.names) > 6:
         return ""

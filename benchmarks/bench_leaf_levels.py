@@ -68,7 +68,7 @@ def rows():
     weights, p_leaf = rng.dirichlet(np.ones(1000)), rng.uniform(0.5, 1, 1000)
     yield compared(
         "tree",
-        lambda: trueness.tree_levels(100_000, weights, p_leaf).confidence,
+        lambda: trueness.trees.tree_levels(100_000, weights, p_leaf).confidence,
         lambda: direct_tree(100_000, weights, p_leaf),
         3,
     )

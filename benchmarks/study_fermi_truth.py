@@ -30,7 +30,7 @@ class Row(NamedTuple):
 def rows():
     for n, n_pos in ((100, 50), (100, 25), (100, 10), (200, 20), (1000, 20)):
         for auc in (0.7, 0.9, 0.97):
-            seen = trueness.rank_frequencies(
+            seen = trueness.counts.rank_frequencies(
                 n, n_pos, auc, replicates=REPEATS, rng=n_pos
             )
             fd = trueness.fermi_dirac(n=n, n_pos=n_pos, auc=auc)

@@ -139,12 +139,11 @@ def write_reference() -> None:
     ]
     lines += ["and every detail, are on the page of their room.", ""]
     for question, names in questions().items():
-        chosen = [name for name in names if name in trueness._SHOWN]
-        lines += [f"## {question}", ""] if chosen else []
-        lines += ["| name | what it answers |", "| --- | --- |"] if chosen else []
+        lines += [f"## {question}", ""]
+        lines += ["| name | what it answers |", "| --- | --- |"]
         lines += [
             f"| [`{name}`](rooms/{room_of(name)}.md) | {summary(name)} |"
-            for name in chosen
+            for name in names
         ]
         lines.append("")
     lines += ["## Rooms", "", "```{toctree}", ":maxdepth: 1", ""]

@@ -164,11 +164,11 @@ ANALYSES = {
     "fermi_dirac": Analysis(trueness.fermi_dirac),
     "fermi_dirac.auc_se": Analysis(lambda t: trueness.fermi_dirac(t).auc_se),
     "gain_curve": Analysis(lambda t: columns(trueness.gain_curve(t))),
-    "hull": Analysis(lambda t: columns(trueness.hull(trueness.roc(t)))),
+    "hull": Analysis(lambda t: columns(trueness.ranking.hull(trueness.roc(t)))),
     # its bins follow the number of cases, so weights of k are not k copies
-    "kl_divergence": Analysis(trueness.kl_divergence, drawn="values"),
+    "kl_divergence": Analysis(trueness.ranking.kl_divergence, drawn="values"),
     "leaf levels": Analysis(leaf_levels),
-    "leakage": Analysis(trueness.leakage),
+    "leakage": Analysis(trueness.ranking.leakage),
     "lift_curve": Analysis(lambda t: columns(trueness.lift_curve(t))),
     "pareto": Analysis(lambda t: trueness.pareto(t, ["f1", "specificity"]).values),
     "partial_auc": Analysis(
@@ -184,7 +184,7 @@ ANALYSES = {
         lambda t: trueness.roc_band(t, points=5, replicates=100), drawn="limits"
     ),
     "simplify": Analysis(
-        lambda t: columns(trueness.simplify(trueness.roc(t), points=4))
+        lambda t: columns(trueness.ranking.simplify(trueness.roc(t), points=4))
     ),
     "sweep": Analysis(trueness.sweep),
     "thresholds": Analysis(trueness.thresholds, rank_only=False),

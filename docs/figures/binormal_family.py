@@ -3,8 +3,8 @@
 import altair as alt
 import numpy as np
 
-import trueness
 from trueness.plots._theme import frame, styled
+from trueness.ranking import binormal
 
 GRID = np.unique(np.concatenate([np.geomspace(1e-5, 1e-2, 60), np.linspace(0, 1, 201)]))
 
@@ -29,16 +29,16 @@ def panel(curves, x, y, title):
 
 
 def chart():
-    by_b = {
-        f"b = {b:g}": (GRID, trueness.binormal(1, b).tpr(GRID)) for b in (0, 1, 2, 3)
-    }
+    by_b = {f"b = {b:g}": (GRID, binormal(1, b).tpr(GRID)) for b in (0, 1, 2, 3)}
     by_alpha = {
-        f"alpha = {a:g}": (GRID, trueness.binormal(a, 0.8).tpr(GRID))
-        for a in (0.5, 1, 1.5, 2)
+        f"alpha = {a:g}": (GRID, binormal(a, 0.8).tpr(GRID)) for a in (0.5, 1, 1.5, 2)
     }
     recall = GRID[1:]
     by_share = {
-        f"prevalence {p:g}": (recall, trueness.binormal(1, 1.5).precision(recall, p))
+        f"prevalence {p:g}": (
+            recall,
+            binormal(1, 1.5).precision(recall, p),
+        )
         for p in (0.1, 0.3, 0.5, 0.7, 0.9)
     }
     both = alt.hconcat(

@@ -76,7 +76,7 @@ def two_leaves(key: str) -> Iterator[str]:
             if n == "inf":
                 ours = share * a + (1 - share) * b
             else:
-                levels = trueness.tree_levels(
+                levels = trueness.trees.tree_levels(
                     int(n), [share, 1 - share], [a, b], "wrong"
                 )
                 ours = getattr(levels, field)
@@ -89,7 +89,7 @@ def golf(key: str, name: str) -> Iterator[str]:
     yield f"**Table {key}.** {name}, leaves.\n"
     leaves = GOLF[name]
     n = leaves.neg + leaves.pos
-    levels = trueness.tree_levels(14, n / 14, leaves.pos / n, "wrong")
+    levels = trueness.trees.tree_levels(14, n / 14, leaves.pos / n, "wrong")
     rows = [
         [f"$P({letter}_j)$"]
         + [
@@ -121,7 +121,7 @@ def golf_whole() -> Iterator[str]:
 def expectation(n: int, p: float, method: str, f: Callable) -> tuple[float, float]:
     """Exact mean of f(estimate) over all samples, and its noise in the simulation."""
     y = np.arange((n + 1) // 2, n + 1)
-    mass = trueness.entropic_binomial(n, p).pmf(y)
+    mass = trueness.trees.entropic_binomial(n, p).pmf(y)
     value = f(TOP_METHODS[method](y, np.full(y.shape, n)))
     mean = float(mass @ value)
     return mean, float(np.sqrt(mass @ (value - mean) ** 2 / DRAWS))

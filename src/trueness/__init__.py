@@ -3,83 +3,78 @@
 The table of contents, by question:
 
 What was counted?
-    tally panel leaves scan look Look Tally Panel Leaves read_tally read_panel Stream
-    Folded
-    resample simulate_tally simulate_panel
+    tally panel leaves scan look Tally Panel Leaves read_tally read_panel Stream
+    simulate_tally simulate_panel
 What if there are more than two classes?
     one_vs_rest top_label multiclass_auc
 What does it cost to leave the data where they are?
-    bounds Bounds CurveBounds exact_auc exact_threshold Refined apply
+    bounds exact_auc exact_threshold apply
 How good is it, at a glance?
-    evaluate Finding
-How good is my cut?
-    at_threshold AtThreshold confusion
-How good is a cut? Metrics add, scale and compare.
-    metric constraint METRICS Metric Constraint Confusion sweep thresholds, and the
-    metrics themselves: accuracy, recall, cost(fp=, fn=), ...
+    evaluate
+How good is my threshold? Metrics add, scale and compare.
+    at_threshold confusion sweep thresholds Confusion metric constraint METRICS Metric,
+    and the metrics themselves: accuracy, recall, cost(fp=, fn=), ...
 How good is the ranking, and how sure are we?
     auc partial_auc average_precision estimate Estimate
-    plan_auc Plan plan_auc_difference plan_rate
-    roc precision_recall det gain_curve lift_curve hull simplify
-    roc_band precision_recall_band
-    Roc PrecisionRecall Det GainCurve LiftCurve RocBand PrecisionRecallBand
-What is the shape of the trade-off?
-    leakage Leakage binormal Binormal fit_binormal BinormalFit kl_divergence Divergence
+    roc precision_recall det gain_curve lift_curve roc_band precision_recall_band
+    plan_auc plan_auc_difference plan_rate
 Which is better, and everywhere?
-    compare_auc compare_metric compare Comparison Pair compare_groups dominates
-    Dominance
+    compare_auc compare_metric compare compare_groups dominates
 Do readers do better with one treatment than with another?
-    reader_study ReaderStudy ReaderComponents plan_readers ReaderPlan
-Where do I cut?
-    Rule best_threshold OperatingPoint Certificate best_thresholds Zones
-    group_thresholds GroupThresholds validate_threshold Validation
-    guaranteed_threshold GuaranteedThreshold Proof
-    pareto ParetoFront cost_curve CostCurve decision_curve DecisionCurve
+    reader_study plan_readers
+Where should the threshold be?
+    Rule best_threshold best_thresholds group_thresholds validate_threshold
+    guaranteed_threshold pareto cost_curve decision_curve
 What does a score mean as a probability?
-    calibrate CALIBRATORS Map register save_map load_map at_prevalence
-    reliability Reliability brier log_loss calibration_error calibration_index
-    CalibrationIndex calibration_line calibration_test calibration_gain CalibrationGain
-    calibration_verdict CalibrationVerdict
+    calibrate CALIBRATORS save_map load_map at_prevalence calibration_verdict
+    reliability brier log_loss calibration_error calibration_line calibration_test
+    calibration_gain calibration_index
 What does a rank mean?
-    fermi_dirac FermiDirac midranks rank_frequencies
+    fermi_dirac
 Are they better together?
-    fidel FiDEL CorrelatedFiDEL wisdom_of_crowds best_single mean_score COMBINERS
-    crossing agreement Agreement compare_combiners CombinerComparison
+    fidel wisdom_of_crowds best_single mean_score COMBINERS agreement compare_combiners
 What can be said when nobody knows the truth?
-    latent_class LatentPosterior best_combination all_combinations
-    combination_front cost_rule Combination
+    latent_class best_combination cost_rule
 What is the true rate, by judges that err and a few labels?
-    prevalence Rate compare_prevalence RateComparison plan_labels LabelNumber LabelPlan
-    read_verdicts VerdictLog
+    prevalence compare_prevalence plan_labels read_verdicts
 How good is a system whose verdicts can be trusted, and which is better?
-    attempts Attempts pass_rate pass_at_k pass_hat_k compare_runs plan_items ItemPlan
-    leaderboard Leaderboard rater_agreement read_attempts
+    attempts Attempts pass_rate pass_at_k pass_hat_k compare_runs plan_items
+    leaderboard rater_agreement read_attempts
 Can this leaf be trusted?
-    confidence_level utility_level tree_levels TreeLevels plan_leaf top_probability
-    entropic_binomial EntropicBinomial entropic_tree EntropicTree LeafReport
-    compare_splits SplitComparison
+    confidence_level utility_level plan_leaf top_probability compare_splits
 How good is a model by cross-validation?
-    cross_validate CrossValidation Folds
+    cross_validate
 Is it good enough, and does it stay so?
-    check Check Verdict watch Watch Change load_watch
+    check watch load_watch
 What can go wrong?
     InputError NotEnoughCases Infeasible NotConverged Optimistic DoubtfulAssumption
     Cleaned
 
 ``trueness.plots`` draws, ``trueness.report`` writes the report, ``trueness.estimators``
-is for scikit-learn, ``trueness.samples`` holds data to try things on.
+is for scikit-learn, ``trueness.samples`` holds data to try things on, and
+``trueness.records`` the classes of answers. What few people need has its place in its
+room: ``trueness.ranking.hull``, ``trueness.trees.tree_levels``.
 """
 
 from importlib import import_module as _import_module
+from pathlib import Path as _Path
 
 from trueness._core.imports import handler as _handler
+from trueness._core.imports import load as _load
 from trueness._core.imports import modules_of_names as _modules_of_names
 from trueness._core.imports import register_handlers as _register_handlers
 
 __version__ = "0.1.0"
 
+_NAMES = _modules_of_names(_Path(__path__[0]) / "__init__.pyi")
+# modules that people open by name, and rooms that have names of their own
+_OPEN = [name for name, module in _NAMES.items() if module == "trueness"]
+_ROOMS = (
+    *("calibration", "counts", "ensembles", "fermi", "nogold", "ranking", "records"),
+    "trees",
+)
 # a public name and the module that holds it, which is loaded when the name is used
-_MODULES = _modules_of_names(__path__[0])
+_MODULES = {name: module for name, module in _NAMES.items() if name not in _OPEN}
 
 # what needs scikit-learn is no part of ``from trueness import *``
 __all__ = [n for n, home in _MODULES.items() if "estimators" not in home]
@@ -106,44 +101,17 @@ _register_handlers(
     }
 )
 
-# what ``dir(trueness)`` and the first page of the reference show, by question: counts,
-# metrics, ranking, comparison, threshold, calibration, ranks, together, no truth,
-# leaves, large data, errors; other names are found under their rooms, and resolve too
-_SHOWN = tuple(  # words in a text, as everybody reads them
-    """
-    tally panel leaves scan look one_vs_rest read_tally read_panel Tally Panel Leaves
-    evaluate at_threshold metric constraint METRICS Metric Constraint Confusion
-    auc average_precision partial_auc roc precision_recall det gain_curve lift_curve
-    roc_band precision_recall_band plan_auc
-    compare_auc compare_metric compare_groups dominates reader_study
-    best_threshold best_thresholds validate_threshold guaranteed_threshold Rule pareto
-    cost_curve decision_curve
-    calibrate CALIBRATORS at_prevalence apply save_map load_map reliability brier
-    log_loss calibration_verdict calibration_error calibration_line calibration_test
-    fermi_dirac
-    fidel wisdom_of_crowds mean_score best_single COMBINERS compare_combiners agreement
-    latent_class best_combination cost_rule
-    prevalence compare_prevalence plan_labels
-    confidence_level utility_level
-    bounds Stream
-    check watch
-    Estimate InputError NotEnoughCases Infeasible NotConverged Optimistic
-    DoubtfulAssumption Cleaned
-    """.split()  # noqa: SIM905 - eighty quoted names are hard to read
-)
-# the rooms that people open by name
-_OPEN = ("estimators", "plots", "report", "samples")
-
 
 def _import_all() -> None:
     """Import every module that has a public name."""
-    for module in sorted(set(_MODULES.values())):
+    records = _load("trueness.records", "_MODULES")
+    for module in sorted({*_MODULES.values(), *records.values()}):
         _import_module(module)
 
 
 def __getattr__(name: str) -> object:
     if name in _MODULES:
-        value = getattr(_import_module(_MODULES[name]), name)
+        value: object = _load(_MODULES[name], name)
         globals()[name] = value
         return value
     try:
@@ -155,9 +123,12 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'trueness' has no attribute {name!r}")
     named: object = _handler("by_name")(name)  # another name of a metric: ppv, ...
     if named is None:
-        raise AttributeError(_handler("not_here")(name, list(_MODULES)))
+        inside = {
+            n: room for room in _ROOMS for n in _load(f"trueness.{room}", "__all__")
+        }
+        raise AttributeError(_handler("not_here")(name, [*_MODULES, *_OPEN], inside))
     return named
 
 
 def __dir__() -> list[str]:
-    return sorted({"__doc__", "__version__", *_SHOWN, *_OPEN})
+    return sorted({"__doc__", "__version__", *_MODULES, *_OPEN})

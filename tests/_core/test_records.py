@@ -143,7 +143,9 @@ def test_records_are_equal_by_their_fields():
         assert found == copy.deepcopy(found) == pickle.loads(pickle.dumps(found))  # noqa: S301
         assert found != ask(Tally([3, 2, 1], pos=[2, 2, 0], neg=[0, 1, 2]))
         assert found != 3
-    pair = trueness.Pair("a", "b", Estimate(0.1, 0, 0.2), 0.2, 0.2, 0.2)  # NaN inside
+    pair = trueness.records.Pair(
+        "a", "b", Estimate(0.1, 0, 0.2), 0.2, 0.2, 0.2
+    )  # NaN inside
     assert pair == copy.deepcopy(pair) != replace(pair, margin=0.1)
 
 

@@ -198,7 +198,10 @@ def test_binormal_finds_the_truth_behind_any_increasing_score(rng):
 def test_binormal_has_the_parameters_of_the_best_curve(rng):
     y, score = tied_cases(rng, 400, levels=40)
     t = trueness.tally(y, score)
-    c, curve = trueness.calibrate(t, method="binormal"), trueness.fit_binormal(t).curve
+    c, curve = (
+        trueness.calibrate(t, method="binormal"),
+        trueness.ranking.fit_binormal(t).curve,
+    )
     assert c.sd == pytest.approx(1 / curve.alpha)
     assert c.mean == pytest.approx(curve.b / curve.alpha)
 
@@ -219,7 +222,9 @@ def test_fermi_dirac_ranks_new_scores_as_midranks_does(rng):
     fd = trueness.fermi_dirac(t)
     new = np.concatenate([t.score, rng.normal(size=50), [-99, 99], t.score + 1e-9])
     p = trueness.calibrate(t, method="fermi-dirac")(new)
-    np.testing.assert_allclose(p, fd.probability(trueness.midranks(t, new)), rtol=1e-9)
+    np.testing.assert_allclose(
+        p, fd.probability(trueness.fermi.midranks(t, new)), rtol=1e-9
+    )
     cases = t.pos + t.neg
     close = trueness.Tally([1.0, np.nextafter(1.0, 2)], neg=[2, 1], pos=[1, 2])
     exact = trueness.fermi_dirac(close).probability([5, 2])

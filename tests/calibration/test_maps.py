@@ -71,7 +71,7 @@ class Everything(maps.Map):
     number: float
     words: tuple
     table: dict
-    inner: trueness.Map
+    inner: trueness.records.Map
     grid: np.ndarray
     nothing: None = None
 

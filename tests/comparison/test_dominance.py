@@ -71,7 +71,7 @@ def test_slow_twin_and_agreement_of_roc_and_pr(seed):
     # R4 of the errata: both planes give the same verdict, at any prevalence
     better, worse = bool(found.recall_better), bool(found.recall_worse)
     assert (better, worse) == (bool(found.fpr_better), bool(found.fpr_worse))
-    G, H = trueness.leakage(a), trueness.leakage(b)
+    G, H = trueness.ranking.leakage(a), trueness.ranking.leakage(b)
     r = (np.arange(499) + 0.5) / 499
     gap = G.precision(r, 0.2) - H.precision(r, 0.2)
     if found.verdict == "dominates":
@@ -254,7 +254,7 @@ def test_dominance_carries_over_to_accuracy(rng):
         if quick(a, b, points=5).verdict == "dominates":
             seen += 1
             u = np.linspace(0, 1, 41)
-            G, H = trueness.leakage(a), trueness.leakage(b)
+            G, H = trueness.ranking.leakage(a), trueness.ranking.leakage(b)
             assert (G.accuracy(u, 0.3) >= H.accuracy(u, 0.3) - 1e-9).all()
             assert (G.f_beta(u, 0.3) >= H.f_beta(u, 0.3) - 1e-9).all()
     assert seen

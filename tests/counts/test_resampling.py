@@ -144,7 +144,7 @@ SEEDED = {
         trueness.Panel(["a", "b"], [[1, 1], [0, 0]], unknown=[3, 4]), rng=rng
     ),
     "reliability": lambda rng: trueness.reliability(T, rng=rng),
-    "resample": lambda rng: trueness.resample(T, rng),
+    "resample": lambda rng: trueness.counts.resample(T, rng),
     "simulate_tally": lambda rng: trueness.simulate_tally(9, 4, 0.8, rng=rng),
     "validate_threshold": lambda rng: trueness.validate_threshold(T, rng=rng),
 }

@@ -16,7 +16,7 @@ def test_the_auc_of_a_simulated_tally(auc, sd_ratio):
 
 
 def test_rank_frequencies_follow_fermi_dirac_when_balanced():
-    seen = trueness.rank_frequencies(100, 50, 0.9, replicates=4000, rng=2)
+    seen = trueness.counts.rank_frequencies(100, 50, 0.9, replicates=4000, rng=2)
     fd = trueness.fermi_dirac(n=100, n_pos=50, auc=0.9)
     assert seen.sum() == pytest.approx(50)
     # largest error of the maximum-entropy form 0.02, sampling error 0.008
@@ -25,7 +25,7 @@ def test_rank_frequencies_follow_fermi_dirac_when_balanced():
 
 
 def test_rank_frequencies_do_not_when_imbalanced():
-    seen = trueness.rank_frequencies(100, 10, 0.9, replicates=4000, rng=3)
+    seen = trueness.counts.rank_frequencies(100, 10, 0.9, replicates=4000, rng=3)
     fd = trueness.fermi_dirac(n=100, n_pos=10, auc=0.9)
     miss = np.abs(seen - fd.probability(np.arange(1, 101))).max()
     assert miss == pytest.approx(0.31, abs=0.03)

@@ -230,7 +230,9 @@ def test_correlated_beats_fidel_when_classifiers_correlate(r, m):
 
 def test_warning_above_the_crossing_point():
     aucs = np.linspace(0.55, 0.75, 7)
-    assert trueness.crossing(aucs) == pytest.approx(0.38, abs=0.005)  # measured: 0.39
+    assert trueness.ensembles.crossing(aucs) == pytest.approx(
+        0.38, abs=0.005
+    )  # measured: 0.39
     low = trueness.simulate_panel(5000, 2000, aucs, correlation=0.2, rng=1)
     trueness.fidel(low)
     high = trueness.simulate_panel(5000, 2000, aucs, correlation=0.5, rng=1)
@@ -240,10 +242,12 @@ def test_warning_above_the_crossing_point():
 
 
 def test_crossing_edges():
-    assert trueness.crossing([0.7]) == 1
-    assert trueness.crossing([0.5, 0.5]) == 1
-    assert trueness.crossing([0.7, 0.3]) == 1  # their errors cancel the more they agree
-    assert trueness.crossing([0.7, 0.7]) == pytest.approx(1)
+    assert trueness.ensembles.crossing([0.7]) == 1
+    assert trueness.ensembles.crossing([0.5, 0.5]) == 1
+    assert (
+        trueness.ensembles.crossing([0.7, 0.3]) == 1
+    )  # their errors cancel the more they agree
+    assert trueness.ensembles.crossing([0.7, 0.7]) == pytest.approx(1)
 
 
 def test_probabilities_of_dependent_classifiers_are_calibrated():

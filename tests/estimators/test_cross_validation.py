@@ -144,9 +144,9 @@ def test_wrong_folds_get_a_sentence(data):
         trueness.cross_validate(GaussianNB(), X, y, cv=ShuffleSplit(3))
     empty = trueness.Tally([1, 0], pos=[0, 0], neg=[2, 1])
     with pytest.raises(NotEnoughCases, match="has no positives"):
-        trueness.Folds([empty, empty])
+        trueness.records.Folds([empty, empty])
     with pytest.raises(InputError, match="two or more tallies"):
-        trueness.Folds([trueness.Tally([1, 0], pos=[1, 0], neg=[0, 1])])
+        trueness.records.Folds([trueness.Tally([1, 0], pos=[1, 0], neg=[0, 1])])
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import trueness
-from trueness import InputError, NotEnoughCases, Tally, fermi_dirac, midranks
+from trueness import InputError, NotEnoughCases, Tally, fermi_dirac
+from trueness.fermi import midranks
 from trueness.fermi.distribution import finite_line
 
 REFERENCE = json.loads(

@@ -139,7 +139,7 @@ def test_what_needs_the_host_says_so(many):
     y, scores, _ = cases(torch.float32, 3000)
     d = device_tally(torch.tensor(y), scores)
     with pytest.raises(InputError, match=r"3,000 cases.*at_most=100_000.*to_host"):
-        answer_on_device(trueness.fit_binormal, d, (), {})
+        answer_on_device(trueness.ranking.fit_binormal, d, (), {})
     with pytest.raises(InputError, match="needs the tally on the host"):
         trueness.auc(d, method="delong")
     with pytest.raises(trueness.NotEnoughCases):

@@ -282,7 +282,7 @@ def test_judged_streams_on_the_bound_raise_few_alarms():
     about = judged(at_least=0.6, false_alarms=40)._about
     cried = 0
     for _ in range(60):
-        w = trueness.Watch(about, _fresh())
+        w = trueness.records.Watch(about, _fresh())
         for k in range(5):
             day = panel(rng, 20, 4, 0.6)
             w.update(hidden(day, k % 2), name=str(k)).update(day, name=str(k))

@@ -75,7 +75,7 @@ TABLE_4 = {
     [("chloroplast", TABLE_2, 60), ("flu", TABLE_3, 150), ("snp", TABLE_4, 4)],
 )
 def test_tables_of_the_paper(posts, key, printed, worth):
-    t = trueness.all_combinations(posts[key])
+    t = trueness.nogold.all_combinations(posts[key])
     for number, (sens, sens_sd, spec, spec_sd) in printed.items():
         i = number - 1
         assert t.number[i] == number
@@ -99,7 +99,7 @@ WORDS = {
 
 
 def test_words_of_the_flu_table(posts):
-    t = trueness.all_combinations(posts["flu"])
+    t = trueness.nogold.all_combinations(posts["flu"])
     for number, words in WORDS.items():
         assert t.formula[number - 1] == words
 
@@ -147,7 +147,7 @@ def test_front_against_enumeration(posts):
     ]
     expected = points[~np.array(beaten)]
     expected = expected[np.argsort(expected[:, 0])]
-    f = trueness.combination_front(post)
+    f = trueness.nogold.combination_front(post)
     assert np.column_stack([f.sensitivity, f.specificity]) == pytest.approx(expected)
     for i, sens in enumerate(f.sensitivity):
         assert a[f.patterns(i)].sum() == pytest.approx(sens)
@@ -324,16 +324,16 @@ def test_many_classifiers(rng):
     mixed = trueness.best_combination(post, criterion="f1 + mcc")
     assert 0 < mixed.gap < 0.1
     assert "could be missing" in repr(mixed)
-    f = trueness.combination_front(post)
+    f = trueness.nogold.combination_front(post)
     product = f.sensitivity * f.specificity
     assert product.max() == pytest.approx(best.score.value, abs=0.01)
     assert isinstance(f.formula(int(product.argmax())), str)
     with pytest.raises(trueness.InputError, match="up to 4 classifiers"):
-        trueness.all_combinations(post)
+        trueness.nogold.all_combinations(post)
 
 
 def test_table_sorts_and_shows(posts):
-    t = trueness.all_combinations(posts["chloroplast"]).sorted("min", most=3)
+    t = trueness.nogold.all_combinations(posts["chloroplast"]).sorted("min", most=3)
     assert t.number[0] == 96
     assert "combinations" in repr(t)
     assert t.formula[0] == t.to_frame()["formula"].iloc[0] == "AA_C1 or NCC_C3"
@@ -360,7 +360,7 @@ def test_bad_choices(posts, options, words):
 
 
 def test_bad_tables_and_prices(posts):
-    table_ = trueness.all_combinations(posts["flu"])
+    table_ = trueness.nogold.all_combinations(posts["flu"])
     with pytest.raises(trueness.InputError, match="Did you mean 'product'"):
         table_.sorted("produt")
     with pytest.raises(trueness.InputError, match="by must be one of"):

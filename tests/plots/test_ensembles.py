@@ -13,7 +13,7 @@ def values(chart, layer):
 
 def test_rank_probability_shows_curve_threshold_and_points():
     fd = trueness.fermi_dirac(n=100, n_pos=50, auc=0.9)
-    seen = trueness.rank_frequencies(100, 50, 0.9, replicates=20, rng=0)
+    seen = trueness.counts.rank_frequencies(100, 50, 0.9, replicates=20, rng=0)
     chart = trueness.plots.rank_probability(fd, seen, title="<b>Fig. 1</b>").to_dict()
     rule, _, curve, dots = (values(chart, layer) for layer in chart["layer"])
     assert [row["p"] for row in curve] == pytest.approx(

@@ -80,10 +80,10 @@ def test_other_curves(two):
 
 def test_leakage_and_fit(two):
     names = {p["curve"] for p in values(trueness.plots.leakage(two), 1)}
-    area = trueness.leakage(two["a"]).area
+    area = trueness.ranking.leakage(two["a"]).area
     assert f"a: area {area:.3f}" in names
     fitted = trueness.plots.binormal_fit(two["a"])
-    fit = trueness.fit_binormal(two["a"])
+    fit = trueness.ranking.fit_binormal(two["a"])
     assert f"p = {fit.p_value:.2g}" in fitted.to_dict()["title"]["text"]
     curve = [p for p in values(fitted, 1) if p["curve"].startswith("binormal")]
     at = len(curve) // 2

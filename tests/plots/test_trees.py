@@ -25,7 +25,7 @@ def test_levels_by_n(level):
     spec = plots.levels_by_n(PAPER, n=[5, 20], level=level, title="Fig").to_dict()
     assert len(values(spec)) == 6
     for row in values(spec):
-        known = trueness.tree_levels(int(row["n"]), *PAPER[row["curve"]])
+        known = trueness.trees.tree_levels(int(row["n"]), *PAPER[row["curve"]])
         assert row["level"] == pytest.approx(getattr(known, level))
     encoding = spec["layer"][0]["encoding"]
     assert encoding["x"]["field"] == "n"

@@ -452,7 +452,7 @@ def test_average_precision_and_partial_area_cover(rng):
     fpr = stats.norm.sf(stats.norm.isf(z) + shift)
     precision = np.mean(share * z / (share * z + (1 - share) * fpr))
     f = np.linspace(0, 0.3, 20_001)
-    area = np.trapezoid(trueness.binormal(1, shift).tpr(f), f)
+    area = np.trapezoid(trueness.ranking.binormal(1, shift).tpr(f), f)
     hits = np.zeros(2)
     for _ in range(300):
         y = (rng.random(n) < share).astype(int)

@@ -231,7 +231,7 @@ def inside(band, truth):
 @pytest.mark.parametrize(("n_pos", "n_neg", "area"), [(20, 20, 0.8), (30, 200, 0.95)])
 def test_bootstrap_bands_cover(rng, n_pos, n_neg, area):
     shift, hits, points = np.sqrt(2) * stats.norm.ppf(area), [0, 0], []
-    curve, drawn = trueness.binormal(1, shift), {"replicates": 200}
+    curve, drawn = trueness.ranking.binormal(1, shift), {"replicates": 200}
     for k in range(60):
         t = trueness.tally(*normal_cases(rng, n_pos, n_neg, area))
         band = trueness.roc_band(t, rng=k, **drawn)

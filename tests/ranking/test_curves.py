@@ -147,7 +147,7 @@ def test_hull_agrees_with_qhull(rng):
     for n in (6, 30, 400):
         y, s = tied_cases(rng, n, levels=50)
         curve = trueness.roc(trueness.tally(y, s))
-        ours = trueness.hull(curve)
+        ours = trueness.ranking.hull(curve)
         theirs = hull_by_qhull(curve.fpr, curve.tpr)
         # qhull may keep points that lie on an edge, up to rounding
         height = np.interp(theirs[:, 0], ours.fpr, ours.tpr)
@@ -161,9 +161,11 @@ def test_hull_agrees_with_qhull(rng):
 
 
 def test_hull_of_chance_and_of_an_inverted_classifier():
-    line = trueness.hull(trueness.roc(Tally([3, 2, 1], pos=[1, 1, 1], neg=[2, 2, 2])))
+    line = trueness.ranking.hull(
+        trueness.roc(Tally([3, 2, 1], pos=[1, 1, 1], neg=[2, 2, 2]))
+    )
     assert (line.fpr.tolist(), line.tpr.tolist()) == ([0, 1], [0, 1])
-    wrong = trueness.hull(trueness.roc(Tally([2, 1], pos=[0, 3], neg=[5, 0])))
+    wrong = trueness.ranking.hull(trueness.roc(Tally([2, 1], pos=[0, 3], neg=[5, 0])))
     assert (wrong.fpr.tolist(), wrong.tpr.tolist()) == ([0, 1], [0, 1])
 
 
@@ -195,7 +197,7 @@ def test_simplify_never_moves_the_curve_by_more_than_it_says(rng, name):
     scale = curve.lift.max() if name == "lift_curve" else 1.0
     x, v = (getattr(curve, axis) for axis in curve.axes)
     for wish in ({"points": 12}, {"tolerance": 0.02}, {"tolerance": 0}):
-        few = trueness.simplify(curve, **wish)
+        few = trueness.ranking.simplify(curve, **wish)
         fx, fv = (getattr(few, axis) for axis in few.axes)
         away = distance_to_polyline(x, v / scale, fx, fv / scale).max()
         assert away <= few.moved + 1e-12
@@ -208,19 +210,19 @@ def test_simplify_never_moves_the_curve_by_more_than_it_says(rng, name):
 def test_simplify_a_million_points_quickly_drawn(rng):
     y = rng.random(300_000) < 0.3
     curve = trueness.roc(trueness.tally(y, rng.normal(size=y.size) + y))
-    few = trueness.simplify(curve, points=200)
+    few = trueness.ranking.simplify(curve, points=200)
     assert len(few.fpr) == 200
     assert few.moved < 0.002
     height = np.interp(few.fpr[1:-1] + few.moved, curve.fpr, curve.tpr)
     assert (height >= few.tpr[1:-1] - few.moved).all()
-    fine = trueness.simplify(curve, tolerance=0.001)
+    fine = trueness.ranking.simplify(curve, tolerance=0.001)
     assert 10 < len(fine.fpr) < 2000
     assert fine.moved <= 0.001
 
 
 def test_simplify_zero_tolerance_keeps_corners_only():
     t = Tally([5, 4, 3, 2, 1], pos=[1, 1, 1, 0, 0], neg=[0, 0, 0, 2, 2])
-    few = trueness.simplify(trueness.roc(t), tolerance=0)
+    few = trueness.ranking.simplify(trueness.roc(t), tolerance=0)
     assert (few.fpr.tolist(), few.tpr.tolist()) == ([0, 0, 1], [0, 1, 1])
     assert few.moved == 0
 
@@ -228,21 +230,24 @@ def test_simplify_zero_tolerance_keeps_corners_only():
 @given(st.integers(0, 2**32), st.integers(2, 9))
 def test_simplify_keeps_at_most_k(seed, k):
     y, s = tied_cases(np.random.default_rng(seed), 30)
-    assert len(trueness.simplify(trueness.roc(trueness.tally(y, s)), points=k).fpr) <= k
+    assert (
+        len(trueness.ranking.simplify(trueness.roc(trueness.tally(y, s)), points=k).fpr)
+        <= k
+    )
 
 
 def test_simplify_errors():
     curve = trueness.roc(Tally([4, 3, 2, 1], pos=[2, 0, 2, 0], neg=[0, 3, 0, 1]))
     with pytest.raises(trueness.InputError, match="points=200 or tolerance"):
-        trueness.simplify(curve)
+        trueness.ranking.simplify(curve)
     with pytest.raises(trueness.InputError, match="points must be a whole number, 2"):
-        trueness.simplify(curve, points=1)
+        trueness.ranking.simplify(curve, points=1)
     with pytest.raises(trueness.InputError, match="tolerance must be zero or more"):
-        trueness.simplify(curve, tolerance=-1)
+        trueness.ranking.simplify(curve, tolerance=-1)
     with pytest.raises(
         trueness.InputError, match="2 points cannot keep the curve within"
     ):
-        trueness.simplify(curve, points=2, tolerance=0.001)
+        trueness.ranking.simplify(curve, points=2, tolerance=0.001)
 
 
 def test_records_show_themselves():

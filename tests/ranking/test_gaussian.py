@@ -14,7 +14,7 @@ CURVES = [(1.0, 0.0), (1.0, 1.0), (0.5, 0.8), (2.0, 0.8), (1.5, -0.4)]
 
 @pytest.mark.parametrize(("alpha", "b"), CURVES)
 def test_closed_forms_against_integrals(alpha, b):
-    G = trueness.binormal(alpha, b)
+    G = trueness.ranking.binormal(alpha, b)
     area = integrate.quad(lambda u: float(G(u)), 0, 1)[0]
     assert G.area == pytest.approx(area, abs=1e-9)
     assert G.auc == pytest.approx(1 - area, abs=1e-9)
@@ -42,13 +42,13 @@ def test_forty_digits():
     b, alpha = mpmath.mpf("1.3"), mpmath.mpf("0.7")
     auc = mpmath.ncdf(b / mpmath.sqrt(1 + alpha**2))
     kl = mpmath.log(alpha) + (1 + b**2) / (2 * alpha**2) - mpmath.mpf(1) / 2
-    G = trueness.binormal(0.7, 1.3)
+    G = trueness.ranking.binormal(0.7, 1.3)
     assert G.auc == pytest.approx(float(auc), rel=1e-15)
     assert G.kl_pos_to_neg == pytest.approx(float(kl), rel=1e-14)
 
 
 def test_precision_at_a_prevalence_and_ends():
-    G = trueness.binormal(1, 2)
+    G = trueness.ranking.binormal(1, 2)
     r, fpr = 0.8, 1 - stats.norm.cdf(stats.norm.ppf(0.2) + 2)
     expected = 0.1 * r / (0.1 * r + 0.9 * fpr)
     assert G.precision(r, 0.1) == pytest.approx(expected)
@@ -67,7 +67,7 @@ def test_fit_maximizes_the_likelihood(rng):
 
     start = np.r_[0, 1, -1.5, np.full(neg.size - 2, -1.0)]
     best = optimize.minimize(negative, start, method="BFGS")
-    fit = trueness.fit_binormal(t)
+    fit = trueness.ranking.fit_binormal(t)
     assert fit.converged
     assert fit.log_likelihood == pytest.approx(-best.fun, abs=1e-6)
     assert fit.alpha.value == pytest.approx(np.exp(best.x[0]), abs=1e-3)
@@ -79,7 +79,7 @@ def test_fit_covers_the_truth_and_its_error_is_right(rng):
     for _ in range(120):
         y = np.repeat([0, 1], [150, 100])
         s = np.where(y, rng.normal(1.2, 1.25, y.size), rng.normal(size=y.size))
-        fit = trueness.fit_binormal(trueness.tally(y, s))
+        fit = trueness.ranking.fit_binormal(trueness.tally(y, s))
         values.append((fit.alpha.value, fit.b.value, fit.b.sd, fit.alpha.sd))
         hits += fit.auc.low <= fit_truth(1.2, 1.25) <= fit.auc.high
     alpha, b, b_sd, alpha_sd = np.array(values).T
@@ -96,10 +96,10 @@ def fit_truth(mean, sd):
 def test_fit_is_of_ranks_only_and_mirrors(rng):
     y = rng.random(120) < 0.5
     s = np.round(rng.normal(size=120) + y, 1)
-    a = trueness.fit_binormal(trueness.tally(y, s))
-    b = trueness.fit_binormal(trueness.tally(y, np.exp(s)))
+    a = trueness.ranking.fit_binormal(trueness.tally(y, s))
+    b = trueness.ranking.fit_binormal(trueness.tally(y, np.exp(s)))
     assert b.to_dict() == a.to_dict()
-    mirror = trueness.fit_binormal(trueness.tally(1 - y, -s))
+    mirror = trueness.ranking.fit_binormal(trueness.tally(1 - y, -s))
     assert mirror.auc.value == pytest.approx(a.auc.value, abs=1e-6)
     assert mirror.alpha.value == pytest.approx(1 / a.alpha.value, rel=1e-5)
 
@@ -107,23 +107,27 @@ def test_fit_is_of_ranks_only_and_mirrors(rng):
 def test_goodness_of_fit_rejects_what_is_not_binormal(rng):
     y = np.repeat([0, 1], 2000)
     bad = np.where(y, rng.choice([-3.0, 3.0], y.size), 0) + rng.normal(size=y.size)
-    assert trueness.fit_binormal(trueness.tally(y, bad)).p_value < 1e-6
+    assert trueness.ranking.fit_binormal(trueness.tally(y, bad)).p_value < 1e-6
     p = [
-        trueness.fit_binormal(trueness.tally(y, rng.normal(size=y.size) + y)).p_value
+        trueness.ranking.fit_binormal(
+            trueness.tally(y, rng.normal(size=y.size) + y)
+        ).p_value
         for _ in range(20)
     ]
     assert np.median(p) > 0.1
-    few = trueness.fit_binormal(Tally([4, 3, 2, 1], pos=[4, 3, 2, 1], neg=[1, 2, 3, 4]))
+    few = trueness.ranking.fit_binormal(
+        Tally([4, 3, 2, 1], pos=[4, 3, 2, 1], neg=[1, 2, 3, 4])
+    )
     assert few.df == 1
 
 
 def test_errors():
     with pytest.raises(trueness.NotEnoughCases, match="classes that overlap"):
-        trueness.fit_binormal(Tally([2, 1], pos=[5, 0], neg=[0, 5]))
+        trueness.ranking.fit_binormal(Tally([2, 1], pos=[5, 0], neg=[0, 5]))
     with pytest.raises(trueness.InputError, match="alpha must be above zero"):
-        trueness.binormal(-1, 0)
+        trueness.ranking.binormal(-1, 0)
     with pytest.raises(trueness.InputError, match="b must be one finite number"):
-        trueness.binormal(1, np.inf)
+        trueness.ranking.binormal(1, np.inf)
 
 
 # divergence
@@ -133,32 +137,34 @@ def test_influence_on_the_divergence_is_its_slope(rng):
     """Limits follow weights and clusters; equal weights and single ones change none."""
     y = np.repeat([0, 1], 150)
     s = np.round(rng.normal(size=300) + y, 1)
-    one = trueness.kl_divergence(y, s)
+    one = trueness.ranking.kl_divergence(y, s)
     for words in ({"weight": np.full(300, 2.0)}, {"cluster": np.arange(300)}):
         for way in ("pos_to_neg", "neg_to_pos"):
             a, b = (
                 getattr(one, way),
-                getattr(trueness.kl_divergence(y, s, **words), way),
+                getattr(trueness.ranking.kl_divergence(y, s, **words), way),
             )
             assert (b.low, b.value, b.high) == pytest.approx((a.low, a.value, a.high))
     values = []
     for _ in range(400):
         at = np.r_[rng.integers(0, 150, 150), rng.integers(150, 300, 150)]
-        values.append(trueness.kl_divergence(y[at], s[at]).pos_to_neg.value)
+        values.append(trueness.ranking.kl_divergence(y[at], s[at]).pos_to_neg.value)
     assert one.pos_to_neg.sd == pytest.approx(np.std(values), rel=0.25)
     with pytest.raises(trueness.InputError, match="does not take weights"):
-        trueness.kl_divergence(y, s, weight=np.full(300, 2.0), method="binormal")
+        trueness.ranking.kl_divergence(
+            y, s, weight=np.full(300, 2.0), method="binormal"
+        )
 
 
 def test_the_divergence_of_separated_classes_may_be_infinite():
-    found = trueness.kl_divergence(Tally([2, 1], pos=[500, 0], neg=[0, 400]))
+    found = trueness.ranking.kl_divergence(Tally([2, 1], pos=[500, 0], neg=[0, 400]))
     p, q = 0.025 ** (1 / 500), 1 - 0.025 ** (1 / 400)
     proven = p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))
     assert found.pos_to_neg.value == found.pos_to_neg.high == np.inf
     assert found.pos_to_neg.low == pytest.approx(proven)
     assert "infinite" in found.pos_to_neg.notes[0]
     assert (found.entropy, found.spread) == (-np.inf, 0)
-    one = trueness.kl_divergence(Tally([1], pos=[40], neg=[60])).pos_to_neg
+    one = trueness.ranking.kl_divergence(Tally([1], pos=[40], neg=[60])).pos_to_neg
     assert one.value == one.low == 0 < one.high < 1
 
 
@@ -171,8 +177,8 @@ def test_the_divergence_of_separated_classes_may_be_infinite():
 )
 def test_a_fit_without_a_maximum_says_so(t):
     for ask in (
-        trueness.fit_binormal,
-        lambda t: trueness.kl_divergence(t, method="binormal"),
+        trueness.ranking.fit_binormal,
+        lambda t: trueness.ranking.kl_divergence(t, method="binormal"),
     ):
         with pytest.raises(trueness.NotEnoughCases, match="gives the area without a"):
             ask(t)
@@ -183,7 +189,7 @@ def test_divergence_of_the_data_is_near_the_closed_form(rng, b, slack):
     y = np.repeat([0, 1], 8000)
     t = trueness.tally(y, rng.normal(size=y.size) + b * y)
     for method in ("histogram", "binormal"):
-        d = trueness.kl_divergence(t, method=method)
+        d = trueness.ranking.kl_divergence(t, method=method)
         assert d.pos_to_neg.value == pytest.approx(b * b / 2, abs=slack)
         assert d.neg_to_pos.value == pytest.approx(b * b / 2, abs=slack)
         assert d.entropy == -d.pos_to_neg.value
@@ -196,16 +202,16 @@ def test_divergence_intervals_cover(rng):
     for _ in range(60):
         y = np.repeat([0, 1], 300)
         t = trueness.tally(y, rng.normal(size=y.size) + y)
-        d = trueness.kl_divergence(t).pos_to_neg
+        d = trueness.ranking.kl_divergence(t).pos_to_neg
         hits += d.low <= 0.5 <= d.high
     assert hits >= 50
 
 
 def test_divergence_corners():
-    ideal = trueness.kl_divergence(Tally([2, 1], pos=[50, 0], neg=[0, 50]))
+    ideal = trueness.ranking.kl_divergence(Tally([2, 1], pos=[50, 0], neg=[0, 50]))
     assert ideal.pos_to_neg.value > 3
     assert ideal.middle_half == (1.0, 1.0)
-    chance = trueness.kl_divergence(Tally([1], pos=[5], neg=[5]))
+    chance = trueness.ranking.kl_divergence(Tally([1], pos=[5], neg=[5]))
     assert (chance.pos_to_neg.value, chance.spread) == (0, 1)
     with pytest.raises(trueness.InputError, match="method must be one of"):
-        trueness.kl_divergence(Tally([1], pos=[5], neg=[5]), method="knn")
+        trueness.ranking.kl_divergence(Tally([1], pos=[5], neg=[5]), method="knn")

@@ -121,4 +121,4 @@ def test_a_simplified_curve_keeps_its_bounds():
     rng = np.random.default_rng(0)
     t = trueness.tally(rng.random(600) < 0.5, rng.random(600))
     curve = trueness.roc(t.coarse(50))
-    assert isinstance(trueness.simplify(curve, points=10).bounds, CurveBounds)
+    assert isinstance(trueness.ranking.simplify(curve, points=10).bounds, CurveBounds)

@@ -47,7 +47,7 @@ def slow_emle(y, n):
 @pytest.mark.parametrize("n", [0, 1, 2, 5, 8, 31])
 @pytest.mark.parametrize("p", [0.5, 0.3, 0.75, 0.999, 1.0])
 def test_law_slow_twin(n, p):
-    law, exact = trueness.entropic_binomial(n, p), slow_law(n, p)
+    law, exact = trueness.trees.entropic_binomial(n, p), slow_law(n, p)
     y = np.arange(-1, n + 2)
     expected = np.array([float(exact.get(int(v), 0)) for v in y])
     np.testing.assert_allclose(law.pmf(y), expected, rtol=1e-12, atol=1e-300)
@@ -60,7 +60,7 @@ def test_law_slow_twin(n, p):
 
 @pytest.mark.parametrize("p", [0.5, 0.5001, 0.8])
 def test_law_of_a_million_cases(p):
-    law = trueness.entropic_binomial(10**6, p)
+    law = trueness.trees.entropic_binomial(10**6, p)
     y = np.arange(500_000, 10**6 + 1)
     mass = law.pmf(y)
     assert mass.sum() == pytest.approx(1, abs=1e-12)
@@ -72,14 +72,14 @@ def test_law_of_a_million_cases(p):
 
 
 def test_draws_follow_the_law(rng):
-    law = trueness.entropic_binomial(7, 0.4)
+    law = trueness.trees.entropic_binomial(7, 0.4)
     draws = law.rvs(50_000, rng=rng)
     for y in range(4, 8):
         assert (draws == y).mean() == pytest.approx(
             law.pmf(y), abs=4 * 0.5 / 50_000**0.5
         )
     assert (law.rvs(5, rng=1) == law.rvs(5, rng=1)).all()
-    assert trueness.entropic_binomial(7, 0.4).p == 0.6
+    assert trueness.trees.entropic_binomial(7, 0.4).p == 0.6
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_tree_law_by_walking_through_all_samples(weights, p):
     """Eqs (3) and (4): every case chooses a leaf and a class."""
     n = 4
     top = np.broadcast_to(p, len(weights))
-    tree = trueness.entropic_tree(n, weights, p)
+    tree = trueness.trees.entropic_tree(n, weights, p)
     law = {}
     kinds = [(j, y) for j in range(len(weights)) for y in (0, 1)]
     for sample in product(kinds, repeat=n):
@@ -110,7 +110,7 @@ def test_tree_law_by_walking_through_all_samples(weights, p):
 
 
 def test_tree_draws_follow_the_law(rng):
-    tree = trueness.entropic_tree(6, [0.3, 0.7], [0.8, 0.45])
+    tree = trueness.trees.entropic_tree(6, [0.3, 0.7], [0.8, 0.45])
     cases, majority = tree.rvs(40_000, rng=rng)
     assert (cases.sum(axis=1) == 6).all()
     hit = (cases == [2, 4]).all(axis=1) & (majority == [2, 3]).all(axis=1)
@@ -218,7 +218,7 @@ def test_mean_of_the_mle_is_the_mean_of_the_law():
     """Fact 2: the share of the majority is biased upwards."""
     for n in (5, 6, 40):
         for p in (0.6, 0.9):
-            assert trueness.entropic_binomial(n, p).mean() / n > p
+            assert trueness.trees.entropic_binomial(n, p).mean() / n > p
 
 
 @pytest.mark.parametrize(
@@ -242,12 +242,12 @@ def test_mean_of_the_mle_is_the_mean_of_the_law():
             "y must be a whole number",
         ),
         (
-            lambda: trueness.entropic_binomial(5, 1.5),
+            lambda: trueness.trees.entropic_binomial(5, 1.5),
             InputError,
             r"p must lie in \[0, 1\]",
         ),
         (
-            lambda: trueness.entropic_binomial(-5, 0.5),
+            lambda: trueness.trees.entropic_binomial(-5, 0.5),
             InputError,
             "n must be a whole number",
         ),

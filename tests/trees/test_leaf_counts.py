@@ -86,7 +86,7 @@ def test_report_by_hand():
     # the leaf with a single case is worth a coin: one case always agrees with itself
     assert (r.confidence[2], r.utility[2]) == (0.5, 0.5)
     p = np.select([r.n == 1, r.n == 30], [0.5, 31 / 32], r.blend)
-    whole = trueness.tree_levels(48, np.array([30, 10, 1, 7]) / 48, p)
+    whole = trueness.trees.tree_levels(48, np.array([30, 10, 1, 7]) / 48, p)
     assert (r.tree.confidence, r.tree.utility) == (whole.confidence, whole.utility)
 
 

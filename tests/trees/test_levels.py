@@ -212,8 +212,8 @@ TREES = [
 
 @pytest.mark.parametrize(("n", "weights", "p"), TREES)
 def test_tree_is_the_sum_of_eq_9(n, weights, p):
-    coin = trueness.tree_levels(n, weights, p)
-    printed = trueness.tree_levels(n, weights, p, empty="wrong")
+    coin = trueness.trees.tree_levels(n, weights, p)
+    printed = trueness.trees.tree_levels(n, weights, p, empty="wrong")
     for j, (share, top) in enumerate(zip(map(Fraction, weights), p, strict=True)):
         mass = [comb(n, m) * share**m * (1 - share) ** (n - m) for m in range(n + 1)]
         levels = [slow_confidence(m, top) for m in range(n + 1)]
@@ -229,20 +229,21 @@ def test_tree_is_the_sum_of_eq_9(n, weights, p):
 
 
 def test_tree_by_the_errata():
-    levels = trueness.tree_levels(10, [0.5, 0.5], [0.7, 0.7])
+    levels = trueness.trees.tree_levels(10, [0.5, 0.5], [0.7, 0.7])
     assert round(levels.confidence, 5) == 0.81884
     assert (
-        round(trueness.tree_levels(10, [0.5, 0.5], 0.7, "wrong").confidence, 5)
+        round(trueness.trees.tree_levels(10, [0.5, 0.5], 0.7, "wrong").confidence, 5)
         == 0.81835
     )
     assert (
-        levels.confidence == trueness.tree_levels(10, [0.5, 0.5], 0.7, 0.5).confidence
+        levels.confidence
+        == trueness.trees.tree_levels(10, [0.5, 0.5], 0.7, 0.5).confidence
     )
 
 
 def test_one_leaf_is_the_single_population():
     for n in (0, 1, 6, 100, 12345):
-        tree = trueness.tree_levels(n, [1], [0.55])
+        tree = trueness.trees.tree_levels(n, [1], [0.55])
         assert tree.confidence == pytest.approx(
             trueness.confidence_level(n, 0.55), abs=1e-15
         )
@@ -253,7 +254,7 @@ def test_one_leaf_is_the_single_population():
 @pytest.mark.parametrize("p", [0.5 + 1e-9, 0.51, 0.9, 1 - 1e-12])
 def test_a_large_tree_agrees_with_the_random_walk(share, p):
     n = 3000
-    tree = trueness.tree_levels(n, [share, 1 - share], [p, p])
+    tree = trueness.trees.tree_levels(n, [share, 1 - share], [p, p])
     assert tree.node_confidence[0] == pytest.approx(
         walk_confidence(n, share, p), abs=1e-14
     )
@@ -266,7 +267,7 @@ def test_a_large_tree_agrees_with_the_random_walk(share, p):
 def test_a_thousand_leaves(rng):
     weights = rng.dirichlet(np.full(1000, 0.3))
     p = rng.uniform(0.5, 1, 1000)
-    tree = trueness.tree_levels(100_000, weights, p)
+    tree = trueness.trees.tree_levels(100_000, weights, p)
     for j in (int(np.argmax(weights)),):
         exact = walk_confidence(100_000, weights[j], p[j])
         assert tree.node_confidence[j] == pytest.approx(exact, abs=1e-14)
@@ -283,7 +284,7 @@ def test_the_events_of_a_tree(rng):
     guess = guess[np.arange(draws), leaf]
     letter = guess == (p[leaf] > 0.5)
     case = guess == (rng.random(draws) < p[leaf])
-    tree = trueness.tree_levels(n, weights, p)
+    tree = trueness.trees.tree_levels(n, weights, p)
     assert letter.mean() == pytest.approx(tree.confidence, abs=4 * 0.5 / draws**0.5)
     assert case.mean() == pytest.approx(tree.utility, abs=4 * 0.5 / draws**0.5)
 
@@ -303,20 +304,26 @@ def test_the_events_of_a_tree(rng):
         (lambda: trueness.confidence_level(5, [0.6, np.nan]), r"positions? 1"),
         (lambda: trueness.utility_level(5, "high"), "p must be numbers; found 'high'"),
         (
-            lambda: trueness.tree_levels(5, [0.5, 0.6], [0.6, 0.6]),
+            lambda: trueness.trees.tree_levels(5, [0.5, 0.6], [0.6, 0.6]),
             "sum to 1; found a sum",
         ),
-        (lambda: trueness.tree_levels(5, [0.5, 0.5], [0.6]), "one entry per case|same"),
         (
-            lambda: trueness.tree_levels(5, [1], [0.6], empty="con"),
+            lambda: trueness.trees.tree_levels(5, [0.5, 0.5], [0.6]),
+            "one entry per case|same",
+        ),
+        (
+            lambda: trueness.trees.tree_levels(5, [1], [0.6], empty="con"),
             "Did you mean 'coin'",
         ),
         (
-            lambda: trueness.tree_levels(5, [1], [0.6], empty=2),
+            lambda: trueness.trees.tree_levels(5, [1], [0.6], empty=2),
             r"empty must lie in \[0, 1\]",
         ),
-        (lambda: trueness.tree_levels(2.5, [1], [0.6]), "n must be a whole number"),
-        (lambda: trueness.tree_levels(5, [], []), "weights must sum to 1"),
+        (
+            lambda: trueness.trees.tree_levels(2.5, [1], [0.6]),
+            "n must be a whole number",
+        ),
+        (lambda: trueness.trees.tree_levels(5, [], []), "weights must sum to 1"),
     ],
 )
 def test_wrong_input_is_answered_by_a_sentence(call, message):

@@ -29,7 +29,7 @@ def slow_merge(left, right, neg, pos, floor, method):
             for j, m in zip(leaves, n, strict=True)
         ]
         p = np.nan_to_num(p, nan=0.5)
-        return trueness.tree_levels(sum(n), np.array(n) / sum(n), p)
+        return trueness.trees.tree_levels(sum(n), np.array(n) / sum(n), p)
 
     def below(node):
         if left[node] < 0:

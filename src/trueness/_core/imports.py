@@ -28,7 +28,7 @@ def register_handlers(table: Mapping[str, str]) -> None:
 
 def handler(function: str) -> Any:
     """Give a function of a higher room, which is loaded now."""
-    return getattr(import_module(_HANDLERS[function]), function)
+    return load(_HANDLERS[function], function)
 
 
 class lazy_import:  # noqa: N801 - it is used like a function
@@ -56,18 +56,18 @@ def required(library: str, extra: str) -> Any:
         ) from None
 
 
-def modules_of_names(folder: str) -> dict[str, str]:
-    """Which module of Trueness holds each public name?
+def load(module: str, name: str) -> Any:
+    """Give what a module has under this name; it is imported now."""
+    return getattr(import_module(module), name)
 
-    Read from the stub that type checkers read, so that ``import trueness`` loads
-    nothing but this list, and a name is written down once.
+
+def modules_of_names(stub: Path) -> dict[str, str]:
+    """Which module of Trueness holds each name of a stub?
+
+    A stub is read by type checkers as well, so that a name is written down once, and
+    ``import trueness`` loads nothing but the list.
     """
-    stub = ast.parse((Path(folder) / "__init__.pyi").read_text(encoding="utf-8"))
-    found = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
-    pairs = [
-        (name.name, node.module or "")
-        for node in found
-        if node.module != "trueness"  # its own modules have their own names
-        for name in node.names
-    ]
+    tree = ast.parse(stub.read_text(encoding="utf-8"))
+    found = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    pairs = [(a.name, node.module or "") for node in found for a in node.names]
     return dict(sorted(pairs))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from trueness._core.checks.words import nearest
 from trueness._core.records import shown
@@ -97,13 +97,19 @@ ELSEWHERE = {
 }
 
 
-def not_here(name: str, known: Collection[str]) -> str:
+def not_here(
+    name: str, known: Collection[str], inside: Mapping[str, str] | None = None
+) -> str:
     """Say what a name that Trueness does not have is called here.
+
+    ``inside`` says in which room a name is that is not at the top.
 
     >>> not_here("auroc", [])
     "module 'trueness' has no attribute 'auroc'. Type trueness.auc(y_true, y_score)."
     """
     text = f"module 'trueness' has no attribute {name!r}."
+    if inside and name in inside:
+        return f"{text} Type trueness.{inside[name]}.{name}."
     for here, others in ELSEWHERE.items():
         if name in others.split():
             return f"{text} Type trueness.{here}."

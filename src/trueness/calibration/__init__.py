@@ -29,3 +29,7 @@ Reading order
 
 The mathematics is in ``docs/maths/calibration.md``.
 """
+
+from trueness.calibration.maps import register
+
+__all__ = ["register"]

@@ -127,8 +127,8 @@ def binormal(t: Tally) -> BinormalMap:
               \mathrm{logit}\, p = \mathrm{logit}\,\rho - \ln\alpha
               + \tfrac12 z^2 - \tfrac12 (z-b)^2/\alpha^2
 
-    b and alpha are those of :func:`trueness.fit_binormal` (maximum likelihood: Dorfman
-    and Alf 1969). Between the scores that were seen the hidden scale is interpolated,
+    b and alpha are those of ``fit_binormal`` (maximum likelihood: Dorfman and Alf
+    1969). Between the scores that were seen the hidden scale is interpolated,
     beyond them constant. Unless alpha = 1 the probability is not monotone. Where there
     is no best curve, because a threshold separates the classes or nearly so, alpha is
     1, and an AUC of 1 is taken as if half a pair were in the wrong order.

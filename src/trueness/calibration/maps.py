@@ -197,7 +197,7 @@ def _encode(value: Any) -> Any:
         if type(value) not in known:
             raise InputError(
                 f"{type(value).__name__} cannot be saved: it is not in the registry. "
-                f"Write @trueness.register(name) above the class."
+                f"Write @trueness.calibration.register(name) above the class."
             )
         content = {f.name: _encode(getattr(value, f.name)) for f in fields(value)}
         return {"type": known[type(value)], "fields": content}
@@ -249,7 +249,7 @@ def _decode_map(content: dict[str, Any], name: str) -> Map:
         raise InputError(
             f"The type of map in {name} must be one of {listing(MAPS, 30)}; found "
             f"{kind!r}.{nearest(kind, MAPS)} A class of your own under "
-            f"@trueness.register must be imported first."
+            f"@trueness.calibration.register must be imported first."
         )
     wanted = {f.name for f in fields(MAPS[kind])}
     if not isinstance(values, dict) or set(values) != wanted:

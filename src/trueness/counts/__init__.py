@@ -18,3 +18,8 @@ In which order to read it
 
 The idea in words: docs/one_idea.md.
 """
+
+from trueness.counts.resampling import resample
+from trueness.counts.simulation import rank_frequencies
+
+__all__ = ["rank_frequencies", "resample"]

@@ -49,7 +49,7 @@ Frame = NamesColumns | NamesArrowColumns | Mapping[str, Column]
 Data = Tally | Panel | Mapping[Any, Tally] | Column | Frame | None
 
 
-class _Analysis(Protocol):
+class _Decorated(Protocol):
     """What tests and other rooms read of a decorated function."""
 
     __name__: str
@@ -59,7 +59,7 @@ class _Analysis(Protocol):
     def __wrapped__(self) -> Callable[..., Any]: ...
 
 
-class OfTally(_Analysis, Protocol[P, R]):
+class OfTally(_Decorated, Protocol[P, R]):
     """An analysis of one classifier: an answer for each classifier and each group."""
 
     @overload  # "by" is never an option of its own
@@ -165,7 +165,7 @@ class OfTally(_Analysis, Protocol[P, R]):
     def __call__(self, *, n: int, auc: float, **more: Any) -> R: ...
 
 
-class OfPanel(_Analysis, Protocol[D_contra, P, R]):
+class OfPanel(_Decorated, Protocol[D_contra, P, R]):
     """An analysis of several classifiers on the same cases, and for each group."""
 
     @overload
@@ -185,7 +185,7 @@ class OfPanel(_Analysis, Protocol[D_contra, P, R]):
     ) -> R: ...
     @overload
     def __call__(
-        self, data: Data, /, *args: Any, by: Column | str, **more: Any
+        self, data: Any, /, *args: Any, by: Column | str, **more: Any
     ) -> dict[Any, R]: ...
     @overload
     def __call__(
@@ -196,40 +196,38 @@ class OfPanel(_Analysis, Protocol[D_contra, P, R]):
         self, data: Frame, /, *args: Any, scores: Sequence[str], **more: Any
     ) -> R: ...
     @overload
-    def __call__(self, data: Data, /, *args: Any, positive: Any, **more: Any) -> R: ...
+    def __call__(self, data: Any, /, *args: Any, positive: Any, **more: Any) -> R: ...
     @overload
-    def __call__(self, data: Data, /, *args: Any, pos_label: Any, **more: Any) -> R: ...
+    def __call__(self, data: Any, /, *args: Any, pos_label: Any, **more: Any) -> R: ...
     @overload
     def __call__(
-        self, data: Data, /, *args: Any, count: Column | str, **more: Any
+        self, data: Any, /, *args: Any, count: Column | str, **more: Any
     ) -> R: ...
     @overload
     def __call__(
-        self, data: Data, /, *args: Any, weight: Column | str, **more: Any
+        self, data: Any, /, *args: Any, weight: Column | str, **more: Any
     ) -> R: ...
     @overload
     def __call__(
-        self, data: Data, /, *args: Any, sample_weight: Column | str, **more: Any
+        self, data: Any, /, *args: Any, sample_weight: Column | str, **more: Any
     ) -> R: ...
     @overload
     def __call__(
-        self, data: Data, /, *args: Any, cluster: Column | str | bool, **more: Any
+        self, data: Any, /, *args: Any, cluster: Column | str | bool, **more: Any
     ) -> R: ...
     @overload
-    def __call__(self, data: Data, /, *args: Any, sampling: str, **more: Any) -> R: ...
+    def __call__(self, data: Any, /, *args: Any, sampling: str, **more: Any) -> R: ...
     @overload
     def __call__(
-        self, data: Data, /, *args: Any, prevalence: float, **more: Any
+        self, data: Any, /, *args: Any, prevalence: float, **more: Any
     ) -> R: ...
     @overload
-    def __call__(
-        self, data: Data, /, *args: Any, unlabelled: str, **more: Any
-    ) -> R: ...
+    def __call__(self, data: Any, /, *args: Any, unlabelled: str, **more: Any) -> R: ...
     @overload
-    def __call__(self, data: Data, /, *args: Any, at_most: int, **more: Any) -> R: ...
+    def __call__(self, data: Any, /, *args: Any, at_most: int, **more: Any) -> R: ...
 
 
-class OfCounts(_Analysis, Protocol[D_contra, P, R_co]):
+class OfCounts(_Decorated, Protocol[D_contra, P, R_co]):
     """A figure, a report or a comparison of groups: one answer, whatever is passed."""
 
     @overload
@@ -249,7 +247,7 @@ class OfCounts(_Analysis, Protocol[D_contra, P, R_co]):
     ) -> R_co: ...
     @overload
     def __call__(
-        self, data: Data, /, *args: Any, by: Column | str, **more: Any
+        self, data: Any, /, *args: Any, by: Column | str, **more: Any
     ) -> R_co: ...
     @overload
     def __call__(
@@ -261,41 +259,39 @@ class OfCounts(_Analysis, Protocol[D_contra, P, R_co]):
     ) -> R_co: ...
     @overload
     def __call__(
-        self, data: Data, /, *args: Any, positive: Any, **more: Any
+        self, data: Any, /, *args: Any, positive: Any, **more: Any
     ) -> R_co: ...
     @overload
     def __call__(
-        self, data: Data, /, *args: Any, pos_label: Any, **more: Any
+        self, data: Any, /, *args: Any, pos_label: Any, **more: Any
     ) -> R_co: ...
     @overload
     def __call__(
-        self, data: Data, /, *args: Any, count: Column | str, **more: Any
+        self, data: Any, /, *args: Any, count: Column | str, **more: Any
     ) -> R_co: ...
     @overload
     def __call__(
-        self, data: Data, /, *args: Any, weight: Column | str, **more: Any
+        self, data: Any, /, *args: Any, weight: Column | str, **more: Any
     ) -> R_co: ...
     @overload
     def __call__(
-        self, data: Data, /, *args: Any, sample_weight: Column | str, **more: Any
+        self, data: Any, /, *args: Any, sample_weight: Column | str, **more: Any
     ) -> R_co: ...
     @overload
     def __call__(
-        self, data: Data, /, *args: Any, cluster: Column | str | bool, **more: Any
+        self, data: Any, /, *args: Any, cluster: Column | str | bool, **more: Any
     ) -> R_co: ...
     @overload
     def __call__(
-        self, data: Data, /, *args: Any, sampling: str, **more: Any
+        self, data: Any, /, *args: Any, sampling: str, **more: Any
     ) -> R_co: ...
     @overload
     def __call__(
-        self, data: Data, /, *args: Any, prevalence: float, **more: Any
+        self, data: Any, /, *args: Any, prevalence: float, **more: Any
     ) -> R_co: ...
     @overload
     def __call__(
-        self, data: Data, /, *args: Any, unlabelled: str, **more: Any
+        self, data: Any, /, *args: Any, unlabelled: str, **more: Any
     ) -> R_co: ...
     @overload
-    def __call__(
-        self, data: Data, /, *args: Any, at_most: int, **more: Any
-    ) -> R_co: ...
+    def __call__(self, data: Any, /, *args: Any, at_most: int, **more: Any) -> R_co: ...

@@ -24,3 +24,7 @@ Reading order
 
 The mathematics is in ``docs/maths/ensembles.md``.
 """
+
+from trueness.ensembles.correlated import crossing
+
+__all__ = ["crossing"]

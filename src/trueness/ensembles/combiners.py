@@ -169,7 +169,7 @@ def fidel(
         of the classifiers alone (:func:`trueness.agreement`); labels are not used.
     method
         "independent": FiDEL. "correlated": weighs the classifiers by their dependence
-        within the classes as well (:class:`trueness.CorrelatedFiDEL`); needs labels.
+        within the classes as well; needs labels.
 
     Returns
     -------

@@ -160,7 +160,7 @@ class CorrelatedFiDEL(RankMap):
     Attributes
     ----------
     names, auc, prevalence, correlation, calibrator, scores, cases
-        As in :class:`trueness.FiDEL`.
+        As in :class:`trueness.records.FiDEL`.
     mean_pos, mean_neg : array (K,)
         Mean normal score of each class.
     covariance : array (K, K)

@@ -127,7 +127,7 @@ def _rank_column(column: Floats, cases: Ints) -> RankedColumn:
 def rank_rows(rows: Floats, scores: Sequence[Floats], cases: Sequence[Array]) -> Floats:
     """Rank new rows (m, K) against a reference, column by column; NaN stays NaN.
 
-    A new output has rank = above + tied/2 + 1/2, as :func:`trueness.midranks` says.
+    A new output has rank = above + tied/2 + 1/2, as ``fermi.midranks`` says.
     """
     pairs = list(zip(rows.T, scores, cases, strict=True))
     ranks = parallel(lambda pair: _rank_outputs(*pair), pairs, len(rows))

@@ -55,7 +55,7 @@ class Calibrator(Wrapper):
     ----------
     estimator_ : estimator
         The model trained on all cases.
-    map_ : trueness.Map
+    map_ : trueness.records.Map
         From its score to the probability of ``classes_[1]``.
     tally_ : trueness.Tally
         The cross-validated scores that the map was fitted on.

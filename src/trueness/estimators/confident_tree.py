@@ -180,7 +180,7 @@ def prune(
     confidence
         Smallest level of confidence of the last splits; 0 merges by utility alone.
     method, empty
-        As in :func:`trueness.tree_levels` and :func:`trueness.top_probability`.
+        As in :func:`trueness.trees.tree_levels` and :func:`trueness.top_probability`.
     classes
         The forest's ``classes_`` when the tree is one of a forest.
 

@@ -66,7 +66,7 @@ class FiDELClassifier(
         The labels; the second is positive.
     estimators_, named_estimators_
         The fitted base classifiers.
-    combiner_ : trueness.FiDEL or trueness.CorrelatedFiDEL
+    combiner_ : trueness.records.FiDEL or trueness.records.CorrelatedFiDEL
         The fitted map, with ``auc`` and ``correlation`` of the classifiers.
 
     Notes

@@ -83,7 +83,7 @@ class ThresholdClassifier(Wrapper):
         A case is positive when its score reaches it.
     rule_ : trueness.Rule
         The same as a rule, which can be saved and written as SQL.
-    operating_point_ : trueness.OperatingPoint or trueness.GuaranteedThreshold
+    operating_point_ : OperatingPoint or GuaranteedThreshold
         The record of the choice, on the scores from cross-validation; None where the
         rule was given.
     tally_ : trueness.Tally

@@ -9,3 +9,7 @@ a ``FermiDirac`` that answers. Calibration by rank, FiDEL and cuts without label
 on it. Read ``distribution``, then ``solver``, then ``sums``; the maths is in
 ``docs/maths/fermi.md``.
 """
+
+from trueness.fermi.distribution import midranks
+
+__all__ = ["midranks"]

@@ -25,3 +25,10 @@ same way for ``latent_class`` and ``prevalence`` (``verdicts`` reads them;
 Read ``model`` first, then ``sampling``, ``fitting`` and ``posterior``; then
 ``truth_given_votes`` and ``rate``. The maths is on the page ``docs/maths/nogold.md``.
 """
+
+from trueness.nogold.combinations.table import (
+    all_combinations,
+    combination_front,
+)
+
+__all__ = ["all_combinations", "combination_front"]

@@ -1,8 +1,8 @@
 """Was a figure given what it draws?
 
-A figure of a record, say of a :class:`~trueness.Comparison`, reads its fields. Whoever
-passes something else should hear what was needed; the annotations say it already, so
-they are read, once for all figures, at the door of this room.
+A figure of a record, say of a ``Comparison``, reads its fields. Whoever passes
+something else should hear what was needed; the annotations say it already, so they are
+read, once for all figures.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def rank_probability(
     fd
         One distribution, or several by name.
     observed
-        Share of positives at ranks 1 to n, as :func:`trueness.rank_frequencies` gives;
+        Share of positives at ranks 1 to n, as ``counts.rank_frequencies`` gives;
         by name where there are several.
     title, ax
         As in :func:`trueness.plots.roc`.

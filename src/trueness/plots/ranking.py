@@ -37,7 +37,7 @@ def roc(
         Shown above the figure.
     points
         The largest number of points that a curve is drawn with; see
-        :func:`trueness.simplify`.
+        :func:`trueness.ranking.simplify`.
     ax
         Axes of matplotlib to draw on; they are returned. An Altair chart when None.
     """

@@ -18,3 +18,9 @@ In which order to read it
 The maths, with measured coverage and size: docs/maths/ranking.md and
 docs/maths/ranking_geometry.md.
 """
+
+from trueness.ranking.curves import hull, simplify
+from trueness.ranking.gaussian import binormal, fit_binormal
+from trueness.ranking.geometry import kl_divergence, leakage
+
+__all__ = ["binormal", "fit_binormal", "hull", "kl_divergence", "leakage", "simplify"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import Any, TypeVar, final
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, final
 
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
@@ -20,6 +20,7 @@ from trueness._core.frames import native_frame
 from trueness._core.numbers import number_of
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_counts, of_tally
+from trueness.counts.calls import OfTally
 from trueness.counts.cases import rows_kept
 from trueness.counts.design import CASE_CONTROL
 from trueness.counts.values import Tally, rescored
@@ -34,24 +35,35 @@ from trueness.metrics.grammar import one_or_more
 from trueness.metrics.intervals import estimates, meant_by_rows, tidy, undefined
 from trueness.threshold.rule import DEFERRED, FLAGGED, Rule, rule_of
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-def together(asked: Callable[[Any], bool]) -> Callable[[F], F]:
+class _Opener(Protocol):
+    """A decorator that lets an analysis of a tally take data."""
+
+    def __call__(
+        self, analysis: Callable[Concatenate[Tally, P], R], /
+    ) -> OfTally[P, R]: ...
+
+
+def together(asked: Callable[[Any], bool]) -> _Opener:
     """Let an analysis take data, and all groups at once where an argument asks for it.
 
     Otherwise each classifier and each group is asked by itself.
     """
 
-    def opened(analysis: F) -> F:
-        alone, joint = of_tally(analysis), of_counts(analysis)
+    def opened(analysis: Callable[Concatenate[Tally, P], R]) -> OfTally[P, R]:
+        alone: Any = of_tally(analysis)
+        joint: Any = of_counts(analysis)
 
         @wraps(alone)
         def call(*args: Any, **options: Any) -> Any:
             at_once = any(map(asked, (*args[1:], *options.values())))
             return (joint if at_once else alone)(*args, **options)
 
-        return call  # type: ignore[return-value]  # same arguments, same answer
+        made: Any = call
+        return made  # type: ignore[no-any-return]
 
     return opened
 

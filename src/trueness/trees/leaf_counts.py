@@ -165,7 +165,7 @@ class Leaves(Cases):
             "emle" or "blend".
         empty
             How an empty leaf counts in the levels of the whole tree, as in
-            :func:`trueness.tree_levels`.
+            :func:`trueness.trees.tree_levels`.
         """
         return leaf_report(self, confidence, level, method, empty)
 

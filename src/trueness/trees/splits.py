@@ -103,7 +103,7 @@ def compare_splits(
         How the class probabilities of counted leaves are estimated; see
         :func:`trueness.top_probability`.
     empty
-        How an empty leaf counts; see :func:`trueness.tree_levels`.
+        How an empty leaf counts; see :func:`trueness.trees.tree_levels`.
 
     Returns
     -------
@@ -257,7 +257,7 @@ def merge_splits(
     method
         How class probabilities are estimated; see :func:`trueness.top_probability`.
     empty
-        What an empty leaf is worth; see :func:`trueness.tree_levels`.
+        What an empty leaf is worth; see :func:`trueness.trees.tree_levels`.
 
     Returns
     -------

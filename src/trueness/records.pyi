@@ -1,0 +1,77 @@
+"""Which class lives where? Read by type checkers, and by ``trueness.records``."""
+
+from trueness._core.records import Estimate as Estimate
+from trueness.calibration.errors import CalibrationIndex as CalibrationIndex
+from trueness.calibration.gain import CalibrationGain as CalibrationGain
+from trueness.calibration.maps import Map as Map
+from trueness.calibration.reliability_curve import Reliability as Reliability
+from trueness.calibration.verdict import CalibrationVerdict as CalibrationVerdict
+from trueness.comparison.dominance import Dominance as Dominance
+from trueness.comparison.results import Comparison as Comparison, Pair as Pair
+from trueness.counts.folds import Folds as Folds
+from trueness.data.first_look import Look as Look
+from trueness.data.verdict_logs import VerdictLog as VerdictLog
+from trueness.ensembles.combiners import FiDEL as FiDEL
+from trueness.ensembles.correlated import CorrelatedFiDEL as CorrelatedFiDEL
+from trueness.ensembles.crossfit import CombinerComparison as CombinerComparison
+from trueness.ensembles.without_labels import Agreement as Agreement
+from trueness.estimators.cross_validation import CrossValidation as CrossValidation
+from trueness.evals.ranks import Leaderboard as Leaderboard
+from trueness.evals.runs import ItemPlan as ItemPlan
+from trueness.fermi.distribution import FermiDirac as FermiDirac
+from trueness.findings.records import Finding as Finding
+from trueness.metrics.algebra import Constraint as Constraint, Metric as Metric
+from trueness.metrics.confusion import Confusion as Confusion
+from trueness.monitoring.verdicts import Check as Check, Verdict as Verdict
+from trueness.monitoring.watching import Change as Change, Watch as Watch
+from trueness.nogold.combinations.best import Combination as Combination
+from trueness.nogold.label_plans import (
+    LabelNumber as LabelNumber,
+    LabelPlan as LabelPlan,
+)
+from trueness.nogold.posterior import LatentPosterior as LatentPosterior
+from trueness.nogold.rate import Rate as Rate
+from trueness.nogold.rate_comparison import RateComparison as RateComparison
+from trueness.ranking.bands import (
+    PrecisionRecallBand as PrecisionRecallBand,
+    RocBand as RocBand,
+)
+from trueness.ranking.curves import (
+    Det as Det,
+    GainCurve as GainCurve,
+    LiftCurve as LiftCurve,
+    PrecisionRecall as PrecisionRecall,
+    Roc as Roc,
+)
+from trueness.ranking.gaussian import Binormal as Binormal, BinormalFit as BinormalFit
+from trueness.ranking.geometry import Divergence as Divergence, Leakage as Leakage
+from trueness.ranking.planning import Plan as Plan
+from trueness.readers.analysis import ReaderStudy as ReaderStudy
+from trueness.readers.model import ReaderComponents as ReaderComponents
+from trueness.readers.planning import ReaderPlan as ReaderPlan
+from trueness.scale.certificates import Bounds as Bounds
+from trueness.scale.envelopes import CurveBounds as CurveBounds
+from trueness.scale.refinement import Refined as Refined
+from trueness.scale.streams import Folded as Folded
+from trueness.threshold.at_cut import AtThreshold as AtThreshold
+from trueness.threshold.costs import (
+    CostCurve as CostCurve,
+    DecisionCurve as DecisionCurve,
+)
+from trueness.threshold.fronts import ParetoFront as ParetoFront
+from trueness.threshold.group_cuts import GroupThresholds as GroupThresholds
+from trueness.threshold.guarantees import (
+    GuaranteedThreshold as GuaranteedThreshold,
+    Proof as Proof,
+)
+from trueness.threshold.milp import Certificate as Certificate
+from trueness.threshold.operating_point import OperatingPoint as OperatingPoint
+from trueness.threshold.validation import Validation as Validation
+from trueness.threshold.zones import Zones as Zones
+from trueness.trees.entropic import (
+    EntropicBinomial as EntropicBinomial,
+    EntropicTree as EntropicTree,
+)
+from trueness.trees.leaf_report import LeafReport as LeafReport
+from trueness.trees.levels import TreeLevels as TreeLevels
+from trueness.trees.splits import SplitComparison as SplitComparison
