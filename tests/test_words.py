@@ -80,7 +80,8 @@ def test_numbers_are_written_in_one_place():
     found = [
         f"{name_of(path)}: {line.strip()}"
         for path in MODULES
-        if path.name != "numbers.py"
+        # the catalogue of notes names percent by its sign
+        if path.name != "numbers.py" and path.parts[-2:] != ("findings", "notes.py")
         for line in path.read_text(encoding="utf-8").splitlines()
         if by_hand.search(line)
     ]

@@ -329,7 +329,7 @@ def in_every_group(s: Subject) -> Finding | None:
         method="The groups hold different cases, so the test is unpaired (DeLong et "
         "al. 1988, doi:10.2307/2531595); groups with one class only have no AUC.",
         caveat="An AUC that is lower in each group than in all cases together is no "
-        "error: part of the ranking then tells the groups apart.",
+        "error: part of the ranking then distinguishes the groups.",
         key="groups",
     )
 

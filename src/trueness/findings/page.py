@@ -135,8 +135,8 @@ def _same_cases(classes: Mapping[str, Any]) -> None:
     if len(sizes) != 1 or not all(isinstance(t, Tally) for t in classes.values()):
         raise InputError(
             "A report on several tallies needs classes of the same cases, as "
-            "trueness.one_vs_rest(y_true, scores) gives them. For groups type "
-            "report.write(panel, path, groups=groups)."
+            "trueness.one_vs_rest(y_true, scores) gives them. Groups stand beside all "
+            "cases, under their own name."
         )
 
 
