@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from trueness._core.arrays import Floats
+from trueness._core.arrays import Floats, no_cases
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
-from trueness.counts.values import Panel, Tally
+from trueness.counts.sorting import count_scores
+from trueness.counts.values import Panel, Tally, tally_of_rows
 
 Seed = int | np.random.Generator | None
 
@@ -54,10 +55,12 @@ def simulate_tally(
     n, n_pos = _options.class_sizes(n, n_pos)
     shift = _shift(auc, sd_ratio)
     generator = _options.generator(rng)
-    neg = generator.normal(size=n - n_pos)
-    pos = shift + sd_ratio * generator.normal(size=n_pos)
-    label = np.repeat([0, 1], [neg.size, pos.size])
-    return Tally(np.concatenate([neg, pos]), 1 - label, label)
+    score = generator.normal(size=n)
+    score[n - n_pos :] *= sd_ratio
+    score[n - n_pos :] += shift
+    is_pos = np.arange(n) >= n - n_pos
+    counted = count_scores(score, lambda rows: is_pos[rows])
+    return tally_of_rows(*counted, no_cases(counted[0].size))
 
 
 def _shift(auc: float, sd_ratio: float = 1.0) -> float:
