@@ -139,9 +139,9 @@ ONLY_PYTHON = {
     ),
     *("data/multiclass", "data/storage", "fermi/distribution", "nogold/arviz_tree"),
     *("counts/design", "ranking/curves", "ranking/gaussian"),
-    *("readers/planning", "report/summary", "scale/application", "scale/refinement"),
+    *("readers/planning", "findings/page", "scale/application", "scale/refinement"),
     *("calibration/formulas", "calibration/maps"),
-    *("ensembles/combiners", "nogold/_checks"),
+    *("ensembles/combiners", "nogold/_checks", "evals/runs"),
 }
 PYTHON = re.compile(
     r"trueness\.\w|\b(tally|panel|frame|post|scan)[.(\[]|y_true|y_score|lambda|"
