@@ -4,7 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: help demo test test-lowest check format lint types docs bench fuzz clean
+.PHONY: help demo test test-all test-slow test-lowest check format lint types docs bench \
+  coverage fuzz release-check clean
 
 help:  ## List the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,8 +28,16 @@ demo: $(VENV)/.demo  ## Evaluate the sample data and say what was found
 	$(BIN)/trueness demo
 	@echo "The workbench is installed here: $(BIN)/trueness app sample:west_nile"
 
-test: $(VENV)/.dev  ## Run all tests
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)
+SLOW := slow or spark or package
+test: $(VENV)/.dev  ## Run the tests of everything, in about four minutes
+	$(PYTEST) -m "not ($(SLOW))"
+
+# in one call of make nothing runs twice: make test test-all
+test-all: test test-slow test-lowest  ## Run the slow tests and the lowest versions too
+
+test-slow: $(VENV)/.dev  ## Browser, notebooks, Spark, packages, hostile calls, simulations
+	$(PYTEST) -m "$(SLOW)"
 
 $(VENV)-lowest/.done: pyproject.toml | $(VENV)/.dev
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)-lowest
@@ -39,7 +48,7 @@ $(VENV)-lowest/.done: pyproject.toml | $(VENV)/.dev
 LOWEST := $(addprefix tests/,_core counts data metrics ranking calibration scale cli app/test_guard.py)
 test-lowest: $(VENV)-lowest/.done  ## Run tests on the lowest versions of every dependency
 	OPENBLAS_NUM_THREADS=1 $(VENV)-lowest/bin/python -m pytest -q -n $(JOBS) \
-	  -m "not spark" $(LOWEST)
+	  -m "not ($(SLOW))" $(LOWEST)
 
 check: $(VENV)/.dev format lint types test docs  ## Format, lint, types, tests, docs
 
@@ -64,6 +73,13 @@ fuzz: $(VENV)/.dev  ## Hostile calls; EXAMPLES=20000 SEED=0 MINUTES=120 KILLS=10
 	OPENBLAS_NUM_THREADS=1 TRUENESS_FUZZ=$(EXAMPLES) TRUENESS_FUZZ_MINUTES=$(MINUTES) \
 	  TRUENESS_FUZZ_KILLS=$(KILLS) TRUENESS_FUZZ_SEED=$(SEED) \
 	  $(BIN)/python -m pytest -n $(JOBS) --hypothesis-seed=$(SEED) tests/fuzz
+
+COVERAGE ?= --measure auc,recall --design "plain n=300","clusters 30",control --samples 200
+coverage: $(VENV)/.dev  ## How often do limits hold the truth? A quick part of the table
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/coverage.py $(COVERAGE)
+
+release-check: $(VENV)/.dev  ## Build, install the wheel in a clean place, run the README
+	$(BIN)/python .ci/release.py
 
 bench: $(VENV)/.dev  ## Measure the speed claims side by side
 	$(BIN)/python benchmarks/run.py $(ONLY)

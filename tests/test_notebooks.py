@@ -35,6 +35,7 @@ def test_a_notebook_is_its_page(page):
     assert all(c.get("outputs") for c in kept.cells if c.metadata.get("want"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", notebooks.PAGES, ids=lambda p: p.stem)
 def test_a_notebook_runs_and_shows_what_the_page_says(page, tmp_path):
     book = notebooks.run(notebooks.notebook(page), tmp_path)

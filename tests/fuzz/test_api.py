@@ -23,6 +23,8 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import _calls  # noqa: E402 - beside this file; tests are no package
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = int(os.environ.get("TRUENESS_FUZZ", "0"))
 END = time.monotonic() + 60 * float(os.environ.get("TRUENESS_FUZZ_MINUTES", "1e6"))
 COUNT = max(1, EXAMPLES // max(len(_calls.functions()), 1))

@@ -22,6 +22,8 @@ from trueness.cli._app import COMMANDS, load
 sys.path.insert(0, str(Path(__file__).parent))
 import _calls
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = int(os.environ.get("TRUENESS_FUZZ", "0")) // 10
 END = time.monotonic() + 60 * float(os.environ.get("TRUENESS_FUZZ_MINUTES", "1e6"))
 # done, not written, wrong input, too few cases, a requirement fails, not clear yet

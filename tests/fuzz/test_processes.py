@@ -11,6 +11,8 @@ import pytest
 
 import trueness
 
+pytestmark = pytest.mark.slow
+
 KILLS = int(os.environ.get("TRUENESS_FUZZ_KILLS", "4"))
 SOURCE = Path(trueness.__file__).parents[1]
 # One process has everything imported and forks the writers: a kill costs milliseconds.
