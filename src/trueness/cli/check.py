@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from trueness._core.checks.errors import InputError
@@ -22,9 +23,17 @@ from trueness.cli._predictions import (
 from trueness.cli._shell import CommandAnswer, about, cases_sentence, say, table
 from trueness.cli._source import open_source
 from trueness.cli._words import noted
+from trueness.cli.evals import about_attempts
+from trueness.data.eval_rows import (
+    attempts,
+    columns_of_evals,
+    read_evals,
+    rows_of_evals,
+)
 from trueness.data.frames import tally
-from trueness.monitoring.checking import check_all
+from trueness.monitoring.checking import Cases, check_all
 from trueness.monitoring.contracts import Contract, first_contract, read_contract
+from trueness.monitoring.measures import of_attempts
 from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN, Check, fact
 
 CODES = {HOLDS: 0, FAILS: 4, OPEN: 5}
@@ -146,6 +155,8 @@ def _answer(
 def _checked(
     asked: Contract, file: str, baseline: str | None
 ) -> tuple[Check, dict[str, Any]]:
+    if any(of_attempts(r.metric) for r in asked.requirements):
+        return _checked_log(asked, file, baseline)
     p = predictions(asked, file)
     count = cases_of(p, asked.key, baseline)
     whole = count(None)
@@ -169,6 +180,49 @@ def _checked(
     chosen = replace(chosen, cluster=asked.cluster, weight=asked.weight)
     request = Request(p.source, chosen, p.rows, asked.level, 0)
     return found, {**about(request, t), "sentence": cases_sentence(t)}
+
+
+def _checked_log(
+    asked: Contract, file: str, baseline: str | None
+) -> tuple[Check, dict[str, Any]]:
+    """Check the attempts of a log, or of a table with a row per attempt."""
+    words = {"item": asked.key, "passed": asked.label, "cluster": asked.cluster}
+    data = {"": read_evals(file), "baseline": baseline and read_evals(baseline)}
+    whole = Cases.of(*(_attempts(d, words) for d in data.values()))
+    groups: dict[str, dict[str, Cases]] = {}
+    for by in dict.fromkeys(r.by for r in asked.requirements if r.by):
+        text = {k: _text(d, by) for k, d in data.items() if d is not None}
+        for group in dict.fromkeys(text[""]):
+            parts = [
+                rows_of_evals(d, np.array(text[k]) == group) if d is not None else None
+                for k, d in data.items()
+            ]
+            held = Cases.of(*(_attempts(part, words) for part in parts))
+            groups.setdefault(by, {})[group] = held
+    found = check_all(
+        whole, asked.requirements, groups=groups, level=asked.level, adjust=asked.adjust
+    )
+    told = about_attempts([file], words | {"by": None}, [whole.tally])
+    return found, {**told, "sentence": f"{whole.tally}."}
+
+
+def _attempts(data: Any, words: dict[str, Any]) -> Any:
+    if data is None:
+        return None
+    found = attempts(data, **words)
+    if isinstance(found, dict):
+        raise InputError(
+            f"A contract is about one system; the log holds {', '.join(found)}. Give "
+            "the log of one of them, and that of another as --baseline."
+        )
+    return found
+
+
+def _text(data: Any, by: str) -> list[str]:
+    columns = columns_of_evals(data)
+    if by not in columns:
+        raise InputError(f"The log has no column {by!r}: {', '.join(columns)}.")
+    return [str(v) for v in columns[by]]
 
 
 def _first(

@@ -102,11 +102,11 @@ def evals(
         "evals",
         found,
         chart=lambda: trueness.plots.pass_rates(drawn),
-        about=_about(log, words | {"by": by}, list(runs.values())),
+        about=about_attempts(log, words | {"by": by}, list(runs.values())),
     )
 
 
-def _about(
+def about_attempts(
     logs: list[str], words: Mapping[str, Any], parts: list[Attempts]
 ) -> dict[str, Any]:
     """Say which files and columns, and how many attempts, an answer is about."""

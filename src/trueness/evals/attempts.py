@@ -111,6 +111,13 @@ class Attempts(Record):
             text += f", {counted(len(set(self.cluster)), 'cluster')}"
         return text + (f", {self.missing:,} without a verdict" if self.missing else "")
 
+    @property
+    def units(self) -> tuple[int, str]:
+        """Count what was drawn, items or clusters of them, and say which they are."""
+        if self.cluster is None:
+            return len(self), "tried"
+        return len(set(self.cluster)), "clustered"
+
     def codes(self) -> Ints | None:
         """Number the clusters of the items; None where each item is one."""
         if self.cluster is None:

@@ -23,6 +23,7 @@ from trueness._core.checks.words import described, is_several
 from trueness._core.numbers import level_text
 from trueness.counts.answers import of_counts, refuse
 from trueness.counts.values import Panel, Tally
+from trueness.evals.attempts import Attempts
 from trueness.monitoring.measures import (
     FACTS,
     Interval,
@@ -30,6 +31,7 @@ from trueness.monitoring.measures import (
     difference_limits,
     limits_of,
     paired_limits,
+    run_limits,
     size_limits,
 )
 from trueness.monitoring.requirements import (
@@ -70,9 +72,10 @@ def check(
     Parameters
     ----------
     data
-        A tally, or labels and scores; a panel, whose first classifier is the candidate
-        and whose others are baselines by their names (paired); or a mapping from group
-        to one of these, where every requirement must hold in each group.
+        A tally, or labels and scores; attempts at items; a panel, whose first
+        classifier is the candidate and whose others are baselines by their names
+        (paired); or a mapping from group to one of these, where every requirement must
+        hold in each group.
     requirements
         Sentences such as ``"auc >= 0.8"`` and ``"recall >= 0.9 at 0.3"``, or tables of
         fields (see :class:`trueness.monitoring.requirements.Requirement`); one or many.
@@ -130,23 +133,23 @@ class Cases:
 
     Attributes
     ----------
-    tally : Tally
+    tally : Tally, or Attempts
         The candidate.
     panels : mapping from str to Panel
         The candidate beside each baseline, by its name (paired); under the names of
         judges, joined by commas, or "", their verdicts.
-    baseline : Tally or None
-        A baseline on other cases (unpaired).
+    baseline : Tally, Attempts or None
+        A baseline on other cases (unpaired); attempts are paired by item.
     """
 
-    tally: Tally
+    tally: Any
     panels: Mapping[str, Panel] = field(default_factory=dict)
-    baseline: Tally | None = None
+    baseline: Any = None
 
     @classmethod
-    def of(cls, data: Tally | Panel, baseline: Tally | None = None) -> Cases:
+    def of(cls, data: Any, baseline: Any = None) -> Cases:
         """Give a tally, or a panel with its first classifier as the candidate."""
-        if isinstance(data, Tally):
+        if isinstance(data, (Tally, Attempts)):
             return cls(data, {}, baseline)
         first, *others = data.names
         panels = {n: data[[first, n]] for n in others} | {"": data}
@@ -198,14 +201,18 @@ def check_all(
     return Check(together(found), found, level, adjust, tuple(notes))
 
 
-def _odd(required: Sequence[Requirement], whole: Tally) -> list[str]:
+def _odd(required: Sequence[Requirement], whole: Any) -> list[str]:
     """Say what was probably not meant: a requirement twice, a threshold far away."""
     said = []
     for r, times in Counter(required).items():
         if times > 1:
             said.append(f"{r} was required {times} times; it counts once.")
     for cut in dict.fromkeys(r.threshold for r in required if r.threshold is not None):
-        if whole.score.size and not whole.score[-1] <= cut <= whole.score[0]:
+        if (
+            isinstance(whole, Tally)
+            and whole.score.size
+            and not whole.score[-1] <= cut <= whole.score[0]
+        ):
             which = (
                 "no score reaches" if cut > whole.score[0] else "all scores are above"
             )
@@ -227,10 +234,10 @@ def _listed(given: Any) -> Iterable[Any]:
 
 def _parts(data: Any, baseline: Any) -> tuple[Cases, Mapping[str, Cases] | None]:
     """Give the cases as a whole, and by group when they come in groups."""
-    if isinstance(data, (Tally, Panel)):
+    if isinstance(data, (Tally, Panel, Attempts)):
         return Cases.of(data, baseline), None
     counts = isinstance(data, Mapping) and data.values()
-    if not counts or not all(isinstance(t, (Tally, Panel)) for t in counts):
+    if not counts or not all(isinstance(t, (Tally, Panel, Attempts)) for t in counts):
         raise InputError(
             f"check needs a tally, a panel or a mapping from group to one of these; "
             f"found {described(data)}. Type trueness.check(trueness.tally(y, score), "
@@ -293,6 +300,9 @@ def _against(r: Requirement, group: str, cases: Cases) -> Claim:
     if named in cases.panels:
         limits = paired_limits(r.metric, cases.panels[named], r.threshold)
         how = "paired: the same cases"
+    elif isinstance(cases.baseline, Attempts) and isinstance(cases.tally, Attempts):
+        limits = run_limits(r.metric, cases.tally, cases.baseline)
+        how = "paired: the same items"
     elif isinstance(cases.baseline, Tally):
         limits = difference_limits(
             *(_limits(r, t) for t in (cases.tally, cases.baseline))
@@ -366,7 +376,9 @@ def _sure(level: float, adjust: str, claims: int) -> list[str]:
 
 
 def _notes(required: Sequence[Requirement], whole: Cases, adjust: str) -> list[str]:
-    whose = "Cases" if whole.tally.grouped is None else "Clusters"
+    alone = {True: "Items", False: "Cases"}[isinstance(whole.tally, Attempts)]
+    held = whole.tally.cluster if alone == "Items" else whole.tally.grouped
+    whose = alone if held is None else "Clusters"
     notes = [f"{whose} are assumed to be independent, and like future cases."]
     if any(r.judges and r.labelled is None for r in required):
         notes.append(

@@ -9,8 +9,9 @@ alpha Holm's method leaves for it.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from math import hypot
 from typing import Any, NamedTuple
 
@@ -25,6 +26,9 @@ from trueness.calibration.slope import calibration_line
 from trueness.comparison.paired import compare, compare_metric
 from trueness.counts.cases import cases_that_tell
 from trueness.counts.values import Panel, Tally
+from trueness.evals.attempts import Attempts
+from trueness.evals.rates import pass_at_k, pass_hat_k, pass_rate
+from trueness.evals.runs import compare_runs
 from trueness.inference.estimates import infer
 from trueness.inference.measure import Measured
 from trueness.metrics.grammar import metric
@@ -59,12 +63,31 @@ def limits_of(name: str, t: Tally, threshold: float | None, fpr: Any = None) -> 
     def limits(alpha: float) -> Interval:
         level = 1 - 2 * alpha
         if name not in MEASURES:
+            _fits(name, t)
             return _of_metric(name, t, threshold or 0.0, level)
         ask = MEASURES[name].ask
+        _fits(name, t)
         e = ask(t, level=level) if fpr is None else ask(t, level=level, fpr=fpr)
+        if isinstance(t, Attempts) and e.method == "wilson" and t.cluster is None:
+            n = len(t)  # one attempt per item: a counted share
+            return Interval(e.value, *_exact(e.value, n, alpha), n, "tried")
         return _interval(e, t)
 
     return cache(limits)
+
+
+def _fits(name: str, x: Any) -> None:
+    """Stop where attempts are asked for scores, or scores for attempts."""
+    if isinstance(x, Attempts) and not of_attempts(name):
+        raise InputError(
+            f"{name} needs labels and scores; these are attempts at items, of which "
+            "pass_rate, pass_at_k(k=5) and pass_hat_k(k=3) may be required."
+        )
+    if of_attempts(name) and not isinstance(x, Attempts):
+        raise InputError(
+            f"{name} needs attempts at items, as the log of an evaluation has them; "
+            "these are labels and scores."
+        )
 
 
 def _of_metric(name: str, t: Tally, threshold: float, level: float) -> Interval:
@@ -104,8 +127,21 @@ def _exact(share: float, n: int, alpha: float) -> tuple[float, float]:
     return low, float(betaincinv(k + 1, n - k, 1 - alpha)) if k < n else 1.0
 
 
-def _interval(e: Estimate, x: Tally | Panel) -> Interval:
-    return Interval(float(e.value), float(e.low), float(e.high), *cases_that_tell(x))
+def _interval(e: Estimate, x: Tally | Panel | Attempts) -> Interval:
+    told = cases_that_tell(x) if not isinstance(x, Attempts) else x.units
+    return Interval(float(e.value), float(e.low), float(e.high), *told)
+
+
+def run_limits(name: str, a: Attempts, b: Attempts) -> Limits:
+    """Limits of a difference between two runs at the same items, first less second."""
+
+    def limits(alpha: float) -> Interval:
+        if name != "pass_rate":
+            raise InputError(f"{name} is not compared item by item; use pass_rate.")
+        found = compare_runs({"first": a, "second": b}, level=1 - 2 * alpha)
+        return _interval(found.pairs[0].difference, a)
+
+    return cache(limits)
 
 
 def paired_limits(name: str, two: Panel, threshold: float | None) -> Limits:
@@ -204,12 +240,9 @@ class Measure(NamedTuple):
     is compared with a baseline on the same cases, otherwise on other cases only.
 
     An entry in ``MEASURES`` is all that a new measure needs: sentences, contracts,
-    their JSON Schema, groups, Holm's steps and the writers follow from it. Logs of
-    evaluations enter in this way: ``"pass_rate": Measure(pass_rate, "higher")`` asks
-    attempts instead of a tally (``cases_that_tell`` then counts their items),
-    ``pass_hat_k(k=3)`` is a name with its keyword, as ``fpr`` is of ``partial_auc``,
-    and ``not_worse_than = "baseline"`` takes its limits from ``compare_runs`` in
-    ``paired_limits``.
+    their JSON Schema, groups, Holm's steps and the writers follow from it. Measures of
+    attempts take these in place of a tally; ``pass_hat_k(k=3)`` is a name with its
+    number.
     """
 
     ask: Callable[..., Any]
@@ -217,25 +250,51 @@ class Measure(NamedTuple):
     ends: tuple[float, float] = (0.0, 1.0)
 
 
-MEASURES: dict[str, Measure] = {
-    "auc": Measure(auc, "higher"),
-    "partial_auc": Measure(_partial, "higher"),
-    "average_precision": Measure(average_precision, "higher"),
-    "brier": Measure(_of_probabilities("brier", brier), "lower"),
-    "log_loss": Measure(
-        _of_probabilities("log_loss", log_loss), "lower", (0.0, np.inf)
-    ),
-    "calibration_error": Measure(
-        _of_probabilities(
-            "calibration_error", lambda t, **o: calibration_error(t, **o).debiased
+# measures of attempts, not of labels and scores; two of them with a number
+_OF_K = {"pass_at_k": pass_at_k, "pass_hat_k": pass_hat_k}
+_NAMED_K = re.compile(r"(pass_at_k|pass_hat_k)\((?:k *= *)?([1-9]\d*)\)")
+
+
+def of_attempts(name: str) -> bool:
+    """Is this a measure of attempts?"""
+    return name == "pass_rate" or _NAMED_K.fullmatch(name) is not None
+
+
+class _Measures(dict[str, Measure]):
+    """Measures by name, and those that have a number in theirs."""
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or of_attempts(str(name))
+
+    def __missing__(self, name: str) -> Measure:
+        found = _NAMED_K.fullmatch(name)
+        if found is None:
+            raise KeyError(name)
+        return Measure(partial(_OF_K[found[1]], k=int(found[2])), "higher")
+
+
+MEASURES: dict[str, Measure] = _Measures(
+    {
+        "auc": Measure(auc, "higher"),
+        "partial_auc": Measure(_partial, "higher"),
+        "average_precision": Measure(average_precision, "higher"),
+        "brier": Measure(_of_probabilities("brier", brier), "lower"),
+        "log_loss": Measure(
+            _of_probabilities("log_loss", log_loss), "lower", (0.0, np.inf)
         ),
-        "lower",
-    ),
-    "calibration_slope": Measure(
-        lambda t, **o: calibration_line(t, **o).slope, "none", (-np.inf, np.inf)
-    ),
-    "prevalence": Measure(_share_of_positives, "none"),
-}
+        "calibration_error": Measure(
+            _of_probabilities(
+                "calibration_error", lambda t, **o: calibration_error(t, **o).debiased
+            ),
+            "lower",
+        ),
+        "calibration_slope": Measure(
+            lambda t, **o: calibration_line(t, **o).slope, "none", (-np.inf, np.inf)
+        ),
+        "prevalence": Measure(_share_of_positives, "none"),
+        "pass_rate": Measure(pass_rate, "higher"),
+    }
+)
 
 # facts about the file itself: counted, and so without an interval
 FACTS: dict[str, Callable[[Tally], float]] = {
