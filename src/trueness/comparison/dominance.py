@@ -321,7 +321,8 @@ def _ranges(
     a: tuple[Floats, Floats], b: tuple[Floats, Floats]
 ) -> tuple[Ranges, Ranges]:
     """Where is the first of two rising curves higher, and where lower? Exact."""
-    knot = np.unique(np.concatenate([a[0], b[0]]))
+    # a stable sort merges what is in order already
+    knot = np.sort(np.concatenate([a[0], b[0]]), kind="stable")
     # 1 - x rounds: knots that differ by less are one
     knot = knot[np.concatenate([[True], np.diff(knot) > _EQUAL])]
     right = _side(a, knot[:-1], "right") - _side(b, knot[:-1], "right")
@@ -427,13 +428,8 @@ def _curves(x: Tally | Panel, tallies: Sequence[Tally], asked: _Redraws) -> Floa
     """Draw cases with all outputs: the curves of each classifier, (K, number, grid)."""
     outputs = [x.score] if isinstance(x, Tally) else list(x.rows.T)
     several = len(outputs) > 1
-    # the number of each output, the highest first
-    levels = [np.unique(-v, return_inverse=True)[1] for v in outputs]
-    if len(x) > _ROWS[several]:
-        levels = [
-            _joined(level, x.neg / x.n_neg + x.pos / x.n_pos, _LEVELS[several])
-            for level in levels
-        ]
+    most = _LEVELS[several] if len(x) > _ROWS[several] else None
+    levels = [_levels(v, t, most) for v, t in zip(outputs, tallies, strict=True)]
     cell, first = _cells(levels)
     cases = (x.map if isinstance(x, Tally) else x.combine)(lambda _: -cell)
     sides = [_shares_by(level[first]) for level in levels]
@@ -454,10 +450,12 @@ def _curves(x: Tally | Panel, tallies: Sequence[Tally], asked: _Redraws) -> Floa
     return out
 
 
-def _joined(level: Array, weight: Floats, most: int) -> Array:
-    """Join neighbouring levels until at most ``most`` of equal weight are left."""
-    start = group_starts(np.bincount(level, weight), most)
-    return np.searchsorted(start, level, side="right") - 1
+def _levels(output: Floats, t: Tally, most: int | None) -> Array:
+    """Number outputs, the highest first; neighbours are joined into ``most`` levels."""
+    start = np.arange(len(t))
+    if most is not None:
+        start = group_starts(t.neg / t.n_neg + t.pos / t.n_pos, most)
+    return np.searchsorted(-t.score[start], -output, side="right") - 1
 
 
 def _cells(levels: Sequence[Array]) -> tuple[Array, Array]:
@@ -477,7 +475,7 @@ def _shares_by(level: Array) -> Callable[[Array], Floats]:
 
     def shares(counts: Array) -> Floats:
         if not in_order:
-            counts = counts[:, order]
+            counts = np.take(counts, order, axis=1)
         total = np.zeros((len(counts), start.size + 1))
         at_level = np.add.reduceat(counts, start, axis=1)
         np.cumsum(at_level, axis=1, out=total[:, 1:])

@@ -244,7 +244,7 @@ def _class_draw(count: Ints, some: int, rng: np.random.Generator) -> Array:
     if at.size == count.size:
         return draw(count, some, rng)
     out = np.zeros((some, count.size), dtype=np.int64)
-    out[:, at] = draw(count[at], some, rng)
+    out[:, at] = draw(count[at], some, rng, dtype=compact(count))
     return out
 
 

@@ -327,10 +327,11 @@ def merge_counts(parts: Sequence[tuple[Array, ...]]) -> tuple[Any, ...]:
     order = np.argsort(-score, kind="stable")
     score = score[order]
     start = np.flatnonzero(begins_run(score))
+    tied = start.size < score.size
     columns = []
     for k in range(1, len(parts[0])):
         column = np.concatenate([p[k] for p in parts])[order]
-        columns.append(np.add.reduceat(column, start) if start.size else column)
+        columns.append(np.add.reduceat(column, start) if tied else column)
     score = score[start]
     some = np.zeros(score.size, dtype=bool)
     for column in columns:

@@ -395,6 +395,8 @@ class Panel(Cases):
     def __getitem__(self, name: str | list[str]) -> Tally | Panel:
         """Forget the other classifiers: a name gives a Tally, a list a Panel."""
         if isinstance(name, list):
+            if tuple(name) == self.names:
+                return self
             at = [self._column(n) for n in _columns.distinct_names(name, "names")]
             return _with_rows(self, self.rows[:, at], tuple(name))
         output = self.rows[:, self._column(name)]

@@ -109,9 +109,10 @@ class Leakage(Answer, Through):
 
 def chord(x: Floats, y: Floats, i: Any, j: Any, u: Any) -> Any:
     """Go straight from corner i to corner j; where they are one above the other, i."""
-    width = x[j] - x[i]
-    part = np.divide(u - x[i], width, out=np.zeros(np.shape(u)), where=width > 0)
-    return y[i] + np.clip(part, 0, 1) * (y[j] - y[i])
+    left, low = x[i], y[i]
+    width = x[j] - left
+    part = np.divide(u - left, width, out=np.zeros(np.shape(u)), where=width > 0)
+    return low + np.clip(part, 0, 1) * (y[j] - low)
 
 
 @of_tally
