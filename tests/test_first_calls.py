@@ -86,6 +86,7 @@ trueness.auc(y, s, by=site)
 trueness.auc(y, {"a": s, "b": b})
 trueness.auc(t, level=0.99)
 trueness.partial_auc(y, s, fpr=(0, 0.2))
+trueness.partial_auc(y, s, max_fpr=0.1)
 trueness.precision(y, hat)
 trueness.recall(y, hat)
 trueness.accuracy(y, hat)
@@ -128,12 +129,15 @@ trueness.best_threshold(y, s, minimize=trueness.cost(fp=5, fn=100, tp=-80))
 trueness.best_threshold(y, s, maximize="80*tp - 5*fp")
 trueness.best_threshold(y, s, maximize="f1", prevalences=(0.01, 0.05))
 trueness.best_threshold(y, s, maximize="ppv")
+trueness.best_threshold(y, s, maximize="f2", subject_to="recall >= 90%")
+trueness.f2(y, hat)
 trueness.best_thresholds(y, s, minimize="cost(fp=1, fn=10, defer=0.3)")
 trueness.validate_threshold(y, s, "f1", replicates=20)
 trueness.guaranteed_threshold(y, s, "recall >= 0.5")
 trueness.group_thresholds(trueness.tally(y, s, by=site), subject_to="recall_gap <= 0.2")
 trueness.compare_auc(y, {"a": s, "b": b})
 trueness.compare_auc(y, np.column_stack([s, b]))
+trueness.compare_auc(y, [s, b])
 trueness.compare_auc(df, label="y", scores=["p", "q"])
 trueness.compare_auc(y, df[["p", "q"]])
 trueness.compare_auc(t, trueness.tally(y, b))
@@ -236,6 +240,14 @@ WRONG = [
     ("trueness.multiclass_auc(kind, P[:, :2])", "class"),
     ("trueness.plots.roc(y)", "score"),
     ("trueness.report.write(y, s)", "path"),
+    ("trueness.report(t)", "Type trueness.report.write"),
+    ("trueness.plan_auc(0.8, 0.05)", "auc=0.8, half_width=0.05"),
+    ("trueness.plan_auc_difference(0.85, 0.8)", "first=0.85, second=0.8"),
+    ("trueness.partial_auc(y, s, fpr=(0, 0.1), max_fpr=0.1)", "mean the same"),
+    ("trueness.partial_auc(y, s, max_fpr=10)", "max_fpr=0.1"),
+    ("trueness.best_threshold(y, s, subject_to='flagged <= 5%')", "flagged_rate"),
+    ("trueness.compare_auc(y, two.tolist())", "long|length|rows"),
+    ("trueness.evalute(y, s)", "Did you mean 'evaluate'"),
     ("trueness.roc_auc_score(y, s)", "Type trueness.auc"),
     ("trueness.roc_curve(y, s)", "Type trueness.roc"),
     ("trueness.confusion_matrix(y, hat)", "Type trueness.confusion"),
@@ -288,3 +300,46 @@ def test_a_wrong_call_is_taught(call, teaches):
         assert "argument" in text  # Python's own sentence about a missing or odd word
     assert len(text) < 500
     assert "object has no attribute" not in text
+
+
+def test_a_count_at_a_threshold_is_a_plain_number():
+    c = trueness.confusion(y, s, 0.5)
+    hit, flagged = int(np.sum(y * hat)), int(hat.sum())
+    expected = hit, flagged - hit, int(y.sum()) - hit, N - flagged - int(y.sum()) + hit
+    assert c.cells == expected
+    one = trueness.sweep(t)[3]
+    for plain in (c, one, trueness.records.Confusion(np.int64(1), 2, 3, 4)):
+        assert [type(n) for n in plain.cells] == [int] * 4
+    assert type(trueness.confusion(y, s, 0.5, weight=df["w"] / 3).tp) is float
+
+
+def test_a_metric_without_cases_is_not_a_number():
+    none = trueness.confusion(y, s, 2)
+    assert none.tp == none.fp == 0
+    own = trueness.records.Metric("hits", lambda c: c.tp / (c.tp + c.fp))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan([trueness.precision(none), own(none), (own + own)(none)]).all()
+        empty = trueness.records.Confusion(0, 0, 0, 4)
+        assert np.isnan(empty.at_prevalence(0.5).tp)
+
+
+def test_words_of_others_mean_what_ours_do():
+    part = trueness.partial_auc(y, s, fpr=(0, 0.1), corrected=True)
+    assert trueness.partial_auc(y, s, max_fpr=0.1, corrected=True) == part
+    coarse = trueness.tally(y, s, at_most=20)
+    part = trueness.partial_auc(coarse, fpr=(0, 0.1))
+    assert trueness.partial_auc(coarse, max_fpr=0.1) == part
+    table = trueness.compare_auc(y, np.column_stack([s, b]))
+    for several in ([s, b], (df["p"], pf["q"]), [s.tolist(), b.tolist()]):
+        assert trueness.compare_auc(y, several) == table
+    assert trueness.panel(y, [s, b]) == trueness.panel(y, np.column_stack([s, b]))
+    at = trueness.best_threshold(y, s, maximize="f_beta(2)", subject_to="recall >= 0.9")
+    found = trueness.best_threshold(y, s, maximize="f2", subject_to="recall >= 90 %")
+    assert found == at
+    for share in ("99.9", "0.7", "57", "12.5"):
+        bound = trueness.constraint(f"recall >= {share}%").bound
+        assert bound == float(f"{share}e-2")
+    counts = trueness.constraint("tp >= 90% * positives")
+    c = trueness.sweep(t)
+    assert (counts(c) == (c.tp >= 0.9 * y.sum())).all()

@@ -104,8 +104,10 @@ def _scores(columns: list[Any], name: str, takes: str) -> Any:
     if len(columns) > 1:
         return {f"C{k + 1}": column for k, column in enumerate(columns)}
     (only,) = columns
-    if isinstance(only, Mapping) or is_frame(only):
-        return several_columns(only)
+    if isinstance(only, (Mapping, list, tuple)) or is_frame(only):
+        only = several_columns(only)
+    if isinstance(only, Mapping):
+        return only
     shape: Args = np.shape(only) if hasattr(only, "shape") else ()
     if len(shape) != 2:
         return {"C1": only} if takes == "panel" else only

@@ -94,9 +94,10 @@ def _from_series(values: Any, what: str) -> Any:
 
 
 def several_columns(scores: Any) -> Any:
-    """Give a mapping from name to column for a frame or a table of scores.
+    """Give a mapping from name to column for a frame, a table or a list of columns.
 
-    The columns of an array are called C1, C2, ...; anything else is left as it is.
+    The columns of an array and of a list are called C1, C2, ...; anything else is left
+    as it is.
     """
     if is_frame(scores):
         import narwhals as nw
@@ -106,6 +107,8 @@ def several_columns(scores: Any) -> Any:
             scores = scores.rename(columns=str)
         frame: Any = nw.from_native(scores)
         return {str(k): frame[k].to_native() for k in frame.columns}
+    if isinstance(scores, (list, tuple)) and scores and np.ndim(scores[0]) == 1:
+        return {f"C{k + 1}": column for k, column in enumerate(scores)}
     if isinstance(scores, Mapping) or len(getattr(scores, "shape", ())) != 2:
         return scores
     if on_device(scores):

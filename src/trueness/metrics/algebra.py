@@ -124,6 +124,7 @@ class Metric:
         """
         if not hasattr(c, "tp"):
             return handler("metric_at")(self, c, *args, **options)
+        c = c.in_arrays
         with np.errstate(divide="ignore", invalid="ignore"):
             if c.tp.ndim != 1 or c.tp.size <= BLOCK:
                 return self.function(c)

@@ -26,8 +26,8 @@ from trueness.counts.values import Tally
 class Confusion(Record):
     """How many cases are right and wrong at each threshold?
 
-    ``tp``, ``fp``, ``fn`` and ``tn`` are counts: four numbers, or four arrays of one
-    shape. A case is predicted positive when ``score >= threshold``.
+    ``tp``, ``fp``, ``fn`` and ``tn`` are counts: four plain numbers, or four arrays of
+    one shape. A case is predicted positive when ``score >= threshold``.
 
     Examples
     --------
@@ -36,10 +36,10 @@ class Confusion(Record):
     np.float64(0.7)
     """
 
-    tp: Array
-    fp: Array
-    fn: Array
-    tn: Array
+    tp: Any
+    fp: Any
+    fn: Any
+    tn: Any
 
     def __init__(
         self, tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike
@@ -49,14 +49,14 @@ class Confusion(Record):
             array = np.asarray(values)
             if array.dtype.kind not in "iuf":
                 raise InputError(f"{name} must be counts; found {array.dtype}.")
-            object.__setattr__(self, name, array)
+            object.__setattr__(self, name, _plain(array))
 
     @classmethod
     def _swept(cls, tp: Array, fp: Array, n_pos: int, n_neg: int) -> Confusion:
         """Take running counts; ``fn`` and ``tn`` are worked out when asked for."""
         c = object.__new__(cls)
         tp, fp = np.asarray(tp), np.asarray(fp)
-        c.__dict__.update(tp=tp, fp=fp, _n_pos=n_pos, _n_neg=n_neg)
+        c.__dict__.update(tp=_plain(tp), fp=_plain(fp), _n_pos=n_pos, _n_neg=n_neg)
         return c
 
     @classmethod
@@ -82,7 +82,17 @@ class Confusion(Record):
         return Confusion(self.tp[at], self.fp[at], self.fn[at], self.tn[at])
 
     @property
-    def cells(self) -> tuple[Array, Array, Array, Array]:
+    def in_arrays(self) -> Confusion:
+        """Give the counts as NumPy has them, of which 0 / 0 is NaN and no error."""
+        if isinstance(self.tp, np.ndarray):
+            return self
+        c = object.__new__(Confusion)
+        names = ("tp", "fp", "fn", "tn")
+        c.__dict__.update(zip(names, map(np.asarray, self.cells), strict=True))
+        return c
+
+    @property
+    def cells(self) -> tuple[Any, Any, Any, Any]:
         """Give the four counts in the order tp, fp, fn, tn."""
         return self.tp, self.fp, self.fn, self.tn
 
@@ -101,11 +111,17 @@ class Confusion(Record):
         if prevalence is None:
             return self
         prevalence = _options.fraction(prevalence, "prevalence", ends="[]")
-        pos, neg = self.tp + self.fn, self.fp + self.tn
+        tp, fp, fn, tn = self.in_arrays.cells
+        pos, neg = tp + fn, fp + tn
         with np.errstate(divide="ignore", invalid="ignore"):
             up = prevalence * (pos + neg) / pos
             down = (1 - prevalence) * (pos + neg) / neg
-            return Confusion(self.tp * up, self.fp * down, self.fn * up, self.tn * down)
+            return Confusion(tp * up, fp * down, fn * up, tn * down)
+
+
+def _plain(counts: Array) -> Any:
+    """Give a single count as a number of Python, several as they are."""
+    return counts if counts.ndim else counts.item()
 
 
 @of_tally

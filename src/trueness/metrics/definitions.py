@@ -368,6 +368,9 @@ METRIC_FAMILIES: dict[str, Callable[..., Metric]] = {
     "net_benefit": net_benefit,
 }
 
+# members of a family that have a name of their own
+FAMILY_MEMBERS: dict[str, Metric] = {"f2": f_beta(2)}
+
 SYNONYMS: dict[str, str] = {
     alias: name for name, m in METRICS.items() for alias in m.aliases
 } | {"fbeta": "f_beta", "nb": "net_benefit"}
@@ -375,5 +378,7 @@ SYNONYMS: dict[str, str] = {
 
 def by_name(name: str) -> Metric | None:
     """Give a metric under another of its names, and called so; None if it is none."""
+    if name in FAMILY_MEMBERS:
+        return FAMILY_MEMBERS[name]
     known = SYNONYMS.get(name)
     return replace(METRICS[known], name=name) if known in METRICS else None

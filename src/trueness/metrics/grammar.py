@@ -10,12 +10,14 @@ grammar is small, and nothing is ever evaluated as Python:
     (a sum of counts may be divided by a sum of counts: tp / (tp + fp))
     factor      "-" factor | number | name | name "(" arguments ")" | "(" sum ")"
     arguments   [name "="] number, separated by commas
+    number      digits, with "%" behind them for a hundredth: 90% is 0.9
 """
 
 from __future__ import annotations
 
 import inspect
 import re
+from decimal import Decimal
 from typing import Any, NamedTuple, NoReturn
 
 from trueness._core.checks import options as _options
@@ -23,10 +25,16 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_several, nearest
 from trueness._core.numbers import percent
 from trueness.metrics.algebra import Constraint, Metric, compare, weights_of
-from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS, SYNONYMS
+from trueness.metrics.definitions import (
+    COUNTS,
+    FAMILY_MEMBERS,
+    METRIC_FAMILIES,
+    METRICS,
+    SYNONYMS,
+)
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:\s*%)?)"
     r"|(?P<name>[A-Za-z_][A-Za-z_0-9]*)"
     r"|(?P<sign>>=|<=|>|<|[-+*/(),=])"
     r"|(?P<other>\S))"
@@ -94,7 +102,16 @@ def constraint(text: str | Constraint) -> Constraint:
     reader.end()
     if not isinstance(left, Metric) and not isinstance(right, Metric):
         raise InputError(f"Cannot read {text!r}: a constraint needs a metric.")
-    return compare(left, sign.text, right)
+    sides = zip((left, right), text.split(sign.text), strict=True)
+    in_percent = any("%" in s and not isinstance(v, Metric) for v, s in sides)
+    found = compare(left, sign.text, right)
+    if in_percent and max(map(abs, found.metric.range)) > 1:
+        raise InputError(
+            f"Cannot read {text!r}: a percentage is a bound for a share, and "
+            f"{found.metric!r} is not one. Type a plain number, or "
+            "'flagged_rate <= 5%' for a share of all cases."
+        )
+    return found
 
 
 def constraints(given: Any) -> tuple[Constraint, ...]:
@@ -245,7 +262,10 @@ class _Reader:
         token = self.here
         if token.kind == "number":
             self.step()
-            return _options.real_number(float(token.text), f"the number {token.text}")
+            digits, percent_sign, _ = token.text.partition("%")
+            # exact, so that 99.9% is the number 0.999
+            number = Decimal(digits.strip()) / (100 if percent_sign else 1)
+            return _options.real_number(float(number), f"the number {token.text}")
         if token.kind == "name":
             self.step()
             return self._named(token)
@@ -254,8 +274,9 @@ class _Reader:
     def _named(self, token: _Token) -> Metric:
         name = token.text.lower()
         name = SYNONYMS.get(name, name)
-        if name in METRICS or name in COUNTS:
-            return (METRICS | COUNTS)[name]
+        for known_metrics in (METRICS, COUNTS, FAMILY_MEMBERS):
+            if name in known_metrics:
+                return known_metrics[name]
         if name not in METRIC_FAMILIES:
             known = [*METRICS, *METRIC_FAMILIES, *COUNTS, *SYNONYMS]
             hint = nearest(name, known)

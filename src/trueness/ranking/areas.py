@@ -411,6 +411,7 @@ def partial_auc(
     *,
     fpr: Range | None = None,
     tpr: Range | None = None,
+    max_fpr: float | None = None,
     corrected: bool = False,
     method: str = "student",
     level: float = 0.95,
@@ -433,6 +434,8 @@ def partial_auc(
         Range of true positive rates (sensitivities). Given alone, the area is that to
         the right of the curve: specificity integrated over this range. Given with
         ``fpr``, it is the area under the curve inside the rectangle (two-way).
+    max_fpr
+        Instead of ``fpr=(0, max_fpr)``.
     corrected
         Whether to give the area on McClish's scale: 1/2 for a random classifier, 1 for
         an ideal one.
@@ -465,7 +468,7 @@ def partial_auc(
     0.15625
     """
     _cases.both_classes(data, "partial_auc")
-    measures = partial_area_measure(fpr, tpr, corrected=corrected)
+    measures = partial_area_measure(fpr, tpr, max_fpr, corrected=corrected)
     asked = (data, measures, method, level, rng, replicates)
     name = "partial AUC, McClish" if corrected else "partial AUC"
     return replace(_estimated(*asked, stratified=True), name=name)
@@ -477,7 +480,11 @@ def partial_area(t: Tally, **part: Any) -> float:
 
 
 def partial_area_measure(
-    fpr: Range | None = None, tpr: Range | None = None, *, corrected: bool = False
+    fpr: Range | None = None,
+    tpr: Range | None = None,
+    max_fpr: float | None = None,
+    *,
+    corrected: bool = False,
 ) -> tuple[Measure, Callable[[Array, Array], Floats]]:
     r"""Give the area inside a rectangle, as a measure and for many rows of counts.
 
@@ -487,6 +494,13 @@ def partial_area_measure(
     .. math:: dF = \int_{\text{inside}} (\delta y\,dx - \delta x\,dy), \qquad
               \delta x_k = \frac{[k \ge i] - x_k}{N_0}
     """
+    if max_fpr is not None:
+        if fpr is not None:
+            raise InputError(
+                "partial_auc was given fpr= and max_fpr=, which mean the same. Leave "
+                "one of them out."
+            )
+        fpr = (0.0, _options.fraction(max_fpr, "max_fpr", ends="(]"))
     if fpr is None and tpr is None:
         raise InputError(
             "partial_auc needs a part of the curve; found none. Type fpr=(0, 0.1), "

@@ -72,6 +72,7 @@ class Plan(Record):
     model: str = "binormal"
 
 
+@_options.by_keyword("auc=0.8, half_width=0.05")
 def plan_auc(
     *,
     auc: float,
@@ -149,6 +150,7 @@ def _planned(
     return Plan(n, *sizes, n, *reached, measure, *given, sampling, model)
 
 
+@_options.by_keyword("first=0.85, second=0.8, power=0.8")
 def plan_auc_difference(
     *,
     first: float,

@@ -177,7 +177,7 @@ def _average_precision(answer: Estimate, t: Tally, given: Given) -> Estimate:
 
 
 def _partial_auc(answer: Estimate, t: Tally, given: Given) -> Estimate:
-    part = {k: given[k] for k in ("fpr", "tpr", "corrected")}
+    part = {k: given[k] for k in ("fpr", "tpr", "max_fpr", "corrected")}
     ends = between(lambda x: partial_area(x, **part), t)
     return replace(answer, limits=_holding(ends, answer))
 

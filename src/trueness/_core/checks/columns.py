@@ -99,7 +99,10 @@ def same_length(**arrays: Array) -> None:
     """Stop when arrays that describe the same cases differ in length."""
     lengths = {name: len(a) for name, a in arrays.items()}
     if len(set(lengths.values())) > 1:
-        found = ", ".join(f"{name} has {n:,}" for name, n in lengths.items())
+        (first, usual), *_ = lengths.items()
+        others = [k for k, n in lengths.items() if n != usual]
+        found = ", ".join(f"{k} has {lengths[k]:,}" for k in [first, *others[:5]])
+        found += f" and {len(others) - 5} more differ" if len(others) > 5 else ""
         raise InputError(
             f"All columns must have one entry per case; found {found}. "
             f"Do they come from the same rows?"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, listing, nearest
 
 Array = NDArray[Any]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def choice(value: object, known: Collection[str], what: str) -> Any:
@@ -57,6 +60,28 @@ def known_options(
                 f"{what} has no option {name}=.{nearest(name, known)} It takes "
                 f"{listing(sorted(own), 20)}."
             )
+
+
+def by_keyword(example: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let a function whose arguments all have names refuse those without one.
+
+    ``example`` is what stands between the brackets of a call.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def call(*args: P.args, **options: P.kwargs) -> R:
+            if args:
+                name = function.__name__
+                raise InputError(
+                    f"{name} takes its arguments by name; found {len(args)} without "
+                    f"one. Type trueness.{name}({example})."
+                )
+            return function(*args, **options)
+
+        return call
+
+    return decorate
 
 
 def generator(rng: Any) -> np.random.Generator:
