@@ -127,6 +127,7 @@ def test_from_a_dropped_file_to_the_report(browser, served, small, panel, tmp_pa
         assert Path(waiting.value.path()).read_bytes()[1:4] == b"PNG"
 
 
+@pytest.mark.slow
 def test_a_file_can_be_chosen_and_a_wrong_one_is_told(browser, served, tmp_path):
     wrong = tmp_path / "wrong.parquet"
     wrong.write_bytes(b"nothing")
@@ -202,6 +203,7 @@ def test_constraints_as_one_types_with_completion_errors_and_regions(
         assert "Did you mean" in page.inner_text("#problem-subject_to_0")
 
 
+@pytest.mark.slow
 def test_reload_and_back_bring_the_state_again(browser, served):
     with opened(browser, served, "/look?file=given") as page:
         settled(page)
@@ -221,6 +223,7 @@ def test_reload_and_back_bring_the_state_again(browser, served):
         assert page.input_value("#objective") == ""
 
 
+@pytest.mark.slow
 def test_costs_and_prevalence_slide(browser, served, panel):
     with opened(browser, served, "/look?file=given") as page:
         settled(page)
@@ -251,6 +254,7 @@ def slide(page, which, value):
     )
 
 
+@pytest.mark.slow
 def test_between_a_change_and_its_answer_no_section_poses_as_one(
     browser, served, panel
 ):
@@ -284,6 +288,7 @@ def test_between_a_change_and_its_answer_no_section_poses_as_one(
         assert "isotonic" in page.inner_text("#calibrated-section")
 
 
+@pytest.mark.slow
 def test_the_method_of_calibration_and_the_plan_can_be_chosen(browser, served, panel):
     with opened(
         browser, served, "/look?file=given&open=calibrated&open=planning"
@@ -305,6 +310,7 @@ def test_the_method_of_calibration_and_the_plan_can_be_chosen(browser, served, p
         assert "--calibrate platt" in page.inner_text("[data-line=command]")
 
 
+@pytest.mark.slow
 def test_two_thresholds_are_asked_for_with_one_click(browser, served, panel):
     with opened(browser, served, "/look?file=given&by=site") as page:
         settled(page)
@@ -331,6 +337,7 @@ def test_two_thresholds_are_asked_for_with_one_click(browser, served, panel):
         assert page.locator("#group-cuts-section table").count() > 0
 
 
+@pytest.mark.slow
 def test_another_combiner_is_chosen_and_taken_away(browser, served, panel, tmp_path):
     with opened(browser, served, "/look?file=given&open=ensembles") as page:
         settled(page)
@@ -347,6 +354,7 @@ def test_another_combiner_is_chosen_and_taken_away(browser, served, panel, tmp_p
         np.testing.assert_array_equal(fitted(panel.rows), want(panel.rows))
 
 
+@pytest.mark.slow
 def test_what_cannot_be_met_is_told_as_one_types(browser, served):
     with opened(browser, served, "/look?file=given") as page:
         settled(page)
@@ -363,6 +371,7 @@ def test_what_cannot_be_met_is_told_as_one_types(browser, served):
         assert page.locator("#threshold").count() == 1
 
 
+@pytest.mark.slow
 def test_one_wrong_field_is_told_once_and_there(browser, served, tmp_path):
     path = tmp_path / "words.csv"
     rows = [f"{'ill' if k % 3 else 'well'},{k % 7 / 7},{k % 5 / 5}" for k in range(60)]
@@ -382,6 +391,7 @@ def test_one_wrong_field_is_told_once_and_there(browser, served, tmp_path):
         assert page.locator(".problem:visible").count() == 0
 
 
+@pytest.mark.slow
 def test_a_question_is_answered_when_somebody_opens_it(browser, served):
     with opened(browser, served, "/look?file=given&level=0.8") as page:
         asked = []
@@ -398,6 +408,7 @@ def test_a_question_is_answered_when_somebody_opens_it(browser, served):
         assert page.locator("#comparison-section table").first.is_visible()
 
 
+@pytest.mark.slow
 def test_a_table_of_verdicts_is_judged(browser, served, tmp_path):
     rows = ["item,system,judge,said,human"]
     for k in range(160):
@@ -423,6 +434,7 @@ def test_a_table_of_verdicts_is_judged(browser, served, tmp_path):
         assert "--verdict said --item item" in page.inner_text("[data-line=command]")
 
 
+@pytest.mark.slow
 def test_a_section_that_comes_late_leaves_the_slider_where_it_was_moved(
     browser, served
 ):
@@ -453,6 +465,7 @@ def test_a_section_that_comes_late_leaves_the_slider_where_it_was_moved(
         until(page, "() => new URLSearchParams(location.search).get('at') === '4'")
 
 
+@pytest.mark.slow
 def test_the_slider_works_by_keyboard_and_speaks(browser, served):
     with opened(browser, served, "/look?file=given") as page:
         settled(page)
@@ -466,6 +479,7 @@ def test_the_slider_works_by_keyboard_and_speaks(browser, served):
         assert re.match(r"threshold .*: flags .* %, recall .* %, precision", after)
 
 
+@pytest.mark.slow
 def test_the_keyboard_alone_reaches_everything(browser, served):
     with opened(browser, served, "/look?file=given&open=calibrated") as page:
         settled(page)
@@ -490,6 +504,7 @@ def axe(page):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
     "path",
@@ -521,6 +536,7 @@ def test_no_accessibility_violation_in_any_state(browser, served, path, scheme):
         assert axe(page) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [360, 3840])
 def test_no_violation_on_narrow_and_wide_screens(browser, served, width):
     path = "/look?file=given&by=site&subject_to=defer+%3C%3D+0.2"
@@ -534,6 +550,7 @@ def test_no_violation_on_narrow_and_wide_screens(browser, served, width):
         assert axe(page) == []
 
 
+@pytest.mark.slow
 def test_nothing_is_wider_than_the_screen_and_a_large_one_is_used(browser, served):
     with opened(browser, served, "/look?file=given") as page:
         settled(page)
@@ -544,6 +561,7 @@ def test_nothing_is_wider_than_the_screen_and_a_large_one_is_used(browser, serve
         assert box["width"] > 3000
 
 
+@pytest.mark.slow
 def test_on_a_narrow_screen_the_report_comes_first(browser, served):
     viewport = {"width": 360, "height": 700}
     with opened(browser, served, "/look?file=given", viewport=viewport) as page:
@@ -554,6 +572,7 @@ def test_on_a_narrow_screen_the_report_comes_first(browser, served):
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+@pytest.mark.slow
 def test_prints_the_report_and_no_controls(browser, served):
     with opened(browser, served, "/look?file=given") as page:
         settled(page)
@@ -565,6 +584,7 @@ def test_prints_the_report_and_no_controls(browser, served):
         assert paper == "rgb(255, 255, 255)"
 
 
+@pytest.mark.slow
 def test_leaves_sort_by_a_click(browser, served):
     with opened(browser, served, "/look?file=sample:leaves") as page:
         settled(page)
@@ -578,6 +598,7 @@ def test_leaves_sort_by_a_click(browser, served):
         assert numbers == sorted(numbers, reverse=True)
 
 
+@pytest.mark.slow
 def test_hostile_names_stay_text(browser, tmp_path):
     rng = np.random.default_rng(5)
     y = np.arange(80) % 2
@@ -602,6 +623,7 @@ def test_hostile_names_stay_text(browser, tmp_path):
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+@pytest.mark.slow
 def test_long_work_is_stopped_and_begun_again_and_a_second_tab_goes_on(
     browser, served, monkeypatch
 ):
@@ -647,6 +669,7 @@ def start(path):
     return process, process.stdout.readline().strip()
 
 
+@pytest.mark.slow
 def test_kill_and_restart_with_the_same_state(browser, small):
     process, address = start(small)
     with browser.new_context() as context:

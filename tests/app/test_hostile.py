@@ -58,6 +58,7 @@ def process(**environment):
 # files
 
 
+@pytest.mark.slow
 def test_many_uploads_take_no_more_memory_and_no_more_threads_than_few():
     if not Path("/proc/self/status").exists():
         pytest.skip("needs /proc")
@@ -307,6 +308,7 @@ def test_a_stop_ends_the_query_of_its_job_and_of_no_other(tmp_path):
 # what a kill leaves
 
 
+@pytest.mark.slow
 def test_what_a_killed_server_left_is_swept_by_the_next(tmp_path):
     def kept():
         return [p for p in tmp_path.glob("trueness-*/**/*.csv") if p.is_file()]

@@ -230,6 +230,7 @@ def test_a_map_of_a_case_control_sample_is_carried_to_the_share_of_use():
     assert moved(at) == pytest.approx(expit(logit(fitted(at)) + shift))
 
 
+@pytest.mark.slow
 def test_case_control_intervals_hold(rng):
     """Log-odds of 0.8 logit(p) - 1 in the population; samples of 60 + 90."""
     grid = (np.arange(100) + 0.5) / 100

@@ -222,6 +222,7 @@ def test_consistency_band_holds_calibrated_curves(rng):
     assert np.mean(inside) > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "curve", [np.square, lambda p: np.clip(p, 0.3, 0.6)], ids=["bent", "flat ends"]
 )

@@ -240,6 +240,7 @@ def test_p_values_are_uniform_without_a_difference(rng):
         assert stats.kstest(p, "uniform").pvalue > 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_pos", "k"), [(3, 2), (5, 2), (10, 8)])
 def test_few_positives_keep_the_level(rng, n_pos, k):
     found = [

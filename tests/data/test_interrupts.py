@@ -13,6 +13,8 @@ import pytest
 
 import trueness
 
+pytestmark = pytest.mark.slow
+
 SOURCE = str(Path(trueness.__file__).parents[1])
 ENDLESS = """
     import sys

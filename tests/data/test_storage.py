@@ -119,6 +119,7 @@ for k in itertools.count():
 """
 
 
+@pytest.mark.slow
 def test_killed_writers_leave_no_half_file_and_nothing_behind(tmp_path):
     paths = [str(tmp_path / name) for name in ("a.svg", "t.parquet")]
     for k in range(8):

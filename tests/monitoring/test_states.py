@@ -141,6 +141,7 @@ def test_a_batch_that_is_refused_was_not_counted():
         w.update(GOOD, name=5)
 
 
+@pytest.mark.slow
 def test_jobs_at_once_lose_nothing(tmp_path):
     """Batches of a process each, at the same time: all of them are counted."""
     state = tmp_path / "state.json"

@@ -27,6 +27,7 @@ FITTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(FITTED))
 def test_fitted_with_good_diagnostics(name):
     post = fit(*FITTED[name])

@@ -172,6 +172,7 @@ def test_a_long_chain_agrees():
     assert s["sd"] == pytest.approx(slow.std(axis=0), rel=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["dentists_espeland1989", "snp1000_reconstructed", "hiv_alvord1988"]
 )
@@ -408,6 +409,7 @@ def test_shared_errors_have_intervals_and_no_value():
     assert "nan" not in repr(post)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("r", [0.0, 0.3])
 @pytest.mark.parametrize("k", [3, 5])
 def test_votes_alone_never_determine_the_answer(r, k):

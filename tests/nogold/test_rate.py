@@ -145,6 +145,7 @@ def test_right_although_judges_share_their_errors(how):
     assert held >= 34  # of 40; 38 are expected, 33 or fewer have a chance of 1 in 300
 
 
+@pytest.mark.slow
 def test_draws_have_the_spread_of_the_sandwich(rng):
     """Case by case: I^-1 M I^-1, with M from squared residuals and leverages."""
     x = rng.integers(0, 2, (300, 3)) - 0.5
@@ -540,6 +541,7 @@ def test_clusters_by_hand():
     )
 
 
+@pytest.mark.slow
 def test_clusters_without_labels_widen_the_interval(rng):
     truth = rng.random(200) < 0.5
     x = np.where(truth[:, None], rng.random((200, 3)) < 0.9, rng.random((200, 3)) < 0.1)

@@ -228,6 +228,7 @@ def inside(band, truth):
     return (band.low <= truth + 1e-9) & (truth <= band.high + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_pos", "n_neg", "area"), [(20, 20, 0.8), (30, 200, 0.95)])
 def test_bootstrap_bands_cover(rng, n_pos, n_neg, area):
     shift, hits, points = np.sqrt(2) * stats.norm.ppf(area), [0, 0], []

@@ -870,6 +870,7 @@ def sizes_of_tests(free, ratio):
     return sizes
 
 
+@pytest.mark.slow
 def test_behrens_fisher_keeps_the_level_of_few_readers():
     for free in (1, 2, 3):
         assert quantile(

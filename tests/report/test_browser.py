@@ -152,6 +152,7 @@ def marks(page):
     return [([n for n in names if n], place) for names, place in found]
 
 
+@pytest.mark.slow
 def test_slider_works_by_keyboard_and_speaks(browser, path):
     with opened(browser, path) as page:
         slider = page.locator("#threshold")
@@ -169,6 +170,7 @@ def test_slider_works_by_keyboard_and_speaks(browser, path):
         assert slider.get_attribute("aria-valuetext") == before
 
 
+@pytest.mark.slow
 def test_the_keyboard_reaches_everything_in_reading_order(browser, path):
     with opened(browser, path) as page:
         reached = []
@@ -222,6 +224,7 @@ def without_labels(tmp_path_factory):
     return target
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("which", ["everything", "without_labels"])
 def test_no_accessibility_violation(browser, which, scheme, request):
@@ -236,6 +239,7 @@ def test_no_accessibility_violation(browser, which, scheme, request):
         assert wrong == []
 
 
+@pytest.mark.slow
 def test_prints_all_of_it_and_no_controls(browser, path):
     context = browser.new_context(offline=True)
     page = context.new_page()
@@ -250,6 +254,7 @@ def test_prints_all_of_it_and_no_controls(browser, path):
     context.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [320, 380, 800])
 def test_nothing_is_wider_than_the_screen(browser, path, width):
     viewport = {"width": width, "height": 700}
@@ -257,6 +262,7 @@ def test_nothing_is_wider_than_the_screen(browser, path, width):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.slow
 def test_a_large_screen_is_used(browser, everything):
     """On 1,900 pixels no table scrolls, and open numbers take the whole width."""
     size = {"width": 1900, "height": 1000}
@@ -272,6 +278,7 @@ def test_a_large_screen_is_used(browser, everything):
         assert figure.bounding_box()["width"] > max(1500, 3 * narrow)
 
 
+@pytest.mark.slow
 def test_policy_forbids_what_the_page_does_not_need(browser, path):
     text = path.read_text(encoding="utf-8")
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
@@ -288,6 +295,7 @@ def test_policy_forbids_what_the_page_does_not_need(browser, path):
     context.close()
 
 
+@pytest.mark.slow
 def test_hostile_names_stay_text(browser, tmp_path):
     rng = np.random.default_rng(5)
     y, score = cases(rng, 80)

@@ -149,6 +149,7 @@ KILLED = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("moment", "known"), [("before", 1), ("after", 2)])
 def test_a_process_killed_in_the_middle_of_a_batch(tmp_path, moment, known):
     dead = run(KILLED.format(folder=str(tmp_path), moment=moment))
@@ -164,6 +165,7 @@ def test_a_process_killed_in_the_middle_of_a_batch(tmp_path, moment, known):
     assert left == {"s.parquet"}
 
 
+@pytest.mark.slow
 def test_two_processes_at_once(tmp_path):
     code = """
         import os, polars as pl, trueness
