@@ -5,24 +5,18 @@
 Studies by the model of Roe and Metz (1997): variances of readers .01, of their
 interplay with treatments as given, of cases .3, cases and treatments .3, cases and
 readers .2, and the rest .2, so that the scores of a class have variance 1 and the AUC
-of a reader with shift m is Phi(m / sqrt(2)). ``size``: shares of p < 0.05 for equal
-treatments; ``groups``: for groups of readers with cases of their own, and for missing
-readings; ``nested``: also for nested designs, with coverage. ``margin``: the first
-treatment is worse by exactly the margin; shares of studies that call it non-inferior or
-equivalent. ``plan``: power that ``plan_readers`` promises, from components that are
-means over many pilot studies, and the share of new studies that find the difference.
-``endpoints``: other metrics, two to four treatments, readers who use the scale each in
-their own way, other variances, fixed readers or cases, readings missing.
-``pilots``: the mean of power and assurance that single pilot studies promise.
-``few``: two to five readers who differ much in what a treatment does for them, with
-both reference distributions. ``fixed``: fixed cases, and fixed readers who differ.
-Tables are in docs/maths/readers.md.
+of a reader with shift m is Phi(m / sqrt(2)). ``few``: two to five readers who differ
+much in what a treatment does for them, with both reference distributions. ``margin``:
+the first treatment is worse by exactly the margin; shares of studies that call it
+non-inferior or equivalent. ``plan``: power that ``plan_readers`` promises, from
+components that are means over many pilot studies, and the share of new studies that
+find the difference. ``pilots``: the mean of power and assurance that single pilot
+studies promise. Tables are in docs/maths/readers.md.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,32 +90,6 @@ def share(found: list[float], limit: float) -> float:
     return float(np.mean(np.array(found) < limit))
 
 
-def designs() -> Iterator[Design]:
-    for readers, cases in ((3, (25, 25)), (5, (25, 25)), (5, (50, 50)), (10, (25, 75))):
-        for area in (0.7, 0.86, 0.96):
-            for interplay in (0.0, 0.1):
-                yield Design(readers, cases, area, interplay)
-
-
-def size(rng: np.random.Generator, studies: int) -> None:
-    asked: tuple[dict[str, Any], ...] = (
-        {}, {"covariance": "delong"}, {"method": "gallas"})  # fmt: skip
-    head("readers", "cases", "AUC", "interplay", "jackknife", "delong", "gallas",
-         "cases nested", "readers nested", "both nested")  # fmt: skip
-    for d in designs():
-        p: list[list[float]] = [[] for _ in range(6)]
-        for _ in range(studies):
-            data = study(rng, d)
-            found = [trueness.reader_study(data, **a) for a in asked]
-            for kind in ("cases", "readers", "both"):
-                data = study(rng, d._replace(nested=kind))
-                found.append(trueness.reader_study(data))
-            for one, f in zip(p, found, strict=True):
-                one.append(f.p_value)
-        row(d.readers, d.size, f"{d.area:g}", f"{d.interplay:g}",
-            *(share(one, 0.05) for one in p))  # fmt: skip
-
-
 def split(rng: np.random.Generator, number: int, d: Design, missing: float) -> Any:
     """Draw groups of readers that have no case in common; leave some readings out."""
     if number == 1 and not missing:
@@ -133,52 +101,6 @@ def split(rng: np.random.Generator, number: int, d: Design, missing: float) -> A
     whole = {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
     kept = rng.random(whole["case"].size) >= missing
     return {k: v[kept] for k, v in whole.items()}
-
-
-def groups(rng: np.random.Generator, studies: int) -> None:
-    head("groups", "readers", "cases", "AUC", "interplay", "missing", "jackknife",
-         "delong", "unbiased", "gallas")  # fmt: skip
-    for number, d, missing in (
-        (2, Design(3, (30, 30), 0.8, 0.05), 0.0),
-        (3, Design(2, (20, 20), 0.86), 0.0),
-        (4, Design(3, (20, 40), 0.7, 0.1), 0.0),
-        (1, Design(5, (40, 40), 0.8, 0.05), 0.15),
-        (2, Design(4, (30, 30), 0.86, 0.02), 0.1),
-    ):
-        p: list[list[float]] = []
-        for _ in range(studies):
-            data = split(rng, number, d, missing)
-            ways = ("jackknife", "delong", "unbiased")
-            found = [trueness.reader_study(data, covariance=way) for way in ways]
-            found.append(trueness.reader_study(data, method="gallas"))
-            p.append([f.p_value for f in found])
-        shares = [share(list(one), 0.05) for one in np.transpose(p)]
-        shown = (f"{x:g}" for x in (d.area, d.interplay, missing))
-        row(number, d.readers, d.size, *shown, *shares)
-
-
-def nested(rng: np.random.Generator, studies: int) -> None:
-    """Print sizes, and coverage of a difference of .06, of nested and split designs."""
-    head("design", "groups", "readers", "cases", "AUC", "interplay", "missing", "size",
-         "coverage")  # fmt: skip
-    for d, number, missing in (
-        (Design(4, (30, 50), 0.8, 0.04, "cases"), 1, 0.0),
-        (Design(5, (40, 40), 0.88, 0.0, "readers"), 1, 0.0),
-        (Design(6, (30, 60), 0.75, 0.06, "both"), 1, 0.0),
-        (Design(3, (35, 35), 0.83, 0.03), 2, 0.0),
-        (Design(2, (25, 40), 0.78, 0.05), 4, 0.0),
-        (Design(6, (50, 30), 0.9, 0.02), 1, 0.12),
-    ):
-        p, held = [], []
-        for _ in range(studies):
-            data = split(rng, number, d, missing)
-            p.append(trueness.reader_study(data).p_value)
-            data = split(rng, number, d._replace(loss=0.06), missing)
-            gap = trueness.reader_study(data).pairs[0].difference
-            held.append(gap.low <= -0.06 <= gap.high)
-        shown = (f"{x:g}" for x in (d.area, d.interplay, missing))
-        row(d.nested + " nested" if d.nested else "crossed", number, d.readers, d.size,
-            *shown, share(p, 0.05), float(np.mean(held)))  # fmt: skip
 
 
 FEW = (
@@ -211,66 +133,6 @@ def few(rng: np.random.Generator, studies: int) -> None:
             f"{d.area:g}", f"{d.interplay:g}",
             *(float(x) for x in np.mean(np.array(p) < 0.05, axis=0)),
             *(float(x) for x in np.mean(held, axis=0)))  # fmt: skip
-
-
-def fixed_cases(rng: np.random.Generator, d: Design, seed: int) -> Any:
-    """Draw readers of cases that stay; give also the true difference on these cases."""
-    n, y = sum(d.cases), np.repeat([1, 0], d.cases)
-    case = np.sqrt(0.5) * np.random.default_rng(seed).normal(size=n)
-    own = np.sqrt(0.2) * rng.normal(size=(1, d.readers, n))
-    rest = np.sqrt(0.2) * rng.normal(size=(2, d.readers, n))
-    t, r, c = (x.ravel() for x in np.indices((2, d.readers, n)))
-    s = y * d.shifts(rng)[:, :, None] + case + own + rest
-    mean = np.sqrt(2.01 + d.interplay) * norm.ppf([d.area - d.loss, d.area])
-    apart = case[y == 1][:, None] - case[y == 0]
-    wide = np.sqrt(0.8 + 0.01 + d.interplay)
-    areas = [norm.cdf((m + apart) / wide).mean() for m in mean]
-    data = {"reader": r, "treatment": t, "case": c, "label": y[c], "score": s.ravel()}
-    return data, float(areas[0] - areas[1])
-
-
-def fixed_readers(rng: np.random.Generator, d: Design, seed: int) -> Any:
-    """Draw cases of readers who stay: with equal treatments they change places."""
-    kept = np.random.default_rng(seed)
-    base = np.sqrt(0.01 + d.interplay) * kept.normal(size=d.readers)
-    both = np.array([base, kept.permutation(base)])
-    shift = both + np.sqrt(2) * norm.ppf([[d.area - d.loss], [d.area]])
-    areas = norm.cdf(shift / np.sqrt(2)).mean(axis=1)
-    return study(rng, d, shift), float(areas[0] - areas[1])
-
-
-FIXED = (
-    (fixed_cases, Design(4, (30, 30), 0.85, 0.05)),
-    (fixed_cases, Design(6, (50, 80), 0.8, 0.1)),
-    (fixed_cases, Design(3, (40, 40), 0.9, 0.02)),
-    (fixed_cases, Design(8, (20, 20), 0.75, 0.0)),
-    (fixed_readers, Design(4, (40, 40), 0.85, 0.1)),
-    (fixed_readers, Design(3, (30, 60), 0.8, 0.3)),
-    (fixed_readers, Design(6, (25, 25), 0.9, 0.05)),
-    (fixed_readers, Design(8, (60, 60), 0.75, 0.1)),
-    (fixed_readers, Design(4, (30, 30), 0.8, 0.1, "cases")),
-    (fixed_readers, Design(4, (50, 40), 0.85, 0.1, "treatments")),
-    (fixed_readers, Design(5, (40, 40), 0.8, 0.1, "readers")),
-    (fixed_readers, Design(4, (60, 40), 0.85, 0.1, "both")),
-)
-
-
-def fixed(rng: np.random.Generator, studies: int) -> None:
-    """Print sizes, and coverage of a difference, where cases or readers are fixed."""
-    head("fixed", "design", "readers", "cases", "AUC", "interplay", "size", "coverage")
-    for k, (draw, d) in enumerate(FIXED):
-        what = draw.__name__.split("_")[1]
-        asked = {what: "fixed"}
-        p, held = [], []
-        for _ in range(studies):
-            data, _ = draw(rng, d, k)
-            p.append(trueness.reader_study(data, **asked).p_value)
-            data, truth = draw(rng, d._replace(loss=0.06), k)
-            gap = trueness.reader_study(data, **asked).pairs[0].difference
-            held.append(gap.low <= truth <= gap.high)
-        row(what, d.nested + " nested" if d.nested else "crossed", d.readers, d.size,
-            f"{d.area:g}", f"{d.interplay:g}", share(p, 0.05),
-            float(np.mean(held)))  # fmt: skip
 
 
 def margin(rng: np.random.Generator, studies: int) -> None:
@@ -318,141 +180,6 @@ def margin(rng: np.random.Generator, studies: int) -> None:
         row(d.nested + " nested" if d.nested else "crossed", d.readers,
             d.size, f"{d.area:g}", f"{d.interplay:g}", f"{bound:.3f}", how,
             *(float(x) for x in np.mean(found, axis=0)))  # fmt: skip
-
-
-class Endpoint(NamedTuple):
-    """A study of several treatments, whose readers also use the scale differently."""
-
-    metric: str
-    treatments: int
-    readers: int
-    cases: tuple[int, int]
-    value: float  # of the metric
-    interplay: float = 0.0
-    own: float = 0.01  # variance of readers
-    level: float = 0.05  # of where readers put all scores, and as much by treatment
-    # of cases, cases and treatments, cases and readers, and the rest
-    parts: tuple[float, float, float, float] = (0.3, 0.3, 0.2, 0.2)
-    fixed: str = ""
-    missing: float = 0.0
-
-    @property
-    def spread(self) -> float:
-        return 1 + 2 * self.level
-
-    def apart(self, value: float) -> float:
-        """By how much do positives score higher (a recall is that at 0)?"""
-        shift = norm.ppf(value)
-        if self.metric == "auc":
-            return float(shift * np.sqrt(2 + self.own + self.interplay))
-        if self.metric == "specificity":
-            return 1.5
-        return float(shift * np.sqrt(self.spread + self.own + self.interplay))
-
-    @property
-    def below(self) -> float:
-        """How far below 0 are the negatives?"""
-        return float(norm.ppf(self.value) * np.sqrt(self.spread))
-
-
-def readings(rng: np.random.Generator, d: Endpoint, loss: float, kept: Any) -> Any:
-    """Draw a study whose first treatment is worse by ``loss``; ``kept`` stays as is."""
-    i, j, n = d.treatments, d.readers, sum(d.cases)
-    y = np.repeat([1, 0], d.cases)
-    mean = np.array([d.apart(d.value - loss * (t == 0)) for t in range(i)])
-    own, both = np.sqrt(d.own), np.sqrt(d.interplay)
-    drawn = {
-        "readers": own * rng.normal(size=(1, j, 1)) + both * rng.normal(size=(i, j, 1)),
-        "cases": sum(np.sqrt(v) * rng.normal(size=(k, 1, n))
-                     for v, k in zip(d.parts[:2], (1, i), strict=True)),
-    } | kept  # fmt: skip
-    level = rng.normal(size=(1, j, 1)) + rng.normal(size=(i, j, 1))
-    s = y * (mean[:, None, None] + drawn["readers"]) + drawn["cases"]
-    s = s + np.sqrt(d.level) * level * (d.metric != "auc")
-    s = s + np.sqrt(d.parts[2]) * rng.normal(size=(1, j, n))
-    s = s + np.sqrt(d.parts[3]) * rng.normal(size=(i, j, n))
-    if d.metric == "specificity":  # the loss lowers it, by higher scores of negatives
-        move = norm.ppf(d.value) - norm.ppf(d.value - loss)
-        s -= (1 - y) * d.below
-        s[0] += (1 - y) * move * np.sqrt(d.spread)
-    t, r, c = (x.ravel() for x in np.indices((i, j, n)))
-    some = rng.random(t.size) >= d.missing
-    columns = {
-        "reader": r,
-        "treatment": t,
-        "case": c,
-        "label": y[c],
-        "score": s.ravel(),
-    }
-    return {k: v[some] for k, v in columns.items()}
-
-
-ENDPOINTS = (
-    Endpoint("recall", 2, 4, (40, 40), 0.8),
-    Endpoint("specificity", 3, 5, (30, 100), 0.85, parts=(0.1, 0.1, 0.2, 0.6)),
-    Endpoint("recall", 2, 3, (25, 50), 0.7, 0.1),
-    Endpoint("recall", 2, 5, (50, 50), 0.95, 0.02),
-    Endpoint("recall", 3, 6, (60, 40), 0.75, missing=0.15),
-    Endpoint("specificity", 4, 8, (100, 100), 0.9, level=0.02),
-    Endpoint("auc", 3, 5, (50, 50), 0.85, 0.1, own=0.1),
-    Endpoint("auc", 4, 4, (30, 60), 0.8, 0.03),
-    Endpoint("auc", 3, 10, (25, 25), 0.75, parts=(0.1, 0.1, 0.2, 0.6)),
-    Endpoint("auc", 4, 3, (25, 25), 0.9, own=0.1),
-    Endpoint("auc", 3, 4, (40, 60), 0.85, 0.05, missing=0.2),
-    Endpoint("auc", 2, 5, (50, 50), 0.85, 0.05, fixed="readers"),
-    Endpoint("auc", 3, 4, (30, 70), 0.9, 0.05, fixed="readers"),
-    Endpoint("recall", 2, 5, (60, 60), 0.8, level=0.0, fixed="readers"),
-)
-
-
-def endpoints(rng: np.random.Generator, studies: int) -> None:
-    """Print sizes of the test of all treatments, and coverage of a difference of .06.
-
-    With fixed readers the effect of a treatment is the same for all of them, as these
-    readers are then all there are.
-    """
-    head("metric", "treatments", "readers", "cases", "value", "interplay", "own",
-         "errors", "missing", "fixed", "jackknife", "delong", "unbiased", "gallas",
-         "coverage")  # fmt: skip
-    ways: tuple[dict[str, Any], ...] = (
-        {}, {"covariance": "delong"}, {"covariance": "unbiased"},
-        {"method": "gallas"})  # fmt: skip
-    for d in ENDPOINTS:
-        asked: dict[str, Any] = {"metric": d.metric}
-        asked |= {} if d.metric == "auc" else {"threshold": 0.0}
-        kept: dict[str, Any] = {}
-        some = ways
-        if d.fixed:
-            asked |= {"readers": "fixed"}
-            kept = {"readers": np.sqrt(d.own) * rng.normal(size=(1, d.readers, 1))}
-            some = ways[:3]
-        truth = true_gap(d, kept)
-        p, held = [], []
-        for _ in range(studies):
-            data = readings(rng, d, 0.0, kept)
-            found = [trueness.reader_study(data, **asked, **way) for way in some]
-            p.append([f.p_value for f in found] + [np.nan] * (4 - len(some)))
-            gap = trueness.reader_study(readings(rng, d, 0.06, kept), **asked)
-            pair = gap.pairs[0].difference
-            held.append(pair.low <= truth <= pair.high)
-        sizes = [float(np.mean(x < 0.05)) if x.max() == x.max() else ""
-                 for x in np.transpose(p)]  # fmt: skip
-        row(d.metric, d.treatments, d.readers, f"{d.cases[0]} + {d.cases[1]}",
-            f"{d.value:g}", f"{d.interplay:g}", f"{d.own:g}",
-            "alone" if d.parts[3] > 0.5 else "shared", f"{d.missing:g}",
-            d.fixed, *sizes, float(np.mean(held)))  # fmt: skip
-
-
-def true_gap(d: Endpoint, kept: dict[str, Any]) -> float:
-    """Give the true difference; that of fixed readers is the mean over them."""
-    if not kept:
-        return -0.06
-    means = []
-    for value in (d.value - 0.06, d.value):
-        shift = d.apart(value) + kept["readers"].ravel()
-        wide = np.sqrt(2 if d.metric == "auc" else d.spread)
-        means.append(norm.cdf(shift / wide).mean())
-    return float(means[0] - means[1])
 
 
 def typical(rng: np.random.Generator, pilot: Design, studies: int) -> ReaderStudy:
@@ -549,21 +276,11 @@ def plan(rng: np.random.Generator, studies: int) -> None:
 
 
 if __name__ == "__main__":
-    asked = sys.argv[1] if len(sys.argv) > 1 else "size"
+    asked = sys.argv[1] if len(sys.argv) > 1 else "few"
     many = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
-    parts = {
-        "size": size,
-        "groups": groups,
-        "nested": nested,
-        "margin": margin,
-        "endpoints": endpoints,
-        "few": few,
-        "fixed": fixed,
-    }
+    parts = {"few": few, "margin": margin, "plan": plan, "pilots": pilots}
     # one row of the plans at a time: python benchmarks/study_readers.py plan 2000 7
     PLANS = (
         PLANS[slice(int(sys.argv[3]), int(sys.argv[3]) + 1)] if sys.argv[3:] else PLANS
     )
-    (parts | {"plan": plan, "pilots": pilots})[asked](
-        np.random.default_rng(20261116), many
-    )
+    parts[asked](np.random.default_rng(20261116), many)
