@@ -8,7 +8,7 @@ What was counted?
 What if there are more than two classes?
     one_vs_rest top_label multiclass_auc
 What does it cost to leave the data where they are?
-    bounds exact_auc exact_threshold apply
+    bounds exact_auc exact_threshold apply sql
 How good is it, at a glance?
     evaluate
 How good is my threshold? Metrics add, scale and compare.

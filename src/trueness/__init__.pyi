@@ -157,6 +157,7 @@ from trueness.scale.refinement import (
     exact_auc as exact_auc,
     exact_threshold as exact_threshold,
 )
+from trueness.scale.queries import sql as sql
 from trueness.scale.streams import Stream as Stream
 from trueness.threshold.at_cut import (
     at_threshold as at_threshold,

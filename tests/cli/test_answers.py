@@ -179,7 +179,8 @@ def test_json_and_figure_of_the_demo(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_is_documented_and_has_the_common_options(name):
     assert {"json", "plot", "debug"} <= option_names(name)
-    if name not in ("demo", "apply", *PLANS, "check", "watch", "evals", "look"):
+    own = ("demo", "apply", "sql", *PLANS, "check", "watch", "evals", "look")
+    if name not in own:
         usual = {"file", "label", "positive", "level"}
         # a row of readers is a reading, and the groups of judges are systems
         usual |= {"readers": set(), "judge": {"count"}}.get(name, {"count", "by"})

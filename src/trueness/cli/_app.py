@@ -46,6 +46,8 @@ COMMANDS = {
     "error.",
     "watch": "Is it still good? Monitors new batches; finds a change whenever it "
     "begins.",
+    "sql": "Which query counts a table where it is? Its result is read by every "
+    "command.",
     "demo": "Evaluate the sample data, say what was found and write a report.",
 }
 # commands whose module cannot have their name: ``trueness.cli.app`` is all of them

@@ -20,6 +20,7 @@ from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source, names_of, unna
 from trueness.cli._words import for_the_shell
 from trueness.counts.design import WORDS as DESIGN
 from trueness.data.cleaning import listening, one_spelling, tell
+from trueness.data.count_tables import are_counts, count_columns_of
 from trueness.data.engines import quoted, text_in_sql
 from trueness.data.first_look import COUNT_NAMES, LABEL_NAMES, SCORE_NAMES
 from trueness.data.frames import panel, tally
@@ -92,6 +93,9 @@ def choose(
             _named(name, names, what)
     for name in _columns.distinct_names(list(scores), f"--{option}"):
         _named(name, names, f"--{option}")
+    named = (label, count, weight, cluster, *scores)
+    if are_counts(names) and all(n is None or n.lower() == "score" for n in named):
+        return Chosen(None, (count_columns_of(names)["score"],), by=by)
     guessed = []
     if label is None and needs_label:
         label = _guess_label(source, {*scores, count, weight, by, cluster})

@@ -36,6 +36,7 @@ from trueness.cli._source import WHOLE_TYPES, Source, open_source
 from trueness.counts.answers import refusal
 from trueness.counts.cannot import CANNOT
 from trueness.data.cleaning import listening
+from trueness.data.count_tables import are_counts, count_columns_of
 
 WIDTH = 74  # of an example
 
@@ -236,6 +237,8 @@ def _request(columns: Columns, words: dict[str, Any], own: dict[str, Any]) -> Re
         )
     more = (chosen.count, chosen.weight, chosen.by, chosen.cluster)
     wanted = (chosen.label, *chosen.scores, *more)
+    if chosen.label is None and are_counts(source.types):
+        wanted = (*wanted, *count_columns_of(source.types).values())
     rows = source.only(name for name in wanted if name is not None)
     return Request(source, chosen, rows, level, words.get("seed", 0), several)
 

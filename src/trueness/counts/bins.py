@@ -55,6 +55,43 @@ def equal_depth(cases: Ints, at_most: int) -> Ints:
     return np.flatnonzero(np.diff(bin, prepend=-1))
 
 
+def no_small(counts: Sequence[Array], at_least: int) -> Ints:
+    """Where does each bin start, when no count in it may be small, but zero?
+
+    A bin ends as soon as it can; what is left at the end joins the bins before it. Of
+    weights and squares, Kish's number of equal cases is at most that of the cases.
+
+    >>> no_small([np.array([0, 1, 3, 9]), np.array([6, 0, 2, 0])], 2)
+    array([0, 1, 3])
+    """
+    upto = [np.cumsum(c) for c in counts]
+
+    def fine(first: int, last: int) -> bool:
+        sums = [u[last] - (u[first - 1] if first else 0) for u in upto]
+        if len(sums) > 3:  # rounding neither makes a case nor takes one away
+            each = zip(sums[:3], sums[3:], upto[:3], strict=True)
+            sums = [
+                w * w / q * (1 + _ROUNDING) if w > _ROUNDING * u[-1] else 0
+                for w, q, u in each
+            ]
+        return all(n == 0 or n >= at_least for n in sums)
+
+    size, start, first = len(counts[0]), [], 0
+    for last in range(size):
+        if fine(first, last):
+            start.append(first)
+            first = last + 1
+    while first < size and start and not fine(start[-1], size - 1):
+        start.pop()
+    if first < size and not start:
+        raise InputError(
+            f"Counts can be shared when each kind of cases, negative, positive or "
+            f"unknown, has none or at least {at_least}; this tally has fewer of one "
+            f"of them. Choose a smaller at_least=, or leave these cases out."
+        )
+    return np.array(start, np.int64)
+
+
 def joined(start: Ints, low: Floats, high: Floats, counts: Sequence[Array]) -> Bins:
     """Put neighbouring rows, highest first, into the bins that start there."""
     if start.size == 0:

@@ -43,6 +43,7 @@ from trueness.counts.bins import (
     joined,
     less,
     merge_bins,
+    no_small,
     taken_out,
     turned_bins,
 )
@@ -163,6 +164,37 @@ class Tally(Cases):
         made = tally_of_bins(*joined(start, self.score, self.high, self.counts))
         return self._keep(made, lambda: rows_of(made, self.score))
 
+    def share(self, at_least: int = 11) -> Tally:
+        """Give counts without small ones, to be sent to others.
+
+        Neighbouring rows are put together into bins whose numbers of negatives,
+        positives and unknowns are each zero or ``at_least``. What is lost is the order
+        inside the bins: the ``bounds`` of an answer say what it can cost. The ends of a
+        bin are scores of cases; round scores first if these must not be known.
+
+        Parameters
+        ----------
+        at_least
+            The smallest number of cases that may be told; of weighted cases Kish's
+            number of equal cases, of which there are at least as many.
+
+        Examples
+        --------
+        >>> t = Tally([4, 3, 2, 1], neg=[0, 1, 3, 9], pos=[6, 0, 2, 0]).share(2)
+        >>> t.score, t.high, t.neg, t.pos
+        (array([4., 2., 1.]), array([4., 3., 1.]), array([0, 4, 9]), array([6, 2, 0]))
+        """
+        at_least = _options.whole_number(at_least, "at_least", at_least=1)
+        if self.grouped is not None:
+            raise InputError(
+                "Counts by cluster tell the cases of single clusters, however they are "
+                "put together. Type t.without_clusters().share(...): limits from these "
+                "counts are then too narrow, since they take cases as independent."
+            )
+        start = no_small(self.counts, at_least)
+        made = tally_of_bins(*joined(start, self.score, self.high, self.counts))
+        return self.without_clusters()._keep(made, lambda: rows_of(made, self.score))
+
     def __len__(self) -> int:
         """How many distinct scores?"""
         return self.score.size
@@ -253,7 +285,11 @@ class Tally(Cases):
         return columns
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Write to a Parquet file, all or nothing; ``trueness.read_tally`` reads it."""
+        """Write to a file, all or nothing; ``trueness.read_tally`` reads it.
+
+        By its ending CSV (``.csv``), JSON (``.json``), or Parquet; ``docs/counts.md``
+        is the specification.
+        """
         handler("write_tally")(self, path)
 
     def __repr__(self) -> str:

@@ -31,6 +31,12 @@ from trueness.counts.counting import (
 from trueness.counts.values import Panel, Tally
 from trueness.data import cleaning, engines, streaming
 from trueness.data.columns import column, is_frame, on_device, several_columns
+from trueness.data.count_tables import (
+    are_counts,
+    count_columns_of,
+    groups_of_counts,
+    tally_of_counts,
+)
 from trueness.data.engine_bins import binned_tally
 
 if TYPE_CHECKING:
@@ -109,6 +115,8 @@ def tally(
     takes a frame. Missing labels are counted as unknown; missing scores are an error.
     Text is read as people write it (``data/cleaning.py``), and a ``Cleaned`` warning
     says how.
+    A frame of counts (``docs/counts.md``; the result of :func:`sql`) is recognised by
+    its columns score, neg, pos and unknown, and needs no names: ``tally(frame)``.
 
     Parameters
     ----------
@@ -442,6 +450,8 @@ def _tally_frame(frame: Any, roles: dict[str, Any], how: dict[str, Any]) -> Any:
             f'trueness.tally(frame, label="y", score="p").'
         )
     frame, roles = engines.with_text_names(frame, roles)
+    if _names_counts(frame, roles):
+        return _read_counts(frame, roles["by"], how["at_most"])
     if roles["score"] is None:
         raise InputError(
             'Name the score column of the frame: trueness.tally(frame, label="y", '
@@ -495,6 +505,34 @@ def _clean_labels(
     if clean:
         cleaning.tell(reading.said)
     return (reading.positive if clean else positive), clean
+
+
+def _names_counts(frame: Any, roles: Mapping[str, Any]) -> bool:
+    """Is this a table of counts, of which nobody named a column to be counted?"""
+    others = (roles[k] for k in ("label", "count", "weight", "cluster"))
+    if any(name is not None for name in others):
+        return False
+    names = engines.column_names(frame)
+    named = roles["score"]
+    return are_counts(names) and (named is None or str(named).lower() == "score")
+
+
+def _read_counts(frame: Any, by: Any, at_most: int | None) -> Any:
+    opened = engines.open_frame(frame)
+    wanted = count_columns_of(opened.collect_schema().names())
+    if by is not None:
+        wanted["by"] = _columns.there(by, opened.collect_schema().names())
+    found = engines.by_role(opened.lazy(), wanted)
+    rows = engines.collect(found) if engines.is_lazy(opened) else found.collect()
+    columns = {k: column(rows[k], wanted[k]) for k in wanted}
+
+    def made(t: Tally) -> Tally:
+        return t if at_most is None else t.coarse(at_most)
+
+    if by is None:
+        return made(tally_of_counts(columns))
+    groups = groups_of_counts(columns, columns.pop("by"))
+    return {name: made(t) for name, t in groups.items()}
 
 
 @engines.in_turn

@@ -1,28 +1,38 @@
 """How is a tally kept on disk, to be merged later?
 
-A Parquet file with the columns of the value and versioned metadata, written to a
-temporary file beside it and then moved into place: a reader never sees half a file, and
-a failed write leaves what was there. The door for PyArrow.
+A Parquet file with the columns of the value and versioned metadata, or for a tally CSV
+or JSON (``docs/counts.md`` is the specification), written to a temporary file beside it
+and then moved into place: a reader never sees half a file, and a failed write leaves
+what was there. The door for PyArrow.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import os
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing
 from trueness._core.files import replacing
 from trueness._core.imports import required
-from trueness.counts.bins import merge_bins
 from trueness.counts.cases import COUNTS, SQUARES, by_cell, put_in_clusters
 from trueness.counts.design import PLAIN
 from trueness.counts.rows import find_rows, merge_rows
-from trueness.counts.values import Panel, Tally, panel_of_rows, rows_of, tally_of_bins
+from trueness.counts.values import Panel, Tally, panel_of_rows
+from trueness.data.count_tables import (
+    are_counts,
+    count_columns_of,
+    tally_of_counts,
+)
 
 VERSION = 1
 _KEY = b"trueness"
@@ -30,7 +40,24 @@ _KEY = b"trueness"
 
 def write_tally(tally: Tally, path: str | os.PathLike[str]) -> None:
     """Write a tally; see :meth:`trueness.Tally.write`."""
-    write_columns(tally.named_columns, {"kind": "tally", **_design(tally)}, path)
+    columns, design = tally.named_columns, _design(tally)
+    match _options.file_path(path, "Tally.write").suffix.lower():
+        case ".csv" if design:
+            raise InputError(
+                "A CSV file holds counts without their design. Write a file that ends "
+                "in .parquet or .json, or type t.without_design().write(...)."
+            )
+        case ".csv":
+            lists = [v.tolist() for v in columns.values()]
+            with replacing(path) as temporary, temporary.open("w", newline="") as file:
+                csv.writer(file).writerows([[*columns], *zip(*lists, strict=True)])
+        case ".json":
+            about = {"trueness": "counts", "version": VERSION, **design}
+            about["columns"] = {k: v.tolist() for k, v in columns.items()}
+            with replacing(path) as temporary:
+                temporary.write_text(json.dumps(about) + "\n", encoding="utf-8")
+        case _:
+            write_columns(columns, {"kind": "tally", **design}, path)
 
 
 def write_panel(panel: Panel, path: str | os.PathLike[str]) -> None:
@@ -51,7 +78,8 @@ def read_tally(path: str | os.PathLike[str]) -> Tally:
     Parameters
     ----------
     path
-        A file written by :meth:`Tally.write`.
+        A file written by :meth:`Tally.write`, or by anything else in the format of
+        ``docs/counts.md``: Parquet, CSV or JSON, such as the result of :func:`sql`.
 
     Examples
     --------
@@ -62,16 +90,69 @@ def read_tally(path: str | os.PathLike[str]) -> Tally:
     ...     read_tally(os.path.join(folder, "t.parquet")) == t
     True
     """
+    place = _options.file_path(path, "read_tally")
+    if not place.is_file():
+        raise InputError(f"There is no file {place} to read a tally from.")
+    match place.suffix.lower():
+        case ".csv":
+            with place.open(encoding="utf-8-sig", newline="") as file:
+                head, *rows = [r for r in csv.reader(file) if r] or [[]]
+            if any(len(r) != len(head) for r in rows):
+                raise InputError(f"{place} has lines of different numbers of fields.")
+            texts = zip(*rows, strict=True) if rows else ([] for _ in head)
+            return _recognised(dict(zip(head, map(_read, texts), strict=True)), place)
+        case ".json":
+            return _of_json(place)
     return tally_of_columns(*read_columns(path, "tally"))
+
+
+def _of_json(place: Path) -> Tally:
+    try:
+        about = json.loads(place.read_text(encoding="utf-8"))
+        held = dict(about["columns"])
+    except (ValueError, TypeError, KeyError):
+        raise InputError(
+            f"{place} must hold counts as docs/counts.md says, an object with columns; "
+            f"it does not."
+        ) from None
+    _known_version(about, place)
+    columns = {k: _exact(v) for k, v in held.items()}
+    return _recognised(columns, place).with_design(**about.get("design", {}))
+
+
+def _recognised(columns: dict[str, Any], place: Path) -> Tally:
+    """Make a tally of columns that are recognised by their names."""
+    if not are_counts(columns):
+        raise InputError(
+            f"{place} must have the columns score, neg, pos and unknown; it has "
+            f"{listing(columns, 12)}. To count a file of predictions type "
+            f'trueness.tally(trueness.scan(...), label="y", score="p").'
+        )
+    return tally_of_counts(
+        {k: columns[name] for k, name in count_columns_of(columns).items()}
+    )
+
+
+def _read(texts: Iterable[str]) -> Any:
+    """Read a column of text: whole numbers, numbers, or names."""
+    texts = list(texts)
+    for kind in (int, float):
+        with suppress(ValueError):
+            return _exact([kind(t) for t in texts])
+    return np.array(texts)
+
+
+def _exact(values: list[Any]) -> Any:
+    """Give an array; whole numbers that 64 bits cannot hold stay as they are."""
+    whole = all(type(v) is int for v in values)
+    wide = whole and any(abs(v) >= 2**63 for v in values)
+    odd = wide or any(v is None for v in values)
+    return np.array(values, object if odd else np.int64 if whole else None)
 
 
 def tally_of_columns(columns: dict[str, Any], about: dict[str, Any]) -> Tally:
     """Make the tally again whose ``named_columns`` these are."""
-    score, counts = columns["score"], counts_of(columns)
-    made = tally_of_bins(*merge_bins(score, columns.get("high", score), counts))
-    if "cluster" in columns:
-        put_in_clusters(made, rows_of(made, score), columns["cluster"], counts)
-    return made.with_design(**about.get("design", {}))
+    return tally_of_counts(columns).with_design(**about.get("design", {}))
 
 
 def read_panel(path: str | os.PathLike[str]) -> Panel:
@@ -128,8 +209,22 @@ def read_columns(
             f"{os.fspath(path)} must be a Parquet file written by {kind}.write; it "
             f"cannot be read: {err}"
         ) from None
+    if kind == "tally" and are_counts(table.column_names):  # of whoever wrote it
+        about = {"version": VERSION, "kind": kind}
+        if _KEY in (table.schema.metadata or {}):
+            about = _about(table.schema.metadata, path, kind)
+        named = count_columns_of(table.column_names)
+        return {k: table[name].to_numpy() for k, name in named.items()}, about
     about = _about(table.schema.metadata, path, kind)
     return {k: table[k].to_numpy() for k in table.column_names}, about
+
+
+def _known_version(about: dict[str, Any], path: Any) -> None:
+    if about.get("version", VERSION) > VERSION:
+        raise InputError(
+            f"{os.fspath(path)} has format {about['version']}; this Trueness reads up "
+            f"to {VERSION}. Upgrade with pip install -U trueness."
+        )
 
 
 def _about(metadata: Any, path: Any, kind: str) -> dict[str, Any]:
@@ -140,11 +235,7 @@ def _about(metadata: Any, path: Any, kind: str) -> dict[str, Any]:
             f'trueness.{kind}(frame, label="y", ...).'
         )
     about: dict[str, Any] = json.loads(metadata[_KEY])
-    if about["version"] > VERSION:
-        raise InputError(
-            f"{os.fspath(path)} has format {about['version']}; this Trueness reads up "
-            f"to {VERSION}. Upgrade with pip install -U trueness."
-        )
+    _known_version(about, path)
     known = ("tally", "panel", "stream", "watch")
     _options.choice(about["kind"], known, "the kind in the file")
     if about["kind"] != kind:

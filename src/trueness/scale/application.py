@@ -107,7 +107,7 @@ def apply(
     rows = with_names(opened, numbers)
     inputs = [numbers[names.index(c)] for c in inputs]
     formula = map.expression if column is not None else None
-    if formula is not None and _length(formula) <= _LONGEST:
+    if formula is not None and formula_length(formula) <= _LONGEST:
         rows = rows.with_columns(_missing_kept(inputs[0], formula, "new"))
     else:
         rows = _joined(rows, map, inputs, "new").select([*numbers, "new"])
@@ -158,7 +158,7 @@ def _in_memory(frame: Any, map: Map, inputs: list[str], new: str) -> Any:
     return frame.with_columns(series)
 
 
-def _length(formula: Formula) -> int:
+def formula_length(formula: Formula) -> int:
     """How many pieces have the tables of a formula together?"""
     match formula:
         case StepFunction(edges, _):
@@ -166,7 +166,7 @@ def _length(formula: Formula) -> int:
         case Linear(x, _):
             return int(x.size)
         case Chain(parts):
-            return sum(map(_length, parts))
+            return sum(map(formula_length, parts))
     return 1
 
 

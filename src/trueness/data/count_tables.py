@@ -1,0 +1,128 @@
+"""Is this a table of counts, and which tally does it hold?
+
+The format of counts (``docs/counts.md``): a row is a score, or a bin from ``score`` to
+``high``, with its ``neg``, ``pos`` and ``unknown``; of weighted cases also the sums of
+squared weights, of clustered ones the ``cluster``. A table is recognised by these
+names, in capitals or not: warehouses write them as they like. What a query could not
+count it puts into ``refused``, which is an error here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.checks import columns as _columns
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing, plain
+from trueness.counts.bins import merge_bins
+from trueness.counts.cases import COUNTS, SQUARES, put_in_clusters
+from trueness.counts.values import Tally, rows_of, tally_of_bins
+
+COLUMNS = ("score", "high", "cluster", *COUNTS, *SQUARES, "refused")
+_NEEDED = {"score", *COUNTS}
+
+
+def are_counts(names: Iterable[str]) -> bool:
+    """Are these the columns of counts?
+
+    >>> are_counts(["SCORE", "NEG", "POS", "UNKNOWN", "SITE"])
+    True
+    """
+    return {str(n).lower() for n in names} >= _NEEDED
+
+
+def count_columns_of(names: Iterable[str]) -> dict[str, str]:
+    """Which column has which name of the format?"""
+    found: dict[str, str] = {}
+    for name in names:
+        if name.lower() in COLUMNS:
+            if name.lower() in found:
+                raise InputError(
+                    f"Counts need one column {name.lower()!r}; found "
+                    f"{found[name.lower()]!r} and {name!r}. Leave one of them out."
+                )
+            found[name.lower()] = name
+    return found
+
+
+def tally_of_counts(columns: Mapping[str, Array]) -> Tally:
+    """Make the tally that columns of counts hold, rows in any order.
+
+    Rows of the same score are added up, bins that overlap are joined.
+    """
+    _none_refused(columns)
+    weighted = any(k in columns for k in SQUARES)
+    kinds = (*COUNTS, *SQUARES) if weighted else COUNTS
+    lacking = [k for k in kinds if k not in columns]
+    if lacking:
+        raise InputError(f"Counts need the columns {listing(kinds)}; there is no "
+                         f"{listing(lacking)}.")  # fmt: skip
+    read = _weights if weighted else _whole
+    counts = [read(columns[k], k) for k in kinds]
+    low, high = _ends(columns, np.add.reduce(counts[:3]))
+    made = tally_of_bins(*merge_bins(low, high, counts))
+    if "cluster" in columns:
+        put_in_clusters(made, rows_of(made, low), columns["cluster"], counts)
+    return made
+
+
+def groups_of_counts(columns: Mapping[str, Array], by: Array) -> dict[Any, Tally]:
+    """Make a tally of the counts of each group."""
+    names, member = _columns.group_members(by)
+    return {
+        plain(name): tally_of_counts({c: v[member == k] for c, v in columns.items()})
+        for k, name in enumerate(names)
+    }
+
+
+def _none_refused(columns: Mapping[str, Array]) -> None:
+    lost = (
+        int(_whole(columns["refused"], "refused").sum()) if "refused" in columns else 0
+    )
+    if lost:
+        raise InputError(
+            f"The query could not count {lost:,} rows: labels are neither 0 nor 1, or "
+            f"weights or counts are missing or negative. For other labels than 0 and 1 "
+            f"say which is positive when you write the query; leave the other rows out "
+            f"by a view."
+        )
+
+
+def _ends(columns: Mapping[str, Array], cases: Array) -> tuple[Floats, Floats]:
+    """Read from where to where each row goes."""
+    ends = []
+    for name in ("score", "high") if "high" in columns else ("score",):
+        value = _columns.numeric_scores(columns[name], name).astype(np.float64)
+        ends.append(_columns.finite_scores(value, name, cases=cases) + 0.0)
+    low, high = ends[0], ends[-1]
+    if (high < low).any():
+        raise InputError(
+            f"A bin goes from score up to high; in {int((high < low).sum()):,} rows "
+            f"high is less than score."
+        )
+    return low, high
+
+
+def _whole(values: Array, name: str) -> Array:
+    """Read counts, which engines also send as decimals."""
+    if values.dtype.kind == "O":
+        exact = all(isinstance(v, (int, Decimal)) and v % 1 == 0 for v in values)
+        small = exact and all(abs(v) < 2**63 for v in values)
+        as_numbers = _columns.numeric_scores
+        values = values.astype(np.int64) if small else as_numbers(values, name)
+    return _columns.whole_counts(values, name)
+
+
+def _weights(values: Array, name: str) -> Array:
+    number = _columns.numeric_scores(values, name).astype(np.float64)
+    if not ((number >= 0) & (number < np.inf)).all():
+        raise InputError(
+            f"{name} must be sums of weights or of their squares, finite and zero or "
+            f"more; found {listing(number[~((number >= 0) & (number < np.inf))])}."
+        )
+    return number

@@ -1,0 +1,142 @@
+"""The format of counts: what docs/counts.md says is what is read."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import trueness
+from trueness import InputError
+
+ROOT = Path(__file__).parents[2]
+CONFORMANCE = json.loads((ROOT / "docs" / "counts.conformance.json").read_text())
+READER = ROOT / "docs" / "counts.mjs"
+
+
+def seen(t):
+    """Give the rows of a tally in the form of the conformance file."""
+    names = ("score", "high", "neg", "pos", "unknown")
+    columns = [getattr(t, k) for k in names] + (list(t.squares) if t.weighted else [])
+    rows = zip(*(c.tolist() for c in columns), strict=True)
+    out = {"rows": [list(r) for r in rows]}
+    if t.clusters is not None:
+        cells = zip(t.clusters.row, t.clusters.code, *t.clusters.counts, strict=True)
+        out["cells"] = [
+            [int(r), t.clusters.names[c].item(), *(v.item() for v in counts)]
+            for r, c, *counts in cells
+        ]
+    return out
+
+
+def write(case, folder):
+    path = folder / f"counts.{case['kind']}"
+    if case["kind"] == "parquet":
+        table = pa.table(case["columns"])
+        pq.write_table(table, path)
+    else:
+        path.write_text(case["text"])
+    return path
+
+
+@pytest.mark.parametrize("case", CONFORMANCE, ids=lambda c: c["name"])
+def test_read_tally_passes_the_conformance_file(case, tmp_path):
+    path = write(case, tmp_path)
+    if "error" in case:
+        with pytest.raises(InputError):
+            trueness.read_tally(path)
+        return
+    t = trueness.read_tally(path)
+    assert seen(t) == case["means"]
+    assert t == trueness.read_tally(path)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@pytest.mark.parametrize("case", CONFORMANCE, ids=lambda c: c["name"])
+def test_the_reader_in_javascript_reads_the_same(case, tmp_path):
+    path = write(case, tmp_path)
+    made = subprocess.run(["node", READER, path], capture_output=True, text=True)
+    assert bool(made.returncode) == ("error" in case), made.stderr
+    if "error" not in case:
+        assert json.loads(made.stdout) == case["means"]
+
+
+def test_the_reader_in_javascript_is_short():
+    assert len(READER.read_text().splitlines()) <= 60
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("weight", [None, [1, 2.5, 1, 0.1]])
+@pytest.mark.parametrize("cluster", [None, [2, 7, 2, 7], ["a", "b,", 'a"', "ü"]])
+def test_every_kind_of_file_holds_exactly_the_value(tmp_path, ending, weight, cluster):
+    s = [0.1 + 0.2, -1e300, 5e-324, 1 / 3]
+    t = trueness.tally([1, 0, None, 1], s, weight=weight, cluster=cluster)
+    for k, x in enumerate([t, t.coarse(2), trueness.Tally()]):
+        x.write(tmp_path / f"{k}.{ending}")
+        assert trueness.read_tally(tmp_path / f"{k}.{ending}") == x
+    designed = t.with_design(prevalence=0.1)
+    if ending == "csv":
+        with pytest.raises(InputError, match="without their design"):
+            designed.write(tmp_path / "d.csv")
+    else:
+        designed.write(tmp_path / f"d.{ending}")
+        assert trueness.read_tally(tmp_path / f"d.{ending}") == designed
+
+
+def test_other_files_are_refused_with_a_sentence(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("y,p\n1,0.5\n")
+    with pytest.raises(InputError, match="must have the columns score, neg"):
+        trueness.read_tally(path)
+    path = tmp_path / "x.json"
+    for text in ("[1]", "{", '{"columns": 1}'):
+        path.write_text(text)
+        with pytest.raises(InputError, match="must hold counts"):
+            trueness.read_tally(path)
+
+
+@pytest.mark.parametrize("at_least", [1, 5, 11, 40])
+@pytest.mark.parametrize("seed", range(5))
+def test_shared_counts_are_none_or_many(seed, at_least):
+    rng = np.random.default_rng(seed)
+    y = rng.choice([0.0, 1.0, np.nan], 900, p=[0.7, 0.2, 0.1])
+    s = np.round(rng.normal(size=900) + np.nan_to_num(y), rng.integers(0, 4))
+    t = trueness.tally(y, s)
+    small = t.share(at_least)
+    assert all(((c == 0) | (c >= at_least)).all() for c in small.counts)
+    assert (small.n_neg, small.n_pos, small.n_unknown) == (
+        t.n_neg,
+        t.n_pos,
+        t.n_unknown,
+    )
+    assert set(small.score) <= set(t.score)
+    assert set(small.high) <= set(t.score)
+    assert (t.share(1) == t) or at_least > 1
+    if small.binned:
+        low, high = trueness.auc(small.labelled()).bounds
+        assert low <= trueness.auc(t.labelled()).value <= high
+
+
+def test_shared_weights_stand_for_as_many_cases():
+    rng = np.random.default_rng(3)
+    y, s, w = rng.integers(0, 2, 500), rng.normal(size=500), rng.random(500)
+    shared = trueness.tally(y, s, weight=w).share(11)
+    for low, high in zip(shared.score, shared.high, strict=True):
+        inside = (s >= low) & (s <= high)
+        for kind in (0, 1):
+            assert np.count_nonzero(inside & (y == kind)) in {0, *range(11, 501)}
+    even = trueness.tally(y, s, weight=np.full(500, 0.1)).share(11)
+    assert len(even) == len(trueness.tally(y, s).share(11))
+
+
+def test_what_cannot_be_shared_is_refused():
+    with pytest.raises(InputError, match="none or at least 11"):
+        trueness.Tally([1, 2], neg=[50, 50], pos=[0, 10]).share()
+    t = trueness.tally([0, 1, 0, 1], [1, 2, 3, 4], cluster=[1, 1, 2, 2])
+    with pytest.raises(InputError, match="without_clusters"):
+        t.share(1)
+    assert len(trueness.Tally().share()) == 0

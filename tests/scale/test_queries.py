@@ -1,0 +1,425 @@
+"""The query as text, run for real: the same counts as NumPy's, bit for bit."""
+
+import csv
+import io
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+import time
+from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+import sqlglot
+from typer.testing import CliRunner
+
+import trueness
+from trueness import InputError
+from trueness.cli import app
+from trueness.scale.queries import DIALECTS
+
+BIG = 10**15 + 1
+WITH_NAN = ("duckdb", "postgres", "clickhouse", "polars")
+# the types of score, label, decimal, count, weight, cluster and group
+TYPES = {
+    "duckdb": "DOUBLE INTEGER DECIMAL(6,3) BIGINT DOUBLE INTEGER VARCHAR",
+    "sqlite": "REAL INTEGER NUMERIC INTEGER REAL INTEGER TEXT",
+    "postgres": "FLOAT8 FLOAT8 NUMERIC BIGINT FLOAT8 INTEGER TEXT",
+    "mariadb": "DOUBLE INTEGER DECIMAL(6,3) BIGINT DOUBLE INTEGER TEXT",
+    "clickhouse": "Nullable(Float64) Nullable(Float64) Decimal(6,3) Int64 Float64 "
+    "Int32 String",
+}
+NAMES = ("p", "y", "d", "n", "w", "c", "my site")
+
+
+def cases(seed=1, size=400):
+    """Ties, both zeros, tiny and long numbers; labels of 0, 1 and none."""
+    rng = np.random.default_rng(seed)
+    p = np.round(rng.normal(size=size), 1)
+    p[:6] = [0.0, -0.0, 0.1 + 0.2, 0.3, 1e-300, 1 / 3]
+    y = [None if k % 9 == 0 else int(rng.random() < 0.4) for k in range(size)]
+    d = [Decimal(int(v)) / 1000 for v in rng.integers(-99_999, 99_999, size)]
+    n = [BIG if k < 3 else int(rng.integers(0, 5)) for k in range(size)]
+    w = rng.integers(0, 9, size) / 4  # exact in binary: sums are, too
+    c = rng.integers(0, 20, size)
+    g = rng.choice(["a", "it's"], size)
+    columns = (p.tolist(), y, d, n, w.tolist(), c.tolist(), g.tolist())
+    return dict(zip(NAMES, columns, strict=True))
+
+
+DATA = cases()
+ROWS = list(zip(*DATA.values(), strict=True))
+
+
+def literal(value):
+    if value is None:
+        return "NULL"
+    return "'it''s'" if value == "it's" else repr(value) if value != "a" else "'a'"
+
+
+def statements(engine, quote='"', end=""):
+    """Create the table and fill it, in plain SQL."""
+    kinds = TYPES[engine].split()
+    columns = ", ".join(
+        f"{quote}{k}{quote} {v}" for k, v in zip(NAMES, kinds, strict=True)
+    )
+    texts = [
+        ", ".join(str(v) if isinstance(v, Decimal) else literal(v) for v in row)
+        for row in ROWS
+    ]
+    values = ", ".join(f"({t})" for t in texts)
+    insert = f"INSERT INTO preds VALUES {values}"  # noqa: S608 - numbers of ours
+    return f"CREATE TABLE preds ({columns}){end}", insert
+
+
+GONE = ("NULL", "\\N")  # as MariaDB and ClickHouse print it
+
+
+def frame_of(text, delimiter=","):
+    """Write what a client printed to a file of CSV, as a person would save it."""
+    rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
+    out = io.StringIO()
+    csv.writer(out).writerows([["" if v in GONE else v for v in r] for r in rows])
+    return out.getvalue()
+
+
+def run_duckdb(folder):
+    connection = duckdb.connect()
+    for s in statements("duckdb"):
+        connection.execute(s)
+    return lambda query: connection.sql(query).pl().write_csv()
+
+
+def run_sqlite(folder):
+    connection = sqlite3.connect(":memory:")
+    for s in statements("sqlite"):
+        connection.execute(s)
+
+    def ask(query):
+        found = connection.execute(query)
+        out = io.StringIO()
+        csv.writer(out).writerow([d[0] for d in found.description])
+        csv.writer(out).writerows(found.fetchall())
+        return out.getvalue()
+
+    return ask
+
+
+def run_polars(folder):
+    frame = pl.DataFrame(DATA, schema_overrides={"y": pl.Float64}, strict=False)
+    context = pl.SQLContext(preds=frame.with_columns(pl.col("d").cast(pl.Float64)))
+    return lambda query: context.execute(query, eager=True).write_csv()
+
+
+def run_clickhouse(folder):
+    session = pytest.importorskip("chdb.session").Session(str(folder / "chdb"))
+    create, insert = statements("clickhouse", end=" ENGINE = Memory")
+    session.query("CREATE DATABASE house")
+    session.query("USE house")
+    session.query(create)
+    session.query(insert)
+    return lambda query: frame_of(str(session.query(query, "CSVWithNames")))
+
+
+def needs(*programs):
+    places = [shutil.which(p, path=PATH) for p in programs]
+    for program, place in zip(programs, places, strict=True):
+        if place is None:
+            pytest.skip(f"{program} is not installed")
+    return places
+
+
+SERVERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+PATH = os.pathsep.join([os.environ["PATH"], "/usr/sbin", *map(str, SERVERS)])
+
+
+@contextmanager
+def house(user):
+    """Give a folder for a server, and the words that run it as its own user.
+
+    No server runs as root.
+    """
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        if os.geteuid() != 0:
+            yield Path(folder), []
+            return
+        shutil.chown(folder, user)
+        yield Path(folder), ["runuser", "-u", user, "--"]
+
+
+def wait_for(ask, seconds=30):
+    end = time.monotonic() + seconds
+    while ask().returncode:
+        assert time.monotonic() < end, ask().stderr
+        time.sleep(0.1)
+
+
+def output(words, text):
+    made = subprocess.run(
+        words, input=text, capture_output=True, text=True, check=False
+    )
+    assert not made.returncode, made.stderr
+    return made.stdout
+
+
+@contextmanager
+def serving(words, ask):
+    """Start a server, wait until it answers, and stop it at the end."""
+    nowhere = subprocess.DEVNULL
+    started = subprocess.Popen(words, stdout=nowhere, stderr=nowhere)
+    try:
+        wait_for(lambda: subprocess.run(ask, capture_output=True, check=False))
+        yield
+    finally:
+        started.terminate()
+        started.wait(20)
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    initdb, server, client = needs("initdb", "postgres", "psql")
+    with house("postgres") as (home, user):
+        init = [*user, initdb, "-D", home / "data", "-U", "me", "-A", "trust"]
+        made = subprocess.run(
+            [*init, "-E", "UTF8", "--no-sync"], capture_output=True, check=False
+        )
+        assert not made.returncode, made.stderr
+        words = [*user, server, "-D", home / "data", "-k", home]
+        call = [client, "-h", home, "-U", "me", "-d", "postgres", "-q", "--csv"]
+        call += ["-v", "ON_ERROR_STOP=1"]
+        with serving([*words, "-c", "listen_addresses="], [*call, "-c", "SELECT 1"]):
+            output(call, ";".join(statements("postgres")))
+            yield lambda query: frame_of(output(call, query))
+
+
+@pytest.fixture(scope="module")
+def mariadb():
+    install, server, client = needs("mariadb-install-db", "mariadbd", "mariadb")
+    with house("mysql") as (home, user):
+        data = ["--no-defaults", f"--datadir={home}/data"]
+        init = [*user, install, *data, "--auth-root-authentication-method=normal"]
+        made = subprocess.run(init, capture_output=True, check=False)
+        assert not made.returncode, made.stdout + made.stderr
+        words = [*user, server, *data, "--skip-networking", f"--socket={home}/s"]
+        words += [f"--pid-file={home}/pid"]
+        call = [client, "--no-defaults", "-u", "root", f"--socket={home}/s", "--batch"]
+        with serving(words, [*call, "-e", "SELECT 1"]):
+            output(call, "CREATE DATABASE house")
+            call.append("house")
+            output(call, ";".join(statements("mariadb", "`")))
+            yield lambda query: frame_of(output(call, query), "\t")
+
+
+LOCAL = {
+    "duckdb": run_duckdb,
+    "sqlite": run_sqlite,
+    "clickhouse": run_clickhouse,
+    "polars": run_polars,
+}
+
+
+@pytest.fixture(scope="module", params=[*LOCAL, "postgres", "mariadb"])
+def engine(request, tmp_path_factory):
+    """Give the name of an engine, and a function from a query to its CSV."""
+    if request.param in LOCAL:
+        return request.param, LOCAL[request.param](tmp_path_factory.mktemp("engine"))
+    return request.param, request.getfixturevalue(request.param)
+
+
+def read(text, folder, **words):
+    path = folder / "counts.csv"
+    path.write_text(text)
+    return trueness.tally(trueness.scan(path), **words)
+
+
+def dialect(name):
+    return "postgres" if name == "polars" else name
+
+
+QUESTIONS = {
+    "plain": {},
+    "groups": {"by": "my site"},
+    "clusters": {"cluster": "c"},
+    "counts": {"count": "n"},
+    "decimals": {"score": "d"},
+    "weights": {"weight": "w"},
+    "all": {"weight": "w", "cluster": "c", "by": "my site"},
+    "no labels": {"label": None},
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_an_engine_counts_as_numpy_does(engine, question, tmp_path):
+    name, ask = engine
+    words = {"label": "y", "score": "p", **QUESTIONS[question]}
+    found = ask(trueness.sql("preds", dialect=dialect(name), **words))
+    by = {"by": words["by"]} if "by" in words else {}
+    assert read(found, tmp_path, **by) == trueness.tally(DATA, **words)
+
+
+def test_bins_hold_the_same_cases(engine, tmp_path):
+    name, ask = engine
+    words = {"label": "y", "score": "p"}
+    query = trueness.sql("preds", dialect=dialect(name), **words, bins=15)
+    exact, bins = trueness.tally(DATA, **words), read(ask(query), tmp_path)
+    assert 5 < len(bins) <= 15
+    assert bins.binned
+    for low, high, *counts in zip(bins.score, bins.high, *bins.counts, strict=True):
+        inside = (exact.score >= low) & (exact.score <= high)
+        assert [int(c[inside].sum()) for c in exact.counts] == [int(c) for c in counts]
+        assert {low, high} <= set(exact.score)
+    low, high = trueness.auc(bins).bounds
+    assert low <= trueness.auc(exact).value <= high
+
+
+def test_nan_and_null_are_both_missing(tmp_path):
+    y, p = [1.0, 0.0, np.nan, None, 0.0], [0.5, 0.5, 0.5, 0.25, np.float32(0.1)]
+    frame = pl.DataFrame({"y": y, "p": p}, strict=False)
+    duck = duckdb.connect()
+    duck.register("preds", frame)
+    polars = pl.SQLContext(preds=frame)
+    wanted = trueness.tally(frame, label="y", score="p")
+    words = {"label": "y", "score": "p"}
+    query = trueness.sql("preds", dialect="duckdb", **words)
+    assert trueness.tally(duck.sql(query)) == wanted
+    query = trueness.sql("preds", dialect="postgres", **words)
+    assert trueness.tally(polars.execute(query)) == wanted
+    assert wanted.n_unknown == 2
+
+
+@pytest.mark.parametrize(
+    ("labels", "positive"),
+    [(["yes", None, "no"], "yes"), ([True, None, False], True), ([2, None, 1], 2)],
+)
+def test_other_labels_need_a_positive_one(labels, positive):
+    frame = pl.DataFrame({"y": labels, "p": [0.3, 0.2, 0.1]})
+    context = duckdb.connect()
+    context.register("preds", frame)
+    words = {"label": "y", "score": "p", "positive": positive}
+    found = context.sql(trueness.sql("preds", dialect="duckdb", **words))
+    assert trueness.tally(found) == trueness.tally(frame, **words)
+
+
+def test_what_cannot_be_counted_is_refused():
+    context = duckdb.connect()
+    frame = pl.DataFrame({"y": [0, 2], "p": [0.3, None], "w": [1.0, -1.0]})
+    context.register("preds", frame)
+
+    def ask(**words):
+        return context.sql(trueness.sql("preds", dialect="duckdb", **words))
+
+    with pytest.raises(InputError, match="could not count 1 rows"):
+        trueness.tally(ask(label="y", score="w"))
+    with pytest.raises(InputError, match="could not count 1 rows"):
+        trueness.tally(ask(score="y", weight="w"))
+    with pytest.raises(InputError, match="missing or infinite in 1 of 2 cases"):
+        trueness.tally(ask(score="p"))
+    with pytest.raises(InputError, match="missing or infinite in 1 of 2 cases"):
+        trueness.tally(ask(score="p", bins=2))
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+@pytest.mark.parametrize("bins", [None, 100])
+def test_every_dialect_reads_its_query(name, bins):
+    words = {"label": "order", "score": "p", "by": "my site", "cluster": "c"}
+    query = trueness.sql("mart.preds", dialect=name, **words, weight="w", bins=bins)
+    tree = sqlglot.parse(query, read=DIALECTS[name], error_level="raise")
+    assert len(tree) == 1
+    assert [c.alias_or_name for c in tree[0].selects][:3] == [
+        "cluster",
+        "my site",
+        "score",
+    ]
+    assert not tree[0].find(sqlglot.exp.Anonymous)  # no function of another dialect
+
+
+def test_names_are_names_whatever_they_contain():
+    name = 'p"; DROP TABLE preds; --'
+    frame = pl.DataFrame({name: [0.5, 0.1], "select": [1, 0]})
+    context = duckdb.connect()
+    context.register("preds", frame)
+    query = trueness.sql("preds", dialect="duckdb", score=name, label="select")
+    assert trueness.tally(context.sql(query)) == trueness.tally([1, 0], [0.5, 0.1])
+    for table in ("preds; DROP TABLE preds", "a, b", "preds p", "(SELECT 1)", ""):
+        with pytest.raises(InputError, match="table must be the name"):
+            trueness.sql(table, dialect="duckdb", score="p")
+    assert "`my-house`.x.preds" in trueness.sql(
+        "my-house.x.preds", dialect="bigquery", score="p"
+    )
+    with pytest.raises(InputError, match="Rename it in a view"):
+        trueness.sql("preds", dialect="duckdb", score="p", by="Score")
+    with pytest.raises(InputError, match="dialect must be"):
+        trueness.sql("preds", dialect="oracle", score="p")
+
+
+MAPS = ("isotonic", "beta", "platt", "temperature")
+
+
+@pytest.mark.parametrize("method", MAPS)
+def test_a_map_is_a_query_too(engine, method):
+    name, ask = engine
+    t = trueness.tally([0, 1, 0, 1, 1, 0], [0.1, 0.4, 0.3, 0.8, 0.9, 0.2])
+    fitted = trueness.calibrate(t, method=method)
+    query = trueness.sql("preds", dialect=dialect(name), score="p", apply=fitted)
+    rows = list(csv.DictReader(io.StringIO(ask(query))))
+    found = np.array([float(r["calibrated"]) for r in rows])
+    scores = np.array([float(r["p"]) for r in rows])
+    np.testing.assert_allclose(found, fitted(scores), rtol=1e-12, atol=1e-300)
+
+
+def test_a_rule_is_a_query_too(engine):
+    name, ask = engine
+    rule = trueness.Rule({"a": 0.5, "it's": 0.1}, {"a": -0.5, "it's": 0.1})
+    words = {"score": "p", "by": "my site", "apply": rule}
+    rows = list(csv.DictReader(io.StringIO(
+        ask(trueness.sql("preds", dialect=dialect(name), **words)))))  # fmt: skip
+    group = np.array([r["my site"] for r in rows])
+    wanted = rule.decide(np.array([float(r["p"]) for r in rows]), group)
+    found = [float(r["decision"] or "nan") for r in rows]
+    np.testing.assert_array_equal(found, wanted)
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(w) for w in words])
+
+
+def test_the_command_writes_the_query_and_reads_its_result(tmp_path):
+    words = ["--label", "y", "--score", "p", "--by", "my site"]
+    made = run("sql", "--dialect", "duckdb", "--table", "preds", *words)
+    wanted = {"dialect": "duckdb", "label": "y", "score": "p", "by": "my site"}
+    assert made.output == trueness.sql("preds", **wanted) + "\n"
+    (tmp_path / "counts.csv").write_text(run_duckdb(tmp_path)(made.output))
+    pl.DataFrame(DATA).write_parquet(tmp_path / "rows.parquet")
+    counts, rows = tmp_path / "counts.csv", tmp_path / "rows.parquet"
+    for command in ("evaluate", "threshold", "calibrate"):
+        one = run(command, counts, "--by", "my site", "--json")
+        other = run(command, rows, *words, "--json")
+        assert one.exit_code == 0, one.output
+        one, other = (json.loads(x.stdout)["result"] for x in (one, other))
+        assert plain(one) == plain(other)
+
+
+def plain(result):
+    """Forget what the score is called."""
+    return json.loads(json.dumps(result).replace('"p', '"score'))
+
+
+def test_the_command_says_what_is_missing():
+    made = run("sql", "--dialect", "duckdb", "--score", "p")
+    assert made.exit_code == 2
+    assert "Type --table NAME." in made.output
+
+
+def test_the_command_writes_json():
+    words = ["--dialect", "mysql", "--table", "preds", "--score", "p", "--json"]
+    found = json.loads(run("sql", *words, "--positive", "'1'", "--label", "y").stdout)
+    wanted = {"dialect": "mysql", "score": "p", "label": "y", "positive": "1"}
+    assert found["schema"] == "trueness/sql/1"
+    assert found["result"]["query"] == trueness.sql("preds", **wanted)
