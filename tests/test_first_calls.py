@@ -5,6 +5,7 @@ Each line is a call that answers, or one that is wrong and is told so in a sente
 never a raw exception, never a warning of NumPy.
 """
 
+import inspect
 import warnings
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 
 import trueness
 from trueness import InputError, NotEnoughCases
+from trueness._core.docs import WORDS
 
 rng = np.random.default_rng(7)
 N = 120
@@ -343,3 +345,14 @@ def test_words_of_others_mean_what_ours_do():
     counts = trueness.constraint("tp >= 90% * positives")
     c = trueness.sweep(t)
     assert (counts(c) == (c.tp >= 0.9 * y.sum())).all()
+
+
+def test_help_says_each_shared_word_once():
+    for name in trueness.__all__:
+        analysis = getattr(trueness, name)
+        if not hasattr(analysis, "takes"):
+            continue
+        lines = inspect.getdoc(analysis).splitlines()
+        named = [word for line in lines for word in line.split(", ")]
+        for word in inspect.signature(analysis).parameters.keys() & WORDS.keys():
+            assert named.count(word) == 1, (name, word)

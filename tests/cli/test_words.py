@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import trueness
-from trueness._core.retired import RETIRED
+from retired import RETIRED
 from trueness.cli import COMMANDS, app
 from trueness.cli._words import for_the_shell
 

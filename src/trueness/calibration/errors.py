@@ -78,8 +78,6 @@ def calibration_error(
     binning
         "equal mass": equally many cases in each bin. "equal width": (0, 1/bins],
         (1/bins, 2/bins], ... as in Guo et al. (2017), to reproduce published numbers.
-    level
-        Confidence level of the intervals.
 
     Notes
     -----
@@ -260,8 +258,6 @@ def calibration_index(
         Labelled cases whose scores are probabilities.
     span
         Share of the cases in each local fit; R and the paper use 0.75.
-    level
-        Confidence level of the intervals.
 
     Notes
     -----

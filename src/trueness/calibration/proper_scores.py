@@ -129,8 +129,6 @@ def brier(data: Tally, *, level: float = 0.95) -> ProperScore:
     ----------
     data
         Labelled cases whose scores are probabilities.
-    level
-        Confidence level of the intervals.
 
     Notes
     -----

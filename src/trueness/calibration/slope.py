@@ -71,8 +71,6 @@ def calibration_line(data: Tally, *, level: float = 0.95) -> CalibrationLine:
     ----------
     data
         Labelled cases whose scores are probabilities.
-    level
-        Confidence level of the intervals.
 
     Notes
     -----

@@ -144,8 +144,6 @@ def dominates(
         Confidence level of the band of the difference and of the margin.
     points
         How many false positive rates the band has.
-    rng, replicates
-        Seed and number of bootstrap replicates.
 
     Returns
     -------

@@ -48,8 +48,6 @@ def compare_groups(
         Compare every other group with this one; all pairs when None.
     ends
         The smallest and the largest value that the statistic can have.
-    level
-        Confidence level of the intervals.
 
     Returns
     -------

@@ -57,8 +57,6 @@ def compare_auc(
     margin
         How much less an AUC may be and still count as no worse, for example 0.05; adds
         tests of non-inferiority and of equivalence to every pair.
-    level
-        Confidence level of the intervals.
 
     Returns
     -------
@@ -218,8 +216,6 @@ def compare_metric(
     margin
         How much less the metric may be and still count as no worse, for example 0.05;
         adds tests of non-inferiority and of equivalence to every pair.
-    level
-        Confidence level of the intervals.
 
     Returns
     -------
@@ -373,8 +369,6 @@ def compare(
         The smallest and the largest value that it can have.
     margin
         How much less it may be and still count as no worse.
-    level
-        Confidence level of the intervals.
 
     Returns
     -------

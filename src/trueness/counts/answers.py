@@ -184,7 +184,7 @@ def _open(analysis: Callable[..., Any], takes: str) -> Any:
     made: Any = call
     made.takes = takes
     made.__signature__ = _signature(analysis, takes)
-    made.__doc__ = documented(analysis.__doc__, own, _DATA)
+    made.__doc__ = documented(analysis.__doc__, given, _DATA)
     return made
 
 

@@ -165,8 +165,6 @@ def compare_combiners(
     folds
         Number of folds; every fold has positives and negatives, so each class needs as
         many cases.
-    level
-        Confidence level of the intervals.
     rng
         Seed or generator for dealing the cases to the folds.
 

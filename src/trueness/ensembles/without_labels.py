@@ -116,8 +116,6 @@ def agreement(
         distribution of the scores. "likelihood": starting from that estimate, the
         maximum likelihood under Fermi-Dirac ranks, which is more precise where this
         model is nearly true (prevalence near one half) and biased where it is not.
-    level
-        Confidence level of the intervals.
 
     Warns
     -----

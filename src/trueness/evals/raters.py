@@ -63,8 +63,6 @@ def rater_agreement(
         ``"krippendorff"``: alpha, with its correction for few items. ``"fleiss"``:
         kappa of any number of raters. ``"cohen"``: kappa of two raters, each with their
         own shares of categories.
-    level
-        Confidence level of the interval.
 
     Returns
     -------

@@ -71,8 +71,6 @@ def evaluate(
     data
         Labels and scores (``evaluate(y, s)``), a frame with ``label=`` and ``score=``
         (one column or a list of them), counts, or groups of any of them by ``by=``.
-    level
-        Confidence level of the intervals.
     at
         A threshold in use: every metric there, too.
 

@@ -57,8 +57,6 @@ def estimate(
     ends
         The smallest and the largest value that it can have; -inf and inf where there is
         none.
-    level
-        Confidence level of the interval.
 
     Returns
     -------

@@ -102,8 +102,6 @@ def latent_class(
         says when they do.
     level
         Probability of the equal-tailed credible intervals.
-    rng
-        A seed or a NumPy generator.
 
     Returns
     -------

@@ -179,8 +179,6 @@ def prevalence(
         needed.
     level
         Level of the intervals.
-    rng
-        A seed or a NumPy generator.
 
     Returns
     -------

@@ -33,13 +33,9 @@ def roc(
         A tally, a panel, or a mapping from name to tally.
     band
         ``"simultaneous"`` or ``"pointwise"``: also draw the 95 % band.
-    title
-        Shown above the figure.
     points
         The largest number of points that a curve is drawn with; see
         :func:`trueness.ranking.simplify`.
-    ax
-        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
     """
     tallies = {_with_auc(name, t): t for name, t in named(data).items()}
     return drawn(figures.roc_figure(tallies, band=band, points=points), title, ax)
@@ -131,8 +127,6 @@ def auc_forest(
     ----------
     data
         A tally, a panel, or a mapping from name to tally, for example of groups.
-    level
-        Confidence level of the intervals.
     title, ax
         As in :func:`roc`.
     """
@@ -161,8 +155,6 @@ def binormal_fit(data: Tally, *, title: str = "", ax: Any = None) -> Any:
         The counts.
     title
         Shown above the figure; how good the fit is when empty.
-    ax
-        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
     """
     _cases.one_classifier(data, "binormal_fit")
     fit = fit_binormal(data)

@@ -60,8 +60,6 @@ def operating_point(
         Scores and labels of one classifier.
     maximize, minimize, subject_to, prevalences
         As in :func:`trueness.best_threshold`.
-    title
-        Shown above the figure.
     """
     _cases.one_classifier(data, "operating_point")
     asked: Any = {"subject_to": subject_to, "prevalences": prevalences}

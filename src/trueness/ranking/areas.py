@@ -59,10 +59,6 @@ def auc(
         quantile; it follows the design of the cases. To reproduce other software and
         old papers: ``"delong"`` (a normal interval on the plain scale, as pROC has it),
         ``"hanley-mcneil"``, ``"fermi-dirac"`` and ``"bootstrap"`` (percentiles).
-    level
-        Confidence level of the interval.
-    rng, replicates
-        Seed and number of replicates of the bootstrap.
 
     Returns
     -------
@@ -275,8 +271,6 @@ def average_precision(
     method
         ``"student"`` (from influence values, as for :func:`auc`) or ``"bootstrap"``
         (percentiles, which lie too high when positives are few).
-    level, rng, replicates
-        As in :func:`auc`.
 
     Returns
     -------
@@ -442,8 +436,6 @@ def partial_auc(
     method
         ``"student"`` (from influence values, as for :func:`auc`) or ``"bootstrap"``
         (percentiles).
-    level, rng, replicates
-        As in :func:`auc`.
 
     Returns
     -------

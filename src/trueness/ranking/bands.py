@@ -122,12 +122,8 @@ def roc_band(
     kind
         ``"simultaneous"``: the whole curve lies inside with this confidence.
         ``"pointwise"``: each single point does.
-    level
-        Confidence level.
     points
         How many false positive rates the grid has, from 0 to 1.
-    rng, replicates
-        Seed and number of replicates of the bootstrap.
 
     Notes
     -----

@@ -182,8 +182,6 @@ def fit_binormal(data: Tally, *, level: float = 0.95) -> BinormalFit:
     ----------
     data
         The counts, or labels and scores; cases without a label are left out.
-    level
-        Confidence level of the intervals.
 
     Returns
     -------

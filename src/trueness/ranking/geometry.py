@@ -201,8 +201,6 @@ def kl_divergence(
         (n cases in the smaller class), half a case is added to each bin, and the mean
         excess (K - 1)/2 (1/N1 + 1/N0) of such an estimate is subtracted.
         ``"binormal"``: the closed form at the fitted binormal curve.
-    level
-        Confidence level of the intervals.
 
     Returns
     -------

@@ -195,8 +195,6 @@ def at_threshold(
         or several thresholds, then the answer is a dict from threshold to record.
     metrics
         Which metrics to compute; all of ``METRICS`` when None.
-    level
-        Confidence level of the intervals.
 
     Returns
     -------

@@ -90,8 +90,6 @@ def cost_curve(
         Scores and labels of one classifier, both classes present.
     at
         The weights w at which to evaluate, between 0 and 1; by default 0, 0.01, ..., 1.
-    level
-        Confidence level of the intervals.
     rng
         Seed or generator of the samples in which the choice is repeated.
 
@@ -268,8 +266,6 @@ def decision_curve(
     threshold
         The probabilities p at which one might act, from 0 to below 1; by default 0.01,
         0.02, ..., 0.99.
-    level
-        Confidence level of the intervals.
 
     Notes
     -----

@@ -168,10 +168,6 @@ def validate_threshold(
     replicates
         How many bootstrap samples; a fifth of that where each needs a search of its
         own, for two thresholds or groups.
-    level
-        Confidence level of the intervals.
-    rng
-        Seed or generator.
 
     Notes
     -----
