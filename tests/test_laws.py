@@ -357,8 +357,10 @@ def test_order_and_shards_of_clusters_are_irrelevant(analysis, weighted):
 
     every, order = np.arange(N), rng.permutation(N)
     whole = analysis(count(every))
-    assert same(analysis(count(order)), whole)
-    assert same(analysis(count(order[:100]) + count(order[100:])), whole)
+    # sums of weights differ in their last digits, and limits by central differences
+    # (a millionth of a count apart) enlarge that to 1e-10
+    assert same(analysis(count(order)), whole, 1e-9)
+    assert same(analysis(count(order[:100]) + count(order[100:])), whole, 1e-9)
     # other names come in another order, in which other clusters are drawn
     assert kept(analysis, analysis(count(every, 99 - cluster)), whole, set())
     parts = {c: count(every[cluster == c]).without_clusters() for c in range(N // 6)}

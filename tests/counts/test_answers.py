@@ -196,7 +196,7 @@ def test_counts_of_cases_and_missing_labels():
         (lambda: trueness.auc(Y, np.column_stack([1 - A, A])), r"y_score\[:, 1\]"),
         (lambda: trueness.auc(Y, A, label="y"), "name columns of a frame"),
         (lambda: trueness.auc(Y, A, positive=1, pos_label=1), "which mean the same"),
-        (lambda: trueness.auc(["yes", "no"], [1, 2]), "positive='yes'"),
+        (lambda: trueness.auc(["cat", "dog"], [1, 2]), "positive='cat'"),
         (lambda: trueness.auc({"y": Y}, label="y", score="p"), "no column 'p'"),
         (lambda: trueness.auc({"y": Y}, label="y"), "Name the columns"),
         (lambda: trueness.auc(FRAME, label="y", score="a", scores=["b"]), "both name"),

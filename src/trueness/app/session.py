@@ -41,11 +41,9 @@ from trueness.findings.subject import (
     REPLICATES,
     Model,
     Subject,
+    Wanted,
     read_asked,
     tallies_of,
-)
-from trueness.findings.subject import (
-    Asked as Wanted,
 )
 from trueness.inference.verification import said_elsewhere
 from trueness.nogold.rate import Rate

@@ -15,7 +15,7 @@ from trueness.counts.design import WORDS as DESIGN
 from trueness.counts.values import Panel
 from trueness.data.engines import quoted
 from trueness.data.frames import panel, tally
-from trueness.monitoring.checking import Cases
+from trueness.monitoring.checking import Evidence
 from trueness.monitoring.contracts import Contract
 from trueness.monitoring.requirements import Requirement
 
@@ -127,9 +127,9 @@ def cases_of(
         if old is not None:
             other = tally(old, score=p.score, by=by, **p.columns)
         if by is None:
-            return Cases(tallies, panels | _judged(p), other)
+            return Evidence(tallies, panels | _judged(p), other)
         return {
-            str(g): Cases(
+            str(g): Evidence(
                 t,
                 {name: parts[g] for name, parts in panels.items() if g in parts},
                 None if other is None else other.get(g),

@@ -13,11 +13,12 @@ _EXACT = "Its bound is exact for a number of independent cases."
 _FOLDS = "It deals whole cases into folds."
 _ONE_BY_ONE = "Its evidence is a product over single cases, one after another."
 _MOMENTS = "Its moments are those of independent cases."
-_SHARE = "It speaks of the cases as they are; compare what depends on the share itself."
 _COUNTED = "It counts, or draws, cases whose label is known."
 _TOTALS = "It adds up the cases of groups, each with its own share of positives."
 _ESTIMATED = "It estimates the share of positives of the cases as they came."
 _STUDY = "Readers and cases are what a study draws, whatever their shares."
+_ITEMS = "It counts items, and pairs of ratings, each as one."
+_RATED = "It compares ratings with one another; the labels play no part."
 _VOTES = "A panel has no single score that could say why a label is missing."
 
 CANNOT: dict[str, dict[str, str]] = {}
@@ -49,6 +50,7 @@ _add("leaves", weight=_EXACT, cluster=_EXACT, sampling=_ESTIMATED,
      prevalence=_ESTIMATED, unlabelled=_COUNTED)  # fmt: skip
 _add("reader_study", weight=_STUDY, cluster=_STUDY, sampling=_STUDY, prevalence=_STUDY,
      unlabelled=_COUNTED)  # fmt: skip
+_add("rater_agreement", weight=_ITEMS, sampling=_RATED, prevalence=_RATED)
 _add("watch", weight=_ONE_BY_ONE, cluster=_ONE_BY_ONE)
 _add("compare_auc compare_metric compare dominates", unlabelled=_VOTES)
 _add("calibration_error calibration_index calibration_test calibration_gain "

@@ -31,7 +31,7 @@ from trueness.ranking.bands import precision_recall_band, roc_band
 from trueness.ranking.curves import precision_recall, roc
 
 
-class Drawn(NamedTuple):
+class CurveWithBand(NamedTuple):
     """A curve and its band: both coordinates, and the limits at some of them."""
 
     x: Floats
@@ -45,7 +45,7 @@ class Drawn(NamedTuple):
 class _Kind:
     """What a kind of display draws of a tally, and what stands beside it."""
 
-    curve: Callable[..., Drawn]
+    curve: Callable[..., CurveWithBand]
     x: str
     y: str
     value: Callable[[Tally, float], Estimate | None]
@@ -59,7 +59,7 @@ class _Kind:
 class _Display:
     """Curves of one model, or of each fold, with what was estimated."""
 
-    curves: list[Drawn]
+    curves: list[CurveWithBand]
     estimate: Estimate | None = None
     estimator_name: str | None = None
     level: float = 0.95
@@ -246,31 +246,31 @@ def _of(cls: type[_Display]) -> _Kind:
     return kind  # type: ignore[no-any-return]  # every display has one
 
 
-def _roc(t: Tally, level: float) -> Drawn:
+def _roc(t: Tally, level: float) -> CurveWithBand:
     c, b = roc(t), roc_band(t, level=level)
-    return Drawn(c.fpr, c.tpr, b.fpr, b.low, b.high)
+    return CurveWithBand(c.fpr, c.tpr, b.fpr, b.low, b.high)
 
 
-def _precision_recall(t: Tally, level: float) -> Drawn:
+def _precision_recall(t: Tally, level: float) -> CurveWithBand:
     c, b = precision_recall(t), precision_recall_band(t, level=level)
-    return Drawn(c.recall, c.precision, b.recall, b.low, b.high)
+    return CurveWithBand(c.recall, c.precision, b.recall, b.low, b.high)
 
 
-def _calibration(t: Tally, level: float) -> Drawn:
+def _calibration(t: Tally, level: float) -> CurveWithBand:
     r = reliability(t, level=level)
     order = np.argsort(r.score)
     columns = (r.score, r.probability, r.score, r.confidence_low, r.confidence_high)
-    return Drawn(*(c[order] for c in columns))
+    return CurveWithBand(*(c[order] for c in columns))
 
 
-def _by_threshold(metric: str, t: Tally, level: float) -> Drawn:
+def _by_threshold(metric: str, t: Tally, level: float) -> CurveWithBand:
     """Give a metric at every threshold, and its limits at a hundred of them."""
     m = read_metric(metric)
     at = np.unique(t.score[np.linspace(0, len(t) - 1, min(len(t), 100)).astype(int)])
     found = [estimates(t, float(c), [m], level=level)[m.name] for c in at]
     value, low, high = (np.array([getattr(e, k) for e in found])
                         for k in ("value", "low", "high"))  # fmt: skip
-    return Drawn(at, value, at, low, high)
+    return CurveWithBand(at, value, at, low, high)
 
 
 @final

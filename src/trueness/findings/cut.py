@@ -99,14 +99,14 @@ class CutQuestion:
         return self.wanted | {"subject_to": list(self.bounds), **more}
 
 
-class Cut(NamedTuple):
+class CutFinding(NamedTuple):
     """What was found, and the choice itself, for who draws it."""
 
     finding: Finding
     choice: Any
 
 
-def find_cut(t: Tally, q: CutQuestion) -> Cut:
+def find_cut(t: Tally, q: CutQuestion) -> CutFinding:
     """Answer what is asked of a threshold; stop at what does not go together."""
     _fits(q)
     if q.at is not None:
@@ -154,7 +154,7 @@ def _found(
     return Finding(TITLES["threshold"], numbers, said_first, tuple(mind), tuple(tables))
 
 
-def _best(t: Tally, q: CutQuestion) -> Cut:
+def _best(t: Tally, q: CutQuestion) -> CutFinding:
     point = best_threshold(t, **q.given)
     checked = _validated(t, q)
     if q.prevalences is not None:
@@ -173,7 +173,7 @@ def _best(t: Tally, q: CutQuestion) -> Cut:
         validation=checked and _fields(checked, VALIDATION),
         **_fields(point, POINT),
     )
-    return Cut(finding, point)
+    return CutFinding(finding, point)
 
 
 def _validated(data: Any, q: CutQuestion) -> Validation | None:
@@ -225,7 +225,7 @@ def _for_prevalence(t: Tally) -> list[Note]:
     return [note("metrics for prevalence", wanted=wanted, share=t.prevalence)]
 
 
-def _given(t: Tally, q: CutQuestion, at: float) -> Cut:
+def _given(t: Tally, q: CutQuestion, at: float) -> CutFinding:
     """Evaluate a threshold that was chosen beforehand."""
     both_classes(t, "threshold")
     found, c = at_threshold(t, at, level=q.level), confusion(t, at)
@@ -244,10 +244,10 @@ def _given(t: Tally, q: CutQuestion, at: float) -> Cut:
         metrics={name: e.value for name, e in found.metrics.items()},
         estimates=found.metrics,
     )  # fmt: skip
-    return Cut(finding, None)
+    return CutFinding(finding, None)
 
 
-def _promised(t: Tally, q: CutQuestion) -> Cut:
+def _promised(t: Tally, q: CutQuestion) -> CutFinding:
     """Find one cut, or two, whose constraints hold with a confidence."""
     asked = {"subject_to": list(q.bounds), "level": q.guarantee, "rng": q.rng}
     two = asks_for_two_cuts([*q.bounds])
@@ -261,7 +261,7 @@ def _promised(t: Tally, q: CutQuestion) -> Cut:
         known |= {"constraints": {p.constraint: p.value for p in g.proofs}}
         known |= {"method": "guaranteed pair of thresholds", "zones": g.to_dict()}
         words = [*said([sentences.guaranteed_zone_sentence(g)])]
-        return Cut(_found(t, words, [_zones(g)], [], **known), g)
+        return CutFinding(_found(t, words, [_zones(g)], [], **known), g)
     # a guarantee speaks of the cases as they came
     found = at_threshold(t.without_design(), g.threshold, level=q.level).metrics
     goal = next((f"{k} {v}" for k, v in q.wanted.items() if v is not None), None)
@@ -285,7 +285,7 @@ def _promised(t: Tally, q: CutQuestion) -> Cut:
         estimates=found,
         **known,
     )
-    return Cut(finding, g)
+    return CutFinding(finding, g)
 
 
 def _proof(p: Proof) -> str:
@@ -301,7 +301,7 @@ def _proof(p: Proof) -> str:
     return str(proof)
 
 
-def _two(t: Tally, q: CutQuestion) -> Cut:
+def _two(t: Tally, q: CutQuestion) -> CutFinding:
     z, checked = best_thresholds(t, **q.given), _validated(t, q)
     words, tables = sentences.zone_sentences(z), [_zones(z)]
     notes: list[Note] = []
@@ -318,10 +318,12 @@ def _two(t: Tally, q: CutQuestion) -> Cut:
         zones=z.to_dict() | {"validation": checked and checked.to_dict()},
         **_fields(z, ("objective", "value", "constraints", "prevalence", "notes")),
     )
-    return Cut(finding, z)
+    return CutFinding(finding, z)
 
 
-def find_cuts_of_groups(t: Tally, groups: Mapping[str, Tally], q: CutQuestion) -> Cut:
+def find_cuts_of_groups(
+    t: Tally, groups: Mapping[str, Tally], q: CutQuestion
+) -> CutFinding:
     """Find a cut for each group under limits on their differences."""
     if not groups:
         raise InputError(
@@ -357,7 +359,7 @@ def find_cuts_of_groups(t: Tally, groups: Mapping[str, Tally], q: CutQuestion) -
         },
         **_fields(g, ("objective", "value", "constraints", "notes")),
     )
-    return Cut(finding, g)
+    return CutFinding(finding, g)
 
 
 def with_groups(

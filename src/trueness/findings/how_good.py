@@ -23,8 +23,8 @@ from trueness.findings.notes import TITLES, Note, note
 from trueness.findings.records import Figure, Finding, Table, said, table
 from trueness.findings.subject import (
     UNNAMED,
-    Asked,
     Subject,
+    Wanted,
     cut_of,
     named_groups,
     possible,
@@ -219,7 +219,7 @@ def cases_note(x: Panel | Tally) -> Note:
 
 
 def _legend(
-    a: Asked, found: dict[str, Measured], groups: dict[str, Any], t: Tally
+    a: Wanted, found: dict[str, Measured], groups: dict[str, Any], t: Tally
 ) -> list[Note]:
     lines = [note("intervals", level=a.level)]
     if not unknown_share(t) and any(row["brier"] is None for row in found.values()):

@@ -1,6 +1,6 @@
 """What is asked, and of which classifiers? Counts, wishes, and what is known so far.
 
-``Asked`` is what a person wants to know, ``Subject`` the counts it is asked of. A
+``Wanted`` is what a person wants to know, ``Subject`` the counts it is asked of. A
 question (``how_good``, ``where_to_cut``, ...) takes a subject and gives a ``Finding``;
 what several of them need (the classifiers in order, what each score means, what is
 left of a threshold on new cases) is worked out here, once.
@@ -54,7 +54,7 @@ Checked = Validation | AtThreshold | None  # what a threshold is worth on new ca
 
 @final
 @dataclass(frozen=True)
-class Asked:
+class Wanted:
     """What a person wants to know.
 
     ``costs`` are those of a false positive and of a false negative, ``invented`` where
@@ -132,7 +132,7 @@ class Subject:
     """
 
     data: Counts
-    asked: Asked
+    asked: Wanted
     groups: Mapping[Any, Counts] | None = None
     by: str = "group"
     known: dict[Any, Any] = field(default_factory=dict)
@@ -218,7 +218,7 @@ def read_asked(
     prevalences: Prevalences = None,
     at: float | None = None,
     **more: Any,
-) -> Asked:
+) -> Wanted:
     """Read what is asked; without costs both error rates count equally.
 
     ``more`` are fields that need no reading.
@@ -244,7 +244,7 @@ def read_asked(
     if cost and maximize is None and minimize is None:
         minimize = f"cost(fp={costs[0]!r}, fn={costs[1]!r})"
     objective, _ = read_objective(maximize, minimize)
-    return Asked(
+    return Wanted(
         objective=objective,
         smallest=minimize is not None,
         subject_to=constraints(limits),
@@ -350,7 +350,7 @@ def _models(s: Subject) -> list[Model]:
     return models
 
 
-def _cut(t: Tally, a: Asked) -> tuple[OperatingPoint, bool]:
+def _cut(t: Tally, a: Wanted) -> tuple[OperatingPoint, bool]:
     """Choose within the constraints, or without them where they cannot be met."""
     if a.at is not None:
         return _given(t, a.at, a.subject_to), True
@@ -371,7 +371,7 @@ def _given(t: Tally, at: float, limits: tuple[Constraint, ...]) -> OperatingPoin
     )  # fmt: skip
 
 
-def _named_cut(m: Model, a: Asked) -> None:
+def _named_cut(m: Model, a: Wanted) -> None:
     try:
         best_threshold(m.tally, **a.choice)
     except Infeasible as err:

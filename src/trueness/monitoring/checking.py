@@ -128,7 +128,7 @@ def check(
 
 @final
 @dataclass(frozen=True)
-class Cases:
+class Evidence:
     """What requirements are judged on, of all cases or of one group.
 
     Attributes
@@ -147,7 +147,7 @@ class Cases:
     baseline: Any = None
 
     @classmethod
-    def of(cls, data: Any, baseline: Any = None) -> Cases:
+    def of(cls, data: Any, baseline: Any = None) -> Evidence:
         """Give a tally, or a panel with its first classifier as the candidate."""
         if isinstance(data, (Tally, Attempts)):
             return cls(data, {}, baseline)
@@ -159,12 +159,12 @@ class Cases:
 
 
 def check_all(
-    whole: Cases,
+    whole: Evidence,
     required: Sequence[Requirement],
     *,
     facts: Sequence[Verdict] = (),
-    spread: Mapping[str, Cases] | None = None,
-    groups: Mapping[str, Mapping[str, Cases]] | None = None,
+    spread: Mapping[str, Evidence] | None = None,
+    groups: Mapping[str, Mapping[str, Evidence]] | None = None,
     level: float = 0.95,
     adjust: str = "holm",
 ) -> Check:
@@ -232,10 +232,10 @@ def _listed(given: Any) -> Iterable[Any]:
     return list(given)
 
 
-def _parts(data: Any, baseline: Any) -> tuple[Cases, Mapping[str, Cases] | None]:
+def _parts(data: Any, baseline: Any) -> tuple[Evidence, Mapping[str, Evidence] | None]:
     """Give the cases as a whole, and by group when they come in groups."""
     if isinstance(data, (Tally, Panel, Attempts)):
-        return Cases.of(data, baseline), None
+        return Evidence.of(data, baseline), None
     counts = isinstance(data, Mapping) and data.values()
     if not counts or not all(isinstance(t, (Tally, Panel, Attempts)) for t in counts):
         raise InputError(
@@ -245,21 +245,21 @@ def _parts(data: Any, baseline: Any) -> tuple[Cases, Mapping[str, Cases] | None]
         )
     parts = dict(baseline) if isinstance(baseline, Mapping) else {}
     total = reduce(add, parts.values()) if parts else baseline
-    return Cases.of(reduce(add, counts), total), _each(data, parts)
+    return Evidence.of(reduce(add, counts), total), _each(data, parts)
 
 
 def _each(
     data: Mapping[Any, Any], baselines: Mapping[Any, Tally] | None = None
-) -> dict[str, Cases]:
-    return {str(g): Cases.of(x, (baselines or {}).get(g)) for g, x in data.items()}
+) -> dict[str, Evidence]:
+    return {str(g): Evidence.of(x, (baselines or {}).get(g)) for g, x in data.items()}
 
 
 def _groups(
     r: Requirement,
-    whole: Cases,
-    spread: Mapping[str, Cases] | None,
-    named: Mapping[str, Mapping[str, Cases]] | None,
-) -> Mapping[str, Cases]:
+    whole: Evidence,
+    spread: Mapping[str, Evidence] | None,
+    named: Mapping[str, Mapping[str, Evidence]] | None,
+) -> Mapping[str, Evidence]:
     if r.by is None:
         return {"": whole} if spread is None else spread
     held = (named or {}).get(r.by, spread)
@@ -271,7 +271,7 @@ def _groups(
     )
 
 
-def _claims(r: Requirement, group: str, cases: Cases) -> list[Claim]:
+def _claims(r: Requirement, group: str, cases: Evidence) -> list[Claim]:
     """Say what a requirement claims about one group."""
     if r.judges:
         return _judged(r, group, cases)
@@ -294,7 +294,7 @@ def _sided(r: Requirement, group: str, limits: Limits, said: str = "") -> list[C
     ]
 
 
-def _against(r: Requirement, group: str, cases: Cases) -> Claim:
+def _against(r: Requirement, group: str, cases: Evidence) -> Claim:
     side = -1 if r.lower_is_better else 1
     named = str(r.not_worse_than)
     if named in cases.panels:
@@ -317,7 +317,7 @@ def _against(r: Requirement, group: str, cases: Cases) -> Claim:
     return Claim(str(r), group, -side * r.margin, side, limits, f"difference, {how}")
 
 
-def _gap(r: Requirement, groups: Mapping[str, Cases]) -> list[Claim]:
+def _gap(r: Requirement, groups: Mapping[str, Evidence]) -> list[Claim]:
     if len(groups) < 2:
         raise NotEnoughCases(f"{r} needs two groups or more; found {len(groups)}.")
     claims = []
@@ -330,7 +330,7 @@ def _gap(r: Requirement, groups: Mapping[str, Cases]) -> list[Claim]:
     return claims
 
 
-def _judged(r: Requirement, group: str, cases: Cases) -> list[Claim]:
+def _judged(r: Requirement, group: str, cases: Evidence) -> list[Claim]:
     """Judge a rate from the verdicts of judges that err, and the labels there are."""
     data = cases.panels.get(",".join(r.judges), cases.panels.get(""))
     if data is None:
@@ -375,7 +375,7 @@ def _sure(level: float, adjust: str, claims: int) -> list[str]:
     ]
 
 
-def _notes(required: Sequence[Requirement], whole: Cases, adjust: str) -> list[str]:
+def _notes(required: Sequence[Requirement], whole: Evidence, adjust: str) -> list[str]:
     alone = {True: "Items", False: "Cases"}[isinstance(whole.tally, Attempts)]
     held = whole.tally.cluster if alone == "Items" else whole.tally.grouped
     whose = alone if held is None else "Clusters"

@@ -34,14 +34,14 @@ class Reach(NamedTuple):
     half_width: float
 
 
-class _Drawn(NamedTuple):
+class _SampledAreas(NamedTuple):
     """Values of samples, with their variances and degrees of freedom."""
 
     value: Floats
     variance: Floats
     df: Floats
     units: int
-    sides: tuple[_Drawn, ...] = ()  # of a difference, where they were drawn
+    sides: tuple[_SampledAreas, ...] = ()  # of a difference, where they were drawn
 
     def quantile(self, level: float) -> Floats:
         from scipy.special import stdtrit
@@ -111,7 +111,7 @@ class PlanQuestion(NamedTuple):
         many = min(split_cases(n, self.share)) >= _MANY
         return self._by_law(n) if many else self._by_samples(n)
 
-    def answer(self, x: _Drawn) -> tuple[Any, Any]:
+    def answer(self, x: _SampledAreas) -> tuple[Any, Any]:
         """Which samples exclude the null, and how wide is half of each interval?"""
         low, high = (x.difference_limits if self.two else x.limits)(self.level)
         return (self.null < low) | (self.null > high), (high - low) / 2
@@ -126,7 +126,7 @@ class PlanQuestion(NamedTuple):
             a, area = (np.clip(x, 1e-9, 1 - 1e-9) for x in (value, self.value))
             variance = variance * a * (1 - a) / (area * (1 - area))
         df = np.full(value.size, pos + neg - 2.0)
-        out, half = self.answer(_Drawn(value, variance, df, min(pos, neg)))
+        out, half = self.answer(_SampledAreas(value, variance, df, min(pos, neg)))
         return Reach(float(np.mean(out)), float(np.mean(half)))
 
     def _by_samples(self, n: int) -> Reach:
@@ -147,7 +147,7 @@ class PlanQuestion(NamedTuple):
 
     def _drawn(
         self, sizes: tuple[int, int], samples: int, rng: np.random.Generator
-    ) -> _Drawn:
+    ) -> _SampledAreas:
         """Draw values and their variances; more of a much larger class add little.
 
         Then what varies is drawn closer to the expected value, as the exact variances
@@ -167,11 +167,11 @@ class PlanQuestion(NamedTuple):
         return _closer(each[0], self.value, closer, min(sizes))
 
 
-def _closer(x: _Drawn, centre: float, part: float, units: int) -> _Drawn:
+def _closer(x: _SampledAreas, centre: float, part: float, units: int) -> _SampledAreas:
     """Draw values closer to their centre; sides of a difference about their means."""
     value = centre + (x.value - centre) * math.sqrt(part)
     sides = tuple(_closer(s, float(s.value.mean()), part, units) for s in x.sides)
-    return _Drawn(value, x.variance * part, x.df, units, sides)
+    return _SampledAreas(value, x.variance * part, x.df, units, sides)
 
 
 def _placements(score: Floats, pos: int) -> tuple[Floats, Floats]:
@@ -189,7 +189,7 @@ def _placements(score: Floats, pos: int) -> tuple[Floats, Floats]:
     return placed[:, :pos], placed[:, pos:]
 
 
-def _spreads(parts: Sequence[Floats], sizes: tuple[int, int]) -> _Drawn:
+def _spreads(parts: Sequence[Floats], sizes: tuple[int, int]) -> _SampledAreas:
     """Give variances and degrees of freedom, as ``inference.spread`` does."""
     value = parts[0].mean(axis=1)
     variance = doubt = np.zeros(value.size)
@@ -201,7 +201,7 @@ def _spreads(parts: Sequence[Floats], sizes: tuple[int, int]) -> _Drawn:
         most = np.maximum(four - two**2 / n, 2 * two**2 / less)
         doubt = doubt + most * (n / less) ** 2
     df = 2 * variance**2 / np.where(doubt > 0, doubt, 1.0)
-    return _Drawn(value, variance, np.where(doubt > 0, df, np.inf), min(sizes))
+    return _SampledAreas(value, variance, np.where(doubt > 0, df, np.inf), min(sizes))
 
 
 def auc_question(

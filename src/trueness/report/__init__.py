@@ -26,7 +26,7 @@ from trueness.metrics.algebra import Constraint, Metric
 _required("jinja2", "report")  # says what to install, which the next line does not
 from trueness.findings.judges import judged  # noqa: E402
 from trueness.findings.page import page_about  # noqa: E402
-from trueness.findings.subject import Asked, read_asked  # noqa: E402
+from trueness.findings.subject import Wanted, read_asked  # noqa: E402
 from trueness.nogold.rate import Rate  # noqa: E402
 from trueness.nogold.rate_comparison import RateComparison  # noqa: E402
 from trueness.report.page import Report, render, write_page  # noqa: E402
@@ -62,7 +62,7 @@ def _spelt_out(function: F) -> F:
     """Show the words that are passed on one by one, with the defaults they have."""
     own = signature(function)
     passed_on: dict[str, Parameter] = {}
-    for reads in (Asked, read_asked, page_about):  # the last one asks first
+    for reads in (Wanted, read_asked, page_about):  # the last one asks first
         passed_on |= signature(reads).parameters
     given = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
     words = (passed_on[name] for name in ReportWords.__annotations__)

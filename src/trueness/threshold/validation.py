@@ -199,7 +199,7 @@ def validate_threshold(
     """
     level = _options.fraction(level, "level")
     number = _options.whole_number(replicates, "replicates", at_least=2)
-    asked = _Asked(maximize, minimize, one_or_more(subject_to, BOUNDS, _EXAMPLE))
+    asked = _Aims(maximize, minimize, one_or_more(subject_to, BOUNDS, _EXAMPLE))
     if isinstance(data, Mapping):
         task = _of_groups(data, asked)
     else:
@@ -214,7 +214,7 @@ def validate_threshold(
 _EXAMPLE = '["recall >= 0.9"]'
 
 
-class _Asked(NamedTuple):
+class _Aims(NamedTuple):
     maximize: Any
     minimize: Any
     subject_to: tuple[Any, ...]
@@ -231,7 +231,7 @@ class _Asked(NamedTuple):
         return read_objective(self.maximize, self.minimize)
 
 
-class _Measured(NamedTuple):
+class _MeasureOfCells(NamedTuple):
     """A measure of cells, also at the ends of a range of prevalences."""
 
     at: Measure
@@ -250,14 +250,14 @@ class _Task(NamedTuple):
     # group; -1 where nothing can be chosen
     choose: Callable[[list[Confusion]], Ints]
     shown: str  # the objective, one of
-    measured: dict[str, _Measured]
+    measured: dict[str, _MeasureOfCells]
     holds: dict[str, Measure]  # whether a constraint does
     prevalence: str
     note: str
     rows: int = _ROWS
 
 
-def _of_one_cut(data: Tally, asked: _Asked, prevalences: Prevalences) -> _Task:
+def _of_one_cut(data: Tally, asked: _Aims, prevalences: Prevalences) -> _Task:
     point: OperatingPoint = asked.of(best_threshold, data, prevalences=prevalences)
     t, share = data.labelled(), share_in_use(data, prevalences)
     (shown, objective), bounds = asked.objective, read_constraints(asked.subject_to)
@@ -279,7 +279,7 @@ def _of_one_cut(data: Tally, asked: _Asked, prevalences: Prevalences) -> _Task:
         values = [shown(table(cells, p)) for p in ends]
         return np.min(values, axis=0) if objective is shown else np.max(values, axis=0)
 
-    def measured(m: Metric) -> _Measured:
+    def measured(m: Metric) -> _MeasureOfCells:
         here = at(m, None if share is None else share.value)
         doubt = 0.0
         if share is not None and share.level is not None:
@@ -289,7 +289,7 @@ def _of_one_cut(data: Tally, asked: _Asked, prevalences: Prevalences) -> _Task:
                 (high - low) / 2 / NormalDist().inv_cdf((1 + share.level) / 2)
             ) ** 2
         each = tuple(at(m, p) for p in ends)
-        return _Measured(worst if m is shown else here, each, m.range, doubt)
+        return _MeasureOfCells(worst if m is shown else here, each, m.range, doubt)
 
     def holds(c: Constraint) -> Measure:
         return lambda cells: np.all([c(table(cells, p)) for p in ends], axis=0)
@@ -347,7 +347,7 @@ def _best_cut(
     return np.where(top[:, 0] > -np.inf, at, -1)[:, None, None]
 
 
-def _of_zones(data: Tally, asked: _Asked) -> _Task:
+def _of_zones(data: Tally, asked: _Aims) -> _Task:
     zones: Zones = asked.of(best_thresholds, data)
     t, p = data.labelled(), data.design.prevalence
     (shown, objective), bounds = asked.objective, read_sided(asked.subject_to)
@@ -372,7 +372,7 @@ def _of_zones(data: Tally, asked: _Asked) -> _Task:
         choose=choose,
         shown=shown.name,
         measured={
-            name: _Measured(measure(k), (measure(k),), k.asked.metric.range)
+            name: _MeasureOfCells(measure(k), (measure(k),), k.asked.metric.range)
             for name, k in named.items()
         },
         holds={str(k): partial(_decided, k, measure(k)) for k in bounds},
@@ -419,7 +419,7 @@ def _best_pair(
     return [[int(np.searchsorted(flagged, flagged[k])) for k in pair]]
 
 
-def _of_groups(data: Mapping[Any, Tally], asked: _Asked) -> _Task:
+def _of_groups(data: Mapping[Any, Tally], asked: _Aims) -> _Task:
     found: GroupThresholds = asked.of(group_thresholds, data)
     tallies = {str(name): t.labelled() for name, t in data.items()}
     (shown, objective), limits = asked.objective, read_limits(asked.subject_to)
@@ -439,12 +439,12 @@ def _of_groups(data: Mapping[Any, Tally], asked: _Asked) -> _Task:
         return np.array([_best_groups(objective, limits, unit, s) for s in samples])
 
     wanted = [*METRICS.values(), *(c.metric for c in totals), shown]
-    measured = {m.name: _Measured(total(m), (total(m),), m.range) for m in wanted}
+    measured = {m.name: _MeasureOfCells(total(m), (total(m),), m.range) for m in wanted}
     for b in between:
         span = b.metric.range[1] - b.metric.range[0]
         ends = b.metric.range if b.kind in ("min", "max") else (0.0, span)
         ends = (0.0, 1.0) if b.kind == "ratio" else ends
-        measured[b.name] = _Measured(apart_by(b), (apart_by(b),), ends)
+        measured[b.name] = _MeasureOfCells(apart_by(b), (apart_by(b),), ends)
 
     def met(c: Constraint) -> Measure:
         return lambda cells: c.decide(total(c.metric)(cells))
@@ -713,7 +713,7 @@ def _without_optimism(cells: Floats, runs: _Runs) -> Floats:
 
 def _expected(
     name: str,
-    m: _Measured,
+    m: _MeasureOfCells,
     rows: list[Tally],
     cells: Floats,
     fair: Floats,
