@@ -7,8 +7,7 @@ import pytest
 
 import trueness
 from trueness._core.numbers import cut_text, cut_texts
-from trueness.cli.threshold import _promise_sentences
-from trueness.cli.threshold import _sentences as said_of_point
+from trueness.findings.cut import CutQuestion, find_cut
 from trueness.threshold import sentences
 
 NUMBER = r"([-+]?\d[\d.]*(?:e[-+]?\d+)?)"
@@ -27,6 +26,11 @@ def scored(scale, rng):
     return trueness.tally(y, centre + spread * rng.normal(y, 1))
 
 
+def answer(t, **asked):
+    """Give what is said of a threshold, as the shell and the report show it."""
+    return " ".join(map(str, find_cut(t, CutQuestion(**asked)).finding.answer))
+
+
 def flagged(t, text):
     found = re.search(f"{NUMBER} or more", text)
     return float(found[1]), int((t.neg + t.pos)[t.score >= float(found[1])].sum())
@@ -37,9 +41,13 @@ def test_the_written_threshold_flags_the_same_cases(scale, rng):
     t = scored(scale, rng)
     point = trueness.best_threshold(t, "f1")
     wanted = point.confusion.tp + point.confusion.fp
-    for text in (said_of_point(point)[0], sentences.prevalence_sentences(point)[0]):
+    said = answer(t, maximize="f1")
+    for text in (said, sentences.prevalence_sentences(point)[0]):
         assert flagged(t, text)[1] == wanted
-    at, low, high = map(float, re.findall(NUMBER, said_of_point(point)[0])[:3])
+    at, _ = flagged(t, said)
+    low, high = map(
+        float, re.search(f"above {NUMBER} and up to {NUMBER}", said).groups()
+    )
     assert low < at <= high
     assert float(re.search(f"threshold: {NUMBER} in", repr(point))[1]) == at
     page = trueness.report.html(t)
@@ -61,7 +69,7 @@ def test_two_written_thresholds_too(scale, rng):
     assert called_negative == z.confusion.fn + z.confusion.tn
     assert f"positive from {re.search(f'{NUMBER} or more', text)[1]} on" in repr(z)
     g = trueness.guaranteed_threshold(t, "recall >= 0.3", level=0.8)
-    at, _ = flagged(t, _promise_sentences(g)[0])
+    at, _ = flagged(t, answer(t, bounds=("recall >= 0.3",), guarantee=0.8))
     assert g.score_range[0] < at <= g.score_range[1]
 
 

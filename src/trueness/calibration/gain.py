@@ -227,7 +227,7 @@ def order_under(fitted: Map, t: Tally) -> str:
     """Say what a map does to the order of the scores of a tally.
 
     >>> from trueness.calibration.parametric import Platt
-    >>> order_under(Platt(0.0, -1.0), Tally([0.2, 0.7]))
+    >>> order_under(Platt(0.0, -1.0), Tally([0.2, 0.7], pos=[1, 1]))
     'reversed'
     """
     step = np.diff(fitted(t.score[::-1]))

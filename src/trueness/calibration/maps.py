@@ -89,7 +89,7 @@ def register(name: str) -> Callable[[_Kind], _Kind]:
     ... @dataclass(frozen=True, repr=False, eq=False)
     ... class Halved(Map):
     ...     def __call__(self, score: ArrayLike) -> Floats:
-    ...         return np.asarray(score) / 2
+    ...         return np.clip(score, 0, 1) / 2
     >>> map_from_json(map_to_json(Halved())) == Halved()
     True
     """

@@ -116,10 +116,10 @@ def watch(
     >>> w.alarm
     False
     >>> bad = trueness.Tally([1.0, 0.0], neg=[5, 95], pos=[40, 10])
-    >>> for day in range(30, 34):
+    >>> for day in range(30, 35):
     ...     _ = w.update(bad, name=f"day {day}")
     >>> w.since, w.change.likely
-    ('day 33', 'day 30')
+    ('day 34', 'day 30')
     """
     _options.fraction(level, "level")
     _options.whole_number(rng, "rng")
