@@ -31,7 +31,7 @@ from trueness.data.eval_rows import (
     rows_of_evals,
 )
 from trueness.data.frames import tally
-from trueness.monitoring.checking import Cases, check_all
+from trueness.monitoring.checking import Evidence, check_all
 from trueness.monitoring.contracts import Contract, first_contract, read_contract
 from trueness.monitoring.measures import of_attempts
 from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN, Check, fact
@@ -188,8 +188,8 @@ def _checked_log(
     """Check the attempts of a log, or of a table with a row per attempt."""
     words = {"item": asked.key, "passed": asked.label, "cluster": asked.cluster}
     data = {"": read_evals(file), "baseline": baseline and read_evals(baseline)}
-    whole = Cases.of(*(_attempts(d, words) for d in data.values()))
-    groups: dict[str, dict[str, Cases]] = {}
+    whole = Evidence.of(*(_attempts(d, words) for d in data.values()))
+    groups: dict[str, dict[str, Evidence]] = {}
     for by in dict.fromkeys(r.by for r in asked.requirements if r.by):
         text = {k: _text(d, by) for k, d in data.items() if d is not None}
         for group in dict.fromkeys(text[""]):
@@ -197,7 +197,7 @@ def _checked_log(
                 rows_of_evals(d, np.array(text[k]) == group) if d is not None else None
                 for k, d in data.items()
             ]
-            held = Cases.of(*(_attempts(part, words) for part in parts))
+            held = Evidence.of(*(_attempts(part, words) for part in parts))
             groups.setdefault(by, {})[group] = held
     found = check_all(
         whole, asked.requirements, groups=groups, level=asked.level, adjust=asked.adjust
