@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from trueness._core.checks.cases import both_classes
+from trueness._core.checks.errors import InputError
 from trueness._core.figures import intervals
 from trueness._core.numbers import listed, number_of
 from trueness._core.progress import steps
@@ -88,7 +89,12 @@ def evaluate(
     0.8889
     """
     groups = data if isinstance(data, Mapping) else None
-    if groups:
+    if groups is not None:
+        if not groups:
+            raise InputError(
+                "evaluate needs one group or more; found none. Type "
+                'trueness.evaluate({"a": tally}) or trueness.evaluate(y_true, y_score).'
+            )
         first, *others = groups.values()
         whole: Panel | Tally = sum(others, start=first)
     else:
