@@ -5,6 +5,7 @@ import contextlib
 import importlib
 import inspect
 import json
+import operator
 import re
 import runpy
 import shlex
@@ -69,7 +70,7 @@ def questions() -> dict[str, list[str]]:
 
 def entry(name: str) -> list[str]:
     """Give the place where Sphinx puts a docstring, or the names that a table holds."""
-    value = getattr(trueness, name, None)
+    value = operator.attrgetter(name)(trueness)
     if isinstance(value, Mapping):
         held = ", ".join(f"`{key}`" for key in value)
         return [f"`trueness.{name}` holds {held}.", ""]
@@ -110,7 +111,7 @@ def write_room(room: str, names: list[str]) -> None:
         # as text: the head of a room is written for readers of the code
         lines += ["```text", about, "```", ""]
     for name in names:
-        is_metric = isinstance(getattr(trueness, name, None), trueness.Metric)
+        is_metric = isinstance(operator.attrgetter(name)(trueness), trueness.Metric)
         lines += [] if is_metric or name == "METRICS" else entry(name)
     if room == "metrics":
         lines += ["## Metrics", "", "| name | question | better | range | reference |"]
@@ -128,9 +129,10 @@ def write_reference() -> None:
     rooms: dict[str, list[str]] = {}
     for name in sorted(trueness.__all__):
         rooms.setdefault(room_of(name), []).append(name)
-    for module in DOORS:
-        held = sorted(importlib.import_module(f"trueness.{module}").__all__)
-        rooms[module] = [f"{module}.{name}" for name in held]
+    for module in (*trueness._ROOMS, *DOORS):
+        held = importlib.import_module(f"trueness.{module}")
+        known = rooms.setdefault(module, [])  # a class of records may be among them
+        known += [f"{module}.{n}" for n in sorted(held.__all__) if n not in known]
     for room, names in rooms.items():
         write_room(room, names)
     lines = ["# Reference", ""]
@@ -207,8 +209,9 @@ def paths(value: Any, where: str = "") -> list[tuple[str, str]]:
 def meanings_of_fields() -> dict[str, str]:
     """Read what fields of records mean from their documentation."""
     found: dict[str, str] = {}
-    for name in trueness.__all__:
-        text = inspect.getdoc(getattr(trueness, name)) or ""
+    records = [f"records.{name}" for name in trueness.records.__all__]
+    for name in (*trueness.__all__, *records):
+        text = inspect.getdoc(operator.attrgetter(name)(trueness)) or ""
         block = text.partition("Attributes\n----------\n")[2].partition("\n\n")[0]
         for part in re.split(r"\n(?=\S)", block):
             head, _, words = part.partition("\n")
