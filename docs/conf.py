@@ -131,8 +131,11 @@ def write_reference() -> None:
         rooms.setdefault(room_of(name), []).append(name)
     for module in (*trueness._ROOMS, *DOORS):
         held = importlib.import_module(f"trueness.{module}")
-        known = rooms.setdefault(module, [])  # a class of records may be among them
-        known += [f"{module}.{n}" for n in sorted(held.__all__) if n not in known]
+        rooms.setdefault(module, []).extend(
+            f"{module}.{name}"
+            for name in sorted(held.__all__)
+            if getattr(held, name) is not getattr(trueness, name, None)
+        )
     for room, names in rooms.items():
         write_room(room, names)
     lines = ["# Reference", ""]

@@ -24,7 +24,8 @@ PAGES = sorted(
 PAGES = [p for p in PAGES if not {"_build", "_generated"} & set(p.parts)]
 FENCE = re.compile(r"^```(python|pycon)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 RUNNER = doctest.DocTestRunner(
-    optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    verbose=False,  # or -v of pytest is taken for its own
+    optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE,
 )
 
 

@@ -374,7 +374,7 @@ def test_what_cannot_be_met_is_told_as_one_types(browser, served):
 @pytest.mark.slow
 def test_one_wrong_field_is_told_once_and_there(browser, served, tmp_path):
     path = tmp_path / "words.csv"
-    rows = [f"{'ill' if k % 3 else 'well'},{k % 7 / 7},{k % 5 / 5}" for k in range(60)]
+    rows = [f"{'red' if k % 3 else 'blue'},{k % 7 / 7},{k % 5 / 5}" for k in range(60)]
     path.write_text("y,a,b\n" + "\n".join(rows) + "\n")
     with opened(browser, served) as page:
         page.set_input_files("#file", path)
@@ -386,7 +386,7 @@ def test_one_wrong_field_is_told_once_and_there(browser, served, tmp_path):
         assert page.get_attribute("#positive", "aria-invalid") == "true"
         assert page.locator("h2:visible").all_inner_texts()[-1] == "Take away"
         with page.expect_navigation():
-            page.select_option("#positive", "ill")
+            page.select_option("#positive", "red")
         settled(page)
         assert page.locator(".problem:visible").count() == 0
 

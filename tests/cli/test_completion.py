@@ -22,7 +22,7 @@ echo "${COMPREPLY[*]}"
 """
 # what is typed so far, and what a shell must offer
 LINES = {
-    "trueness eva": ["evaluate"],
+    "trueness eva": ["evaluate", "evals"],
     "trueness evaluate --le": ["--level"],
     "trueness evaluate data.csv --label ": ["truth", "p", "two words"],
     "trueness evaluate data.csv --label truth --score t": ["truth", "two words"],
