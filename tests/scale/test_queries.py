@@ -225,7 +225,12 @@ LOCAL = {
 }
 
 
-@pytest.fixture(scope="module", params=[*LOCAL, "postgres", "mariadb"])
+SERVED = [
+    pytest.param(name, marks=pytest.mark.slow) for name in ("postgres", "mariadb")
+]
+
+
+@pytest.fixture(scope="module", params=[*LOCAL, *SERVED])
 def engine(request, tmp_path_factory):
     """Give the name of an engine, and a function from a query to its CSV."""
     if request.param in LOCAL:
