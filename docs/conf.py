@@ -63,7 +63,9 @@ def questions() -> dict[str, list[str]]:
         if line and not line.startswith(" ") and "?" in line:
             found[line.partition("?")[0] + "?"] = []
         elif line.startswith("    ") and found:
-            names = [n for n in line.replace(",", " ").split() if n in trueness.__all__]
+            names = [
+                n for n in line.replace(",", " ").split() if n in trueness._MODULES
+            ]
             found[list(found)[-1]] += names
     return {q: names for q, names in found.items() if names}
 
@@ -77,7 +79,14 @@ def entry(name: str) -> list[str]:
     is_class = name.rpartition(".")[2][0].isupper()
     kind = "autoclass" if is_class else "autofunction"
     lines = ["```{eval-rst}", f".. {kind}:: trueness.{name}"]
-    return [*lines, *(["   :members:"] if inspect.isclass(value) else []), "```", ""]
+    if inspect.isclass(value):
+        lines.append("   :members:")
+        # methods that scikit-learn makes, whose words lead to its own pages
+        made = [
+            m for m in dir(value) if m.startswith("set_") and m.endswith("_request")
+        ]
+        lines += [f"   :exclude-members: {', '.join(made)}"] if made else []
+    return [*lines, "```", ""]
 
 
 def room_of(name: str) -> str:
@@ -127,7 +136,7 @@ def write_reference() -> None:
     """Write the reference: the names most people need by question, a page per room."""
     (GENERATED / "rooms").mkdir(exist_ok=True)
     rooms: dict[str, list[str]] = {}
-    for name in sorted(trueness.__all__):
+    for name in sorted(trueness._MODULES):
         rooms.setdefault(room_of(name), []).append(name)
     for module in (*trueness._ROOMS, *DOORS):
         held = importlib.import_module(f"trueness.{module}")
@@ -213,7 +222,7 @@ def meanings_of_fields() -> dict[str, str]:
     """Read what fields of records mean from their documentation."""
     found: dict[str, str] = {}
     records = [f"records.{name}" for name in trueness.records.__all__]
-    for name in (*trueness.__all__, *records):
+    for name in (*trueness._MODULES, *records):
         text = inspect.getdoc(operator.attrgetter(name)(trueness)) or ""
         block = text.partition("Attributes\n----------\n")[2].partition("\n\n")[0]
         for part in re.split(r"\n(?=\S)", block):
