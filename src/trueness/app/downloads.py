@@ -23,8 +23,8 @@ from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import map_to_json
 from trueness.cli._columns import Chosen
 from trueness.cli._shell import CommandAnswer, about, envelope
-from trueness.cli.judge import judge_result
-from trueness.cli.report import report_result
+from trueness.cli.judge import judge_parts, judge_result
+from trueness.cli.report import report_result, report_words
 from trueness.data.engines import quoted, reading
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.crossfit import compare_combiners
@@ -262,12 +262,15 @@ def report_json(counted: Counted, asked: Asked, page: Page) -> bytes:
     """Write what ``trueness report --json``, or ``judge --json``, writes."""
     if asked.kind == "judges":
         found, _, compared = rates(counted, asked)
-        command, result = "judge", judge_result(found, compared, {s: {} for s in found})
+        plans: dict[str, Any] = {s: {} for s in found}
+        command, result = "judge", judge_result(found, compared, plans)
+        parts = judge_parts(found, compared, plans)
     else:
         size = len(report_html(page))
         command, result = "report", report_result(page, Path(REPORT), size)
+        parts = report_words(page)
     told = about(counted.request, counted.first)
-    answer = CommandAnswer(command, result, [], about=told)
+    answer = CommandAnswer(command, result, parts, about=told)
     return (json.dumps(envelope(answer), indent=2, allow_nan=False) + "\n").encode()
 
 

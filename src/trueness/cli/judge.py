@@ -132,7 +132,7 @@ def judge(
     return CommandAnswer(
         "judge",
         judge_result(rates, compared, plans),
-        _parts(rates, compared, plans),
+        judge_parts(rates, compared, plans),
         chart=lambda: _chart(rates),
         about=about(request, panel),
     )
@@ -221,11 +221,12 @@ def _chart(rates: Mapping[str, Rate]) -> Any:
     return plots.judge_plane(next(iter(rates.values())))
 
 
-def _parts(
+def judge_parts(
     rates: Mapping[str, Rate],
     compared: RateComparison | None,
     plans: Mapping[str, Mapping[str, Any]],
 ) -> list[Any]:
+    """Say what was found about judges, in sentences and tables."""
     parts: list[Any] = [_head(rates)]
     for s, r in rates.items():
         parts.append(" ".join(sentences.rate_sentences(r, "" if s == ALL else s)))

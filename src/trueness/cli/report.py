@@ -124,7 +124,7 @@ def report(
         "report",
         report_result(page, output, written.size),
         # a page that goes to a device such as /dev/stdout goes there alone
-        [] if is_device(output) else _words(page),
+        [] if is_device(output) else report_words(page),
         chart=lambda: _figure(panel, request),
         about=about(request, next(iter(panel.values())) if classes else panel),
     )
@@ -141,7 +141,7 @@ def report_result(page: Any, output: Path, size: int) -> dict[str, Any]:
     }
 
 
-def _words(page: Any) -> list[Any]:
+def report_words(page: Any) -> list[Any]:
     """Give the first page of the report as text."""
     lines = []
     for question, notes in page.answers:

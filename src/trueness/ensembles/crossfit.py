@@ -84,8 +84,9 @@ class CombinerComparison(Record):
     p_value: Mapping[str, float] = field(default_factory=dict)
 
     def best(self) -> str:
-        """Which combiner has the highest AUC?"""
-        return max(self.auc, key=lambda name: self.auc[name].value)
+        """Which combination has the highest AUC? One classifier alone is none."""
+        combined = [name for name in self.auc if name != self.against] or [*self.auc]
+        return max(combined, key=lambda name: self.auc[name].value)
 
     def sentence(self, name: str | None = None) -> str:
         """Is this combiner (by default the best one) better than one classifier?"""

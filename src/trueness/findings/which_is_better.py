@@ -261,7 +261,7 @@ def combined(
 ) -> Finding:
     """Say what the best combination, or the one named, adds to the best classifier."""
     fitted = {k: e for k, e in found.auc.items() if k != found.against}
-    method = method or max(fitted, key=lambda k: fitted[k].value)
+    method = method or found.best()
     single = {m.key: m for m in s.models}
     best = max(s.models, key=lambda m: m.auc.value)
     gain = {k: found.gain[k][best.key] for k in fitted}

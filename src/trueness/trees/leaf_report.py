@@ -138,7 +138,7 @@ def leaf_numbers(r: LeafReport) -> list[dict[str, Any]]:
     names += ["utility", "verdict", "more", *(["rule"] if r.rule is not None else [])]
     fields = {"probability": r.method}
     columns = {name: getattr(r, fields.get(name, name)) for name in names}
-    rows = zip(*(c.tolist() for c in columns.values()), strict=True)
+    rows = zip(*(np.asarray(c).tolist() for c in columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
