@@ -144,6 +144,7 @@ ONLY_PYTHON = {
         "findings/page",
         "report/__init__",
         "scale/application",
+        "scale/queries",
         "scale/refinement",
     ),
     *("calibration/formulas", "calibration/maps"),

@@ -363,7 +363,7 @@ def test_combine_writes_rows_and_a_combiner(tmp_path):
     combined = trueness.auc(
         trueness.tally(frame, label="virus", score="combined")
     ).value
-    assert combined > found["single"]["forest"]["value"]
+    assert combined > found["alone"]["forest"]["value"]
     assert run(*words).exit_code == 2
     assert "Did you mean" in run(*words, "-s", "boosting", "--method", "fidell").stderr
 

@@ -183,7 +183,6 @@ def test_an_empty_frame_is_an_empty_tally(engine):
         (lambda f: trueness.panel(f, label="y"), "in a list"),
         (lambda f: trueness.panel(f, label="y", scores=["p", "p"]), "twice: 'p'"),
         (lambda f: trueness.panel(f, label="y", scores=["p", "r"]), "scores='r' must"),
-        (lambda f: trueness.panel(f["y"], [f["p"]]), "mapping from name to column"),
         (lambda f: trueness.panel(f["y"], {}), "mapping from name to column"),
         (
             lambda f: trueness.panel(f["y"], {"p": f["p"]}, label="y"),

@@ -62,7 +62,7 @@ def test_constraints_guarantees_and_either_class(cases):
     assert c.tp / (c.tp + c.fn) >= 0.9
     sure = clone(model).set_params(guarantee=True).fit(X, names)
     assert isinstance(sure.operating_point_, trueness.records.GuaranteedThreshold)
-    assert sure.operating_point_.confidence == 0.95
+    assert sure.operating_point_.level == 0.95
     assert sure.threshold_ <= model.threshold_
     surer = clone(model).set_params(guarantee=0.999).fit(X, names)
     assert surer.threshold_ <= sure.threshold_

@@ -74,7 +74,7 @@ def test_the_best_threshold_is_that_of_the_host(asked, ties):
     d, t = both(seed=5, ties=ties)
     one, other = (trueness.best_threshold(x, **asked) for x in (d, t))
     assert one.value == other.value
-    assert one.intervals == other.intervals
+    assert one.score_ranges == other.score_ranges
     assert one.binding == other.binding
 
 
@@ -85,7 +85,7 @@ def test_a_score_shared_by_most_is_looked_into():
     d = device_tally(torch.tensor(y), torch.tensor(s).float())
     t = trueness.tally(y, s.astype(np.float32))
     one, other = (trueness.best_threshold(x, "youden") for x in (d, t))
-    assert one.intervals == other.intervals
+    assert one.score_ranges == other.score_ranges
 
 
 def test_no_threshold_is_said():

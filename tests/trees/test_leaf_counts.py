@@ -222,7 +222,11 @@ def test_arrays_are_locked_and_frames_made():
             "with arrays type",
         ),
         (lambda: trueness.leaves([1], [1, 2]), InputError, "y_true has 1, nodes has 2"),
-        (lambda: trueness.leaves(PLAY, OUTLOOK), InputError, "counts as positive"),
+        (
+            lambda: trueness.leaves([f"played: {p}" for p in PLAY], OUTLOOK),
+            InputError,
+            "counts as positive",
+        ),
     ],
 )
 def test_wrong_input_is_answered_by_a_sentence(call, error, message):

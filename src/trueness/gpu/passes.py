@@ -120,7 +120,7 @@ def _logs(xp: Any, p: Any, up: bool) -> Any:
 
 def best_threshold(
     x: DeviceTally,
-    maximize: Any = "accuracy",
+    maximize: Any = None,
     subject_to: Any = (),
     method: str = "sweep",
     *,

@@ -147,8 +147,8 @@ def sql(
     else:
         if by is not None and by.lower() in COLUMNS:
             raise InputError(
-                f"by={by!r} cannot be told from the column of counts of that name. "
-                f"Rename it in a view."
+                f"by={by!r} is also the name of a column of counts. Rename it in a "
+                "view."
             )
         said = (
             "How many negatives, positives and unknowns showed each score?",

@@ -130,7 +130,7 @@ def exact_threshold(
     *,
     label: str | None = None,
     score: str | None = None,
-    maximize: str | Metric = "accuracy",
+    maximize: str | Metric | None = None,
     subject_to: Bound | Iterable[Bound] = (),
     minimize: str | Metric | None = None,
     prevalence: float | None = None,
@@ -185,7 +185,7 @@ def exact_threshold(
     """
     constraints = read_constraints(subject_to)
     options: dict[str, Any] = {"subject_to": constraints}
-    options |= {"maximize": maximize} if minimize is None else {"minimize": minimize}
+    options |= {"maximize": maximize, "minimize": minimize}
     tolerance = _options.real_number(tolerance, "tolerance")
     design = getattr(frame, "design", PLAIN).with_words({"prevalence": prevalence})
     prevalence = design.prevalence
