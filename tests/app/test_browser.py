@@ -588,6 +588,9 @@ def test_prints_the_report_and_no_controls(browser, served):
 def test_leaves_sort_by_a_click(browser, served):
     with opened(browser, served, "/look?file=sample:leaves") as page:
         settled(page)
+        page.locator("#leaves-section details").evaluate_all(
+            "all => all.forEach(e => e.open = true)"
+        )
         head = page.locator("#leaves-section .words th button", has_text="cases").first
         head.click()
         cells = page.locator("#leaves-section .words tbody td:nth-child(2)")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from trueness._core.arrays import Array, Floats, Ints
-from trueness._core.numbers import percent
+from trueness._core.numbers import cut_text, percent
 from trueness.counts.values import Tally
 from trueness.inference.verification import impute
 from trueness.metrics.algebra import Constraint
@@ -117,7 +117,10 @@ def steps(t: Tally, name: str, start: float, models: int = 1) -> Steps:
     chosen = int(np.searchsorted(-cut, -start, side="right")) - 1
     spread = _spread(c, every.n_pos, every.n_neg, most)
     at = np.union1d(spread, [0, chosen, cut.size - 1])
-    threshold = cut[at].copy()
+    below = np.append(cut[1:], -np.inf)[at]
+    # as few digits as flag the same cases: what is shown is what was counted
+    ends = zip(below.tolist(), cut[at].tolist(), strict=True)
+    threshold = np.array([float(cut_text(high, (low, high))) for low, high in ends])
     place = int(np.searchsorted(at, chosen))
     threshold[place] = start
     return replace(every, threshold=threshold, tp=c.tp[at], fp=c.fp[at], start=place)

@@ -32,7 +32,7 @@
   }
 
   function written(kind, v) {
-    if (kind === "threshold") return v === null ? "above all scores" : String(Number(v.toPrecision(12)));
+    if (kind === "threshold") return v === null ? "above all scores" : String(v);
     if (v === null || v === undefined) return "undefined";
     if (kind === "count") return v.toLocaleString("en-US");
     return kind === "share" ? percent(100 * v) : String(Number(v.toPrecision(4)));
