@@ -266,19 +266,16 @@ def test_nothing_is_wider_than_the_screen(browser, path, width):
 
 @pytest.mark.slow
 def test_a_large_screen_is_used(browser, everything):
-    """On 1,900 pixels no table scrolls, and open numbers take the whole width."""
+    """On 1,900 pixels the page does not scroll, and text stands beside its figure."""
     size = {"width": 1900, "height": 1000}
     with opened(browser, everything, viewport=size) as page:
-        scrolls = "e => e.offsetParent && e.scrollWidth > e.clientWidth + 1"
-        boxes = page.locator("main section .scroll").all()
-        assert boxes
-        wide = [b.get_attribute("aria-label") for b in boxes if b.evaluate(scrolls)]
-        assert wide == []
-        assert page.locator("main").evaluate("e => e.clientWidth") > 1600
-        figure = page.locator("figure:has(details.figure-table)").first
-        narrow = figure.bounding_box()["width"]
-        figure.locator("summary").click()
-        assert figure.bounding_box()["width"] > max(1500, 3 * narrow)
+        wide = "() => document.documentElement.scrollWidth - innerWidth"
+        assert page.evaluate(wide) <= 0
+        both = page.locator(".beside:has(> .figures)").first
+        text, figures = (both.locator(f"> {c}").bounding_box()
+                         for c in (".words", ".figures"))  # fmt: skip
+        assert figures["x"] >= text["x"] + text["width"]
+        assert abs(figures["y"] - text["y"]) < 60
 
 
 @pytest.mark.slow
