@@ -45,7 +45,7 @@ $(VENV)-lowest/.done: pyproject.toml | $(VENV)/.dev
 	  --resolution lowest-direct -e ".[all]" --group test
 	@touch $@
 
-LOWEST := $(addprefix tests/,_core counts data metrics ranking calibration scale cli app/test_guard.py)
+LOWEST := $(addprefix tests/,_core counts data metrics ranking calibration scale cli app/test_access.py)
 test-lowest: $(VENV)-lowest/.done  ## Run tests on the lowest versions of every dependency
 	OPENBLAS_NUM_THREADS=1 $(VENV)-lowest/bin/python -m pytest -q -n $(JOBS) \
 	  -m "not ($(SLOW))" $(LOWEST)
