@@ -113,6 +113,8 @@ def run_sqlite(folder):
 
 
 def run_polars(folder):
+    if pl.__version__ < "2":
+        pytest.skip("the SQL of Polars 1 has no sums over all rows beside others")
     frame = pl.DataFrame(DATA, schema_overrides={"y": pl.Float64}, strict=False)
     context = pl.SQLContext(preds=frame.with_columns(pl.col("d").cast(pl.Float64)))
     return lambda query: context.execute(query, eager=True).write_csv()
