@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import trueness
 import trueness.report as report
-from trueness import plots, samples
+from trueness import samples
 from trueness._core.numbers import cut_text, listed, percent
 from trueness._core.progress import progress, steps
 from trueness.calibration.calibrators import calibrate
@@ -66,7 +68,7 @@ def demo(folder: Path = Path("demo_output")) -> CommandAnswer:
         ],
         "files": [{"path": str(p), "what": what} for p, what in written.items()],
     }
-    return CommandAnswer("demo", result, parts, chart=lambda: plots.roc(traps))
+    return CommandAnswer("demo", result, parts, chart=lambda: trueness.plots.roc(traps))
 
 
 def _how_good(traps: Panel) -> list[Any]:
@@ -165,8 +167,6 @@ def _without_truth(traps: Panel) -> list[Any]:
 def _files(traps: Panel, folder: Path) -> dict[Path, str]:
     written = {
         folder / "report.html": "the full report, with a slider for the threshold",
-        folder / "roc.svg": "ROC curves of the five models",
-        folder / "precision_recall.svg": "precision and recall",
     }
     with progress("Writing the files", unit=""):
         report.write(
@@ -176,8 +176,14 @@ def _files(traps: Panel, folder: Path) -> dict[Path, str]:
             source="sample:west_nile",
             subject_to=[LIMIT],
         )
-        plots.save(plots.roc(traps), folder / "roc.svg")
-        plots.save(plots.precision_recall(traps), folder / "precision_recall.svg")
+        # pictures are an extra, which the command line does without
+        if all(find_spec(library) for library in ("altair", "vl_convert")):
+            plots = trueness.plots
+            plots.save(plots.roc(traps), folder / "roc.svg")
+            written[folder / "roc.svg"] = "ROC curves of the five models"
+            curves = folder / "precision_recall.svg"
+            plots.save(plots.precision_recall(traps), curves)
+            written[curves] = "precision and recall"
     return written
 
 
