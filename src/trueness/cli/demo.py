@@ -174,6 +174,7 @@ def _files(traps: Panel, folder: Path) -> dict[Path, str]:
             folder / "report.html",
             title="West Nile virus in mosquito traps",
             source="sample:west_nile",
+            maximize="precision",
             subject_to=[LIMIT],
         )
         # pictures are an extra, which the command line does without
