@@ -37,17 +37,40 @@ MISSING = frozenset(
         *("none", "missing", "unknown", "not known", "not available", "undefined"),
         *("-", "--", "---", "\N{EN DASH}", "\N{EM DASH}", "?", "??", ".", "..", "..."),
         *("k.a", "k. a", "keine angabe", "unbekannt", "inconnu", "nd", "n.d", "n/d"),
-        *("#value!", "#ref!", "#div/0!", "#name?", "#null!"),
+        *("#value!", "#value", "#ref!", "#ref", "#div/0!", "#div/0", "#name?"),
+        *("#null!", "#null"),
+    ]
+)
+# words of a label that is not known, where the others are a pair
+UNSURE = frozenset(
+    [
+        *(
+            "unsure",
+            "uncertain",
+            "unclear",
+            "undecided",
+            "not sure",
+            "maybe",
+            "perhaps",
+        ),
+        *("indeterminate", "inconclusive", "equivocal", "borderline", "ambiguous"),
+        *("pending", "not done", "not tested", "not assessed", "don't know", "dk"),
+        *("unklar", "unsicher", "vielleicht", "wei\xdf nicht", "peut-\xeatre", "forse"),
+        *("quiz\xe1s", "incierto", "incerto", "invalid", "n.b"),
     ]
 )
 TOTALS = frozenset(
-    ["total", "totals", "grand total", "sum", "summe", "gesamt", "insgesamt", "totale"]
+    [
+        *("total", "totals", "grand total", "subtotal", "sub-total", "sum", "summe"),
+        *("gesamt", "insgesamt", "gesamtsumme", "zwischensumme", "totale", "somme"),
+    ]
 )
 # words that mean yes and no wherever they stand, so that they may be mixed
 YES = frozenset(
     [
         *("yes", "y", "ja", "j", "oui", "si", "s\xed", "s\xec", "sim", "tak", "da"),
         *("true", "t", "wahr", "vrai", "verdadero", "vero", "1", "+", "pos"),
+        *("\N{CHECK MARK}", "\N{HEAVY CHECK MARK}", "\N{WHITE HEAVY CHECK MARK}"),
         *("positive", "positiv", "positif", "positivo", "\u0434\u0430"),
     ]
 )
@@ -56,6 +79,7 @@ NO = frozenset(
         *("no", "n", "nein", "non", "n\xe3o", "nao", "nie", "false", "f", "falsch"),
         *("faux", "falso", "0", "-", "\N{MINUS SIGN}", "neg", "negative", "negativ"),
         *("negatif", "n\xe9gatif", "negativo", "\u043d\u0435\u0442"),
+        *("\N{BALLOT X}", "\N{HEAVY BALLOT X}", "\N{CROSS MARK}"),
     ]
 )
 # pairs of which one is what a test or a model looks for: positive, then negative
@@ -78,7 +102,7 @@ PAIRS = (
 )
 # "no disease", "not churned", "non-responder": the negative of what follows
 _NOT = re.compile(r"(?:no|not|non|kein|keine|nicht|sans|sin|senza)[ _-]+(.+)|non(.+)")
-_SPACES = re.compile(r"[\s\u200b\ufeff]+")
+_SPACES = re.compile(r"[\s\0\u200b\ufeff\ufe0f]+")
 _LISTENER: ContextVar[list[str] | None] = ContextVar("listener", default=None)
 
 
@@ -113,7 +137,7 @@ def folded(value: Any) -> str:
     text = _SPACES.sub(" ", text).strip().strip("\"'\u201c\u201d\u201e").strip()
     text = text.casefold()
     if len(text) > 1 and text.strip("."):
-        text = text.rstrip(".!")
+        text = text.rstrip(".!:")
     return re.sub(r"^([+-]?\d+)\.0*$", r"\1", text)
 
 
@@ -130,13 +154,9 @@ def is_missing_word(value: Any) -> bool:
 
 
 class LabelReading(NamedTuple):
-    """Which values of a label column are negative, positive, unknown, no case at all?
+    """Which label values mean 0, 1, unknown (2), or a total (3), which is no case?"""
 
-    ``code`` maps each value as it is written to 0, 1, 2, or to None where the row is a
-    total and no case.
-    """
-
-    code: Mapping[Any, int | None]
+    code: Mapping[Any, int]
     positive: Any
     said: tuple[str, ...]
 
@@ -150,20 +170,17 @@ def label_words(values: Sequence[Any], positive: Any, what: str) -> LabelReading
     spelt: dict[str, list[Any]] = {}
     for v in values:
         spelt.setdefault(folded(v), []).append(v)
-    words = [w for w in spelt if w not in YES | NO and w not in MISSING | TOTALS]
-    words += [w for w in spelt if w in YES | NO and w not in words]
-    gone, totals = _no_labels(spelt, words, positive)
+    gone, totals = _no_labels(spelt, positive)
     kept = [w for w in spelt if w not in gone and w not in totals]
     chosen, known = _positive_word(kept, positive)
     if chosen is None:  # not a known pair: the check says what is needed
         shown = {w: str(spelt[w][0]).strip() for w in kept}
         given = shown.get(folded(positive), positive) if positive is not None else None
-        negative, chosen_name = _columns.label_pair(sorted(shown.values()), given, what)
-        del negative
+        _, chosen_name = _columns.label_pair(sorted(shown.values()), given, what)
         chosen = frozenset(w for w, name in shown.items() if name == chosen_name)
-    code: dict[Any, int | None] = {}
+    code: dict[Any, int] = {}
     for word, written in spelt.items():
-        own = None if word in totals else UNKNOWN
+        own = TOTAL if word in totals else UNKNOWN
         if word in kept:
             own = POSITIVE if word in chosen else NEGATIVE
         code |= dict.fromkeys(written, own)
@@ -172,9 +189,7 @@ def label_words(values: Sequence[Any], positive: Any, what: str) -> LabelReading
     return LabelReading(code, first, (*said, *_gone_sentences(spelt, gone, totals)))
 
 
-def _no_labels(
-    spelt: Mapping[str, Any], words: Sequence[str], positive: Any
-) -> tuple[set[str], set[str]]:
+def _no_labels(spelt: Mapping[str, Any], positive: Any) -> tuple[set[str], set[str]]:
     """Which words stand for a missing label, and which for a total?
 
     A word that may be a label as well ("-" beside "+", "none" beside one other) is one
@@ -183,11 +198,14 @@ def _no_labels(
     named = folded(positive) if positive is not None else None
     gone = {w for w in spelt if w in MISSING and w != named}
     totals = {w for w in spelt if w in TOTALS and w != named}
-    left = [w for w in words if w not in gone | totals]
+    left = [w for w in spelt if w not in gone | totals]
     if "-" in gone and set(left) <= YES and left:  # + and -
         gone -= {"-"}
     if "none" in gone and len(left) == 1 and left[0] not in YES | NO:
         gone -= {"none"}
+    sure = [w for w in left if w not in UNSURE or w == named]
+    if 1 < len(sure) < len(left) and _positive_word(sure, None)[1]:
+        gone |= set(left) - set(sure)
     return gone, totals
 
 
@@ -228,17 +246,12 @@ def _label_sentence(
     taken: bool,
 ) -> list[str]:
     """Say which label was taken as positive, and which spellings are one."""
-    several = any(len(v) > 1 for w, v in spelt.items() if w in kept) or len(kept) > 2
-    if not several and not taken:
+    if not taken and len(kept) < 3 and all(len(spelt[w]) == 1 for w in kept):
         return []
-    chosen = set(chosen)
-    yes = [v for w in kept if w in chosen for v in spelt[w]]
-    no = [v for w in kept if w not in chosen for v in spelt[w]]
-    parts = [
-        f"{listing(some, 5)} as {word}"
-        for some, word in ((yes, "positive"), (no, "negative"))
-        if some
-    ]
+    sides: dict[str, list[Any]] = {"positive": [], "negative": []}
+    for word in kept:
+        sides["positive" if word in chosen else "negative"] += spelt[word]
+    parts = [f"{listing(some, 5)} as {side}" for side, some in sides.items() if some]
     return [f"Labels: {' and '.join(parts)}."]
 
 
@@ -260,9 +273,8 @@ def read_label_column(values: Array, positive: Any, what: str) -> Labels:
     found = _columns.hashable(values[~gone], what)
     reading = label_words(found, positive, what)
     tell(reading.said)
-    codes = {v: TOTAL if k is None else k for v, k in reading.code.items()}
     code = np.full(values.size, UNKNOWN, dtype=np.int8)
-    code[~gone] = [codes[v] for v in values[~gone].tolist()]
+    code[~gone] = [reading.code[v] for v in values[~gone].tolist()]
     return Labels(values, reading.positive, code)
 
 
@@ -279,21 +291,24 @@ def meaning(values: Sequence[Any]) -> str:
     if not left:
         return "missing"
     distinct = list(dict.fromkeys(map(str, left)))
-    words = [w for w in dict.fromkeys(map(folded, distinct)) if w not in TOTALS]
+    spelt = dict.fromkeys(map(folded, distinct))
+    gone, totals = _no_labels(spelt, None)
+    words = [w for w in spelt if w not in gone | totals]
     if len(words) <= 2 + len(YES) and _positive_word(words, None)[0]:
         return "labels"
     try:
         numbers(np.array(distinct, dtype=object), "", decimal=",")
-    except InputError:
-        return "text"
     except ValueError:
         return "text"
     return "numbers"
 
 
-_SIGNS = str.maketrans({"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-", "\uff0c": ","})
+_SIGNS = str.maketrans(
+    {"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-", "\uff0c": ","}
+    | dict.fromkeys("%$\N{POUND SIGN}\N{EURO SIGN}\N{YEN SIGN}", "")
+)
 _NUMBER = re.compile(r"[+-]?(?:\d[\d.,' ]*|[.,]\d+)(?:e[+-]?\d+)?")
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:[.,]\d{3})+")
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:[.,]\d{3})+")
 
 
 def numbers(values: Array, what: str, decimal: str | None = None) -> tuple[Array, str]:
@@ -303,9 +318,7 @@ def numbers(values: Array, what: str, decimal: str | None = None) -> tuple[Array
     """
     words = [None if v is None else folded(v) for v in _plain(values)]
     text = [w for w in words if w is not None and w not in MISSING]
-    stripped = {
-        w: w.translate(_SIGNS).replace("\N{PERCENT SIGN}", "").strip() for w in text
-    }
+    stripped = {w: w.translate(_SIGNS).strip() for w in text}
     odd = [w for w in dict.fromkeys(text) if not _NUMBER.fullmatch(stripped[w])]
     if odd:
         many = sum(w in set(odd) for w in text)
@@ -320,20 +333,11 @@ def numbers(values: Array, what: str, decimal: str | None = None) -> tuple[Array
         w: _as_float(s, comma) / (100 if percent else 1) for w, s in stripped.items()
     }
     out = [np.nan if w is None or w in MISSING else read[w] for w in words]
-    said = [
-        word
-        for word, holds in (
-            ("percentages", percent),
-            ("numbers with a decimal comma", comma),
-        )
-        if holds
-    ]
+    said = ["percentages"] * percent + ["numbers with a decimal comma"] * comma
     lost = len(words) - len(text)
     way = " and ".join(said) or "numbers"
-    return np.array(out, dtype=np.float64), (
-        f"{what}: text read as {way}"
-        + (f", {counted(lost, 'value')} missing." if lost else ".")
-    )
+    gone = f", {counted(lost, 'value')} missing" if lost else ""
+    return np.array(out, dtype=np.float64), f"{what}: text read as {way}{gone}."
 
 
 def _plain(values: Array) -> Iterator[Any]:
@@ -362,14 +366,14 @@ def _has_decimal_comma(text: Sequence[str], what: str, decimal: str | None) -> b
     ends = {"," if w.rfind(",") > w.rfind(".") else "." for w in both}
     commas = [w for w in text if "," in w and "." not in w]
     points = [w for w in text if "." in w and "," not in w]
-    ends |= {"," for w in commas if not _THOUSANDS.fullmatch(w)}
+    ends |= {"," for w in commas if not THOUSANDS.fullmatch(w)}
     # 0.167 has decimals; 1.234 is a thousand only where commas mark decimals
-    ends |= {"." for w in points if not _THOUSANDS.fullmatch(w)}
+    ends |= {"." for w in points if not THOUSANDS.fullmatch(w)}
     if len(ends) > 1:
-        one, other = (next(w for w in text if _marks(w, sign)) for sign in (",", "."))
         raise InputError(
-            f"{what} must be written in one way; {one!r} has a decimal comma and "
-            f"{other!r} a decimal point. Write all of them in the same way."
+            f"{what} must be written in one way; {_with(text, ',')!r} has a decimal "
+            f"comma and {_with(text, '.')!r} a decimal point. Write all of them in the "
+            f"same way."
         )
     if not ends and commas:
         raise InputError(
@@ -379,16 +383,11 @@ def _has_decimal_comma(text: Sequence[str], what: str, decimal: str | None) -> b
     return ends == {","}
 
 
-def _marks(word: str, sign: str) -> bool:
-    """Does this sign stand before the decimals, beyond doubt?"""
-    other = "." if sign == "," else ","
-    if sign not in word:
-        return False
-    return (
-        word.rfind(sign) > word.rfind(other)
-        if other in word
-        else not _THOUSANDS.fullmatch(word)
-    )
+def _with(text: Sequence[str], sign: str) -> str:
+    """Find a number in which this sign stands before the decimals, beyond doubt."""
+    other = "," if sign == "." else "."
+    last = (w for w in text if w.rfind(sign) > w.rfind(other))
+    return next(w for w in last if other in w or not THOUSANDS.fullmatch(w))
 
 
 def _as_float(word: str, comma: bool) -> float:

@@ -7,12 +7,11 @@ bounded. The door for DuckDB.
 
 from __future__ import annotations
 
-import codecs
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -23,8 +22,6 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_several, listing, nearest
 from trueness._core.files import process_folder
 from trueness._core.imports import required
-from trueness._core.numbers import counted
-from trueness.data.cleaning import TOTALS, tell
 from trueness.data.engines import (
     CONNECTIONS,
     first_lines,
@@ -33,12 +30,10 @@ from trueness.data.engines import (
     text_in_sql,
     without_password,
 )
+from trueness.data.text_files import SAMPLE, csv_reader, read_csv
 
 Source = str | os.PathLike[str]
 
-# DuckDB guesses the types of text files from this many rows
-_SAMPLE = 1_000_000
-_LOOKED_AT = 1 << 27  # bytes of text files that are looked at before they are counted
 _COMPRESSED = (".gz", ".zst")
 _FORMATS = {
     ".parquet": "parquet",
@@ -330,7 +325,7 @@ def _format(name: str) -> str | None:
 
 def _parquet(connection: Any, files: list[str], union_by_name: bool) -> Any:
     if len(files) > 1 and not union_by_name:
-        _same_columns(connection, files)
+        _same_columns(_parquet_columns(connection, files))
     # folders named day=2026-11-15 are a column, as Hive and Spark write them
     folders = all("=" in os.path.basename(os.path.dirname(f)) for f in files)
     return connection.read_parquet(
@@ -338,37 +333,27 @@ def _parquet(connection: Any, files: list[str], union_by_name: bool) -> Any:
     )
 
 
-def _same_columns(connection: Any, files: list[str]) -> None:
-    """Stop when files differ in columns or types: a cast could change scores."""
+def _parquet_columns(connection: Any, files: list[str]) -> dict[str, set[str]]:
+    """Which columns of which types has each file?"""
     rows = connection.execute(
         "SELECT file_name, list(name || ' ' || coalesce(logical_type, type)) "
-        "FROM (SELECT * FROM parquet_schema($files) ORDER BY name) "
-        "WHERE type IS NOT NULL GROUP BY file_name",
+        "FROM parquet_schema($files) WHERE type IS NOT NULL GROUP BY file_name",
         {"files": files},
     ).fetchall()
-    columns = {name: set(found) for name, found in rows}
+    return {name: set(found) for name, found in rows}
+
+
+def _same_columns(columns: Mapping[str, set[str]]) -> None:
+    """Stop when files differ in columns or types: a cast could change scores."""
     usual = Counter(frozenset(c) for c in columns.values()).most_common(1)[0][0]
     odd = sorted(name for name, found in columns.items() if found != usual)
     if odd:
-        differing = sorted(columns[odd[0]] ^ usual)
         raise InputError(
-            f"All files must have the same columns; {len(odd)} of {len(files)} differ, "
-            f"first {odd[0]}, in {listing(differing)}. Type "
-            f"trueness.scan(..., union_by_name=True) to bring them to common types."
+            f"All files must have the same columns; {len(odd)} of {len(columns)} "
+            f"differ, first {odd[0]}, in {listing(sorted(columns[odd[0]] ^ usual))}. "
+            f"Type trueness.scan(..., union_by_name=True) to bring them to common "
+            f"types."
         )
-
-
-def _same_names(read: Callable[..., Any], files: list[str]) -> None:
-    """Stop when text files differ in the names of their columns."""
-    first = read(files[0], sample_size=1000).columns
-    for file in files[1:]:
-        found = read(file, sample_size=1000).columns
-        if sorted(found) != sorted(first):
-            raise InputError(
-                f"All files must have the same columns; {files[0]} has "
-                f"{listing(first)}, {file} has {listing(found)}. Type "
-                f"trueness.scan(..., union_by_name=True) if that is meant."
-            )
 
 
 def _csv(
@@ -378,172 +363,17 @@ def _csv(
     union_by_name: bool,
     decimal: str | None,
 ) -> Any:
-    encoding = _encoding(files)
-    reader = _reader(connection, encoding)
-
-    @_telling_apart(files)
-    def read(sign: str = ".") -> Any:
-        return reader(
-            files,
-            sample_size=str(_SAMPLE),
-            union_by_name=str(len(files) > 1).lower(),
-            decimal_separator=text_in_sql(sign),
-            **({"types": _structure(types)} if types else {}),
-        )
-
-    if not union_by_name:
-        with _telling_apart(files):
-            _same_names(
-                lambda f, sample_size: reader([f], sample_size=str(sample_size)), files
-            )
-    if decimal is not None:
-        _options.choice(decimal, (".", ","), "decimal")
-        return _cases(_named_once(reader, files[0], read(decimal)), files)
-    rows = read()
-    if _has_decimal_commas(rows, [c for c in rows.columns if c not in (types or {})]):
-        rows = read(",")
-    return _cases(_named_once(reader, files[0], rows), files)
-
-
-def _reader(connection: Any, encoding: str | None) -> Callable[..., Any]:
-    """Read CSV files by SQL: the method of the same name finds other headers in a list.
-
-    Values of settings are written as they stand in SQL.
-    """
-
-    def read(files: Sequence[str], **settings: str) -> Any:
-        given = settings | ({"encoding": text_in_sql(encoding)} if encoding else {})
-        words = "".join(f", {name}={value}" for name, value in given.items())
-        places = ", ".join(map(text_in_sql, files))
-        return connection.sql(f"FROM read_csv([{places}]{words})")
-
-    return read
-
-
-def _structure(types: Mapping[str, str]) -> str:
-    pairs = (f"{text_in_sql(str(k))}: {text_in_sql(str(v))}" for k, v in types.items())
-    return "{" + ", ".join(pairs) + "}"
-
-
-def _encoding(files: Sequence[str]) -> str | None:
-    """How are the letters of these files written? None is UTF-8.
-
-    Bytes that are no UTF-8 are Latin-1, the usual one besides, which reads any byte.
-    """
-    known = [f for f in files if os.path.isfile(f) and not f.endswith(_COMPRESSED)]
-    for file in known:
-        with open(file, "rb") as stream:
-            head = stream.read(_LOOKED_AT)
-        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return "utf-16"
-        try:  # the last letter may have been cut
-            codecs.getincrementaldecoder("utf-8")().decode(head)
-        except UnicodeDecodeError:
-            tell(
-                [f"{os.path.basename(file)} was read as Latin-1, since it is no UTF-8."]
-            )
-            return "latin-1"
-    return None
-
-
-def _cases(rows: Any, files: Sequence[str]) -> Any:
-    """Leave out rows that are no cases: empty ones, and the one of a total."""
-    here = [os.path.getsize(f) for f in files if os.path.isfile(f)]
-    if len(here) < len(files) or sum(here) > _LOOKED_AT:
-        return rows
-    kinds = dict(zip(rows.columns, map(str, rows.types), strict=True))
-    words = {c: f"lower(trim({quoted(c)}))" for c, k in kinds.items() if k == "VARCHAR"}
-    empty = " AND ".join(
-        f"coalesce({words[c]}, '') = ''" if c in words else f"{quoted(c)} IS NULL"
-        for c in kinds
-    )
-    totals = ", ".join(map(text_in_sql, sorted(TOTALS)))
-    total = " OR ".join(f"coalesce({w}, '') IN ({totals})" for w in words.values())
-    asked = f"count(*) FILTER ({empty}), count(*) FILTER ({total or 'false'})"
-    blank, sums = rows.aggregate(asked).fetchall()[0]
-    if blank:
-        tell([f"{counted(blank, 'empty row')} left out."])
-        rows = rows.filter(f"NOT ({empty})")
-    if sums == 1:  # more of them are a value like any other
-        tell(["The row of a total was left out."])
-        rows = rows.filter(f"NOT ({total})")
-    return rows
-
-
-@contextmanager
-def _telling_apart(files: list[str]) -> Iterator[None]:
-    """Say what to do where DuckDB cannot find out how the fields are separated."""
-    import duckdb
-
-    try:
-        yield
-    except duckdb.InvalidInputException as err:
-        if "dialect" not in str(err):
-            raise
-        raise InputError(
-            f"{listing(files)} cannot be read as CSV: the lines have different numbers "
-            f"of fields, or a name or a text holds a line break or a lone quotation "
-            f"mark. Mend those lines, rename the column, or save the table as Parquet."
-        ) from err
-
-
-def _named_once(reader: Callable[..., Any], file: str, rows: Any) -> Any:
-    """Trim the names of columns; number those that a header has twice.
-
-    DuckDB would number the second one only, and take the first for what was meant.
-    """
-    names = [" ".join(n.split()) for n in rows.columns]
-    lower = Counter(n.lower() for n in names)
-    if any((m := _NUMBERED.match(n)) and m[1].lower() in lower for n in names):
-        first = reader([file], header="false", all_varchar="true")
-        written = [str(v or "").strip() for v in first.limit(1).fetchall()[0]]
-        if len(written) == len(names):
-            times = Counter(v.lower() for v in written)
-            seen: Counter[str] = Counter()
-            for k, v in enumerate(written):
-                seen[v.lower()] += 1
-                if v and times[v.lower()] > 1:
-                    names[k] = f"{v} ({seen[v.lower()]})"
-    if names == rows.columns or len(set(names)) < len(names):
-        return rows
-    pairs = zip(rows.columns, names, strict=True)
-    return rows.select(", ".join(f"{quoted(a)} AS {quoted(b)}" for a, b in pairs))
-
-
-_NUMBERED = re.compile(r"(.+)_\d+$")
-# whole numbers and numbers with a decimal comma
-_COMMA = re.compile(r"[+-]?\d*(,\d+)?([eE][+-]?\d+)?$")
-# 1,234 may be a thousand
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+$")
-
-
-def _has_decimal_commas(rows: Any, names: Sequence[str]) -> bool:
-    """Does some column of text hold numbers with a decimal comma, and nothing else?"""
-    kinds = dict(zip(rows.columns, map(str, rows.types), strict=True))
-    text = [n for n in names if kinds[n] == "VARCHAR"]
-    if not text:
-        return False
-    some = rows.select(", ".join(map(quoted, text))).limit(1000).fetchall()
-    return any(
-        _decimal_commas([v for v in c if v is not None])
-        for c in zip(*some, strict=True)
-    )
-
-
-def _decimal_commas(values: Sequence[str]) -> bool:
-    written = [v.strip() for v in values]
-    with_comma = [v for v in written if "," in v]
-    return (
-        bool(with_comma)
-        and all(v and _COMMA.match(v) for v in written)
-        and not all(_THOUSANDS.match(v) for v in with_comma)
-    )
+    if len(files) > 1 and not union_by_name:
+        read = csv_reader(connection, files, None)
+        _same_columns({f: set(read([f], sample_size="1000").columns) for f in files})
+    return read_csv(connection, files, types, decimal)
 
 
 def _json(connection: Any, files: list[str], union_by_name: bool) -> Any:
-    if not union_by_name:
-        _same_names(connection.read_json, files)
-    return connection.read_json(files, sample_size=_SAMPLE, union_by_name=True)
+    if len(files) > 1 and not union_by_name:
+        read = connection.read_json
+        _same_columns({f: set(read(f, sample_size=1000).columns) for f in files})
+    return connection.read_json(files, sample_size=SAMPLE, union_by_name=True)
 
 
 def _database(place: str) -> str | None:

@@ -494,6 +494,7 @@ def _too_many_labels(found: Sequence[Any], what: str) -> str:
             f"swapped? Type tally(y_true, y_score)."
         )
     return (
-        f"{message} For one class against the rest pass y_true == {found[-1]!r}, for "
-        f"each of them trueness.one_vs_rest(y_true, scores)."
+        f"{message} Is one of them misspelt, or a missing label? For one class against "
+        f"the rest pass y_true == CLASS, for each of them "
+        f"trueness.one_vs_rest(y_true, scores)."
     )

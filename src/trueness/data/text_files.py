@@ -1,0 +1,293 @@
+"""How is a CSV file read as a colleague sends it?
+
+In any encoding, with a title above and a note below the table, names that stand twice,
+decimal commas, empty rows and a total at the end. DuckDB reads the table; what it would
+misread is put right first, in a copy of a file that is not large. Every sentence of
+what was put right is told (``cleaning.tell``).
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing
+from trueness._core.files import temporary_folder
+from trueness._core.imports import required
+from trueness._core.numbers import counted
+from trueness.data.cleaning import THOUSANDS, TOTALS, tell
+from trueness.data.engines import quoted, text_in_sql
+
+SAMPLE = 1_000_000  # rows from which DuckDB guesses the types of text files
+_LOOKED_AT = 1 << 27  # bytes of text files that are looked at before they are counted
+_SEPARATOR = re.compile(r"sep=(.)\r?\n")  # the line that Excel reads
+_NUMBERED = re.compile(r"(.+)_\d+$")
+# whole numbers and numbers with a decimal comma
+_COMMA = re.compile(r"[+-]?\d*(,\d+)?([eE][+-]?\d+)?")
+Reader = Callable[..., Any]
+
+
+def read_csv(
+    connection: Any,
+    files: Sequence[str],
+    types: Mapping[str, str] | None,
+    decimal: str | None,
+) -> Any:
+    """Open CSV files as rows of DuckDB; a file that had to be put right is loaded."""
+    if decimal is not None:
+        _options.choice(decimal, (".", ","), "decimal")
+    mended = _mended(files)
+    encoding = _encoding(files) if mended is None else None
+    read = csv_reader(connection, files if mended is None else mended, encoding)
+    typed = {"types": _structure(types)} if types else {}
+
+    def opened(sign: str | None) -> Any:
+        rows = read(decimal_separator=text_in_sql(sign or "."), **typed)
+        if len(rows.columns) == 1 and (apart := re.search("[;,\t|]", rows.columns[0])):
+            # lines of different lengths; DuckDB takes all of them for one column
+            given = {"delim": text_in_sql(apart[0]), "null_padding": "true"} | typed
+            padded = read(decimal_separator=text_in_sql(sign or "."), **given)
+            tell(["Lines with fewer fields than the first were filled up."])
+            return padded
+        return rows
+
+    with _telling_apart(files):
+        rows = opened(decimal)
+        guessed = [c for c in rows.columns if c not in (types or {})]
+        if decimal is None and _has_decimal_commas(rows, guessed):
+            rows = opened(",")
+        rows = _cases(_named_once(read, rows), files)
+        if mended is not None:  # the copies go
+            rows.to_table("_trueness_copy")
+            rows = connection.table("_trueness_copy")
+            for file in mended:
+                Path(file).unlink()
+    return rows
+
+
+def csv_reader(connection: Any, files: Sequence[str], encoding: str | None) -> Reader:
+    """Read CSV files by SQL: the method of the same name finds other headers in a list.
+
+    Values of settings are written as they stand in SQL.
+    """
+    usual = {"sample_size": str(SAMPLE), "union_by_name": str(len(files) > 1).lower()}
+    # a row that begins with #N/A is no comment
+    usual["comment"] = "''"
+    usual |= {"encoding": text_in_sql(encoding)} if encoding else {}
+
+    def read(some: Sequence[str] = files, **settings: str) -> Any:
+        words = "".join(f", {name}={v}" for name, v in (usual | settings).items())
+        places = ", ".join(map(text_in_sql, some))
+        return connection.sql(f"FROM read_csv([{places}]{words})")
+
+    return read
+
+
+def _structure(types: Mapping[str, str]) -> str:
+    pairs = (f"{text_in_sql(str(k))}: {text_in_sql(str(v))}" for k, v in types.items())
+    return "{" + ", ".join(pairs) + "}"
+
+
+def _encoding(files: Sequence[str]) -> str | None:
+    """How are the letters of files written that are too large for a copy?"""
+    for file in files:
+        if os.path.isfile(file) and not file.endswith((".gz", ".zst")):
+            with open(file, "rb") as stream:
+                name = _encoding_of(stream.read(_LOOKED_AT))
+            if name != "utf-8":
+                _tell_encoding(file, name)
+                return "utf-16" if name.startswith("utf-16") else "latin-1"
+    return None
+
+
+def _encoding_of(head: bytes) -> str:
+    """Name the encoding; bytes that are no UTF-8 are taken for Windows-1252."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    some = head[:4000]
+    zeros = some[::2].count(0), some[1::2].count(0)  # of letters of two bytes
+    if max(zeros) > len(some) // 5 and min(zeros) < max(zeros) // 4:
+        return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
+    try:  # the last letter may have been cut
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"
+
+
+def _tell_encoding(file: str, name: str) -> None:
+    if name == "cp1252":
+        called = "Latin-1 (Windows-1252)"
+        tell([f"{os.path.basename(file)} was read as {called}, since it is no UTF-8."])
+
+
+def _mended(files: Sequence[str]) -> list[str] | None:
+    """Write copies that DuckDB reads rightly; None where the files are fine."""
+    texts: dict[str, str] = {}
+    left, changed = _LOOKED_AT, False
+    for file in files:
+        raw = _unpacked(file, left + 1) if os.path.isfile(file) else None
+        if raw is None or (left := left - len(raw)) < 0:
+            return None
+        if not raw.strip():
+            raise InputError(f"{file} is empty. Is it the right file?")
+        name = _encoding_of(raw)
+        if name == "cp1252":
+            text = raw.decode(name, errors="replace")
+        else:
+            text = raw.decode(name, errors="ignore").lstrip("\ufeff")
+        _tell_encoding(file, name)
+        texts[file] = _table_of(text)
+        changed = changed or name != "utf-8" or len(texts[file]) < len(text)
+    if not changed:
+        return None
+    folder, copies = temporary_folder(), []
+    for k, text in enumerate(texts.values()):
+        copy = folder / f"{k}.csv"
+        copy.write_text(text, encoding="utf-8", newline="")
+        copies.append(str(copy))
+    return copies
+
+
+def _unpacked(file: str, most: int) -> bytes | None:
+    """Give the bytes of a file, unpacked as far as that; None where it is broken."""
+    try:
+        if file.endswith(".gz"):
+            with gzip.open(file) as stream:
+                return stream.read(most)
+        if file.endswith(".zst"):
+            arrow = required("pyarrow", "files")
+            with arrow.OSFile(file) as packed:
+                return bytes(arrow.CompressedInputStream(packed, "zstd").read(most))
+        with open(file, "rb") as stream:
+            return stream.read(most)
+    except (OSError, EOFError):  # DuckDB says what is wrong with it
+        return None
+
+
+def _table_of(text: str) -> str:
+    """Leave out what is no line of the table: above it, below it, and NUL signs."""
+    if "\0" in text:
+        tell([f"{counted(text.count(chr(0)), 'NUL sign')} left out."])
+        text = text.replace("\0", "")
+    named = _SEPARATOR.match(text)
+    if named:
+        text = text[named.end() :]
+    some = text[:100_000].splitlines()[:200]
+    signs = Counter(sign for line in some for sign in ";,\t|" if sign in line)
+    sign = named[1] if named else max(signs, key=lambda s: signs[s], default=None)
+    if sign is None or signs[sign] < len(some) // 2:
+        return text
+    end = len(text)
+    while end and sign not in text[(start := _line_start(text, end)) : end]:
+        end = start
+    note = text[end:].strip()
+    # a line break between quotation marks is part of a field
+    if not note or text.count('"', 0, end) % 2:
+        return text
+    first, *more = note.splitlines()
+    lines = f"the last {len(more) + 1} lines" if more else "the last line"
+    tell([f"Left out {lines}, which are no rows: {first[:60]!r}."])
+    return text[:end]
+
+
+def _line_start(text: str, end: int) -> int:
+    """Where does the line begin that ends there?"""
+    return max(text.rfind("\n", 0, end - 1), text.rfind("\r", 0, end - 1)) + 1
+
+
+def _cases(rows: Any, files: Sequence[str]) -> Any:
+    """Leave out rows that are no cases: empty ones, and totals."""
+    here = [os.path.getsize(f) for f in files if os.path.isfile(f)]
+    if len(here) < len(files) or sum(here) > _LOOKED_AT:
+        return rows
+    kinds = dict(zip(rows.columns, map(str, rows.types), strict=True))
+    words = {c: f"lower(trim({quoted(c)}))" for c, k in kinds.items() if k == "VARCHAR"}
+    gone = [
+        f"coalesce({words[c]}, '') = ''" if c in words else f"{quoted(c)} IS NULL"
+        for c in kinds
+    ]
+    empty, partly = (f"({word.join(gone)})" for word in (" AND ", " OR "))
+    totals = ", ".join(map(text_in_sql, sorted(TOTALS)))
+    total = " OR ".join(
+        f"coalesce(rtrim({w}, ':. '), '') IN ({totals})" for w in words.values()
+    )
+    total = f"({total or 'false'})"
+    asked = (empty, total, f"{total} AND {partly}")
+    found = rows.aggregate(", ".join(f"count(*) FILTER ({x})" for x in asked))
+    blank, sums, lacking = found.fetchall()[0]
+    if blank:
+        tell([f"{counted(blank, 'empty row')} left out."])
+        rows = rows.filter(f"NOT {empty}")
+    if sums == 1 or 0 < sums == lacking:  # others are a value like any other
+        row = "The row of a total was" if sums == 1 else f"{sums} rows of totals were"
+        tell([f"{row} left out."])
+        rows = rows.filter(f"NOT {total}")
+    return rows
+
+
+@contextmanager
+def _telling_apart(files: Sequence[str]) -> Iterator[None]:
+    """Say what to do where DuckDB cannot find out how the fields are separated."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.InvalidInputException as err:
+        if "dialect" not in str(err):
+            raise
+        raise InputError(
+            f"{listing(files)} cannot be read as CSV: the lines have different numbers "
+            f"of fields, or a name or a text holds a line break or a lone quotation "
+            f"mark. Mend those lines, rename the column, or save the table as Parquet."
+        ) from err
+
+
+def _named_once(read: Reader, rows: Any) -> Any:
+    """Trim the names of columns; number those that a header has twice.
+
+    DuckDB would number the second one only, and take the first for what was meant.
+    """
+    names = [" ".join(n.split()) for n in rows.columns]
+    lower = Counter(n.lower() for n in names)
+    if any((m := _NUMBERED.match(n)) and m[1].lower() in lower for n in names):
+        first = read(header="false", all_varchar="true").limit(1).fetchall()[0]
+        written = [str(v or "").strip() for v in first]
+        times, seen = Counter(v.lower() for v in written), Counter[str]()
+        for k, v in enumerate(written if len(written) == len(names) else ()):
+            seen[v.lower()] += 1
+            if v and times[v.lower()] > 1:
+                names[k] = f"{v} ({seen[v.lower()]})"
+    if names == rows.columns or len(set(names)) < len(names):
+        return rows
+    pairs = zip(rows.columns, names, strict=True)
+    return rows.select(", ".join(f"{quoted(a)} AS {quoted(b)}" for a, b in pairs))
+
+
+def _has_decimal_commas(rows: Any, names: Sequence[str]) -> bool:
+    """Does some column of text hold numbers with a decimal comma, and nothing else?"""
+    kinds = dict(zip(rows.columns, map(str, rows.types), strict=True))
+    text = [quoted(n) for n in names if kinds[n] == "VARCHAR"]
+    if not text:
+        return False
+    some = rows.select(", ".join(text)).limit(1000).fetchall()
+    columns = ([v.strip() for v in c if v is not None] for c in zip(*some, strict=True))
+    return any(map(_decimal_commas, columns))
+
+
+def _decimal_commas(values: Sequence[str]) -> bool:
+    with_comma = [v for v in values if "," in v]
+    return (
+        bool(with_comma)
+        and all(v and _COMMA.fullmatch(v) for v in values)
+        and not all(THOUSANDS.fullmatch(v) for v in with_comma)
+    )
