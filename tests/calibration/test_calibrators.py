@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 import trueness
 from conftest import tied_cases
-from trueness.calibration.monotone import equal_mass, pool_violators, with_one_more
+from trueness.calibration.calibrators import equal_mass, pool_violators, with_one_more
 
 METHODS = sorted(trueness.CALIBRATORS)
 ROUGH = ("auto", "binormal", "platt", "fermi-dirac")
@@ -207,7 +207,7 @@ def test_binormal_has_the_parameters_of_the_best_curve(rng):
 
 
 def test_hidden_scale_solves_its_equation():
-    from trueness.calibration.by_rank import _hidden
+    from trueness.calibration.parametric import _hidden
 
     share = np.array([1e-9, 1e-4, 0.1, 0.4, 0.5, 0.9, 1 - 1e-9])
     for mean, sd, rho in [(1, 1, 0.5), (15, 0.1, 0.4), (-3, 5, 0.01), (20, 20, 0.9)]:

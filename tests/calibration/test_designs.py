@@ -11,8 +11,8 @@ from scipy.stats import chi2, ncx2
 
 import trueness
 from trueness import InputError, Tally
+from trueness.calibration.calibrators import equal_mass
 from trueness.calibration.forecasts import Binned, Forecasts, binned
-from trueness.calibration.monotone import equal_mass
 
 SURVEY = json.loads(
     (Path(__file__).parents[1] / "reference/calibration_survey.json").read_text()

@@ -224,7 +224,7 @@ def test_prevalence_shift_keeps_certainty_and_the_interval(tally, tmp_path):
     assert (low < new([0.1, 0.9])).all()
     assert (new([0.1, 0.9]) < high).all()
     sure = trueness.at_prevalence(
-        trueness.calibration.monotone.Isotonic([0, 1], [0, 1]), 0.4, 0.1
+        trueness.calibration.calibrators.Isotonic([0, 1], [0, 1]), 0.4, 0.1
     )
     assert sure([0.0, 1.0]).tolist() == [0, 1]
     with pytest.raises(trueness.InputError, match="Isotonic has no interval"):

@@ -12,10 +12,10 @@ import pytest
 
 import trueness
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness.counts import weighing
-from trueness.counts.cannot import CANNOT
+from trueness.counts import sorting as weighing
+from trueness.counts.design import CANNOT
+from trueness.counts.sorting import descending
 from trueness.counts.values import Panel, Tally
-from trueness.counts.weighing import descending
 
 
 def slow_twin(labels, scores, weights):

@@ -78,6 +78,7 @@ contrasts = st.builds(
         st.sampled_from([(), (8.0,), (8.0, 30.0), (1.0,), (0.0,)]),
     ),
     st.just(1.0),
+    st.none(),
 ).filter(lambda c: c.spread.variance != 0 or c.spread.silent)
 shares = st.builds(
     lambda n, b, c: ShareContrast(n, b * n / 2, c * n / 2),

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import trueness
-from trueness.counts.cannot import CANNOT
-from trueness.counts.design import WORDS
+from trueness.counts.design import CANNOT, WORDS
 from trueness.metrics.intervals import estimates
 
 N = 60

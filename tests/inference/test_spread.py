@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import trueness
-from trueness.inference.estimates import inferred
-from trueness.inference.measure import Measured
-from trueness.inference.sample import Influence, meant
+from trueness.inference.limits import inferred
+from trueness.inference.sample import Influence, Measured, meant
 from trueness.inference.spread import kish, spread
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.intervals import Cut, estimates, metric_measure

@@ -5,7 +5,7 @@ import pytest
 
 import trueness
 from trueness._core.checks.errors import NeedsWholeCases
-from trueness.counts.cannot import CANNOT
+from trueness.counts.design import CANNOT
 
 
 def rows(chart, layer):

@@ -22,10 +22,10 @@ Flow of data
 
 Reading order
     ``formulas`` (what a map computes), ``maps`` (the record and its file),
-    ``parametric``, ``monotone``, ``by_rank`` (the methods), ``calibrators`` ("auto" and
-    the table); then ``forecasts`` (which cases are meant, residuals of bins and their
-    law), ``proper_scores``, ``slope``, ``errors``,
-    ``verdict``, ``reliability_curve``, ``gain``.
+    ``parametric`` and ``calibrators`` (the methods, "auto" and the table); then
+    ``forecasts`` (which cases are meant, residuals of bins and their law),
+    ``proper_scores``, ``slope``, ``errors``, ``verdict``, ``reliability_curve``,
+    ``gain``.
 
 The mathematics is in ``docs/maths/calibration.md``.
 """

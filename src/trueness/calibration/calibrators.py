@@ -9,24 +9,281 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from inspect import signature
 from types import MappingProxyType
-from typing import Any
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness.calibration.by_rank import binormal, fermi_dirac_map
-from trueness.calibration.forecasts import pooled
-from trueness.calibration.maps import Map, at_prevalence, of_sums
-from trueness.calibration.monotone import histogram, isotonic, venn_abers
-from trueness.calibration.parametric import beta, platt, temperature
+from trueness._core.checks.errors import InputError
+from trueness._core.isotonic import pool_violators, pooled_blocks
+from trueness.calibration.forecasts import equal_mass, pooled
+from trueness.calibration.formulas import (
+    Formula,
+    Linear,
+    StepFunction,
+    evaluate,
+    just_above,
+)
+from trueness.calibration.maps import Map, at_prevalence, freeze, of_sums, register
+from trueness.calibration.parametric import (
+    beta,
+    binormal,
+    fermi_dirac_map,
+    platt,
+    temperature,
+)
 from trueness.counts.answers import of_tally, refuse
 from trueness.counts.values import Tally
 from trueness.inference.sample import meant, needs_prevalence
+
+_Point = tuple[int, int]
+
+
+@register("isotonic")
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class Isotonic(Map):
+    """Straight lines between the ends of the blocks of isotonic regression."""
+
+    score: Floats
+    probability: Floats
+
+    def __post_init__(self) -> None:
+        _frozen_table(self, "score", "probability", 0)
+
+    @property
+    def expression(self) -> Formula:
+        """Give the points that straight lines connect."""
+        return Linear(self.score, self.probability)
+
+
+@register("histogram")
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class Histogram(Map):
+    """The share of positives in each bin; a score at an edge is in the upper bin."""
+
+    edges: Floats
+    probability: Floats
+
+    def __post_init__(self) -> None:
+        _frozen_table(self, "edges", "probability", 1)
+
+    @property
+    def expression(self) -> Formula:
+        """Give the table of steps."""
+        return StepFunction(self.edges, self.probability)
+
+
+@register("venn-abers")
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class VennAbers(Map):
+    """Two probabilities a score, one of which is perfectly calibrated.
+
+    ``interval`` gives both: ``low[number of low_edges <= score]`` and
+    ``high[number of high_edges < score]``; a call gives ``high / (1 - low + high)``.
+    """
+
+    low_edges: Floats
+    low: Floats
+    high_edges: Floats
+    high: Floats
+
+    def __post_init__(self) -> None:
+        _frozen_table(self, "low_edges", "low", 1)
+        _frozen_table(self, "high_edges", "high", 1)
+
+    def interval(self, score: ArrayLike) -> tuple[Floats, Floats]:
+        """Give p0 and p1 for each score: isotonic fits with the case as 0 and as 1."""
+        return evaluate(self._low, score), evaluate(self._high, score)
+
+    @property
+    def _low(self) -> StepFunction:
+        return StepFunction(self.low_edges, self.low)
+
+    @property
+    def _high(self) -> StepFunction:
+        # "edge < score" is "next float above the edge <= score"
+        return StepFunction(just_above(self.high_edges), self.high)
+
+    @property
+    def expression(self) -> Formula:
+        """Give the table of steps of the probability between the two."""
+        low, high = self._low, self._high
+        edges = np.union1d(low.edges, high.edges)
+        at = np.concatenate([[-np.inf], edges])
+        p0, p1 = evaluate(low, at), evaluate(high, at)
+        return StepFunction(edges, p1 / (1 - p0 + p1))  # Vovk et al. (2015), section 4
+
+
+@of_sums
+def isotonic(t: Tally) -> Isotonic:
+    """Which increasing function of the score fits the labels best?
+
+    The least-squares (and maximum likelihood) fit among all non-decreasing functions,
+    between scores straight lines, as in scikit-learn (Zadrozny and Elkan 2002,
+    doi:10.1145/775047.775151). Its ends are often exactly 0 or 1, so that one case may
+    have an infinite log loss: "venn-abers" has not that fault.
+
+    Rows 2 and 3 are out of order and share (1 + 1)/(2 + 2) = 1/2.
+
+    >>> t = Tally([1, 2, 3, 4], neg=[2, 0, 2, 0], pos=[0, 1, 1, 2])
+    >>> isotonic(t)([1, 2, 3, 4])
+    array([0. , 0.5, 0.5, 1. ])
+    """
+    _cases.both_classes(t, "calibrate(method='isotonic')")
+    t = t.labelled()
+    value, start = pool_violators(t.pos[::-1], t.neg[::-1])
+    score = t.score[::-1]
+    ends = np.unique(np.concatenate([start[:-1], start[1:] - 1]))
+    return Isotonic(score[ends], value[np.searchsorted(start, ends, side="right") - 1])
+
+
+def venn_abers(t: Tally) -> VennAbers:
+    """Between which two probabilities lies a case, one of them perfectly calibrated?
+
+    p0 is the isotonic fit at the score when the case itself is added as a negative, p1
+    as a positive; as one number :math:`p_1 / (1 - p_0 + p_1)`, which is never 0 or 1
+    (Vovk, Petej and Fedorova 2015, arXiv:1511.00213). No confidence interval.
+
+    One case of each class at one score: (1 + 0)/3 and (1 + 1)/3.
+
+    >>> c = venn_abers(Tally([5], neg=[1], pos=[1]))
+    >>> [p.round(4) for p in c.interval([5.0])], c([5.0])
+    ([array([0.3333]), array([0.6667])], array([0.5]))
+    """
+    _cases.both_classes(t, "calibrate(method='venn-abers')")
+    t = t.labelled()
+    low, high = with_one_more(t.pos[::-1], t.neg[::-1])
+    score = t.score[::-1]
+    # between two scores p0 is that of the lower one, p1 that of the upper one
+    low, high = np.concatenate([[0.0], low]), np.concatenate([high, [1.0]])
+    rise_low, rise_high = np.diff(low) > 0, np.diff(high) > 0
+    return VennAbers(
+        score[rise_low],
+        low[np.append(True, rise_low)],
+        score[rise_high],
+        high[np.append(rise_high, True)],
+    )
+
+
+def with_one_more(pos: Ints, neg: Ints) -> tuple[Floats, Floats]:
+    """Give p0 and p1 of a new case at each row, ascending (Vovk et al. 2015, alg. 1-4).
+
+    One walk along the cumulative sum diagram, in whole numbers, so ties are exact.
+
+    Two negatives below two positives: a new case at the lowest score that is positive
+    pools with both negatives, 1/3.
+
+    >>> low, high = with_one_more(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 0]))
+    >>> high.round(3), low.round(3)
+    (array([0.333, 0.5  , 1.   , 1.   ]), array([0.   , 0.   , 0.5  , 0.667]))
+    """
+    # a new negative among these cases is a new positive in their mirror image
+    return 1 - _with_positive(neg[::-1], pos[::-1])[::-1], _with_positive(pos, neg)
+
+
+def _with_positive(pos: Ints, neg: Ints) -> Floats:
+    """Give the isotonic value at each row when one positive is added to that row."""
+    x, y = np.cumsum(pos + neg), np.cumsum(pos)
+    corners = _corners(x, y)
+    if x[-1] >= 2**31:  # products of two counts must not overflow
+        x, y = x.astype(object), y.astype(object)
+    out = np.empty(x.size)
+    row = 0
+    while row < x.size:
+        a, b = corners[-1], corners[-2]
+        stop = _first_below(x, y, row, a, b)
+        out[row : stop + 1] = (b[1] - a[1]) / (b[0] - a[0])
+        if stop < x.size:
+            # Algorithm 2: this row moves to the left of the added case, by (-1, -1)
+            corners.pop()
+            _step_left(corners, (int(x[stop]) - 1, int(y[stop]) - 1))
+        row = stop + 1
+    return out
+
+
+def _first_below(x: Ints, y: Ints, row: int, a: _Point, b: _Point) -> int:
+    """Which row from here on would end below the line a-b? In growing blocks."""
+    run, rise, step = b[0] - a[0], b[1] - a[1], 64
+    while row < x.size:
+        s = slice(row, row + step)
+        below = (y[s] - (1 + a[1])) * run < rise * (x[s] - (1 + a[0]))
+        first = int(below.argmax())
+        if below[first]:
+            return row + first
+        row, step = row + step, min(2 * step, 1 << 14)
+    return x.size
+
+
+def _corners(x: Ints, y: Ints) -> list[_Point]:
+    """Algorithm 1: corners of the convex minorant, the leftmost last."""
+    # the added case is before the first row; blocks may end between corners, too
+    x, y = np.concatenate([[-1, 0], x]), np.concatenate([[-1, 0], y])
+    ends = pooled_blocks(np.diff(y), np.diff(x))
+    corners: list[_Point] = []
+    for point in zip(x[ends[::-1]].tolist(), y[ends[::-1]].tolist(), strict=True):
+        _step_left(corners, point)
+    return corners
+
+
+def _step_left(corners: list[_Point], point: _Point) -> None:
+    """Put a point to the left of the corners and drop those it hides."""
+    x, y = point
+    while len(corners) > 1:
+        (ax, ay), (bx, by) = corners[-1], corners[-2]
+        if (ay - y) * (bx - ax) < (by - ay) * (ax - x):
+            break
+        corners.pop()
+    corners.append(point)
+
+
+@of_sums
+def histogram(t: Tally, *, bins: int = 10) -> Histogram:
+    """What share of each bin of scores is positive?
+
+    Bins hold about equally many cases, those with equal scores together. Edges lie
+    half-way between neighbouring scores; shares need not increase. Zadrozny and Elkan
+    (ICML 2001).
+
+    >>> t = Tally([1, 2, 3, 4], neg=[3, 2, 2, 0], pos=[1, 2, 2, 4])
+    >>> histogram(t, bins=2)
+    Histogram
+      edges: [2.5]
+      probability: [0.375, 0.75]
+    """
+    _cases.both_classes(t, "calibrate(method='histogram')")
+    bins = _options.whole_number(bins, "bins", at_least=1)
+    t = t.labelled()
+    pos, cases = t.pos[::-1], (t.neg + t.pos)[::-1]
+    start = equal_mass(cases, bins)
+    score = t.score[::-1]
+    below, above = score[start[1:] - 1], score[start[1:]]
+    middle = below / 2 + above / 2
+    # between neighbouring floats there is no middle
+    edges = np.where((middle > below) & (middle <= above), middle, above)
+    return Histogram(edges, np.add.reduceat(pos, start) / np.add.reduceat(cases, start))
+
+
+def _frozen_table(record: Map, scores: str, values: str, more: int) -> None:
+    """Ask for ascending scores, and as many values and ``more``; make both constant."""
+    freeze(record, scores, values)
+    a, b = getattr(record, scores), getattr(record, values)
+    if a.ndim != 1 or not (a[1:] > a[:-1]).all():
+        raise InputError("The scores of a map must be one ascending array.")
+    if (a.size + more,) != b.shape:
+        raise InputError(
+            f"The table of a map must have one value per score; found {a.size} scores "
+            f"and {b.size} values."
+        )
 
 
 @of_tally

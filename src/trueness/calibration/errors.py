@@ -13,14 +13,18 @@ from trueness._core.checks import options as _options
 from trueness._core.numbers import p_is
 from trueness._core.records import Answer, Estimate
 from trueness._core.search import bisect
-from trueness.calibration.forecasts import Forecasts, binned, folded_mean, pooled
+from trueness.calibration.forecasts import (
+    Forecasts,
+    binned,
+    equal_mass,
+    folded_mean,
+    pooled,
+)
 from trueness.calibration.formulas import sigmoid
-from trueness.calibration.monotone import equal_mass
 from trueness.calibration.slope import LineFit, bent, log_odds, no_line
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
-from trueness.inference.limits import around
-from trueness.inference.notes import notes_of
+from trueness.inference.limits import around, notes_of
 from trueness.inference.verification import remarks
 
 _BINNINGS = ("equal mass", "equal width")

@@ -24,7 +24,6 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.records import Estimate
 from trueness._core.search import bisect
-from trueness.calibration.monotone import equal_mass
 from trueness.counts.values import Tally
 from trueness.inference.limits import around, score_limits, student
 from trueness.inference.sample import Sample, meant
@@ -115,6 +114,17 @@ def pooled(
     start = equal_mass(pos + neg, most)
     up, down = (np.add.reduceat(c, start) for c in (pos, neg))
     return np.add.reduceat(score * (pos + neg), start) / (up + down), up, down
+
+
+def equal_mass(cases: Array, bins: int) -> Array:
+    """Where do bins of about equally many cases start? Rows are never split.
+
+    >>> equal_mass(np.array([1, 1, 1, 1, 1, 1]), 3), equal_mass(np.array([9, 1]), 3)
+    (array([0, 2, 4]), array([0, 1]))
+    """
+    middle = np.cumsum(cases) - cases / 2
+    number = np.floor(middle * (bins / cases.sum()))
+    return np.flatnonzero(np.diff(number, prepend=-1))
 
 
 class Binned(NamedTuple):

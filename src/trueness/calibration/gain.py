@@ -25,8 +25,7 @@ from trueness.calibration.verdict import calibration_verdict, cases_of, enough_c
 from trueness.counts.answers import of_counts
 from trueness.counts.cases import with_fields
 from trueness.counts.values import Tally
-from trueness.inference.estimates import infer
-from trueness.inference.limits import around
+from trueness.inference.limits import around, infer
 from trueness.inference.sample import needs_prevalence
 
 # more cases than this are dealt by chance alone, without dealing one by one

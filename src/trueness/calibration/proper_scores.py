@@ -21,13 +21,11 @@ from trueness._core.frames import native_frame
 from trueness._core.isotonic import isotonic_curve, pool_violators
 from trueness._core.numbers import number_of
 from trueness._core.records import Answer, Estimate, Record, table
-from trueness.calibration.forecasts import Forecasts, binned, probabilities
-from trueness.calibration.monotone import equal_mass
+from trueness.calibration.forecasts import Forecasts, binned, equal_mass, probabilities
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
-from trueness.inference.estimates import infer, inferred, limited
-from trueness.inference.limits import around, share_limits
-from trueness.inference.measure import Measure, Measured
+from trueness.inference.limits import around, infer, inferred, limited, share_limits
+from trueness.inference.sample import Measure, Measured
 from trueness.inference.verification import remarks
 
 # bins of the lower limits of MCB and DSC, as many as calibration_error has

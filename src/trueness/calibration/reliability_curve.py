@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -10,16 +10,17 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
-from trueness._core.figures import POINTS, Axis, Bars, Curves, Line, guide
+from trueness._core.figures import POINTS, Axis, Bars, Curves, Line, guide, span
 from trueness._core.isotonic import isotonic_curve, pool_violators
 from trueness._core.polyline import few_points
 from trueness._core.progress import steps
 from trueness._core.records import Answer
 from trueness._core.search import bisect
-from trueness.calibration.forecasts import MOST_ROWS, Forecasts, pooled
+from trueness.calibration.forecasts import MOST_ROWS, Forecasts, equal_mass, pooled
+from trueness.calibration.proper_scores import ProperScore
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
-from trueness.inference.notes import notes_of
+from trueness.inference.limits import notes_of
 from trueness.inference.verification import remarks
 
 # points of the curve, and rows of the confidence band
@@ -231,3 +232,48 @@ def probability_bars(name: str, t: Tally) -> Bars:
     bar = np.minimum((t.score * BARS).astype(int), BARS - 1)
     neg, pos = (np.bincount(bar, c, BARS).astype(np.float64) for c in (t.neg, t.pos))
     return Bars("Scores", np.arange(BARS + 1) / BARS, {name: neg}, {name: pos})
+
+
+_LEVELS = 9  # lines of equal loss
+
+
+def map_figure(maps: Mapping[str, Callable[[Any], Any]], t: Tally, bins: int) -> Curves:
+    """Which probability does each map give, and which share was there in bins?"""
+    grid = np.linspace(t.score[-1], t.score[0], POINTS)
+    cases = t.neg + t.pos
+    start = equal_mass(cases, bins)
+    total = np.add.reduceat(cases, start)
+    seen = {
+        "score": np.add.reduceat(t.score * cases, start) / total,
+        "probability": np.add.reduceat(t.pos, start) / total,
+    }
+    return Curves(
+        "Probability against score",
+        span("score", "Score", grid),
+        Axis("probability", "Probability"),
+        tuple(Line(k, {"score": grid, "probability": f(grid)})
+              for k, f in maps.items()),
+        dots=(Line("share of positives", seen),),
+    )  # fmt: skip
+
+
+def decomposition_figure(scores: Mapping[str, ProperScore]) -> Curves:
+    """How large are discrimination and miscalibration of each, and where is loss equal?
+
+    On a guide mcb - dsc is constant.
+    """
+    mcb = [float(s.mcb) for s in scores.values()]
+    dsc = [float(s.dsc) for s in scores.values()]
+    right, top = (1.15 * max([*v, 1e-9]) for v in (dsc, mcb))
+    x = Axis("dsc", "Discrimination (DSC)", 0.0, right)
+    y = Axis("mcb", "Miscalibration (MCB)", 0.0, top)
+    guides = []
+    for shift in np.linspace(-right, top, _LEVELS):
+        ends = np.array([max(0.0, -shift), min(right, top - shift)])
+        guides.append(guide(x, y, ends, ends + shift))
+    dots = tuple(
+        Line(name, {"dsc": np.array([d]), "mcb": np.array([m])})
+        for name, d, m in zip(scores, dsc, mcb, strict=True)
+    )
+    what = "Miscalibration against discrimination"
+    return Curves(what, x, y, guides=tuple(guides), dots=dots)

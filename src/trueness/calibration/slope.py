@@ -21,14 +21,11 @@ from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.isotonic import isotonic_curve
 from trueness._core.logistic import coefficient_influence, fit_logistic, separated
 from trueness._core.records import Answer, Estimate
-from trueness.calibration.forecasts import Forecasts, binned, pooled, varied
-from trueness.calibration.monotone import equal_mass
+from trueness.calibration.forecasts import Forecasts, binned, equal_mass, pooled, varied
 from trueness.counts.answers import of_tally, refuse
 from trueness.counts.values import Tally
-from trueness.inference.estimates import infer
-from trueness.inference.measure import Measured
-from trueness.inference.notes import notes_of
-from trueness.inference.sample import Sample
+from trueness.inference.limits import infer, notes_of
+from trueness.inference.sample import Measured, Sample
 from trueness.inference.verification import remarks
 
 _EPS = 2.0**-52

@@ -21,8 +21,7 @@ from trueness._core.records import Answer, Estimate, Record
 from trueness.calibration.forecasts import Binned, Forecasts, binned
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
-from trueness.inference.limits import around, share_limits
-from trueness.inference.notes import notes_of
+from trueness.inference.limits import around, notes_of, share_limits
 from trueness.inference.verification import remarks
 
 # each bin has at most about so large a part of the cases, and of the variance of labels

@@ -34,7 +34,7 @@ from trueness.cli._outputs import check_figure, check_targets
 from trueness.cli._shell import CommandAnswer, ending, say, saying, show, warnings_said
 from trueness.cli._source import WHOLE_TYPES, Source, open_source
 from trueness.counts.answers import refusal
-from trueness.counts.cannot import CANNOT
+from trueness.counts.design import CANNOT
 from trueness.data.cleaning import listening
 from trueness.data.count_tables import are_counts, count_columns_of
 

@@ -20,7 +20,7 @@ from trueness.counts.answers import of_counts
 from trueness.counts.cases import Cases
 from trueness.counts.values import Tally
 from trueness.inference.differences import Contrast, apart
-from trueness.inference.notes import notes_of
+from trueness.inference.limits import notes_of
 from trueness.inference.statistics import Statistic, Valued, valued
 
 

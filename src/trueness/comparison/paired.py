@@ -24,8 +24,7 @@ from trueness.comparison.results import Comparison, Pair, adjusted, together
 from trueness.counts.answers import of_panel, refuse
 from trueness.counts.values import Panel, Tally
 from trueness.inference.differences import Contrast, ShareContrast, Side
-from trueness.inference.limits import effective_number
-from trueness.inference.notes import notes_of
+from trueness.inference.limits import effective_number, notes_of
 from trueness.inference.sample import Influence, Sample, meant, needs_prevalence
 from trueness.inference.spread import kish, spread
 from trueness.inference.statistics import Statistic, Valued, valued

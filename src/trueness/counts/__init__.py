@@ -10,11 +10,11 @@ How data flow through it
     what rank statistics need of them, replicates what a bootstrap draws from them.
 
 In which order to read it
-    ``values`` (Tally and Panel) and ``cases`` (what both share), ``counting``,
-    ``sorting`` and ``weighing`` (how arrays become counts), ``rows`` and ``bins`` (what
-    merges), ``answers`` (the decorators that let an analysis take data), ``weights``
-    (what weighted cases tell), ``heavy_cases`` (what they may have missed),
-    ``placements``, ``resampling``, ``simulation``.
+    ``design`` (how cases came, and which analysis cannot use it), ``values`` (Tally and
+    Panel) and ``cases`` (what both share), ``counting`` and ``sorting`` (how arrays
+    become counts), ``rows`` (what merges: rows, bins, clusters), ``answers`` (the
+    decorators that let an analysis take data), ``placements``, ``resampling``,
+    ``simulation``, ``folds``.
 
 The idea in words: docs/one_idea.md.
 """

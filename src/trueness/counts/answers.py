@@ -27,10 +27,20 @@ at the definition, there is no path to an analysis that answers otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import wraps
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce, wraps
 from inspect import Parameter, Signature, signature
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from operator import add
+from typing import (
+    Any,
+    Concatenate,
+    NamedTuple,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    cast,
+    overload,
+)
 
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError, NeedsWholeCases, NotEnoughCases
@@ -38,60 +48,233 @@ from trueness._core.checks.options import known_options, yes_or_no
 from trueness._core.docs import documented
 from trueness._core.imports import handler
 from trueness.counts import design as _design
-from trueness.counts.calls import OfCounts, OfPanel, OfTally
-from trueness.counts.cannot import CANNOT
 from trueness.counts.cases import in_clusters
+from trueness.counts.design import CANNOT
 from trueness.counts.folds import Folds
 from trueness.counts.values import Panel, Tally
 
 P = ParamSpec("P")
-D = TypeVar("D")
+K = TypeVar("K")
+D_contra = TypeVar("D_contra", contravariant=True)
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+G_co = TypeVar("G_co", covariant=True)
+D = TypeVar("D")
+
+
+class Array(Protocol):
+    """What NumPy can read: an array, a Series, a tensor."""
+
+    def __array__(self) -> Any:
+        """Give an array."""
+
+
+class NamesColumns(Protocol):
+    """A frame of pandas, Polars, DuckDB, Spark, Ibis, Narwhals."""
+
+    @property
+    def columns(self) -> Any:
+        """Give the names, or the columns."""
+
+
+class NamesArrowColumns(Protocol):
+    """A table of Arrow."""
+
+    @property
+    def column_names(self) -> Any:
+        """Give the names."""
+
+
+Column = Array | Sequence[Any]
+Frame = NamesColumns | NamesArrowColumns | Mapping[str, Column]
+Data = Tally | Panel | Mapping[Any, Tally] | Column | Frame | None
+_One = Tally | Column | None
+_Scores = Mapping[Any, Column] | Column
+_Name = Column | str  # a column, or its name
+
+
+class _Decorated(Protocol):
+    """What tests and other rooms read of a decorated function."""
+
+    __name__: str
+    takes: str
+
+    @property
+    def __wrapped__(self) -> Callable[..., Any]: ...
+
+
+# Python's types cannot say "these options and those words", so own options (``P``) are
+# checked in calls without a word about the data; all of them are checked at run time.
+# fmt: off
+class OfTally(_Decorated, Protocol[P, R]):
+    """An analysis of one classifier: an answer for each classifier and each group."""
+
+    @overload  # "by" is never an option of its own
+    def __call__(  # type: ignore[overload-overlap]
+        self, x: Tally, /, *a: P.args, **own: P.kwargs) -> R: ...
+    @overload
+    def __call__(self, x: Panel, /, *a: P.args, **own: P.kwargs) -> dict[str, R]: ...
+    @overload
+    def __call__(
+        self, x: Mapping[K, Tally], /, *a: P.args, **own: P.kwargs) -> dict[K, R]: ...
+    @overload
+    def __call__(
+        self, y_true: Column | None, y_score: Column, /, *a: P.args, **own: P.kwargs
+    ) -> R: ...
+    @overload
+    def __call__(
+        self, y_true: Column | None, y_score: Mapping[K, Column], /, *a: P.args,
+        **own: P.kwargs) -> dict[K, R]: ...
+    @overload
+    def __call__(self, x: Data, /, *a: Any, by: _Name, **kw: Any) -> dict[Any, R]: ...
+    @overload
+    def __call__(self, x: Frame, /, *a: Any, score: str, **kw: Any) -> R: ...
+    @overload
+    def __call__(
+        self, x: Frame, /, *a: Any, score: list[str], **kw: Any) -> dict[str, R]: ...
+    @overload
+    def __call__(
+        self, x: Frame, /, *a: Any, scores: Sequence[str], **kw: Any
+    ) -> dict[str, R]: ...
+    @overload
+    def __call__(self, x: _One, /, *a: Any, positive: Any, **kw: Any) -> R: ...
+    @overload
+    def __call__(self, x: _One, /, *a: Any, pos_label: Any, **kw: Any) -> R: ...
+    @overload
+    def __call__(self, x: _One, /, *a: Any, count: _Name, **kw: Any) -> R: ...
+    @overload
+    def __call__(self, x: _One, /, *a: Any, weight: _Name, **kw: Any) -> R: ...
+    @overload
+    def __call__(self, x: _One, /, *a: Any, sample_weight: _Name, **kw: Any) -> R: ...
+    @overload
+    def __call__(self, x: _One, /, *a: Any, cluster: _Name | bool, **kw: Any) -> R: ...
+    @overload
+    def __call__(self, x: _One, /, *a: Any, sampling: str, **kw: Any) -> R: ...
+    @overload
+    def __call__(self, x: _One, /, *a: Any, prevalence: float, **kw: Any) -> R: ...
+    @overload
+    def __call__(self, x: _One, /, *a: Any, unlabelled: str, **kw: Any) -> R: ...
+    @overload
+    def __call__(self, x: _One, /, *a: Any, at_most: int, **kw: Any) -> R: ...
+    @overload  # numbers in place of cases
+    def __call__(self, *, n: int, auc: float, **kw: Any) -> R: ...
+
+
+class OfCounts(_Decorated, Protocol[D_contra, P, R_co, G_co]):
+    """An analysis of several classifiers, a figure: one answer, and G for groups."""
+
+    @overload
+    def __call__(self, x: D_contra, /, *a: P.args, **own: P.kwargs) -> R_co: ...
+    @overload
+    def __call__(
+        self, y_true: Column | None, scores: _Scores, /, *a: P.args, **own: P.kwargs
+    ) -> R_co: ...
+    @overload
+    def __call__(
+        self, y_true: Column | None, a: Column, b: Column, /, *c: Any, **kw: Any
+    ) -> R_co: ...
+    @overload
+    def __call__(self, x: Any, /, *a: Any, by: _Name, **kw: Any) -> G_co: ...
+    @overload
+    def __call__(
+        self, x: Frame, /, *a: Any, score: str | list[str], **kw: Any) -> R_co: ...
+    @overload
+    def __call__(
+        self, x: Frame, /, *a: Any, scores: Sequence[str], **kw: Any) -> R_co: ...
+    @overload
+    def __call__(self, x: Any, /, *a: Any, positive: Any, **kw: Any) -> R_co: ...
+    @overload
+    def __call__(self, x: Any, /, *a: Any, pos_label: Any, **kw: Any) -> R_co: ...
+    @overload
+    def __call__(self, x: Any, /, *a: Any, count: _Name, **kw: Any) -> R_co: ...
+    @overload
+    def __call__(self, x: Any, /, *a: Any, weight: _Name, **kw: Any) -> R_co: ...
+    @overload
+    def __call__(
+        self, x: Any, /, *a: Any, sample_weight: _Name, **kw: Any) -> R_co: ...
+    @overload
+    def __call__(
+        self, x: Any, /, *a: Any, cluster: _Name | bool, **kw: Any) -> R_co: ...
+    @overload
+    def __call__(self, x: Any, /, *a: Any, sampling: str, **kw: Any) -> R_co: ...
+    @overload
+    def __call__(self, x: Any, /, *a: Any, prevalence: float, **kw: Any) -> R_co: ...
+    @overload
+    def __call__(self, x: Any, /, *a: Any, unlabelled: str, **kw: Any) -> R_co: ...
+    @overload
+    def __call__(self, x: Any, /, *a: Any, at_most: int, **kw: Any) -> R_co: ...
+# fmt: on
+
 
 # the group of all cases, in an answer by groups
 WHOLE = "all cases"
+# what help says of the words that every analysis takes
+_DATA = {
+    "data": "A tally or a panel; labels and scores; or a frame, with ``label=`` and\n"
+    "``score=``. Of several classifiers or groups each has its own answer, in a\n"
+    "dict, unless the analysis compares them.",
+    "y_score, label, score, scores, positive, count, by": "The scores, when ``data`` "
+    "are labels; columns, the positive label and groups\nof data that are not yet "
+    "counted, as in :func:`tally` and :func:`panel`.",
+    "weight, cluster, sampling, prevalence, unlabelled": "How the cases came, as in "
+    ":func:`tally`.",
+}
+_TOLD = [word for line in [*_DATA][1:] for word in line.split(", ")]
 # the words of ``tally`` and ``panel``, which go along with data
 _WORDS = frozenset(
-    [
-        *("y_true", "y_score", "label", "score", "scores", "positive", "count", "by"),
-        *("at_most", "pos_label", "weight", "sample_weight", "cluster"),
-        *("missing", "decimal"),
-        *_design.WORDS,
-    ]
+    [*_TOLD, "y_true", "at_most", "pos_label", "sample_weight", "missing", "decimal"]
 )
+# each of the five words in a sentence, and what to do where it cannot be used
+_IN_WORDS = {
+    "weight": (
+        "weights",
+        "Leave weight= out, or, where a row stands for several cases, type "
+        "count= with whole numbers.",
+    ),
+    "cluster": (
+        "clusters",
+        "Leave cluster= out to treat the cases as independent.",
+    ),
+    "sampling": (
+        'sampling="case-control"',
+        "Leave it out if the answer may be about the sampled cases.",
+    ),
+    "prevalence": (
+        "prevalence=",
+        "Leave it out to take the share of positives of the cases.",
+    ),
+    "unlabelled": (
+        'unlabelled="missing at random"',
+        "Leave it out to leave the unlabelled cases out.",
+    ),
+}
 
 
 class _Analysis(NamedTuple):
-    """An analysis, and which words are its own."""
+    """An analysis, which words are its own, and what it may be given."""
 
     analysis: Callable[..., Any]
-    own: frozenset[str]
-    first: str
+    name: str
+    own: Mapping[str, Parameter]
     takes: str  # "tally", "panel" or "counts"
-    only_panel: bool  # comparisons may take two tallies instead
-    only_tally: bool  # a figure of one classifier
-
-    @property
-    def name(self) -> str:
-        return self.analysis.__name__
+    check: Callable[[Any, str], None] | None  # comparisons may take two tallies
 
 
 def of_tally(analysis: Callable[Concatenate[Tally, P], R]) -> OfTally[P, R]:
     """Let an analysis of a tally take data, panels, groups and binned tallies."""
-    made: OfTally[P, R] = _open(analysis, "tally")
-    return made
+    return cast("OfTally[P, R]", _open(analysis, "tally"))
 
 
-def of_panel(analysis: Callable[Concatenate[D, P], R]) -> OfPanel[D, P, R]:
+def of_panel(
+    analysis: Callable[Concatenate[D, P], R],
+) -> OfCounts[D, P, R, dict[Any, R]]:
     """Let an analysis of a panel take data, and groups by ``by=``."""
-    made: OfPanel[D, P, R] = _open(analysis, "panel")
-    return made
+    return cast("OfCounts[D, P, R, dict[Any, R]]", _open(analysis, "panel"))
 
 
-def of_counts(analysis: Callable[Concatenate[D, P], R]) -> OfCounts[D, P, R]:
+def of_counts(analysis: Callable[Concatenate[D, P], R]) -> OfCounts[D, P, R, R]:
     """Let what takes a tally, a panel or groups of them take data too."""
-    made: OfCounts[D, P, R] = _open(analysis, "counts")
-    return made
+    return cast("OfCounts[D, P, R, R]", _open(analysis, "counts"))
 
 
 def whole_cases(analysis: Callable[P, R]) -> Callable[P, R]:
@@ -106,69 +289,53 @@ def whole_cases(analysis: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-def refuse(x: Any, name: str, why: Mapping[str, str] | None = None) -> None:
+def refuse(x: object, name: str, why: Mapping[str, str] | None = None) -> None:
     """Stop an analysis at counts that came in a way it cannot use, and say why.
 
     ``why`` has a sentence for each of the five words that cannot be used; those of
     ``CANNOT`` when None.
     """
-    reasons = CANNOT.get(name, {}) if why is None else why
+    reasons = CANNOT.get(name) if why is None else why
     if not reasons:
         return
     if isinstance(x, Mapping):
         for part in x.values():
             refuse(part, name, reasons)
-    if not isinstance(x, (Tally, Panel)):
-        return
-    for word in words_of(x):
-        if word in reasons:
-            raise NeedsWholeCases(refusal(name, word, reasons[word]))
+    if isinstance(x, (Tally, Panel)):
+        for word in words_of(x):
+            if word in reasons:
+                raise NeedsWholeCases(refusal(name, word, reasons[word]))
 
 
 def refusal(name: str, word: str, why: str) -> str:
     """Say that an analysis does not take one of the five words, and what to do."""
-    return f"{name} does not take {_SAID[word]}. {why} {_INSTEAD[word]}"
+    said, instead = _IN_WORDS[word]
+    return f"{name} does not take {said}. {why} {instead}"
 
 
 def words_of(x: Tally | Panel) -> list[str]:
     """Which of the five words hold for these counts?"""
     d = x.design
-    said = {
-        "weight": x.weighted,
-        "cluster": x.clusters is not None,
-        "sampling": d.sampling != _design.COHORT,
-        "prevalence": d.prevalence is not None,
-        "unlabelled": d.unlabelled != _design.LEFT_OUT and x.n_unknown > 0,
-    }
-    return [word for word, holds in said.items() if holds]
-
-
-_SAID = {
-    "weight": "weights",
-    "cluster": "clusters",
-    "sampling": 'sampling="case-control"',
-    "prevalence": "prevalence=",
-    "unlabelled": 'unlabelled="missing at random"',
-}
-_INSTEAD = {
-    "weight": "Leave weight= out, or, where a row stands for several cases, type "
-    "count= with whole numbers.",
-    "cluster": "Leave cluster= out to treat the cases as independent.",
-    "sampling": "Leave it out if the answer may be about the sampled cases.",
-    "prevalence": "Leave it out to take the share of positives of the cases.",
-    "unlabelled": "Leave it out to leave the unlabelled cases out.",
-}
+    holds = (
+        x.weighted,
+        x.clusters is not None,
+        d.sampling != _design.COHORT,
+        d.prevalence is not None,
+        d.unlabelled != _design.LEFT_OUT and x.n_unknown > 0,
+    )
+    return [word for word, so in zip(_IN_WORDS, holds, strict=True) if so]
 
 
 def _open(analysis: Callable[..., Any], takes: str) -> Any:
-    given = signature(analysis).parameters
-    own = frozenset(given)
-    first = next(iter(given))
-    anything = any(p.kind is Parameter.VAR_KEYWORD for p in given.values())
-    only = takes == "panel" and given[first].annotation in ("Panel", Panel)
-    single = takes == "counts" and given[first].annotation in ("Tally", Tally)
-    q = _Analysis(analysis, own, first, takes, only, single)
-    switches = [k for k, p in given.items() if p.annotation in ("bool", bool)]
+    own = signature(analysis).parameters
+    of = next(iter(own.values())).annotation
+    check: Callable[[Any, str], None] | None = None
+    if takes == "tally" or (takes == "counts" and of in ("Tally", Tally)):
+        check = _cases.one_classifier
+    elif takes == "panel" and of in ("Panel", Panel):
+        check = _cases.several_classifiers
+    q = _Analysis(analysis, analysis.__name__, own, takes, check)
+    switches = [k for k, p in own.items() if p.annotation in ("bool", bool)]
 
     @wraps(analysis)
     def call(*args: Any, **options: Any) -> Any:
@@ -177,28 +344,15 @@ def _open(analysis: Callable[..., Any], takes: str) -> Any:
                 yes_or_no(options[name], name)
         # the common case first: it must cost nothing
         counted = args and type(args[0]) is Tally and takes != "panel"
-        if counted and args[0].plain and (options.keys() <= own):
+        if counted and args[0].plain and options.keys() <= own.keys():
             return analysis(*args, **options)
-        return _answer(q, args, options, anything)
+        return _answer(q, args, options)
 
     made: Any = call
     made.takes = takes
     made.__signature__ = _signature(analysis, takes)
-    made.__doc__ = documented(analysis.__doc__, given, _DATA)
+    made.__doc__ = documented(analysis.__doc__, own, _DATA)
     return made
-
-
-# what help says of the words that every analysis takes
-_DATA = {
-    "data": "A tally or a panel; labels and scores; or a frame, with ``label=`` and\n"
-    "``score=``. Of several classifiers or groups each has its own answer, in a\n"
-    "dict, unless the analysis compares them.",
-    "y_score, label, score, scores, positive, count, by": "The scores, when ``data`` "
-    "are labels; columns, the positive label and groups\nof data that are not yet "
-    "counted, as in :func:`tally` and :func:`panel`.",
-    "weight, cluster, sampling, prevalence, unlabelled": "How the cases came, as in "
-    ":func:`tally`.",
-}
 
 
 def _signature(analysis: Callable[..., Any], takes: str) -> Signature:
@@ -207,13 +361,12 @@ def _signature(analysis: Callable[..., Any], takes: str) -> Signature:
     first, *others = own.parameters.values()
     rest = [p for p in others if p.kind is Parameter.VAR_KEYWORD]
     named = [p.replace(kind=p.KEYWORD_ONLY) for p in others if p not in rest]
-    words = [w for line in list(_DATA)[1:] for w in line.split(", ")]
     # comparisons take the scores of several classifiers second
-    second = words.pop(words.index("scores" if takes == "panel" else "y_score"))
+    second, gone = ("scores", "y_score") if takes == "panel" else ("y_score", "")
     named += [
         Parameter(w, Parameter.KEYWORD_ONLY, default=None)
-        for w in words
-        if w not in own.parameters and (w != "y_score" or takes != "panel")
+        for w in _TOLD
+        if w not in (second, gone) and w not in own.parameters
     ]
     places = [
         first.replace(annotation="Data"),
@@ -222,13 +375,13 @@ def _signature(analysis: Callable[..., Any], takes: str) -> Signature:
     return own.replace(parameters=[*places, *named, *rest])
 
 
-def _answer(
-    q: _Analysis, args: tuple[Any, ...], options: dict[str, Any], anything: bool
-) -> Any:
-    if not args and q.first in options:
-        args = (options.pop(q.first),)
-    words = {k: options.pop(k) for k in [*options] if k in _WORDS - q.own}
-    if not anything:
+def _answer(q: _Analysis, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Count data, add what was said of how cases came, and ask."""
+    names = [*q.own]
+    if not args and names[0] in options:
+        args = (options.pop(names[0]),)
+    words = {k: options.pop(k) for k in [*options] if k in _WORDS and k not in q.own}
+    if q.own[names[-1]].kind is not Parameter.VAR_KEYWORD:
         known_options(options, q.own, _WORDS, q.name)
     if not args and not words:
         return q.analysis(**options)
@@ -242,8 +395,15 @@ def _answer(
         return _respond(q, counts, rest, options)
     if not counts:
         raise NotEnoughCases(f"{q.name} needs cases; found an empty mapping of groups.")
-    parts = {**counts, WHOLE: _sum(counts)}
+    parts = {**counts, WHOLE: reduce(add, counts.values())}
     return {name: _respond(q, x, rest, options) for name, x in parts.items()}
+
+
+def _is_counted(x: object, words: Mapping[str, Any]) -> bool:
+    if isinstance(x, Mapping):  # with label= and score= it is a frame of columns
+        return not words or words.get("cluster") is True
+    # a record of Trueness answers for itself: plots take curves, reports posteriors
+    return isinstance(x, (Tally, Panel)) or type(x).__module__.startswith("trueness.")
 
 
 def _said_of_counts(
@@ -257,26 +417,14 @@ def _said_of_counts(
             f"{next(iter(words))}= is for arrays and frames; {name} was given "
             "counts, which already hold labels and scores. Leave it out."
         )
-    if not any(v is not None for v in design.values()):
+    said = [k for k, v in design.items() if v is not None]
+    if not said:
         return x
     if isinstance(x, Mapping):
         return {k: _said_of_counts(name, part, {}, design) for k, part in x.items()}
     if hasattr(x, "with_design"):  # counts, on the host or on a device
         return x.with_design(**design)
-    word = next(k for k, v in design.items() if v is not None)
-    raise InputError(f"{word}= is for data and counts; {name} was given an answer.")
-
-
-def _is_counted(x: Any, words: Mapping[str, Any]) -> bool:
-    if isinstance(x, Mapping):  # with label= and score= it is a frame of columns
-        return not words or words.get("cluster") is True
-    # a record of Trueness answers for itself: plots take curves, reports posteriors
-    return isinstance(x, (Tally, Panel)) or type(x).__module__.startswith("trueness.")
-
-
-def _sum(parts: Mapping[Any, Any]) -> Any:
-    first, *others = parts.values()
-    return sum(others, start=first)
+    raise InputError(f"{said[0]}= is for data and counts; {name} was given an answer.")
 
 
 def _respond(
@@ -288,18 +436,13 @@ def _respond(
     if type(x).__name__ in ("DeviceTally", "DevicePanel"):  # scores stay on the GPU
         return handler("answer_on_device")(q.analysis, x, rest, options)
     refuse(x, q.name)
-    if q.takes == "counts":
-        if q.only_tally:
-            _cases.one_classifier(x, q.name)
-        return q.analysis(x, *rest, **options)
-    if q.takes == "tally" and isinstance(x, Panel):
-        x = {name: x[name] for name in x.names}
-    if isinstance(x, Mapping) and q.takes == "tally":
-        return {name: _respond(q, part, rest, options) for name, part in x.items()}
-    if isinstance(x, Tally) and x.binned and q.takes == "tally":
-        return handler("answer_with_limits")(q.analysis, (x, *rest), options)
     if q.takes == "tally":
-        _cases.one_classifier(x, q.name)
-    elif q.only_panel:
-        _cases.several_classifiers(x, q.name)
+        if isinstance(x, Panel):
+            x = {name: x[name] for name in x.names}
+        if isinstance(x, Mapping):
+            return {name: _respond(q, part, rest, options) for name, part in x.items()}
+        if isinstance(x, Tally) and x.binned:
+            return handler("answer_with_limits")(q.analysis, (x, *rest), options)
+    if q.check is not None:
+        q.check(x, q.name)
     return q.analysis(x, *rest, **options)

@@ -22,8 +22,8 @@ from trueness._core.checks.words import described
 from trueness._core.html import html_table
 from trueness._core.numbers import about, counted, number_of
 from trueness._core.records import brief
-from trueness.counts.clusters import Clusters, cells, cluster_names, join, take_out
 from trueness.counts.design import PLAIN, Design
+from trueness.counts.rows import Clusters, cells, cluster_names, join, take_out
 
 T = TypeVar("T")
 C = TypeVar("C", bound="Cases")

@@ -19,7 +19,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks.words import plain
 from trueness.counts.cases import put_in_clusters
 from trueness.counts.rows import find_rows, merge_rows
-from trueness.counts.sorting import NotFinite, count_scores
+from trueness.counts.sorting import NotFinite, count_scores, weigh_scores
 from trueness.counts.values import (
     Panel,
     Tally,
@@ -28,7 +28,6 @@ from trueness.counts.values import (
     tally_of_rows,
     tally_of_weights,
 )
-from trueness.counts.weighing import weigh_scores
 
 
 @final

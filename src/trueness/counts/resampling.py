@@ -27,8 +27,8 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.progress import progress
 from trueness.counts.cases import put_in_clusters, rows_kept, with_counts
-from trueness.counts.clusters import Clusters
 from trueness.counts.placements import runs
+from trueness.counts.rows import Clusters
 from trueness.counts.values import Panel, Tally
 
 Seed = int | np.random.Generator | None

@@ -37,16 +37,6 @@ from trueness._core.checks.errors import DoubtfulAssumption, InputError
 from trueness._core.checks.words import listing
 from trueness._core.frames import native_frame
 from trueness._core.imports import handler
-from trueness.counts.bins import (
-    BINS_FORGOTTEN,
-    equal_depth,
-    joined,
-    less,
-    merge_bins,
-    no_small,
-    taken_out,
-    turned_bins,
-)
 from trueness.counts.cases import (
     COUNTS,
     Cases,
@@ -66,9 +56,20 @@ from trueness.counts.cases import (
     same_design,
     total,
 )
-from trueness.counts.clusters import Clusters
 from trueness.counts.design import PLAIN, Design
-from trueness.counts.rows import find_rows, merge_rows
+from trueness.counts.rows import (
+    BINS_FORGOTTEN,
+    Clusters,
+    equal_depth,
+    find_rows,
+    joined,
+    less,
+    merge_bins,
+    merge_rows,
+    no_small,
+    taken_out,
+    turned_bins,
+)
 from trueness.counts.sorting import merge_counts
 
 T = TypeVar("T", bound=Cases)

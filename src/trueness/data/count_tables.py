@@ -19,8 +19,8 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing, plain
-from trueness.counts.bins import merge_bins
 from trueness.counts.cases import COUNTS, SQUARES, put_in_clusters
+from trueness.counts.rows import merge_bins
 from trueness.counts.values import Tally, rows_of, tally_of_bins
 
 COLUMNS = ("score", "high", "cluster", *COUNTS, *SQUARES, "refused")

@@ -18,9 +18,8 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import plain
 from trueness._core.imports import required
 from trueness._core.progress import progress, visible
-from trueness.counts.sorting import merge_counts
+from trueness.counts.sorting import merge_counts, weigh_scores
 from trueness.counts.values import Tally, tally_of_rows
-from trueness.counts.weighing import weigh_scores
 from trueness.data.batches import KeyCounter
 from trueness.data.engines import by_role, reading
 

@@ -37,8 +37,7 @@ from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.rank_tables import rank_columns, rank_table
 from trueness.inference.differences import Contrast, Side
-from trueness.inference.estimates import limited
-from trueness.inference.limits import around
+from trueness.inference.limits import around, limited
 from trueness.inference.spread import Spread, Stratum, joined
 from trueness.ranking.areas import auc
 

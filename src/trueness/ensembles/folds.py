@@ -26,11 +26,8 @@ from trueness.comparison.results import Comparison, together
 from trueness.counts.folds import Folds
 from trueness.counts.values import Tally, rescored
 from trueness.inference.differences import Contrast, Side
-from trueness.inference.estimates import limited
-from trueness.inference.folds import averaged, infer_folds
-from trueness.inference.limits import around
-from trueness.inference.measure import Measured
-from trueness.inference.sample import Influence, meant
+from trueness.inference.limits import around, averaged, infer_folds, limited
+from trueness.inference.sample import Influence, Measured, meant
 from trueness.inference.spread import spread
 from trueness.inference.statistics import Statistic
 from trueness.metrics.algebra import Metric

@@ -32,10 +32,8 @@ from trueness.counts.values import Tally
 from trueness.data.frames import panel as count_panel
 from trueness.data.frames import tally as count_tally
 from trueness.estimators._common import response_of, scores_of, two_labels
-from trueness.inference.estimates import inferred, limited
-from trueness.inference.folds import averaged, infer_folds
-from trueness.inference.measure import Measure, Measured
-from trueness.inference.sample import meant
+from trueness.inference.limits import averaged, infer_folds, inferred, limited
+from trueness.inference.sample import Measure, Measured, meant
 from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.intervals import metric_measure
 from trueness.ranking.areas import auc, average_precision

@@ -21,8 +21,7 @@ from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.records import Estimate
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
-from trueness.inference.estimates import limited
-from trueness.inference.notes import notes_of
+from trueness.inference.limits import limited, notes_of
 from trueness.inference.sample import Influence, centred
 from trueness.inference.spread import spread
 

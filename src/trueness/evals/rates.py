@@ -21,8 +21,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Estimate
 from trueness.evals.attempts import Attempts, systems
-from trueness.inference.estimates import limited, share_limited
-from trueness.inference.notes import FEW_CLUSTERS
+from trueness.inference.limits import FEW_CLUSTERS, limited, share_limited
 from trueness.inference.spread import Spread, unit_spread
 
 # of an item that passed c of n attempts: the exact number that is averaged

@@ -44,7 +44,7 @@ from trueness.findings.subject import (
     subject,
 )
 from trueness.findings.which_is_better import of_several
-from trueness.inference.notes import notes_of
+from trueness.inference.limits import notes_of
 from trueness.inference.sample import needs_prevalence
 from trueness.inference.verification import remarks, said_elsewhere
 from trueness.metrics.grammar import text_of

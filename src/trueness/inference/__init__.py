@@ -13,9 +13,9 @@ How data flow through it
     draws without a gold standard, and sequences that are watched.
 
 In which order to read it
-    ``measure``, ``sample``, ``spread``, ``limits``, ``estimates`` (all in turn),
-    ``differences``, ``statistics`` (numbers that a person brings), ``verification``,
-    ``notes``.
+    ``sample`` (measures and what they see), ``spread``, ``limits`` (up to the
+    estimate), ``differences``, ``statistics`` (numbers that a person brings),
+    ``verification``.
 
 The formulas, their papers and where they fall short: docs/maths/inference.md.
 """

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.records import Estimate
-from trueness.inference.spread import Spread
+from trueness.counts.cases import Cases, weight_notes
+from trueness.counts.folds import Folds
+from trueness.counts.values import Tally
+from trueness.inference.sample import Measure, Measured, Sample, meant
+from trueness.inference.spread import Spread, spread
 
 Ends = tuple[float, float]
 
@@ -163,3 +170,141 @@ def effective_number(
     if units < n:
         number *= (student(n - 1, level) / student(units - 1, level)) ** 2
     return number
+
+
+# fewer clusters leave the variance itself uncertain (Cameron, Miller 2015, sec. VI)
+FEW_CLUSTERS = 15
+# with so few degrees of freedom a handful of cases decides the limits
+_FEW_FREEDOM = 5.0
+
+
+def notes_of(x: Cases, s: Spread | None = None, method: str = "") -> tuple[str, ...]:
+    """Say what limits of these cases assume, and where they know little."""
+    found = [*weight_notes(x), *_clusters(x)]
+    if method == "unseen" and s is not None and math.isnan(s.variance):
+        found.append(
+            "A single case or cluster decides and shows no spread: the limits are as "
+            "wide as those of one case."
+        )
+    elif method == "unseen":
+        found.append(
+            "Nothing varied in this sample: the limits say how far a kind of cases "
+            "that was not seen could move the value."
+        )
+    elif s is not None and s.df < _FEW_FREEDOM:
+        found.append(
+            f"A few cases decide these limits ({s.df:.1f} degrees of freedom): they "
+            "may be off by more than they say."
+        )
+    return tuple(found)
+
+
+def _clusters(x: Cases) -> list[str]:
+    c = x.grouped
+    if c is None:
+        return []
+    kinds = zip(("", " with negatives", " with positives"),
+                (np.add.reduce(c.counts[:3]), *c.counts[:2]), strict=True)  # fmt: skip
+    numbers = [(int((c.per_cluster(k) > 0).sum()), words) for words, k in kinds]
+    number, words = min(numbers, key=lambda pair: pair[0])
+    if number >= FEW_CLUSTERS:
+        return []
+    many = f"are only {number} clusters" if number > 1 else "is only one cluster"
+    return [
+        f"There {many}{words}: limits of fewer than {FEW_CLUSTERS} are uncertain "
+        "themselves."
+    ]
+
+
+class Inferred(NamedTuple):
+    """A measure of a sample, and how far another sample would be off."""
+
+    measured: Measured
+    spread: Spread
+
+
+def inferred(sample: Sample, measure: Measure) -> Inferred:
+    """Measure the counts that are meant, and see how they vary."""
+    m = measure(sample.counts)
+    u = sample.influence(m.by_neg, m.by_pos)
+    classes = (m.by_class or sample.fixed) and sample.imputed is None
+    return Inferred(m, spread(sample.cases, u, by_class=classes))
+
+
+def infer(
+    t: Tally, measure: Measure, *, level: float = 0.95, name: str = "", what: str = ""
+) -> Estimate:
+    """How large is a measure, and how sure are we, by the design of the cases?
+
+    ``what`` names a measure that rests on the share of positives, so that a
+    case-control sample needs a prevalence.
+    """
+    level = _options.fraction(level, "level")
+    return estimated(t, inferred(meant(t, what), measure), level, name)
+
+
+def estimated(t: Tally, found: Inferred, level: float, name: str = "") -> Estimate:
+    """Give what was measured of a tally its limits, and what to keep in mind."""
+    m, s = found
+    e = limited(m.value, s, m.ends, level, name)
+    return replace(e, notes=notes_of(t, s, e.method))
+
+
+def limited(
+    value: float,
+    s: Spread,
+    ends: Ends = (0.0, 1.0),
+    level: float = 0.95,
+    name: str = "",
+    notes: tuple[str, ...] = (),
+) -> Estimate:
+    """Give a value the limits that its spread leaves between its ends."""
+    (low, high), method = limits(value, s, ends, level)
+    sd = math.nan if math.isnan(value) else s.sd
+    return around(value, low, high, level, method, sd, notes=notes, name=name)
+
+
+def share_limited(
+    value: float,
+    s: Spread,
+    n: float,
+    units: float = math.inf,
+    level: float = 0.95,
+    name: str = "",
+) -> Estimate:
+    """Give a share of n cases Wilson's limits, at what its clusters are worth."""
+    # as if each case were a cluster, n - 1 is n: Wilson's own variance
+    plain = s.plain if math.isinf(units) else s.plain * (n - 1) / n
+    ends = share_limits(value, plain, n, units, level)
+    return around(value, *ends, level, "wilson", s.sd, name=name)
+
+
+def infer_folds(
+    data: Folds,
+    measure: Measure,
+    *,
+    level: float = 0.95,
+    name: str = "",
+    what: str = "",
+) -> Estimate | dict[str, Estimate]:
+    """How large is a measure on average over the folds, and how sure are we?"""
+    level = _options.fraction(level, "level")
+    if data.names:
+        words = {"level": level, "name": name, "what": what}
+        each = {k: infer_folds(data[k], measure, **words) for k in data.names}  # type: ignore[arg-type]
+        return each  # type: ignore[return-value]
+    found = [inferred(meant(t, what), measure) for t in data]
+    value = math.fsum(f.measured.value for f in found) / len(found)
+    s = averaged([f.spread for f in found])
+    return limited(value, s, found[0].measured.ends, level, name)
+
+
+def averaged(parts: Sequence[Spread]) -> Spread:
+    """Give the spread of a mean over independent parts (Satterthwaite 1946)."""
+    k = len(parts)
+    variance = math.fsum(s.variance for s in parts) / k**2
+    doubt = math.fsum(s.variance**2 / s.df for s in parts if s.variance > 0) / k**4
+    units, plain = sum(s.units for s in parts), sum(s.plain for s in parts) / k**2
+    df = variance**2 / doubt if doubt > 0 else math.inf
+    silent = () if variance > 0 else (units,)
+    return Spread(variance, df, units, plain, silent)

@@ -33,7 +33,7 @@ import numpy as np
 from trueness._core.arrays import Array, Floats, blocks
 from trueness.counts.cases import Cases
 from trueness.counts.cases import kish as kish
-from trueness.counts.clusters import Clusters
+from trueness.counts.rows import Clusters
 from trueness.inference.sample import Influence
 
 

@@ -25,9 +25,7 @@ from trueness.counts.cases import rows_kept, with_counts
 from trueness.counts.placements import group_starts
 from trueness.counts.values import Panel, Tally
 from trueness.inference.differences import Side
-from trueness.inference.estimates import estimated, inferred, limited
-from trueness.inference.limits import Ends
-from trueness.inference.notes import notes_of
+from trueness.inference.limits import Ends, estimated, inferred, limited, notes_of
 from trueness.inference.sample import Influence, Sample, centred, meant
 from trueness.inference.spread import Spread, spread
 

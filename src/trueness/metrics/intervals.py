@@ -19,10 +19,15 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.records import Estimate
 from trueness.counts.values import Tally, rescored
-from trueness.inference.estimates import inferred, limited
-from trueness.inference.limits import around, score_limits, share_limits, student
-from trueness.inference.measure import Measured
-from trueness.inference.sample import Sample, meant
+from trueness.inference.limits import (
+    around,
+    inferred,
+    limited,
+    score_limits,
+    share_limits,
+    student,
+)
+from trueness.inference.sample import Measured, Sample, meant
 from trueness.inference.spread import Spread, kish
 from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion

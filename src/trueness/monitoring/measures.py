@@ -29,8 +29,8 @@ from trueness.counts.values import Panel, Tally
 from trueness.evals.attempts import Attempts
 from trueness.evals.rates import pass_at_k, pass_hat_k, pass_rate
 from trueness.evals.runs import compare_runs
-from trueness.inference.estimates import infer
-from trueness.inference.measure import Measured
+from trueness.inference.limits import infer
+from trueness.inference.sample import Measured
 from trueness.metrics.grammar import metric
 from trueness.metrics.intervals import estimates
 from trueness.ranking.areas import auc, average_precision, partial_auc

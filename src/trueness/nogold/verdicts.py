@@ -27,7 +27,7 @@ from scipy.special import chdtrc
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Estimate, Record
-from trueness.counts.clusters import Clusters
+from trueness.counts.rows import Clusters
 from trueness.counts.values import Panel, Tally
 from trueness.inference.limits import around, student
 from trueness.inference.sample import Influence

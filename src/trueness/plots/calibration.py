@@ -9,13 +9,14 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError
 from trueness._core.figures import Axis, Bars, Line
 from trueness._core.numbers import level_text
-from trueness.calibration.figures import decomposition_figure, map_figure
 from trueness.calibration.maps import Map
 from trueness.calibration.proper_scores import ProperScore
 from trueness.calibration.reliability_curve import (
     SCORE,
     SHARE,
     Reliability,
+    decomposition_figure,
+    map_figure,
     probability_bars,
     reliability_figure,
 )

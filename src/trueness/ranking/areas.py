@@ -26,11 +26,8 @@ from trueness.counts.answers import of_tally, refuse
 from trueness.counts.placements import twice_wins
 from trueness.counts.resampling import Seed, auc_replicates, bootstrap
 from trueness.counts.values import Tally
-from trueness.inference.estimates import infer, limited
-from trueness.inference.limits import percentiles
-from trueness.inference.measure import InBlocks, Measure, Measured
-from trueness.inference.notes import notes_of
-from trueness.inference.sample import meant
+from trueness.inference.limits import infer, limited, notes_of, percentiles
+from trueness.inference.sample import InBlocks, Measure, Measured, meant
 from trueness.inference.spread import Spread, Stratum, joined
 from trueness.inference.verification import remarks
 

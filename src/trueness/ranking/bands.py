@@ -29,11 +29,8 @@ from trueness.counts.placements import coarser, corners
 from trueness.counts.resampling import Seed
 from trueness.counts.resampling import replicates as redraws
 from trueness.counts.values import Tally, tally_of_rows
-from trueness.inference.estimates import inferred, limited
-from trueness.inference.limits import student
-from trueness.inference.measure import Measured
-from trueness.inference.notes import notes_of
-from trueness.inference.sample import Sample, meant, needs_prevalence
+from trueness.inference.limits import inferred, limited, notes_of, student
+from trueness.inference.sample import Measured, Sample, meant, needs_prevalence
 from trueness.inference.spread import kish
 from trueness.inference.verification import impute, remarks
 from trueness.ranking.areas import auc_measure

@@ -31,8 +31,7 @@ from trueness._core.records import Answer, Estimate, Record
 from trueness.counts.answers import of_tally
 from trueness.counts.placements import grouped, runs
 from trueness.counts.values import Tally
-from trueness.inference.estimates import limited
-from trueness.inference.limits import Ends
+from trueness.inference.limits import Ends, limited
 from trueness.inference.spread import Spread
 from trueness.ranking.curves import Through
 

@@ -33,10 +33,8 @@ from trueness._core.records import Answer, Estimate
 from trueness.counts.answers import of_tally
 from trueness.counts.placements import coarser, runs
 from trueness.counts.values import Tally
-from trueness.inference.estimates import inferred
-from trueness.inference.limits import around, student
-from trueness.inference.measure import Measured
-from trueness.inference.sample import meant
+from trueness.inference.limits import around, inferred, student
+from trueness.inference.sample import Measured, meant
 from trueness.inference.spread import kish
 from trueness.metrics.confusion import sweep
 from trueness.ranking.curves import Through

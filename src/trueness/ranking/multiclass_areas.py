@@ -14,7 +14,7 @@ import numpy as np
 
 from trueness._core.arrays import Floats, Ints
 from trueness._core.records import Estimate
-from trueness.inference.estimates import limited
+from trueness.inference.limits import limited
 from trueness.inference.spread import Stratum, joined
 
 

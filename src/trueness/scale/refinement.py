@@ -25,11 +25,11 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness._core.records import Estimate, Record, apart
 from trueness.counts.answers import refuse
-from trueness.counts.bins import joined
 from trueness.counts.cases import COUNTS
 from trueness.counts.counting import read_labels
 from trueness.counts.design import PLAIN
 from trueness.counts.placements import run_starts
+from trueness.counts.rows import joined
 from trueness.counts.values import Tally, tally_of_bins
 from trueness.data import engine_bins, engines
 from trueness.data.frames import tally

@@ -19,12 +19,11 @@ from trueness._core.checks.words import is_several
 from trueness._core.frames import native_frame
 from trueness._core.numbers import number_of
 from trueness._core.records import Estimate, Record
-from trueness.counts.answers import of_counts, of_tally
-from trueness.counts.calls import OfTally
+from trueness.counts.answers import OfTally, of_counts, of_tally
 from trueness.counts.cases import rows_kept
 from trueness.counts.design import CASE_CONTROL
 from trueness.counts.values import Tally, rescored
-from trueness.inference.notes import notes_of
+from trueness.inference.limits import notes_of
 from trueness.inference.sample import needs_prevalence
 from trueness.inference.verification import remarks
 from trueness.metrics.algebra import Metric, depends_on_prevalence

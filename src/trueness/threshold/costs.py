@@ -25,7 +25,7 @@ from trueness.counts.answers import of_tally
 from trueness.counts.placements import coarser, corners
 from trueness.counts.resampling import Seed, replicates
 from trueness.counts.values import Tally, rescored
-from trueness.inference.estimates import inferred
+from trueness.inference.limits import inferred
 from trueness.inference.sample import meant, needs_prevalence
 from trueness.metrics.algebra import Metric, Ratio
 from trueness.metrics.confusion import sweep

@@ -31,8 +31,7 @@ from trueness.counts.answers import of_counts
 from trueness.counts.cases import weighed_counts
 from trueness.counts.values import Tally
 from trueness.inference.differences import Contrast, apart
-from trueness.inference.estimates import inferred
-from trueness.inference.limits import around
+from trueness.inference.limits import around, inferred
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.exact import is_exact

@@ -35,9 +35,7 @@ from trueness.counts.placements import coarser, group_starts
 from trueness.counts.resampling import Seed, draw, whole_draws
 from trueness.counts.values import Tally
 from trueness.inference.differences import apart
-from trueness.inference.estimates import limited
-from trueness.inference.limits import around, percentiles
-from trueness.inference.notes import notes_of
+from trueness.inference.limits import around, limited, notes_of, percentiles
 from trueness.inference.sample import Influence
 from trueness.inference.spread import Spread
 from trueness.inference.spread import spread as spread_of

@@ -34,8 +34,8 @@ from trueness.counts.cases import (
     fill,
     same,
 )
-from trueness.counts.clusters import Clusters
 from trueness.counts.design import PLAIN, Design
+from trueness.counts.rows import Clusters
 from trueness.counts.values import Tally
 from trueness.trees.entropic import TOP_METHODS, majority_interval
 from trueness.trees.leaf_report import LeafReport
