@@ -32,17 +32,8 @@ from trueness.nogold.label_plans import (
 from trueness.nogold.posterior import LatentPosterior as LatentPosterior
 from trueness.nogold.rate import Rate as Rate
 from trueness.nogold.rate_comparison import RateComparison as RateComparison
-from trueness.ranking.bands import (
-    PrecisionRecallBand as PrecisionRecallBand,
-    RocBand as RocBand,
-)
-from trueness.ranking.curves import (
-    Det as Det,
-    GainCurve as GainCurve,
-    LiftCurve as LiftCurve,
-    PrecisionRecall as PrecisionRecall,
-    Roc as Roc,
-)
+from trueness.ranking.bands import Band as Band
+from trueness.ranking.curves import Curve as Curve
 from trueness.ranking.gaussian import Binormal as Binormal, BinormalFit as BinormalFit
 from trueness.ranking.geometry import Divergence as Divergence, Leakage as Leakage
 from trueness.ranking.planning import Plan as Plan

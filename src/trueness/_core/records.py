@@ -17,6 +17,7 @@ from typing import Any, final
 
 import numpy as np
 
+from trueness._core.arrays import Array
 from trueness._core.frames import native_frame
 from trueness._core.html import curve_image, html_table
 from trueness._core.numbers import level_text
@@ -99,6 +100,21 @@ class Answer(Record):
         return self.limits
 
 
+@dataclass(frozen=True, repr=False, eq=False)
+class TwoAxes(Answer):
+    """An answer with two columns, which are shown and asked for by their names."""
+
+    axes: tuple[str, str]
+    x: Array
+    y: Array
+
+    def __getattr__(self, name: str) -> Array:
+        axes = vars(self).get("axes", ())
+        if name not in axes:
+            raise AttributeError(f"{type(self).__name__} of {axes} has no {name!r}.")
+        return self.x if name == axes[0] else self.y
+
+
 def _same(a: Any, b: Any) -> bool:
     """Are two fields the same?"""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
@@ -151,10 +167,12 @@ def _cells_of(name: str, value: Any) -> dict[str, Any]:
 
 
 def _items(record: Any) -> list[tuple[str, Any]]:
+    axes = record.axes if isinstance(record, TwoAxes) else ()
+    named = dict(zip(("x", "y"), axes, strict=False))
     items = [
-        (f.name, getattr(record, f.name))
+        (named.get(f.name, f.name), getattr(record, f.name))
         for f in fields(record)
-        if not f.name.startswith("_") and f.name != "limits"
+        if not f.name.startswith("_") and f.name not in ("limits", "axes")
     ]
     limits = getattr(record, "limits", None)
     return items if limits is None else [*items, ("limits", limits)]
@@ -197,10 +215,9 @@ def _lines(value: Any) -> list[str]:
 
 def _picture(record: Any) -> str:
     """Draw a record that is a curve."""
-    axes = getattr(type(record), "axes", None)
-    if not isinstance(axes, tuple) or not all(hasattr(record, a) for a in axes):
+    if not isinstance(record, TwoAxes):
         return ""
-    return curve_image(*(getattr(record, a) for a in axes), *axes)
+    return curve_image(record.x, record.y, *record.axes)
 
 
 def json_value(value: Any) -> Any:

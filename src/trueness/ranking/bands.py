@@ -21,7 +21,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.binomial import divergence
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.records import Answer
+from trueness._core.records import TwoAxes
 from trueness._core.search import bisect
 from trueness.counts.answers import of_tally, refuse, words_of
 from trueness.counts.design import AT_RANDOM
@@ -39,60 +39,38 @@ from trueness.ranking.curves import precision_at
 
 @final
 @dataclass(frozen=True, repr=False)
-class RocBand(Answer):
-    """Where does the true ROC curve lie?
+class Band(TwoAxes):
+    """Where does the true curve lie?
 
     Attributes
     ----------
-    fpr : array
-        Grid of false positive rates.
-    tpr, low, high : array
-        The curve of the sample, and the lower and upper end of the band, at ``fpr``.
+    fpr, tpr : array
+        Of :func:`roc_band`: a grid of false positive rates, and the curve of the sample
+        there.
+    recall, precision : array
+        Of :func:`precision_recall_band`: a grid of recalls, and the curve there.
+    axes : tuple of str
+        Which two of these it has.
+    low, high : array
+        The lower and upper end of the band.
     level : float
         Confidence level.
     kind : {"simultaneous", "pointwise"}
         Does it hold for the whole curve, or for each point alone?
     method : str
         How the band was made.
+    prevalence : float
+        Share of positives for which a precision holds.
     notes : tuple of str
         Which cases were left out, and what the band assumes.
     """
 
-    fpr: Floats
-    tpr: Floats
     low: Floats
     high: Floats
     level: float
     kind: str
     method: str
-    notes: tuple[str, ...] = field(default=(), kw_only=True)
-
-
-@final
-@dataclass(frozen=True, repr=False)
-class PrecisionRecallBand(Answer):
-    """Where does the true precision-recall curve lie?
-
-    Attributes
-    ----------
-    recall : array
-        Grid of recalls.
-    precision, low, high : array
-        The curve of the sample, and the lower and upper end of the band, at ``recall``.
-    prevalence : float
-        Share of positives for which it holds.
-    level, kind, method, notes
-        As in :class:`RocBand`.
-    """
-
-    recall: Floats
-    precision: Floats
-    low: Floats
-    high: Floats
-    prevalence: float
-    level: float
-    kind: str
-    method: str
+    prevalence: float = math.nan
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
 
@@ -105,7 +83,7 @@ def roc_band(
     points: int = 101,
     rng: Seed = 0,
     replicates: int = 1000,
-) -> RocBand:
+) -> Band:
     r"""Where does the true ROC curve lie?
 
     .. math:: \widehat{\mathrm{tpr}}(f) \pm c\,\hat\sigma(f), \qquad
@@ -154,7 +132,8 @@ def roc_band(
     error = np.sqrt(np.maximum(drawn.var(axis=0), least))
     c = critical(np.abs(drawn - value) / error, level, kind) * worth.wider(level)
     low, high = _widened(grid, value, c * error, 2 / worth.neg)
-    return RocBand(grid, value, low, high, level, kind, "bootstrap", notes=notes)
+    made = low, high, level, kind, "bootstrap"
+    return Band(("fpr", "tpr"), grid, value, *made, notes=notes)
 
 
 @of_tally
@@ -167,7 +146,7 @@ def precision_recall_band(
     points: int = 101,
     rng: Seed = 0,
     replicates: int = 1000,
-) -> PrecisionRecallBand:
+) -> Band:
     """Where does the true precision-recall curve lie?
 
     Parameters
@@ -233,8 +212,8 @@ def precision_recall_band(
         alarms = _likely_draws(cases, fpr, recall, level, kind)
     low, high = (recall / (recall + a) for a in alarms)
     low, high = np.minimum(low, value), np.maximum(high, value)
-    answer = recall, value, low, high, share, level, kind, method
-    return PrecisionRecallBand(*answer, notes=notes)
+    made = low, high, level, kind, method, share
+    return Band(("recall", "precision"), recall, value, *made, notes=notes)
 
 
 _SINGLE = dict.fromkeys(("weight", "cluster", "unlabelled"), "It counts single cases.")

@@ -16,7 +16,7 @@ import math
 import warnings
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,7 +33,80 @@ from trueness.counts.placements import grouped, runs
 from trueness.counts.values import Tally
 from trueness.inference.limits import Ends, limited
 from trueness.inference.spread import Spread
-from trueness.ranking.curves import Through
+from trueness.ranking.curves import precision_at
+
+
+class _LeakageCurve(Protocol):
+    """A leakage function and its inverse."""
+
+    def __call__(self, u: ArrayLike) -> Any: ...
+    def inverse(self, v: ArrayLike) -> Any: ...
+
+
+class Through:
+    """What follows from a leakage function and a prevalence.
+
+    A second base class of records, against the house style: a curve of the data and a
+    binormal one answer the same seven questions, which are written here once.
+    """
+
+    __slots__ = ()
+
+    def miss_rate(self: _LeakageCurve, specificity: ArrayLike) -> Any:
+        """Which share of the positives is missed at this specificity? Eq. (14)."""
+        return self(specificity)
+
+    def tpr(self: _LeakageCurve, fpr: ArrayLike) -> Any:
+        """Which true positive rate is reached at this false positive rate? Eq. (13)."""
+        return 1 - self(1 - _columns.probabilities(fpr, "fpr"))
+
+    def fpr(self: _LeakageCurve, tpr: ArrayLike) -> Any:
+        """Which false positive rate does this true positive rate cost? Eq. (15)."""
+        return 1 - self.inverse(1 - _columns.probabilities(tpr, "tpr"))
+
+    def precision(self: _LeakageCurve, recall: ArrayLike, prevalence: float) -> Any:
+        r"""Which precision is left at this recall, at any prevalence? Eq. (21).
+
+        .. math:: \frac{\mathrm{tpr}}
+                  {\mathrm{tpr} + (\pi_n/\pi_p) [1 - G^{-1}(1 - \mathrm{tpr})]}
+
+        NaN where nothing is flagged.
+        """
+        recall = _columns.probabilities(recall, "recall")
+        share = _options.fraction(prevalence, "prevalence")
+        return precision_at(1 - self.inverse(1 - recall), recall, share)
+
+    def accuracy(self: _LeakageCurve, specificity: ArrayLike, prevalence: float) -> Any:
+        r"""Which share of all cases is right at this specificity?
+
+        .. math:: \pi_p (1 - G(u)) + \pi_n u
+
+        Differs from the text after eq. (22), which says that accuracy is not a function
+        of G: at a given specificity it is.
+        """
+        u = _columns.probabilities(specificity, "specificity")
+        share = _options.fraction(prevalence, "prevalence")
+        return share * (1 - self(u)) + (1 - share) * u
+
+    def f_beta(
+        self: _LeakageCurve,
+        specificity: ArrayLike,
+        prevalence: float,
+        beta: float = 1.0,
+    ) -> Any:
+        r"""How good are precision and recall together at this specificity?
+
+        .. math:: F_\beta = \frac{(1+\beta^2)\,\mathrm{tpr}}
+                  {\mathrm{tpr} + \beta^2 + (\pi_n/\pi_p)\,\mathrm{fpr}}
+
+        Differs from eqs. (25) and (26): there the last term has a factor
+        beta^2 / tpr that does not follow from eq. (23).
+        """
+        u = _columns.probabilities(specificity, "specificity")
+        share = _options.fraction(prevalence, "prevalence")
+        square = _options.positive_number(beta, "beta") ** 2
+        tpr, odds = 1 - self(u), (1 - share) / share
+        return (1 + square) * tpr / (tpr + square + odds * (1 - u))
 
 
 @final

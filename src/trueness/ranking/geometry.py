@@ -37,8 +37,7 @@ from trueness.inference.limits import around, inferred, student
 from trueness.inference.sample import Measured, meant
 from trueness.inference.spread import kish
 from trueness.metrics.confusion import sweep
-from trueness.ranking.curves import Through
-from trueness.ranking.gaussian import fit_binormal
+from trueness.ranking.gaussian import Through, fit_binormal
 
 # 1 - fpr is rounded: a specificity this close to a step is meant to be the step
 _SNAP = 1e-12
