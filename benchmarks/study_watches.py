@@ -206,11 +206,10 @@ def drift(cases: int, shift: float, baseline: int):
 def run(draw, rng, streams, days, changed=10**9):
     """Give the log evidence and the CUSUM of every stream at every look."""
     log_m, cusum = None, np.zeros(streams)
-    about = {"metric": getattr(draw, "metric", "")}
     paths = np.empty((2, streams, days))
     for day, (gains, step) in enumerate(draw(rng, streams, days, changed)):
         rows = gains if gains.ndim == 4 else gains[:, :, None, :]
-        stakes = log_stakes(about, rows.shape[3])
+        stakes = log_stakes(getattr(draw, "metric", ""), rows.shape[3])
         if log_m is None:
             log_m = np.full((streams, *rows.shape[2:]), -np.inf)
         before = np.logaddexp(log_m, stakes)
@@ -319,7 +318,7 @@ def located(streams, rng):
     for before, after in ((0.87, 0.75), (0.90, 0.75), (0.95, 0.80), (0.87, 0.80)):
         looks = list(shares(0.85, 20, before, after)(rng, streams, 360, 60))
         gains = np.array([g for g, _ in looks]).transpose(1, 0, 2, 3).sum(axis=2)
-        stakes = log_stakes({"metric": ""}, gains.shape[2])
+        stakes = log_stakes("", gains.shape[2])
         path = run(lambda *_: iter(looks), rng, streams, 360)[0]  # noqa: B023
         end = (path >= LINE).argmax(axis=1)
         found = [
@@ -335,7 +334,8 @@ def located(streams, rng):
 def gates(samples, rng):
     """Print how often a truth on its limit is said to hold, and to fail."""
     at = dict.fromkeys(("recall", "precision", "accuracy", "f1", "mcc"), 0.3)
-    names = {**dict.fromkeys(("auc", "brier", "log_loss", "prevalence")), **at}
+    whole = ("auc", "average_precision", "brier", "log_loss", "prevalence")
+    names = {**dict.fromkeys(whole), **at}
 
     def draw(n, share, gap):
         y = rng.random(n) < share
@@ -348,8 +348,8 @@ def gates(samples, rng):
 
     print(f"| cases, positives | {' | '.join(names)} |")
     for n, share, gap in ((60, 0.3, 1.5), (200, 0.1, 1.5), (300, 0.3, 1.0)):
-        whole = draw(1_000_000, share, gap)
-        true = {k: limits_of(k, whole, c)(0.05).value for k, c in names.items()}
+        many = draw(1_000_000, share, gap)
+        true = {k: limits_of(k, many, c)(0.05).value for k, c in names.items()}
         wrong = dict.fromkeys(names, 0)
         for _ in range(samples):
             t = draw(n, share, gap)

@@ -143,6 +143,23 @@ def test_what_was_probably_not_meant_is_said(folder):
     assert run(mark, "new.parquet").exit_code == 0
 
 
+def test_a_saved_rule_is_found_beside_the_contract(folder):
+    (folder / "sub").mkdir()
+    trueness.Rule({"north": 0.5, "south": 0.4}).save("sub/rule.json")
+    cut = AUC.replace("auc", "recall").replace("0.7", "0.3") + 'by = "site"\n'
+    text = HEAD + cut + 'threshold = "rule.json"\n'
+    done = run(contract(text, "sub/q.toml"), "new.parquet", "--json")
+    found = {v["group"]: v for v in json.loads(done.stdout)["result"]["verdicts"]}
+    d = pd.read_parquet("new.parquet")
+    flagged = (d.p >= np.where(d.site == "north", 0.5, 0.4))[d.y == 1]
+    for site in ("north", "south"):
+        want = flagged[d.site == site].mean()
+        assert found[f"site={site}"]["value"] == pytest.approx(want)
+    done = run(contract(text), "new.parquet")
+    assert done.exit_code == 2
+    assert "There is no file rule.json" in done.stderr
+
+
 def test_a_group_without_positives_is_named(folder):
     frame = pd.read_parquet("new.parquet")
     frame[(frame.site == "north") | (frame.y == 0)].to_parquet("none.parquet")

@@ -1,11 +1,12 @@
 """Gates: limits by brute force, truths on the bound by enumeration, every word."""
 
+from collections import Counter
 from itertools import product
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from scipy.stats import binom, binomtest
+from scipy.stats import binom, binomtest, norm, t
 
 import trueness
 from trueness import InputError, NotEnoughCases, Tally
@@ -151,6 +152,74 @@ def test_baselines_by_group():
     assert "unpaired" in found[0].reason
     with pytest.raises(InputError, match="needs a baseline in site=b"):
         trueness.check(tallies, [apart], baseline={"a": olds["a"]})
+
+
+def test_a_threshold_may_be_a_saved_rule(tmp_path):
+    """One cut, a zone for doubt, or cuts by group; metrics of what is decided."""
+    t = Tally([3, 2, 1], pos=[80, 30, 10], neg=[10, 30, 90])
+    two = trueness.Rule(3, lower=2)
+    two.save(tmp_path / "rule.json")
+    v = trueness.check(t, f"accuracy >= 0.8 at {tmp_path}/rule.json").verdicts[0]
+    assert (v.value, v.cases) == (170 / 190, 190)
+    assert "by the rule (flag from 3 on, defer from 2 on)" in v.requirement
+    asked = {"metric": "recall", "at_least": 0.5}
+    by_site = {**asked, "by": "site", "threshold": trueness.Rule({"a": 3, "b": 2})}
+    found = trueness.check({"a": t, "b": t}, [by_site])
+    assert [v.value for v in found.verdicts] == [80 / 120, 110 / 120]
+    one = trueness.check(t, [{**asked, "threshold": {"upper": 2}}])
+    assert one.verdicts[0].value == 110 / 120
+    with pytest.raises(InputError, match="needs groups"):
+        trueness.check(t, [{**asked, "threshold": {"upper": {"a": 3}}}])
+    p = trueness.simulate_panel(300, 100, {"new": 0.8, "old": 0.8}, rng=0)
+    rule = {"metric": "recall", "not_worse_than": "old", "threshold": two}
+    with pytest.raises(InputError, match="defers leaves other cases"):
+        trueness.check(p, [rule])
+    with pytest.raises(InputError, match="threshold must be a finite number"):
+        requirement({**asked, "threshold": True})
+
+
+@pytest.mark.parametrize(
+    ("pos", "neg", "gap"), [(10, 190, 2.0), (20, 980, 2.5), (25, 60, 1.0)]
+)
+def test_areas_on_their_bound_with_few_positives(pos, neg, gap):
+    """In at most .06 of samples on either side; 300 of them, four standard errors."""
+    rng = np.random.default_rng(3)
+    y = np.repeat([1, 0], [pos, neg])
+    true = norm.cdf(gap / np.sqrt(2))
+    said = Counter(
+        trueness.check(
+            trueness.tally(y, rng.normal(size=y.size) + gap * y, positive=1),
+            f"auc >= {true}",
+        ).verdict
+        for _ in range(300)
+    )
+    assert max(said["holds"], said["fails"]) <= 18 + 16
+
+
+def test_a_perfect_area_is_as_sure_as_a_share_of_the_rarer_class():
+    t = Tally([1.0, 0.0], pos=[30, 0], neg=[0, 500])
+    v = trueness.check(t, "auc >= 0.9").verdicts[0]
+    assert v.low == pytest.approx(0.05 ** (1 / 30))
+    assert v.verdict == "holds"
+
+
+def test_average_precision_allows_for_its_bias(rng):
+    """Its limits hold those of the jackknife, by leaving out case after case."""
+    y = rng.integers(0, 2, 80)
+    s = (rng.normal(size=80) + y).round(1)
+    v = trueness.check(trueness.tally(y, s), "average_precision >= 0.5").verdicts[0]
+    engine = trueness.average_precision(y, s, level=0.9)
+    left = [
+        trueness.average_precision(np.delete(y, k), np.delete(s, k)).value
+        for k in range(80)
+    ]
+    value = 80 * engine.value - 79 * np.mean(left)
+    n = value * (1 - value) / (79 / 80 * np.sum((left - np.mean(left)) ** 2))
+    k = t.ppf(0.95, 79) ** 2 / n
+    half = np.sqrt(k * value * (1 - value) + k * k / 4)
+    low, high = (value + k / 2 - half) / (1 + k), (value + k / 2 + half) / (1 + k)
+    assert v.low == pytest.approx(min(low, engine.low))
+    assert v.high == pytest.approx(max(high, engine.high))
 
 
 def test_lower_is_better_against_a_baseline():

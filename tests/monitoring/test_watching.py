@@ -13,8 +13,6 @@ from typer.testing import CliRunner
 import trueness
 from trueness import InputError, Tally
 from trueness.cli import app
-from trueness.monitoring.judged import told_by_judges
-from trueness.monitoring.watching import _fresh
 from trueness.plots.monitoring import sequence
 
 ROWS = np.array(list(product((0.0, 1.0), repeat=3)))
@@ -279,18 +277,16 @@ def test_labels_of_judged_cases_that_come_late(rng):
 def test_judged_streams_on_the_bound_raise_few_alarms():
     """With late labels too; promised is one in 40 looks, so in 10 a quarter."""
     rng = np.random.default_rng(6)
-    about = judged(at_least=0.6, false_alarms=40)._about
     cried = 0
     for _ in range(60):
-        w = trueness.records.Watch(about, _fresh())
+        w = judged(at_least=0.6, false_alarms=40)
         for k in range(5):
             day = panel(rng, 20, 4, 0.6)
             w.update(hidden(day, k % 2), name=str(k)).update(day, name=str(k))
         cried += w.alarm
     assert cried <= 15 + 8
-    state = {**_fresh(), "looks": 0}
-    told = told_by_judges(about, state, panel(rng, 9, 0, 0.6), "x", late=False)
-    assert (told.n, float(np.abs(told.gains).sum())) == (0.0, 0.0)
+    nothing = judged(at_least=0.6).update(panel(rng, 9, 0, 0.6))
+    assert nothing.evidence == 1.0
 
 
 def test_groups_share_the_false_alarms():
@@ -304,6 +300,23 @@ def test_groups_share_the_false_alarms():
     assert [w.alarm_at for w in named.groups.values()] == [14600, 14600]
     with pytest.raises(InputError, match="begun for the groups a, b"):
         named.update({"c": GOOD})
+
+
+def test_a_watch_is_asked_and_answers_as_a_gate():
+    """The same sentence, the same verdicts, the same writers."""
+    w = trueness.watch("recall >= 0.8 at 0.5 by site")
+    same = trueness.watch(**RECALL, by="site")
+    for day in range(9):
+        for one in (w, same):
+            one.update({"a": GOOD, "b": BAD}, name=f"day {day}")
+    assert w.evidence == same.evidence
+    c = w.check()
+    assert {v.group: v.verdict for v in c.verdicts} == {"a": "holds", "b": "fails"}
+    assert c.verdict == "fails"
+    assert "alarm since day 0" in c.to_markdown()
+    assert 'failures="1"' in c.to_junit()
+    first = trueness.watch(**RECALL).update(cut(9, 1, 1, 9)).check()
+    assert first.verdict == "cannot tell yet"
 
 
 def test_one_group_raises_the_alarm_of_all():

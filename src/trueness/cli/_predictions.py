@@ -133,6 +133,7 @@ def cases_of(
                 t,
                 {name: parts[g] for name, parts in panels.items() if g in parts},
                 None if other is None else other.get(g),
+                str(g),
             )
             for g, t in tallies.items()
         }

@@ -16,7 +16,7 @@ from trueness.cli._options import By, Label, Positive
 from trueness.cli._shell import CommandAnswer, about, cases_sentence, table
 from trueness.cli._source import open_source
 from trueness.data.frames import panel, tally
-from trueness.monitoring.kinds import NO_LABELS
+from trueness.monitoring.kinds import KINDS
 from trueness.monitoring.questions import load_watch
 from trueness.monitoring.questions import watch as new_watch
 
@@ -79,7 +79,8 @@ def watch(
             positive = kept.get("positive") if positive is None else positive
         judges = judge or []
         # what needs no labels is not asked for them, nor who watches already
-        guessed = metric not in (None, *NO_LABELS) and not judges
+        labels = metric not in KINDS or KINDS[metric].labels
+        guessed = metric is not None and labels and not judges
         chosen = choose(
             source,
             option="judge" if judges else "score",

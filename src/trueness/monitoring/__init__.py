@@ -6,14 +6,11 @@ Which contract does a file hold, and is it well formed?    ``contracts``
 Between which numbers does a measure lie, one-sided?       ``measures``
 Which claims do requirements make about these data?        ``checking``
 Does each of them hold, fail, or cannot it be told yet?    ``verdicts``
-Has it changed, at any time? Bets and their promise        ``detectors``
-Between which numbers does a mean lie, at every look?      ``sequences``
+Has it changed, at any time? Bets, promise and limits      ``detectors``
 What does a batch tell, of each kind?                      ``kinds``
-The true rate, by judges and a trickle of labels?          ``judged``
-Which cases does a batch bring, and which are new?         ``batches``
+Which cases are new, and how is a watch kept in a file?    ``states``
 What is watched, batch by batch and in every group?        ``watching``
 What may be watched, and against which bound?              ``questions``
-How is it kept in a file?                                  ``states``
 =========================================================  =====================
 
 A gate says *holds* when the whole one-sided interval is on the good side, *fails* when

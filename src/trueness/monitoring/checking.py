@@ -31,7 +31,6 @@ from trueness.monitoring.measures import (
     difference_limits,
     limits_of,
     paired_limits,
-    run_limits,
     size_limits,
 )
 from trueness.monitoring.requirements import (
@@ -41,7 +40,6 @@ from trueness.monitoring.requirements import (
     single,
 )
 from trueness.monitoring.verdicts import (
-    UNDETERMINED,
     Check,
     Claim,
     Verdict,
@@ -51,6 +49,7 @@ from trueness.monitoring.verdicts import (
 )
 from trueness.nogold.rate import prevalence
 from trueness.threshold.at_cut import confusion
+from trueness.threshold.rule import Rule
 
 
 @of_counts
@@ -79,6 +78,7 @@ def check(
     requirements
         Sentences such as ``"auc >= 0.8"`` and ``"recall >= 0.9 at 0.3"``, or tables of
         fields (see :class:`trueness.monitoring.requirements.Requirement`); one or many.
+        A threshold may be a :class:`trueness.Rule`, or the file of one that was saved.
     baseline
         A tally of other cases (unpaired) for ``not_worse_than="baseline"``; where the
         data are groups, a mapping from group to tally.
@@ -140,22 +140,37 @@ class Evidence:
         judges, joined by commas, or "", their verdicts.
     baseline : Tally, Attempts or None
         A baseline on other cases (unpaired); attempts are paired by item.
+    group : str
+        The name of the group, for a rule with thresholds of its own for each.
     """
 
     tally: Any
     panels: Mapping[str, Panel] = field(default_factory=dict)
     baseline: Any = None
+    group: str = ""
 
     @classmethod
-    def of(cls, data: Any, baseline: Any = None) -> Evidence:
+    def of(cls, data: Any, baseline: Any = None, group: str = "") -> Evidence:
         """Give a tally, or a panel with its first classifier as the candidate."""
         if isinstance(data, (Tally, Attempts)):
-            return cls(data, {}, baseline)
+            return cls(data, {}, baseline, group)
         first, *others = data.names
         panels = {n: data[[first, n]] for n in others} | {"": data}
         if len(others) == 1 and baseline is None:
             panels["baseline"] = panels[others[0]]
-        return cls(data[first], panels, baseline)
+        return cls(data[first], panels, baseline, group)
+
+    def cut(self, r: Requirement) -> float | Rule | None:
+        """Where are the scores of this group cut? A rule only where it defers some."""
+        if not isinstance(r.threshold, Rule):
+            return r.threshold
+        lower, upper = r.threshold.cuts(self.group)
+        return upper if lower == upper else Rule(upper, lower)
+
+    def limits(self, r: Requirement, t: Any = None) -> Limits:
+        """Give the limits of what is required, of these cases or of others."""
+        t = self.tally if t is None else t
+        return limits_of(r.metric, t, self.cut(r), r.fpr)
 
 
 def check_all(
@@ -187,37 +202,41 @@ def check_all(
         raise InputError(f"{first} contradicts {second}: nothing can meet both.")
     claims: list[Claim] = []
     known = list(facts)
-    for r in dict.fromkeys(one for several in required for one in single(several)):
+    asked = {repr(one): one for several in required for one in single(several)}
+    for r in asked.values():
         held = {"": whole} if r.judges else _groups(r, whole, spread, groups)
         if r.is_fact:
-            known += [_fact(r, group, cases.tally) for group, cases in held.items()]
+            known += [_fact(r, group, cases) for group, cases in held.items()]
         elif r.gap_at_most is not None:
             claims += _gap(r, held)
         else:
             claims += [c for g, cases in held.items() for c in _claims(r, g, cases)]
     found = (*known, *decide(claims, 1 - level, adjust))
-    notes = [*_notes(required, whole, adjust), *_sure(level, adjust, len(claims))]
+    notes = _notes(required, whole, adjust, level, len(claims))
     notes += _odd(required, whole.tally)
     return Check(together(found), found, level, adjust, tuple(notes))
 
 
 def _odd(required: Sequence[Requirement], whole: Any) -> list[str]:
     """Say what was probably not meant: a requirement twice, a threshold far away."""
-    said = []
-    for r, times in Counter(required).items():
-        if times > 1:
-            said.append(f"{r} was required {times} times; it counts once.")
-    for cut in dict.fromkeys(r.threshold for r in required if r.threshold is not None):
-        if (
-            isinstance(whole, Tally)
-            and whole.score.size
-            and not whole.score[-1] <= cut <= whole.score[0]
-        ):
-            which = (
-                "no score reaches" if cut > whole.score[0] else "all scores are above"
+    times = Counter(map(str, required))
+    said = [
+        f"{r} was required {n} times; it counts once."
+        for r, n in times.items()
+        if n > 1
+    ]
+    if not isinstance(whole, Tally) or not whole.score.size:
+        return said
+    low, high = whole.score[-1], whole.score[0]
+    for cut in dict.fromkeys(
+        r.threshold for r in required if isinstance(r.threshold, float)
+    ):
+        if not low <= cut <= high:
+            which = "no score reaches" if cut > high else "all scores are above"
+            said.append(
+                f"The scores run from {low:.4g} to {high:.4g}: {which} the threshold "
+                f"{cut:g}."
             )
-            ends = f"{whole.score[-1]:.4g} to {whole.score[0]:.4g}"
-            said.append(f"The scores run from {ends}: {which} the threshold {cut:g}.")
     return said
 
 
@@ -251,7 +270,8 @@ def _parts(data: Any, baseline: Any) -> tuple[Evidence, Mapping[str, Evidence] |
 def _each(
     data: Mapping[Any, Any], baselines: Mapping[Any, Tally] | None = None
 ) -> dict[str, Evidence]:
-    return {str(g): Evidence.of(x, (baselines or {}).get(g)) for g, x in data.items()}
+    old = baselines or {}
+    return {str(g): Evidence.of(x, old.get(g), str(g)) for g, x in data.items()}
 
 
 def _groups(
@@ -260,14 +280,15 @@ def _groups(
     spread: Mapping[str, Evidence] | None,
     named: Mapping[str, Mapping[str, Evidence]] | None,
 ) -> Mapping[str, Evidence]:
-    if r.by is None:
+    by_group = isinstance(r.threshold, Rule) and r.threshold.groups
+    if r.by is None and (spread is not None or not by_group):
         return {"": whole} if spread is None else spread
-    held = (named or {}).get(r.by, spread)
+    held = (named or {}).get(str(r.by), spread)
     if held is not None:
         return {f"{r.by}={g}": cases for g, cases in held.items()}
     raise InputError(
         f"{r} needs groups. Pass a mapping from group to tally, as "
-        f"trueness.tally(frame, label=..., score=..., by={r.by!r}) gives."
+        f"trueness.tally(frame, label=..., score=..., by={r.by or 'group'!r}) gives."
     )
 
 
@@ -277,18 +298,13 @@ def _claims(r: Requirement, group: str, cases: Evidence) -> list[Claim]:
         return _judged(r, group, cases)
     if r.not_worse_than is not None:
         return [_against(r, group, cases)]
-    return _sided(r, group, _limits(r, cases.tally))
-
-
-def _limits(r: Requirement, t: Tally) -> Limits:
-    return limits_of(r.metric, t, r.threshold, r.fpr)
+    return _sided(r, group, cases.limits(r))
 
 
 def _sided(r: Requirement, group: str, limits: Limits, said: str = "") -> list[Claim]:
     """Make a claim of each bound that a requirement has."""
-    at = "" if r.threshold is None else f" at {r.threshold:g}"
     return [
-        Claim(f"{r.metric} {sign} {bound:g}{at}", group, bound, side, limits, said)
+        Claim(f"{r.metric} {sign} {bound:g}{r.at}", group, bound, side, limits, said)
         for bound, side, sign in ((r.at_least, 1, ">="), (r.at_most, -1, "<="))
         if bound is not None
     ]
@@ -298,15 +314,19 @@ def _against(r: Requirement, group: str, cases: Evidence) -> Claim:
     side = -1 if r.lower_is_better else 1
     named = str(r.not_worse_than)
     if named in cases.panels:
-        limits = paired_limits(r.metric, cases.panels[named], r.threshold)
+        cut = cases.cut(r)
+        if isinstance(cut, Rule):
+            raise InputError(
+                f"{r}: classifiers are compared on the same cases, and a rule that "
+                "defers leaves other cases to each. Give one threshold."
+            )
+        limits = paired_limits(r.metric, cases.panels[named], None, cut)
         how = "paired: the same cases"
     elif isinstance(cases.baseline, Attempts) and isinstance(cases.tally, Attempts):
-        limits = run_limits(r.metric, cases.tally, cases.baseline)
+        limits = paired_limits(r.metric, cases.tally, cases.baseline, None)
         how = "paired: the same items"
     elif isinstance(cases.baseline, Tally):
-        limits = difference_limits(
-            *(_limits(r, t) for t in (cases.tally, cases.baseline))
-        )
+        limits = difference_limits(cases.limits(r), cases.limits(r, cases.baseline))
         how = "unpaired: other cases than the baseline's"
     else:
         where = f" in {group}" if group else ""
@@ -322,10 +342,9 @@ def _gap(r: Requirement, groups: Mapping[str, Evidence]) -> list[Claim]:
         raise NotEnoughCases(f"{r} needs two groups or more; found {len(groups)}.")
     claims = []
     for a, b in combinations(groups, 2):
-        ends = difference_limits(*(_limits(r, groups[g].tally) for g in (a, b)))
-        both = f"{a} and {b}"
+        ends = size_limits(difference_limits(*(groups[g].limits(r) for g in (a, b))))
         claims.append(
-            Claim(str(r), both, float(r.gap_at_most or 0), -1, size_limits(ends))
+            Claim(str(r), f"{a} and {b}", float(r.gap_at_most or 0), -1, ends)
         )
     return claims
 
@@ -344,16 +363,23 @@ def _judged(r: Requirement, group: str, cases: Evidence) -> list[Claim]:
     def limits(alpha: float) -> Interval:
         rate = found()
         if not rate.identified:  # verdicts that fit other rates as well decide nothing
-            return Interval(rate.value, 0.0, 1.0, votes.n, UNDETERMINED)
+            why = f"the verdicts of {votes.n:,} cases {_ALONE}"
+            return Interval(rate.value, 0.0, 1.0, votes.n, "judged", why)
         low, high = (float(q) for q in np.quantile(rate.draws, [alpha, 1 - alpha]))
         return Interval(float(np.mean(rate.draws)), low, high, votes.n, "judged")
 
     return _sided(r, group, limits, said)
 
 
-def _fact(r: Requirement, group: str, t: Tally) -> Verdict:
+_ALONE = (
+    "alone do not determine the rate. Label some cases, and state how they were chosen."
+)
+
+
+def _fact(r: Requirement, group: str, cases: Evidence) -> Verdict:
+    t = cases.tally
     if r.metric == "flagged":
-        c = confusion(t, r.threshold or 0.0)
+        c = confusion(t, cases.cut(r))
         value = float(c.tp + c.fp)
     elif r.metric == "missing_scores":
         value = 0.0  # a tally holds none; the command line counts them in the file
@@ -362,23 +388,17 @@ def _fact(r: Requirement, group: str, t: Tally) -> Verdict:
     return fact(r, group, value, round(t.n))
 
 
-def _sure(level: float, adjust: str, claims: int) -> list[str]:
-    """Say what the limits are."""
-    if not claims:
-        return []
-    if adjust == "none" or claims == 1:
-        return [f"Limits are one-sided, at a level of {level_text(level)}."]
-    return [
-        f"Limits are one-sided and allow for {claims} decisions at once (Holm): in "
-        f"{level_text(level)} of samples nothing is wrongly said to hold, and in as "
-        "many nothing is wrongly said to fail."
-    ]
-
-
-def _notes(required: Sequence[Requirement], whole: Evidence, adjust: str) -> list[str]:
-    alone = {True: "Items", False: "Cases"}[isinstance(whole.tally, Attempts)]
-    held = whole.tally.cluster if alone == "Items" else whole.tally.grouped
-    whose = alone if held is None else "Clusters"
+def _notes(
+    required: Sequence[Requirement],
+    whole: Evidence,
+    adjust: str,
+    level: float,
+    claims: int,
+) -> list[str]:
+    """Say what is assumed, and what the limits are."""
+    items = isinstance(whole.tally, Attempts)
+    clusters = whole.tally.cluster if items else whole.tally.grouped
+    whose = "Clusters" if clusters is not None else "Items" if items else "Cases"
     notes = [f"{whose} are assumed to be independent, and like future cases."]
     if any(r.judges and r.labelled is None for r in required):
         notes.append(
@@ -394,5 +414,13 @@ def _notes(required: Sequence[Requirement], whole: Evidence, adjust: str) -> lis
     if whole.baseline is not None:
         notes.append(
             "The baseline was measured on other cases, so the comparison is unpaired."
+        )
+    if claims and (adjust == "none" or claims == 1):
+        notes.append(f"Limits are one-sided, at a level of {level_text(level)}.")
+    elif claims:
+        notes.append(
+            f"Limits are one-sided and allow for {claims} decisions at once (Holm): in "
+            f"{level_text(level)} of samples nothing is wrongly said to hold, and in "
+            "as many nothing is wrongly said to fail."
         )
     return notes

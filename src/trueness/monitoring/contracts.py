@@ -20,9 +20,10 @@ from trueness._core.checks.words import described, nearest
 from trueness.counts.design import AT_RANDOM, CASE_CONTROL, COHORT, LEFT_OUT
 from trueness.counts.values import Tally
 from trueness.metrics.definitions import METRICS
-from trueness.monitoring.measures import FACTS, MEASURES, limits_of
+from trueness.monitoring.measures import limits_of
 from trueness.monitoring.requirements import (
-    KINDS,
+    FIELDS,
+    KNOWN,
     LABELLED,
     Requirement,
     contradiction,
@@ -87,103 +88,78 @@ def read_contract(path: str | Path) -> Contract:
         raise InputError(f"{path} must be UTF-8 text.") from None
     except tomllib.TOMLDecodeError as err:
         raise InputError(f"{path} is not TOML: {err}.") from None
-    return _contract(held, text, str(path))
-
-
-def _contract(held: dict[str, Any], text: str, path: str) -> Contract:
-    for key in held:
-        if key not in _KEYS:
-            line = _line(text, rf"^\s*\[*\s*{re.escape(key)}\b")
-            raise InputError(
-                f"{path}{line}: there is no key {key!r}.{nearest(key, _KEYS)} "
-                f"Known keys: {', '.join(_KEYS[:-1])}."
-            )
     for key, value in held.items():
-        needed = _needed(key, value)
-        if needed:
-            line = _line(text, rf"^\s*{key}\s*=")
-            raise InputError(
-                f"{path}{line}: {key} must be {needed}; found {described(value)}."
-            )
+        wrong = _wrong(key, value)
+        if wrong:
+            line = _line(text, rf"^\s*\[*\s*{re.escape(key)}\b")
+            raise InputError(f"{path}{line}: {wrong}")
     given = {k: v for k, v in held.items() if k not in ("require", "$schema")}
-    return Contract(_required(held.get("require"), text, path), path=path, **given)
+    required = _required(held.get("require"), text, file)
+    return Contract(required, path=str(path), **given)
 
 
-def _needed(key: str, value: Any) -> str:
-    """Say what a key must be, where it is something else."""
-    if key in _CHOICES and value not in _CHOICES[key]:
-        return f"one of {', '.join(map(repr, _CHOICES[key]))}"
-    if key in _COLUMNS and not isinstance(value, str):
-        return f'the name of a column in quotes, such as {key} = "y"'
+def _wrong(key: str, value: Any) -> str:
+    """Say what is wrong with a key or its value; nothing if all is well."""
     plain = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if key == "level" and not (plain and 0.5 < value < 1):
-        return "between 0.5 and 1, such as 0.95"
-    if key == "prevalence" and not (plain and 0 < value < 1):
-        return "a share of positives between 0 and 1, such as 0.01"
-    return ""
+    if key not in _KEYS:
+        known = ", ".join(_KEYS[:-1])
+        return f"there is no key {key!r}.{nearest(key, _KEYS)} Known keys: {known}."
+    if key == "require" and isinstance(value, dict):
+        return "write [[require]] with two brackets, since there may be several."
+    needed = ""
+    if key in _CHOICES and value not in _CHOICES[key]:
+        needed = f"one of {', '.join(map(repr, _CHOICES[key]))}"
+    elif key in _COLUMNS and not isinstance(value, str):
+        needed = f'the name of a column in quotes, such as {key} = "y"'
+    elif key == "level" and not (plain and 0.5 < value < 1):
+        needed = "between 0.5 and 1, such as 0.95"
+    elif key == "prevalence" and not (plain and 0 < value < 1):
+        needed = "a share of positives between 0 and 1, such as 0.01"
+    return f"{key} must be {needed}; found {described(value)}." if needed else ""
 
 
-def _required(given: Any, text: str, path: str) -> tuple[Requirement, ...]:
-    if isinstance(given, dict):
-        where = _line(text, r"^\s*\[\s*require")
-        raise InputError(
-            f"{path}{where}: write [[require]] with two brackets, since there may be "
-            f"several."
-        )
+def _required(given: Any, text: str, file: Path) -> tuple[Requirement, ...]:
     if not isinstance(given, list) or not given:
         raise InputError(
-            f"{path} requires nothing. Add a table:\n"
+            f"{file} requires nothing. Add a table:\n"
             f'[[require]]\nmetric = "auc"\nat_least = 0.8'
         )
-    starts = [
-        number
-        for number, line in enumerate(text.splitlines(), 1)
-        if re.match(r"\s*\[\[\s*require\s*\]\]", line)
-    ]
-    found = []
+    lines = text.splitlines()
+    starts = [k for k, s in enumerate(lines, 1) if re.match(r"\s*\[\[\s*require", s)]
+    starts += [0] * len(given)  # of tables that are written in one line
+    found: list[Requirement] = []
     for k, one in enumerate(given):
-        line = starts[k] if k < len(starts) else 0
+        if isinstance(one, dict) and isinstance(one.get("threshold"), str):
+            one["threshold"] = str(file.parent / one["threshold"])  # a saved rule
         try:
             found.append(requirement(one))
         except InputError as err:
-            raise InputError(
-                f"{path}, requirement {k + 1}"
-                f"{_within(text, line, one, str(err))}: {err}"
-            ) from None
+            line = _line_of(lines, starts[k], one, str(err))
+            raise InputError(f"{file}, requirement {k + 1}{line}: {err}") from None
     against = contradiction(found)
     if against is not None:
         first, second = against
-        at = f" (line {starts[second]})" if second < len(starts) else ""
+        at = f" (line {starts[second]})" if starts[second] else ""
         raise InputError(
-            f"{path}, requirement {second + 1}{at}: {found[second]} contradicts "
+            f"{file}, requirement {second + 1}{at}: {found[second]} contradicts "
             f"requirement {first + 1}, {found[first]}; nothing can meet both."
         )
     return tuple(found)
 
 
-def _within(text: str, start: int, one: Any, message: str) -> str:
+def _line_of(lines: list[str], start: int, one: Any, message: str) -> str:
     """Name the line of the field that a message speaks of, or of its table."""
     if not start:
         return ""
-    lines = text.splitlines()
-    for number in range(start, len(lines)):
-        if re.match(r"\s*\[", lines[number]):
+    for number, line in enumerate(lines[start:], start + 1):
+        if re.match(r"\s*\[", line):
             break
-        key = lines[number].partition("=")[0].strip()
-        if (
-            key
-            and isinstance(one, dict)
-            and key in one
-            and _speaks(message, key, one[key])
-        ):
-            return f" (line {number + 1})"
+        key = line.partition("=")[0].strip()
+        if isinstance(one, dict) and key in one:
+            named = repr(one[key]) in message or repr(key) in message
+            if named or message.startswith(f"{key} "):
+                return f" (line {number})"
     return f" (line {start})"
-
-
-def _speaks(message: str, key: str, value: Any) -> bool:
-    return (
-        message.startswith(f"{key} ") or repr(value) in message or repr(key) in message
-    )
 
 
 def _line(text: str, pattern: str) -> str:
@@ -261,36 +237,22 @@ _NUMBER, _TEXT = {"type": "number"}, {"type": "string"}
 _TYPES: dict[str, dict[str, Any]] = {
     "number": _NUMBER,
     "text": _TEXT,
+    "cut": {"anyOf": [_NUMBER, _TEXT]},
     "two numbers": {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2},
     "names": {"type": "array", "items": _TEXT},
 }
-_MEANINGS = {
-    "metric": "What is measured: one of these, or a sum of metrics.",
-    "at_least": "It must be this or more.",
-    "at_most": "It must be this or less.",
-    "threshold": "Scores from here on are flagged.",
-    "by": "Column of groups: in each of them.",
-    "gap_at_most": "Largest difference between groups.",
-    "not_worse_than": 'A column of the file, or "baseline" for --baseline.',
-    "margin": "How much worse is allowed.",
-    "judges": "For prevalence: columns with the verdicts of judges.",
-    "labelled": "For judges: how the labelled cases were chosen.",
+_MORE: dict[str, dict[str, Any]] = {
+    "metric": {"anyOf": [{"enum": [*KNOWN, *METRICS]}, _TEXT]},
+    "margin": {**_NUMBER, "minimum": 0},
+    "labelled": {"enum": list(LABELLED)},
 }
 
 
-def _described(kind: dict[str, Any], meaning: str | None) -> dict[str, Any]:
-    return kind if meaning is None else {**kind, "description": meaning}
-
-
-def _properties() -> dict[str, Any]:
-    """Describe the fields of a requirement."""
-    known = [*MEASURES, *FACTS, "missing_scores", *METRICS]
-    kinds = {name: _TYPES[kind] for name, kind in KINDS.items()} | {
-        "metric": {"anyOf": [{"enum": known}, _TEXT]},
-        "margin": {**_NUMBER, "minimum": 0},
-        "labelled": {"enum": list(LABELLED)},
-    }
-    return {name: _described(kind, _MEANINGS.get(name)) for name, kind in kinds.items()}
+def _property(name: str) -> dict[str, Any]:
+    """Describe a field of a requirement."""
+    kind, meaning = FIELDS[name]
+    about = {"description": meaning} if meaning else {}
+    return {**_MORE.get(name, _TYPES[kind]), **about}
 
 
 SCHEMA: dict[str, Any] = {
@@ -301,7 +263,7 @@ SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
     "required": ["require"],
     "properties": {
-        **{name: _described(_TEXT, meaning) for name, meaning in _COLUMNS.items()},
+        **{k: {**_TEXT, "description": meaning} for k, meaning in _COLUMNS.items()},
         "positive": {"description": "Label that counts as positive."},
         "prevalence": {**_NUMBER, "exclusiveMinimum": 0, "exclusiveMaximum": 1},
         "level": {**_NUMBER, "exclusiveMinimum": 0.5, "exclusiveMaximum": 1},
@@ -313,7 +275,7 @@ SCHEMA: dict[str, Any] = {
                 "type": "object",
                 "additionalProperties": False,
                 "required": ["metric"],
-                "properties": _properties(),
+                "properties": {name: _property(name) for name in FIELDS},
             },
         },
     },

@@ -24,16 +24,19 @@ from trueness.calibration.errors import calibration_error
 from trueness.calibration.proper_scores import brier, log_loss
 from trueness.calibration.slope import calibration_line
 from trueness.comparison.paired import compare, compare_metric
-from trueness.counts.cases import cases_that_tell
+from trueness.counts.cases import cases_that_tell, rows_kept
 from trueness.counts.values import Panel, Tally
 from trueness.evals.attempts import Attempts
 from trueness.evals.rates import pass_at_k, pass_hat_k, pass_rate
 from trueness.evals.runs import compare_runs
 from trueness.inference.limits import infer
+from trueness.inference.limits import limits as spread_limits
 from trueness.inference.sample import Measured
+from trueness.inference.spread import Spread
 from trueness.metrics.grammar import metric
 from trueness.metrics.intervals import estimates
 from trueness.ranking.areas import auc, average_precision, partial_auc
+from trueness.threshold.rule import DEFERRED, FLAGGED, Rule
 
 
 class Interval(NamedTuple):
@@ -44,6 +47,7 @@ class Interval(NamedTuple):
     high: float
     n: int
     what: str  # which cases tell
+    undecided: str = ""  # why nothing can be decided, where that is so
 
 
 Limits = Callable[[float], Interval]  # of an alpha
@@ -57,27 +61,33 @@ _KINDS: dict[tuple[bool, ...], str] = {
 }
 
 
-def limits_of(name: str, t: Tally, threshold: float | None, fpr: Any = None) -> Limits:
+def limits_of(
+    name: str, t: Any, threshold: float | Rule | None, fpr: Any = None
+) -> Limits:
     """Give the function from alpha to the one-sided limits of what is required."""
+    if isinstance(threshold, Rule):  # metrics are those of the cases it decides
+        t = threshold.verdicts(t)
+        t, threshold = rows_kept(t, t.score != DEFERRED), FLAGGED
 
     def limits(alpha: float) -> Interval:
         level = 1 - 2 * alpha
+        _fits(name, t)
         if name not in MEASURES:
-            _fits(name, t)
             return _of_metric(name, t, threshold or 0.0, level)
         ask = MEASURES[name].ask
-        _fits(name, t)
         e = ask(t, level=level) if fpr is None else ask(t, level=level, fpr=fpr)
         if isinstance(t, Attempts) and e.method == "wilson" and t.cluster is None:
             n = len(t)  # one attempt per item: a counted share
-            return Interval(e.value, *_exact(e.value, n, alpha), n, "tried")
-        return _interval(e, t)
+            share = round(e.value * n) / n
+            return Interval(e.value, *_exact(share, n, alpha), n, "tried")
+        found = _interval(e, t)
+        return _wider(name, found, t, alpha) if name in _AREAS else found
 
     return cache(limits)
 
 
 def _fits(name: str, x: Any) -> None:
-    """Stop where attempts are asked for scores, or scores for attempts."""
+    """Stop where attempts, scores or probabilities are asked of something else."""
     if isinstance(x, Attempts) and not of_attempts(name):
         raise InputError(
             f"{name} needs labels and scores; these are attempts at items, of which "
@@ -87,6 +97,12 @@ def _fits(name: str, x: Any) -> None:
         raise InputError(
             f"{name} needs attempts at items, as the log of an evaluation has them; "
             "these are labels and scores."
+        )
+    likely = name in MEASURES and MEASURES[name].of_probabilities
+    if likely and x.score.size and (x.score[-1] < 0 or x.score[0] > 1):
+        raise InputError(
+            f"{name} needs probabilities; the scores run from {x.score[-1]:.4g} to "
+            f"{x.score[0]:.4g}. Calibrate them first."
         )
 
 
@@ -111,20 +127,71 @@ def _of_metric(name: str, t: Tally, threshold: float, level: float) -> Interval:
     sides = ((t.pos, flags), (t.neg, flags), (t.pos, ~flags), (t.neg, ~flags))
     n = sum(int(c[at].sum()) for k, (c, at) in zip(cells, sides, strict=True) if k)
     if m.is_share and e.method == "wilson":
-        return Interval(e.value, *_exact(e.value, n, (1 - level) / 2), n, told)
+        return Interval(
+            e.value, *_exact(round(e.value * n) / n, n, (1 - level) / 2), n, told
+        )
     return Interval(e.value, e.low, e.high, n, told)
 
 
-def _exact(share: float, n: int, alpha: float) -> tuple[float, float]:
+def _exact(share: float, n: float, alpha: float) -> tuple[float, float]:
     """Give the one-sided limits of Clopper and Pearson (1934), a limit for each side.
 
     Wilson's interval is right on both sides together, and on one side may err in 8 %
     of samples where 5 % are meant (Cai 2005, J. Stat. Plan. Inference 131:63). These
     never err more often, which a gate promises.
     """
-    k = round(share * n)
-    low = float(betaincinv(k, n - k + 1, alpha)) if k else 0.0
+    k = share * n
+    low = float(betaincinv(k, n - k + 1, alpha)) if k > 0 else 0.0
     return low, float(betaincinv(k + 1, n - k, 1 - alpha)) if k < n else 1.0
+
+
+_AREAS = ("auc", "average_precision")
+
+
+def _wider(name: str, i: Interval, t: Tally, alpha: float) -> Interval:
+    """Widen the limits of an area where those of the engine err on one side.
+
+    With fewer than five cases' worth of errors no normal limit is right. The variance
+    of an area is at most that of a share of the rarer class (Birnbaum, Klose 1957, Ann.
+    Math. Stat. 28:933), which has exact limits. Average precision is too high in
+    samples; the jackknife removes most of that (Quenouille 1956, Biometrika 43:353).
+    """
+    if not t.single_cases or not 0 < t.n_pos < t.n or not 0 <= i.value <= 1:
+        return i
+    ends = [(i.low, i.high)]
+    rarer = min(t.n_pos, t.n_neg) if name == "auc" else t.n_pos
+    if rarer * min(i.value, 1 - i.value) < 5:
+        ends.append(_exact(i.value, rarer, alpha))
+    if name == "average_precision":
+        value, variance, n = _jackknifed(t.labelled(), i.value)
+        ends.append(
+            spread_limits(value, Spread(variance, n - 1, n), (0.0, 1.0), 1 - 2 * alpha)[
+                0
+            ]
+        )
+    low, high = zip(*ends, strict=True)
+    return i._replace(low=min(low), high=max(high))
+
+
+def _jackknifed(t: Tally, value: float) -> tuple[float, float, float]:
+    """Give average precision less its bias, its variance, and the number of cases."""
+    pos, neg, n = t.pos * 1.0, t.neg * 1.0, float(t.n)
+    found, flagged = np.cumsum(pos), np.cumsum(pos + neg)
+    before = np.concatenate([[0.0], np.cumsum(pos * found / flagged)[:-1]])
+
+    def after(x: Any) -> Any:
+        return np.concatenate([np.cumsum(x[::-1])[::-1], [0.0]])
+
+    one_less = np.maximum(flagged - 1, 1.0)
+    lower = after(pos * (found - 1) / one_less)[1:]
+    own = np.maximum(pos - 1, 0.0) * (found - 1) / one_less
+    # average precision without one of the positives, or of the negatives, of each row
+    left = (before + own + lower) / max(found[-1] - 1, 1.0)
+    right = (before + after(pos * found / one_less)[:-1]) / found[-1]
+    mean = float(pos @ left + neg @ right) / n
+    square = float(pos @ (left - mean) ** 2 + neg @ (right - mean) ** 2)
+    value = min(max(value - (n - 1) * (mean - value), 0.0), 1.0)
+    return value, (n - 1) / n * square, n
 
 
 def _interval(e: Estimate, x: Tally | Panel | Attempts) -> Interval:
@@ -132,34 +199,30 @@ def _interval(e: Estimate, x: Tally | Panel | Attempts) -> Interval:
     return Interval(float(e.value), float(e.low), float(e.high), *told)
 
 
-def run_limits(name: str, a: Attempts, b: Attempts) -> Limits:
-    """Limits of a difference between two runs at the same items, first less second."""
+def paired_limits(name: str, a: Any, b: Any, threshold: float | None) -> Limits:
+    """Limits of a difference on the same cases, or items: first less second.
 
-    def limits(alpha: float) -> Interval:
-        if name != "pass_rate":
-            raise InputError(f"{name} is not compared item by item; use pass_rate.")
-        found = compare_runs({"first": a, "second": b}, level=1 - 2 * alpha)
-        return _interval(found.pairs[0].difference, a)
-
-    return cache(limits)
-
-
-def paired_limits(name: str, two: Panel, threshold: float | None) -> Limits:
-    """Limits of a difference on the same cases, first less second."""
+    ``a`` is a panel of both, without ``b``, or attempts at the items of ``b``.
+    """
 
     def limits(alpha: float) -> Interval:
         level = 1 - 2 * alpha
-        if name not in MEASURES:
+        found: Any
+        if isinstance(a, Attempts):
+            if name != "pass_rate":
+                raise InputError(f"{name} is not compared item by item; use pass_rate.")
+            found = compare_runs({"first": a, "second": b}, level=level)
+        elif name not in MEASURES:
             cut = 0.5 if threshold is None else threshold
-            found = compare_metric(two, name, thresholds=cut, level=level)
+            found = compare_metric(a, name, thresholds=cut, level=level)
         elif hasattr(MEASURES[name].ask, "measure"):
-            found = compare(two, MEASURES[name].ask, level=level)
+            found = compare(a, MEASURES[name].ask, level=level)
         else:
             raise InputError(
                 f"{name} is not compared case by case; use auc, brier or a metric at a "
                 "threshold, or pass the baseline as a file of its own (unpaired)."
             )
-        return _interval(found.pairs[0].difference, two)
+        return _interval(found.pairs[0].difference, a)
 
     return cache(limits)
 
@@ -191,23 +254,6 @@ def size_limits(signed: Limits) -> Limits:
         return d._replace(value=abs(d.value), low=away, high=max(-d.low, d.high))
 
     return limits
-
-
-def _of_probabilities(name: str, ask: Callable[..., Any]) -> Callable[..., Any]:
-    """Refuse scores that are no probabilities."""
-
-    def asked(t: Tally, level: float) -> Any:
-        if t.score.size and (t.score[-1] < 0 or t.score[0] > 1):
-            raise InputError(
-                f"{name} needs probabilities; the scores run from "
-                f"{t.score[-1]:.4g} to {t.score[0]:.4g}. Calibrate them first."
-            )
-        return ask(t, level=level)
-
-    if hasattr(ask, "measure"):
-        asked.measure = ask.measure  # type: ignore[attr-defined]  # compare reads it
-        asked.__name__ = name
-    return asked
 
 
 def _partial(t: Tally, *, level: float, fpr: Any = (0.0, 0.1)) -> Estimate:
@@ -248,6 +294,7 @@ class Measure(NamedTuple):
     ask: Callable[..., Any]
     better: str
     ends: tuple[float, float] = (0.0, 1.0)
+    of_probabilities: bool = False
 
 
 # measures of attempts, not of labels and scores; two of them with a number
@@ -278,15 +325,12 @@ MEASURES: dict[str, Measure] = _Measures(
         "auc": Measure(auc, "higher"),
         "partial_auc": Measure(_partial, "higher"),
         "average_precision": Measure(average_precision, "higher"),
-        "brier": Measure(_of_probabilities("brier", brier), "lower"),
-        "log_loss": Measure(
-            _of_probabilities("log_loss", log_loss), "lower", (0.0, np.inf)
-        ),
+        "brier": Measure(brier, "lower", of_probabilities=True),
+        "log_loss": Measure(log_loss, "lower", (0.0, np.inf), of_probabilities=True),
         "calibration_error": Measure(
-            _of_probabilities(
-                "calibration_error", lambda t, **o: calibration_error(t, **o).debiased
-            ),
+            lambda t, **o: calibration_error(t, **o).debiased,
             "lower",
+            of_probabilities=True,
         ),
         "calibration_slope": Measure(
             lambda t, **o: calibration_line(t, **o).slope, "none", (-np.inf, np.inf)

@@ -1,7 +1,7 @@
 """What may be watched, and against which bound? Questions that begin a watch.
 
-A question is checked, its bound is read (from a number, or from a baseline with its
-doubt), and a :class:`Watch` begins, or goes on from its file.
+A question is read as a requirement is, its bound is a number, or that of a baseline
+with its doubt, and a :class:`Watch` begins, or goes on from its file.
 """
 
 from __future__ import annotations
@@ -14,17 +14,15 @@ from typing import Any
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import described, is_one, is_several, nearest
+from trueness._core.checks.words import described, is_one, is_several
 from trueness.counts.answers import whole_cases
 from trueness.counts.values import Tally
-from trueness.metrics.grammar import known_names, metric
-from trueness.monitoring.batches import packed
+from trueness.monitoring.kinds import kind_of
 from trueness.monitoring.measures import limits_of
-from trueness.monitoring.states import read_state
+from trueness.monitoring.requirements import Requirement, requirement
+from trueness.monitoring.states import packed, read_state
 from trueness.monitoring.watching import Watch
 
-KINDS = ("auc", "brier", "calibration", "scores", "flagged_share", "prevalence")
-_NO_THRESHOLD = ("auc", "brier", "calibration", "scores", "prevalence")
 _PROMISE = re.compile(
     r"one (?:in (?P<number>[\d.,]+) |an? )(?P<unit>look|day|week|month|year)s?"
     r"(?: of (?P<pace>hourly|daily|weekly|monthly) looks)?"
@@ -63,7 +61,8 @@ def watch(
         labels; ``"auc"``; ``"brier"``; ``"calibration"`` (are the scores near ``near``,
         or all scores, calibrated?); ``"scores"`` (have they changed? no labels needed);
         ``"prevalence"`` with ``judges``: the true rate behind their verdicts, with
-        labels for a few cases chosen at random.
+        labels for a few cases chosen at random. Or a requirement as in a contract:
+        ``"recall >= 0.9 at 0.5"``, ``"auc >= 0.8 by site"``.
     at_least, at_most
         The bound; give one of the two.
     baseline, margin
@@ -121,19 +120,31 @@ def watch(
     >>> w.since, w.change.likely
     ('day 34', 'day 30')
     """
-    _options.fraction(level, "level")
-    _options.whole_number(rng, "rng")
-    _known(what)
+    level = _options.fraction(level, "level")
+    if isinstance(what, Requirement) or (isinstance(what, str) and set("<>") & {*what}):
+        asked = requirement(what)
+        what, threshold, by = asked.metric, asked.threshold, by or asked.by  # type: ignore[assignment]
+        at_least, at_most = asked.at_least, asked.at_most
+    kind = kind_of(what)
     if baseline is not None:
         _cases.one_classifier(baseline, "watch")
-    if threshold is not None:
-        threshold = _options.real_number(threshold, "threshold")
     if near is not None:
         near = _options.fraction(near, "near", ends="[]")
-    margin = _options.real_number(margin, "margin")
     _judges(what, judges)
     _groups(by, groups)
-    side, bound = _bound(what, threshold, at_least, at_most, baseline, margin, level)
+    if kind.threshold and threshold is None:
+        raise InputError(f"{what} needs a threshold: which scores are flagged?")
+    if threshold is not None:
+        threshold = _options.real_number(threshold, "threshold")
+    bounds = {"at_least": at_least, "at_most": at_most}
+    given = {k: v for k, v in bounds.items() if v is not None}
+    if kind.bound:
+        margin = _options.real_number(margin, "margin")
+        side, bound = _bound(what, threshold, given, baseline, margin, level)
+    elif given:
+        raise InputError(f"A watch on {what} has no bound; leave it out.")
+    else:
+        side, bound = 1, None
     about: dict[str, Any] = {
         "metric": what,
         "threshold": threshold,
@@ -142,7 +153,7 @@ def watch(
         "near": near,
         "level": level,
         "mean_time": looks_between(false_alarms),
-        "rng": int(rng),
+        "rng": _options.whole_number(rng, "rng"),
         "judges": list(judges or ()),
         "by": by,
         "named": None if groups is None else [str(g) for g in groups],
@@ -195,13 +206,10 @@ def _judges(what: str, judges: Sequence[str] | None) -> None:
 
 
 def _groups(by: Any, groups: Any) -> None:
-    if by is None and groups is None:
-        return
-    if not isinstance(by, str):
+    if (by is not None or groups is not None) and not isinstance(by, str):
         raise InputError(f"by names the column of the groups; found {described(by)}.")
-    if groups is None:
-        return
-    if not is_several(groups) or not all(map(is_one, groups)) or not [*groups]:
+    named = groups is None or (is_several(groups) and all(map(is_one, groups)))
+    if not named or (groups is not None and not [*groups]):
         raise InputError(
             f"groups is a list of the names of groups; found {described(groups)}."
         )
@@ -220,80 +228,47 @@ def load_watch(path: str | os.PathLike[str]) -> Watch:
 
 def _continued(held: dict[str, Any]) -> Watch:
     """Go on with a watch from a file, if its question is one that can be asked."""
-    about, what = held["about"], held["about"]["metric"]
-    _known(what)
+    about, what, state = held["about"], held["about"]["metric"], held["state"]
+    kind = kind_of(what)
     _judges(what, about["judges"])
-    bare = what in ("calibration", "scores")
-    lacks = what not in _NO_THRESHOLD and about["threshold"] is None
-    alone = what == "scores" and held["state"]["baseline"] is None
-    waits = held["state"]["waiting"]
+    lacks = kind.threshold and about["threshold"] is None
+    lacks |= what == "scores" and state["baseline"] is None
+    waits = state["waiting"]
     other = waits is not None and isinstance(waits, list) != bool(about["judges"])
-    if lacks or alone or other or bare != (about["bound"] is None):
+    if lacks or other or kind.bound != (about["bound"] is not None):
         raise InputError(
             f"The file holds a watch on {what} without its threshold, bound or "
             "baseline. Restore it from a copy, or begin a new watch in another file."
         )
     groups = {g: _continued(one) for g, one in held["groups"].items()}
-    return Watch(about, held["state"], groups)
-
-
-def _known(what: str) -> None:
-    if isinstance(what, str) and what in KINDS:
-        return
-    try:
-        found = metric(what)
-    except InputError:
-        names = [*KINDS, *known_names()]
-        raise InputError(
-            f"There is nothing called {described(what)} to watch."
-            f"{nearest(what, names)} Known: {', '.join(names)}."
-        ) from None
-    if not found.is_share and what != "f1":
-        raise InputError(
-            f"{what} is not a share of cases, so that no look tells it by itself. "
-            f"Watch recall, precision, npv, accuracy, f1, auc or brier."
-        )
+    return Watch(about, state, groups)
 
 
 def _bound(
     what: str,
     threshold: float | None,
-    at_least: float | None,
-    at_most: float | None,
+    given: dict[str, float],
     baseline: Tally | None,
     margin: float,
     level: float,
-) -> tuple[int, float | None]:
-    """Give which side is bad, and the bound."""
-    if what not in _NO_THRESHOLD and threshold is None:
-        raise InputError(f"{what} needs a threshold: which scores are flagged?")
-    if what in ("calibration", "scores"):
-        if at_least is not None or at_most is not None:
-            raise InputError(f"A watch on {what} has no bound; leave it out.")
-        return 1, None
-    given = [b for b in (at_least, at_most, baseline) if b is not None]
-    if len(given) != 1:
+) -> tuple[int, float]:
+    """Give which side is bad, and the bound: a number, or that of a baseline."""
+    if len(given) + (baseline is not None) != 1:
         raise InputError("Give one of at_least, at_most and baseline.")
     if baseline is None:
-        bound = at_least if at_least is not None else at_most
-        side = "at_most" if at_least is None else "at_least"
-        bound = _options.fraction(bound, side, ends="[]")
-        return (1 if at_least is not None else -1), bound
+        ((name, bound),) = given.items()
+        side = 1 if name == "at_least" else -1
+        return side, _options.fraction(bound, name, ends="[]")
     if what == "prevalence":
         raise InputError("A rate from judges is watched with at_least or at_most.")
-    lower = what == "brier" or (what not in KINDS and metric(what).direction == "lower")
-    low, high = _baseline_limits(what, baseline, threshold, 1 - level)
-    if lower:
-        return -1, min(high + margin, 1.0)
-    return 1, max(low - margin, 0.0)
-
-
-def _baseline_limits(
-    what: str, t: Tally, threshold: float | None, alpha: float
-) -> tuple[float, float]:
+    t, at = baseline, threshold
     if what == "flagged_share":  # of all cases, with a label or without
-        whole = t.n, int((t.neg + t.pos + t.unknown)[t.score >= (threshold or 0)].sum())
-        t = Tally([1, 0], neg=[whole[1], whole[0] - whole[1]])
-        what, threshold = "flagged_rate", 1.0
-    found = limits_of(what, t, threshold)(alpha)
-    return found.low, found.high
+        every = t.neg + t.pos + t.unknown
+        flagged = int(every[t.score >= (threshold or 0)].sum())
+        t, what, at = Tally([1, 0], neg=[flagged, t.n - flagged]), "flagged_rate", 1.0
+    asked = {"metric": what, "not_worse_than": "baseline", "margin": margin}
+    r = requirement(asked | ({} if at is None else {"threshold": at}))
+    found = limits_of(what, t, at)(1 - level)
+    if r.lower_is_better:
+        return -1, min(found.high + margin, 1.0)
+    return 1, max(found.low - margin, 0.0)

@@ -1,28 +1,29 @@
 """What is required? A sentence or a table becomes a :class:`Requirement`.
 
-``"auc >= 0.8"``, ``"recall >= 0.9 at 0.3"``, ``"recall >= 0.9 at 0.3 by site"``; or the
-fields by name, as a contract holds them.
+``"auc >= 0.8"``, ``"recall >= 0.9 at 0.3"``, ``"recall >= 0.9 at rule.json by site"``;
+or the fields by name, as a contract holds them. Gates and watches read the same.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, final
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, final
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, nearest
-from trueness.metrics.algebra import Metric
 from trueness.metrics.grammar import known_names, metric
 from trueness.monitoring.measures import FACTS, MEASURES
+from trueness.threshold.rule import Rule, rule_of
 
 LABELLED = ("random", "by verdict", "by truth")
+KNOWN = (*MEASURES, *FACTS, "missing_scores")
 
 _TEXT = re.compile(
-    r"^\s*(?P<what>.+?)\s*(?P<sign>>=|<=|>|<)\s*(?P<bound>[-+\d.eE]+)"
-    r"(?:\s+at\s+(?P<at>[-+\d.eE]+))?(?:\s+by\s+(?P<by>\w+))?\s*$"
+    r"^\s*(?P<metric>.+?)\s*(?P<sign>>=|<=|>|<)\s*(?P<bound>[-+\d.eE]+)"
+    r"(?:\s+at\s+(?P<threshold>\S+))?(?:\s+by\s+(?P<by>\w+))?\s*$"
 )
 
 
@@ -37,7 +38,7 @@ class Requirement:
         ``auc``, any metric or sum of metrics, a fact about the file (``positives``).
     at_least, at_most : float or None
         The bound; or both.
-    threshold : float or None
+    threshold : float, Rule or None
         Where scores are cut, for metrics of the confusion matrix.
     by : str or None
         A column of groups: required of each of them.
@@ -57,7 +58,7 @@ class Requirement:
     metric: str
     at_least: float | None = None
     at_most: float | None = None
-    threshold: float | None = None
+    threshold: float | Rule | None = None
     by: str | None = None
     gap_at_most: float | None = None
     not_worse_than: str | None = None
@@ -68,21 +69,26 @@ class Requirement:
 
     def __str__(self) -> str:
         """Write it as people say it."""
-        at = "" if self.threshold is None else f" at {self.threshold:g}"
         parts = []
         if self.at_least is not None:
-            parts.append(f"{self.metric} >= {self.at_least:g}{at}")
+            parts.append(f"{self.metric} >= {self.at_least:g}{self.at}")
         if self.at_most is not None:
-            parts.append(f"{self.metric} <= {self.at_most:g}{at}")
+            parts.append(f"{self.metric} <= {self.at_most:g}{self.at}")
         if self.gap_at_most is not None:
-            parts.append(f"gap of {self.metric}{at} <= {self.gap_at_most:g}")
+            parts.append(f"gap of {self.metric}{self.at} <= {self.gap_at_most:g}")
         if self.not_worse_than is not None:
             worse = f" by more than {self.margin:g}" if self.margin else ""
-            parts.append(
-                f"{self.metric}{at} not worse than {self.not_worse_than}{worse}"
-            )
+            what = f"{self.metric}{self.at}"
+            parts.append(f"{what} not worse than {self.not_worse_than}{worse}")
         by = f" by {self.by}" if self.by else ""
         return " and ".join(parts) + by
+
+    @property
+    def at(self) -> str:
+        """Say where scores are cut."""
+        if isinstance(self.threshold, Rule):
+            return f" by the rule ({repr(self.threshold).removeprefix('Rule: ')})"
+        return "" if self.threshold is None else f" at {self.threshold:g}"
 
     @property
     def is_fact(self) -> bool:
@@ -97,6 +103,45 @@ class Requirement:
         return metric(self.metric).direction == "lower"
 
 
+class Field(NamedTuple):
+    """What a field of a requirement holds, and what it means."""
+
+    kind: str
+    meaning: str = ""
+
+
+FIELDS = {
+    "metric": Field("text", "What is measured: one of these, or a sum of metrics."),
+    "at_least": Field("number", "It must be this or more."),
+    "at_most": Field("number", "It must be this or less."),
+    "threshold": Field("cut", "Scores from here on are flagged; or a saved rule."),
+    "by": Field("text", "Column of groups: in each of them."),
+    "gap_at_most": Field("number", "Largest difference between groups."),
+    "not_worse_than": Field(
+        "text", 'A column of the file, or "baseline" for --baseline.'
+    ),
+    "margin": Field("number", "How much worse is allowed."),
+    "fpr": Field("two numbers"),
+    "judges": Field("names", "For prevalence: columns with the verdicts of judges."),
+    "labelled": Field("text", "For judges: how the labelled cases were chosen."),
+}
+_KINDS = {
+    "number": "a finite number, such as 0.9",
+    "text": 'text in quotes, such as "auc"',
+    "cut": 'a finite number, such as 0.5, or a file with a rule, such as "rule.json"',
+    "two numbers": "two numbers, such as [0, 0.1]",
+    "names": 'a list of columns, such as ["judge_a", "judge_b"]',
+}
+# words for a field that other tools use
+_OTHER_WORDS = {
+    **dict.fromkeys(("min", "minimum", "ge", "gte", "lower", "above"), "at_least"),
+    **dict.fromkeys(("max", "maximum", "le", "lte", "upper", "below"), "at_most"),
+    **dict.fromkeys(("cut", "cutoff", "at"), "threshold"),
+    **dict.fromkeys(("group", "groups", "group_by"), "by"),
+    **dict.fromkeys(("name", "measure"), "metric"),
+}
+
+
 def requirement(given: Any) -> Requirement:
     """Read a requirement from a sentence or from its fields.
 
@@ -107,219 +152,193 @@ def requirement(given: Any) -> Requirement:
     >>> print(requirement({"metric": "auc", "at_least": 0.8, "by": "site"}))
     auc >= 0.8 by site
     """
-    if isinstance(given, Requirement):
-        return _checked(given)
     if isinstance(given, str):
-        return _checked(_from_text(given))
+        given = _from_text(given)
     if isinstance(given, Mapping):
-        return _checked(_from_fields(given))
-    raise InputError(
-        f"A requirement is a sentence or a table of fields; found {described(given)}. "
-        f'Type "auc >= 0.8" or "recall >= 0.9 at 0.3".'
-    )
+        given = _from_fields(given)
+    if not isinstance(given, Requirement):
+        raise InputError(
+            f"A requirement is a sentence or a table of fields; found "
+            f'{described(given)}. Type "auc >= 0.8" or "recall >= 0.9 at 0.3".'
+        )
+    for mistake in _mistakes(given):
+        raise InputError(mistake)
+    return given
 
 
 def single(r: Requirement) -> list[Requirement]:
     """Give the bound, the gap and the comparison that a requirement asks for."""
-    alone: dict[str, Any] = {"at_least": None, "at_most": None, "gap_at_most": None}
-    alone |= {"not_worse_than": None, "margin": 0.0}
+    bare = replace(r, **_NO_BOUND)
     parts = []
     for names in (("at_least", "at_most"), ("gap_at_most",), ("not_worse_than",)):
         given = {k: getattr(r, k) for k in names if getattr(r, k) is not None}
+        if "not_worse_than" in given:
+            given["margin"] = r.margin
         if given:
-            more = {"margin": r.margin} if "not_worse_than" in given else {}
-            parts.append(replace(r, **{**alone, **given, **more}))
+            parts.append(replace(bare, **given))
     return parts
+
+
+_NO_BOUND: dict[str, Any] = dict.fromkeys(
+    ("at_least", "at_most", "gap_at_most", "not_worse_than")
+) | {"margin": 0.0}
 
 
 def contradiction(asked: Sequence[Requirement]) -> tuple[int, int] | None:
     """Which two requirements can no predictions meet? Places in the list."""
-    bounds: dict[Requirement, tuple[int, float]] = {}
-    for way, name in ((1, "at_least"), (-1, "at_most")):
-        for k, r in enumerate(asked):
-            bound = getattr(r, name)
-            if bound is None:
-                continue
-            same = replace(r, at_least=None, at_most=None, gap_at_most=None)
-            same = replace(same, not_worse_than=None, margin=0.0)
-            held = bounds.get(same)
-            if way < 0 and held is not None and held[1] > bound:
-                return (held[0], k) if held[0] < k else (k, held[0])
-            if way > 0 and (held is None or bound > held[1]):
-                bounds[same] = (k, bound)
+    for k, one in enumerate(asked):
+        for j, other in enumerate(asked[:k]):
+            pairs = ((one.at_least, other.at_most), (other.at_least, one.at_most))
+            apart = any(a is not None and b is not None and a > b for a, b in pairs)
+            if apart and replace(one, **_NO_BOUND) == replace(other, **_NO_BOUND):
+                return j, k
     return None
 
 
-def _from_text(text: str) -> Requirement:
+def _from_text(text: str) -> dict[str, Any]:
+    """Read the fields that a sentence names."""
     found = _TEXT.match(text)
     if not found:
         raise InputError(
             f"Cannot read the requirement {described(text)}: a metric, >= or <=, and a "
             f'number were needed. Type "auc >= 0.8" or "recall >= 0.9 at 0.3".'
         )
-    numbers = {k: _number(found[k], text) for k in ("bound", "at") if found[k]}
-    more = found["sign"].startswith(">")
-    return Requirement(
-        found["what"].strip(),
-        at_least=numbers["bound"] if more else None,
-        at_most=None if more else numbers["bound"],
-        threshold=numbers.get("at"),
-        by=found["by"],
-    )
-
-
-def _number(text: str, where: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(
-            f"Cannot read {described(text)} in {described(where)} as a number."
-        ) from None
+    given: dict[str, Any] = {k: v for k, v in found.groupdict().items() if v}
+    side = "at_least" if given.pop("sign").startswith(">") else "at_most"
+    given[side] = given.pop("bound")
+    for name in {side, "threshold"} & given.keys():
+        try:
+            given[name] = float(given[name])
+        except ValueError:
+            if name == side or not given[name].endswith(".json"):
+                raise InputError(
+                    f"Cannot read {described(given[name])} in {described(text)} as a "
+                    "number."
+                ) from None
+    return given
 
 
 def _from_fields(given: Mapping[str, Any]) -> Requirement:
-    known = [f.name for f in fields(Requirement)]
     for name in given:
-        if name in OTHER_WORDS:
-            word = OTHER_WORDS[name]
+        if name in _OTHER_WORDS:
             raise InputError(
-                f"A requirement has no field {described(name)}; write {word} = "
-                f"{given[name]!r}."
+                f"A requirement has no field {described(name)}; write "
+                f"{_OTHER_WORDS[name]} = {given[name]!r}."
             )
-        if name not in known:
+        if name not in FIELDS:
             raise InputError(
                 f"A requirement has no field {described(name)}."
-                f"{nearest(str(name), known)} "
-                f"Known fields: {', '.join(known)}."
+                f"{nearest(str(name), FIELDS)} Known fields: {', '.join(FIELDS)}."
             )
     if "metric" not in given:
         raise InputError(
             'A requirement needs metric = "auc" or another; found the fields '
             f"{', '.join(map(repr, given)) or 'none'}."
         )
-    values = dict(given)
-    for name, kind in KINDS.items():
-        if name in values:
-            values[name] = _typed(name, values[name], kind)
-    return Requirement(**values)
+    return Requirement(**{k: _typed(k, v) for k, v in given.items()})
 
 
-# words for a field that other tools use
-OTHER_WORDS = {
-    **dict.fromkeys(("min", "minimum", "ge", "gte", "lower", "above"), "at_least"),
-    **dict.fromkeys(("max", "maximum", "le", "lte", "upper", "below"), "at_most"),
-    **dict.fromkeys(("cut", "cutoff", "at"), "threshold"),
-    **dict.fromkeys(("group", "groups", "group_by"), "by"),
-    **dict.fromkeys(("name", "measure"), "metric"),
-}
-KINDS = {
-    "metric": "text",
-    "at_least": "number",
-    "at_most": "number",
-    "threshold": "number",
-    "by": "text",
-    "gap_at_most": "number",
-    "not_worse_than": "text",
-    "margin": "number",
-    "fpr": "two numbers",
-    "judges": "names",
-    "labelled": "text",
-}
-
-
-def _typed(name: str, value: Any, kind: str) -> Any:
-    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if kind == "number" and plain and math.isfinite(value):
+def _typed(name: str, value: Any) -> Any:
+    """Read the value of a field; a rule from its file, its fields or as it is."""
+    kind = FIELDS[name].kind
+    if kind in ("number", "cut") and _is_number(value) and math.isfinite(value):
         return float(value)
+    if kind == "cut" and isinstance(value, (str, Mapping)):
+        return Rule.load(value) if isinstance(value, str) else Rule.from_dict(value)
+    if kind == "cut" and isinstance(getattr(value, "rule", value), Rule):
+        return rule_of(value)
     if kind == "text" and isinstance(value, str):
         return value.strip()
-    listed = isinstance(value, (list, tuple))
-    pair = listed and len(value) == 2 and not any(isinstance(v, bool) for v in value)
-    if (
-        kind == "two numbers"
-        and pair
-        and all(isinstance(v, (int, float)) for v in value)
-    ):
-        return tuple(float(v) for v in value)
-    if kind == "names" and listed and all(isinstance(v, str) for v in value):
-        return tuple(value)
-    raise InputError(f"{name} must be {_A[kind]}; found {described(value)}.")
+    if isinstance(value, (list, tuple)):
+        if kind == "two numbers" and len(value) == 2 and all(map(_is_number, value)):
+            return tuple(float(v) for v in value)
+        if kind == "names" and all(isinstance(v, str) for v in value):
+            return tuple(value)
+    raise InputError(f"{name} must be {_KINDS[kind]}; found {described(value)}.")
 
 
-_A = {
-    "number": "a finite number, such as 0.9",
-    "text": 'text in quotes, such as "auc"',
-    "two numbers": "two numbers, such as [0, 0.1]",
-    "names": 'a list of columns, such as ["judge_a", "judge_b"]',
-}
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _checked(r: Requirement) -> Requirement:
-    asked = (r.at_least, r.at_most, r.gap_at_most, r.not_worse_than)
-    if all(a is None for a in asked):
-        raise InputError(
+def _mistakes(r: Requirement) -> Iterator[str]:
+    """Say what cannot be meant, first things first."""
+    bounds = {k: getattr(r, k) for k in ("at_least", "at_most", "gap_at_most")}
+    if all(b is None for b in (*bounds.values(), r.not_worse_than)):
+        yield (
             f"{r.metric} needs a bound. Give at_least, at_most, gap_at_most or "
             "not_worse_than."
         )
-    _judged(r)
-    if r.is_fact:
-        _counted(r)
-    if r.metric in MEASURES or r.metric in FACTS or r.metric == "missing_scores":
-        if r.threshold is not None:
-            raise InputError(
-                f"{r.metric} does not depend on a threshold; leave out threshold "
-                f"{r.threshold:g}."
+    yield from _about_judges(r)
+    compared = {"gap_at_most": r.gap_at_most, "not_worse_than": r.not_worse_than}
+    if r.metric == "missing_scores":
+        compared["by"] = r.by
+    for name, given in compared.items():
+        if r.is_fact and given is not None:
+            yield (
+                f"{name} does not go with {r.metric}, which is counted in the whole "
+                "file; give at_least or at_most."
             )
-        ends = MEASURES[r.metric].ends if r.metric in MEASURES else (0.0, 1.0)
+    if r.metric in KNOWN or r.metric in MEASURES:
+        if r.threshold is not None:
+            yield (
+                f"{r.metric} does not depend on a threshold; leave out threshold "
+                f"{r.threshold}."
+            )
+        low, high = MEASURES[r.metric].ends if r.metric in MEASURES else (0.0, 1.0)
         if r.metric in FACTS and not r.metric.endswith("_share"):
-            ends = (-math.inf, math.inf)
+            low, high = -math.inf, math.inf
     else:
-        ends = _known(r).range
+        low, high = _range(r.metric)
         if r.threshold is None:
-            raise InputError(
+            yield (
                 f"{r.metric} needs a threshold: which scores are flagged? Give "
                 f'threshold, or write "{r.metric} >= 0.9 at 0.5".'
             )
-    _possible(r, ends)
-    _compared(r, ends)
-    return r
-
-
-def _counted(r: Requirement) -> None:
-    """Stop where a fact about the file is treated as an estimate."""
-    wrong = {
-        "gap_at_most": r.gap_at_most is not None,
-        "not_worse_than": r.not_worse_than is not None,
-        "by": r.by is not None and r.metric == "missing_scores",
-    }
-    for name in (k for k, found in wrong.items() if found):
-        raise InputError(
-            f"{name} does not go with {r.metric}, which is counted in the whole file; "
-            f"give at_least or at_most."
+    for bound in (r.at_least, r.at_most):
+        if bound is not None and not low <= bound <= high:
+            yield (
+                f"{r.metric} lies between {low:g} and {high:g}; the bound {bound:g} "
+                f"is outside that range.{_percent(bound, high)}"
+            )
+    most = math.inf if r.at_most is None else r.at_most
+    if r.at_least is not None and r.at_least > most:
+        yield (
+            f"{r.metric} cannot be at_least {r.at_least:g} and at_most {most:g}; "
+            f"one of the two bounds is wrong."
+        )
+    if r.gap_at_most is not None and not r.by:
+        yield f"gap_at_most of {r.metric} needs groups. Give by as well."
+    if r.margin and r.not_worse_than is None:
+        yield "margin goes with not_worse_than; leave it out, or give both."
+    for name, size in (("margin", r.margin), ("gap_at_most", r.gap_at_most)):
+        if size is not None and not 0 <= size <= high - low:
+            yield (
+                f"{name} must be between 0 and {high - low:g}, the range of "
+                f"{r.metric}; found {size:g}.{_percent(size, high - low)}"
+            )
+    if r.fpr is not None and r.metric != "partial_auc":
+        yield f"fpr goes with partial_auc; {r.metric} has none."
+    if r.fpr is not None and not 0 <= r.fpr[0] < r.fpr[1] <= 1:
+        yield (
+            f"fpr must rise from its first to its second number, both from 0 to 1; "
+            f"found {list(r.fpr)}. Write [0, 0.1]."
         )
 
 
-def _compared(r: Requirement, ends: tuple[float, float]) -> None:
-    """Stop at fields that speak of nothing, or of what cannot be."""
-    wide = ends[1] - ends[0]
-    if r.gap_at_most is not None and not r.by:
-        raise InputError(f"gap_at_most of {r.metric} needs groups. Give by as well.")
-    if r.margin and r.not_worse_than is None:
-        raise InputError("margin goes with not_worse_than; leave it out, or give both.")
-    for name, size in (("margin", r.margin), ("gap_at_most", r.gap_at_most)):
-        if size is not None and not 0 <= size <= wide:
-            raise InputError(
-                f"{name} must be between 0 and {wide:g}, the range of {r.metric}; "
-                f"found {size:g}.{_percent(size, wide)}"
-            )
-    if r.fpr is not None:
-        if r.metric != "partial_auc":
-            raise InputError(f"fpr goes with partial_auc; {r.metric} has none.")
-        if not 0 <= r.fpr[0] < r.fpr[1] <= 1:
-            raise InputError(
-                f"fpr must rise from its first to its second number, both from 0 to 1; "
-                f"found {list(r.fpr)}. Write [0, 0.1]."
-            )
+def _about_judges(r: Requirement) -> Iterator[str]:
+    if r.judges and r.metric != "prevalence":
+        yield f"judges are for prevalence; found metric {described(r.metric)}."
+    if r.judges and (r.by or r.gap_at_most is not None or r.not_worse_than):
+        yield (
+            "A rate from judges is required with at_least or at_most, of all cases; "
+            "leave out by, gap_at_most and not_worse_than."
+        )
+    if r.labelled is not None and not r.judges:
+        yield 'labelled goes with judges = ["a", "b"]; leave it out.'
+    if r.labelled not in (None, *LABELLED):
+        known = ", ".join(f'"{w}"' for w in LABELLED)
+        yield f"labelled must be one of {known}; found {described(r.labelled)}."
 
 
 def _percent(bound: float, high: float) -> str:
@@ -328,52 +347,14 @@ def _percent(bound: float, high: float) -> str:
     return f" Write {bound / 100:g} for {bound:g} %." if meant else ""
 
 
-def _judged(r: Requirement) -> None:
-    """Stop where judges, or how labels came, are named for nothing."""
-    if r.judges and r.metric != "prevalence":
-        raise InputError(
-            f"judges are for prevalence; found metric {described(r.metric)}."
-        )
-    if r.judges and (r.by or r.gap_at_most is not None or r.not_worse_than):
-        raise InputError(
-            "A rate from judges is required with at_least or at_most, of all cases; "
-            "leave out by, gap_at_most and not_worse_than."
-        )
-    if r.labelled is None:
-        return
-    if not r.judges:
-        raise InputError('labelled goes with judges = ["a", "b"]; leave it out.')
-    if r.labelled not in LABELLED:
-        known = ", ".join(f'"{w}"' for w in LABELLED)
-        raise InputError(
-            f"labelled must be one of {known}; found {described(r.labelled)}."
-        )
-
-
-def _known(r: Requirement) -> Metric:
-    names = [*MEASURES, *FACTS, "missing_scores", *known_names()]
+def _range(name: str) -> tuple[float, float]:
+    names = [*KNOWN, *known_names()]
     try:
-        return metric(r.metric)
+        return metric(name).range
     except InputError as err:
-        if re.fullmatch(r"\w+", r.metric):
+        if re.fullmatch(r"\w+", name):
             raise InputError(
-                f"There is no metric {described(r.metric)}.{nearest(r.metric, names)} "
+                f"There is no metric {described(name)}.{nearest(name, names)} "
                 f"Known: {', '.join(names)}."
             ) from None
-        raise InputError(f"metric {described(r.metric)}: {err}") from None
-
-
-def _possible(r: Requirement, ends: tuple[float, float]) -> None:
-    low, high = ends
-    for bound in (r.at_least, r.at_most):
-        if bound is not None and not low <= bound <= high:
-            raise InputError(
-                f"{r.metric} lies between {low:g} and {high:g}; the bound {bound:g} "
-                f"is outside that range.{_percent(bound, high)}"
-            )
-    most = math.inf if r.at_most is None else r.at_most
-    if r.at_least is not None and r.at_least > most:
-        raise InputError(
-            f"{r.metric} cannot be at_least {r.at_least:g} and at_most {most:g}; "
-            f"one of the two bounds is wrong."
-        )
+        raise InputError(f"metric {described(name)}: {err}") from None

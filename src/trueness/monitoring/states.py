@@ -1,29 +1,171 @@
-"""How is a watch kept? One JSON file, or one Parquet file, whole or not at all.
+"""What is kept of a watch, and which cases of a batch are new?
 
-The Parquet file has a row for each look, which any program can read, and in its
-metadata everything that is needed to go on; the JSON file has both in one object.
+A batch that has a name is counted once. When it comes again, only labels that were
+unknown before are new. A watch is kept in one JSON file, or one Parquet file, whole or
+not at all. The Parquet file has a row for each look, which any program can read, and in
+its metadata everything that is needed to go on; the JSON file has both in one object.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.files import replacing
+from trueness.counts.answers import refuse
+from trueness.counts.values import Panel, Tally
+from trueness.data.frames import panel, tally
 from trueness.data.storage import read_columns, write_columns
 
+T = TypeVar("T", Tally, Panel)
+About = dict[str, Any]  # the question of a watch, as JSON holds it
+State = dict[str, Any]  # and what was seen so far
 VERSION = 1
 MOST_EVIDENCE = 700.0  # as a logarithm: the exponential is still a number
+_LONG = 20  # distinct outputs from which on two batches are not equal by chance
 _TABLES = (".parquet", ".pq")
 _LARGEST = 1e306  # above the largest evidence that is written
 _NUMBERS = ("look", "n", "batch", "value", "low", "high", "evidence")
+
+
+def counted(
+    batch: tuple[Any, ...],
+    columns: Mapping[str, Any],
+    *,
+    judges: list[str],
+    scores_only: bool,
+) -> Tally | Panel:
+    """Count a batch: a tally, or for a rate from judges a panel of their verdicts."""
+    found: Any = batch[0] if len(batch) == 1 else None
+    count: Any = panel if judges else tally
+    counts = isinstance(found, Mapping) and any(
+        isinstance(part, Tally | Panel) for part in found.values()
+    )
+    if judges:
+        if not isinstance(found, Panel) and not counts:
+            named = {"scores": judges} if len(batch) == 1 else {}
+            found = count(*batch, **named, **columns)
+    elif not isinstance(found, Tally) and not counts:
+        plain = isinstance(found, list) or getattr(found, "ndim", 0) == 1
+        given = (None, found) if scores_only and plain else batch
+        found = count(*given, **columns)
+    refuse(found, "watch")
+    if not isinstance(found, Panel if judges else Tally):
+        raise InputError(
+            "A batch of this watch has no groups; found some. To watch each group, "
+            'begin a watch with by="site".'
+        )
+    if isinstance(found, Tally):
+        return found
+    gone = [j for j in judges if j not in found.names]
+    if gone:
+        raise InputError(
+            f"This watch needs the verdicts of {', '.join(judges)}; the batch has no "
+            f"{gone[0]!r}."
+        )
+    return found[judges]
+
+
+def grouped(
+    batch: tuple[Any, ...], columns: Mapping[str, Any], *, by: str, judges: list[str]
+) -> Mapping[Any, Any]:
+    """Count a batch in each group."""
+    if len(batch) == 1 and isinstance(batch[0], Mapping):
+        return batch[0]
+    given = {"by": by, **columns}
+    if judges and len(batch) == 1:
+        given["scores"] = judges
+    count: Any = panel if judges else tally
+    whole = len(batch) == 1 and isinstance(batch[0], Tally | Panel)
+    found = None if whole else count(*batch, **given)
+    if not isinstance(found, Mapping):
+        raise InputError(
+            f"This watch is by {by!r}: a batch is a mapping from group to tally, or a "
+            f"frame with that column."
+        )
+    return found
+
+
+def new_cases(seen: Mapping[str, Any], x: Any, name: str) -> Any:
+    """Give the cases that got their label since a batch was counted; None if none."""
+    if seen["mark"] == fingerprint(x):
+        return None
+    if seen["counts"] is None:
+        raise InputError(
+            f"Batch {name!r} was counted before, with other cases. Give it another "
+            f"name if it is new."
+        )
+    before = unpacked(seen["counts"], x)
+    if np.array_equal(outputs(before), outputs(x), equal_nan=True):
+        neg, pos = x.neg - before.neg, x.pos - before.pos
+        gone = before.unknown - x.unknown
+        if (neg >= 0).all() and (pos >= 0).all() and (neg + pos == gone).all():
+            if isinstance(x, Panel):
+                return Panel(x.names, x.rows, neg, pos)
+            return Tally(x.score, neg, pos)
+    raise InputError(
+        f"Batch {name!r} was counted before, with other cases or other labels. Only "
+        f"labels that were unknown may be added; give a new batch a new name."
+    )
+
+
+def remembered(x: Tally | Panel) -> dict[str, Any]:
+    """Give what is kept of a batch, for when it comes twice."""
+    held = packed(x) if x.n_unknown else None
+    return {"mark": fingerprint(x), "counts": held}
+
+
+def same_cases(batches: Mapping[str, Any], x: Tally | Panel) -> str | None:
+    """Name the batch that had exactly these cases, if chance can hardly explain it."""
+    if len(outputs(x)) < _LONG:
+        return None
+    mark = fingerprint(x)
+    return next((name for name, held in batches.items() if held["mark"] == mark), None)
+
+
+def fingerprint(x: Tally | Panel) -> str:
+    """Give a mark that only equal counts share."""
+    mark = hashlib.sha256()
+    for part in (outputs(x), x.neg, x.pos, x.unknown):
+        mark.update(np.ascontiguousarray(part).tobytes())
+    return mark.hexdigest()
+
+
+def outputs(x: Tally | Panel) -> Floats:
+    """Give the scores, or the rows of verdicts."""
+    return x.score if isinstance(x, Tally) else x.rows
+
+
+def packed(x: Tally | Panel) -> dict[str, list[Any]]:
+    """Give a tally or a panel as JSON holds it."""
+    if isinstance(x, Tally):
+        held: dict[str, list[Any]] = {"score": x.score.tolist()}
+    else:
+        held = {"rows": [packed_row(row) for row in x.rows]}
+    return held | {k: getattr(x, k).tolist() for k in ("neg", "pos", "unknown")}
+
+
+def packed_row(row: Floats) -> list[float | None]:
+    """Give a row of verdicts as JSON holds it, which has no NaN."""
+    return [None if np.isnan(v) else float(v) for v in row]
+
+
+def unpacked(held: Mapping[str, list[Any]], x: T) -> T:
+    """Give what JSON held: a tally, or a panel of the same classifiers as ``x``."""
+    counts = (held[k] for k in ("neg", "pos", "unknown"))
+    if isinstance(x, Panel):
+        rows = np.array(held["rows"], np.float64).reshape(-1, len(x.names))
+        return Panel(x.names, rows, *counts)
+    return Tally(held["score"], *counts)
 
 
 def write_state(
@@ -69,22 +211,39 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def _wrong(held: Any) -> str:
     """Name the first part of a watch that cannot be; nothing if all can."""
-    if not isinstance(held, dict):
-        return "all of it"
-    groups = held.get("groups")
-    if not isinstance(groups, dict):
+    if not isinstance(held, dict) or not isinstance(held.get("groups"), dict):
         return "groups"
-    found = [_first_wrong(held.get(k), _PARTS[k]) for k in _PARTS]
-    for name, one in groups.items():
-        wrong = _wrong(one)
-        found.append(f"{wrong} of group {name!r}" if wrong else "")
-    return next(filter(None, found), "")
+    for part, shape in _SHAPE.items():
+        if not isinstance(held.get(part), dict):
+            return part
+        for key, kind in shape.items():
+            if key not in held[part] or not _is(held[part][key], kind):
+                return key
+    found = ((name, _wrong(one)) for name, one in held["groups"].items())
+    return next((f"{wrong} of group {name!r}" for name, wrong in found if wrong), "")
 
 
-def _first_wrong(part: Any, table: dict[str, Callable[[Any], bool]]) -> str:
-    if not isinstance(part, dict):
-        return "a part of it"
-    return next((k for k, ok in table.items() if k not in part or not ok(part[k])), "")
+def _is(value: Any, kind: Any) -> bool:
+    """Is a value of this kind: a word of ``_WORDS``, a list, a mapping, a record?
+
+    ``"number?"`` may be None, ``["number"]`` is a list of numbers, ``{"*": "text"}`` a
+    mapping to text, ``{"name": "text"}`` a record, ``("a", "b")`` one or the other, and
+    a function says it by itself.
+    """
+    if isinstance(kind, str):
+        none, word = kind.endswith("?"), kind.removesuffix("?")
+        return none if value is None else _WORDS[word](value)
+    if isinstance(kind, tuple):
+        return any(_is(value, one) for one in kind)
+    if isinstance(kind, list):
+        return isinstance(value, list) and all(_is(v, kind[0]) for v in value)
+    if isinstance(kind, dict):
+        if not isinstance(value, dict):
+            return False
+        if "*" in kind:
+            return all(_is(v, kind["*"]) for v in value.values())
+        return all(k in value and _is(value[k], one) for k, one in kind.items())
+    return bool(kind(value))
 
 
 def _number(v: Any) -> bool:
@@ -92,117 +251,90 @@ def _number(v: Any) -> bool:
     return plain and -_LARGEST <= v <= _LARGEST  # which no NaN is
 
 
-def _amount(v: Any) -> bool:
-    return _number(v) and v >= 0
-
-
-def _whole(v: Any) -> bool:
-    return isinstance(v, int) and not isinstance(v, bool) and 0 <= v < 2**62
-
-
-def _text(v: Any) -> bool:
-    return isinstance(v, str)
-
-
-def _share(v: Any) -> bool:
-    return _amount(v) and v <= 1
-
-
-def _or_none(ok: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda v: v is None or ok(v)
-
-
-def _each(ok: Callable[[Any], bool], size: int | None = None) -> Callable[[Any], bool]:
-    return lambda v: isinstance(v, list) and all(map(ok, v)) and size in (None, len(v))
-
-
-def _mapped(ok: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda v: isinstance(v, dict) and all(map(ok, v.values()))
+_WORDS: dict[str, Callable[[Any], bool]] = {
+    "number": _number,
+    "amount": lambda v: _number(v) and v >= 0,
+    "share": lambda v: _number(v) and 0 <= v <= 1,
+    "whole": lambda v: isinstance(v, int) and type(v) is int and 0 <= v < 2**62,
+    "text": lambda v: isinstance(v, str),
+    "plain": lambda v: isinstance(v, (str, bool, int, float)),
+}
 
 
 def _equal_rows(v: Any) -> bool:
-    rows = _each(_each(_number))(v) and len(v) > 0
+    rows = _is(v, [["number"]]) and len(v) > 0
     return rows and len({len(row) for row in v}) == 1 and len(v[0]) > 0
 
 
 def _counts(v: Any) -> bool:
-    """Is it what ``batches.packed`` gives?"""
-    if not isinstance(v, dict):
+    """Is it what ``packed`` gives?"""
+    kinds = {k: ["whole"] for k in ("neg", "pos", "unknown")}
+    if not _is(v, kinds):
         return False
     first: Any = v.get("score", v.get("rows"))
-    if not (_each(_number)(first) or _each(_each(_or_none(_number)))(first)):
-        return False
-    parts = [v.get(k, ()) for k in ("neg", "pos", "unknown")]
-    return all(_each(_whole)(p) and len(p) == len(first) for p in parts)
-
-
-def _waiting(v: Any) -> bool:
-    """Is it a tally that waits for the other class, or are they batches of verdicts?"""
-
-    def pattern(x: Any) -> bool:
-        two = isinstance(x, list) and len(x) == 2
-        return two and _each(_or_none(_number))(x[0]) and _whole(x[1])
-
-    def batch(x: Any) -> bool:
-        two = isinstance(x, list) and len(x) == 2
-        return two and _or_none(_text)(x[0]) and _mapped(pattern)(x[1])
-
-    return _counts(v) or _each(batch)(v)
-
-
-def _row(v: Any) -> bool:
-    numbers = isinstance(v, dict) and all(_or_none(_number)(v.get(k)) for k in _NUMBERS)
-    return numbers and {*_NUMBERS, "name"} <= v.keys() and _whole(v["look"])
+    known = _is(first, (["number"], [["number?"]]))
+    return known and all(len(v[k]) == len(first) for k in kinds)
 
 
 def _recent(v: Any) -> bool:
     """Is it what each of the latest looks told, with the same bets in all of them?"""
-    if not isinstance(v, list) or any(_first_wrong(row, _TOLD) for row in v):
-        return False
-    return not v or _equal_rows([row["gains"] for row in v])
+    rows = _is(v, [{"name": "text", "sums": _three, "gains": ["number"]}])
+    return rows and (not v or _equal_rows([row["gains"] for row in v]))
 
 
-def _batch(v: Any) -> bool:
-    known = isinstance(v, dict) and {"mark", "counts"} <= v.keys()
-    return known and _text(v["mark"]) and _or_none(_counts)(v["counts"])
+def _three(v: Any) -> bool:
+    return _is(v, ["number"]) and len(v) == 3
 
 
-_TOLD: dict[str, Callable[[Any], bool]] = {
-    "name": _text,
-    "sums": _each(_number, 3),
-    "gains": _each(_number),
-}
+def _pattern(v: Any) -> bool:
+    two = isinstance(v, list) and len(v) == 2
+    return two and _is(v[0], ["number?"]) and _is(v[1], "whole")
+
+
+def _waiting_batch(v: Any) -> bool:
+    two = isinstance(v, list) and len(v) == 2
+    return two and _is(v[0], "text?") and _is(v[1], {"*": _pattern})
+
+
+def _or_none(kind: Any) -> Callable[[Any], bool]:
+    return lambda v: v is None or _is(v, kind)
+
+
 # what each part of a file must be: a forged or damaged one is told at once, and never
 # half believed
-_PARTS: dict[str, dict[str, Callable[[Any], bool]]] = {
+_SHAPE: dict[str, dict[str, Any]] = {
     "about": {
-        "metric": _text,
-        "threshold": _or_none(_number),
+        "metric": "text",
+        "threshold": "number?",
         "side": lambda v: v in (1, -1),
-        "bound": _or_none(_share),
-        "near": _or_none(_number),
-        "level": lambda v: _share(v) and 0 < v < 1,
+        "bound": "share?",
+        "near": "number?",
+        "level": lambda v: _is(v, "share") and 0 < v < 1,
         "mean_time": lambda v: _number(v) and v > 1,
-        "rng": _whole,
-        "judges": _each(_text),
-        "by": _or_none(_text),
-        "named": _or_none(_each(_text)),
-        "columns": _mapped(lambda v: isinstance(v, (str, bool, int, float))),
+        "rng": "whole",
+        "judges": ["text"],
+        "by": "text?",
+        "named": _or_none(["text"]),
+        "columns": {"*": "plain"},
     },
     "state": {
-        **dict.fromkeys(("n", "squares"), _amount),
-        "peak": lambda v: _amount(v) and v <= MOST_EVIDENCE,
-        "total": _number,
-        **dict.fromkeys(("looks", "told"), _whole),
-        "since": _or_none(_text),
+        "n": "amount",
+        "squares": "amount",
+        "peak": lambda v: _is(v, "amount") and v <= MOST_EVIDENCE,
+        "total": "number",
+        "looks": "whole",
+        "told": "whole",
+        "since": "text?",
         "log_m": _or_none(_equal_rows),
-        "history": _each(_row),
+        "history": [
+            {**dict.fromkeys(_NUMBERS, "number?"), "look": "whole", "name": "text?"}
+        ],
         "recent": _recent,
-        "batches": _mapped(_batch),
-        "waiting": _or_none(_waiting),
+        "batches": {"*": {"mark": "text", "counts": _or_none(_counts)}},
+        "waiting": _or_none((_counts, [_waiting_batch])),
         "baseline": _or_none(_counts),
         "seen": _or_none(_counts),
-        "labels": _mapped(_each(_whole, 2)),
+        "labels": {"*": lambda v: _is(v, ["whole"]) and len(v) == 2},
     },
 }
 

@@ -8,6 +8,7 @@ family, of what is said to hold and of what is said to fail, errs in at most 5 %
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite
@@ -21,7 +22,6 @@ from trueness.monitoring.measures import Interval, Limits
 from trueness.monitoring.requirements import Requirement
 
 HOLDS, FAILS, OPEN = "holds", "fails", "cannot tell yet"
-UNDETERMINED = "undetermined"  # what an interval is of that the data say nothing about
 
 
 @final
@@ -126,12 +126,72 @@ class Check(Record):
             )
 
     def to_junit(self) -> str:
-        """Give the check as JUnit XML, which build servers read."""
-        return _junit(self)
+        """Give JUnit XML, which build servers read; what is undecided is skipped."""
+        count = Counter(v.verdict for v in self.verdicts)
+        lines = [
+            '<?xml version="1.0" encoding="UTF-8"?>',
+            f'<testsuites><testsuite name="trueness check" tests="{count.total()}" '
+            f'failures="{count[FAILS]}" errors="0" skipped="{count[OPEN]}">',
+        ]
+        tags = {FAILS: "failure", OPEN: "skipped"}
+        for v in self.verdicts:
+            name = quoteattr(v.name)
+            lines.append(f'<testcase classname="trueness.check" name={name}>')
+            if v.verdict in tags:
+                lines.append(f"<{tags[v.verdict]} message={quoteattr(v.reason)}/>")
+            lines.append(f"<system-out>{escape(v.reason)}</system-out></testcase>")
+        return "\n".join([*lines, "</testsuite></testsuites>", ""])
 
     def to_markdown(self, figure: bool = True) -> str:
-        """Give the check as a summary for a pull request."""
-        return _markdown(self, figure)
+        """Give a table for a pull request, worst first, with the intervals in letters.
+
+        Parameters
+        ----------
+        figure
+            Draw each interval against its bound: ``[--o--]`` and ``|``.
+        """
+        lines = [
+            f"## Quality: {self.verdict}",
+            "",
+            "| | requirement | measured | limits | why |",
+            "| --- | --- | --- | --- | --- |",
+        ]
+        for v in self.ordered():
+            cells = (v.name, f"{v.value:.4g}", v.span, v.reason)
+            row = " | ".join(_cell(c) for c in cells)
+            lines.append(f"| {_MARK[v.verdict]} {v.verdict} | {row} |")
+        if figure:
+            drawn = [v for v in self.ordered() if v.low < v.high]
+            longest = max((len(v.name) for v in drawn), default=0)
+            bars = [f"{v.name:<{longest}}  {_bar(v)}" for v in drawn]
+            lines += ["", "```text", *bars, "```"]
+        return "\n".join([*lines, "", *(f"*{n}*" for n in self.notes), ""])
+
+
+_MARK = {HOLDS: "✅", FAILS: "❌", OPEN: "❔"}
+
+
+def _cell(text: str) -> str:
+    """Write text into a cell: what Markdown or HTML would read is escaped."""
+    for mark in "\\|<>`*_[]":
+        text = text.replace(mark, f"\\{mark}")
+    return text.replace("\n", " ")
+
+
+def _bar(v: Verdict, width: int = 40) -> str:
+    low, high = min(v.low, v.bound), max(v.high, v.bound)
+    pad = 0.05 * (high - low) or 1.0
+    low, high = low - pad, high + pad
+
+    def place(x: float) -> int:
+        return min(width - 1, max(0, round((x - low) / (high - low) * (width - 1))))
+
+    line = [" "] * width
+    for k in range(place(v.low), place(v.high) + 1):
+        line[k] = "-"
+    for x, mark in ((v.low, "["), (v.high, "]"), (v.value, "o"), (v.bound, "|")):
+        line[place(x)] = mark
+    return "".join(line).rstrip()
 
 
 @final
@@ -206,7 +266,7 @@ def _more(c: Claim, i: Interval) -> int | None:
     """
     away = abs(i.value - c.bound)
     reach = i.value - i.low if i.value > c.bound else i.high - i.value
-    if away == 0 or reach <= 0 or not isfinite(reach) or i.what == UNDETERMINED:
+    if away == 0 or reach <= 0 or not isfinite(reach) or i.undecided:
         return None
     return max(1, ceil(i.n * ((reach / away) ** 2 - 1)))
 
@@ -218,11 +278,8 @@ def _where(group: str) -> str:
 def _reason(c: Claim, verdict: str, i: Interval, more: int | None) -> str:
     of = f" ({c.said})" if c.said else ""
     head = f"{_where(c.group)}{c.text}{of}: "
-    if i.what == UNDETERMINED:
-        return (
-            f"{head}the verdicts of {i.n:,} cases alone do not determine the rate. "
-            "Label some cases, and state how they were chosen."
-        )
+    if i.undecided:
+        return f"{head}{i.undecided}"
     head = f"{head}measured {i.value:.4g}"
     kind = "" if i.what == "labelled" else f"{i.what} "
     lower = (c.side > 0) == (verdict != FAILS)
@@ -242,74 +299,3 @@ def together(found: Sequence[Verdict]) -> str:
     """Give one verdict for several: the worst of them."""
     words = {v.verdict for v in found}
     return FAILS if FAILS in words else OPEN if OPEN in words else HOLDS
-
-
-_MARK = {"holds": "✅", "fails": "❌", "cannot tell yet": "❔"}
-
-
-def _junit(check: Check) -> str:
-    """Give JUnit XML: a test for each verdict; what cannot be told is skipped."""
-    found = check.verdicts
-    fails = sum(v.verdict == "fails" for v in found)
-    open_ = sum(v.verdict == "cannot tell yet" for v in found)
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        f'<testsuites><testsuite name="trueness check" tests="{len(found)}" '
-        f'failures="{fails}" errors="0" skipped="{open_}">',
-    ]
-    for v in found:
-        lines.append(f'<testcase classname="trueness.check" name={quoteattr(v.name)}>')
-        if v.verdict == "fails":
-            lines.append(f"<failure message={quoteattr(v.reason)}/>")
-        elif v.verdict == "cannot tell yet":
-            lines.append(f"<skipped message={quoteattr(v.reason)}/>")
-        lines.append(f"<system-out>{escape(v.reason)}</system-out></testcase>")
-    return "\n".join([*lines, "</testsuite></testsuites>", ""])
-
-
-def _markdown(check: Check, figure: bool = True) -> str:
-    """Give a table of the verdicts, worst first, with a picture of the intervals."""
-    lines = [
-        f"## Quality: {check.verdict}",
-        "",
-        "| | requirement | measured | limits | why |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    for v in check.ordered():
-        cells = (v.name, f"{v.value:.4g}", v.span, v.reason)
-        row = " | ".join(_cell(c) for c in cells)
-        lines.append(f"| {_MARK[v.verdict]} {v.verdict} | {row} |")
-    if figure:
-        lines += ["", "```text", *_bars(check.ordered()), "```"]
-    return "\n".join([*lines, "", *(f"*{n}*" for n in check.notes), ""])
-
-
-def _cell(text: str) -> str:
-    """Write text into a cell: what Markdown or HTML would read is escaped."""
-    for mark in "\\|<>`*_[]":
-        text = text.replace(mark, f"\\{mark}")
-    return text.replace("\n", " ")
-
-
-def _bars(verdicts: list[Verdict], width: int = 40) -> list[str]:
-    """Draw each interval against its bound, in letters: ``[--o--]`` and ``|``."""
-    drawn = [v for v in verdicts if v.low < v.high]
-    longest = max((len(v.name) for v in drawn), default=0)
-    return [f"{v.name:<{longest}}  {_bar(v, width)}" for v in drawn]
-
-
-def _bar(v: Verdict, width: int) -> str:
-    low, high = min(v.low, v.bound), max(v.high, v.bound)
-    pad = 0.05 * (high - low) or 1.0
-    low, high = low - pad, high + pad
-
-    def place(x: float) -> int:
-        return min(width - 1, max(0, round((x - low) / (high - low) * (width - 1))))
-
-    line = [" "] * width
-    for k in range(place(v.low), place(v.high) + 1):
-        line[k] = "-"
-    line[place(v.low)], line[place(v.high)] = "[", "]"
-    line[place(v.value)] = "o"
-    line[place(v.bound)] = "|"
-    return "".join(line).rstrip()

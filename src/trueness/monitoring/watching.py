@@ -20,27 +20,27 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
 from trueness._core.records import Record
 from trueness.counts.values import Panel, Tally
-from trueness.monitoring import sequences as _sequences
-from trueness.monitoring.batches import (
-    counted,
-    grouped,
-    is_batch,
-    new_cases,
-    remembered,
-    same_cases,
-)
-from trueness.monitoring.detectors import change_point, grown
-from trueness.monitoring.judged import told_by_judges
+from trueness.monitoring.detectors import change_point, grown, limits
 from trueness.monitoring.kinds import (
-    NO_LABELS,
     Told,
     ends_of,
     is_share,
+    kind_of,
     log_stakes,
     shown,
-    told_by,
 )
-from trueness.monitoring.states import MOST_EVIDENCE, write_state
+from trueness.monitoring.states import (
+    MOST_EVIDENCE,
+    About,
+    State,
+    counted,
+    grouped,
+    new_cases,
+    remembered,
+    same_cases,
+    write_state,
+)
+from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN, Check, Verdict, together
 
 _KEPT = 2000  # rows of the history
 _RECENT = 400  # looks among which a change is sought
@@ -79,8 +79,8 @@ class Watch:
 
     def __init__(
         self,
-        about: dict[str, Any],
-        state: dict[str, Any] | None = None,
+        about: About,
+        state: State | None = None,
         groups: Mapping[str, Watch] | None = None,
     ) -> None:
         self._about = about
@@ -205,7 +205,7 @@ class Watch:
         if not self.alarm or not recent:
             return None
         gains = np.array([row["gains"] for row in recent])
-        stakes = log_stakes(self._about, gains.shape[1])
+        stakes = log_stakes(self._about["metric"], gains.shape[1])
         first, likely, last = change_point(gains, stakes, self._about["level"])
         sums = np.array([row["sums"] for row in recent])[::-1].cumsum(axis=0)[::-1]
         if not sums[last, 0]:
@@ -219,12 +219,9 @@ class Watch:
     def _limits(self, sums: Any) -> tuple[float, float]:
         """Give the limits of a mean at the looks of all time, as what is watched."""
         n, total, squares = (float(s) for s in sums)
-        low, high = _sequences.limits(
-            (n, total, squares),
-            1 - self._about["level"],
-            ends_of(self._about),
-            share=is_share(self._about),
-        )
+        alpha, ends = 1 - self._about["level"], ends_of(self._about)
+        share = is_share(self._about)
+        low, high = limits((n, total, squares), alpha, ends, share=share)
         return shown(self._about, low), shown(self._about, high)
 
     def sentence(self) -> str:
@@ -268,26 +265,27 @@ class Watch:
             When a case gets its label must not depend on the label nor, for a rate
             from judges, on the verdicts.
         """
-        is_batch(batch)
+        if len(batch) not in (1, 2):
+            raise InputError(
+                f"update takes one batch; found {len(batch)} arguments. Type "
+                'w.update(y_true, y_score), w.update(frame, label="y", score="p") or '
+                "w.update(tally)."
+            )
         if not isinstance(name, str | None):
             raise InputError(f"The name of a batch is text; found {described(name)}.")
-        judges, what = list(self.judges), self._about["metric"]
+        judges, kind = list(self.judges), kind_of(self._about["metric"])
         if self.by is not None:
             self._update_groups(
                 grouped(batch, columns, by=self.by, judges=judges), name
             )
             return self
-        found = counted(batch, columns, judges=judges, scores_only=what in NO_LABELS)
+        found = counted(batch, columns, judges=judges, scores_only=not kind.labels)
         seen = None if name is None else self._state["batches"].get(name)
         new: Any = found if seen is None else new_cases(seen, found, str(name))
         # labels tell nothing new of what needs none
-        if new is not None and not (seen is not None and what in NO_LABELS):
-            if isinstance(new, Panel):
-                late = seen is not None
-                told = told_by_judges(self._about, self._state, new, name, late)
-            else:
-                told = told_by(self._about, self._state, new)
-            self._look(told, name)
+        if new is not None and (seen is None or kind.labels):
+            more = (name, seen is not None) if judges else ()
+            self._look(kind.told(self._about, self._state, new, *more), name)
         if name is not None:
             self._state["batches"][name] = remembered(found)
         return self
@@ -339,7 +337,7 @@ class Watch:
         sums = [told.n, told.total, told.squares]
         for key, more in zip(("n", "total", "squares"), sums, strict=True):
             state[key] += more
-        stakes = log_stakes(self._about, told.gains.shape[2])
+        stakes = log_stakes(self._about["metric"], told.gains.shape[2])
         log_m, found = grown(before, told.gains, stakes)
         state["log_m"] = log_m.tolist()
         # a bound of 1 that is missed is beyond all evidence, which JSON cannot hold
@@ -366,6 +364,27 @@ class Watch:
         if len(rows) > _KEPT:  # thin the past, keep both ends
             rows = [*rows[:-_RECENT:2], *rows[-_RECENT:]]
         state["history"] = rows
+
+    def check(self) -> Check:
+        """Give the watch as a gate gives its answer, with the same writers.
+
+        An alarm *fails*; without one, it *holds* where the confidence sequence of all
+        looks so far lies on the good side of the bound.
+        """
+        parts = self.groups or {"": self}
+        found = tuple(w._verdict(g) for g, w in parts.items())
+        notes = (f"A false alarm comes once in {self.alarm_at:,.0f} looks at most.",)
+        return Check(together(found), found, self._about["level"], "none", notes)
+
+    def _verdict(self, group: str) -> Verdict:
+        bound = math.nan if self.bound is None else self.bound
+        good = self.low > bound if self._about["side"] > 0 else self.high < bound
+        word = FAILS if self.alarm else HOLDS if good else OPEN
+        where = f"{group}: " if group else ""
+        reason = f"{where}{self.what}: {self.sentence()}"
+        ends = (self.value, self.low, self.high, bound)
+        n = round(self._state["n"])
+        return Verdict(self.what, group, word, *ends, n, None, reason)
 
     def restart(self) -> Watch:
         """Begin anew, after a repair, and give the watch itself.
