@@ -5,19 +5,7 @@ import pytest
 
 import trueness
 from trueness import InputError, NotEnoughCases, Panel
-from trueness.ensembles.crossfit import _deal, placements
-
-
-def test_placements_by_brute_force(rng):
-    y = rng.integers(0, 2, 80)
-    scores = np.round(2 * (rng.normal(size=(80, 3)) + y[:, None]))
-    areas, (neg, pos) = placements(scores, 1 - y, y)
-    kernel = np.array(
-        [(np.sign(a[y == 1][:, None] - a[y == 0][None]) + 1) / 2 for a in scores.T]
-    )
-    assert areas == pytest.approx(kernel.mean(axis=(1, 2)))
-    assert pytest.approx(kernel.mean(axis=2) - areas[:, None]) == pos[y == 1].T
-    assert pytest.approx(kernel.mean(axis=1) - areas[:, None]) == neg[y == 0].T
+from trueness.ensembles.crossfit import _deal
 
 
 def test_a_column_has_one_auc_whoever_asks(rng):
@@ -76,11 +64,8 @@ def test_like_is_compared_with_like():
     for name in found.single:
         # within the folds: the AUC of a classifier that nobody had to choose
         deal = _deal(p, 5, 0)
-        inside = [
-            placements(p.rows[:, [k]], neg, pos)[0]
-            for k in [p.names.index(name)]
-            for neg, pos in deal
-        ]
+        column = p.rows[:, p.names.index(name)]
+        inside = [trueness.auc(trueness.Tally(column, *fold)).value for fold in deal]
         gain = found.gain["fidel"][name].value
         assert gain == pytest.approx(found.auc["fidel"].value - np.mean(inside))
     assert "Together they are better" not in found.sentence()

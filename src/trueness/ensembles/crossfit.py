@@ -3,8 +3,7 @@
 Cases are dealt into folds, class by class; each combiner is fitted on the others and
 scores the fold that it has not seen. Scores of different fits need not be comparable,
 so the AUC is taken within each fold, and the mean over folds is reported, with paired
-intervals: every combiner is judged on the same cases. ``inference`` makes the limits
-from the placement values of all folds.
+intervals (``folds``): every combiner is judged on the same cases.
 
 A combination has two rivals. One is the classifier that would have been chosen on the
 cases that the combiner was fitted on ("best-single"): it may be another one in every
@@ -15,10 +14,9 @@ classifiers themselves, on the same folds. Only who beats all of them is better.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
@@ -33,12 +31,13 @@ from trueness._core.records import Estimate, Record, shown
 from trueness.calibration.gain import deal_cases
 from trueness.comparison.results import holm
 from trueness.counts.answers import of_panel
+from trueness.counts.folds import Folds
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
-from trueness.ensembles.rank_tables import rank_columns, rank_table
-from trueness.inference.differences import Contrast, Side
-from trueness.inference.limits import around, limited
-from trueness.inference.spread import Spread, Stratum, joined
+from trueness.ensembles.folds import MeasuredFolds
+from trueness.ensembles.rank_tables import rank_columns
+from trueness.inference.differences import Contrast
+from trueness.inference.limits import around
 from trueness.ranking.areas import auc
 
 Combiner = Callable[[Panel], Callable[[Floats], Any]]
@@ -198,7 +197,9 @@ def compare_combiners(
     _cases.cases_for_folds(data, folds)
     names, k = list(chosen), len(chosen)
     judged = [*chosen.values(), *map(_alone, range(len(data.names)))]
-    found = _judge(data, judged, _deal(data, folds, rng))
+    found = MeasuredFolds(
+        _scored(data, judged, _deal(data, folds, rng)), auc, "AUC", level
+    )
     base = names.index(against)
     gain = {
         name: [found.contrast(i, k + j) for j in range(len(data.names))]
@@ -211,7 +212,7 @@ def compare_combiners(
         if name != against
     }
     return CombinerComparison(
-        {name: found.area(i, level) for i, name in enumerate(names)},
+        {name: found.estimate(i) for i, name in enumerate(names)},
         {name: _estimate(c, level) for name, c in difference.items()},
         against,
         folds,
@@ -257,79 +258,18 @@ def _deal(panel: Panel, folds: int, rng: Any) -> list[tuple[Ints, Ints]]:
     return list(zip(*dealt, strict=True))
 
 
-class _Judged(NamedTuple):
-    """The mean AUC of each combiner over the folds, and how each case moved it."""
-
-    areas: Floats  # (K,)
-    # of negatives and of positives: cases (r,), influence values (r, K)
-    classes: tuple[tuple[Ints, Floats], ...]
-
-    def _spread(self, influence: Callable[[Floats], Floats]) -> Spread:
-        parts = []
-        for count, each in self.classes:
-            square = influence(each) ** 2
-            two, four = float(count @ square), float(count @ square**2)
-            parts.append(Stratum(float(count.sum()), two, four))
-        return joined(parts, min(p.n for p in parts))
-
-    def area(self, i: int, level: float) -> Estimate:
-        """Give the AUC of one of them."""
-        return limited(*self._side(i), level=level, name="AUC")
-
-    def _side(self, i: int) -> Side:
-        return Side(float(self.areas[i]), self._spread(lambda u: u[:, i]))
-
-    def contrast(self, i: int, j: int) -> Contrast:
-        """Compare two of them on the same cases."""
-        if i == j:
-            return Contrast(0.0, Spread(0.0, math.inf, math.inf))
-        s = self._spread(lambda u: u[:, i] - u[:, j])
-        return Contrast.of(self._side(i), self._side(j), s)
-
-
 def _estimate(c: Contrast, level: float) -> Estimate:
     return around(c.value, *c.limits(level), level, c.method, c.sd)
 
 
-def _judge(
+def _scored(
     panel: Panel, combiners: Sequence[Combiner], deal: list[tuple[Ints, Ints]]
-) -> _Judged:
-    """Fit on all folds but one, and rank the cases of that one."""
-    areas = np.zeros(len(combiners))
-    counts: tuple[list[Ints], list[Ints]] = ([], [])
-    influence: tuple[list[Floats], list[Floats]] = ([], [])
-    whole = panel.n_neg, panel.n_pos
-    for fold in steps(deal, "Cross-fitting", unit="folds"):
-        neg, pos = fold
+) -> Folds:
+    """Fit on all folds but one, and score the cases of that one."""
+    parts, names = [], [str(k) for k in range(len(combiners))]
+    for neg, pos in steps(deal, "Cross-fitting", unit="folds"):
         rest = Panel(panel.names, panel.rows, panel.neg - neg, panel.pos - pos)
         here = neg + pos > 0
         scores = [np.asarray(c(rest)(panel.rows[here])) for c in combiners]
-        area, placed = placements(np.column_stack(scores), neg[here], pos[here])
-        areas += area / len(deal)
-        for c, values in enumerate(placed):
-            n = float(fold[c].sum())
-            # a mean was taken off in each fold, and not once for all of the class
-            wider = n / max(n - 1, 1) * (whole[c] - 1) / whole[c]
-            counts[c].append(fold[c][here])
-            influence[c].append(values * math.sqrt(wider) / (n * len(deal)))
-    both = zip(counts, influence, strict=True)
-    classes = ((np.concatenate(n), np.concatenate(u)) for n, u in both)
-    return _Judged(areas, tuple(classes))
-
-
-def placements(scores: Floats, neg: Ints, pos: Ints) -> tuple[Floats, list[Floats]]:
-    """Give the AUCs of columns of scores, and how far each case is from them.
-
-    Placement values of negatives, then of positives, less their mean (DeLong et al.
-    1988).
-    """
-    columns = rank_columns(scores, neg + pos)
-    everyone = rank_table(columns)
-    areas, placed = np.zeros(scores.shape[1]), []
-    for count, other, sign in ((neg, pos, -1), (pos, neg, 1)):
-        # cases of the other class before this one, as a share
-        before = (everyone - rank_table(columns, count)) / other.sum()
-        values = 1 - before if sign == 1 else before
-        areas = count @ values / float(count.sum())
-        placed.append(values - areas)
-    return areas, placed
+        parts.append(Panel(names, np.column_stack(scores), neg[here], pos[here]))
+    return Folds(tuple(parts))

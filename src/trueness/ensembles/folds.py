@@ -28,7 +28,7 @@ from trueness.counts.values import Tally, rescored
 from trueness.inference.differences import Contrast, Side
 from trueness.inference.limits import around, averaged, infer_folds, limited
 from trueness.inference.sample import Influence, Measured, meant
-from trueness.inference.spread import spread
+from trueness.inference.spread import Spread, spread
 from trueness.inference.statistics import Statistic
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
@@ -68,33 +68,56 @@ def compare_folds(
     ends: tuple[float, float] = (0.0, 1.0),
 ) -> Comparison:
     """Compare models that were trained and tested on the same folds, fold by fold."""
-    level = _options.fraction(level, "level")
     _cases.at_least_two(data.names, "A comparison of folds")
     name = name or name_of(statistic)
-    panels = [p.labelled() for p in data]
-    parts = [measured_columns(p, statistic, name, level, ends) for p in panels]
-    samples = [meant(p) for p in panels]
+    found = MeasuredFolds(
+        data, statistic, name, _options.fraction(level, "level"), ends
+    )
+    values = {k: found.estimate(i) for i, k in enumerate(data.names)}
+    return together(values, found.contrast, margin=margin, paired=True, method=name)
 
-    def side(k: int) -> Side:
-        each = [columns[k].side for columns in parts]
+
+class MeasuredFolds:
+    """The mean of a measure over the folds of each model, and differences of two."""
+
+    def __init__(
+        self,
+        data: Folds,
+        statistic: Statistic,
+        name: str,
+        level: float,
+        ends: tuple[float, float] = (0.0, 1.0),
+    ) -> None:
+        self._name, self._level = name, level
+        panels = [p.labelled() for p in data]
+        self._parts = [
+            measured_columns(p, statistic, name, level, ends) for p in panels
+        ]
+        self._samples = [meant(p) for p in panels]
+
+    def side(self, k: int) -> Side:
+        """Give the mean of one of them, with its spread."""
+        each = [columns[k].side for columns in self._parts]
         value = math.fsum(s.value for s in each) / len(each)
         return Side(value, averaged([s.spread for s in each]), each[0].ends)
 
-    def contrast(i: int, j: int) -> Contrast:
+    def estimate(self, k: int) -> Estimate:
+        """Give the mean of one of them, with its limits."""
+        s = self.side(k)
+        return limited(s.value, s.spread, s.ends, self._level, self._name)
+
+    def contrast(self, i: int, j: int) -> Contrast:
+        """Compare two of them on the same cases."""
+        if i == j:
+            return Contrast(0.0, Spread(0.0, math.inf, math.inf))
         spreads = []
-        for sample, columns in zip(samples, parts, strict=True):
+        for sample, columns in zip(self._samples, self._parts, strict=True):
             u, v = columns[i].influence, columns[j].influence
             assert u is not None and v is not None  # noqa: S101, PT018  # of all rows
             both = Influence(u.neg - v.neg, u.pos - v.pos)
             by_class = columns[i].by_class or sample.fixed
             spreads.append(spread(sample.cases, both, by_class=by_class))
-        return Contrast.of(side(i), side(j), averaged(spreads))
-
-    sides = {k: side(i) for i, k in enumerate(data.names)}
-    values = {
-        k: limited(s.value, s.spread, s.ends, level, name) for k, s in sides.items()
-    }
-    return together(values, contrast, margin=margin, paired=True, method=name)
+        return Contrast.of(self.side(i), self.side(j), averaged(spreads))
 
 
 def _chosen(data: Folds, *objective: Any, **choice: Any) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -46,19 +47,32 @@ class RankedColumn:
     group: Array
     size: int
 
-    def midranks(self, cases: Ints | None = None) -> Floats:
-        """Rank the rows among ``cases`` (by default the reference); NaN if missing."""
-        distinct = self.order.size == self.score.size
-        if cases is None:
-            count = self.cases
-        elif distinct:
-            count = cases[self.order]
-        else:
-            count = np.bincount(self.group, cases[self.order], self.score.size)
-        level = level_ranks(count)
-        rank = np.full(self.size, np.nan)
-        rank[self.order] = level if distinct else level[self.group]
-        return rank
+    def midranks(self, out: Floats) -> None:
+        """Write the rank of each row among the reference; NaN where it is missing."""
+        if self.order.size < out.size:
+            out[:] = np.nan
+        level = level_ranks(self.cases)
+        out[self.order] = level if self.distinct else level[self.group]
+
+    def ranks_within(self, cases: Ints, place: Ints, out: Floats) -> None:
+        """Write the ranks of the rows that have ``cases``, among these alone.
+
+        ``place`` says where in ``out`` each row of the panel goes, -1 for nowhere.
+        """
+        to = place[self.order]
+        here = to >= 0
+        to, count = to[here], cases[self.order[here]]
+        out[:] = np.nan
+        if self.distinct:
+            out[to] = level_ranks(count)
+            return
+        group = self.group[here]
+        out[to] = level_ranks(np.bincount(group, count, self.score.size))[group]
+
+    @property
+    def distinct(self) -> bool:
+        """Has every row an output of its own?"""
+        return self.order.size == self.score.size
 
     @property
     def median(self) -> float:
@@ -103,25 +117,62 @@ def level_ranks(cases: Array) -> Floats:
 
 def rank_columns(rows: Floats, cases: Ints) -> list[RankedColumn]:
     """Sort every column; rows without ``cases`` do not count in the reference."""
-    return parallel(lambda column: _rank_column(column, cases), rows.T, len(rows))
+    single = bool((cases == 1).all())
+    work = partial(_rank_column, cases=cases, single=single)
+    return parallel(work, rows.T, len(rows))
 
 
-def rank_table(columns: Sequence[RankedColumn], cases: Ints | None = None) -> Floats:
+def rank_table(columns: Sequence[RankedColumn]) -> Floats:
     """Lay the mid-ranks of all columns side by side, (m, K)."""
-    size = columns[0].size
-    ranks = parallel(lambda column: column.midranks(cases), columns, size)
-    return columns_of(ranks, size)
+    return _side_by_side(lambda c, out: c.midranks(out), columns, columns[0].size)
 
 
-def _rank_column(column: Floats, cases: Ints) -> RankedColumn:
+def _side_by_side(
+    work: Callable[[Any, Floats], None], items: Sequence[Any], size: int
+) -> Floats:
+    """Let each item write its column of a table, each in one stretch of memory."""
+    table = np.empty((size, len(items)), order="F")
+    pairs = list(zip(items, table.T, strict=True))
+    parallel(lambda pair: work(*pair), pairs, size)
+    return table
+
+
+def _rank_column(column: Floats, cases: Ints, single: bool) -> RankedColumn:
     column = np.ascontiguousarray(column)
-    order = np.argsort(column)  # NaN comes last
-    order = order[: column.size - int(np.isnan(column).sum())]
+    order = ascending(column)
     value = column[order]
     new = begins_run(value)
+    if new.all():
+        count = np.ones(order.size, np.int64) if single else cases[order]
+        return RankedColumn(value, count, order, np.arange(order.size), column.size)
     group = np.cumsum(new) - 1
-    count = np.bincount(group, cases[order], int(new.sum())).astype(np.int64)
+    count = np.bincount(group, None if single else cases[order]).astype(np.int64)
     return RankedColumn(value[new], count, order, group, column.size)
+
+
+def ascending(x: Floats) -> Ints:
+    """Give the places of numbers in ascending order, without those that are missing.
+
+    The bits of a float, turned for negative ones, are in its order. Their last bits
+    make room for the place, so that keys alone are sorted, which is faster than an
+    argsort. Numbers that differ in those bits only are put right afterwards: what is
+    nearly in order is sorted in one pass.
+    """
+    gone = int(np.isnan(x).sum())
+    if gone or x.size < _MANY:
+        return np.argsort(x)[: x.size - gone]  # NaN comes last
+    bits, top = x.view(np.uint64), np.uint64(1 << 63)
+    low = np.uint64((1 << (x.size - 1).bit_length()) - 1)
+    key = np.where(bits < top, bits | top, ~bits)
+    key &= ~low
+    key |= np.arange(x.size, dtype=np.uint64)
+    key.sort()
+    key &= low
+    order = key.view(np.int64)
+    value = x[order]
+    if (value[1:] < value[:-1]).any():
+        order = order[np.argsort(value, kind="stable")]
+    return order
 
 
 def rank_rows(rows: Floats, scores: Sequence[Floats], cases: Sequence[Array]) -> Floats:
@@ -129,29 +180,20 @@ def rank_rows(rows: Floats, scores: Sequence[Floats], cases: Sequence[Array]) ->
 
     A new output has rank = above + tied/2 + 1/2, as ``fermi.midranks`` says.
     """
-    pairs = list(zip(rows.T, scores, cases, strict=True))
-    ranks = parallel(lambda pair: _rank_outputs(*pair), pairs, len(rows))
-    return columns_of(ranks, len(rows))
 
+    def work(item: tuple[Floats, Floats, Array], out: Floats) -> None:
+        output, score, count = item
+        upto = np.cumsum(count[::-1])
+        if output.size < _MANY or np.isnan(output).any():
+            out[:] = rank_scores(output, score, upto)
+            return
+        # ascending outputs are looked up eight times faster than mixed ones
+        output = np.ascontiguousarray(output)
+        order = ascending(output)
+        out[order] = rank_scores(output[order], score, upto)
 
-def columns_of(columns: Sequence[Floats], size: int) -> Floats:
-    """Lay columns side by side, each in one stretch of memory."""
-    table = np.empty((size, len(columns)), order="F")
-    for k, column in enumerate(columns):
-        table[:, k] = column
-    return table
-
-
-def _rank_outputs(output: Floats, score: Floats, cases: Array) -> Floats:
-    upto = np.cumsum(cases[::-1])
-    if output.size < _MANY:
-        return rank_scores(output, score, upto)
-    # ascending outputs are looked up eight times faster than mixed ones
-    output = np.ascontiguousarray(output)
-    order = np.argsort(output)
-    rank = np.empty(output.size)
-    rank[order] = rank_scores(output[order], score, upto)
-    return rank
+    items = list(zip(rows.T, scores, cases, strict=True))
+    return _side_by_side(work, items, len(rows))
 
 
 def parallel(work: Callable[[Any], Any], items: Any, size: int) -> list[Any]:
@@ -172,21 +214,25 @@ def rank_correlation(columns: Sequence[RankedColumn], cases: Ints) -> Floats:
     NaN where a column has one value only, or a pair fewer than three common cases.
     """
     here = np.flatnonzero(cases)
+    place = np.full(cases.size, -1)
+    place[here] = np.arange(here.size)
     weight = cases[here].astype(np.float64)
-    size = columns[0].size
-    ranks = parallel(lambda c: c.midranks(cases)[here], columns, size)
-    seen = [~np.isnan(r) for r in ranks]
-    # ranks 1 to n have the mean (n + 1) / 2, ties or not
-    middle = [(weight[s].sum() + 1) / 2 for s in seen]
-    pairs = zip(ranks, middle, strict=True)
-    centred = columns_of([np.nan_to_num(r - m) for r, m in pairs], here.size)
+
+    def work(column: RankedColumn, out: Floats) -> None:
+        column.ranks_within(cases, place, out)
+        # ranks 1 to n have the mean (n + 1) / 2, ties or not
+        out -= (weight[~np.isnan(out)].sum() + 1) / 2
+
+    ranks = _side_by_side(work, columns, here.size)
+    seen = ~np.isnan(ranks)
+    centred = ranks if seen.all() else np.nan_to_num(ranks)
     weighed = centred if (weight == 1).all() else centred * weight[:, None]
     together = centred.T @ weighed
-    if all(s.all() for s in seen):
+    if seen.all():
         square = np.broadcast_to(np.diag(together)[:, None], together.shape)
         common = np.full(together.shape, weight.sum())
     else:
-        both = columns_of(seen, here.size)
+        both = seen.astype(np.float64)
         square = (centred**2 * weight[:, None]).T @ both
         common = both.T @ (both * weight[:, None])
     with np.errstate(invalid="ignore", divide="ignore"):
