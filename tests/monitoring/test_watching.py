@@ -332,7 +332,7 @@ def test_one_group_raises_the_alarm_of_all():
     assert g.evidence >= g.alarm_at == 7300
     assert "1 of 2 groups: b: alarm since" in g.sentence()
     assert repr(g).count("\n") == 2
-    assert len(sequence(g).to_dict()["vconcat"]) == 2
+    assert len(sequence(g).to_dict()["concat"]) == 2
     assert not g.restart().alarm
     assert g.update({"a": GOOD, "b": BAD}, name="day 1").looks == 4
 

@@ -14,7 +14,10 @@ WORDS: dict[str, str] = {
     "level": "Confidence level of the intervals.",
     "rng": "A seed or a NumPy generator.",
     "replicates": "Number of replicates of the bootstrap.",
+    "band": '"simultaneous" or "pointwise": also draw the 95 % band.',
     "title": "Shown above the figure.",
+    "points": "The largest number of points that a curve is drawn with; see\n"
+    ":func:`trueness.ranking.simplify`.",
     "ax": "Axes of matplotlib to draw on, which are returned; when None, an Altair\n"
     "chart is.",
 }

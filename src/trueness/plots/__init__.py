@@ -6,17 +6,22 @@ function here draws that: as an Altair chart, a value whose data and encoding ca
 read without drawing, or on axes of matplotlib that were passed as ``ax``. ``save``
 writes a chart to SVG, PNG, PDF or HTML without a browser.
 
-To be read in this order: ``_source`` (which classifiers, who draws), ``_altair`` and
-``_matplotlib`` (how), ``_theme`` (the look, saving), then a module per room.
+To be read in this order: ``_draw`` (which classifiers, who draws), ``_altair`` and
+``_matplotlib`` (how), ``_theme`` (the look, saving), then what is drawn.
 """
 
-from trueness.plots._guard import guarded as _guarded
+from trueness.plots._draw import guarded as _guarded
 from trueness.plots._theme import save
 from trueness.plots.calibration import calibration_maps, decomposition, reliability
-from trueness.plots.comparison import comparison, dominance
-from trueness.plots.ensembles import combiner_lines, combiners, rank_correlation
-from trueness.plots.evals import pass_rates
-from trueness.plots.fermi import fermi_parameters, identity, rank_probability
+from trueness.plots.comparison import (
+    combiner_lines,
+    combiners,
+    comparison,
+    dominance,
+    pass_rates,
+    rank_correlation,
+    reader_results,
+)
 from trueness.plots.nogold import (
     combination_plane,
     judge_errors,
@@ -29,15 +34,17 @@ from trueness.plots.ranking import (
     auc_forest,
     binormal_fit,
     det,
+    fermi_parameters,
     gain_curve,
+    identity,
     leakage,
     lift_curve,
     precision_recall,
+    rank_probability,
     roc,
     sample_size,
     score_distributions,
 )
-from trueness.plots.readers import reader_results
 from trueness.plots.threshold import (
     cost_curve,
     decision_curve,
@@ -45,6 +52,7 @@ from trueness.plots.threshold import (
     operating_point,
     pareto,
     pareto_plane,
+    zones,
 )
 from trueness.plots.trees import (
     leaf_shares,
@@ -52,7 +60,6 @@ from trueness.plots.trees import (
     levels_by_n,
     majority_likelihood,
 )
-from trueness.plots.zones import zones
 
 __all__ = [
     "auc_forest",

@@ -1,121 +1,197 @@
-"""How does a figure become an Altair chart?"""
+"""How does a figure become an Altair chart?
+
+Every kind of figure has one drawing. ``Panels`` puts several beside one another; scores
+of two classes, and points with intervals, are drawn as curves are.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, final
 
-from trueness._core.figures import Axis, Bars, Crosses, Curves, Intervals, Line, Matrix
-from trueness.plots._theme import (
-    CELL,
-    COLOURS,
-    GREY,
-    alt,
-    frame,
-    on_cell,
-    stacked,
-    styled,
+import numpy as np
+
+from trueness._core.figures import (
+    Axis,
+    Bars,
+    Crosses,
+    Curves,
+    Intervals,
+    Line,
+    Matrix,
+    span,
 )
+from trueness.plots._theme import CELL, COLOURS, GREY, SIZE, alt, frame, on_cell, styled
 
 LABEL = 420
 ONE = "classifier"  # what a tally, which has no name, is called
-Columns = dict[str, list[Any]]
-Figure = Curves | Intervals | Bars | Crosses | Matrix
+ENDS = ("low", "high", "left", "right")
+FEW = 20  # more dots are small
+# every verdict has its colour, and its shape for who does not see colours
+VERDICTS = {
+    "trust": (COLOURS[0], "circle"),
+    "holds": (COLOURS[0], "circle"),
+    "thin": (COLOURS[4], "triangle-up"),
+    "cannot tell yet": (GREY, "triangle-up"),
+    "coin toss": (COLOURS[1], "cross"),
+    "fails": (COLOURS[1], "cross"),
+    "contradicted": (COLOURS[3], "diamond"),
+}
 
 
-def chart_of(figure: Figure, title: str) -> Any:
-    """Draw a figure."""
+@final
+@dataclass(frozen=True)
+class Panels:
+    """Figures beside one another, so many in a row."""
+
+    what: str
+    parts: tuple[Curves, ...]
+    titles: tuple[str, ...] = ()
+    columns: int = 1
+    width: int = SIZE
+    heights: tuple[int, ...] = (SIZE,)  # of each, or of all
+
+
+Figure = Curves | Intervals | Bars | Crosses | Matrix | Panels
+
+
+def chart_of(figure: Figure, title: str, about: str = "") -> Any:
+    """Draw a figure; ``about`` says what it shows where its own words do not."""
+    if isinstance(figure, Bars):
+        figure = spread(figure)
     draw: dict[type, Any] = {
-        Curves: curves,
-        Intervals: intervals,
-        Bars: bars,
-        Crosses: crosses,
-        Matrix: matrix,
-    }
-    return draw[type(figure)](figure, title)
+        Curves: _curves, Intervals: _intervals, Matrix: _matrix, Panels: _panels
+    }  # fmt: skip
+    return styled(draw[type(figure)](figure), title, about or _about(figure))
 
 
-def curves(figure: Curves, title: str) -> Any:
-    """Draw curves over their bands and guides."""
-    told = [n for n in figure.names if n != figure.what]
-    about = f"{figure.what} of {', '.join(told)}" if told else figure.what
-    return styled(alt.layer(*layers(figure)), title, about)
+def _about(figure: Any) -> str:
+    names = [n for n in getattr(figure, "names", ()) if n != figure.what]
+    if not names:
+        return str(figure.what)
+    joined = " with intervals: " if isinstance(figure, Intervals) else " of "
+    return f"{figure.what}{joined}{', '.join(names)}"
 
 
-def layers(figure: Curves) -> list[Any]:
-    """Give bands, guides, rules, lines and dots, each over those before."""
-    named = [line.name for line in figure.guides if line.name]
-    how = _told_apart(figure, named) if named else {}
-    coloured = {k: v for k, v in how.items() if k == "color"}
-    found = [bands(figure).encode(**coloured)] if figure.bands else []
+def spread(figure: Bars) -> Curves | Panels:
+    """Give the shares of negatives and positives as areas, by classifier."""
+    edges, names = figure.edges.repeat(2), tuple(figure.neg)
+    steps = np.array(
+        [[[0, *h.repeat(2), 0] for h in figure.shares(name)] for name in names]
+    )
+    x = span("score", "Score", edges)
+    y = Axis("share", "Share of each class", 0, float(steps.max()))
+    what = f"Scores of negatives and positives by {', '.join(names)}"
+    parts = tuple(
+        Curves(what, x, y, bands=tuple(
+            Line(label, {"score": edges, "low": 0 * up, "high": up})
+            for label, up in zip(("negative", "positive"), both, strict=True)
+        ))
+        for both in steps
+    )  # fmt: skip
+    return Panels(what, parts, names, heights=(110,)) if len(parts) > 1 else parts[0]
+
+
+def with_ends(figure: Crosses) -> Curves:
+    """Give points with an interval in both directions as dots."""
+    keys = ((figure.x.name, "left", "right"), (figure.y.name, "low", "high"))
+    dots = [
+        Line(name, {
+            key: np.array([value])
+            for named, ends in zip(keys, both, strict=True)
+            for key, value in zip(named, ends, strict=True)
+        })
+        for name, *both in zip(figure.names, figure.across, figure.up, strict=True)
+    ]  # fmt: skip
+    what, guides = f"{figure.what} with intervals", figure.guides
+    return Curves(what, figure.x, figure.y, guides=guides, dots=tuple(dots))
+
+
+def _panels(figure: Panels) -> Any:
+    size = len(figure.parts)
+    charts = [
+        _curves(part).properties(width=figure.width, height=height, **title)
+        for part, height, title in zip(
+            figure.parts,
+            figure.heights * size,
+            [{"title": t} for t in figure.titles] or [{}] * size,
+            strict=False,
+        )
+    ]
+    alike = len({tuple(_domain(part)) for part in figure.parts}) == 1
+    scales = dict.fromkeys(
+        ("color", "strokeDash"), "shared" if alike else "independent"
+    )
+    chart = alt.concat(*charts, columns=figure.columns, spacing=8)
+    return chart.resolve_scale(**scales)
+
+
+def _curves(figure: Curves) -> Any:
+    """Draw bands, guides, rules, lines and dots, each over those before."""
+    how = _told_apart(figure)
+    hue = {k: v for k, v in how.items() if k == "color"}
+    own = {line.name for line in figure.lines}
+    layers = []
+    if figure.bands:  # an area by itself is darker than one around a line
+        around = {band.name for band in figure.bands} <= own
+        layers.append(
+            _area(figure, figure.bands, 0.2 if around else 0.35).encode(**hue)
+        )
     for line in figure.guides:
-        if line.name:
-            found.append(lines([line], figure.x, figure.y).encode(**how))
-        else:
-            found.append(straight(line, figure.x, figure.y))
+        draw, look = (_area, hue) if "low" in line.columns else (_lines, how)
+        layers.append(
+            draw(figure, [line], guide=True).encode(**look if line.name else {})
+        )
     if figure.rules:
-        found += upright(figure)
+        layers += _upright(figure)
     if figure.lines:
-        found.append(lines(figure.lines, figure.x, figure.y).encode(**how))
-    return [*found, dots(figure)] if figure.dots else found
+        layers.append(_lines(figure, figure.lines).encode(**how))
+    if figure.dots:
+        layers += _dots(figure, how)
+    return alt.layer(*layers)
 
 
-def upright(figure: Curves) -> list[Any]:
-    """Draw upright lines with their names, one name below the other."""
-    names, places = zip(*figure.rules, strict=True)
-    low, high = figure.y.low, figure.y.high
-    down = [low + (high - low) * (0.2 - 0.07 * (k % 3)) for k in range(len(names))]
-    columns = {"rule": names, figure.x.name: places, figure.y.name: down}
-    marks, x = alt.Chart(frame(columns)), position(alt.X, figure.x)
-    tips = ["rule:N", alt.Tooltip(f"{figure.x.name}:Q", format=".4g")]
-    rules = marks.mark_rule(color=GREY, strokeDash=[2, 2]).encode(x=x, tooltip=tips)
-    words = marks.mark_text(align="left", dx=4, color="#333333", clip=True)
-    return [rules, words.encode(x=x, y=position(alt.Y, figure.y), text="rule:N")]
+def _domain(figure: Curves) -> list[str]:
+    """Name what is told apart: lines, dots, areas, and what they are held against."""
+    drawn = (*figure.lines, *figure.dots, *figure.bands, *figure.guides)
+    return list(dict.fromkeys(line.name for line in drawn if line.name))
 
 
-def dots(figure: Curves) -> Any:
-    """Draw points in the colour of the line that has their name."""
-    columns = columns_of(figure.dots)
-    few = len(columns["curve"]) < 20
-    many = alt.Chart(frame(columns)).mark_point(
-        filled=True, size=80 if few else 22, opacity=1 if few else 0.6
+def _told_apart(figure: Curves) -> dict[str, Any]:
+    """Tell lines, areas and named guides apart by colour and dashes, in one legend."""
+    domain = _domain(figure)
+    own = {line.name for line in (*figure.lines, *figure.dots, *figure.bands)}
+    hues = [COLOURS[k % len(COLOURS)] for k in range(len(domain))]
+    solid, others = [[1, 0], [4, 2], [2, 1], [1, 1], [1, 2, 4, 2]], [[6, 3], [2, 2]]
+    dashes = [solid[k % len(solid)] for k in range(len(domain))]
+    if len(own) < len(domain):  # lines that are held against others are unbroken
+        rest = [n for n in domain if n not in own]
+        dashes = [[1, 0] if n in own else others[rest.index(n) % 2] for n in domain]
+    symbols = (
+        {"symbolType": "stroke", "symbolOpacity": 1, "symbolStrokeWidth": 2}
+        if figure.lines
+        else {"symbolType": "circle" if figure.dots else "square"}
     )
-    symbols = STROKE if figure.lines else {"symbolType": "circle"}
-    return many.encode(
-        x=position(alt.X, figure.x),
-        y=position(alt.Y, figure.y),
-        color=colour([*figure.names], symbols),
-        tooltip=["curve:N", *(f"{k}:Q" for k in columns if k not in ("curve", "at"))],
-    )
-
-
-def _told_apart(figure: Curves, named: Sequence[str]) -> dict[str, Any]:
-    """Tell lines and named guides apart by colour and dashes, in one legend."""
-    names, others = [line.name for line in figure.lines], list(dict.fromkeys(named))
-    domain = [*names, *others]
-    legend: Any = alt.Legend(orient="bottom", columns=3, **STROKE)
-    palette = [COLOURS[k % len(COLOURS)] for k in range(len(names))]
-    colours = alt.Scale(domain=domain, range=[*palette, *[GREY] * len(others)])
-    broken = [[6, 3], [2, 2]][: len(others)]
-    dashes = alt.Scale(domain=domain, range=[[1, 0]] * len(names) + broken)
+    columns = 3 if max(map(len, domain), default=0) < 20 else 1
+    legend = alt.Legend(orient="bottom", columns=columns, labelLimit=LABEL, **symbols)
+    legend = None if domain == [ONE] else legend
+    grey = [h if n in own else GREY for h, n in zip(hues, domain, strict=True)]
     return {
-        "color": alt.Color("curve:N", title=None, scale=colours, legend=legend),
-        "strokeDash": alt.StrokeDash(
-            "curve:N", title=None, scale=dashes, legend=legend
-        ),
-    }
+        channel: kind("curve:N", title=None, legend=legend,
+                      scale=alt.Scale(domain=domain, range=values))
+        for channel, kind, values in (
+            ("color", alt.Color, grey), ("strokeDash", alt.StrokeDash, dashes)
+        )
+        if channel == "color" or figure.lines
+    }  # fmt: skip
 
 
-STROKE: dict[str, Any] = {
-    "symbolType": "stroke", "symbolOpacity": 1, "symbolStrokeWidth": 2
-}  # fmt: skip
-
-
-def columns_of(several: Sequence[Line]) -> Columns:
+def _rows(several: Sequence[Line]) -> dict[str, list[Any]]:
     """Put lines under one another, with their names and the order of their points."""
     keys = list(several[0].columns)
-    columns: Columns = {key: [] for key in ("curve", "at", *keys)}
+    columns: dict[str, list[Any]] = {key: [] for key in ("curve", "at", *keys)}
     for line in several:
         size = len(line[keys[0]])
         columns["curve"] += [line.name] * size
@@ -125,223 +201,197 @@ def columns_of(several: Sequence[Line]) -> Columns:
     return columns
 
 
-def lines(several: Sequence[Line], x: Axis, y: Axis) -> Any:
-    """Draw lines; ``cut`` among their columns is the threshold, shown on touch."""
-    columns = columns_of(several)
-    order = [line.name for line in several]
-    shown = {"cut": "Threshold", x.name: x.title, y.name: y.title}
-    tips = [
-        alt.Tooltip(f"{k}:Q", title=title, format=".4g")
-        for k, title in shown.items()
-        if k in columns
+def _tips(figure: Curves, columns: Mapping[str, Any]) -> list[Any]:
+    """Show every number of a point; ``cut`` among them is the threshold."""
+    titles = {"cut": "Threshold", **{a.name: a.title for a in (figure.x, figure.y)}}
+    numbers = [
+        # a name such as "0.5*f1" is data, not a path into it
+        alt.Tooltip(field=k.replace(".", r"\."), type="quantitative", format=".4g",
+                    title=titles.get(k) or k)
+        for k in columns if k not in ("curve", "at")
+    ]  # fmt: skip
+    return [alt.Tooltip("curve:N", title="Curve"), *numbers]
+
+
+def _lines(figure: Curves, several: Sequence[Line], guide: bool = False) -> Any:
+    """Draw lines; those without a name are broken, grey and thin."""
+    columns = _rows(several)
+    look: dict[str, Any] = {"color": GREY} if guide else {}
+    if not several[0].name:
+        look |= {"strokeDash": [4, 4], "strokeWidth": 1}
+    line = alt.Chart(frame(columns)).mark_line(clip=True, **look)
+    named = {"tooltip": _tips(figure, columns)} if several[0].name else {}
+    return line.encode(**_places(figure), order=alt.Order("at:Q"), **named)
+
+
+def _area(
+    figure: Curves, several: Sequence[Line], opacity: float = 0.15, guide: bool = False
+) -> Any:
+    """Fill what lies between the columns ``low`` and ``high`` of each."""
+    # parts of one name are filled apart
+    parts = [
+        Line(line.name, {**line.columns, "part": np.full(line["low"].size, k)})
+        for k, line in enumerate(several)
     ]
-    line = alt.Chart(frame(columns)).mark_line(interpolate="linear", clip=True)
-    return line.encode(
-        x=position(alt.X, x),
-        y=position(alt.Y, y),
-        color=colour(columns["curve"]),
-        strokeDash=alt.StrokeDash("curve:N", sort=order, legend=None),
-        order=alt.Order("at:Q"),
-        tooltip=[alt.Tooltip("curve:N", title="Curve"), *tips],
-    )
-
-
-def bands(figure: Curves) -> Any:
-    """Fill what lies between the columns ``low`` and ``high`` of each band."""
-    columns = columns_of(figure.bands)
-    low = Axis("low", figure.y.title, figure.y.low, figure.y.high)
-    area = alt.Chart(frame(columns)).mark_area(opacity=0.2, clip=True)
+    look: dict[str, Any] = {"color": GREY} if guide else {}
+    area = alt.Chart(frame(_rows(parts))).mark_area(opacity=opacity, clip=True, **look)
+    high = replace(figure.y, name="high")
     return area.encode(
         x=position(alt.X, figure.x),
-        y=position(alt.Y, low),
-        y2=alt.Y2("high"),
-        color=colour(columns["curve"]),
+        y=position(alt.Y, high),
+        y2="low:Q",
+        detail="part:N",
     )
 
 
-def straight(line: Line, x: Axis, y: Axis) -> Any:
-    """Draw what a curve is held against, as a broken grey line."""
-    columns = {x.name: line[x.name].tolist(), y.name: line[y.name].tolist()}
-    return (
-        alt.Chart(frame(columns))
-        .mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1, clip=True)
-        .encode(x=position(alt.X, x), y=position(alt.Y, y))
-    )
+def _upright(figure: Curves) -> list[Any]:
+    """Draw upright lines with their names, one name below the other."""
+    places, (low, high) = _places(figure), (figure.y.low, figure.y.high)
+    tips = ["rule:N", alt.Tooltip(f"{figure.x.name}:Q", format=".4g")]
+    layers = []
+    for k, (name, at) in enumerate(figure.rules):
+        down = low + (high - low) * (0.2 - 0.07 * (k % 3))
+        columns = {"rule": [name], figure.x.name: [at], figure.y.name: [down]}
+        mark, inside = (
+            alt.Chart(frame(columns)),
+            at < (figure.x.low + figure.x.high) / 2,
+        )
+        rule = mark.mark_rule(color=GREY, strokeDash=[2, 2], clip=True)
+        side: Any = (
+            {"align": "left", "dx": 4} if inside else {"align": "right", "dx": -4}
+        )
+        text = mark.mark_text(color="#333333", clip=True, **side)
+        layers += [rule.encode(x=places["x"], tooltip=tips),
+                   text.encode(**places, text="rule:N")]  # fmt: skip
+    return layers
+
+
+def _dots(figure: Curves, how: Mapping[str, Any]) -> list[Any]:
+    """Draw points, with their intervals, in the colour of the line of their name."""
+    columns, colour, places = _rows(figure.dots), how["color"], _places(figure)
+    base = alt.Chart(frame(columns))
+    whiskers = []
+    if "low" in columns:
+        y = position(alt.Y, replace(figure.y, name="low"))
+        whiskers = [
+            base.mark_rule(clip=True, strokeWidth=2).encode(
+                x=places["x"], y=y, y2="high:Q"
+            )
+        ]
+    if "left" in columns:
+        x = position(alt.X, replace(figure.x, name="left"))
+        mark = base.mark_rule(clip=True)
+        whiskers.append(mark.encode(x=x, x2="right:Q", y=places["y"]))
+    few = len(columns["curve"]) < FEW
+    points = base.mark_point(
+        filled=True, size=80 if few else 22, opacity=1 if few else 0.6
+    ).encode(**places, color=colour, tooltip=_tips(figure, columns))
+    names = [line.name for line in figure.dots]
+    if not figure.lines and len(set(names)) > 1:
+        # colours come round again: no shape does with the same one
+        legend = {
+            k: v for k, v in colour.to_dict()["legend"].items() if k != "symbolType"
+        }
+        domain = alt.Scale(domain=names)
+        shape = alt.Shape(
+            "curve:N", title=None, scale=domain, legend=alt.Legend(**legend)
+        )
+        points = points.encode(shape=shape)
+    return [*(w.encode(color=colour) for w in whiskers), points]
+
+
+def _places(figure: Curves) -> dict[str, Any]:
+    return {"x": position(alt.X, figure.x), "y": position(alt.Y, figure.y)}
 
 
 def position(kind: Any, axis: Axis) -> Any:
-    """Place a column on an axis with a fixed range."""
+    """Place a column on an axis with a fixed range; without a title it is not shown."""
     scale = alt.Scale(domain=[axis.low, axis.high], nice=False)
-    given: dict[str, Any] = {"axis": _marks(axis)} if axis.ticks else {}
-    return kind(f"{axis.name}:Q", title=axis.title, scale=scale, **given)
+    look: dict[str, Any] = {}
+    if axis.ticks:
+        look["axis"] = _named_ticks(axis)
+    elif not axis.title:
+        look["axis"] = None
+    return kind(f"{axis.name}:Q", title=axis.title or None, scale=scale, **look)
 
 
-def _marks(axis: Axis) -> Any:
+def _named_ticks(axis: Axis) -> Any:
+    words = {f"{place * 1e4:.0f}": text for place, text in axis.ticks}
     return alt.Axis(
         values=[place for place, _ in axis.ticks],
-        labelOverlap=False,
+        labelOverlap=len(words) > FEW,
+        labelAngle=-30 if sum(map(len, words.values())) > 50 else 0,
         labelFlush=False,
         labelFontSize=9,
         # Vega does not know this scale: the labels are looked up
-        labelExpr=" : ".join(
-            f"abs(datum.value - {place:.6f}) < 1e-4 ? '{text}'"
-            for place, text in axis.ticks
-        )
-        + " : ''",
+        labelExpr=f"{json.dumps(words)}[round(datum.value * 10000)]",
     )
 
 
-def colour(names: list[str], symbols: Mapping[str, Any] = STROKE) -> Any:
-    """Give each curve a colour, and a legend of lines when there are names."""
-    legend = alt.Legend(
-        orient="bottom", direction="vertical", labelLimit=LABEL, **symbols
-    )
-    return alt.Color(
-        "curve:N",
-        title=None,
-        sort=list(dict.fromkeys(names)),
-        legend=None if set(names) == {ONE} else legend,
-    )
-
-
-def intervals(figure: Intervals, title: str) -> Any:
-    """Draw estimates with their intervals under one another."""
+def _intervals(figure: Intervals) -> Any:
+    """Draw estimates with their intervals under one another, in colours of verdicts."""
     order, (name, value) = list(figure.names), figure.keys
     columns: dict[str, Any] = {
         name: order, value: figure.value, "low": figure.low, "high": figure.high
     }  # fmt: skip
     columns |= {**figure.more, **figure.marks}
+    words = (name, "verdict")
+    tips = [f"{k}:{'N' if k in words else 'Q'}" for k in columns]
     base = alt.Chart(frame(columns)).encode(
         y=alt.Y(f"{name}:N", title=None, sort=order, axis=alt.Axis(labelLimit=LABEL)),
-        tooltip=[f"{name}:N", *(f"{k}:Q" for k in columns if k != name)],
+        tooltip=tips,
     )
-    scale = alt.Scale(zero=figure.zero is not None)
-    rule = base.mark_rule(color=COLOURS[0], strokeWidth=2).encode(
-        x=alt.X("low:Q", title=figure.label, scale=scale), x2=alt.X2("high")
-    )
-    point = base.mark_point(filled=True, size=60, color=COLOURS[0], opacity=1).encode(
-        x=alt.X(f"{value}:Q", title=figure.label, scale=scale)
-    )
+    hue: dict[str, Any] = {"color": alt.value(COLOURS[0])}
+    shape: dict[str, Any] = {}
+    if "verdict" in columns:
+        seen = [v for v in VERDICTS if v in columns["verdict"]]
+        hues, shapes = zip(*(VERDICTS[v] for v in seen), strict=True)
+        hue["color"], shape["shape"] = (
+            kind("verdict:N", title=None, scale=alt.Scale(domain=seen, range=values))
+            for kind, values in ((alt.Color, list(hues)), (alt.Shape, list(shapes)))
+        )
+
+    def across(column: str) -> Any:
+        scale = alt.Scale(zero=figure.zero is not None)
+        return alt.X(f"{column}:Q", title=figure.label, scale=scale)
+
+    rule = base.mark_rule(strokeWidth=2).encode(x=across("low"), x2="high:Q", **hue)
+    point = base.mark_point(filled=True, size=60, opacity=1)
     zero = []
     if figure.zero is not None:
         at = alt.Chart(frame({"x": [figure.zero]}))
-        mark = at.mark_rule(color=GREY, strokeDash=[4, 4])
-        zero = [mark.encode(x=alt.X("x:Q", title=figure.label))]
+        zero = [at.mark_rule(color=GREY, strokeDash=[4, 4]).encode(x=across("x"))]
     others = [
         base.mark_point(shape="diamond", filled=False, size=70, color=COLOURS[1])
-        .encode(x=alt.X(f"{mark}:Q", title=figure.label, scale=scale))
+        .encode(x=across(mark))
         for mark in figure.marks
     ]  # fmt: skip
-    chart = alt.layer(*zero, rule, *others, point)
-    chart = chart.properties(height=26 * len(order) + 20)
-    about = f"{figure.what} with intervals: {', '.join(order)}"
-    return styled(chart, title, about)
+    dots = point.encode(x=across(value), **hue, **shape)
+    chart = alt.layer(*zero, rule, *others, dots)
+    return chart.properties(height=min(1200, 26 * len(order) + 20))
 
 
-def bars(figure: Bars, title: str) -> Any:
-    """Draw the shares of negatives and positives, a panel per classifier."""
-    chart = spread(figure)
-    if len(figure.neg) > 1:
-        order = list(figure.neg)
-        chart = chart.properties(height=110).facet(
-            row=alt.Row("name:N", title=None, sort=order)
-        )
-    about = f"Scores of negatives and positives by {', '.join(figure.neg)}"
-    return styled(chart, title, about)
-
-
-def spread(figure: Bars) -> Any:
-    """Draw the shares of negatives and positives, without a look of their own."""
-    labels, edges = ("negative", "positive"), figure.edges.repeat(2)
-    steps = stacked(
-        {
-            "name": name,
-            "label": label,
-            "score": edges,
-            "share": [0.0, *heights.repeat(2), 0.0],
-            "at": range(edges.size),
-        }
-        for name in figure.neg
-        for label, heights in zip(labels, figure.shares(name), strict=True)
-    )
-    scale = alt.Scale(domain=list(labels), range=[COLOURS[5], COLOURS[1]])
-    across = alt.Scale(nice=False, zero=False)
-    area = alt.Chart(steps).mark_area(opacity=0.35, line=True, interpolate="linear")
-    return area.encode(
-        x=alt.X("score:Q", title="Score", scale=across),
-        y=alt.Y("share:Q", title="Share of each class", stack=None),
-        color=alt.Color("label:N", title=None, scale=scale),
-        order=alt.Order("at:Q"),
-    )
-
-
-def crosses(figure: Crosses, title: str) -> Any:
-    """Draw points with an interval in both directions."""
-    order = list(figure.names)
-    columns: dict[str, Any] = {figure.key: order}
-    x, y = figure.x.name, figure.y.name
-    keys = ((x, "left", "right"), (y, "low", "high"))
-    for named, ends in zip(keys, (figure.across, figure.up), strict=True):
-        columns |= dict(zip(named, ends.T, strict=True))
-    legend: Any = alt.Legend(labelLimit=LABEL)
-    base = alt.Chart(frame(columns)).encode(
-        color=alt.Color(
-            f"{figure.key}:N",
-            title=None,
-            scale=alt.Scale(domain=order, range=[*COLOURS[:-1]]),
-            legend=legend,
-        )
-    )
-    right, up = position(alt.X, figure.x), position(alt.Y, figure.y)
-    left, low = (
-        position(kind, replace(axis, name=name))
-        for kind, axis, name in ((alt.X, figure.x, "left"), (alt.Y, figure.y, "low"))
-    )
-    rules = (
-        base.mark_rule(clip=True).encode(x=left, x2="right", y=up),
-        base.mark_rule(clip=True).encode(x=right, y=low, y2="high"),
-    )
-    points = base.mark_point(filled=True, size=70, opacity=1).encode(
-        x=right,
-        y=up,
-        # colours come round again: no shape does with the same one
-        shape=alt.Shape(
-            f"{figure.key}:N", title=None, scale=alt.Scale(domain=order), legend=legend
-        ),
-        tooltip=[f"{figure.key}:N", f"{x}:Q", f"{y}:Q"],
-    )
-    guides = [straight(line, figure.x, figure.y) for line in figure.guides]
-    about = f"{figure.what} with intervals: {', '.join(order)}"
-    return styled(alt.layer(*guides, *rules, points), title, about)
-
-
-def matrix(figure: Matrix, title: str) -> Any:
+def _matrix(figure: Matrix) -> Any:
     """Draw a number for each pair of names."""
     at = [(i, j) for i in range(len(figure.names)) for j in range(i)]
     order = list(figure.names)
-    rows = frame(
-        {
-            "first": [order[j] for _, j in at],
-            "second": [order[i] for i, _ in at],
-            "value": [float(figure.value[i, j]) for i, j in at],
-        }
-    )
+    columns = {
+        "first": [order[j] for _, j in at],
+        "second": [order[i] for i, _ in at],
+        "value": [float(figure.value[i, j]) for i, j in at],
+    }
     axis = alt.Axis(labelLimit=LABEL)
-    base = alt.Chart(rows).encode(
+    base = alt.Chart(frame(columns)).encode(
         x=alt.X("first:N", sort=order, title=None, axis=axis),
         y=alt.Y("second:N", sort=order, title=None, axis=axis),
     )
+    scale = alt.Scale(scheme="blueorange", domain=[-1, 1], reverse=True)
     cells = base.mark_rect().encode(
-        color=alt.Color(
-            "value:Q",
-            title=figure.label,
-            scale=alt.Scale(scheme="blueorange", domain=[-1, 1], reverse=True),
-        )
+        color=alt.Color("value:Q", title=figure.label, scale=scale)
     )
     numbers = base.mark_text().encode(
         text=alt.Text("value:Q", format=".2f"), color=on_cell("value", 0.6)
     )
     wide = CELL * max(2, len(order) - 1)
     few = cells + numbers if len(order) <= 13 else cells  # more would not be read
-    chart = few.properties(width=wide, height=0.7 * wide)
-    return styled(chart, title, f"{figure.what}: {', '.join(order)}")
+    return few.properties(width=wide, height=0.7 * wide)

@@ -13,7 +13,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from trueness._core.checks.errors import InputError
-from trueness._core.figures import Axis, Bars, Crosses, Curves, Intervals, Matrix
+from trueness._core.figures import Axis, Bars, Curves, Intervals, Matrix
+from trueness.plots._altair import Panels
 
 GREY, SHADE = "0.45", 0.2
 DASHES = ("--", ":", "-.")
@@ -22,16 +23,15 @@ WHISKER: dict[str, Any] = {"fmt": "o", "capsize": 3}
 
 def on_axes(ax: Any, figure: Any, title: str) -> Any:
     """Draw a figure on these axes, and give them back."""
-    if not isinstance(ax, Axes):
+    if type(figure) is Panels:
         raise InputError(
-            f"ax must be axes of matplotlib; found {type(ax).__name__}. Type "
-            "fig, ax = matplotlib.pyplot.subplots() and pass ax=ax."
+            "A figure of several panels is not drawn on one pair of axes. Leave ax "
+            "out for a chart of Altair, or ask for fewer things at a time."
         )
     draw: dict[type, Any] = {
         Curves: _curves,
         Intervals: _intervals,
         Bars: _bars,
-        Crosses: _crosses,
         Matrix: _matrix,
     }
     draw[type(figure)](ax, figure)
@@ -42,29 +42,51 @@ def on_axes(ax: Any, figure: Any, title: str) -> Any:
 
 def _curves(ax: Axes, figure: Curves) -> None:
     x, y = figure.x.name, figure.y.name
+    seen: set[str] = set()
+
+    def label(name: str) -> str:  # matplotlib leaves such names out of a legend
+        known = not name or name in seen
+        seen.add(name)
+        return f"_{name}" if known else name
+
     for k, line in enumerate(figure.guides):
-        dash = DASHES[k % len(DASHES)] if line.name else "--"
-        label = line.name or "_guide"  # matplotlib leaves such names out of a legend
-        ax.plot(line[x], line[y], dash, color=GREY, linewidth=1, label=label)
-    colours = {}
+        look: dict[str, Any] = {
+            "color": GREY,
+            "linewidth": 1,
+            "label": label(line.name),
+        }
+        if "low" in line.columns:
+            ax.fill_between(line[x], line["low"], line["high"], alpha=SHADE, **look)
+        else:
+            dash = DASHES[k % len(DASHES)] if line.name else "--"
+            ax.plot(line[x], line[y], dash, **look)
+    colours: dict[str, Any] = {}
     for line in figure.lines:
-        (drawn,) = ax.plot(line[x], line[y], label=line.name)
-        colours[line.name] = drawn.get_color()
+        (curve,) = ax.plot(line[x], line[y], label=label(line.name))
+        colours[line.name] = curve.get_color()
     for band in figure.bands:
-        shade: dict[str, Any] = {"color": colours[band.name], "alpha": SHADE}
-        ax.fill_between(band[x], band["low"], band["high"], linewidth=0, **shade)
+        shade: dict[str, Any] = {"color": colours.get(band.name), "alpha": SHADE}
+        area = ax.fill_between(
+            band[x], band["low"], band["high"], linewidth=0, label=label(band.name),
+            **shade,
+        )  # fmt: skip
+        colours.setdefault(band.name, area.get_facecolor())
     for dots in figure.dots:
-        known: dict[str, Any] = {"color": colours.get(dots.name)}
-        label = "_dots" if dots.name in colours else dots.name
-        ax.plot(dots[x], dots[y], "o", markersize=4, label=label, **known)
+        ends: dict[str, Any] = {
+            error: [dots[at] - dots[low], dots[high] - dots[at]]
+            for error, at, low, high in (("xerr", x, "left", "right"),
+                                         ("yerr", y, "low", "high"))
+            if low in dots.columns
+        }  # fmt: skip
+        look = WHISKER if ends else {"fmt": "o", "markersize": 4}
+        look = {**look, "color": colours.get(dots.name), "label": label(dots.name)}
+        ax.errorbar(dots[x], dots[y], **ends, **look)
     for k, (name, place) in enumerate(figure.rules):
         dash = DASHES[k % len(DASHES)]
-        ax.axvline(place, color=GREY, linestyle=dash, linewidth=1, label=name)
+        ax.axvline(place, color=GREY, linestyle=dash, linewidth=1, label=label(name))
     _axis(ax, "x", figure.x)
     _axis(ax, "y", figure.y)
-    others = (line.name for line in figure.guides)
-    named = {*figure.names, *others, *(name for name, _ in figure.rules)} - {""}
-    if len(named) > 1:
+    if len(seen - {""}) > 1:
         ax.legend()
 
 
@@ -89,18 +111,6 @@ def _intervals(ax: Axes, figure: Intervals) -> None:
     ax.set_yticks(at, figure.names)
     ax.set_ylim(-0.5, len(at) - 0.5)
     ax.set_xlabel(figure.label)
-
-
-def _crosses(ax: Axes, figure: Crosses) -> None:
-    for line in figure.guides:
-        across, up = line[figure.x.name], line[figure.y.name]
-        ax.plot(across, up, "--", color=GREY, linewidth=1, label="_guide")
-    for name, x, y in zip(figure.names, figure.across, figure.up, strict=True):
-        ends = [[[v - low], [high - v]] for v, low, high in (x, y)]
-        ax.errorbar(x[0], y[0], xerr=ends[0], yerr=ends[1], label=name, **WHISKER)
-    _axis(ax, "x", figure.x)
-    _axis(ax, "y", figure.y)
-    ax.legend()
 
 
 def _matrix(ax: Axes, figure: Matrix) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
 from functools import cache
 from html import escape
 from io import StringIO
@@ -84,17 +83,6 @@ def frame(columns: dict[str, Any]) -> Any:
     names = list(columns)
     rows = zip(*(map(json_value, columns[n]) for n in names), strict=True)
     return alt.InlineData(values=[dict(zip(names, row, strict=True)) for row in rows])
-
-
-def stacked(parts: Iterable[Mapping[str, Any]]) -> Any:
-    """Put columns of several curves under one another; a text stands for all rows."""
-    columns: dict[str, list[Any]] = {}
-    for part in parts:
-        size = max(len(v) for v in part.values() if not isinstance(v, str))
-        for name, values in part.items():
-            rows = [values] * size if isinstance(values, str) else values
-            columns.setdefault(name, []).extend(rows)
-    return frame(columns)
 
 
 def save(chart: Any, path: str | os.PathLike[str]) -> None:

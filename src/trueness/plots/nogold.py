@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
-from trueness._core.figures import Axis, Crosses
+from trueness._core.figures import Axis, Crosses, Curves, Line
 from trueness._core.records import shown
 from trueness.counts.values import Panel
 from trueness.nogold import figures
@@ -18,51 +18,34 @@ from trueness.nogold.combinations.table import all_combinations
 from trueness.nogold.combinations.words import votes
 from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.rate import Rate
-from trueness.plots import _altair
-from trueness.plots._source import drawn
-from trueness.plots._theme import COLOURS, GREY, alt, stacked, styled
+from trueness.plots._altair import Panels
+from trueness.plots._draw import drawn
 
 BINS = 60
 
 
 def posterior_densities(post: LatentPosterior) -> Any:
     """Draw the posterior of every parameter over its prior (Keith 2012, Figs 1, 2)."""
-    scale = alt.Scale(domain=["posterior", "prior"], range=[COLOURS[0], GREY])
-    legend = alt.Legend(orient="bottom")
-    order = [str(n) for n in post.diagnostics.parameter]
-    base = (
-        alt.Chart(stacked(_densities(post)))
-        .mark_area(opacity=0.45, line=True)
-        .encode(
-            x=alt.X("value:Q", title=None, scale=alt.Scale(zero=False, nice=False)),
-            y=alt.Y("density:Q", title=None, axis=None, stack=None),
-            color=alt.Color("of:N", title=None, scale=scale, legend=legend),
-        )
-        .properties(width=170, height=80)
-        .facet(facet=alt.Facet("parameter:N", title=None, sort=order), columns=3)
-        .resolve_scale(x="independent", y="independent")
-    )
-    return styled(base, "", "Posterior and prior density of every parameter")
-
-
-def _densities(post: LatentPosterior) -> Iterator[dict[str, Any]]:
-    """Give the density of every parameter after and before the data were seen.
-
-    Labels that answer by themselves have no prior of these parameters.
-    """
-    rng, before = np.random.default_rng(0), {}
+    # labels that answer by themselves have no prior of these parameters
+    before: Mapping[str, Floats] = {}
     if post.dependence != "labels":
-        before = post.model.prior_draws(20_000, rng)
+        before = post.model.prior_draws(20_000, np.random.default_rng(0))
     words = list(before) or ["prevalence", "sensitivity", "specificity"]
-    sides = [("posterior", post.flat), *([("prior", before)] if before else [])]
-    columns = {of: np.hstack([x[k] for k in words]) for of, x in sides}
-    for i, name in enumerate(
-        post.diagnostics.parameter[: columns["posterior"].shape[1]]
-    ):
-        low, high = _range(columns["posterior"][:, i])
-        for of, draws in columns.items():
-            at, density = _density(draws[:, i], low, high)
-            yield {"parameter": str(name), "value": at, "density": density, "of": of}
+    after = np.hstack([post.flat[k] for k in words])
+    prior = np.hstack([before[k] for k in words]) if before else None
+    parts = []
+    for i, name in enumerate(post.diagnostics.parameter[: after.shape[1]]):
+        low, high = _range(after[:, i])
+        area = Line("posterior", _density(after[:, i], low, high))
+        under: tuple[Line, ...] = ()
+        if prior is not None:
+            under = (Line("prior", _density(prior[:, i], low, high)),)
+        top = max(float(line["high"].max()) for line in (area, *under))
+        x, y = Axis("value", str(name), low, high), Axis("density", "", 0, top)
+        parts.append(Curves(str(name), x, y, bands=(area,), guides=under))
+    what = "Posterior and prior density of every parameter"
+    small: Any = {"columns": 3, "width": 170, "heights": (80,)}
+    return drawn(Panels(what, tuple(parts), **small), "")
 
 
 def _range(draws: Floats) -> tuple[float, float]:
@@ -71,33 +54,35 @@ def _range(draws: Floats) -> tuple[float, float]:
     return max(0.0, float(low - edge)), min(1.0, float(high + edge))
 
 
-def _density(draws: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+def _density(draws: Floats, low: float, high: float) -> dict[str, Floats]:
     count, edges = np.histogram(draws, bins=BINS, range=(low, high))
     width = edges[1] - edges[0]
     smooth = np.convolve(np.pad(count, 1, mode="edge"), [0.25, 0.5, 0.25], "valid")
-    return (edges[1:] + edges[:-1]) / 2, smooth / (draws.size * width)
+    up = smooth / (draws.size * width)
+    return {"value": (edges[1:] + edges[:-1]) / 2, "low": 0 * up, "high": up}
 
 
-def combination_plane(post: LatentPosterior, most: int = 12) -> Any:
+def combination_plane(
+    post: LatentPosterior, most: int = 12, *, title: str = "", ax: Any = None
+) -> Any:
     """Draw the best combinations in the ROC plane, with their 95 % intervals.
 
-    With up to four classifiers, the ``most`` best combinations by the product of
-    sensitivity and specificity are drawn; with more classifiers, the best combination
-    by each criterion of the paper, and the single classifiers.
+    Parameters
+    ----------
+    post
+        From :func:`trueness.latent_class`.
+    most
+        With up to four classifiers, so many of the best combinations by the product of
+        sensitivity and specificity are drawn; with more classifiers, the best one by
+        each criterion of the paper, and the single classifiers.
     """
     found = [(f, *rates_of(post, c)) for f, c in _worth_drawing(post, most).items()]
     up = np.array([_ends(tpr) for _, tpr, _ in found])
     across = np.array([_ends(1 - spec) for _, _, spec in found])
+    x = _around("fpr", "1 - specificity", across)
+    y = _around("tpr", "sensitivity", up)
     names = tuple(formula for formula, _, _ in found)
-    x, y = (
-        _around(name, title, ends)
-        for name, title, ends in (
-            ("fpr", "1 - specificity", across),
-            ("tpr", "sensitivity", up),
-        )
-    )
-    figure = Crosses("Combinations", x, y, names, across, up, key="formula")
-    return _altair.crosses(figure, "")
+    return drawn(Crosses("Combinations", x, y, names, across, up), title, ax)
 
 
 def _ends(draws: Floats) -> tuple[float, float, float]:
@@ -134,14 +119,9 @@ def judge_rates(rates: Mapping[str, Rate], *, title: str = "", ax: Any = None) -
     ----------
     rates
         A mapping from system to its answer from :func:`trueness.prevalence`.
-    title, ax
-        As in :func:`trueness.plots.roc`.
     """
-    figure = figures.rates_figure(rates)
-    title = (
-        title or "Corrected rate (\N{BLACK CIRCLE}) and raw rate (\N{WHITE DIAMOND})"
-    )
-    return drawn(figure, title, ax)
+    words = "Corrected rate (\N{BLACK CIRCLE}) and raw rate (\N{WHITE DIAMOND})"
+    return drawn(figures.rates_figure(rates), title or words, ax)
 
 
 def judge_plane(found: Rate, *, title: str = "", ax: Any = None) -> Any:
@@ -151,8 +131,6 @@ def judge_plane(found: Rate, *, title: str = "", ax: Any = None) -> Any:
     ----------
     found
         From :func:`trueness.prevalence`.
-    title, ax
-        As in :func:`trueness.plots.roc`.
     """
     return drawn(figures.judges_figure(found), title, ax)
 
@@ -164,8 +142,6 @@ def judge_errors(panel: Panel, *, title: str = "", ax: Any = None) -> Any:
     ----------
     panel
         Verdicts of judges, with some labels.
-    title, ax
-        As in :func:`trueness.plots.roc`.
     """
     return drawn(figures.errors_figure(panel), title, ax)
 
@@ -177,7 +153,5 @@ def judge_labels(found: Rate, panel: Panel, *, title: str = "", ax: Any = None) 
     ----------
     found, panel
         The answer of :func:`trueness.prevalence`, and the panel that it was given.
-    title, ax
-        As in :func:`trueness.plots.roc`.
     """
     return drawn(figures.labels_figure(found, panel), title, ax)

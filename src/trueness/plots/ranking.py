@@ -1,15 +1,21 @@
-"""How good is the ranking, as a picture?"""
+"""How good is the ranking, and what does a rank say, as a picture?"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from trueness._core.checks import cases as _cases
-from trueness._core.figures import POINTS
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueness._core.figures import POINTS, Axis, Curves, Line, guide, span
 from trueness._core.numbers import p_is
 from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
-from trueness.plots._source import Source, drawn, named
+from trueness.fermi.distribution import FermiDirac
+from trueness.fermi.distribution import fermi_dirac as solve
+from trueness.plots._altair import ONE, Panels
+from trueness.plots._draw import Source, drawn, named
 from trueness.ranking import figures
 from trueness.ranking.areas import auc
 from trueness.ranking.gaussian import fit_binormal
@@ -31,14 +37,14 @@ def roc(
     ----------
     data
         A tally, a panel, or a mapping from name to tally.
-    band
-        ``"simultaneous"`` or ``"pointwise"``: also draw the 95 % band.
-    points
-        The largest number of points that a curve is drawn with; see
-        :func:`trueness.ranking.simplify`.
     """
     tallies = {_with_auc(name, t): t for name, t in named(data).items()}
     return drawn(figures.roc_figure(tallies, band=band, points=points), title, ax)
+
+
+def _with_auc(name: str, t: Tally) -> str:
+    a = auc(t)
+    return f"{name}: AUC {a.value:.3f} ({a.low:.3f} to {a.high:.3f})"
 
 
 @of_counts
@@ -50,26 +56,14 @@ def precision_recall(
     points: int = POINTS,
     ax: Any = None,
 ) -> Any:
-    """Which precision (PPV) remains at each recall (sensitivity)? A chart.
-
-    Parameters
-    ----------
-    data, band, title, points, ax
-        As in :func:`roc`.
-    """
+    """Which precision (PPV) remains at each recall (sensitivity)? A chart."""
     figure = figures.precision_recall_figure(named(data), band=band, points=points)
     return drawn(figure, title, ax)
 
 
 @of_counts
 def det(data: Source, *, title: str = "", points: int = POINTS, ax: Any = None) -> Any:
-    """Which miss rate goes with each false alarm rate, on probit axes? A chart.
-
-    Parameters
-    ----------
-    data, title, points, ax
-        As in :func:`roc`.
-    """
+    """Which miss rate goes with each false alarm rate, on probit axes? A chart."""
     return drawn(figures.det_figure(named(data), points=points), title, ax)
 
 
@@ -77,13 +71,7 @@ def det(data: Source, *, title: str = "", points: int = POINTS, ax: Any = None) 
 def gain_curve(
     data: Source, *, title: str = "", points: int = POINTS, ax: Any = None
 ) -> Any:
-    """Which share of the positives is among the cases with the highest scores?
-
-    Parameters
-    ----------
-    data, title, points, ax
-        As in :func:`roc`.
-    """
+    """Which share of the positives is among the cases with the highest scores?"""
     return drawn(figures.gain_figure(named(data), points=points), title, ax)
 
 
@@ -91,13 +79,7 @@ def gain_curve(
 def lift_curve(
     data: Source, *, title: str = "", points: int = POINTS, ax: Any = None
 ) -> Any:
-    """How many times more frequent are positives among flagged cases than among all?
-
-    Parameters
-    ----------
-    data, title, points, ax
-        As in :func:`roc`.
-    """
+    """How many times more frequent are positives among flagged cases than among all?"""
     return drawn(figures.lift_figure(named(data), points=points), title, ax)
 
 
@@ -111,8 +93,6 @@ def score_distributions(
     ----------
     bins
         How many bins of equal width between the smallest and the largest score.
-    data, title, ax
-        As in :func:`roc`.
     """
     return drawn(figures.score_figure(named(data), bins), title, ax)
 
@@ -121,27 +101,13 @@ def score_distributions(
 def auc_forest(
     data: Source, *, level: float = 0.95, title: str = "", ax: Any = None
 ) -> Any:
-    """How large is the AUC of each classifier, and how sure are we? A forest plot.
-
-    Parameters
-    ----------
-    data
-        A tally, a panel, or a mapping from name to tally, for example of groups.
-    title, ax
-        As in :func:`roc`.
-    """
+    """How large is the AUC of each classifier, and how sure are we? A forest plot."""
     return drawn(figures.auc_figure(named(data), level=level), title, ax)
 
 
 @of_counts
 def leakage(data: Source, *, title: str = "", ax: Any = None) -> Any:
-    """Which share of the positives is missed at each specificity? A chart of G.
-
-    Parameters
-    ----------
-    data, title, ax
-        As in :func:`roc`.
-    """
+    """Which share of the positives is missed at each specificity? A chart of G."""
     return drawn(figures.leakage_figure(named(data)), title, ax)
 
 
@@ -151,12 +117,9 @@ def binormal_fit(data: Tally, *, title: str = "", ax: Any = None) -> Any:
 
     Parameters
     ----------
-    data
-        The counts.
     title
         Shown above the figure; how good the fit is when empty.
     """
-    _cases.one_classifier(data, "binormal_fit")
     fit = fit_binormal(data)
     title = title or f"Binormal fit, test of the fit {p_is(fit.p_value)}"
     return drawn(figures.binormal_figure(data, fit), title, ax)
@@ -169,12 +132,109 @@ def sample_size(found: Plan, *, title: str = "", ax: Any = None) -> Any:
     ----------
     found
         From :func:`trueness.plan_auc`; it is the dot on the line.
-    title, ax
-        As in :func:`roc`.
     """
     return drawn(figures.plan_figure(found), title, ax)
 
 
-def _with_auc(name: str, t: Tally) -> str:
-    a = auc(t)
-    return f"{name}: AUC {a.value:.3f} ({a.low:.3f} to {a.high:.3f})"
+def rank_probability(
+    fd: FermiDirac | Mapping[str, FermiDirac],
+    observed: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    *,
+    title: str = "",
+    ax: Any = None,
+) -> Any:
+    """How likely is a positive at each rank, and how often was there one?
+
+    Kim et al. (2021), Fig. 1B: the Fermi-Dirac curve, with its threshold r* as a dashed
+    line, and observed shares of positives as points.
+
+    Parameters
+    ----------
+    fd
+        One distribution, or several by name.
+    observed
+        Share of positives at ranks 1 to n, as ``counts.rank_frequencies`` gives;
+        by name where there are several.
+    """
+    several = dict(fd) if isinstance(fd, Mapping) else {"Fermi-Dirac": fd}
+    if observed is not None and not isinstance(observed, Mapping):
+        observed = dict.fromkeys(several, observed)
+    lines, dots, rules = [], [], []
+    for name, f in several.items():
+        rank = np.linspace(1, f.n, min(f.n, POINTS))
+        lines.append(Line(name, {"rank": rank, "p": f.probability(rank)}))
+        if 1 <= f.rank_threshold <= f.n:
+            rules.append((f"r* of {name}", f.rank_threshold))
+    for name, shares in (observed or {}).items():
+        p = np.asarray(shares)
+        dots.append(Line(name, {"rank": np.arange(1, p.size + 1), "p": p}))
+    figure = Curves(
+        "Probability of being positive by rank",
+        span("rank", "rank (1 is the highest score)", *(k["rank"] for k in lines)),
+        Axis("p", "share of positives"),
+        tuple(lines), dots=tuple(dots), rules=tuple(rules),
+    )  # fmt: skip
+    return drawn(figure, title, ax)
+
+
+def fermi_parameters(n: int = 1000) -> Any:
+    """How do beta and mu follow from AUC and prevalence? Kim et al. (2021), Fig. 2.
+
+    Parameters
+    ----------
+    n
+        Number of cases; beta n and mu / n hardly depend on it.
+    """
+    area = np.linspace(0.52, 0.98, 47)
+    lines = []
+    for rho in (0.1, 0.3, 0.5, 0.7, 0.9):
+        found = [solve(n=n, prevalence=rho, auc=float(a)) for a in area]
+        b, m = (np.array([getattr(f, k) for f in found]) for k in ("beta", "mu"))
+        lines.append(Line(f"prevalence {rho:g}", {"auc": area, "b": b * n, "m": m / n}))
+    x = span("auc", "AUC", area)
+    both = (
+        span("b", "beta n", *(line["b"] for line in lines)),
+        Axis("m", "mu / n", -2, 3),
+    )
+    parts = tuple(Curves(y.title, x, y, tuple(lines)) for y in both)
+    what = "beta n and mu / n by AUC, for five prevalences."
+    return drawn(Panels(what, parts, columns=2), "")
+
+
+def identity(
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    x_title: str,
+    y_title: str,
+    colour: Any = None,
+    colour_title: str = "",
+    title: str = "",
+    ax: Any = None,
+) -> Any:
+    """Do two ways to find a number agree? Points, and the line where they are equal.
+
+    Parameters
+    ----------
+    x, y
+        The numbers, pair by pair.
+    x_title, y_title
+        What they are.
+    colour
+        One value per pair, which decides its colour and stands in the legend.
+    colour_title
+        What the values of ``colour`` are.
+    """
+    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    names = np.full(a.size, ONE)
+    if colour is not None:
+        names = np.array([f"{colour_title} {c}".strip() for c in colour])
+    ends = [min(a.min(), b.min()), max(a.max(), b.max())]
+    across, up = span("x", x_title, ends), span("y", y_title, ends)
+    dots = tuple(
+        Line(str(name), {"x": a[names == name], "y": b[names == name]})
+        for name in dict.fromkeys(names.tolist())
+    )
+    what = f"{y_title} against {x_title}; on the dashed line both are equal"
+    equal = guide(across, up, ends, ends)
+    return drawn(Curves(what, across, up, guides=(equal,), dots=dots), title, ax)

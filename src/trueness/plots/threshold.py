@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from trueness._core.arrays import Array
 from trueness._core.checks import cases as _cases
-from trueness._core.figures import POINTS
-from trueness._core.numbers import cut_text
+from trueness._core.figures import POINTS, Curves, Line, guide, span
+from trueness._core.numbers import cut_text, percent
 from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.confusion import sweep
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
-from trueness.plots._altair import ONE
-from trueness.plots._source import Source, drawn, named
-from trueness.plots._theme import COLOURS, GREY, alt, frame, styled
-from trueness.ranking.curves import roc as roc_curve
-from trueness.ranking.curves import simplify
+from trueness.plots._altair import ONE, Panels, spread
+from trueness.plots._draw import Source, drawn, named
+from trueness.ranking.figures import FPR, TPR, roc_figure, score_figure
 from trueness.threshold.cuts import all_cuts, values_of
-from trueness.threshold.figures import (
-    cost_curve_figure,
-    decision_figure,
-    feasible_region,
-)
+from trueness.threshold.figures import cost_curve_figure, decision_figure, region
 from trueness.threshold.fronts import pareto as pareto_front
 from trueness.threshold.guarantees import GuaranteedThreshold
 from trueness.threshold.operating_point import (
@@ -35,6 +30,9 @@ from trueness.threshold.operating_point import (
     ConstraintLike,
     best_threshold,
 )
+from trueness.threshold.rule import DEFERRED, rule_of
+
+ROC = "ROC curve"
 
 
 @of_counts
@@ -46,13 +44,14 @@ def operating_point(
     prevalences: Any = None,
     minimize: str | Metric | None = None,
     title: str = "",
+    ax: Any = None,
 ) -> Any:
     """Which ROC points do the constraints allow, and where is the best threshold?
 
     The plane of Sameni (2025), Fig. 4: the shaded region holds all pairs of rates that
     meet every constraint, at the prevalence of use; the curve is the ROC curve of the
     classifier, the point is the threshold of :func:`trueness.best_threshold`, and the
-    thin line joins the pairs of rates with the same value of the objective.
+    broken line joins the pairs of rates with the same value of the objective.
 
     Parameters
     ----------
@@ -61,37 +60,32 @@ def operating_point(
     maximize, minimize, subject_to, prevalences
         As in :func:`trueness.best_threshold`.
     """
-    _cases.one_classifier(data, "operating_point")
     asked: Any = {"subject_to": subject_to, "prevalences": prevalences}
     point = best_threshold(data, maximize, minimize=minimize, **asked)
     _cases.both_classes(data, "operating_point")
-    bounds = read_constraints(subject_to)
-    c = point.confusion
+    bounds, c = read_constraints(subject_to), point.confusion
     place = {
         "fpr": [c.fp / data.n_neg],
         "tpr": [c.tp / data.n_pos],
         "cut": [point.threshold],
+        "value": [point.value],
     }
-    place["value"] = [point.value]
-    tips = [alt.Tooltip(f"{k}:Q", format=".4g") for k in place]
     shown = read_metric(maximize if minimize is None else minimize)
     worth = Constraint(shown, ">=" if minimize is None else "<=", point.value)
-    layers = [
-        *_region(data, bounds, point.prevalence),
-        _diagonal(),
-        _equal_worth(data, worth, point.prevalence),
-        _roc_line(data),
-        _dots(place, 110).encode(tooltip=tips),
-    ]
+    figure = _plane(data, bounds, point.prevalence, "best threshold", place)
+    equal = _edge(data, worth, point.prevalence)
+    figure = replace(figure, guides=(*figure.guides, equal))
     about = (
         f"ROC plane: {point.objective}"
         + "".join(f", {b!r}" for b in bounds)
         + f"; threshold {cut_text(point.threshold)}, value {point.value:.4g}"
     )
-    return styled(alt.layer(*layers), title, about)
+    return drawn(figure, title, ax, about)
 
 
-def guaranteed_cut(t: Tally, found: GuaranteedThreshold, *, title: str = "") -> Any:
+def guaranteed_cut(
+    t: Tally, found: GuaranteedThreshold, *, title: str = "", ax: Any = None
+) -> Any:
     """Which ROC points do guaranteed constraints allow, and where is the threshold?
 
     Parameters
@@ -100,61 +94,45 @@ def guaranteed_cut(t: Tally, found: GuaranteedThreshold, *, title: str = "") -> 
         The counts.
     found
         What :func:`trueness.guaranteed_threshold` gave for them.
-    title
-        Printed above.
     """
     t = t.labelled()
     asked = read_constraints([proof.constraint for proof in found.proofs])
     c = sweep(t)[int(np.searchsorted(-t.score, -found.threshold, side="right"))]
     place = {"fpr": [c.fp / t.n_neg], "tpr": [c.tp / t.n_pos]}
-    region, dot = _region(t, asked, t.prevalence), _dots(place, 110)
-    layers = [*region, _diagonal(), _roc_line(t), dot]
+    figure = _plane(t, asked, t.prevalence, "guaranteed threshold", place)
     words = "ROC plane with the threshold at which " + " and ".join(map(repr, asked))
-    return styled(alt.layer(*layers), title, f"{words} can be guaranteed.")
+    return drawn(figure, title, ax, f"{words} can be guaranteed.")
 
 
-def _plane(columns: Mapping[str, Any], up: str = "tpr") -> Any:
-    """Lay columns on the ROC plane; what marks them is for who calls."""
-    unit = alt.Scale(domain=[0, 1], nice=False)
-    return alt.Chart(frame(dict(columns))).encode(
-        x=alt.X("fpr:Q", title="False positive rate", scale=unit),
-        y=alt.Y(f"{up}:Q", title="True positive rate (recall)", scale=unit),
+def _plane(
+    t: Tally,
+    bounds: Sequence[Constraint],
+    prevalence: float,
+    name: str,
+    dots: Mapping[str, Any],
+) -> Curves:
+    """Show the ROC curve, dots on it, and what the constraints allow; all if none."""
+    n = t.n_pos + t.n_neg
+    n_pos, n_neg = n * prevalence, n * (1 - prevalence)
+    strips = region(bounds, "roc", n_pos, n_neg) if bounds else []
+    bands = tuple(
+        Line("allowed", dict(zip(("fpr", "low", "high"), strip, strict=True)))
+        for strip in strips
     )
+    place = Line(name, {k: np.asarray(v) for k, v in dots.items()})
+    return replace(roc_figure({ROC: t}), bands=bands, dots=(place,))
 
 
-def _dots(columns: Mapping[str, Any], size: int) -> Any:
-    mark: Any = {"color": COLOURS[1], "filled": True, "size": size, "opacity": 1}
-    return _plane(columns).mark_point(**mark)
-
-
-def _diagonal() -> Any:
-    ends = {"fpr": [0, 1], "tpr": [0, 1]}
-    return _plane(ends).mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1)
-
-
-def _roc_line(t: Tally) -> Any:
-    curve = simplify(roc_curve(t), points=POINTS)
-    columns = {"fpr": curve.fpr, "tpr": curve.tpr, "cut": curve.threshold}
-    order = alt.Order("cut:Q", sort="descending")
-    return _plane(columns).mark_line(color=COLOURS[0]).encode(order=order)
-
-
-def _equal_worth(t: Tally, worth: Constraint, prevalence: float) -> Any:
+def _edge(t: Tally, worth: Constraint, prevalence: float) -> Line:
     """Join the rates at which the objective is what it is at the best cut."""
-    region = feasible_region((worth,), prevalence, t.n_pos + t.n_neg)
-    ends = zip(region["fpr"], region["low"], region["high"], strict=True)
-    edge = [(u, low or high) for u, low, high in ends if low > 0 or high < 1]
-    columns = {"fpr": [u for u, _ in edge], "tpr": [v for _, v in edge]}
-    return _plane(columns).mark_line(color=COLOURS[1], strokeWidth=1, opacity=0.8)
-
-
-def _region(t: Tally, bounds: tuple[Constraint, ...], prevalence: float) -> list[Any]:
-    """Shade what is allowed, column by column; nothing when all is."""
-    if not bounds:
-        return []
-    data = feasible_region(bounds, prevalence, t.n_pos + t.n_neg)
-    area = _plane(data, "low").mark_area(color=COLOURS[2], opacity=0.22, line=False)
-    return [area.encode(y2="high:Q", detail="part:N")]
+    n = t.n_pos + t.n_neg
+    strips = region((worth,), "roc", n * prevalence, n * (1 - prevalence))
+    fpr, low, high = (
+        np.concatenate([np.empty(0), *(s[k] for s in strips)]) for k in range(3)
+    )
+    inside = (low > 0) | (high < 1)
+    up = np.where(low > 0, low, high)
+    return guide(FPR, TPR, fpr[inside], up[inside], "same value")
 
 
 @of_counts
@@ -166,6 +144,7 @@ def pareto(
     minimize: Iterable[str | Metric] = (),
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     title: str = "",
+    ax: Any = None,
 ) -> Any:
     """How much of one metric is lost for another? All thresholds and the Pareto front.
 
@@ -174,17 +153,22 @@ def pareto(
     """
     asked: dict[str, Any] = {"maximize": maximize, "minimize": minimize}
     front = pareto_front(data, metrics, subject_to=subject_to, **asked)
-    names = list(front.values)
     cuts = all_cuts(data, data.design.prevalence, "pareto")
-    keep = _thinned(len(cuts.score) + 1)
-    every = {name: values_of(cuts, read_metric(name))[keep] for name in names}
-    some = _thinned(len(front))
-    best = {name: front.values[name][some] for name in names}
-    best["cut"] = front.threshold[some]
-    charts = [_pair(names[0], other, every, best) for other in names[1:]]
-    about = "Pareto front of " + ", ".join(names)
-    chart = charts[0] if len(charts) == 1 else alt.hconcat(*charts)
-    return styled(chart, title, about)
+    keep, some = _thinned(len(cuts.score) + 1), _thinned(len(front))
+    every = {k: values_of(cuts, read_metric(k))[keep] for k in front.values}
+    best = {k: v[some] for k, v in front.values.items()}
+    first, *others = front.values
+    what = "Pareto front of " + ", ".join(front.values)
+    parts = []
+    for other in others:
+        x, y = (span(a, k, every[k], best[k]) for a, k in (("x", first), ("y", other)))
+        order = np.argsort(best[first], kind="stable")
+        columns = {"x": best[first], "y": best[other], "cut": front.threshold[some]}
+        line = Line("Pareto front", {k: v[order] for k, v in columns.items()})
+        grey = guide(x, y, every[first], every[other], "all thresholds")
+        parts.append(Curves(what, x, y, (line,), guides=(grey,), dots=(line,)))
+    several = Panels(what, tuple(parts), columns=len(parts))
+    return drawn(several if len(parts) > 1 else parts[0], title, ax, what)
 
 
 @of_counts
@@ -196,6 +180,7 @@ def pareto_plane(
     minimize: Iterable[str | Metric] = (),
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     title: str = "",
+    ax: Any = None,
 ) -> Any:
     """Which points of the ROC curve are worth considering, in the allowed region?
 
@@ -206,48 +191,21 @@ def pareto_plane(
     front = pareto_front(data, metrics, subject_to=subject_to, **asked)
     _cases.both_classes(data, "pareto_plane")
     some = _thinned(len(front))
-    columns = {
+    place = {
         "fpr": front.confusion.fp[some] / data.n_neg,
         "tpr": front.confusion.tp[some] / data.n_pos,
         "cut": front.threshold[some],
+        **{k: v[some] for k, v in front.values.items()},
     }
-    titles = {"cut": "threshold"}
-    # names such as "0.5*f1 + 0.5*recall" are data, not paths into it
-    for k, (name, values) in enumerate(front.values.items()):
-        columns[f"m{k}"], titles[f"m{k}"] = values[some], name
-    dots = _dots(columns, 26).encode(tooltip=_tips(titles))
-    region = _region(data, read_constraints(subject_to), front.prevalence)
+    bounds = read_constraints(subject_to)
+    figure = _plane(data, bounds, front.prevalence, "Pareto front", place)
     about = "ROC plane with the Pareto front of " + ", ".join(front.values)
-    layers = [*region, _diagonal(), _roc_line(data), dots]
-    return styled(alt.layer(*layers), title, about)
+    return drawn(figure, title, ax, about)
 
 
 def _thinned(size: int) -> Array:
     """Choose at most ``POINTS`` of so many, both ends among them."""
     return np.unique(np.linspace(0, size - 1, min(size, POINTS)).round().astype(int))
-
-
-def _tips(titles: Mapping[str, str]) -> list[Any]:
-    return [alt.Tooltip(f"{k}:Q", title=t, format=".4g") for k, t in titles.items()]
-
-
-def _pair(x: str, y: str, every: dict[str, Any], best: dict[str, Any]) -> Any:
-    grey = {"x": every[x], "y": every[y]}
-    axes: Any = {
-        "x": alt.X("x:Q", title=x, scale=alt.Scale(zero=False)),
-        "y": alt.Y("y:Q", title=y, scale=alt.Scale(zero=False)),
-    }
-    all_cuts_layer = (
-        alt.Chart(frame(grey)).mark_point(color=GREY, size=12, opacity=0.4)
-    ).encode(**axes)
-    front = {"x": best[x], "y": best[y], "cut": best["cut"]}
-    tips = _tips({"x": x, "y": y, "cut": "threshold"})
-    line = alt.Chart(frame(front)).encode(**axes, order=alt.Order("x:Q"), tooltip=tips)
-    return alt.layer(
-        all_cuts_layer,
-        line.mark_line(color=COLOURS[0], interpolate="linear"),
-        line.mark_point(color=COLOURS[0], filled=True, size=22, opacity=1),
-    )
 
 
 @of_counts
@@ -257,13 +215,6 @@ def cost_curve(
     """How low can the cost of errors be, for every weight of the two kinds? A chart.
 
     The dashed line is the better of "flag all" and "flag none".
-
-    Parameters
-    ----------
-    level
-        Confidence level of the bands.
-    data, title, ax
-        As in :func:`trueness.plots.roc`.
     """
     return drawn(cost_curve_figure(named(data), level=level), title, ax)
 
@@ -283,15 +234,43 @@ def decision_curve(
     ----------
     data
         A tally, a panel, or a mapping from name to tally; scores are probabilities.
-    level
-        Confidence level of the bands.
     standardised
         Divide by the prevalence, so that 1 is the best possible.
-    title, ax
-        As in :func:`trueness.plots.roc`.
     """
     tallies = named(data)
     if list(tallies) == [ONE]:
         tallies = {"act on the score": tallies[ONE]}
     figure = decision_figure(tallies, level=level, standardised=standardised)
     return drawn(figure, title, ax)
+
+
+def zones(t: Tally, found: Any, *, title: str = "", ax: Any = None) -> Any:
+    """How are the scores of the two classes spread over the three zones? A chart.
+
+    Parameters
+    ----------
+    t
+        The counts.
+    found
+        A :class:`trueness.Rule`, or an answer that holds one, such as that of
+        :func:`trueness.best_thresholds` or :func:`trueness.guaranteed_threshold`.
+    """
+    rule = rule_of(found)
+    figure: Any = spread(score_figure({ONE: t.labelled()}))
+    x, y, cuts = figure.x, figure.y, rule.cuts()
+    lower, upper = (cut_text(c) for c in cuts)
+    ends = np.clip(cuts, x.low, x.high)
+    between = {"score": ends, "low": np.full(2, y.low), "high": np.full(2, y.high)}
+    figure = replace(
+        figure,
+        guides=(Line("left to a person", between),),
+        rules=((f"no below {lower}", ends[0]), (f"yes from {upper}", ends[1])),
+    )
+    judged = rule.verdicts(t.labelled())
+    cases = judged.pos + judged.neg
+    share = percent(float(cases[judged.score == DEFERRED].sum() / cases.sum()))
+    about = (
+        f"Scores of both classes: negative below {lower}, positive from {upper} on, "
+        f"{share} of the cases between."
+    )
+    return drawn(figure, title, ax, about)

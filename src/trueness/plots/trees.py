@@ -13,22 +13,15 @@ from trueness._core.checks import options as _options
 from trueness._core.figures import Axis, Curves, Line, span
 from trueness._core.numbers import level_text
 from trueness._core.records import shown
-from trueness.plots._source import drawn
-from trueness.plots._theme import COLOURS, SIZE, alt, frame, styled
+from trueness.plots._altair import VERDICTS
+from trueness.plots._draw import drawn
+from trueness.plots._theme import SIZE, alt, frame, styled
 from trueness.trees.entropic import TOP_METHODS
 from trueness.trees.leaf_report import LeafReport, leaf_figure
 from trueness.trees.levels import tree_levels
 from trueness.trees.splits import named_splits, split_parameters
 
 _LEVELS = {"confidence": "Level of confidence P(C)", "utility": "Level of utility P(U)"}
-
-
-_VERDICTS = {
-    "trust": "circle",
-    "thin": "triangle-up",
-    "coin toss": "cross",
-    "contradicted": "diamond",
-}
 
 
 def levels_by_n(
@@ -56,8 +49,6 @@ def levels_by_n(
         "confidence" or "utility".
     method, empty
         As in :func:`trueness.compare_splits`.
-    title, ax
-        As in :func:`trueness.plots.roc`.
     """
     _options.choice(level, _LEVELS, "level")
     sizes = [_options.whole_number(m, "n") for m in n]
@@ -81,8 +72,6 @@ def majority_likelihood(y: int, n: int, *, title: str = "", ax: Any = None) -> A
     ----------
     y, n
         Cases of one class, and in all; at least two.
-    title, ax
-        As in :func:`trueness.plots.roc`.
     """
     n = _options.whole_number(n, "n", at_least=2)
     y = _options.whole_number(y, "y")
@@ -129,12 +118,6 @@ def leaf_tree(
         From :func:`trueness.estimators.leaf_report`.
     names
         Names of the features; by default those that the tree was fitted with.
-    title
-        Title of the figure.
-
-    Returns
-    -------
-    altair.LayerChart
     """
     low = getattr(tree, "estimator_", tree).tree_
     if names is None:
@@ -233,7 +216,8 @@ def _leaves(report: LeafReport, x: Array, depth: Array) -> Any:
         "rule": [""] * report.node.size if report.rule is None else report.rule,
     }
     colour = alt.Scale(scheme="viridis", domain=[0.5, 1])
-    shape = alt.Scale(domain=list(_VERDICTS), range=list(_VERDICTS.values()))
+    known = [v for v in VERDICTS if v in report.verdict]
+    shape = alt.Scale(domain=known, range=[VERDICTS[v][1] for v in known])
     return (
         alt.Chart(frame(columns))
         .mark_point(filled=True, stroke="#333333", strokeWidth=0.5, opacity=1)
@@ -275,40 +259,17 @@ def _leaf_names(report: LeafReport, ends: Array, x: Array, depth: Array) -> Any:
     )
 
 
-def leaf_shares(r: LeafReport, *, title: str = "") -> Any:
+def leaf_shares(r: LeafReport, *, title: str = "", ax: Any = None) -> Any:
     """How large is the majority of each leaf, how certain is it, and can it be trusted?
 
     Parameters
     ----------
     r
         From ``leaves.report()``.
-    title
-        Printed above.
     """
-    figure = leaf_figure(r)
-    names = list(figure.names)
-    columns = {"leaf": names, "share": figure.value, **figure.more}
-    columns |= {"low": figure.low, "high": figure.high}
-    known = list(_VERDICTS)
-    colours = [COLOURS[k] for k in (0, 4, 1, 3)]
-    y = alt.Y("leaf:N", title="Leaf", sort=names)
-    base = alt.Chart(frame(columns)).encode(
-        y=y, color=alt.Color("verdict:N", scale=alt.Scale(domain=known, range=colours))
-    )
-    span = alt.Scale(domain=[0.5, 1])
-    bars = base.mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", title="Share of the majority", scale=span), x2="high:Q"
-    )
-    shapes = alt.Scale(domain=known, range=list(_VERDICTS.values()))
-    dots = base.mark_point(filled=True, size=70, opacity=1).encode(
-        x=alt.X("share:Q", scale=span),
-        shape=alt.Shape("verdict:N", scale=shapes),
-        tooltip=["leaf:N", "cases:Q", "share:Q", "confidence:Q", "verdict:N"],
-    )
     trusted = int((r.verdict == "trust").sum())
-    words = (
+    about = (
         f"Share of the majority in each of {r.node.size} leaves with its "
         f"{level_text(r.level)} interval; {trusted} can be trusted."
     )
-    height = min(1200, 40 + 18 * len(names))
-    return styled(alt.layer(bars, dots).properties(height=height), title, words)
+    return drawn(leaf_figure(r), title, ax, about)
