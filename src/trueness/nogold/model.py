@@ -27,7 +27,6 @@ alpha >= beta unbounded. A direction of which the data say nothing is then norma
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
 from types import MappingProxyType
@@ -233,12 +232,10 @@ class LatentModel:
         """Give the probability of each pattern in positives and in negatives."""
         if not self.shared:
             return independent(p[0], p[1], rows), independent(p[2], p[3], rows)
-        # NumPy lets go of its lock: both classes at once, on two cores
-        with ThreadPoolExecutor(2) as both:
-            a, b = both.map(
-                lambda k: integrated(quantile(p[2 * k], p[2 * k + 1]), sigma[:, k], of),
-                (0, 1),
-            )
+        a, b = (
+            integrated(quantile(p[2 * k], p[2 * k + 1]), sigma[:, k], of)
+            for k in (0, 1)
+        )
         return a, b
 
     def natural(self, v: Floats) -> dict[str, Floats]:

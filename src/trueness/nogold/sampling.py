@@ -1,25 +1,21 @@
 r"""How are draws from the posterior made, and when are there enough?
 
-In three steps.
-
 *Find it.* The posterior may have several modes, ridges and corners. Sequential Monte
 Carlo moves particles of a standard normal while prior and likelihood are raised to a
-power t that grows from 0 to 1: at each t they are resampled by their weights, a mixture
-of normals is fitted to them, and they take Metropolis steps. With shared errors only
-prevalence and spreads are particles, in two to four dimensions: given these, the
-accuracies are close to normal, so that each particle carries its most probable
-accuracies and their covariance, and is weighted by Laplace's approximation. (A particle
-in all dimensions would follow the long ridge that shared errors make too slowly: runs
+power t that grows from 0 to 1: at each t they are resampled by their weights and take
+Metropolis steps. With shared errors only prevalence and spreads are particles: given
+these the accuracies are close to normal, so that each particle carries its most
+probable accuracies and their covariance, and is weighted by Laplace's approximation.
+(Particles in all dimensions follow the long ridge of shared errors too slowly: runs
 disagree.)
 
-*Draw from it.* Importance sampling from the mixture, of Student t, makes independent
-draws, with weights that are bounded since the prior is normal in these coordinates. A
-first pool of them teaches a better mixture; where the first follows the ridge of shared
-errors, half of the proposals stay with it (a defensive mixture: Hesterberg 1995).
+*Draw from it.* Importance sampling from a mixture of Student t makes independent draws,
+with weights that are bounded since the prior is normal in these coordinates. A first
+pool teaches a better mixture; where the first follows the ridge of shared errors, half
+of the proposals stay with it (a defensive mixture: Hesterberg 1995).
 
-*Polish.* Where few weights are large, rows are chosen by weights cut off at the mean
-times the root of their number (Ionides 2008), and take Metropolis steps: jumps to a
-point of the mixture, and steps around one component that keep most of the old place,
+*Polish.* Rows that were chosen by their weights take Metropolis steps: jumps to a point
+of the mixture, and steps around one component that keep most of the old place,
 
 .. math:: x' = m + \sqrt{1 - b^2}\,(x - m) + b \sqrt{w}\, L z, \qquad
    w \sim \|x - m\|^2 / \chi^2_d,
@@ -27,25 +23,33 @@ point of the mixture, and steps around one component that keep most of the old p
 whose acceptance does not fall with the dimension d, also in heavy tails (Kamatani's
 mixed preconditioned Crank-Nicolson steps).
 
-Rows that correlate by c with those from which they came, of which e were effective, are
-worth 1 / ((1 - c^2) / n + c^2 / e). The evidence comes from draws and proposals
-together (bridge sampling). No cost grows with the number of cases.
+*How many are they worth?* Rows that come from one proposal are a family. With f a
+parameter of n rows, the variance of its mean is
+
+.. math:: V = \frac{1}{n^2} \sum_i \Bigl(\sum_{j \in \text{family } i}
+   (f_j - \bar f)\Bigr)^2
+
+(Chan, Lai 2013; Lee, Whiteley 2018), and the rows are worth Var(f) / V draws: the least
+over all parameters. It cannot see what no proposal came near to. The evidence comes
+from draws and proposals together (bridge sampling). No cost grows with the cases.
 
 References
 ----------
 Del Moral, Doucet, Jasra 2006, J. R. Stat. Soc. B 68:411,
 doi:10.1111/j.1467-9868.2006.00553.x; Rue, Martino, Chopin 2009, J. R. Stat. Soc. B
 71:319, doi:10.1111/j.1467-9868.2008.00700.x (Laplace, nested); Kamatani 2018, Electron.
-J. Stat. 12:2384, doi:10.1214/18-EJS1460; Ionides 2008, J. Comput. Graph. Stat. 17:295,
-doi:10.1198/106186008X320456; Meng, Wong 1996, Stat. Sinica 6:831 (bridges); Fraley,
+J. Stat. 12:2384, doi:10.1214/18-EJS1460; Chan, Lai 2013, Ann. Stat. 41:2877,
+doi:10.1214/13-AOS1172; Lee, Whiteley 2018, Biometrika 105:609,
+doi:10.1093/biomet/asy028; Meng, Wong 1996, Stat. Sinica 6:831 (bridges); Fraley,
 Raftery 2007, J. Classif. 24:155, doi:10.1007/s00357-007-0004-5 (mixtures); Hesterberg
 1995, Technometrics 37:185, doi:10.1080/00401706.1995.10484303
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 from scipy.special import gammaln
@@ -66,13 +70,9 @@ DEGREES = 8.0
 STEP_SHARE = 0.5  # of the particles stay effective when t rises (Del Moral et al. 2006)
 MOST_LEVELS = 300  # of t: 10^10 cases take about 60
 RIDGE = 96  # particles in the 3 dimensions of the ridge, four to five a dimension
-# proposals at most, of independent and of shared errors: about 2 s of either
+# proposals at most, of independent and of shared errors: about 1 s of either
 MOST, MOST_STEPS = {False: 150_000, True: 12_000}, 72
-TAUGHT = 12  # steps of the rows that teach the proposal of shared errors
-# of shared errors, whose ridge bends: with 5 steps the sensitivities of four tests of
-# HIV are 5 standard errors from those of JAGS
-LEAST_STEPS = 20
-FORGOTTEN = 0.3  # correlation at which nine tenths of the variance are new
+REFIT = 6  # steps after which the mixture is fitted again: each kind of step twice
 NEAR = (0.3, 0.6, 0.9)  # b: one step in three is short, middling, almost a new draw
 EPS = 1e-4  # of a numerical slope: errors of rounding and of curvature are both 1e-8
 FAR = 6.5  # farthest place of a climb: Phi(-6.5) is 4e-11, one in 10^10 cases
@@ -121,11 +121,7 @@ class Mixture(NamedTuple):
     inverse: Floats
 
 
-class Pool(NamedTuple):
-    """Points that were proposed, and the logarithms of their weights."""
-
-    v: Floats
-    log_weight: Floats
+Move = Callable[[Floats, Mixture, Rng], tuple[Floats, Floats]]
 
 
 def sample(
@@ -140,89 +136,73 @@ def sample(
         if start is None
         else _ridge(model, start, rng)
     )
-    # a first pool teaches the proposal what the particles, which are few, did not
-    first = _proposed(model, mixture, 2000 + 100 * model.dim, rng)
     number = (4 if model.shared else 2) * draws
-    rows = first.v[resample(_cut(first.log_weight), min(number, len(first.v)), rng)]
+    # a first pool teaches the proposal what the particles, which are few, did not
+    v, weight = _proposed(model, mixture, 2000 + 100 * model.dim, rng)
+    family = resample(weight, min(number, len(v)), rng)
     if model.shared:
-        rows = _polished(model, rows, kish(first.log_weight), draws, TAUGHT, rng)[0]
-        mixture = _both(mixture, fit(rows, rng))
+        taught = _polished(model, v[family], family, np.inf, REFIT, rng)[0]
+        mixture = _both(mixture, fit(taught, rng))
     else:
-        mixture = fit(rows, rng)
-    pool, most = _proposed(model, mixture, 4000, rng), MOST[model.shared]
+        mixture = fit(v[family], rng)
+    v, weight = _proposed(model, mixture, 4000, rng)
     # choosing rows adds the noise of as many rows: twice the draws are needed
-    while (found := kish(pool.log_weight)) < 2 * draws and len(pool.v) < most:
-        wanted = 1.1 * (2 * draws / found - 1) * len(pool.v)
-        size = int(min(max(wanted, 1000), most - len(pool.v), 4 * len(pool.v)))
-        more = _proposed(model, mixture, size, rng)
-        pool = Pool(*map(np.concatenate, zip(pool, more, strict=True)))
-    weight = _cut(pool.log_weight)
-    rows = pool.v[rng.permutation(resample(weight, number, rng))]
-    effective, proposals = 1 / (1 / kish(weight) + 1 / len(rows)), len(pool.v)
-    # a few weights that hold much of all hide what was not proposed: polish
-    enough = kish(pool.log_weight) >= kish(weight) / 2 and effective >= 0.9 * draws
-    if model.shared or not enough:
-        rows, effective, tried = _polished(
-            model, rows, effective, draws, MOST_STEPS, rng
-        )
-        proposals += tried
-    return rows, _diagnosed(
-        model, rows, effective, draws, proposals, _bridge(model, rows, mixture, pool)
+    while (found := kish(weight)) < 2 * draws and len(v) < MOST[model.shared]:
+        wanted = 1.1 * (2 * draws / found - 1) * len(v)
+        size = min(max(wanted, 1000), MOST[model.shared] - len(v), 4 * len(v))
+        more = _proposed(model, mixture, int(size), rng)
+        v, weight = np.vstack([v, more[0]]), np.concatenate([weight, more[1]])
+    family = rng.permutation(resample(weight, number, rng))
+    enough = 0.9 * draws  # nobody sees a tenth
+    rows, worth, mcse, tried = _polished(
+        model, v[family], family, enough, MOST_STEPS, rng
     )
-
-
-def _diagnosed(
-    model: LatentModel,
-    rows: Floats,
-    effective: float,
-    draws: int,
-    proposals: int,
-    evidence: tuple[float, float],
-) -> Diagnostics:
-    sd = np.hstack(list(model.natural(rows).values())).std(axis=0, ddof=1)
-    return Diagnostics(
-        effective >= 0.9 * draws,
-        f"{effective:,.0f} effective draws of the {draws:,} asked for",
-        effective,
+    return rows, Diagnostics(
+        worth >= enough,
+        f"{worth:,.0f} effective draws of the {draws:,} asked for",
+        worth,
         np.array(model.labels),
-        sd / np.sqrt(effective),
-        proposals,
-        *evidence,
+        mcse,
+        len(v) + tried,
+        *_bridge(model, rows, mixture, weight),
     )
 
 
 def _polished(
-    model: LatentModel, v: Floats, effective: float, draws: int, most: int, rng: Rng
-) -> tuple[Floats, float, int]:
-    """Let rows take Metropolis steps until they have forgotten where they came from."""
-    ratio, before, came = model.log_ratio(v), v, effective
-    for step in range(most):
-        if step % 6 == 0:
-            mixture = fit(v, rng)
-        move = _anywhere if step % 3 == 1 else _nearby
-        v, ratio = _moved(model, v, ratio, 1.0, mixture, move, rng)
-        c = _alike(mixture, before, v)
-        effective = 1 / ((1 - c**2) / len(v) + c**2 / came)
-        least = LEAST_STEPS if model.shared and most > TAUGHT else 0
-        if step >= least and c < FORGOTTEN and effective >= draws:
-            break
-    return v, effective, (step + 1) * len(v)
+    model: LatentModel, v: Floats, family: Array, draws: float, most: int, rng: Rng
+) -> tuple[Floats, float, Floats, int]:
+    """Let rows take Metropolis steps until they are worth so many draws.
 
-
-def _alike(mixture: Mixture, a: Floats, b: Floats) -> float:
-    """Give the largest correlation with what was, of a coordinate or a component.
-
-    Rows that move about a mode and never leave it have coordinates that change; the
-    chance that a row is of a component tells them from those that have been elsewhere.
+    Those of shared errors take some in any case: their weights are the less reliable.
     """
-    a, b = (np.hstack([v, _log_density(mixture, v)[1].T]) for v in (a, b))
-    a, b = a - a.mean(axis=0), b - b.mean(axis=0)
-    size = np.sqrt((a**2).sum(axis=0) * (b**2).sum(axis=0))
-    return float(np.max(np.abs((a * b).sum(axis=0)) / np.maximum(size, 1e-300)))
+    step, least = 0, min(3 * REFIT, most) if model.shared else 0
+    ratio = model.log_ratio(v) if least else np.zeros(0)
+    while True:
+        worth, mcse = effective_draws(model, v, family)
+        if step >= most or (step >= least and worth >= draws):
+            return v, worth, mcse, step * len(v)
+        ratio = ratio if ratio.size else model.log_ratio(v)
+        mixture = fit(v, rng)
+        for move in (_nearby, _anywhere, _nearby) * (REFIT // 3):
+            v, ratio = _moved(model, v, ratio, 1.0, mixture, move, rng)
+        step += REFIT
+
+
+def effective_draws(
+    model: LatentModel, v: Floats, family: Array
+) -> tuple[float, Floats]:
+    """How many draws are rows worth, and how far are the means of parameters off?"""
+    flat = np.hstack(list(model.natural(v).values()))
+    order = np.argsort(family, kind="stable")
+    first = np.flatnonzero(np.diff(family[order], prepend=-1))
+    sums = np.add.reduceat((flat - flat.mean(axis=0))[order], first)
+    variance = (sums**2).sum(axis=0) / len(v) ** 2
+    worth = flat.var(axis=0) / np.maximum(variance, 1e-300)
+    return float(worth.min()), np.sqrt(variance)
 
 
 def _bridge(
-    model: LatentModel, rows: Floats, mixture: Mixture, pool: Pool
+    model: LatentModel, rows: Floats, mixture: Mixture, proposed: Floats
 ) -> tuple[float, float]:
     """Give the log evidence and its standard error.
 
@@ -231,12 +211,8 @@ def _bridge(
     """
     few = rows[:: max(len(rows) // 4000, 1)]
     drawn = model.log_ratio(few) + _log_normal(few) - _log_density(mixture, few)[0]
-    proposed, top = pool.log_weight, float(np.median(drawn))
-    share = few.shape[0] / (few.shape[0] + proposed.size)
-    a, b = (
-        np.exp(np.clip(drawn - top, -600, 600)),
-        np.exp(np.clip(proposed - top, -600, 600)),
-    )
+    top, share = float(np.median(drawn)), len(few) / (len(few) + proposed.size)
+    a, b = (np.exp(np.clip(x - top, -600, 600)) for x in (drawn, proposed))
     r = 1.0
     for _ in range(200):
         up, down = b / (share * b + (1 - share) * r), 1 / (share * a + (1 - share) * r)
@@ -248,20 +224,9 @@ def _bridge(
 
 
 def kish(log_weight: Floats) -> float:
-    """How many equal weights are these worth? (Kish)
-
-    >>> kish(np.log([1.0, 1.0, 1e-300])) == 2.0
-    True
-    """
+    """How many equal weights are these worth (Kish 1965)?"""
     w = np.exp(log_weight - log_weight.max())
     return float(w.sum() ** 2 / (w * w).sum())
-
-
-def _cut(log_weight: Floats) -> Floats:
-    """Cut weights off at their mean times the root of their number (Ionides 2008)."""
-    top = log_weight.max()
-    mean = top + np.log(np.mean(np.exp(log_weight - top)))
-    return np.asarray(np.minimum(log_weight, mean + np.log(log_weight.size) / 2))
 
 
 def resample(log_weight: Floats, n: int, rng: Rng) -> Array:
@@ -272,10 +237,12 @@ def resample(log_weight: Floats, n: int, rng: Rng) -> Array:
     return np.asarray(np.minimum(np.searchsorted(edges, even), w.size - 1))
 
 
-def _proposed(model: LatentModel, mixture: Mixture, n: int, rng: Rng) -> Pool:
+def _proposed(
+    model: LatentModel, mixture: Mixture, n: int, rng: Rng
+) -> tuple[Floats, Floats]:
+    """Draw points of the mixture, and give the logarithms of their weights."""
     v = _draws(mixture, n, rng)
-    target = model.log_ratio(v) + _log_normal(v)
-    return Pool(v, target - _log_density(mixture, v)[0])
+    return v, model.log_ratio(v) + _log_normal(v) - _log_density(mixture, v)[0]
 
 
 def _both(a: Mixture, b: Mixture) -> Mixture:
@@ -343,7 +310,7 @@ def _moved(
     ratio: Floats,
     t: float,
     mixture: Mixture,
-    move: Any,
+    move: Move,
     rng: Rng,
 ) -> tuple[Floats, Floats]:
     """Take a Metropolis step with every particle."""
