@@ -5,27 +5,30 @@ import pytest
 from scipy import stats
 
 import trueness
-from trueness.ranking import plan_samples, planning
-from trueness.ranking.plan_samples import model_variance
+from trueness.ranking import planning
 
 
-def test_binormal_variance_against_integration():
+def spread_of_normals(area):
     """P(two positives above one negative) of normals, by quadrature."""
-    area = 0.8
     shift = np.sqrt(2) * stats.norm.ppf(area)
     x = np.linspace(-10, 10, 40_001)
     p110 = np.trapezoid(stats.norm.pdf(x) * stats.norm.sf(x - shift) ** 2, x)
-    pos, neg = 30, 70
-    total = area * (1 - area) + (pos + neg - 2) * (p110 - area**2)
-    found = model_variance("binormal", area, pos, neg)
-    assert found == pytest.approx(total / pos / neg)
+    return p110 - area**2, p110 - area**2
 
 
-def test_hanley_and_mcneils_variance():
-    a, q1, q2 = 0.8, 0.8 / 1.2, 2 * 0.64 / 1.8
-    total = a * (1 - a) + 29 * (q1 - a * a) + 69 * (q2 - a * a)
-    found = model_variance("hanley-mcneil", 0.8, 30, 70)
-    assert found == pytest.approx(total / 2100)
+def spread_of_exponentials(a):
+    return 2 * a * a / (1 + a) - a * a, a / (2 - a) - a * a
+
+
+@pytest.mark.parametrize(
+    ("model", "spread"),
+    [("binormal", spread_of_normals), ("hanley-mcneil", spread_of_exponentials)],
+)
+def test_variance_of_a_model(model, spread):
+    plan = trueness.plan_auc(auc=0.8, prevalence=0.3, half_width=0.1, model=model)
+    over_pos, over_neg = spread(0.8)
+    total = 0.16 + (plan.n_pos - 1) * over_neg + (plan.n_neg - 1) * over_pos
+    assert plan.sd**2 == pytest.approx(total / plan.n_pos / plan.n_neg)
 
 
 def draws(rng, plan, times):
@@ -76,30 +79,26 @@ def test_the_power_is_as_promised(rng, goal):
     assert fewer < goal["power"] + 0.01
 
 
-@pytest.mark.parametrize("share", [0.02, 0.98])
-@pytest.mark.parametrize("model", ["binormal", "hanley-mcneil"])
-def test_a_much_larger_class_is_as_good_as_drawn(share, model, monkeypatch):
-    asked = (0.85, 0.7, share, 0.95, model, "case-control")
-    quick = plan_samples.auc_question(*asked).reach(1500)
-    monkeypatch.setattr(plan_samples, "_LARGER", 10**9)  # every case is drawn
-    slow = plan_samples.auc_question(*asked).reach(1500)
-    assert quick.power == pytest.approx(slow.power, abs=0.025)
-    assert quick.half_width == pytest.approx(slow.half_width, rel=0.025)
+# the larger class is not drawn in full, and many cases are taken as normal
+@pytest.mark.parametrize(
+    ("constant", "goal", "n"),
+    [
+        ("_LARGER", {"auc": 0.85, "null": 0.7, "prevalence": 0.02}, 1500),
+        ("_LARGER", {"auc": 0.85, "null": 0.7, "prevalence": 0.98}, 1500),
+        ("_MANY", {"auc": 0.95, "null": 0.92}, 700),
+    ],
+)
+def test_short_cuts_are_as_good_as_drawing_every_case(constant, goal, n, monkeypatch):
+    plan = trueness.plan_auc(**goal)
+    quick = planning.outlook(plan, [n])[0]
+    monkeypatch.setattr(planning, constant, 10**9)
+    assert quick == pytest.approx(planning.outlook(plan, [n])[0], abs=0.025)
 
 
 def test_a_rare_condition_is_planned_at_once():
     plan = trueness.plan_auc(auc=0.9, null=0.7, prevalence=1e-9)
     assert 10 <= plan.n_pos <= 25
     assert plan.power >= 0.9
-
-
-def test_many_cases_are_normal_enough(monkeypatch):
-    asked = (0.95, 0.92, 0.5, 0.95, "binormal", "case-control")
-    law = plan_samples.auc_question(*asked).reach(700)
-    monkeypatch.setattr(plan_samples, "_MANY", 10**9)
-    drawn = plan_samples.auc_question(*asked).reach(700)
-    assert law.power == pytest.approx(drawn.power, abs=0.02)
-    assert law.half_width == pytest.approx(drawn.half_width, rel=0.02)
 
 
 def test_a_rate_is_planned_exactly():
@@ -144,18 +143,18 @@ def test_a_paired_difference_is_planned(rng):
     assert np.mean(found) == pytest.approx(plan.power, abs=0.06)  # three errors
 
 
-def test_errors():
-    with pytest.raises(trueness.InputError, match="plan_auc needs one goal"):
-        trueness.plan_auc(auc=0.8)
-    with pytest.raises(trueness.InputError, match="plan_auc needs one goal"):
-        trueness.plan_auc(auc=0.8, half_width=0.1, null=0.7)
-    with pytest.raises(trueness.InputError, match="plan_auc needs one goal"):
-        trueness.plan_auc(auc=0.8, half_width=0.1, power=0.7)
-    with pytest.raises(trueness.InputError, match="No number of cases"):
-        trueness.plan_auc(auc=0.8, null=0.8)
-    with pytest.raises(trueness.InputError, match="below the level of the test"):
-        trueness.plan_auc(auc=0.8, null=0.7, power=0.01)
-    with pytest.raises(trueness.InputError, match="model must be one of"):
-        trueness.plan_auc(auc=0.8, null=0.7, model="obuchowski")
-    with pytest.raises(trueness.InputError, match="below 10"):
-        trueness.plan_auc(auc=0.8, half_width=1e-12)
+@pytest.mark.parametrize(
+    ("goal", "words"),
+    [
+        ({}, "plan_auc needs one goal"),
+        ({"half_width": 0.1, "null": 0.7}, "plan_auc needs one goal"),
+        ({"half_width": 0.1, "power": 0.7}, "plan_auc needs one goal"),
+        ({"null": 0.8}, "No number of cases"),
+        ({"null": 0.7, "power": 0.01}, "below the level of the test"),
+        ({"null": 0.7, "model": "obuchowski"}, "model must be one of"),
+        ({"half_width": 1e-12}, "below 10"),
+    ],
+)
+def test_errors(goal, words):
+    with pytest.raises(trueness.InputError, match=words):
+        trueness.plan_auc(auc=0.8, **goal)

@@ -1,8 +1,6 @@
-"""What does a number of cases reach, when scores follow a model?
+"""How are scores drawn from a model, and how far do their AUCs vary?
 
-Samples are drawn from the model and answered as the library answers: the share that
-excludes the null is the power, and the mean width of the interval its width. Of many
-cases the AUC is normal, with the exact variance of the model.
+Many samples at once: values, variances and limits as the library gives them of one.
 """
 
 from __future__ import annotations
@@ -10,171 +8,65 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
-from trueness._core.search import smallest
 from trueness.fermi.distribution import fermi_dirac
 from trueness.ranking.areas import exponential_spread, pair_variance
 from trueness.ranking.gaussian import separation
 
 
-def split_cases(n: int, share: float) -> tuple[int, int]:
-    """How many of n cases are positive and negative? At least two of each."""
-    pos = min(max(2, round(n * share)), n - 2)
-    return pos, n - pos
-
-
-class Reach(NamedTuple):
-    """What a number of cases reaches: power, and mean half width."""
-
-    power: float
-    half_width: float
-
-
-class _SampledAreas(NamedTuple):
-    """Values of samples, with their variances and degrees of freedom."""
+class SampledAreas(NamedTuple):
+    """AUCs of samples, or differences of two, with how well each is known."""
 
     value: Floats
     variance: Floats
     df: Floats
     units: int
-    sides: tuple[_SampledAreas, ...] = ()  # of a difference, where they were drawn
+    sides: tuple[SampledAreas, ...] = ()  # of a difference, where they were drawn
 
-    def quantile(self, level: float) -> Floats:
+    def limits(self, level: float, two: bool = False) -> tuple[Floats, Floats]:
+        """Give both limits, as ``inference`` makes them of an AUC, or of a contrast."""
         from scipy.special import stdtrit
 
-        return np.asarray(stdtrit(np.maximum(self.df, 1.0), (1 + level) / 2))
-
-    def limits(self, level: float) -> tuple[Floats, Floats]:
-        """Give both limits of an AUC, as ``inference.limits`` makes them."""
+        t = stdtrit(np.maximum(self.df, 1.0), (1 + level) / 2)
+        if two and not self.sides:
+            half = t * np.sqrt(self.variance)
+            return self.value - half, self.value + half
+        if two:
+            return self._recovered(level)
         a = np.clip(self.value, 0.0, 1.0)
         varied = (self.variance > 0) & (a > 0) & (a < 1)
-        n = np.where(
-            varied, a * (1 - a) / np.where(varied, self.variance, 1.0), self.units
-        )
+        worth = a * (1 - a) / np.where(varied, self.variance, 1.0)
         z = NormalDist().inv_cdf((1 + level) / 2)
-        k = np.where(varied, self.quantile(level), z) ** 2 / n
+        k = np.where(varied, t, z) ** 2 / np.where(varied, worth, self.units)
         half = np.sqrt(k * a * (1 - a) + k * k / 4)
         return (a + k / 2 - half) / (1 + k), (a + k / 2 + half) / (1 + k)
 
-    def difference_limits(self, level: float) -> tuple[Floats, Floats]:
-        """Give both limits of a difference, as ``inference.differences`` makes them."""
-        if not self.sides:
-            half = self.quantile(level) * np.sqrt(self.variance)
-            return self.value - half, self.value + half
-        (low_a, high_a), (low_b, high_b) = (x.limits(level) for x in self.sides)
+    def _recovered(self, level: float) -> tuple[Floats, Floats]:
         a, b = self.sides
+        (low_a, high_a), (low_b, high_b) = a.limits(level), b.limits(level)
         both = np.sqrt(a.variance * b.variance)
         joint = (a.variance + b.variance - self.variance) / 2
         r = np.clip(joint / np.where(both > 0, both, 1.0), -1, 1) * (both > 0)
 
-        def away(one: Floats, other: Floats) -> Floats:
+        def reach(one: Floats, other: Floats) -> Floats:
             square = one**2 - 2 * r * one * other + other**2
             return np.sqrt(np.maximum(square, 0.0))
 
-        below = away(a.value - low_a, high_b - b.value)
-        return self.value - below, self.value + away(high_a - a.value, b.value - low_b)
+        below = reach(a.value - low_a, high_b - b.value)
+        return self.value - below, self.value + reach(high_a - a.value, b.value - low_b)
+
+    def closer(self, centre: float, part: float, units: int) -> SampledAreas:
+        """Draw values closer to their centre; sides of a difference to their means."""
+        value = centre + (self.value - centre) * math.sqrt(part)
+        sides = (s.closer(float(s.value.mean()), part, units) for s in self.sides)
+        return SampledAreas(value, self.variance * part, self.df, units, tuple(sides))
 
 
-# from this many cases of the smaller class on the AUC is normal enough
-_MANY = 250
-_SAMPLES = 4000
-# of a class that is more times larger no more cases are drawn
-_LARGER = 4
-
-
-class PlanQuestion(NamedTuple):
-    """What is planned: a value, how it is drawn, and which interval answers."""
-
-    value: float
-    null: float
-    share: float
-    level: float
-    draw: Callable[[np.random.Generator, Array], Floats]  # labels to (1 or 2, ...)
-    variance: Callable[[int, int], float]
-    two: bool = False  # is it a difference of two AUCs?
-    cohort: bool = False
-
-    def fewest(self, what: str, enough: Callable[[Reach], bool]) -> int:
-        """Search from a third of what the normal law asks for, which is too few."""
-        rough = smallest(lambda n: enough(self._by_law(n)), start=4, what=what)
-        step = max(1, rough // 100)
-        start = max(4, rough // 3) // step
-        k = smallest(lambda k: enough(self.reach(k * step)), start=start, what=what)
-        return k * step
-
-    def reach(self, n: int) -> Reach:
-        """What do n cases reach? By drawing where a class has few."""
-        many = min(split_cases(n, self.share)) >= _MANY
-        return self._by_law(n) if many else self._by_samples(n)
-
-    def answer(self, x: _SampledAreas) -> tuple[Any, Any]:
-        """Which samples exclude the null, and how wide is half of each interval?"""
-        low, high = (x.difference_limits if self.two else x.limits)(self.level)
-        return (self.null < low) | (self.null > high), (high - low) / 2
-
-    def _by_law(self, n: int) -> Reach:
-        """Take the mean over 999 quantiles of a normal law with the exact variance."""
-        pos, neg = split_cases(n, self.share)
-        quantile = np.array([NormalDist().inv_cdf(k / 1000) for k in range(1, 1000)])
-        variance = np.full(quantile.size, self.variance(pos, neg))
-        value = self.value + quantile * np.sqrt(variance)
-        if not self.two:  # the variance of an AUC goes with a(1 - a)
-            a, area = (np.clip(x, 1e-9, 1 - 1e-9) for x in (value, self.value))
-            variance = variance * a * (1 - a) / (area * (1 - area))
-        df = np.full(value.size, pos + neg - 2.0)
-        out, half = self.answer(_SampledAreas(value, variance, df, min(pos, neg)))
-        return Reach(float(np.mean(out)), float(np.mean(half)))
-
-    def _by_samples(self, n: int) -> Reach:
-        """Draw samples; one without both classes excludes nothing."""
-        rng = np.random.default_rng(0)
-        n_pos = np.full(_SAMPLES, split_cases(n, self.share)[0])
-        if self.cohort:
-            n_pos = rng.binomial(n, self.share, _SAMPLES)
-        excluded, half = 0.0, 0.5 * float(np.sum((n_pos == 0) | (n_pos == n)))
-        for pos, times in zip(*np.unique(n_pos, return_counts=True), strict=True):
-            sizes = int(pos), n - int(pos)
-            step = max(1, (1 << 20) // min(n, (1 + _LARGER) * min(sizes) + 1))
-            for start in range(0, int(times) if min(sizes) else 0, step):
-                drawn = self._drawn(sizes, min(step, int(times) - start), rng)
-                out, halves = self.answer(drawn)
-                excluded, half = excluded + float(out.sum()), half + float(halves.sum())
-        return Reach(excluded / _SAMPLES, half / _SAMPLES)
-
-    def _drawn(
-        self, sizes: tuple[int, int], samples: int, rng: np.random.Generator
-    ) -> _SampledAreas:
-        """Draw values and their variances; more of a much larger class add little.
-
-        Then what varies is drawn closer to the expected value, as the exact variances
-        of the larger and of the smaller number of cases say.
-        """
-        most = max(_LARGER * min(sizes), 20)
-        pos, neg = (min(k, most) for k in sizes)
-        label = np.tile(np.arange(pos + neg) < pos, (samples, 1))
-        placed = [_placements(s, pos) for s in self.draw(rng, label)]
-        each = [_spreads(parts, (pos, neg)) for parts in placed]
-        if self.two:
-            apart = [a - b for a, b in zip(*placed, strict=True)]
-            each = [_spreads(apart, (pos, neg))._replace(sides=tuple(each))]
-        if (pos, neg) == sizes:
-            return each[0]
-        closer = self.variance(*sizes) / self.variance(pos, neg)
-        return _closer(each[0], self.value, closer, min(sizes))
-
-
-def _closer(x: _SampledAreas, centre: float, part: float, units: int) -> _SampledAreas:
-    """Draw values closer to their centre; sides of a difference about their means."""
-    value = centre + (x.value - centre) * math.sqrt(part)
-    sides = tuple(_closer(s, float(s.value.mean()), part, units) for s in x.sides)
-    return _SampledAreas(value, x.variance * part, x.df, units, sides)
-
-
-def _placements(score: Floats, pos: int) -> tuple[Floats, Floats]:
+def placements(score: Floats, pos: int) -> tuple[Floats, Floats]:
     """Give the share of the other class on the right side of positives, negatives.
 
     The first ``pos`` cases of each row are the positives.
@@ -189,7 +81,7 @@ def _placements(score: Floats, pos: int) -> tuple[Floats, Floats]:
     return placed[:, :pos], placed[:, pos:]
 
 
-def _spreads(parts: Sequence[Floats], sizes: tuple[int, int]) -> _SampledAreas:
+def spreads(parts: Sequence[Floats], sizes: tuple[int, int]) -> SampledAreas:
     """Give variances and degrees of freedom, as ``inference.spread`` does."""
     value = parts[0].mean(axis=1)
     variance = doubt = np.zeros(value.size)
@@ -201,22 +93,7 @@ def _spreads(parts: Sequence[Floats], sizes: tuple[int, int]) -> _SampledAreas:
         most = np.maximum(four - two**2 / n, 2 * two**2 / less)
         doubt = doubt + most * (n / less) ** 2
     df = 2 * variance**2 / np.where(doubt > 0, doubt, 1.0)
-    return _SampledAreas(value, variance, np.where(doubt > 0, df, np.inf), min(sizes))
-
-
-def auc_question(
-    auc: float, null: float, prevalence: float, level: float, model: str, sampling: str
-) -> PlanQuestion:
-    """Ask for the interval of :func:`auc`."""
-    return PlanQuestion(
-        auc,
-        null,
-        prevalence,
-        level,
-        lambda rng, label: MODELS[model].draw(rng, label, auc)[None],
-        lambda pos, neg: model_variance(model, auc, pos, neg),
-        cohort=sampling == "cohort",
-    )
+    return SampledAreas(value, variance, np.where(doubt > 0, df, np.inf), min(sizes))
 
 
 class _ScoreModel(NamedTuple):

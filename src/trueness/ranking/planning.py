@@ -9,8 +9,9 @@ binomial law.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -24,11 +25,11 @@ from trueness._core.search import smallest
 from trueness.ranking.gaussian import separation
 from trueness.ranking.plan_samples import (
     MODELS,
-    PlanQuestion,
-    Reach,
-    auc_question,
+    SampledAreas,
     difference_variance,
-    split_cases,
+    model_variance,
+    placements,
+    spreads,
 )
 
 
@@ -130,24 +131,13 @@ def plan_auc(
     (True, True)
     """
     _options.choice(model, MODELS, "model")
-    _options.choice(sampling, ("cohort", "case-control"), "sampling")
+    _options.choice(sampling, _SAMPLING, "sampling")
     area = _options.fraction(auc, "auc")
     share = _options.fraction(prevalence, "prevalence")
     level = _options.fraction(level, "level")
-    goal = _goal("plan_auc", area, half_width, null, power, level)
-    question = auc_question(area, goal.null, share, level, model, sampling)
-    n = question.fewest("plan_auc", goal.met)
-    return _planned(question, n, "AUC", sampling, model)
-
-
-def _planned(
-    q: PlanQuestion, n: int, measure: str, sampling: str, model: str = "binormal"
-) -> Plan:
-    sizes, reach = split_cases(n, q.share), q.reach(n)
-    power = math.nan if math.isnan(q.null) else reach.power
-    reached = math.sqrt(q.variance(*sizes)), reach.half_width, power
-    given = q.value, q.null, q.share, q.level
-    return Plan(n, *sizes, n, *reached, measure, *given, sampling, model)
+    null, enough = _goal("plan_auc", area, half_width, null, power, level)
+    question = _auc_question(area, null, share, level, model, sampling)
+    return question.plan("plan_auc", enough, "AUC", model)
 
 
 @_options.by_keyword("first=0.85, second=0.8, power=0.8")
@@ -211,9 +201,7 @@ def plan_auc_difference(
             f"plan_auc_difference needs two AUCs that differ; both are {a:g}. No "
             "number of cases can show a difference."
         )
-    goal = _Goal(power=_options.fraction(0.9 if power is None else power, "power"))
-    if half_width is not None:
-        goal = _Goal(half_width=_options.fraction(half_width, "half_width"))
+    enough = _enough(half_width, 0.9 if power is None else power)
     shift = np.array([separation(a), separation(b)])
 
     def draw(rng: np.random.Generator, label: Array) -> Floats:
@@ -224,54 +212,8 @@ def plan_auc_difference(
     def variance(pos: int, neg: int) -> float:
         return difference_variance(a, b, rho, pos, neg)
 
-    question = PlanQuestion(a - b, 0.0, share, level, draw, variance, two=True)
-    n = question.fewest("plan_auc_difference", goal.met)
-    return _planned(question, n, "difference of AUCs", "case-control")
-
-
-class _Goal(NamedTuple):
-    """What is wanted: a half width, or a power against a null."""
-
-    half_width: float = math.nan
-    power: float = math.nan
-    null: float = math.nan
-
-    def met(self, found: Reach) -> bool:
-        if math.isnan(self.half_width):
-            return found.power >= self.power
-        return found.half_width <= self.half_width
-
-
-def _goal(
-    what: str, value: float, half_width: Any, null: Any, power: Any, level: float
-) -> _Goal:
-    """Which half width, or which power against which null, is wanted?"""
-    if (half_width is None) == (null is None) or (power is not None and null is None):
-        raise InputError(
-            f"{what} needs one goal: half_width=0.03, or null=0.75 with power=0.9."
-        )
-    if null is None:
-        return _Goal(half_width=_options.fraction(half_width, "half_width"))
-    base = _options.fraction(null, "null", ends="[]")
-    if base == value:
-        raise InputError(
-            f"{what} needs null to differ from what is expected; both are {value:g}. "
-            "No number of cases can show a difference."
-        )
-    least = 0.9 if power is None else _options.fraction(power, "power")
-    if least <= 1 - level:
-        raise InputError(
-            f"power={least:g} is below the level of the test; any sample has more."
-        )
-    return _Goal(power=least, null=base)
-
-
-def outlook(plan: Plan, sizes: Sequence[int]) -> Floats:
-    """Which power, or which half width, would other numbers of cases reach?"""
-    given = ("value", "null", "prevalence", "level", "model", "sampling")
-    question = auc_question(*(getattr(plan, k) for k in given))
-    which = "half_width" if math.isnan(plan.null) else "power"
-    return np.array([getattr(question.reach(int(n)), which) for n in sizes])
+    question = _Question(a - b, 0.0, share, level, draw, variance, two=True)
+    return question.plan("plan_auc_difference", enough, "difference of AUCs")
 
 
 def plan_rate(
@@ -319,28 +261,74 @@ def plan_rate(
     (True, True)
     """
     _options.choice(rate, ("recall", "sensitivity", "specificity", "precision"), "rate")
-    _options.choice(sampling, ("cohort", "case-control"), "sampling")
+    _options.choice(sampling, _SAMPLING, "sampling")
     expected = _options.fraction(value, "value")
     share = _options.fraction(prevalence, "prevalence")
     level = _options.fraction(level, "level")
     part = _part(rate, expected, share, recall)
-    goal = _goal("plan_rate", expected, half_width, null, power, level)
+    base, enough = _goal("plan_rate", expected, half_width, null, power, level)
     random = sampling == "cohort" or rate == "precision"
 
     def reached(n: int) -> Reach:
-        return _rate_reach(n, part, expected, goal.null, level, random)
+        return _rate_reach(n, part, expected, base, level, random)
 
-    n = smallest(lambda k: goal.met(reached(k)), start=4, what="plan_rate")
+    n = smallest(lambda k: enough(reached(k)), start=4, what="plan_rate")
     if null is not None:  # the power climbs in steps: it must hold from here on
-        while not all(goal.met(reached(k)) for k in range(n, n + 4)):
+        while not all(enough(reached(k)) for k in range(n, n + 4)):
             n += 1
-    reach, counted = reached(n), max(1, round(n * part))
+    (reach, half), counted = reached(n), max(1, round(n * part))
     sd = math.sqrt(expected * (1 - expected) / counted)
     came = "cohort" if random else sampling
     return Plan(
-        n, *split_cases(n, share), counted, sd, reach.half_width, reach.power, rate,
-        expected, goal.null, share, level, came, model="",
+        n, *_split(n, share), counted, sd, half, reach, rate, expected, base, share,
+        level, came, model="",
     )  # fmt: skip
+
+
+# power (NaN without a null) and mean half width that a number of cases reaches
+Reach = tuple[float, float]
+Enough = Callable[[Reach], bool]
+
+
+def _enough(half_width: float | None, power: float | None) -> Enough:
+    """Ask for a half width, or for a power."""
+    if half_width is not None:
+        widest = _options.fraction(half_width, "half_width")
+        return lambda reach: reach[1] <= widest
+    least = _options.fraction(power, "power")
+    return lambda reach: reach[0] >= least
+
+
+def _goal(
+    what: str, value: float, half_width: Any, null: Any, power: Any, level: float
+) -> tuple[float, Enough]:
+    """Which half width, or which power against which null, is wanted?"""
+    if (half_width is None) == (null is None) or (power is not None and null is None):
+        raise InputError(
+            f"{what} needs one goal: half_width=0.03, or null=0.75 with power=0.9."
+        )
+    if null is None:
+        return math.nan, _enough(half_width, None)
+    base = _options.fraction(null, "null", ends="[]")
+    if base == value:
+        raise InputError(
+            f"{what} needs null to differ from what is expected; both are {value:g}. "
+            "No number of cases can show a difference."
+        )
+    least = 0.9 if power is None else _options.fraction(power, "power")
+    if least <= 1 - level:
+        raise InputError(
+            f"power={least:g} is below the level of the test; any sample has more."
+        )
+    return base, _enough(None, least)
+
+
+def outlook(plan: Plan, sizes: Sequence[int]) -> Floats:
+    """Which power, or which half width, would other numbers of cases reach?"""
+    given = ("value", "null", "prevalence", "level", "model", "sampling")
+    question = _auc_question(*(getattr(plan, k) for k in given))
+    which = int(math.isnan(plan.null))
+    return np.array([question.reach(int(n))[which] for n in sizes])
 
 
 def _part(rate: str, value: float, share: float, recall: object) -> float:
@@ -382,4 +370,123 @@ def _rate_reach(
         low, high = wilson(y, size, level)
         half += float(w * (p @ (high - low)) / 2)
         power += float(w * p[(null < low) | (null > high)].sum())
-    return Reach(math.nan if math.isnan(null) else power, half)
+    return math.nan if math.isnan(null) else power, half
+
+
+def _split(n: int, share: float) -> tuple[int, int]:
+    """How many of n cases are positive and negative? At least two of each."""
+    pos = min(max(2, round(n * share)), n - 2)
+    return pos, n - pos
+
+
+_SAMPLING = ("case-control", "cohort")
+# from this many cases of the smaller class on the AUC is normal enough
+_MANY = 250
+_SAMPLES = 4000
+# of a class that is more times larger no more cases are drawn
+_LARGER = 4
+
+
+class _Question(NamedTuple):
+    """What is planned: a value, how it is drawn, and which interval answers."""
+
+    value: float
+    null: float
+    share: float
+    level: float
+    draw: Callable[[np.random.Generator, Array], Floats]  # labels to (1 or 2, ...)
+    variance: Callable[[int, int], float]
+    two: bool = False  # is it a difference of two AUCs?
+    cohort: bool = False
+
+    def plan(
+        self, what: str, enough: Enough, measure: str, model: str = "binormal"
+    ) -> Plan:
+        """Search from a third of what the normal law asks for, which is too few."""
+        rough = smallest(lambda n: enough(self._by_law(n)), start=4, what=what)
+        step = max(1, rough // 100)
+        start = max(4, rough // 3) // step
+        k = smallest(lambda k: enough(self.reach(k * step)), start=start, what=what)
+        n = k * step
+        sizes, (power, half) = _split(n, self.share), self.reach(n)
+        sd, came = math.sqrt(self.variance(*sizes)), _SAMPLING[self.cohort]
+        return Plan(
+            n, *sizes, n, sd, half, power, measure, self.value, self.null, self.share,
+            self.level, came, model,
+        )  # fmt: skip
+
+    def reach(self, n: int) -> Reach:
+        """What do n cases reach? By drawing where a class has few."""
+        many = min(_split(n, self.share)) >= _MANY
+        power, half = self._by_law(n) if many else self._by_samples(n)
+        return math.nan if math.isnan(self.null) else power, half
+
+    def _judged(self, x: SampledAreas) -> tuple[Any, Any]:
+        """Which samples exclude the null, and how wide is half of each interval?"""
+        low, high = x.limits(self.level, self.two)
+        return (self.null < low) | (self.null > high), (high - low) / 2
+
+    def _by_law(self, n: int) -> Reach:
+        """Take the mean over 999 quantiles of a normal law with the exact variance."""
+        pos, neg = _split(n, self.share)
+        quantile = np.array([NormalDist().inv_cdf(k / 1000) for k in range(1, 1000)])
+        variance = np.full(quantile.size, self.variance(pos, neg))
+        value = self.value + quantile * np.sqrt(variance)
+        if not self.two:  # the variance of an AUC goes with a(1 - a)
+            a, area = (np.clip(x, 1e-9, 1 - 1e-9) for x in (value, self.value))
+            variance = variance * a * (1 - a) / (area * (1 - area))
+        df = np.full(value.size, pos + neg - 2.0)
+        out, half = self._judged(SampledAreas(value, variance, df, min(pos, neg)))
+        return float(np.mean(out)), float(np.mean(half))
+
+    def _by_samples(self, n: int) -> Reach:
+        """Draw samples; one without both classes excludes nothing."""
+        rng = np.random.default_rng(0)
+        n_pos = np.full(_SAMPLES, _split(n, self.share)[0])
+        if self.cohort:
+            n_pos = rng.binomial(n, self.share, _SAMPLES)
+        excluded, half = 0.0, 0.5 * float(np.sum((n_pos == 0) | (n_pos == n)))
+        for pos, times in zip(*np.unique(n_pos, return_counts=True), strict=True):
+            sizes = int(pos), n - int(pos)
+            step = max(1, (1 << 20) // min(n, (1 + _LARGER) * min(sizes) + 1))
+            for start in range(0, int(times) if min(sizes) else 0, step):
+                drawn = self._drawn(sizes, min(step, int(times) - start), rng)
+                out, halves = self._judged(drawn)
+                excluded, half = excluded + float(out.sum()), half + float(halves.sum())
+        return excluded / _SAMPLES, half / _SAMPLES
+
+    def _drawn(
+        self, sizes: tuple[int, int], samples: int, rng: np.random.Generator
+    ) -> SampledAreas:
+        """Draw values and their variances; more of a much larger class add little.
+
+        Then what varies is drawn closer to the expected value, as the exact variances
+        of the larger and of the smaller number of cases say.
+        """
+        most = max(_LARGER * min(sizes), 20)
+        pos, neg = (min(k, most) for k in sizes)
+        label = np.tile(np.arange(pos + neg) < pos, (samples, 1))
+        placed = [placements(s, pos) for s in self.draw(rng, label)]
+        each = [spreads(parts, (pos, neg)) for parts in placed]
+        if self.two:
+            apart = [a - b for a, b in zip(*placed, strict=True)]
+            each = [spreads(apart, (pos, neg))._replace(sides=tuple(each))]
+        if (pos, neg) == sizes:
+            return each[0]
+        closer = self.variance(*sizes) / self.variance(pos, neg)
+        return each[0].closer(self.value, closer, min(sizes))
+
+
+def _auc_question(
+    auc: float, null: float, prevalence: float, level: float, model: str, sampling: str
+) -> _Question:
+    """Ask for the interval of :func:`auc`."""
+    return _Question(
+        auc,
+        null,
+        prevalence,
+        level,
+        lambda rng, label: MODELS[model].draw(rng, label, auc)[None],
+        lambda pos, neg: model_variance(model, auc, pos, neg),
+        cohort=sampling == "cohort",
+    )
