@@ -123,15 +123,6 @@ def test_long_panels_are_resampled_on_levels(rng):
         assert np.mean(f.high - f.low) < 2 * 4 * error
 
 
-def test_paired_is_sharper_than_unpaired(rng):
-    y = rng.random(500) < 0.5
-    a = rng.normal(size=500) + y
-    p = trueness.panel(y, {"a": a, "b": a + 0.5 * rng.normal(size=500)})
-    paired = trueness.dominates(p, "a", "b", replicates=300)
-    apart = trueness.dominates(p["a"], p["b"], replicates=300)
-    assert np.mean(paired.high - paired.low) < 0.8 * np.mean(apart.high - apart.low)
-
-
 def two_curves(rng, n, areas, spread=1.0):
     """Paired normal scores; a spread makes the curve of the second cross."""
     y = np.repeat([1, 0], n)

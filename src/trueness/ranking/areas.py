@@ -97,7 +97,7 @@ def auc(
     _cases.both_classes(data, "auc")
     _options.choice(method, AUC_METHODS, "method")
     notes = remarks(data)
-    found = AUC_METHODS[method](data, level, rng, replicates)
+    found = _limited(data, method, level, rng, replicates)
     if found.high < 0.5:
         notes = (REVERSED, *notes)
     return replace(found, name="AUC", notes=(*notes, *found.notes))
@@ -167,24 +167,38 @@ def auc_spread(
     return joined(parts, min(n))
 
 
-def _by_student(t: Tally, level: float, *_: Any) -> Estimate:
-    return infer(t, auc_measure, level=level)
+def _limited(
+    t: Tally, method: str, level: float, rng: Seed, replicates: int
+) -> Estimate:
+    """Give the AUC the limits of a method."""
+    if method == "bootstrap":
+        refuse(t, 'method="bootstrap"', {"unlabelled": "It draws labelled cases."})
+        number = _options.whole_number(replicates, "replicates", at_least=100)
+        value = auc_measure(t.labelled()).value
+        return percentiles(value, auc_replicates(t, number, rng), level, notes_of(t))
+    found = infer(t, auc_measure, level=level)
+    sd, a = found.sd, found.value
+    if method in ("hanley-mcneil", "fermi-dirac"):
+        refuse(t, f'method="{method}"', _WHOLE)
+        if method == "hanley-mcneil":
+            sd = math.sqrt(pair_variance(a, *exponential_spread(a), t.n_pos, t.n_neg))
+        elif 0 < a < 1:
+            # loads SciPy, which the others do without
+            from trueness.fermi.distribution import fermi_dirac
 
-
-def _wald(t: Tally, level: float, sd: float | None, method: str) -> Estimate:
-    """Give the normal interval on the plain scale, within [0, 1]."""
-    found = _by_student(t, level)
-    sd = found.sd if sd is None else sd
+            sd = fermi_dirac(t).auc_se
+    # the normal interval on the plain scale, within [0, 1]
     half = NormalDist().inv_cdf((1 + level) / 2) * sd
-    if not half > 0:
+    if method == "student" or not half > 0:
         return found
-    low, high = max(0.0, found.value - half), min(1.0, found.value + half)
+    low, high = max(0.0, a - half), min(1.0, a + half)
     given: Any = {"low": low, "high": high, "method": method, "sd": sd}
     return replace(found, **given, notes=notes_of(t))
 
 
-def _delong(t: Tally, level: float, *_: Any) -> Estimate:
-    return _wald(t, level, None, "delong")
+_WHOLE = dict.fromkeys(("weight", "cluster", "unlabelled"), "It counts single cases.")
+AUC_METHODS = ("student", "delong", "hanley-mcneil", "fermi-dirac", "bootstrap")
+auc.measure = auc_measure  # type: ignore[attr-defined]  # estimate and compare read it
 
 
 def exponential_spread(a: Any) -> tuple[Any, Any]:
@@ -207,45 +221,6 @@ def pair_variance(a: Any, pos_var: Any, neg_var: Any, n_pos: Any, n_neg: Any) ->
     """
     total = a * (1 - a) + (n_pos - 1) * neg_var + (n_neg - 1) * pos_var
     return total / n_pos / n_neg
-
-
-def _hanley_mcneil(t: Tally, level: float, *_: Any) -> Estimate:
-    refuse(t, 'method="hanley-mcneil"', _WHOLE)
-    a = auc_measure(t.labelled()).value
-    variance = pair_variance(a, *exponential_spread(a), t.n_pos, t.n_neg)
-    return _wald(t, level, math.sqrt(variance), "hanley-mcneil")
-
-
-def _fermi_dirac(t: Tally, level: float, *_: Any) -> Estimate:
-    """Eq. 18 with the spread that the Fermi-Dirac distribution has (half ties)."""
-    refuse(t, 'method="fermi-dirac"', _WHOLE)
-    if auc_measure(t.labelled()).value in (0.0, 1.0):
-        return _by_student(t, level)
-    # loads SciPy, which the others do without
-    from trueness.fermi.distribution import fermi_dirac
-
-    return _wald(t, level, fermi_dirac(t).auc_se, "fermi-dirac")
-
-
-_WHOLE = dict.fromkeys(("weight", "cluster", "unlabelled"), "It counts single cases.")
-
-
-def _bootstrap(t: Tally, level: float, rng: Seed, replicates: int) -> Estimate:
-    refuse(t, 'method="bootstrap"', {"unlabelled": "It draws labelled cases."})
-    number = _options.whole_number(replicates, "replicates", at_least=100)
-    values = auc_replicates(t, number, rng)
-    return percentiles(auc_measure(t.labelled()).value, values, level, notes_of(t))
-
-
-auc.measure = auc_measure  # type: ignore[attr-defined]  # estimate and compare read it
-
-AUC_METHODS: dict[str, Callable[..., Estimate]] = {
-    "student": _by_student,
-    "delong": _delong,
-    "hanley-mcneil": _hanley_mcneil,
-    "fermi-dirac": _fermi_dirac,
-    "bootstrap": _bootstrap,
-}
 
 
 @of_tally
