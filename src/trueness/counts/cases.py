@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core.arrays import Array, Ints, no_cases
+from trueness._core.arrays import Array, Floats, Ints, no_cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
@@ -23,7 +23,7 @@ from trueness._core.html import html_table
 from trueness._core.numbers import about, counted, number_of
 from trueness._core.records import brief
 from trueness.counts.design import PLAIN, Design
-from trueness.counts.rows import Clusters, cells, cluster_names, join, take_out
+from trueness.counts.rows import Clusters, cells, cluster_names, join, less, take_out
 
 T = TypeVar("T")
 C = TypeVar("C", bound="Cases")
@@ -70,9 +70,79 @@ class Cases:
         """Forget which cases belong together."""
         return self if self.clusters is None else self._with(clusters=None)
 
+    def __add__(self, other: Self) -> Self:
+        """Count the cases of both; panels must have the same names."""
+        if type(other) is not type(self):
+            return NotImplemented
+        other = self._aligned(other, "added")
+        made = self._merged(other, alike(self, other))
+        if not self.n:  # counts without a case fit with all others
+            return other._keep(made, lambda: made._find(other)[0])
+        if not other.n:
+            return self._keep(made, lambda: made._find(self)[0])
+        vars(made)["design"] = self.design + other.design
+        if (pair := _clustered(self, other)) is not None:
+            columns = _one_kind([c.counts for c in pair])
+            at = made._find(self)[0], made._find(other)[0]
+            vars(made)["clusters"] = join(*pair, at, columns)
+        return made
+
     def __radd__(self, other: int) -> Self:
         """Let ``sum(tallies)`` start from 0."""
         return self if other == 0 else NotImplemented
+
+    def __sub__(self, other: Self) -> Self:
+        """Take out the cases of a part: ``(a + b) - b`` is ``a``.
+
+        Windows slide by it. Taken from a binned tally, bins keep their extent.
+        """
+        if type(other) is not type(self):
+            return NotImplemented
+        other = self._aligned(other, "subtracted")
+        mine, others = alike(self, other)
+        held, there = self._find(other)
+        left = less(mine, held[there], [c[there] for c in others])
+        short = np.add.reduce([c < 0 for c in left], axis=0).astype(bool)
+        if short.any() or not there.all():
+            raise InputError(_no_part(self, short, other, ~there))
+        clusters = self.clusters
+        if other.n and (pair := _clustered(self, other)) is not None:
+            columns = _one_kind([c.counts for c in pair])
+            clusters = take_out(*pair, held, columns)
+        made = self._with_counts(left)._with(clusters=clusters)
+        return made._rows_kept(np.add.reduce([c != 0 for c in left], axis=0) > 0)
+
+    def __eq__(self, other: object) -> bool:
+        """Do both describe the same cases, which came in the same way?"""
+        if type(other) is not type(self):
+            return NotImplemented
+        a, b = self.clusters, other.clusters
+        return (
+            self.design == other.design
+            and getattr(self, "names", ()) == getattr(other, "names", ())
+            and same((*self._outputs, *self.counts), (*other._outputs, *other.counts))
+            and (a is b or (a is not None and b is not None and a.same(b)))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # what differs between tallies and panels
+    @property
+    def _outputs(self) -> tuple[Floats, ...]:
+        """Give the outputs of each row: the ends of a score or bin, or several."""
+        raise NotImplementedError
+
+    def _aligned(self, other: Self, done: str) -> Self:
+        """Give the other counts with outputs in the same order."""
+        return other
+
+    def _merged(self, other: Self, columns: Sequence[Sequence[Array]]) -> Self:
+        """Put the rows of both together, with these counts."""
+        raise NotImplementedError
+
+    def _find(self, other: Self) -> tuple[Ints, Array]:
+        """Say which row holds each row of others, and whether there is one."""
+        raise NotImplementedError
 
     def _with(self, **fields: Any) -> Self:
         made = object.__new__(type(self))
@@ -231,7 +301,24 @@ def _one_kind(both: Sequence[Sequence[Array]]) -> list[list[Array]]:
 def same(some: Sequence[Array], others: Sequence[Array]) -> bool:
     """Are these the same columns?"""
     pairs = zip(some, others, strict=False)
-    return len(some) == len(others) and all(np.array_equal(a, b) for a, b in pairs)
+    return len(some) == len(others) and all(
+        np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in pairs
+    )
+
+
+def _no_part(a: Cases, short: Array, b: Cases, stray: Array) -> str:
+    first = a._outputs[0][short] if short.any() else b._outputs[0][stray]
+    ends = [x[stray] for x in b._outputs]
+    wide = bool((ends[0] != ends[-1]).any()) and len(ends) > 1
+    why = " (or its bins are wider than those it is taken from)" if wide else ""
+    many = f"{int(stray.sum() + short.sum()):,}"
+    where = f"in {many} rows of outputs, first {first[0].tolist()}"
+    if first.ndim == 1:
+        where = f"at {many} scores, first {first[0]:.6g}{why}"
+    return (
+        f"a - b takes out cases that + put in; b has more cases than a {where}. Is b "
+        "the part and a the whole?"
+    )
 
 
 def hidden(columns: Sequence[Array]) -> list[Array]:
@@ -269,11 +356,6 @@ def count_columns(
     return columns
 
 
-def changed(x: C, change: Callable[[Sequence[Array]], Sequence[Array]]) -> C:
-    """Change the counts of every row, and so of every cluster."""
-    return x._changed(change)
-
-
 def with_counts(x: C, columns: Sequence[Array]) -> C:
     """Give the same rows with other counts; which clusters they are of is lost."""
     return x._with_counts(columns)
@@ -287,11 +369,6 @@ def with_fields(x: C, **fields: Any) -> C:
 def rows_kept(x: C, keep: Array) -> C:
     """Leave rows out."""
     return x._rows_kept(keep)
-
-
-def kept(x: Cases, made: T, to: Callable[[], Array]) -> T:
-    """Give counts made of ``x`` its clusters and its design; see ``Cases._keep``."""
-    return x._keep(made, to)
 
 
 def kish(weight: float, square: float) -> float:
@@ -399,49 +476,13 @@ def by_cell(x: Cases, columns: dict[str, Array]) -> dict[str, Array]:
     return rows | {"cluster": c.names[c.code]} | named
 
 
-def same_design(a: Cases, b: Cases) -> bool:
-    """Did both come in the same way, and in the same clusters?"""
-    if a.clusters is None or b.clusters is None:
-        return a.design == b.design and a.clusters is b.clusters
-    return a.design == b.design and a.clusters.same(b.clusters)
-
-
-def both_designs(a: Any, b: Any, made: T, rows: Callable[[Any], Array]) -> T:
-    """Give the sum of two counts their clusters and their design.
-
-    ``rows`` says where the rows of each are now.
-    """
-    for one, other in ((a, b), (b, a)):  # counts without a case fit with all others
-        if not other.n:
-            return one._keep(made, lambda one=one: rows(one))  # type: ignore[no-any-return]
-    vars(made)["design"] = a.design + b.design
-    if _clustered(a, b):
-        columns = _one_kind([a.clusters.counts, b.clusters.counts])
-        cut = join(a.clusters, b.clusters, (rows(a), rows(b)), columns)
-        vars(made)["clusters"] = cut
-    return made
-
-
-def design_left(
-    whole: Any, part: Any, made: T, rows: Callable[[Any], Array], held: Array
-) -> T:
-    """Give what is left of a whole its design and its clusters, less those of a part.
-
-    ``rows`` says where the rows of the whole are now, ``held`` which of them hold those
-    of the part.
-    """
-    vars(made)["design"] = whole.design
-    if part.n and _clustered(whole, part):
-        columns = _one_kind([whole.clusters.counts, part.clusters.counts])
-        left = take_out(whole.clusters, part.clusters, held, columns)
-        whole = whole._with(clusters=left)
-    return whole._keep(made, lambda: rows(whole))  # type: ignore[no-any-return]
-
-
-def _clustered(a: Cases, b: Cases) -> bool:
-    if (a.clusters is None) != (b.clusters is None):
-        raise InputError(
-            "Counts with clusters can be added only to counts with clusters, since "
-            "each case belongs to one. Count both with cluster=."
-        )
-    return a.clusters is not None
+def _clustered(a: Cases, b: Cases) -> tuple[Clusters, Clusters] | None:
+    """Give the clusters of both, which have them or have not."""
+    if a.clusters is not None and b.clusters is not None:
+        return a.clusters, b.clusters
+    if a.clusters is b.clusters:
+        return None
+    raise InputError(
+        "Counts with clusters can be added only to counts with clusters, since each "
+        "case belongs to one. Count both with cluster=."
+    )

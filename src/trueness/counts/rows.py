@@ -180,27 +180,6 @@ def joined(start: Ints, low: Floats, high: Floats, counts: Sequence[Array]) -> B
     return low[last], high[start], [np.add.reduceat(c, start) for c in counts]
 
 
-def taken_out(whole: Bins, part: Bins) -> Bins:
-    """Take the cases of ``part`` out of the rows of ``whole`` that hold their scores.
-
-    >>> low, cases = np.array([0.5, 0.1]), [np.array([3, 2])]
-    >>> taken_out((low, low, cases), (low[:1], low[:1], [np.array([3])]))
-    (array([0.1]), array([0.1]), [array([2])])
-    """
-    low, high, counts = whole
-    at = np.searchsorted(-low, -part[0])
-    row = np.minimum(at, max(low.size - 1, 0))
-    stray = np.ones(at.size, dtype=bool)
-    if low.size:
-        stray = (at == low.size) | (part[0] < low[row]) | (part[1] > high[row])
-    left = less(counts, row[~stray], [c[~stray] for c in part[2]])
-    short = np.add.reduce([c < 0 for c in left], axis=0).astype(bool)
-    if stray.any() or short.any():
-        raise InputError(_not_there(part, stray, low[short]))
-    some = np.add.reduce([c != 0 for c in left], axis=0).astype(bool)
-    return low[some], high[some], [c[some] for c in left]
-
-
 def less(columns: Sequence[Array], at: Ints, part: Sequence[Array]) -> list[Array]:
     """Subtract counts, or weights, of a part from those of the rows ``at``.
 
@@ -218,17 +197,6 @@ def less(columns: Sequence[Array], at: Ints, part: Sequence[Array]) -> list[Arra
 
 # far above the rounding of a sum of millions, far below any weight that matters
 _ROUNDING = 1e-9
-
-
-def _not_there(part: Bins, stray: Array, short: Floats) -> str:
-    wide = bool((part[1] > part[0])[stray].any())
-    why = " (or its bins are wider than those it is taken from)" if wide else ""
-    first = part[0][stray][0] if stray.any() else short[0]
-    return (
-        f"a - b takes out cases that + put in; b has more cases than a at "
-        f"{int(stray.sum()) + short.size:,} scores, first {first:.6g}{why}. Is b the "
-        f"part and a the whole?"
-    )
 
 
 def turned_bins(ends: Floats, counts: Sequence[Ints]) -> Bins:

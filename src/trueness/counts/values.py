@@ -41,19 +41,13 @@ from trueness.counts.cases import (
     COUNTS,
     Cases,
     Squares,
-    alike,
-    both_designs,
     by_cell,
     by_name,
-    changed,
     count_columns,
     describe,
-    design_left,
     fill,
     html,
     put_in_clusters,
-    same,
-    same_design,
     total,
 )
 from trueness.counts.design import PLAIN, Design
@@ -63,11 +57,9 @@ from trueness.counts.rows import (
     equal_depth,
     find_rows,
     joined,
-    less,
     merge_bins,
     merge_rows,
     no_small,
-    taken_out,
     turned_bins,
 )
 from trueness.counts.sorting import merge_counts
@@ -162,6 +154,9 @@ class Tally(Cases):
         if len(self) <= at_most:
             return self
         start = equal_depth(self.neg + self.pos + self.unknown, at_most)
+        return self._in_bins(start)
+
+    def _in_bins(self, start: Ints) -> Tally:
         made = tally_of_bins(*joined(start, self.score, self.high, self.counts))
         return self._keep(made, lambda: rows_of(made, self.score))
 
@@ -192,50 +187,31 @@ class Tally(Cases):
                 "put together. Type t.without_clusters().share(...): limits from these "
                 "counts are then too narrow, since they take cases as independent."
             )
-        start = no_small(self.counts, at_least)
-        made = tally_of_bins(*joined(start, self.score, self.high, self.counts))
-        return self.without_clusters()._keep(made, lambda: rows_of(made, self.score))
+        return self.without_clusters()._in_bins(no_small(self.counts, at_least))
 
     def __len__(self) -> int:
         """How many distinct scores?"""
         return self.score.size
 
-    def __add__(self, other: Tally) -> Tally:
-        """Count the cases of both."""
-        if not isinstance(other, Tally):
-            return NotImplemented
-        columns = alike(self, other)
+    @property
+    def _outputs(self) -> tuple[Floats, ...]:
+        return self.score, self.high
+
+    def _merged(self, other: Tally, columns: Sequence[Sequence[Array]]) -> Tally:
         parts = [(t.score, *c) for t, c in zip((self, other), columns, strict=True)]
         if not (self.binned or other.binned):
-            made = tally_of_rows(*merge_counts(parts))
-        else:
-            low, *counts = (np.concatenate(c) for c in zip(*parts, strict=True))
-            high = np.concatenate([self.high, other.high])
-            made = tally_of_bins(*merge_bins(low, high, counts))
-        return both_designs(self, other, made, lambda x: rows_of(made, x.score))
+            return tally_of_rows(*merge_counts(parts))
+        low, *counts = (np.concatenate(c) for c in zip(*parts, strict=True))
+        high = np.concatenate([self.high, other.high])
+        return tally_of_bins(*merge_bins(low, high, counts))
 
-    def __sub__(self, other: Tally) -> Tally:
-        """Take out the cases of a part: ``(a + b) - b`` is ``a``.
-
-        Windows slide by it. Taken from a binned tally, bins keep their extent.
-        """
-        if not isinstance(other, Tally):
-            return NotImplemented
-        mine, others = alike(self, other)
-        whole = (self.score, self.high, mine)
-        left = taken_out(whole, (other.score, other.high, others))
-        made = tally_of_bins(*left)
-        held = rows_of(self, other.score)
-        return design_left(self, other, made, lambda x: rows_of(made, x.score), held)
-
-    def __eq__(self, other: object) -> bool:
-        """Do both describe the same cases?"""
-        if not isinstance(other, Tally):
-            return NotImplemented
-        mine, others = ((t.score, t.high, *t.counts) for t in (self, other))
-        return same(mine, others) and same_design(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
+    def _find(self, other: Tally) -> tuple[Ints, Array]:
+        at = rows_of(self, other.score)
+        row = np.minimum(at, max(len(self) - 1, 0))
+        if not len(self):
+            return row, np.zeros(row.size, dtype=bool)
+        inside = (other.score >= self.score[row]) & (other.high <= self.high[row])
+        return row, (at < len(self)) & inside
 
     def map(
         self, f: Callable[[Floats], ArrayLike], *, monotone: bool | None = None
@@ -374,56 +350,27 @@ class Panel(Cases):
         """How many distinct rows?"""
         return len(self.rows)
 
-    def _in_order_of(self, other: Panel, done: str) -> Panel:
-        """Put the classifiers in the order of another panel, which must have them."""
+    @property
+    def _outputs(self) -> tuple[Floats, ...]:
+        return (self.rows,)
+
+    def _aligned(self, other: Panel, done: str) -> Panel:
         if set(self.names) != set(other.names):
             raise InputError(
                 f"Panels can be {done} when they hold the same classifiers; found "
-                f"{listing(other.names)} and {listing(self.names)}. Choose the common "
+                f"{listing(self.names)} and {listing(other.names)}. Choose the common "
                 f'ones: panel[["a", "b"]].'
             )
-        return self if self.names == other.names else self[list(other.names)]
+        return other if self.names == other.names else other[list(self.names)]
 
-    def __add__(self, other: Panel) -> Panel:
-        """Count the cases of both; the names must be the same."""
-        if not isinstance(other, Panel):
-            return NotImplemented
-        other = other._in_order_of(self, "added")
+    def _merged(self, other: Panel, columns: Sequence[Sequence[Array]]) -> Panel:
         rows = np.concatenate([self.rows, other.rows])
-        both = zip(*alike(self, other), strict=True)
-        counts = [np.concatenate(pair) for pair in both]
-        made = panel_of_rows(self.names, *merge_rows(rows, counts))
-        return both_designs(self, other, made, lambda x: find_rows(x.rows, made.rows))
+        counts = [np.concatenate(pair) for pair in zip(*columns, strict=True)]
+        return panel_of_rows(self.names, *merge_rows(rows, counts))
 
-    def __sub__(self, other: Panel) -> Panel:
-        """Take out the cases of a part: ``(a + b) - b`` is ``a``."""
-        if not isinstance(other, Panel):
-            return NotImplemented
-        other = other._in_order_of(self, "subtracted")
-        mine, others = alike(self, other)
-        held = find_rows(other.rows, self.rows)
-        there = held >= 0
-        left = less(mine, held[there], [c[there] for c in others])
-        short = np.add.reduce([c < 0 for c in left], axis=0).astype(bool)
-        _columns.part_of_panel(np.concatenate([other.rows[~there], self.rows[short]]))
-        some = np.add.reduce([c != 0 for c in left], axis=0).astype(bool)
-        made = panel_of_rows(self.names, self.rows[some], *(c[some] for c in left))
-        return design_left(
-            self, other, made, lambda x: find_rows(x.rows, made.rows), held
-        )
-
-    def __eq__(self, other: object) -> bool:
-        """Do both describe the same cases of the same classifiers?"""
-        if not isinstance(other, Panel):
-            return NotImplemented
-        return (
-            self.names == other.names
-            and np.array_equal(self.rows, other.rows, equal_nan=True)
-            and same(self.counts, other.counts)
-            and same_design(self, other)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
+    def _find(self, other: Panel) -> tuple[Ints, Array]:
+        row = find_rows(other.rows, self.rows)
+        return row, row >= 0
 
     @overload
     def __getitem__(self, name: str) -> Tally: ...
@@ -624,4 +571,4 @@ def with_share(x: T, share: float, whole: T | None = None) -> T:
         both = columns if len(columns) == 6 else (*columns, *columns)
         return [c * w for c, w in zip(both, six, strict=True)]
 
-    return changed(x, scaled)
+    return x._changed(scaled)

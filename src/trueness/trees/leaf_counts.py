@@ -123,7 +123,7 @@ class Leaves(Cases):
             return NotImplemented
         return same((self.node, *self.counts), (other.node, *other.counts))
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def tally(self, *, method: str = "mle") -> Tally:
         """Score each leaf by its estimated probability of a positive.

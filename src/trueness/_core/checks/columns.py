@@ -344,16 +344,6 @@ def weighed_rows(name: str, fine: bool) -> None:
         )
 
 
-def part_of_panel(short: Array) -> None:
-    """Stop when more cases were taken out of rows than they had."""
-    if len(short):
-        raise InputError(
-            f"a - b takes out cases that + put in; b has more cases than a in "
-            f"{len(short):,} rows of outputs, first {short[0].tolist()}. "
-            f"Is b the part and a the whole?"
-        )
-
-
 def mapping_of_scores(scores: object) -> Mapping[str, Any]:
     """Pass on named score columns."""
     if isinstance(scores, Mapping) and scores:
