@@ -12,11 +12,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Array, Floats, blocks
 from trueness._core.frames import native_frame
 from trueness._core.isotonic import isotonic_curve, pool_violators
 from trueness._core.numbers import number_of
@@ -25,7 +25,7 @@ from trueness.calibration.forecasts import Forecasts, binned, equal_mass, probab
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.inference.limits import around, infer, inferred, limited, share_limits
-from trueness.inference.sample import Measure, Measured
+from trueness.inference.sample import InBlocks, Measure, Measured
 from trueness.inference.verification import remarks
 
 # bins of the lower limits of MCB and DSC, as many as calibration_error has
@@ -217,22 +217,31 @@ def mean_measure(losses: Losses, least: float, most: float) -> Measure:
     """
 
     def measure(t: Tally) -> Measured:
-        value = _mean_loss(losses, t.pos, t.neg)
-        n = t.n_pos + t.n_neg
-        # where nobody lost, a loss may be infinite, and moves nothing
-        with np.errstate(invalid="ignore"):
-            by = [np.where(c > 0, (x - value) / n, 0.0)
-                  for x, c in zip(losses, (t.neg, t.pos), strict=True)]  # fmt: skip
-        return Measured(value, by[0], by[1], (least, most))
+        value, n = _mean_loss(losses, t.pos, t.neg), t.n_pos + t.n_neg
+
+        def by(loss: Floats, count: Array) -> Floats:
+            def part(b: slice) -> Floats:
+                # where nobody lost, a loss may be infinite, and moves nothing
+                with np.errstate(invalid="ignore"):
+                    return np.where(count[b] > 0, (loss[b] - value) / n, 0.0)
+
+            return cast("Floats", InBlocks(loss.size, part))
+
+        return Measured(
+            value, by(losses[0], t.neg), by(losses[1], t.pos), (least, most)
+        )
 
     return measure
 
 
 def _mean_loss(losses: Losses, pos: Array, neg: Array) -> float:
-    # a loss that nobody suffers is no loss, even an infinite one
-    suffered = [x[n > 0] @ n[n > 0] for x, n in zip(losses, (neg, pos), strict=True)]
-    cases = pos.sum() + neg.sum()
-    return float(sum(suffered) / cases) if cases else np.nan
+    suffered, cases = 0.0, pos.sum() + neg.sum()
+    for loss, count in zip(losses, (neg, pos), strict=True):
+        for b in blocks(loss.size):
+            # a loss that nobody suffers is no loss, even an infinite one
+            some = np.where(count[b] > 0, loss[b], 0.0)
+            suffered += float(np.einsum("i,i->", some, count[b]))
+    return float(suffered / cases) if cases else np.nan
 
 
 def _proper_score(data: Tally, name: str, level: float) -> ProperScore:
@@ -280,10 +289,10 @@ def _decompose(
 ) -> tuple[float, float, float, float]:
     """Give S, MCB, DSC and UNC (Dimitriadis et al. 2021, eq. 5)."""
     share, start = pool_violators(s.pos, s.neg)
-    blocks = (np.add.reduceat(x, start[:-1]) for x in (s.pos, s.neg))
+    pooled = (np.add.reduceat(x, start[:-1]) for x in (s.pos, s.neg))
     total = np.array([s.pos.sum()]), np.array([s.neg.sum()])
     value = _mean_loss(loss(s.score), s.pos, s.neg)
-    recalibrated = _mean_loss(loss(share), *blocks)
+    recalibrated = _mean_loss(loss(share), *pooled)
     reference = _mean_loss(loss(total[0] / (total[0] + total[1])), *total)
     # PAVA minimises the loss: a difference below zero is rounding
     mcb, dsc = max(0.0, value - recalibrated), max(0.0, reference - recalibrated)
