@@ -103,20 +103,6 @@ def test_a_weight_is_as_many_copies_to_a_value():
         assert one == pytest.approx(two, rel=1e-9)
 
 
-def test_residuals_of_bins_by_hand():
-    """Of independent cases the covariance is that of a mean, bin by bin."""
-    y, p, _ = sample(120)
-    s = Forecasts.of(trueness.tally(y, p), "")
-    start = equal_mass(s.cases, 4)
-    found = binned(s, start)
-    ends = s.score[start]
-    at = np.searchsorted(ends, p, side="right") - 1
-    u = [(y - p)[at == k] for k in range(4)]
-    assert found.gap == pytest.approx([x.mean() for x in u])
-    want = np.diag([x.var(ddof=1) / x.size for x in u])
-    assert found.covariance == pytest.approx(want, abs=1e-15)
-
-
 def test_covariance_of_bins_by_brute_force():
     """Leave out each cluster, or each case of a class: the jackknife, linearised."""
     y, p, rng = sample(200)

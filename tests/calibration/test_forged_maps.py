@@ -66,8 +66,3 @@ def test_a_forged_map_gets_a_sentence_or_gives_numbers(name):
             if not several:
                 assert ((found >= 0) & (found <= 1)).all(), (way, wrong)
     assert tried > 30
-
-
-def test_what_was_saved_is_read_back():
-    for m in MADE.values():
-        assert map_from_json(map_to_json(m)) == m

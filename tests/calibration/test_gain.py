@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.model_selection import StratifiedKFold
 
 import trueness
 from trueness import InputError, NotEnoughCases, Tally, calibration_gain
@@ -62,25 +61,6 @@ def test_an_isotonic_map_flatters_itself_and_the_folds_show_it():
     assert found.gain.value < 0 < found.before.value - found.in_sample.value
 
 
-def test_mean_over_deals_agrees_with_scikit_learn_folds():
-    y, score = sample(600, 3)
-    t = trueness.tally(y, score)
-    ours = [
-        calibration_gain(t, method="platt", rng=k).cross_fitted.value for k in range(8)
-    ]
-    theirs = []
-    for k in range(8):
-        loss = np.empty(600)
-        folds = StratifiedKFold(5, shuffle=True, random_state=k)
-        for train, test in folds.split(score, y):
-            f = trueness.calibrate(
-                trueness.tally(y[train], score[train]), method="platt"
-            )
-            loss[test] = (f(score[test]) - y[test]) ** 2
-        theirs.append(loss.mean())
-    assert np.mean(ours) == pytest.approx(np.mean(theirs), abs=3e-4)
-
-
 def test_the_gain_is_said_in_cases():
     """.2 and .8 where half are positive: off by 30 in 100, by none after it."""
     t = Tally([0.8, 0.2], neg=[500, 500], pos=[500, 500])
@@ -120,17 +100,6 @@ def test_groups_share_the_map_and_add_up():
     for key in ("before", "in_sample"):
         mean = sum(n[g] * getattr(found[g], key).value for g in found) / 400
         assert mean == pytest.approx(getattr(whole, key).value)
-
-
-def test_dealing_is_even_and_complete():
-    count = np.array([7, 0, 12, 1])
-    hands = deal_cases(count, 3, np.random.default_rng(1))
-    assert hands.sum(axis=0).tolist() == count.tolist()
-    assert sorted(hands.sum(axis=1).tolist()) == [6, 7, 7]
-    many = np.array([30_000_000, 5])
-    hands = deal_cases(many, 4, np.random.default_rng(1))
-    assert hands.sum(axis=0).tolist() == many.tolist()
-    assert abs(hands[0, 0] / 7_500_000 - 1) < 0.01
 
 
 def test_scores_that_are_no_probabilities_and_other_edges():

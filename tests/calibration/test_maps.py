@@ -15,12 +15,7 @@ import trueness
 from conftest import tied_cases
 from trueness.calibration import maps
 from trueness.calibration.formulas import (
-    Chain,
-    Linear,
-    Logistic,
-    PriorShift,
     StepFunction,
-    evaluate,
 )
 
 
@@ -172,29 +167,6 @@ def test_a_file_that_is_no_map(tmp_path):
     assert trueness.load_map(tmp_path / "good.json")(1.5) == pytest.approx(0.15)
 
 
-def test_formulas_by_hand():
-    s = np.array([-1.0, 0.0, 0.25, 1.0, np.nan])
-    logistic = Logistic(1.0, ((2.0, "identity"), (3.0, "square")), -1.0, 0.5)
-    eta = 1 + 2 * np.array([-1, 0, 0.25, 0.5]) + 3 * np.array([1, 0, 0.0625, 0.25])
-    np.testing.assert_allclose(evaluate(logistic, s)[:4], 1 / (1 + np.exp(-eta)))
-    steps = StepFunction(np.array([0.0, 1.0]), np.array([5.0, 6.0, 7.0]))
-    assert evaluate(steps, s)[:4].tolist() == [5, 6, 6, 7]
-    line = Linear(np.array([0.0, 1.0]), np.array([0.0, 8.0]))
-    assert evaluate(line, s)[:4].tolist() == [0, 0, 2, 8]
-    assert evaluate(PriorShift(3.0, 1.0), 0.25) == 0.5
-    assert evaluate(Chain((line, steps)), s)[:4].tolist() == [6, 6, 7, 7]
-    for formula in (
-        logistic,
-        steps,
-        line,
-        PriorShift(1.0, 1.0),
-        Chain((line, steps)),
-    ):
-        assert np.isnan(evaluate(formula, s)[4])
-    long = np.linspace(-1, 2, 50_000)
-    assert evaluate(Chain((line, steps)), long).size == long.size
-
-
 def test_prevalence_shift_is_bayes_rule(tally):
     c = trueness.calibrate(tally, method="platt")
     new = trueness.at_prevalence(c, tally.prevalence, 0.01)
@@ -203,18 +175,6 @@ def test_prevalence_shift_is_bayes_rule(tally):
     np.testing.assert_allclose(q / (1 - q), odds * p / (1 - p), rtol=1e-12)
     back = trueness.at_prevalence(new, 0.01, tally.prevalence)
     np.testing.assert_allclose(back(tally.score), p, rtol=1e-12)
-
-
-def test_prevalence_shift_is_right_for_a_population(rng):
-    # fit where half are positive, use where one in twenty is
-    def sample(n, prevalence):
-        y = rng.random(n) < prevalence
-        return trueness.tally(y, np.round(rng.normal(size=n) + 1.5 * y, 1))
-
-    fitted, used = sample(40_000, 0.5), sample(400_000, 0.05)
-    c = trueness.at_prevalence(trueness.calibrate(fitted, method="isotonic"), 0.5, 0.05)
-    expected = float((used.neg + used.pos) @ c(used.score))
-    assert expected == pytest.approx(used.n_pos, rel=0.05)
 
 
 def test_prevalence_shift_keeps_certainty_and_the_interval(tally, tmp_path):
@@ -241,14 +201,6 @@ def test_prevalence_shift_says_what_it_needs(tally):
         trueness.at_prevalence(c, 0.5, 10)
     with pytest.raises(trueness.InputError, match="needs a fitted map"):
         trueness.at_prevalence(np.exp, 0.5, 0.1)
-
-
-def test_a_map_of_rows_has_no_expression():
-    class Rows(maps.Map):
-        pass
-
-    with pytest.raises(trueness.InputError, match="map of several scores"):
-        _ = Rows().expression
 
 
 NEW_CALIBRATOR = '''
@@ -329,17 +281,6 @@ def test_a_new_method_is_one_entry_and_its_map_loads_elsewhere(place, tmp_path):
     path = str(tmp_path / "m.json")
     made = python(f"{MADE[name]}; m.save({path!r}); print(repr(m))")
     assert python(f"print(repr(trueness.load_map({path!r})))") == made
-
-
-def test_a_map_is_read_in_a_process_that_has_fitted_none(tally, tmp_path):
-    trueness.calibrate(tally, method="isotonic").save(tmp_path / "m.json")
-    code = "import trueness, sys; print(trueness.load_map(sys.argv[1])([0.5])[0])"
-    command = [sys.executable, "-c", code, str(tmp_path / "m.json")]
-    environment = {"PYTHONPATH": str(Path(maps.__file__).parent.parent)}
-    got = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=True
-    ).stdout
-    assert float(got) == trueness.load_map(tmp_path / "m.json")([0.5])[0]
 
 
 @pytest.mark.parametrize("path", [None, 3, 3.5, [], {}])

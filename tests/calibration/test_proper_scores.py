@@ -7,17 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.special import expit
 from scipy.stats import chi2, kstest
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss
 from sklearn.metrics import log_loss as sklearn_log_loss
 
 import trueness
-from conftest import tied_cases
 from trueness import Tally
-from trueness.calibration.errors import smooth_error
-from trueness.calibration.reliability_curve import _POINTS
 
 SMOOTH = json.loads(
     (Path(__file__).parents[1] / "reference/smooth_ece.json").read_text()
@@ -145,7 +141,7 @@ def test_smooth_error_is_that_of_its_authors():
         p = np.round(rng.random(case["n"]), 3)
         y = (rng.random(case["n"]) < p ** case["power"]).astype(int)
         t = trueness.tally(y, p)
-        ours = smooth_error(t.score, t.pos, t.neg)
+        ours = trueness.calibration_error(t).smooth.value
         assert ours == pytest.approx(case["smooth"], rel=0.02)
 
 
@@ -162,7 +158,7 @@ def test_smooth_error_by_direct_sum(rng):
         ) / (width * math.sqrt(2 * math.pi))
         return np.abs(kernel @ residual).mean()
 
-    found = smooth_error(t.score, t.pos, t.neg)
+    found = trueness.calibration_error(t).smooth.value
     assert error(found) == pytest.approx(found, rel=5e-3)
 
 
@@ -257,16 +253,6 @@ def test_debiased_errors_are_near_zero_for_calibrated_scores(rng):
     )
 
 
-def test_slope_covers_the_truth(rng):
-    hits = 0
-    for _ in range(100):
-        z = rng.normal(size=300)
-        y = rng.random(300) < expit(0.3 + 0.5 * z)
-        line = trueness.calibration_line(trueness.tally(y, expit(z)))
-        hits += line.slope.low <= 0.5 <= line.slope.high
-    assert hits >= 88
-
-
 # edges
 
 
@@ -274,7 +260,7 @@ def test_reliability_of_many_scores_is_thinned_but_exact(rng):
     p = rng.random(6000)
     t = trueness.tally(rng.random(6000) < p, p)
     r = trueness.reliability(t, replicates=20)
-    assert _POINTS <= r.score.size < 3 * _POINTS
+    assert 500 <= r.score.size < 1500
     c = trueness.calibrate(t, method="isotonic")
     np.testing.assert_allclose(r.probability, c(r.score))
     assert r.n == 6000
@@ -324,14 +310,6 @@ def test_words_of_the_line():
         trueness.calibration_test(trueness.Tally([0.5], neg=[1]), method="isotoni")
 
 
-def test_ties_are_one_row(rng):
-    y, score = tied_cases(rng, 100)
-    t = trueness.tally(y, expit(score))
-    r = trueness.reliability(t, replicates=20)
-    assert r.score.size == len(t)
-    assert r.to_frame().shape[0] == len(t)
-
-
 # what cannot be, and what is no proof
 
 
@@ -353,13 +331,6 @@ def test_no_interval_is_empty_or_impossible(score, counts):
         assert part.low < part.high
     index = trueness.calibration_index(t)
     assert 0 <= index.ici.low <= index.ici.value <= index.ici.high <= 1
-
-
-def test_separated_classes_have_no_more_discrimination_than_is_possible():
-    t = Tally([0.1, 0.9], [50, 0], [0, 50])
-    assert trueness.brier(t).dsc.high <= 0.25
-    assert trueness.brier(t).dsc.low < 0.25
-    assert trueness.log_loss(t).dsc.high <= math.log(2)
 
 
 def test_an_infinite_loss_says_why():

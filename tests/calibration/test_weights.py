@@ -58,13 +58,6 @@ def test_weights_are_copies_to_a_calibrator(method):
     np.testing.assert_allclose(one(at), two(at), rtol=1e-7)
 
 
-def test_calibrators_that_need_cases_say_so():
-    y, p, w = sample(100)
-    for method in ("venn-abers", "fermi-dirac", "binormal"):
-        with pytest.raises(trueness.InputError, match="does not take weights"):
-            trueness.calibrate(y, p, method=method, weight=w)
-
-
 def test_a_new_calibrator_says_itself_whether_it_takes_weights(monkeypatch):
     def own(t):
         return trueness.calibrate(t, method="platt")

@@ -7,7 +7,6 @@ from scipy import stats
 import trueness
 from trueness import Tally
 from trueness.counts.resampling import (
-    bootstrap,
     compact,
     draw,
     replicates,
@@ -63,26 +62,6 @@ def test_covariances_are_multinomial(rng):
     assert (np.abs(found - expected) < 5 * spread).all()
 
 
-def test_ones_have_poisson_like_counts(rng):
-    drawn = draw(COUNTS["ones"], 200, rng)
-    share = np.bincount(drawn.ravel(), minlength=8)[:8] / drawn.size
-    law = stats.binom(5000, 1 / 5000).pmf(np.arange(8))
-    assert share == pytest.approx(law, abs=5 * np.sqrt(0.25 / drawn.size))
-
-
-def test_compact_types():
-    assert compact(np.array([64])) == np.uint8
-    assert compact(np.array([65])) == np.int32
-    assert compact(np.array([2**31])) == np.int64
-    assert compact(np.zeros(0, dtype=np.int64)) == np.uint8
-
-
-def test_same_seed_same_draws():
-    count = COUNTS["runs"]
-    assert np.array_equal(draw(count, 9, 5), draw(count, 9, 5))
-    assert not np.array_equal(draw(count, 9, 5), draw(count, 9, 6))
-
-
 def test_replicates_keep_the_classes(rng):
     t = Tally([3, 2, 1], pos=[5, 2, 0], neg=[0, 4, 9], unknown=[1, 1, 1])
     for neg, pos in replicates(t, 30, rng):
@@ -99,27 +78,10 @@ def test_replicates_keep_the_classes(rng):
     )
 
 
-def test_replicates_of_a_panel_and_blocks(rng):
-    p = trueness.panel([0, 1, 1, 0], {"a": [1, 2, 3, 3], "b": [1, 1, 2, 3]})
-    neg, pos = next(replicates(p, 3, rng))
-    assert neg.shape == pos.shape == (3, 4)
-    t = trueness.tally(rng.random(9000) < 0.5, rng.random(9000))
-    sizes = [len(neg) for neg, _ in replicates(t, 300, rng)]
-    assert sum(sizes) == 300
-    assert len(sizes) > 1
-
-
 def test_resample_is_a_tally_of_the_same_size(rng):
     t = Tally([3, 2, 1], pos=[5, 2, 0], neg=[0, 4, 9], unknown=[1, 1, 1])
     again = resample(t, rng)
     assert (again.n_pos, again.n_neg, again.n_unknown) == (7, 13, 0)
-
-
-def test_bootstrap_of_a_mean(rng):
-    t = Tally([3, 2, 1], pos=[50, 20, 30])
-    values = bootstrap(t, lambda neg, pos: pos @ t.score / 100, 4000, rng)
-    law = np.repeat([3, 2, 1], [50, 20, 30])
-    assert values.std() == pytest.approx(law.std() / 10, rel=0.06)
 
 
 def test_whole_clusters_are_drawn():

@@ -12,9 +12,7 @@ import pytest
 
 import trueness
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness.counts import sorting as weighing
 from trueness.counts.design import CANNOT
-from trueness.counts.sorting import descending
 from trueness.counts.values import Panel, Tally
 
 
@@ -65,32 +63,6 @@ def test_large_arrays_take_the_fast_ways(kind, distinct):
         for power, got in ((1, column), (2, t.squares[k])):
             want = np.bincount(row, (w * (y == k)) ** power)[::-1]
             np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-15)
-
-
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-@pytest.mark.parametrize("digits", [1, 12])
-def test_parts_follow_one_another(monkeypatch, kind, digits):
-    rng = np.random.default_rng(1)
-    s = np.round(rng.normal(size=5000), digits).astype(kind)
-    code, w = rng.integers(0, 3, s.size), rng.exponential(size=s.size)
-    whole = weighing._weigh_in_parts(s, code, w)
-    monkeypatch.setattr(weighing, "_PART", 300)
-    for a, b in zip(weighing._weigh_in_parts(s, code, w), whole, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-13)
-    equal = weighing._weigh_in_parts(np.zeros(5000, kind), code, w)
-    assert [c.size for c in equal] == [1] * 7  # one part holds all
-
-
-@pytest.mark.parametrize("wide", [1.0, 1e-8, 1e300])
-def test_order_of_scores_that_differ_in_their_last_bits(wide):
-    rng = np.random.default_rng(2)
-    s = wide * np.nextafter(1.0, 2.0) * (1 + rng.integers(0, 500, 70_000) * 2.0**-52)
-    s[::3] *= -1
-    s[::7] = 0.0
-    order, value = descending(s)
-    assert sorted(order.tolist()) == list(range(s.size))
-    assert (np.diff(s[order]) <= 0).all()
-    assert np.array_equal(value, s[order])
 
 
 def test_weights_of_one_are_cases():
@@ -368,25 +340,6 @@ def test_functions_of_counts_without_a_decorator_refuse_too():
     for f in (trueness.prevalence, trueness.plan_labels):
         with pytest.raises(InputError, match=REFUSED):
             f(p)
-
-
-def test_streams_keep_weights(tmp_path):
-    import pandas as pd
-
-    frame = pd.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.2, 0.4, 0.2],
-                          "w": [1, 1, 2.5, 0.5], "day": list("aabb")})  # fmt: skip
-    words = {"label": "y", "score": "p", "weight": "w"}
-    stream = trueness.Stream(tmp_path / "s.parquet", by="day", **words)
-    assert stream.add("one", frame[:2])  # all of weight one: cases
-    assert stream.add("two", frame[2:])
-    assert stream.tally() == trueness.tally(frame, **words)
-    assert stream.window(last=1).squares[1].tolist() == [6.25, 0]
-
-
-def test_watches_refuse_weights():
-    t = trueness.tally([0, 1], [0.1, 0.9], weight=[1, 2])
-    with pytest.raises(InputError, match="watch " + REFUSED):
-        trueness.watch("accuracy", threshold=0.5, at_least=0.5).update(t)
 
 
 def test_words_of_other_libraries():

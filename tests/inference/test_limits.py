@@ -4,7 +4,6 @@ import json
 import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -101,8 +100,3 @@ def test_no_value_no_limits():
     assert math.isnan(low)
     assert math.isnan(high)
     assert made.score_limits(0.5, 0.0, 1.96) == (0.0, 1.0)
-
-
-def test_percentiles_hold_the_value():
-    found = made.percentiles(0.9, np.linspace(0, 0.5, 101), 0.9)
-    assert (found.low, found.high) == pytest.approx((0.025, 0.9))

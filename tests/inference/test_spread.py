@@ -9,7 +9,7 @@ import pytest
 
 import trueness
 from trueness.inference.limits import inferred
-from trueness.inference.sample import Influence, Measured, meant
+from trueness.inference.sample import Influence, meant
 from trueness.inference.spread import kish, spread
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.intervals import Cut, estimates, metric_measure
@@ -29,13 +29,6 @@ def survey_tally(way):
     return trueness.tally(SURVEY["y"], SURVEY["s"], **words)
 
 
-def brier_measure(t):
-    """Mean squared error: a mean, whose influence values are what is left of it."""
-    n = t.n_neg + t.n_pos
-    value = float(t.neg @ t.score**2 + t.pos @ (1 - t.score) ** 2) / n
-    return Measured(value, (t.score**2 - value) / n, ((1 - t.score) ** 2 - value) / n)
-
-
 def linearised(x, u):
     """The variance of survey: n / (n - 1) times the squares of units' totals."""
     c, n = x.clusters, len(SURVEY["y"])
@@ -43,16 +36,6 @@ def linearised(x, u):
         return n / (n - 1) * (x.squares[0] @ u.neg**2 + x.squares[1] @ u.pos**2)
     cells = c.counts[0] * u.neg[c.row] + c.counts[1] * u.pos[c.row]
     return c.number / (c.number - 1) * (c.per_cluster(cells) ** 2).sum()
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_brier_has_the_linearised_error_of_survey(way):
-    x = meant(survey_tally(way))
-    m = brier_measure(x.counts)
-    value, error = SURVEY[way]["brier"]
-    assert m.value == pytest.approx(value, rel=1e-12)
-    u = x.influence(m.by_neg, m.by_pos)
-    assert linearised(x.cases, u) ** 0.5 == pytest.approx(error, rel=1e-10)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -74,23 +57,6 @@ def kish_for_rows(v, n):
     """Undo (n - 1) / n of the n units left out, for that of Kish's number."""
     k = kish(sum(v), sum(x * x for x in v))
     return ((1 - 1 / k) / (1 - 1 / n)) ** 0.5
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_brier_has_the_jackknife_error_of_survey(way):
-    """Every unit left out in turn (JK1), exactly where no two cases share a row."""
-    s = np.array(SURVEY["s"]) + np.arange(1, 121) / 1e5
-    n = 18 if way in ("clusters", "both") else 120
-    words = {"weight": SURVEY["w"]} if way in ("weights", "both") else {}
-    if n == 18:
-        words["cluster"] = SURVEY["cluster"]
-    x = meant(trueness.tally(SURVEY["y"], s, **words))
-    m = brier_measure(x.counts)
-    found = spread(x.cases, x.influence(m.by_neg, m.by_pos)).sd
-    value, error = SURVEY[way]["jk1"]["brier_apart"]
-    if way == "weights":
-        error *= kish_for_rows(SURVEY["w"], n)
-    assert (m.value, found) == pytest.approx((value, error), rel=1e-12)
 
 
 # weighted cases of one side of a cut share a row and its mean weight; F1 is no quotient
@@ -182,11 +148,6 @@ def test_degrees_of_freedom_by_hand():
     both = spread(t, Influence(u, u))
     assert both.variance == pytest.approx(4.8)
     assert both.df == pytest.approx(5)  # never more than n - 1
-
-
-def test_weights_count_by_kish():
-    assert kish(10.0, 50.0) == 2.0
-    assert kish(0.0, 0.0) == 0.0
 
 
 def test_prevalence_makes_classes_strata():

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import trueness
-from trueness.inference.statistics import _MOST, valued
+from trueness.inference.statistics import _MOST
 
 
 def data(n, seed=0, places=9):
@@ -168,10 +168,3 @@ def test_what_cannot_be_done_is_said(words):
     t = trueness.Tally([2, 1], pos=[4, 3], neg=[3, 5], unknown=[1, 1])
     with pytest.raises(trueness.InputError, match=words):
         trueness.estimate(t, statistic, **options)
-
-
-def test_influence_values_add_up_to_zero():
-    y, s = data(50, places=1)
-    t = trueness.tally(y, s)
-    u = valued(t, area).influence
-    assert t.neg @ u.neg + t.pos @ u.pos == pytest.approx(0, abs=1e-12)
