@@ -214,7 +214,7 @@ def cases_note(x: Panel | Tally) -> Note:
     if not x.n_pos + x.n_neg:
         return note("unlabelled only", n=x.n)
     return note(
-        "weights" if x.weighted else "cases",
+        x.unit,
         n=x.n,
         pos=x.n_pos,
         neg=x.n_neg,

@@ -145,7 +145,7 @@ CATALOGUE: dict[str, str] = {
     # what was counted
     "cases": "{n:cases}: {pos:n} positive ({share:%}{known}), {neg:n} negative"
     "{unknown}.",
-    "weights": "Cases with a total weight of {n:n}: {pos:n} positive "
+    "total weight": "Cases with a total weight of {n:n}: {pos:n} positive "
     "({share:%}{known}), {neg:n} negative{unknown}.",
     "unlabelled only": "{n:cases} without a label.",
     "classes": "{n:cases} of {number} classes: {sizes}. Each class is compared with "

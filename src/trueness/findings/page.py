@@ -55,7 +55,7 @@ from trueness.threshold.validation import Validation
 
 TITLE = "How good is this classifier?"
 SAFE = 0.95  # a constraint that holds less often on new cases is mentioned
-COUNTED = ("cases", "weights")  # what the head of the page says already
+COUNTED = ("cases", "total weight")  # what the head of the page says already
 Answers = tuple[tuple[str, tuple[Note, ...]], ...]
 Question = Callable[[Subject], Finding | None]
 
