@@ -336,8 +336,7 @@ def _uncertainty(s: Forecasts, loss: Any, level: float) -> Estimate:
         return around(value, value, value, level, "share given")
     zero, one = np.zeros(s.score.size), np.ones(s.score.size)
     spread = inferred(s.sample, mean_measure((zero, one), 0.0, 1.0)).spread
-    c = s.sample.cases.grouped
-    units = math.inf if c is None else float(c.number)
+    units = s.sample.cases.cluster_number
     low, high = share_limits(share, spread.plain, s.n, units, level)
     # the loss is largest at 1/2
     largest = said(0.5) if low <= 0.5 <= high else max(said(low), said(high))

@@ -211,8 +211,7 @@ def _worst(
     s: Forecasts, start: Array, found: Binned, level: float
 ) -> CalibrationPlace | None:
     """Give the bin whose scores are surely off by most."""
-    cells, each = s.sample.cases.grouped, 1 - (1 - level) / start.size
-    units = math.inf if cells is None else float(cells.number)
+    units, each = s.sample.cases.cluster_number, 1 - (1 - level) / start.size
     ends = [*start[1:], s.score.size]
     total, up, said = (
         np.add.reduceat(x, start) for x in (s.cases, s.pos, s.cases * s.score)

@@ -7,6 +7,7 @@ added up, chosen and merged alike, so the two values treat them as "the columns"
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
@@ -58,9 +59,11 @@ class Cases:
         unlabelled
             ``"left out"`` or ``"missing at random"``.
         """
-        words = {"sampling": sampling, "prevalence": prevalence}
+        if sampling is None and prevalence is None and unlabelled is None:
+            return self
+        words: dict[str, Any] = {"sampling": sampling, "prevalence": prevalence}
         design = self.design.with_words({**words, "unlabelled": unlabelled})
-        return self if design == self.design else self._with(design=design)
+        return self._with(design=design)
 
     def without_design(self) -> Self:
         """Forget how the cases came, but for their weights and clusters."""
@@ -195,6 +198,11 @@ class Cases:
     def grouped(self) -> Clusters | None:
         """Which cases belong together? None where each belongs to itself."""
         return None if self.clusters is None or self.clusters.single else self.clusters
+
+    @property
+    def cluster_number(self) -> float:
+        """How many clusters are there? Infinitely many where cases are independent."""
+        return math.inf if self.grouped is None else float(self.grouped.number)
 
     @property
     def n(self) -> int:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -43,33 +43,17 @@ _BYTE = 128
 _OPEN = 255
 
 
-class _ChoiceTable(NamedTuple):
-    """How does a random byte become a Poisson count?"""
-
-    byte: bytes
-    rest: Floats  # cumulative probabilities of the counts of unsettled bytes
+# how a random byte becomes a Poisson count, and the cumulative probabilities of the
+# counts of bytes that are not settled
+_ChoiceTable = tuple[bytes, Floats]
 
 
 def draw(
     count: Ints, replicates: int, rng: Seed = 0, *, dtype: Any = np.int64
 ) -> Array:
-    """How often would each row be met if all cases were drawn anew with replacement?
+    """How often is each row met if all cases are drawn anew? (replicates, m)
 
-    Parameters
-    ----------
-    count
-        Cases of each row (m,).
-    replicates
-        How many draws.
-    rng
-        Seed or generator.
-    dtype
-        Integer type of the result; ``compact(count)`` is the smallest safe one.
-
-    Returns
-    -------
-    array (replicates, m)
-        Exact multinomial counts; each row of it adds up to ``count.sum()``.
+    Exact multinomial counts. ``compact(count)`` is the smallest safe ``dtype``.
     """
     rng = _options.generator(rng)
     n = int(count.sum())
@@ -113,11 +97,6 @@ def _poisson_counts(
     return np.take(out, back, axis=1)
 
 
-def multiplicities(n: int, rng: np.random.Generator) -> Array:
-    """How often is each of n cases taken, a Poisson(1) number of times each?"""
-    return _from_bytes(_table(1.0), (1, n), rng).reshape(n)
-
-
 @lru_cache(maxsize=1024)
 def _table(mean: float) -> _ChoiceTable:
     """Settle as many of the 256 bytes as the Poisson probabilities allow."""
@@ -132,7 +111,7 @@ def _table(mean: float) -> _ChoiceTable:
     table = np.full(256, _OPEN, dtype=np.uint8)
     table[: byte.size] = byte
     rest = np.cumsum(share - settled)
-    return _ChoiceTable(table.tobytes(), rest / rest[-1])
+    return table.tobytes(), rest / rest[-1]
 
 
 def _from_bytes(
@@ -140,10 +119,10 @@ def _from_bytes(
 ) -> Array:
     size = shape[0] * shape[1]
     words = rng.integers(0, 2**64 - 1, -(-size // 8), dtype=np.uint64, endpoint=True)
-    settled = bytearray(words.tobytes().translate(table.byte))
+    settled = bytearray(words.tobytes().translate(table[0]))
     count = np.frombuffer(settled, np.uint8)[:size]
     still = np.flatnonzero(count == _OPEN)
-    count[still] = np.searchsorted(table.rest, rng.random(still.size), side="right")
+    count[still] = np.searchsorted(table[1], rng.random(still.size), side="right")
     return count.reshape(shape)
 
 

@@ -46,10 +46,13 @@ def count_scores(score: Array, is_pos: Callable[[slice], Array]) -> Counted:
     ``score`` is float32 or float64; ``is_pos`` gives the labels of a slice as bools, so
     that no column of labels is ever copied whole. Raises ``NotFinite``.
     """
-    table = few_distinct(score)
-    if table is not None:
-        return _count_hashed(score, is_pos, table)
-    return _count_sorted(score, is_pos)
+    table = _few_distinct(score)
+    if table is None:
+        return _count_sorted(score, is_pos)
+    found, at, label = _hashed(score, is_pos, table, 2)
+    rest = [_count_sorted(score[at], lambda b: label[b])] if at.size else []
+    value, neg, pos = merge_counts([found, *rest])
+    return value, neg, pos
 
 
 def _count_sorted(score: Array, is_pos: Callable[[slice], Array]) -> Counted:
@@ -75,7 +78,15 @@ class Packing:
     def __init__(self, score: Array) -> None:
         self.dtype = score.dtype
         self.bits, self.mask, too_large = FLOATS_AS_BITS[score.dtype]
-        least, most, used, self.signed = self._scan(score)
+        least, most, used, self.signed = self.mask, 0, 0, False
+        for b in blocks(score.size):
+            bits = np.ascontiguousarray(score[b]).view(self.bits)
+            magnitude = bits & self.bits(self.mask)
+            most = max(most, int(magnitude.max()))
+            used |= int(np.bitwise_or.reduce(magnitude))
+            # zero is kept out of "least": it wraps around to the largest number
+            least = min(least, int((magnitude - self.bits(1)).min()) + 1)
+            self.signed = self.signed or bool((bits > self.bits(self.mask)).any())
         if most >= too_large:
             raise NotFinite
         # scores that came from fewer digits end in zeros that all share
@@ -85,18 +96,6 @@ class Packing:
         largest = 4 * self.top + 3 if self.signed else 2 * self.top + 1
         self.fits = largest < 1 << 64
         self.key = np.uint32 if largest < 1 << 32 else np.uint64
-
-    def _scan(self, score: Array) -> tuple[int, int, int, bool]:
-        least, most, used, signed = self.mask, 0, 0, False
-        for b in blocks(score.size):
-            bits = np.ascontiguousarray(score[b]).view(self.bits)
-            magnitude = bits & self.bits(self.mask)
-            most = max(most, int(magnitude.max()))
-            used |= int(np.bitwise_or.reduce(magnitude))
-            # zero is kept out of "least": it wraps around to the largest number
-            least = min(least, int((magnitude - self.bits(1)).min()) + 1)
-            signed = signed or bool((bits > self.bits(self.mask)).any())
-        return least, most, used, signed
 
     def place(self, buffer: Floats) -> Array:
         """Lay the keys into the memory that will hold the scores.
@@ -110,21 +109,18 @@ class Packing:
     def pack(self, score: Array, label: Array) -> Array:
         """Write score and label as one whole number, highest score first."""
         bits = np.ascontiguousarray(score).view(self.bits)
-        z = self._order_number(bits & self.bits(self.mask))
+        magnitude = bits & self.bits(self.mask)
+        z = (magnitude >> self.bits(self.shift)) - self.bits(self.least - 1)
+        z = z.astype(self.key, copy=False)
+        if self.least > 1:  # a zero went below zero and wrapped around: put it back
+            z = np.where(magnitude == 0, self.key(0), z)
         top = self.key(self.top)
         if self.signed:
             below = bits > self.bits(self.mask)
             z = np.where(below, top + z, top - z)
         else:
             z = top - z
-        return (z << self.key(1)) | label
-
-    def _order_number(self, magnitude: Array) -> Array:
-        z = magnitude >> self.bits(self.shift)
-        z -= self.bits(self.least - 1)
-        z = z.astype(self.key, copy=False)
-        # a zero went below zero and wrapped around: put it back
-        return np.where(magnitude == 0, self.key(0), z) if self.least > 1 else z
+        return np.asarray((z << self.key(1)) | label)
 
     def unpack(self, z: Array) -> Array:
         """Turn keys without their label bit back into scores."""
@@ -213,7 +209,7 @@ def _count_wide(score: Array, is_pos: Callable[[slice], Array]) -> Counted:
     return value[::-1].copy(), (cases - pos)[::-1].copy(), pos[::-1].copy()
 
 
-def few_distinct(score: Array) -> Array | None:
+def _few_distinct(score: Array) -> Array | None:
     """Give the distinct bits seen in a sample, if there are few."""
     if score.size < _SMALL:
         return None
@@ -267,55 +263,52 @@ _MULTIPLIERS = (
 )
 
 
-def _count_hashed(
-    score: Array, is_pos: Callable[[slice], Array], distinct: Array
-) -> Counted:
+def _hashed(
+    score: Array,
+    code: Callable[[slice], Array],
+    distinct: Array,
+    kinds: int,
+    weight: Array | None = None,
+) -> tuple[tuple[Array, ...], Array, Array]:
+    """Count cases of few distinct scores, or add up weights and squares, unsorted.
+
+    ``code`` gives the kind of each case of a slice, of so many kinds. Gives the scores
+    with their columns, and the places and codes of the cases that have other scores.
+    """
     table = HashTable(distinct)
-    done = in_spans(score.size, lambda at: _hash_span(score, is_pos, table, at))
-    counts = np.sum([c for c, _, _ in done], axis=0)
-    found: Counted = (
-        table.key.view(score.dtype).astype(np.float64),
-        np.ascontiguousarray(counts[0::2]),
-        np.ascontiguousarray(counts[1::2]),
-    )
-    rest = np.concatenate([s for _, s, _ in done])
-    label = np.concatenate([y for _, _, y in done])
-    if rest.size == 0:
-        return _merged([found])
-    return _merged([found, _count_sorted(rest, lambda b: label[b])])
+    bits, zero = FLOATS_AS_BITS[score.dtype][0], score.dtype.type(0)
+    number, cells = (np.int64, 1) if weight is None else (np.float64, 2)
 
+    def work(span: slice) -> tuple[Array, Array, Array]:
+        sums = np.zeros((cells, kinds * table.key.size), dtype=number)
+        missed, codes = [np.zeros(0, dtype=np.int64)], [code(slice(0, 0))]
+        for part in blocks(span.stop - span.start):
+            b = slice(span.start + part.start, span.start + part.stop)
+            row, hit = table.find((score[b] + zero).view(bits))
+            kind = code(b)
+            some: Any = slice(None)
+            if not hit.all():
+                missed.append(np.flatnonzero(~hit) + b.start)
+                codes.append(kind[~hit])
+                some = hit
+            cell = (kinds * row + kind)[some]
+            if weight is None:
+                sums[0] += np.bincount(cell, minlength=sums.shape[1])
+                continue
+            w = weight[b].astype(np.float64, copy=False)[some]
+            for total, value in zip(sums, (w, w * w), strict=True):
+                total += np.bincount(cell, value, total.size)
+        return sums, np.concatenate(missed), np.concatenate(codes)
 
-def in_spans(size: int, work: Callable[[slice], Any]) -> list[Any]:
-    """Do the same with each of a few equal parts of so many entries, all at once."""
-    parts = max(1, min(threads(), size // _SMALL))
-    edges = np.linspace(0, size, parts + 1).astype(int)
+    # the same with each of a few equal parts, all at once
+    parts = max(1, min(threads(), score.size // _SMALL))
+    edges = np.linspace(0, score.size, parts + 1).astype(int)
     with ThreadPoolExecutor(parts) as pool:
-        return list(pool.map(work, [slice(a, b) for a, b in pairwise(edges)]))
-
-
-def _merged(parts: list[Counted]) -> Counted:
-    score, neg, pos = merge_counts(parts)
-    return score, neg, pos
-
-
-def _hash_span(
-    score: Array, is_pos: Callable[[slice], Array], table: HashTable, span: slice
-) -> tuple[Ints, Array, Array]:
-    bits_type = FLOATS_AS_BITS[score.dtype][0]
-    zero = score.dtype.type(0)
-    counts = np.zeros(2 * table.key.size, dtype=np.int64)
-    rest_score, rest_label = [score[:0]], [np.zeros(0, dtype=bool)]
-    for part in blocks(span.stop - span.start):
-        b = slice(span.start + part.start, span.start + part.stop)
-        value, label = score[b] + zero, is_pos(b)
-        row, hit = table.find(value.view(bits_type))
-        if not hit.all():
-            miss = ~hit
-            rest_score.append(value[miss])
-            rest_label.append(label[miss])
-            row, label = row[hit], label[hit]
-        counts += np.bincount(2 * row + label, minlength=counts.size)
-    return counts, np.concatenate(rest_score), np.concatenate(rest_label)
+        done = list(pool.map(work, [slice(a, b) for a, b in pairwise(edges)]))
+    sums, missed, codes = zip(*done, strict=True)
+    columns = (s[k::kinds] for s in np.sum(sums, axis=0) for k in range(kinds))
+    found = (table.key.view(score.dtype).astype(np.float64), *columns)
+    return found, np.concatenate(missed), np.concatenate(codes)
 
 
 def merge_counts(parts: Sequence[tuple[Array, ...]]) -> tuple[Any, ...]:
@@ -351,10 +344,12 @@ def weigh_scores(score: Array, code: Array, weight: Array) -> tuple[Array, ...]:
     if not weight.min(initial=1.0) > 0:
         some = weight > 0
         score, code, weight = score[some], code[some], weight[some]
-    table = few_distinct(score)
-    if table is not None:
-        return _weigh_hashed(score, code, weight, HashTable(table))
-    return _weigh_in_parts(score, code, weight)
+    table = _few_distinct(score)
+    if table is None:
+        return _weigh_in_parts(score, code, weight)
+    found, at, kind = _hashed(score, lambda b: code[b], table, 3, weight)
+    rest = [_weigh_in_parts(score[at], kind, weight[at])] if at.size else []
+    return merge_counts([found, *rest])
 
 
 # cases whose scores, labels and weights stay in the cache while they are put in order
@@ -389,7 +384,7 @@ def _weigh_in_parts(score: Array, code: Array, weight: Array) -> tuple[Array, ..
 
 def _weigh_sorted(score: Array, code: Array, weight: Array) -> tuple[Array, ...]:
     """Put cases in order and add up those of the same score and class."""
-    order, value = descending(score)
+    order, value = _descending(score)
     new = begins_run(value)
     value, m = value[new], int(new.sum())
     cell = np.cumsum(new) - 1
@@ -404,7 +399,7 @@ _NO_LABEL = np.zeros(1, dtype=bool)
 _CACHED = 1 << 21
 
 
-def descending(score: Array) -> tuple[Array, Floats]:
+def _descending(score: Array) -> tuple[Array, Floats]:
     """In which order do finite scores fall, and what are they? Ties stay in place."""
     n = score.size
     room = 64 - max(n - 1, 1).bit_length()
@@ -460,36 +455,3 @@ def _mend(order: Array, value: Floats, prefix: Array) -> None:
     at = np.flatnonzero(member)
     part = np.lexsort((-value[at], prefix[at]))
     order[at], value[at] = order[at][part], value[at][part]
-
-
-def _weigh_hashed(
-    score: Array, code: Array, weight: Array, table: HashTable
-) -> tuple[Array, ...]:
-    """Add up the weights of few distinct scores without a sort."""
-    done = in_spans(score.size, lambda at: _weigh_span(score, code, weight, table, at))
-    sums = np.sum([s for s, _ in done], axis=0)
-    missed = np.concatenate([m for _, m in done])
-    value = table.key.view(score.dtype).astype(np.float64)
-    found = [(value, *(s[k::3] for s in sums for k in range(3)))]
-    if missed.size:
-        found.append(_weigh_in_parts(score[missed], code[missed], weight[missed]))
-    return merge_counts(found)
-
-
-def _weigh_span(
-    score: Array, code: Array, weight: Array, table: HashTable, span: slice
-) -> tuple[Array, Array]:
-    """Give sums and squares at 3 * row + code, and where scores are not found."""
-    bits, zero = FLOATS_AS_BITS[score.dtype][0], score.dtype.type(0)
-    sums = np.zeros((2, 3 * table.key.size))
-    missed = [np.zeros(0, dtype=np.int64)]
-    for part in blocks(span.stop - span.start):
-        b = slice(span.start + part.start, span.start + part.stop)
-        row, hit = table.find((score[b] + zero).view(bits))
-        cell, w = 3 * row + code[b], weight[b].astype(np.float64, copy=False)
-        if not hit.all():
-            missed.append(np.flatnonzero(~hit) + b.start)
-            cell, w = cell[hit], w[hit]
-        sums[0] += np.bincount(cell, w, minlength=sums.shape[1])
-        sums[1] += np.bincount(cell, w * w, minlength=sums.shape[1])
-    return sums, np.concatenate(missed)
