@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import brier_score_loss, roc_auc_score
+from sklearn.metrics import RocCurveDisplay, brier_score_loss, roc_auc_score
 from sklearn.model_selection import (
     GroupKFold,
     ShuffleSplit,
@@ -77,6 +77,25 @@ def test_folds_are_asked_as_wholes(two):
     assert pair.difference.sd == pytest.approx(np.sqrt(np.square(each).sum()) / 5)
     with pytest.raises(InputError, match="does not take folds"):
         trueness.roc(folds["lr"])
+
+
+@pytest.mark.parametrize("metric", ["auc", "accuracy", "brier"])
+def test_a_plan_says_how_many_cases_tell_two_models_apart(two, metric):
+    """n ((z + z) sd / d)^2, with the paired difference of these folds."""
+    plan = two.plan(metric, power=0.8)
+    values = [two.values[m][metric].value for m in ("lr", "nb")]
+    assert plan.value == pytest.approx(values[0] - values[1])
+    if metric == "auc":
+        d = trueness.compare_auc(two.folds).pairs[0].difference
+        assert plan.n == np.ceil(400 * ((1.959964 + 0.841621) * d.sd / d.value) ** 2)
+        assert plan.sd == pytest.approx(d.sd * np.sqrt(400 / plan.n))
+    assert plan.power == pytest.approx(0.8, abs=0.01)
+    assert plan.n == plan.n_pos + plan.n_neg
+    one = trueness.cross_validate(
+        GaussianNB(), *make_classification(80, random_state=0)
+    )
+    with pytest.raises(InputError, match="needs two models"):
+        one.plan()
 
 
 def test_a_threshold_is_tested_where_it_was_not_chosen(two):
@@ -162,6 +181,7 @@ def test_displays_as_scikit_learn_has_them(display, data, tmp_path):
     one = display.from_predictions(y[200:], score, name="lr", despine=True)
     other = display.from_estimator(model, X[200:], y[200:], ax=one.ax_)
     assert np.array_equal(one.curves[0].y, other.curves[0].y)
+    assert one.prevalence_pos_label == y[200:].mean()
     assert one.band_ is not None
     assert one.line_.axes is one.ax_
     assert one.figure_ is one.ax_.figure
@@ -182,5 +202,10 @@ def test_a_display_says_the_interval(data):
     shown = RocDisplay.from_predictions(y[200:], score)
     e = trueness.auc(y[200:], score)
     assert shown.roc_auc == e
+    theirs = RocCurveDisplay.from_predictions(y[200:], score, drop_intermediate=False)
+    assert np.trapezoid(shown.tpr, shown.fpr) == pytest.approx(theirs.roc_auc)
+    assert set(shown.fpr) == set(theirs.fpr)
+    with pytest.raises(AttributeError, match="has no attribute 'recall'"):
+        _ = shown.recall
     assert f"AUC = {e.value:.3f}" in shown.line_.get_label()
     assert shown.chance_level_ is not None

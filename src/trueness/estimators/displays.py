@@ -1,13 +1,14 @@
 """What do users of scikit-learn expect of a figure? Displays, with bands.
 
 Each has ``from_predictions``, ``from_estimator``, ``from_cv_results``, ``plot(ax=)``,
-and the attributes ``line_``, ``band_``, ``ax_`` and ``figure_`` after drawing; after
-``from_cv_results`` there is a line for each fold, and ``line_`` is a list.
+and the attributes ``line_``, ``band_``, ``chance_level_``, ``ax_`` and ``figure_``
+after drawing; after ``from_cv_results`` there is a line for each fold, and ``line_``
+is a list.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self, final
 
@@ -22,9 +23,8 @@ from trueness.calibration.reliability_curve import reliability
 from trueness.counts.folds import Folds
 from trueness.counts.values import Tally
 from trueness.data.frames import tally
-from trueness.ensembles.folds import answer_folds
 from trueness.estimators._common import response_of, scores_of, two_labels
-from trueness.metrics.grammar import metric as read_metric
+from trueness.metrics.definitions import METRICS
 from trueness.metrics.intervals import estimates
 from trueness.ranking.areas import auc, average_precision
 from trueness.ranking.bands import precision_recall_band, roc_band
@@ -41,17 +41,14 @@ class CurveWithBand(NamedTuple):
     high: Floats
 
 
-@dataclass(frozen=True)
-class _Kind:
-    """What a kind of display draws of a tally, and what stands beside it."""
+class _Kind(NamedTuple):
+    """What a kind of display draws of a tally, and what its parts are called."""
 
-    curve: Callable[..., CurveWithBand]
-    x: str
-    y: str
-    value: Callable[[Tally, float], Estimate | None]
-    name: str = ""  # of the value, in the legend
-    folds: str = ""  # the analysis of folds that gives it
-    chance: tuple[Sequence[float], Sequence[float]] | None = None
+    curve: Callable[[Tally, float], CurveWithBand]
+    x: tuple[str, str]  # attribute and title of the axis
+    y: tuple[str, str]
+    estimate: tuple[str, str, Any] = ("", "", None)  # attribute, short name, analysis
+    chance: Callable[[float], Any] | None = None  # of the share of positives
     steps: str = "default"
 
 
@@ -62,14 +59,36 @@ class _Display:
     curves: list[CurveWithBand]
     estimate: Estimate | None = None
     estimator_name: str | None = None
-    level: float = 0.95
+    pos_label: Any = None
+    prevalence_pos_label: float = np.nan
     line_: Any = field(default=None, init=False)
     band_: Any = field(default=None, init=False)
     chance_level_: Any = field(default=None, init=False)
     ax_: Any = field(default=None, init=False)
     figure_: Any = field(default=None, init=False)
 
-    _kind = None
+    def __getattr__(self, name: str) -> Any:
+        """Give a coordinate, of folds a list of them, or the estimate by its name."""
+        kind = _KINDS[type(self).__name__]
+        if name and name == kind.estimate[0]:
+            return self.estimate
+        for k, (own, _) in enumerate((kind.x, kind.y)):
+            if name == own:
+                found = [c[k] for c in self.curves]
+                return found if len(found) > 1 else found[0]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    @classmethod
+    def _of(cls, parts: list[Tally], level: float, **about: Any) -> Self:
+        kind = _KINDS[cls.__name__]
+        data, ask = (
+            (Folds(tuple(parts)) if len(parts) > 1 else parts[0]),
+            kind.estimate[2],
+        )
+        found = ask(data, level=level) if ask else None
+        share = sum(t.n_pos for t in parts) / sum(t.n_pos + t.n_neg for t in parts)
+        curves = [kind.curve(t, level) for t in parts]
+        return cls(curves, found, prevalence_pos_label=share, **about)
 
     @classmethod
     def from_predictions(
@@ -105,7 +124,7 @@ class _Display:
         """
         words = {"weight": sample_weight, "cluster": cluster, "positive": pos_label}
         t = tally(y_true, y_score, **{k: v for k, v in words.items() if v is not None})
-        made = cls([_of(cls).curve(t, level)], _of(cls).value(t, level), name, level)
+        made = cls._of([t], level, estimator_name=name, pos_label=pos_label)
         return made.plot(ax=ax, **drawn)
 
     @classmethod
@@ -132,8 +151,9 @@ class _Display:
         **more
             As in :meth:`from_predictions`.
         """
-        response = response_of(estimator, response_method, "draw it")
-        score = scores_of(estimator, X, response)
+        score = scores_of(
+            estimator, X, response_of(estimator, response_method, "draw it")
+        )
         more.setdefault("pos_label", estimator.classes_[1])
         name = type(estimator).__name__ if name is None else name
         return cls.from_predictions(y, score, name=name, **more)
@@ -145,6 +165,7 @@ class _Display:
         X: Any,  # noqa: N803
         y: Any,
         *,
+        sample_weight: Any = None,
         response_method: str = "auto",
         name: str | None = None,
         level: float = 0.95,
@@ -159,7 +180,7 @@ class _Display:
             Made with ``return_estimator=True`` and ``return_indices=True``.
         X, y
             The cases and labels that were given to it.
-        response_method, name, level, ax, **drawn
+        sample_weight, response_method, name, level, ax, **drawn
             As in :meth:`from_estimator` and :meth:`from_predictions`.
         """
         if not {"estimator", "indices"} <= set(cv_results):
@@ -169,17 +190,16 @@ class _Display:
             )
         y, classes = two_labels(y, cls.__name__)
         parts = []
-        for model, at in zip(
-            cv_results["estimator"], cv_results["indices"]["test"], strict=True
-        ):
+        tests = cv_results["indices"]["test"]
+        for model, at in zip(cv_results["estimator"], tests, strict=True):
             response = response_of(model, response_method, "draw it")
             score = scores_of(model, _safe_indexing(X, at), response)
-            parts.append(tally(y[at], score, positive=classes[1]))
-        kind, found = _of(cls), None
-        if kind.folds:
-            found = answer_folds(kind.folds, Folds(tuple(parts)), (), {"level": level})
-        curves = [kind.curve(t, level) for t in parts]
-        return cls(curves, found, name, level).plot(ax=ax, **drawn)
+            words: dict[str, Any] = {"positive": classes[1]}
+            if sample_weight is not None:
+                words["weight"] = np.asarray(sample_weight)[at]
+            parts.append(tally(y[at], score, **words))
+        made = cls._of(parts, level, estimator_name=name, pos_label=classes[1])
+        return made.plot(ax=ax, **drawn)
 
     def plot(
         self,
@@ -208,42 +228,58 @@ class _Display:
         required("matplotlib", "mpl")
         import matplotlib.pyplot as plt
 
-        kind = _of(type(self))
+        kind = _KINDS[type(self).__name__]
         ax = plt.subplots()[1] if ax is None else ax
         several = len(self.curves) > 1
-        look = {"alpha": 0.5, "linewidth": 1} if several else {}
-        lines = []
-        for k, c in enumerate(self.curves):
-            label = self._label(kind) if not k else None
-            style = {"drawstyle": kind.steps, **look, **(curve_kwargs or {})}
-            lines += ax.plot(c.x, c.y, label=label, **style)
+        thin = {"alpha": 0.5, "linewidth": 1} if several else {}
+        style = {"drawstyle": kind.steps, **thin, **(curve_kwargs or {})}
+        lines = [line for c in self.curves for line in ax.plot(c.x, c.y, **style)]
+        lines[0].set_label(self._label(kind.estimate[1]))
         if band and not several:
-            c, colour = self.curves[0], lines[0].get_color()
-            shade = {"color": colour, "alpha": 0.2, "linewidth": 0}
-            self.band_ = ax.fill_between(c.at, c.low, c.high, **shade)
+            c, shade = self.curves[0], {"alpha": 0.2, "linewidth": 0}
+            colour = lines[0].get_color()
+            self.band_ = ax.fill_between(c.at, c.low, c.high, color=colour, **shade)
         if plot_chance_level and kind.chance is not None:
-            (self.chance_level_,) = ax.plot(*kind.chance, "k--", linewidth=1)
+            ends = kind.chance(self.prevalence_pos_label)
+            what = "Chance level" if self.estimate else "Perfectly calibrated"
+            look: dict[str, Any] = {"linewidth": 1, "label": what}
+            (self.chance_level_,) = ax.plot([0, 1], ends, "k--", **look)
         if despine:
             ax.spines[["top", "right"]].set_visible(False)
-        ax.set(xlabel=kind.x, ylabel=kind.y, ylim=(-0.01, 1.01))
-        if lines[0].get_label()[0] != "_":
+        ax.set(xlabel=kind.x[1], ylabel=kind.y[1], ylim=(-0.01, 1.01))
+        if ax.get_legend_handles_labels()[0]:
             ax.legend()
         self.line_ = lines if several else lines[0]
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _label(self, kind: _Kind) -> str | None:
-        if self.estimate is None:
-            return self.estimator_name
-        e = self.estimate
+    def _label(self, short: str) -> str:
+        name, e = self.estimator_name or "", self.estimate
+        if e is None:
+            return name or "_"
         value, low, high = as_precise(e.value, e.low, e.high)
-        text = f"{kind.name} = {value} ({low} to {high})"
-        return f"{self.estimator_name} ({text})" if self.estimator_name else text
+        text = f"{short} = {value} ({low} to {high})"
+        return f"{name}\n{text}" if name else text
 
 
-def _of(cls: type[_Display]) -> _Kind:
-    kind: Any = cls._kind
-    return kind  # type: ignore[no-any-return]  # every display has one
+@final
+class RocDisplay(_Display):
+    """The ROC curve with its confidence band: ``fpr``, ``tpr``, ``roc_auc``."""
+
+
+@final
+class PrecisionRecallDisplay(_Display):
+    """Precision and recall: ``recall``, ``precision``, ``average_precision``."""
+
+
+@final
+class CalibrationDisplay(_Display):
+    """The calibration curve, isotonic, without bins: ``prob_pred``, ``prob_true``."""
+
+
+@final
+class ThresholdDisplay(_Display):
+    """Youden's J at every threshold, with its limits: ``thresholds``, ``values``."""
 
 
 def _roc(t: Tally, level: float) -> CurveWithBand:
@@ -263,121 +299,38 @@ def _calibration(t: Tally, level: float) -> CurveWithBand:
     return CurveWithBand(*(c[order] for c in columns))
 
 
-def _by_threshold(metric: str, t: Tally, level: float) -> CurveWithBand:
-    """Give a metric at every threshold, and its limits at a hundred of them."""
-    m = read_metric(metric)
+def _youden(t: Tally, level: float) -> CurveWithBand:
+    """Give Youden's J at a hundred thresholds, with its limits."""
+    m = METRICS["youden"]
     at = np.unique(t.score[np.linspace(0, len(t) - 1, min(len(t), 100)).astype(int)])
     found = [estimates(t, float(c), [m], level=level)[m.name] for c in at]
-    value, low, high = (np.array([getattr(e, k) for e in found])
-                        for k in ("value", "low", "high"))  # fmt: skip
+    value, low, high = np.array([(e.value, e.low, e.high) for e in found]).T
     return CurveWithBand(at, value, at, low, high)
 
 
-@final
-class RocDisplay(_Display):
-    """The ROC curve with its confidence band, and the AUC with its interval."""
-
-    _kind = _Kind(  # type: ignore[assignment]  # of the class, not of the dataclass
+_KINDS = {
+    "RocDisplay": _Kind(
         _roc,
-        "False positive rate",
-        "True positive rate",
-        lambda t, level: auc(t, level=level),
-        "AUC",
-        "auc",
-        ([0, 1], [0, 1]),
-    )
-
-    @property
-    def fpr(self) -> Any:
-        """False positive rates, of folds a list."""
-        return _each(self, "x")
-
-    @property
-    def tpr(self) -> Any:
-        """True positive rates, of folds a list."""
-        return _each(self, "y")
-
-    @property
-    def roc_auc(self) -> Estimate | None:
-        """Give the AUC with its interval."""
-        return self.estimate
-
-
-@final
-class PrecisionRecallDisplay(_Display):
-    """The precision-recall curve with its band, and the average precision."""
-
-    _kind = _Kind(  # type: ignore[assignment]
+        ("fpr", "False positive rate"),
+        ("tpr", "True positive rate"),
+        ("roc_auc", "AUC", auc),
+        lambda share: [0, 1],
+    ),
+    "PrecisionRecallDisplay": _Kind(
         _precision_recall,
-        "Recall",
-        "Precision",
-        lambda t, level: average_precision(t, level=level),
-        "AP",
-        "average_precision",
+        ("recall", "Recall"),
+        ("precision", "Precision"),
+        ("average_precision", "AP", average_precision),
+        lambda share: [share, share],
         steps="steps-post",
-    )
-
-    @property
-    def recall(self) -> Any:
-        """Recall, of folds a list."""
-        return _each(self, "x")
-
-    @property
-    def precision(self) -> Any:
-        """Precision, of folds a list."""
-        return _each(self, "y")
-
-    @property
-    def average_precision(self) -> Estimate | None:
-        """Give the average precision with its interval."""
-        return self.estimate
-
-
-@final
-class CalibrationDisplay(_Display):
-    """The calibration curve (isotonic, without bins) with its confidence band."""
-
-    _kind = _Kind(  # type: ignore[assignment]
+    ),
+    "CalibrationDisplay": _Kind(
         _calibration,
-        "Score",
-        "Share of positives",
-        lambda t, level: None,
-        chance=([0, 1], [0, 1]),
-    )
-
-    @property
-    def prob_pred(self) -> Any:
-        """Scores, of folds a list."""
-        return _each(self, "x")
-
-    @property
-    def prob_true(self) -> Any:
-        """Share of positives at each score, of folds a list."""
-        return _each(self, "y")
-
-
-@final
-class ThresholdDisplay(_Display):
-    """Youden's J at every threshold, with its limits at each."""
-
-    _kind = _Kind(  # type: ignore[assignment]
-        lambda t, level: _by_threshold("youden", t, level),
-        "Threshold",
-        "Youden's J",
-        lambda t, level: None,
-    )
-
-    @property
-    def thresholds(self) -> Any:
-        """Thresholds, of folds a list."""
-        return _each(self, "x")
-
-    @property
-    def values(self) -> Any:
-        """The metric at each threshold, of folds a list."""
-        return _each(self, "y")
-
-
-def _each(display: _Display, what: str) -> Any:
-    found = [getattr(c, what) for c in display.curves]
-    return found if len(found) > 1 else found[0]
+        ("prob_pred", "Score"),
+        ("prob_true", "Share of positives"),
+        chance=lambda share: [0, 1],
+    ),
+    "ThresholdDisplay": _Kind(
+        _youden, ("thresholds", "Threshold"), ("values", "Youden's J")
+    ),
+}
