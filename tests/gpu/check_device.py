@@ -50,7 +50,7 @@ def check_answers(d, t):
     for f in ("f1", "youden"):
         one, other = (trueness.best_threshold(x, f, "recall >= 0.7") for x in (d, t))
         assert one.value == other.value
-        assert one.interval == other.interval
+        assert one.score_range == other.score_range
     assert trueness.confusion(d, 0.3) == trueness.confusion(t, 0.3)
     a, b = trueness.average_precision(d), trueness.average_precision(t)
     np.testing.assert_allclose(a.value, b.value, rtol=1e-12)

@@ -77,15 +77,17 @@ class ProperScore(Answer):
     notes: tuple[str, ...] = ()
     _name: str = "brier"
     _data: Tally | None = None
-    _parts: ScoreParts | None = None
+    _parts: Callable[[], ScoreParts] | None = None
 
     @cached_property
     def parts(self) -> ScoreParts:
         """Decompose the loss (CORP)."""
-        if self._parts is None and self._data is not None:
+        if self._parts is not None:
+            return self._parts()
+        if self._data is not None:
             return _decomposed(self._data, self._name, self.level, self.high)
         unknown = around(math.nan, math.nan, math.nan, self.level)
-        return self._parts or ScoreParts(unknown, unknown, unknown, math.nan)
+        return ScoreParts(unknown, unknown, unknown, math.nan)
 
     mcb = property(lambda self: self.parts.mcb, doc="Loss by miscalibration.")
     dsc = property(lambda self: self.parts.dsc, doc="Gain by discrimination.")

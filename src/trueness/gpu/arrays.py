@@ -3,7 +3,7 @@
 ``array-api-compat`` gives both the words of the array API standard. What the standard
 lacks is here: the bits of a float, counting, and what is fast on a CUDA device. Keys of
 PyTorch tensors are sorted and searched by CuPy where it is installed, without a copy,
-in PyTorch's memory: PyTorch has no sort of keys alone.
+in PyTorch's memory, where they are many: PyTorch has no sort of keys alone.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueness._core.checks.errors import InputError
+
+# below so many keys launches decide the time, and PyTorch's own calls launch less
+MANY = 2**24
 
 
 class Library(NamedTuple):
@@ -41,7 +44,7 @@ class Library(NamedTuple):
         return int(np.prod(x.shape, dtype=np.int64))
 
     def sort(self, keys: Any) -> Any:
-        """Sort ascending, keys only; in place where that can be done."""
+        """Sort ascending, keys only; many of them in place."""
         if not self._by_cupy(keys):
             return self.xp.sort(keys)
         with _beside(keys) as cupy:
@@ -67,7 +70,8 @@ class Library(NamedTuple):
         return x.get()
 
     def _by_cupy(self, x: Any) -> bool:
-        return self.name == "torch" and x.is_cuda and _cupy() is not None
+        large = self.name == "torch" and x.is_cuda and self.size(x) >= MANY
+        return large and _cupy() is not None
 
 
 @lru_cache(maxsize=1)

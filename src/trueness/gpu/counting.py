@@ -17,14 +17,16 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.columns import label_pair
 from trueness._core.checks.errors import InputError
 from trueness.counts.design import AT_RANDOM, PLAIN, Design
-from trueness.counts.values import Tally, tally_of_bins
+from trueness.counts.values import Tally, tally_of_bins, tally_of_rows
 from trueness.gpu.arrays import Library, library_of, same_device
+from trueness.gpu.kernels import kernels_for
 from trueness.gpu.keys import KEYS, ends, float_name, key_at_least, keys_of, scores_of
 from trueness.gpu.merging import CHUNK
-from trueness.gpu.split import sorted_keys
+from trueness.gpu.split import classes_of, sorted_keys
 
 # up to so many distinct scores the tally comes to the host
 FEW = 2**17
+_BLOCK = 4096
 
 
 @final
@@ -207,8 +209,9 @@ def device_tally(
     kind = float_name(y_score)
     y_score = y_score.reshape(-1)
     is_pos, known = read_labels(lib, y_true, y_score, positive)
-    if KEYS[kind] == "int16":
-        t = _counted(lib, y_score, is_pos, known, kind)
+    if KEYS[kind] == "int16" or lib.size(y_score) <= FEW:
+        count = _counted if KEYS[kind] == "int16" else _copied
+        t = _host_tally(count(lib, y_score, is_pos, known, kind), kind)
         return t if at_most is None else t.coarse(at_most)
     found = DeviceTally(lib, *sorted_keys(lib, y_score, is_pos, known, kind), kind)
     found.finite()
@@ -251,26 +254,47 @@ def read_labels(lib: Library, y: Any, s: Any, positive: Any) -> tuple[Any, Any]:
     return y == chosen, known
 
 
-def _counted(lib: Library, scores: Any, is_pos: Any, known: Any, kind: str) -> Tally:
+def _counted(
+    lib: Library, scores: Any, is_pos: Any, known: Any, kind: str
+) -> list[tuple[Any, Ints]]:
     """Count 16-bit scores on the device: each class has 2^16 places."""
-    total = np.zeros(3 * 2**16, dtype=np.int64)
-    for start in range(0, lib.size(scores), CHUNK):
-        part = slice(start, start + CHUNK)
-        # negatives in the first 2^16 places, then positives, then unknowns
-        place = lib.cast(keys_of(lib, scores[part], kind), "int64") + 2**15
-        place += 2**16 * lib.cast(is_pos[part], "int64")
-        if known is not None:
-            place = lib.xp.where(known[part], place, place % 2**16 + 2**17)
-        total += lib.host(lib.xp.bincount(place, minlength=total.size))
-    parts = []
-    for counts in total.reshape(3, -1):
-        at = np.flatnonzero(counts)
-        parts.append((at - 2**15, counts[at]))
-    low, high = ends(kind)
-    bad = sum(int(c[(k < low) | (k > high)].sum()) for k, c in parts)
-    if bad:
-        _refuse(bad)
-    return _host_tally(parts, kind)
+    if kernels_for(scores):
+        total = _by_kernel(lib, scores, classes_of(lib, is_pos, known))
+    else:
+        total = np.zeros(3 * 2**16, dtype=np.int64)
+        for start in range(0, lib.size(scores), CHUNK):
+            part = slice(start, start + CHUNK)
+            # negatives in the first 2^16 places, then positives, then unknowns
+            place = lib.cast(keys_of(lib, scores[part], kind), "int64") + 2**15
+            place += 2**16 * lib.cast(is_pos[part], "int64")
+            if known is not None:
+                place = lib.xp.where(known[part], place, place % 2**16 + 2**17)
+            total += lib.host(lib.xp.bincount(place, minlength=total.size))
+    seen = (np.flatnonzero(counts) for counts in total.reshape(3, -1))
+    return [(at - 2**15, total[k * 2**16 + at]) for k, at in enumerate(seen)]
+
+
+def _by_kernel(lib: Library, scores: Any, classes: Any) -> Ints:
+    torch, n = lib.xp, lib.size(scores)
+    total = scores.new_zeros(3 * 2**16, dtype=torch.int64)
+    bits = scores.contiguous().view(torch.int16)
+    with torch.cuda.device(scores.device):
+        kernels_for(scores).count_bits[(-(-n // _BLOCK),)](
+            bits, classes, total, n, BLOCK=_BLOCK
+        )
+    return np.asarray(lib.host(total))
+
+
+def _copied(
+    lib: Library, scores: Any, is_pos: Any, known: Any, kind: str
+) -> list[tuple[Any, Ints]]:
+    """Count on the host: copying few cases takes less time than to count them here."""
+    keys, pos = lib.host(keys_of(lib, scores, kind)), lib.host(is_pos)
+    if known is None:
+        return [_distinct(keys[~pos]), _distinct(keys[pos])]
+    labelled = lib.host(known)
+    sides = (labelled & ~pos, labelled & pos, ~labelled)
+    return [_distinct(keys[side]) for side in sides]
 
 
 def _distinct(keys: Any) -> tuple[Any, Ints]:
@@ -279,35 +303,39 @@ def _distinct(keys: Any) -> tuple[Any, Ints]:
 
 
 def _host_tally(parts: list[tuple[Any, Ints]], kind: str) -> Tally:
-    """Join the counts of negatives, positives and unknowns."""
-    every = [np.zeros(sum(k.size for k, _ in parts), dtype=np.int64) for _ in range(3)]
-    keys = np.concatenate([k for k, _ in parts])
-    start = 0
-    for column, (k, counts) in zip(every, parts, strict=False):
-        column[start : start + k.size] = counts
-        start += k.size
-    return Tally(scores_of(keys, kind), *every)
+    """Join the counts of negatives, positives and unknowns, of finite scores."""
+    low, high = ends(kind)
+    bad = sum(int(c[(k < low) | (k > high)].sum()) for k, c in parts)
+    if bad:
+        _refuse(bad)
+    keys, at = np.unique(np.concatenate([k for k, _ in parts]), return_inverse=True)
+    columns = np.zeros((3, keys.size), dtype=np.int64)
+    stops = np.cumsum([k.size for k, _ in parts])[:-1]
+    for column, places, (_, counts) in zip(
+        columns, np.split(at, stops), parts, strict=False
+    ):
+        column[places] = counts
+    return tally_of_rows(scores_of(keys[::-1], kind), *columns[:, ::-1])
 
 
 def _few(x: DeviceTally) -> Tally | None:
     """Bring the tally to the host if there are few distinct scores."""
-    counted = []
-    for part in x.parts:
-        if not x.lib.size(part):
-            counted.append((np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)))
-            continue
-        # keys picked at equal distances show most continuous scores at once
-        picked = part[:: max(1, x.lib.size(part) // (4 * FEW))]
-        if int((picked[1:] != picked[:-1]).sum()) >= FEW:
+    # keys picked at equal distances show most continuous scores at once
+    pick = max(1, max(map(x.lib.size, x.parts)) // (4 * FEW))
+    for step in sorted({pick, 1}, reverse=True):
+        picked = [part[::step] for part in x.parts]
+        new = [x.lib.xp.sum(p[1:] != p[:-1]) for p in picked]
+        if x.lib.host(x.lib.xp.stack(new)).max() >= FEW:
             return None
-        new = part[1:] != part[:-1]
-        if int(new.sum()) >= FEW:
-            return None
-        (at,) = x.lib.xp.nonzero(new)
-        at = np.append(0, x.lib.host(at) + 1)
-        counts = np.diff(np.append(at, x.lib.size(part))).astype(np.int64)
-        counted.append((x.lib.host(x.lib.picked(part, at)), counts))
-    return _host_tally(counted, x.kind)
+    return _host_tally([_runs(x.lib, part) for part in x.parts], x.kind)
+
+
+def _runs(lib: Library, part: Any) -> tuple[Any, Ints]:
+    """Give the distinct ones of sorted keys, and how often each is there."""
+    (at,) = lib.xp.nonzero(part[1:] != part[:-1])
+    at = np.append(0, lib.host(at) + 1)[: lib.size(part)]
+    counts = np.diff(np.append(at, lib.size(part))).astype(np.int64)
+    return lib.host(lib.picked(part, at)), counts
 
 
 def _refuse(bad: int) -> None:

@@ -18,6 +18,7 @@ class Kernels(NamedTuple):
     """The compiled functions."""
 
     count: Any
+    count_bits: Any
     split: Any
     sums: Any
     weights: Any
@@ -44,6 +45,17 @@ def _kernels() -> Kernels | None:
         kind = tl.load(classes + at, mask=at < n, other=2).to(tl.int32)
         tl.atomic_add(out, tl.sum((kind == 0).to(tl.int64), 0))
         tl.atomic_add(out + 1, tl.sum((kind == 1).to(tl.int64), 0))
+
+    @triton.jit
+    def count_bits(bits, classes, out, n, BLOCK: tl.constexpr):
+        # 16-bit scores: one place for each key and class
+        at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+        inside = at < n
+        x = tl.load(bits + at, mask=inside, other=0).to(tl.int32)
+        x = tl.where(x == -0x8000, 0, x)  # -0.0 is 0.0
+        key = x ^ ((x >> 15) & 0x7FFF)
+        kind = tl.load(classes + at, mask=inside, other=0).to(tl.int32)
+        tl.atomic_add(out + kind * 0x10000 + key + 0x8000, 1, mask=inside)
 
     @triton.jit
     def split(
@@ -183,4 +195,4 @@ def _kernels() -> Kernels | None:
         tl.atomic_add(out, tl.sum(w * v, 0))
         tl.atomic_add(out + 1, tl.sum(w, 0))
 
-    return Kernels(count, split, sums, weights, wins)
+    return Kernels(count, count_bits, split, sums, weights, wins)

@@ -146,17 +146,19 @@ def area_of(x: Any) -> Area:
     """Give what the AUC and its interval need: the placement values of both classes."""
     flipped = x.n_pos > x.n_neg  # the smaller class is looked up in the larger
     pair = (x.neg, x.pos) if flipped else (x.pos, x.neg)
+    # on their way before the first wait for the device
+    powers = [_powers(x.lib, *each) for each in ((x.neg, x.pos), (x.pos, x.neg))]
     s = sums_of(x.lib, *pair)
     pairs = x.n_pos * x.n_neg
     wins = 2 * pairs - s.v if flipped else s.v
     squares = s.first_square, s.second_square
     neg, pos = squares if flipped else squares[::-1]
-    down = _fourth_powers(x.lib, x.neg, x.pos, 2 * x.n_pos - wins / x.n_neg)
-    up = _fourth_powers(x.lib, x.pos, x.neg, wins / x.n_pos)
-    below, above = 2 * x.n_pos, 2 * x.n_neg
-    two = neg / below**2, pos / above**2
-    four = down / below**4, up / above**4
-    return Area(wins, wins / (2 * pairs), (x.n_neg, x.n_pos), two, four)
+    two = neg / (2 * x.n_pos) ** 2, pos / (2 * x.n_neg) ** 2
+    n = x.n_neg, x.n_pos
+    down, up = x.lib.host(x.lib.xp.stack(powers)).tolist()
+    return Area(
+        wins, wins / (2 * pairs), n, two, (n[0] * _fourth(down), n[1] * _fourth(up))
+    )
 
 
 # more cases of a class are not needed to know its fourth power: then 1 / df is below
@@ -164,14 +166,16 @@ def area_of(x: Any) -> Area:
 _ENOUGH = 2**22
 
 
-def _fourth_powers(lib: Library, keys: Any, others: Any, mean: float) -> float:
-    """Add up the fourth powers of twice the others below each key, about the mean."""
-    n = lib.size(keys)
-    keys = keys[:: -(-n // _ENOUGH)]
-    total, size = 0.0, lib.size(keys)
-    for start in range(0, size, CHUNK):
-        part = keys[start : start + CHUNK]
-        twice = lib.places(others, part, "left") + lib.places(others, part, "right")
-        square = (lib.cast(twice, "float64") - mean) ** 2
-        total += float(lib.xp.sum(square * square))
-    return total * n / size
+def _powers(lib: Library, keys: Any, others: Any) -> Any:
+    """Give the means of the placement values about 1/2 and of their powers to 4."""
+    step = -(-lib.size(keys) // _ENOUGH)
+    keys = keys if step == 1 else lib.xp.asarray(keys[::step], copy=True)
+    twice = lib.places(others, keys, "left") + lib.places(others, keys, "right")
+    v = lib.cast(twice, "float64") / (2 * lib.size(others)) - 0.5
+    return lib.xp.stack([lib.xp.mean(p) for p in (v, v * v, v**3, v**4)])
+
+
+def _fourth(moments: list[float]) -> float:
+    """Give the fourth moment about the mean."""
+    m, two, three, four = moments
+    return four - 4 * m * three + 6 * m**2 * two - 3 * m**4

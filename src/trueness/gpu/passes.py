@@ -36,8 +36,9 @@ from trueness.scale.certificates import BOUNDED, answer_with_limits
 from trueness.scale.refinement import exact_threshold
 from trueness.threshold.at_cut import at_threshold as host_at_threshold
 
-# how many bins stand for the scores where a curve or a width is asked for
-BINS = 2**17
+# how many bins stand for the scores where a curve is asked for, and where only the
+# width of an interval is
+BINS, _WIDTH = 2**17, 2**12
 # how many bins a look for the best threshold makes, and how many cases it may copy
 _LOOK, _COPY = 2**11, 2**18
 
@@ -71,7 +72,7 @@ def auc(
 
 def average_precision(x: DeviceTally, **options: Any) -> Estimate:
     """Give the average precision; the width of its interval is that of bins."""
-    found: Estimate = unwrap(host_precision)(x.coarse(BINS), **options)
+    found: Estimate = unwrap(host_precision)(x.coarse(_WIDTH), **options)
     share, odds = x.design.prevalence, 1.0
     if share is not None:
         odds = (1 - share) / share * x.n_pos / x.n_neg
@@ -88,7 +89,7 @@ def _moved(found: Any, value: float) -> Any:
     if found.high <= 1:
         high = min(1.0, high)
     note = (
-        f"The value is exact; the width of its interval was computed from {BINS:,} "
+        f"The value is exact; the width of its interval was computed from {_WIDTH:,} "
         "bins."
     )
     return replace(found, value=value, low=low, high=high, notes=(*found.notes, note))
@@ -103,7 +104,7 @@ def _proper_score(host: Callable[..., Any], losses: Callable[..., Any]) -> Any:
             for part, up in ((x.pos, True), (x.neg, False))
             for keys in (part[k : k + CHUNK] for k in range(0, x.lib.size(part), CHUNK))
         )
-        found = answer_with_limits(unwrap(host), (x.coarse(BINS),), options)
+        found = answer_with_limits(unwrap(host), (x.coarse(_WIDTH),), options)
         value = total / (x.n_pos + x.n_neg)
         return replace(_moved(found, value), limits=(value, value))
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from inspect import signature, unwrap
 from typing import Any, NamedTuple, final
 
@@ -128,6 +129,7 @@ class Bounds(Record):
 
 Given = Mapping[str, Any]
 Attach = Callable[[Any, Tally, Given], Any]
+_Four = tuple[float, float, float, float]  # a loss, MCB, DSC, UNC
 
 
 def answer_with_limits(
@@ -191,25 +193,26 @@ def _proper_score(name: str) -> Attach:
     def attach(answer: Any, t: Tally, given: Given) -> Any:
         t = _meant(t)
         best, worst = (decomposition(x, name) for x in (sharpest(t), dullest(t)))
-        unc = best[3]
-        # what is left after recalibration: unc - dsc
-        left = unc - best[2], unc - worst[2]
-        ends = {
-            "mcb": (max(0.0, best[0] - left[1]), worst[0] - left[0]),
-            "dsc": (worst[2], best[2]),
-        }
-        found = answer.parts
-        parts = {
-            k: replace(
-                getattr(found, k), limits=_holding(rounded_out(*v), getattr(found, k))
-            )
-            for k, v in ends.items()
-        }
-        parts["unc"] = replace(found.unc, limits=(found.unc.value,) * 2)
         value = _holding(rounded_out(best[0], worst[0]), answer)
-        return replace(answer, limits=value, _parts=replace(found, **parts))
+        parts = partial(_parts_with_limits, answer, best, worst)
+        return replace(answer, limits=value, _parts=parts)
 
     return attach
+
+
+def _parts_with_limits(answer: Any, best: _Four, worst: _Four) -> Any:
+    """Decompose a loss between its best and its worst arrangement within bins."""
+    found, unc = answer.parts, best[3]
+    # what is left after recalibration: unc - dsc
+    left = unc - best[2], unc - worst[2]
+    ends = {
+        "mcb": (max(0.0, best[0] - left[1]), worst[0] - left[0]),
+        "dsc": (worst[2], best[2]),
+        "unc": (found.unc.value, found.unc.value),
+    }
+    each = {k: (getattr(found, k), rounded_out(*v)) for k, v in ends.items()}
+    limits = {k: replace(e, limits=_holding(v, e)) for k, (e, v) in each.items()}
+    return replace(found, **limits)
 
 
 _ERRORS = ("plain", "debiased", "rms", "smooth")
