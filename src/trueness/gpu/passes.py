@@ -38,7 +38,7 @@ from trueness.threshold.at_cut import at_threshold as host_at_threshold
 
 # how many bins stand for the scores where a curve is asked for, and where only the
 # width of an interval is
-BINS, _WIDTH = 2**17, 2**12
+BINS, _WIDTH = 2**17, 2**14
 # how many bins a look for the best threshold makes, and how many cases it may copy
 _LOOK, _COPY = 2**11, 2**18
 
