@@ -58,7 +58,7 @@ def write_table() -> None:
     lines = [
         "# Measured",
         "",
-        "Ratios, side by side in one run. `make bench` repeats them.",
+        "Each table with its command; ratios are side by side in one run.",
     ]
     for path in sorted((HERE / "results").glob("*.json")):
         if path.stem.startswith("study_"):  # a study with a page of its own
@@ -68,7 +68,8 @@ def write_table() -> None:
             "",
             f"## {result['title']}",
             "",
-            f"{result['date']}, {result['machine']}",
+            f"`python benchmarks/run.py {path.stem}`, {result['date']}, "
+            f"{result['machine']}",
             "",
         ]
         head = list(result["rows"][0])

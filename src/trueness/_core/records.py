@@ -94,11 +94,6 @@ class Answer(Record):
 
     limits: Any = field(default=None, kw_only=True)
 
-    @property
-    def bounds(self) -> Any:
-        """Give the limits, by the name that they had before version 0.2."""
-        return self.limits
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class TwoAxes(Answer):
