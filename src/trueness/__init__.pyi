@@ -39,10 +39,10 @@ from trueness.calibration.slope import (
 )
 from trueness.calibration.verdict import calibration_verdict as calibration_verdict
 from trueness.comparison.dominance import dominates as dominates
-from trueness.comparison.groups import compare_groups as compare_groups
 from trueness.comparison.paired import (
     compare as compare,
     compare_auc as compare_auc,
+    compare_groups as compare_groups,
     compare_metric as compare_metric,
 )
 from trueness.counts.simulation import (

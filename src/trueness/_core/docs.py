@@ -13,6 +13,10 @@ from inspect import cleandoc
 WORDS: dict[str, str] = {
     "level": "Confidence level of the intervals.",
     "rng": "A seed or a NumPy generator.",
+    "margin": "How much less a value may be and still count as no worse, for example\n"
+    "0.05; adds tests of non-inferiority and of equivalence to every pair.",
+    "ends": "The smallest and the largest value that the statistic can have; -inf and\n"
+    "inf where there is none.",
     "replicates": "Number of replicates of the bootstrap.",
     "band": '"simultaneous" or "pointwise": also draw the 95 % band.',
     "title": "Shown above the figure.",

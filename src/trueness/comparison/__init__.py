@@ -15,10 +15,9 @@ Of a panel (the same cases) influence values are subtracted case by case, of a m
 of tallies (different cases) variances are added; ``inference`` makes limits and
 p-values of both, by the design of the cases::
 
-    Panel ─── paired.py ──┬─► Pair, Comparison (results.py)
-    tallies ─ groups.py ──┘
+    Panel, tallies ────── paired.py ─► Pair, Comparison (results.py)
     Panel, two tallies ── curves, redrawn ── dominance.py ─► Dominance
 
-Read ``results.py``, ``groups.py`` and ``paired.py``, then ``dominance.py``. The
+Read ``results.py`` and ``paired.py``, then ``dominance.py``. The
 mathematics and the measured error rates are in ``docs/maths/comparison.md``.
 """

@@ -1,16 +1,17 @@
 """Which classifier is better, and could the difference be chance?
 
 ``compare_auc`` compares areas, ``compare_metric`` any metric at chosen thresholds,
-``compare`` any number that a tally has. Of a panel (the same cases) the influence
-values of two classifiers are subtracted case by case; different cases are compared in
-``groups.py``.
+``compare`` any number that a tally has, ``compare_groups`` one number of several groups
+of cases. Of a panel (the same cases) the influence values of two classifiers are
+subtracted case by case; of different cases the variances are added.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,17 @@ from trueness._core.arrays import Array, begins_run
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness.comparison.groups import compare_apart, few_cases, name_of
-from trueness.comparison.results import Comparison, Pair, adjusted, together
-from trueness.counts.answers import of_panel, refuse
+from trueness._core.checks.words import described, is_one, listing
+from trueness.comparison.results import (
+    Comparison,
+    Pair,
+    adjusted,
+    few_cases,
+    together,
+)
+from trueness.counts.answers import of_counts, of_panel, refuse
 from trueness.counts.values import Panel, Tally
-from trueness.inference.differences import Contrast, ShareContrast, Side
+from trueness.inference.differences import Contrast, ShareContrast, Side, apart
 from trueness.inference.limits import effective_number, notes_of
 from trueness.inference.sample import Influence, Sample, meant, needs_prevalence
 from trueness.inference.spread import kish, spread
@@ -53,15 +60,6 @@ def compare_auc(
         different cases), or a tally.
     other
         A second tally, unpaired, when ``data`` is a tally.
-    margin
-        How much less an AUC may be and still count as no worse, for example 0.05; adds
-        tests of non-inferiority and of equivalence to every pair.
-
-    Returns
-    -------
-    Comparison
-        The AUCs, all pairs with intervals and Holm-adjusted p-values, and an omnibus
-        test.
 
     Notes
     -----
@@ -69,10 +67,8 @@ def compare_auc(
     placement values (of clusters Obuchowski's); its limits are recovered from those of
     both AUCs (MOVER). Where a class shows no difference at all, the interval allows for
     a kind of cases that was not seen: two copies on 8 cases are not proven equal. The
-    test that all AUCs are equal
-    is Hotelling's. Cases for which a classifier gave no output must be left out first
-    (``panel.observed()``). The time is O(K m log m + K^2 m) for K classifiers and m
-    distinct rows.
+    test that all AUCs are equal is Hotelling's. Cases for which a classifier gave no
+    output must be left out first (``panel.observed()``).
 
     References
     ----------
@@ -94,11 +90,10 @@ def compare_auc(
         if other is not None:
             raise InputError("compare_auc takes a panel alone; leave the rest out.")
         _cases.both_classes(data, "compare_auc")
-        panel = _complete(data, "compare_auc")
-        return _compare_statistic(panel, auc, "AUC", level, margin)
+        return _compare_paired(data, "compare_auc", auc, "AUC", level, margin)
     tallies = _unpaired_tallies(data, other)
     parts = {k: valued(t, auc, level=level, name="AUC") for k, t in tallies.items()}
-    return compare_apart(tallies, parts, "AUC", margin=margin)
+    return _compare_apart(tallies, parts, "AUC", margin=margin)
 
 
 def _unpaired_tallies(x: Any, other: Any) -> dict[str, Tally]:
@@ -126,8 +121,9 @@ def _complete(panel: Panel, what: str) -> Panel:
     return panel
 
 
-def _compare_statistic(
-    panel: Panel,
+def _compare_paired(
+    data: Panel,
+    what: str,
     statistic: Statistic,
     name: str,
     level: float,
@@ -135,6 +131,7 @@ def _compare_statistic(
     ends: tuple[float, float] = (0.0, 1.0),
 ) -> Comparison:
     """Compare a number of each classifier, seen on the same cases."""
+    panel = _complete(data, what)
     columns = measured_columns(panel, statistic, name, level, ends)
     return _compare_columns(panel, meant(panel), columns, margin, name)
 
@@ -212,15 +209,6 @@ def compare_metric(
         ``"auto"``: Tango's score interval and test of shares of the same cases
         (accuracy, recall, specificity), Student's of all other metrics. ``"mcnemar"``
         gives shares McNemar's exact p-value, and an interval that agrees with it.
-    margin
-        How much less the metric may be and still count as no worse, for example 0.05;
-        adds tests of non-inferiority and of equivalence to every pair.
-
-    Returns
-    -------
-    Comparison
-        The metric of each classifier, all pairs with Holm-adjusted p-values, and an
-        omnibus test.
 
     Notes
     -----
@@ -364,16 +352,6 @@ def compare(
     statistic
         A function from a tally to a number or an :class:`Estimate`, for example
         ``trueness.average_precision``.
-    ends
-        The smallest and the largest value that it can have.
-    margin
-        How much less it may be and still count as no worse.
-
-    Returns
-    -------
-    Comparison
-        The number of each classifier, all pairs with Holm-adjusted p-values, and an
-        omnibus test.
 
     Notes
     -----
@@ -388,5 +366,98 @@ def compare(
     """
     level = _options.fraction(level, "level")
     _options.function(statistic, "compare")
-    panel, name = _complete(data, "compare"), name_of(statistic)
-    return _compare_statistic(panel, statistic, name, level, margin, ends)
+    name = name_of(statistic)
+    return _compare_paired(data, "compare", statistic, name, level, margin, ends)
+
+
+@of_counts
+def compare_groups(
+    data: Mapping[Any, Tally],
+    statistic: Statistic,
+    *,
+    reference: Any = None,
+    ends: tuple[float, float] = (0.0, 1.0),
+    level: float = 0.95,
+) -> Comparison:
+    r"""Does a statistic differ between groups, and could that be chance?
+
+    Parameters
+    ----------
+    data
+        A mapping from name to tally, or data with ``by=``; each case is in one group
+        only.
+    statistic
+        A function from a tally to a number or an :class:`Estimate`, for example
+        ``trueness.average_precision`` or ``lambda t: trueness.partial_auc(t, fpr=(0,
+        0.1))``.
+    reference
+        Compare every other group with this one; all pairs when None.
+
+    Notes
+    -----
+    The variance of a value is that of :func:`estimate`; those of two groups are added,
+    with Satterthwaite's degrees of freedom. Cases of a cluster that lie in two groups
+    count as if they were independent.
+
+    References
+    ----------
+    Satterthwaite (1946), Biometrics Bull. 2:110, doi:10.2307/3002019
+
+    Examples
+    --------
+    >>> sites = {"A": Tally([2, 1], [1, 9], [8, 2]), "B": Tally([2, 1], [5, 5], [5, 5])}
+    >>> found = compare_groups(sites, lambda t: t.pos[0] / t.n_pos)
+    >>> round(found.pairs[0].difference.value, 12)  # 8/10 - 5/10
+    0.3
+    """
+    level = _options.fraction(level, "level")
+    _cases.mapping_of_counts(data, "compare_groups")
+    _options.function(statistic, "compare_groups")
+    _cases.at_least_two([str(n) for n in data], "compare_groups")
+    pairs = _pairs(list(data), reference)
+    named = {str(name): t for name, t in data.items()}
+    name = name_of(statistic)
+    parts = {k: valued(t, statistic, ends, level, name) for k, t in named.items()}
+    return _compare_apart(named, parts, name, pairs=pairs)
+
+
+def name_of(statistic: Callable[..., Any]) -> str:
+    """Name a statistic as its author did."""
+    name = getattr(statistic, "__name__", "statistic")
+    return "statistic" if name == "<lambda>" else str(name)
+
+
+def _pairs(names: list[Any], reference: Any) -> list[tuple[int, int]]:
+    if reference is None:
+        return list(combinations(range(len(names)), 2))
+    if not is_one(reference) or reference not in names:
+        raise InputError(
+            f"reference must be one of the groups {listing(names)}; found "
+            f"{described(reference)}."
+        )
+    at = names.index(reference)
+    return [(k, at) for k in range(len(names)) if k != at]
+
+
+def _compare_apart(
+    tallies: Mapping[str, Tally],
+    parts: Mapping[str, Valued],
+    method: str,
+    *,
+    margin: float | None = None,
+    pairs: list[tuple[int, int]] | None = None,
+) -> Comparison:
+    """Compare the values of different cases."""
+    sides = [part.side for part in parts.values()]
+
+    def contrast(i: int, j: int) -> Contrast:
+        a, b = sides[i], sides[j]
+        return Contrast.of(a, b, apart(a.spread, b.spread))
+
+    values = {k: part.estimate for k, part in parts.items()}
+    cases = [t.labelled() for t in tallies.values()]
+    notes = few_cases(*cases) + next(filter(None, map(notes_of, cases)), ())
+    return together(
+        values, contrast, margin=margin, pairs=pairs, paired=False, method=method,
+        notes=notes,
+    )  # fmt: skip

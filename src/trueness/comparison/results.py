@@ -20,6 +20,7 @@ from trueness._core.figures import Intervals, intervals
 from trueness._core.frames import native_frame
 from trueness._core.numbers import counted, p_is, p_value
 from trueness._core.records import Estimate, Record
+from trueness.counts.cases import Cases
 from trueness.inference.differences import (
     AnyContrast,
     Contrast,
@@ -234,6 +235,22 @@ def _undefined(values: Mapping[str, Estimate]) -> tuple[str, ...]:
     return (
         f"{what} of {listing(gone)} is not defined by these cases (its denominator is "
         "0), so that its differences cannot be judged.",
+    )
+
+
+_FEW = 10  # with fewer cases of a class even large differences are missed
+
+
+def few_cases(*parts: Cases) -> tuple[str, ...]:
+    """Say when a class has so few cases that hardly any difference can be seen."""
+    words = "negative", "positive"
+    numbers = [pair for x in parts for pair in zip(x.equal_cases, words, strict=True)]
+    n, name = min((pair for pair in numbers if pair[0] > 0), default=(_FEW, ""))
+    if n >= _FEW:
+        return ()
+    return (
+        f"With {n:.3g} {name} case{'s' if n > 1 else ''} only a very large difference "
+        f"can be distinguished from chance; collect more {name} cases.",
     )
 
 

@@ -20,8 +20,7 @@ from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.records import Estimate
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.proper_scores import brier, log_loss
-from trueness.comparison.groups import name_of
-from trueness.comparison.paired import measured_columns
+from trueness.comparison.paired import measured_columns, name_of
 from trueness.comparison.results import Comparison, together
 from trueness.counts.folds import Folds
 from trueness.counts.values import Tally, rescored

@@ -36,8 +36,7 @@ from trueness._core.records import Answer
 from trueness.counts.answers import of_tally, whole_cases
 from trueness.counts.placements import twice_wins
 from trueness.counts.values import Tally
-from trueness.fermi.solver import FermiSolution, solve
-from trueness.fermi.sums import PartitionSums
+from trueness.fermi.solver import FermiSolution, PartitionSums, solve
 
 
 @final
@@ -379,47 +378,25 @@ def rank_scores(score: Floats, ascending: Floats, upto: Array) -> Floats:
     return np.where(np.isnan(score), np.nan, (both + 1) / 2)
 
 
-def _tpr(fd: FermiDirac, k: Floats) -> Any:
-    return fd._sums.head(k) / fd.n_pos
-
-
-def _fpr(fd: FermiDirac, k: Floats) -> Any:
-    return fd._sums.head(k, positive=False) / (fd.n - fd.n_pos)
-
-
-def _precision(fd: FermiDirac, k: Floats) -> Any:
-    return np.divide(fd._sums.head(k), k, out=np.full_like(k, np.nan), where=k > 0)[()]
-
-
-def _balanced_accuracy(fd: FermiDirac, k: Floats) -> Any:
-    return (1 + _tpr(fd, k) - _fpr(fd, k)) / 2
-
-
-def _mean_rank(fd: FermiDirac, share: float) -> float:
-    return (fd.n + 1) / 2 + fd.n * share * (0.5 - fd.auc)
-
-
-def _rank_pos(fd: FermiDirac) -> float:
-    # Eq. 4 over N1: the mean rank of the positives
-    return _mean_rank(fd, 1 - fd.prevalence)
-
-
-def _rank_neg(fd: FermiDirac) -> float:
-    return _mean_rank(fd, -fd.prevalence)
-
-
 # a measure at a rank (Eqs 27 to 30)
 _AT_RANK: dict[str, Callable[[FermiDirac, Floats], Any]] = {
-    "tpr": _tpr,
-    "fpr": _fpr,
-    "precision": _precision,
-    "balanced_accuracy": _balanced_accuracy,
+    "tpr": lambda fd, k: fd._sums.head(k) / fd.n_pos,
+    "fpr": lambda fd, k: fd._sums.head(k, positive=False) / (fd.n - fd.n_pos),
+    "precision": lambda fd, k: np.divide(
+        fd._sums.head(k), k, out=np.full_like(k, np.nan), where=k > 0
+    )[()],
+    "balanced_accuracy": lambda fd, k: (
+        (1 + _AT_RANK["tpr"](fd, k) - _AT_RANK["fpr"](fd, k)) / 2
+    ),
 }
-# one number for all ranks (Eqs 27, 28 right, 31 to 34)
+# one number for all ranks (Eqs 27, 28 right, 31 to 34); Eq. 4 over N1 is the mean rank
+# of the positives
 _OVERALL: dict[str, Callable[[FermiDirac], float]] = {
-    "rank_pos": _rank_pos,
-    "rank_neg": _rank_neg,
-    "auc": lambda fd: (_rank_neg(fd) - _rank_pos(fd)) / fd.n + 0.5,
+    "rank_pos": lambda fd: (fd.n + 1) / 2 + fd.n * (1 - fd.prevalence) * (0.5 - fd.auc),
+    "rank_neg": lambda fd: (fd.n + 1) / 2 - fd.n * fd.prevalence * (0.5 - fd.auc),
+    "auc": lambda fd: (
+        (_OVERALL["rank_neg"](fd) - _OVERALL["rank_pos"](fd)) / fd.n + 0.5
+    ),
     "mean_balanced_accuracy": lambda fd: (fd.auc + 0.5) / 2,
     "auprc": lambda fd: fd._sums.auprc(step=1),
     "auprc_large": lambda fd: fd._sums.auprc(step=0),

@@ -17,14 +17,14 @@ Kim et al. 2021, doi:10.1073/pnas.2100761118.
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial import legendre
 from scipy.special import expit
 
-from trueness._core.arrays import Floats
+from trueness._core.arrays import Floats, blocks
 
 # more ranks than this are summed by quadrature: beta is below 0.05 then, and the first
 # Euler-Maclaurin term that is left out is below 1e-15
@@ -32,6 +32,8 @@ _MANY = 2048
 # beyond this many widths of the step a term is below 1e-19 of the largest
 _REACH = 45.0
 _NODES = 16
+# a window wider than this has beta < 0.0014: the second Euler-Maclaurin term is 1e-14
+_WIDE = 1 << 16
 
 
 class FermiSolution(NamedTuple):
@@ -70,28 +72,19 @@ def _better_than_chance(
     n: int, n_pos: float, above: float, below: float
 ) -> FermiSolution:
     if n_pos > n / 2:  # rho -> 1 - rho turns P(r) into 1 - P(N + 1 - r)
-        s = _at_most_half(n, n - n_pos, above, below)
+        s = _better_than_chance(n, n - n_pos, above, below)
         return FermiSolution(s.beta, -s.llr, n + 1 - s.centre)
-    return _at_most_half(n, n_pos, above, below)
-
-
-def _at_most_half(n: int, n_pos: float, above: float, below: float) -> FermiSolution:
     if above == 0:
         return FermiSolution(0.0, 0.0, (n + 1) / 2)
     if above <= 0.25:
         return _from_middle(n, n_pos, above)
-    whole = math.floor(n_pos)
+    whole, base = math.floor(n_pos), _logit(n_pos, n)
     part = n_pos - whole
     # what is left of N1 N0 (1 - A) when the fraction of a case is placed best
     room = n_pos * (n - n_pos) * below - part * (1 - part) / 2
-    if room <= 0:
-        return _step(n, n_pos, whole, part)
-    return _from_step(n, n_pos, below, room)
-
-
-def _step(n: int, n_pos: float, whole: int, part: float) -> FermiSolution:
-    """Every positive first: beta is infinite, the logit at the centre that of part."""
-    base = _logit(n_pos, n)
+    if room > 0:
+        return _from_step(n, n_pos, below, room)
+    # every positive first: beta is infinite, the logit at the centre that of part
     if part == 0:
         return FermiSolution(math.inf, -base, whole + 0.5)
     return FermiSolution(math.inf, math.log(part / (1 - part)) - base, whole + 1.0)
@@ -117,43 +110,28 @@ def _from_middle(n: int, n_pos: float, above: float) -> FermiSolution:
     for _ in range(60):
         beta = math.exp(theta)
         c, w = unit_sums(0.5 if odd else 0.0, n // 2, beta, math.inf)
-        moves = _middle_newton(n, rho, base, delta, beta, goal, c, w)
+        t, a = beta * c, base + delta
+        sinh, cosh1 = np.sinh(t), 2 * np.sinh(t / 2) ** 2
+        q = 1 / (math.cosh(a) + 1 + cosh1)
+        half, wq = math.tanh(a / 2), w * q
+        # the two sums above; _a and _b mark derivatives by a and by beta
+        spread = float(wq @ cosh1)
+        spread_a = -math.sinh(a) * float((wq * q) @ cosh1)
+        spread_b = (math.cosh(a) + 1) * float((wq * q) @ (c * sinh))
+        moment = float(wq @ (c * sinh))
+        moment_a = -math.sinh(a) * float((wq * q) @ (c * sinh))
+        moment_b = float(wq @ (c * c * (1 + cosh1 - sinh * sinh * q)))
+        up = rho * math.expm1(delta)
+        above_rho = (1 - rho) * up / (1 + up)  # sigma(a) - rho without the difference
+        f1_a = (1 - half * half) / 2 * (0.5 - spread / n) - half * spread_a / n
+        value = above_rho - half * spread / n, math.log(moment) - goal
+        by_first = f1_a, -beta * half * spread_b / n
+        by_second = moment_a / moment, beta * moment_b / moment
+        moves = _newton(value, (*by_first, *by_second), 1.0)
         delta, theta = delta + moves[0], theta + moves[1]
         if abs(moves[1]) < 1e-12 and abs(moves[0]) <= 1e-12 * abs(delta):
             break
     return FermiSolution(math.exp(theta), delta, (n + 1) / 2)
-
-
-def _middle_newton(
-    n: int,
-    rho: float,
-    base: float,
-    delta: float,
-    beta: float,
-    goal: float,
-    c: Floats,
-    w: Floats,
-) -> tuple[float, float]:
-    t, a = beta * c, base + delta
-    sinh, cosh1 = np.sinh(t), 2 * np.sinh(t / 2) ** 2
-    q = 1 / (math.cosh(a) + 1 + cosh1)
-    half, wq = math.tanh(a / 2), w * q
-    # the two sums of _from_middle; _a and _b mark derivatives by a and by beta
-    spread = float(wq @ cosh1)
-    spread_a = -math.sinh(a) * float((wq * q) @ cosh1)
-    spread_b = (math.cosh(a) + 1) * float((wq * q) @ (c * sinh))
-    moment = float(wq @ (c * sinh))
-    moment_a = -math.sinh(a) * float((wq * q) @ (c * sinh))
-    moment_b = float(wq @ (c * c * (1 + cosh1 - sinh * sinh * q)))
-    up = rho * math.expm1(delta)
-    above_rho = (1 - rho) * up / (1 + up)  # sigma(a) - rho without the difference
-    f1 = above_rho - half * spread / n
-    f1_a = (1 - half * half) / 2 * (0.5 - spread / n) - half * spread_a / n
-    f1_b = -half * spread_b / n
-    f2 = math.log(moment) - goal
-    return _newton(
-        (f1, f2), (f1_a, beta * f1_b, moment_a / moment, beta * moment_b / moment), 1.0
-    )
 
 
 def _from_step(n: int, n_pos: float, below: float, room: float) -> FermiSolution:
@@ -168,8 +146,16 @@ def _from_step(n: int, n_pos: float, below: float, room: float) -> FermiSolution
     """
     whole = math.floor(n_pos)
     part = n_pos - whole
-    beta = _strong_start(n, below, room)
-    alpha = _eq6_start(n, n_pos, part, beta)
+    # Differs from the paper's strong limit by pi/2: beta^2 = pi^2 / (6 N1 N0 (1 - A));
+    # few misses in all go as exp(-beta/2), few positives as a truncated exponential
+    beta = -2 * math.log(room)
+    if room >= 0.3:
+        beta = min(math.pi / math.sqrt(6 * room), 1 / (below * n))
+    # Eq. 6, shifted by half a rank and written around the step
+    ratio = math.expm1(-beta * n_pos) / math.expm1(-beta * (n - n_pos))
+    alpha = beta * part + math.log(ratio)
+    if part and beta > 3:
+        alpha = beta / 2 + math.log(part / (1 - part))
     theta, goal = math.log(beta), math.log(room)
     for _ in range(200):
         beta = math.exp(theta)
@@ -180,22 +166,6 @@ def _from_step(n: int, n_pos: float, below: float, room: float) -> FermiSolution
         if abs(moves[1]) < 1e-12 and abs(moves[0]) < 1e-12 * (1 + abs(alpha)):
             break
     return FermiSolution(math.exp(theta), alpha - _logit(n_pos, n), whole + 0.5)
-
-
-def _strong_start(n: int, below: float, room: float) -> float:
-    # Differs from the paper's strong limit by pi/2: beta^2 = pi^2 / (6 N1 N0 (1 - A));
-    # few misses in all go as exp(-beta/2), few positives as a truncated exponential
-    if room < 0.3:
-        return -2 * math.log(room)
-    return min(math.pi / math.sqrt(6 * room), 1 / (below * n))
-
-
-def _eq6_start(n: int, n_pos: float, part: float, beta: float) -> float:
-    # Eq. 6, shifted by half a rank and written around the step
-    ratio = math.expm1(-beta * n_pos) / math.expm1(-beta * (n - n_pos))
-    if part and beta > 3:
-        return beta / 2 + math.log(part / (1 - part))
-    return beta * part + math.log(ratio)
 
 
 class _Tail:
@@ -313,3 +283,143 @@ def _rule() -> tuple[Any, ...]:
             rows.append(np.array(slope) @ to_series)
         ends.append(rows)
     return x, w, ends[0], ends[1]
+
+
+class PartitionSums:
+    """Sums of P(r) and 1 - P(r) of one Fermi-Dirac distribution, up to any rank.
+
+    Far from the step every probability is 0 or 1 to the last digit, so sums run over a
+    window of ranks. A wide window has a slow beta, and Euler-Maclaurin gives the sum
+    from the integral, which is a logarithm.
+    """
+
+    def __init__(
+        self, n: int, n_pos: float, auc: float, solution: FermiSolution
+    ) -> None:
+        self.n, self.n_pos, self.auc, self.solution = n, n_pos, auc, solution
+        self.beta, llr, self.centre = solution
+        self.height = math.log(n_pos / (n - n_pos)) + llr
+
+    def logit(self, rank: Any) -> Any:
+        """Give the log-odds of being positive at a rank."""
+        return self.solution.line(rank, self.height)
+
+    @cached_property
+    def window(self) -> tuple[int, int]:
+        """Give the first and last rank where the probability is not 0 or 1."""
+        slope = abs(self.beta)
+        if slope * self.n < 1e-3:
+            return 1, self.n
+        middle = self.centre + self.height / self.beta
+        reach = _REACH / slope
+        low = math.floor(min(max(middle - reach, 1), self.n))
+        return low, math.ceil(max(min(middle + reach, self.n), low))
+
+    @property
+    def is_wide(self) -> bool:
+        """Are there more such ranks than are summed one by one?"""
+        low, high = self.window
+        return high - low >= _WIDE
+
+    @cached_property
+    def _running(self) -> tuple[Floats, Floats]:
+        """Running sums of P and 1 - P over the window, from 0."""
+        low, high = self.window
+        x = self.logit(np.arange(low, high + 1.0))
+        return tuple(np.concatenate([[0.0], np.cumsum(expit(s * x))]) for s in (1, -1))  # type: ignore[return-value]
+
+    def head(self, k: Floats, *, positive: bool = True) -> Any:
+        """Sum P (or 1 - P) over the ranks 1 to k."""
+        low, high = self.window
+        rises = (self.beta < 0) == positive  # then the sum is 0 before the window
+        inside = np.clip(k, low - 1, high)
+        if self.is_wide:
+            part = self._smooth_head(inside, low, 1 if positive else -1)
+        else:
+            part = self._running[0 if positive else 1][(inside - low + 1).astype(int)]
+        outside = np.maximum(k - high, 0) if rises else np.minimum(k, low - 1)
+        return part + outside
+
+    def _smooth_head(self, k: Any, low: int, sign: int) -> Any:
+        # midpoint Euler-Maclaurin: sum = integral - [f'] / 24
+        start, end = low - 0.5, k + 0.5
+        slope = self._slope(end, sign) - self._slope(start, sign)
+        return self._integral(start, end, sign) - slope / 24
+
+    def _slope(self, rank: Any, sign: int) -> Any:
+        p = expit(self.logit(rank))
+        return -sign * self.beta * p * (1 - p)
+
+    def _integral(self, start: Any, end: Any, sign: int) -> Any:
+        """Integrate P (or 1 - P) over ranks, accurately for beta near 0 too."""
+        slope = abs(self.beta) or 1e-290
+        x, y = sign * self.logit(start), sign * self.logit(end)
+        low, rise = np.minimum(x, y), np.abs(self.beta) * (end - start)
+        rise = np.where(rise == 0, slope * (end - start), rise)
+        with np.errstate(over="ignore"):
+            # log(1 + e^(x + d)) - log(1 + e^x) without the difference
+            near = np.log1p(expit(low) * np.expm1(np.minimum(rise, 40.0)))
+        far = np.logaddexp(0, low + rise) - np.logaddexp(0, low)
+        return np.where(rise < 40, near, far) / slope
+
+    @cached_property
+    def variances(self) -> tuple[float, float]:
+        """Give P110 - AUC^2 and P100 - AUC^2, ties of a rank with itself counting 1/2.
+
+        They are variances: of F1 over the negatives and of F0 over the positives.
+        Taken so, they keep their digits where both terms are near 1.
+        """
+        if self.beta < 0:  # reversing the ranks turns F into 1 - F
+            mirror = FermiSolution(-self.beta, 0.0, self.n + 1 - self.centre)
+            sums = PartitionSums(self.n, self.n_pos, 1 - self.auc, mirror)
+            sums.height = self.height
+            return sums._variances(self.auc)
+        return self._variances(1 - self.auc)
+
+    def _variances(self, miss: float) -> tuple[float, float]:
+        low, high = self.window
+        n_neg = self.n - self.n_pos
+        p1, p0, w, late, early = self._misses()
+        # late / N1 = 1 - F1, early / N0 = 1 - F0; their means are 1 - AUC (FD9)
+        over_neg = float((w * p0) @ (late / self.n_pos - miss) ** 2)
+        over_pos = float((w * p1) @ (early / n_neg - miss) ** 2)
+        over_neg += miss**2 * (self.n - high)
+        over_pos += miss**2 * (low - 1)
+        return over_neg / n_neg, over_pos / self.n_pos
+
+    def _misses(self) -> tuple[Floats, ...]:
+        """At nodes in the window: P1, P0, weight, positives after, negatives before."""
+        low, high = self.window
+        if self.is_wide:
+            return self._smooth_misses(low, high)
+        x = self.logit(np.arange(low, high + 1.0))
+        p1, p0 = expit(x), expit(-x)
+        # ties of a rank with itself count one half
+        late = np.cumsum(p1[::-1])[::-1] - p1 / 2
+        return p1, p0, np.ones(p1.size), late, np.cumsum(p0) - p0 / 2
+
+    def _smooth_misses(self, low: int, high: int) -> tuple[Floats, ...]:
+        scale = max(abs(self.beta), 1e-290)
+        rank, w = unit_sums(low - 1.0, high - low + 1, scale, math.inf)
+        rank, start, end = rank + 0.5, low - 0.5, high + 0.5
+        x = self.logit(rank)
+        # a trapezoid end (weight 1/2) adds f'/12, a midpoint end takes f'/24 away
+        late = self._integral(rank, end, 1) - self._slope(rank, 1) / 12
+        late -= self._slope(end, 1) / 24
+        early = self._integral(start, rank, -1) + self._slope(rank, -1) / 12
+        early += self._slope(start, -1) / 24
+        return expit(x), expit(-x), w, late, early
+
+    def auprc(self, *, step: int) -> float:
+        """Mean of Prec(k) Prec(k + step) over thresholds, as an area (Eqs 33, 34)."""
+        total = 0.0
+        first = 1.0 - step  # Eq. 33 starts at k = 0, where Prec(0) is Prec(1)
+        for b in blocks(self.n, 1 << 16):
+            k = np.arange(b.start + first, b.stop + first)
+            total += float(self._precision(k) @ self._precision(k + step))
+        rho = self.n_pos / self.n
+        return rho / 2 * (1 + total / self.n / rho**2)
+
+    def _precision(self, k: Floats) -> Any:
+        k = np.maximum(k, 1.0)
+        return self.head(k) / k

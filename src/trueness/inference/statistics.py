@@ -52,13 +52,6 @@ def estimate(
     statistic
         A function from a tally (or a panel) to a number, for example ``lambda t:
         t.score @ t.pos / t.n_pos``. It should not change when all counts are doubled.
-    ends
-        The smallest and the largest value that it can have; -inf and inf where there is
-        none.
-
-    Returns
-    -------
-    Estimate
 
     Notes
     -----

@@ -60,9 +60,8 @@ def auc(
     Returns
     -------
     Estimate
-        The value is in [0, 1]; the interval lies in [0, 1], contains the value and
-        never has zero width. Its ``notes`` say when the score ranks the wrong way round
-        and what was done with cases without a label.
+        Its ``notes`` say when the score ranks the wrong way round and what was done
+        with cases without a label.
 
     Warns
     -----
@@ -244,17 +243,12 @@ def average_precision(
         ``"student"`` (from influence values, as for :func:`auc`) or ``"bootstrap"``
         (percentiles, which lie too high when positives are few).
 
-    Returns
-    -------
-    Estimate
-        The value is in (0, 1]; that of a random classifier is about the prevalence.
-
     Notes
     -----
     The value is a sum over distinct scores without interpolation: tied cases share one
-    precision. It differs from eq. 33 of Kim et al. (2021), which is the trapezoid area.
-    It is too high on average when positives are few, since every positive is itself
-    among the cases flagged at its own score. The time is O(m) for m distinct scores.
+    precision; that of a random classifier is about the prevalence. It is too high on
+    average when positives are few, since every positive is itself among the cases
+    flagged at its own score.
 
     References
     ----------
@@ -413,12 +407,7 @@ def partial_auc(
     -------
     Estimate
         The area, at most that of the rectangle. With ``corrected`` it is in [0, 1]:
-        below 1/2 where the curve lies under the diagonal, and 0 where it lies far
-        below.
-
-    Notes
-    -----
-    Ties are drawn as straight lines. The time is O(m) for m distinct scores.
+        below 1/2 where the curve lies under the diagonal. Ties are straight lines.
 
     References
     ----------

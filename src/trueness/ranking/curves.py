@@ -117,16 +117,10 @@ def roc(data: Tally) -> Curve:
         The counts, or labels and scores. Cases without a label are left out, with a
         note, and with a warning where their scores differ; see :func:`auc`.
 
-    Returns
-    -------
-    Curve
-        ``fpr``, ``tpr`` and ``threshold``, from (0, 0) at +inf to (1, 1).
-
     Notes
     -----
     Sameni (2025), eqs. (4), (6), (9). Tied scores are one diagonal step of the curve,
-    so its area is the AUC with ties counting one half. The time is O(m) for m distinct
-    scores.
+    so its area is the AUC with ties counting one half.
 
     Examples
     --------

@@ -114,8 +114,9 @@ class Through:
 class Binormal(Record, Through):
     r"""What follows when the scores of both classes are normal?
 
-    Made by :func:`binormal`. A call ``G(u)`` gives the leakage function: the share of
-    the positives that is missed at specificity u.
+    A call ``G(u)`` gives the leakage function: the share of the positives that is
+    missed at specificity u. ``inverse``, ``density``, ``tpr(fpr)``, ``fpr(tpr)``,
+    ``precision(recall, prevalence)``, ``accuracy`` and ``f_beta`` follow from it.
 
     Attributes
     ----------
@@ -166,12 +167,6 @@ def binormal(alpha: float, b: float) -> Binormal:
         Standard deviation of the negatives' scores over that of the positives'.
     b
         Distance of the means over the standard deviation of the positives' scores.
-
-    Returns
-    -------
-    Binormal
-        A function of the specificity u, with ``inverse``, ``density``, ``tpr(fpr)``,
-        ``fpr(tpr)``, ``precision(recall, prevalence)``, ``accuracy``, ``f_beta``.
 
     Notes
     -----
@@ -255,14 +250,9 @@ def fit_binormal(data: Tally, *, level: float = 0.95) -> BinormalFit:
     data
         The counts, or labels and scores; cases without a label are left out.
 
-    Returns
-    -------
-    BinormalFit
-        The curve, estimates with intervals (normal; of alpha on the log scale, of the
-        AUC on the probit scale) and a test of the fit.
-
     Notes
     -----
+    Intervals are normal, of alpha on the log scale, of the AUC on the probit scale.
     Neighbouring scores whose cases are all of the same class share a bin, which does
     not change the fit; beyond 400 bins, neighbouring bins are grouped. The maximum is
     found by Fisher scoring; the thresholds are eliminated from each step, so that a

@@ -48,8 +48,9 @@ _SNAP = 1e-12
 class Leakage(Answer, Through):
     r"""Which share of the positives is missed at specificity u?
 
-    Made by :func:`leakage`. A call ``G(u)`` gives this share; ``G.inverse(v)`` is the
-    inverse function and ``G.density(u)`` the slope.
+    A call ``G(u)`` gives this share; ``G.inverse(v)`` is the inverse function and
+    ``G.density(u)`` the slope; ``tpr``, ``fpr``, ``miss_rate``, ``precision``,
+    ``accuracy`` and ``f_beta`` follow from it.
 
     Attributes
     ----------
@@ -58,12 +59,6 @@ class Leakage(Answer, Through):
     area : float
         Area under G: the chance that a negative has a higher score than a positive,
         ties counting one half; 1 - AUC, eqs. (17) and (19).
-
-    Examples
-    --------
-    >>> G = leakage(Tally([3, 2, 1], pos=[2, 1, 1], neg=[0, 1, 1]))
-    >>> float(G(0.5)), float(G.inverse(0.25)), G.area
-    (0.25, 0.5, 0.25)
     """
 
     specificity: Floats
@@ -123,17 +118,9 @@ def leakage(data: Tally) -> Leakage:
     data
         The counts, or labels and scores.
 
-    Returns
-    -------
-    Leakage
-        A function of the specificity u, with ``inverse``, ``density``, ``area`` and,
-        derived from it, ``tpr``, ``fpr``, ``miss_rate``, ``precision``, ``accuracy``
-        and ``f_beta``.
-
     Notes
     -----
     Sameni (2025), eqs. (10)-(26), with errata: see ``docs/maths/ranking_geometry.md``.
-    The time is O(m) for m distinct scores.
 
     Examples
     --------
@@ -198,11 +185,6 @@ def kl_divergence(
         (n cases in the smaller class), half a case is added to each bin, and the mean
         excess (K - 1)/2 (1/N1 + 1/N0) of such an estimate is subtracted.
         ``"binormal"``: the closed form at the fitted binormal curve.
-
-    Returns
-    -------
-    Divergence
-        Both directions, the entropy and where the classes overlap.
 
     Notes
     -----
