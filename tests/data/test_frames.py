@@ -186,7 +186,7 @@ def test_an_empty_frame_is_an_empty_tally(engine):
         (lambda f: trueness.panel(f["y"], {}), "mapping from name to column"),
         (
             lambda f: trueness.panel(f["y"], {"p": f["p"]}, label="y"),
-            "names a column of",
+            "name columns of",
         ),
         (lambda f: trueness.panel(f["y"], {"p": f["p"], "q": [1]}), "p has 6, q has 1"),
     ],

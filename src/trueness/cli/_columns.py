@@ -88,14 +88,13 @@ def choose(
     names = list(source.types)
     options = {"label": label, "count": count, "weight": weight, "by": by}
     options["cluster"] = cluster
+    if _is_counts(source, label, scores) and (count, weight, cluster) == (None,) * 3:
+        return Chosen(None, (count_columns_of(names)["score"],), by=by)
     for what, name in ((f"--{k}", v) for k, v in options.items()):
         if name is not None:
             _named(name, names, what)
     for name in _columns.distinct_names(list(scores), f"--{option}"):
         _named(name, names, f"--{option}")
-    named = (label, count, weight, cluster, *scores)
-    if are_counts(names) and all(n is None or n.lower() == "score" for n in named):
-        return Chosen(None, (count_columns_of(names)["score"],), by=by)
     guessed = []
     if label is None and needs_label:
         label = _guess_label(source, {*scores, count, weight, by, cluster})
@@ -107,6 +106,15 @@ def choose(
     value = _positive(source, label, positive)
     found = (tuple(guessed), cluster, weight)
     return Chosen(label, tuple(scores), count, by, value, *found)
+
+
+def _is_counts(source: Source, label: str | None, scores: Sequence[str]) -> bool:
+    """Does the file hold counts, and not the columns that are named?
+
+    Those are the names in the predictions that were counted.
+    """
+    named = {label, *scores} & set(source.types)
+    return are_counts(source.types) and all(str(n).lower() == "score" for n in named)
 
 
 def looks_counted(source: Source, chosen: Chosen) -> str | None:
@@ -334,7 +342,9 @@ def count_classes(request: Request, classes: Mapping[Any, str]) -> dict[str, Any
 
 
 def count_panel(request: Request, by: bool = False) -> Any:
-    """Count all scores together: a Panel, or one for each group."""
+    """Count all scores together: a Panel, or one for each group; counts are a Tally."""
+    if request.chosen.label is None and are_counts(request.rows.columns):
+        return count_tally(request, request.chosen.scores[0], by)
     return _count(panel, request, by, scores=list(request.chosen.scores))
 
 

@@ -13,6 +13,7 @@ from trueness.cli._shell import say
 from trueness.cli._source import Source, open_source
 from trueness.counts.design import WORDS as DESIGN
 from trueness.counts.values import Panel
+from trueness.data.count_tables import are_counts, count_columns_of
 from trueness.data.engines import quoted
 from trueness.data.frames import panel, tally
 from trueness.monitoring.checking import Evidence
@@ -72,6 +73,9 @@ def predictions(asked: Contract, file: str) -> Predictions:
                 f'{asked.path} must name the column: add {name} = "NAME". '
                 f"{source.name} has {', '.join(source.types)}."
             )
+    if are_counts(source.types) and asked.label not in source.types:
+        score = count_columns_of(source.types)["score"]
+        return Predictions(source, source.rows, score, {}, asked.requirements, 0.0)
     label, score = (
         known(source, str(getattr(asked, name)), name) for name in ("label", "score")
     )

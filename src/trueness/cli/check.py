@@ -238,9 +238,9 @@ def _first(
         label=label,
         positive=positive,
     )
-    named = str(chosen.label), chosen.scores[0]
+    named = chosen.label or "label", chosen.scores[0]
     rows, missing = with_scores(source, named[1])
-    t = tally(rows, label=named[0], score=named[1], positive=chosen.positive)
+    t = tally(rows, label=chosen.label, score=named[1], positive=chosen.positive)
     if path.exists():
         raise InputError(f"{path} exists already. Choose another file with -o.")
     _write(path, first_contract(t, *named, positive=chosen.positive, missing=missing))

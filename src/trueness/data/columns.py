@@ -1,4 +1,4 @@
-"""How does a column of any library become a NumPy array?
+"""How does a column of any library become a NumPy array, and columns become counts?
 
 Lists, arrays, masked arrays and Series of every library that Narwhals knows end here as
 one kind of array, with one meaning: a missing value is NaN in numbers and None
@@ -8,18 +8,42 @@ frame or a Series arrives, so plain arrays need NumPy alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from trueness._core.arrays import Array
+from trueness._core.arrays import Array, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import plain
+from trueness.counts.counting import (
+    Labels,
+    Weights,
+    count_panel,
+    count_tally,
+    read_weights,
+)
+from trueness.data import cleaning
+
+# frames that Narwhals does not read, and what makes one of them that it does
+_FOREIGN = {
+    "daft": "frame.to_arrow()",
+    "datafusion": "frame.to_arrow_table()",
+    "ray": "frame.to_arrow_refs(), or count its blocks with map_batches",
+    "vaex": "frame.to_arrow_table()",
+}
 
 
 def is_frame(data: Any) -> bool:
     """Is this a frame and not a column? Decided without importing Narwhals."""
+    library = type(data).__module__.partition(".")[0]
+    if library in _FOREIGN:
+        raise InputError(
+            f"Frames of {library} are not counted where they are. Type "
+            f"{_FOREIGN[library]}; or count it in parts and add the tallies; or write "
+            f'Parquet files and type trueness.scan("folder").'
+        )
     # asked of the type: naming the columns of a lazy frame can cost a query
     return hasattr(type(data), "columns") or hasattr(type(data), "column_names")
 
@@ -114,3 +138,137 @@ def several_columns(scores: Any) -> Any:
     if on_device(scores):
         return {f"C{k + 1}": scores[:, k] for k in range(scores.shape[1])}
     return {f"C{k + 1}": x for k, x in enumerate(np.asarray(scores).T)}
+
+
+def read_label_values(
+    values: Any, positive: Any, what: str, scores: Mapping[str, Array]
+) -> Labels | None:
+    """Read labels, as many as scores; None where all are unknown."""
+    if values is None:
+        if positive is not None:
+            raise InputError("positive= needs labels; there are none (all unknown).")
+        return None
+    labels = column(values, what)
+    _columns.same_length(**{what: labels, **scores})
+    return cleaning.read_label_column(labels, positive, what)
+
+
+def read_scores(values: Any, what: str, decimal: str | None) -> Array:
+    """Read a column of scores, also one of text: then it is said how it was read."""
+    found = column(values, what)
+    if not cleaning.has_text(found):
+        return found
+    number, said = cleaning.numbers(found, what, decimal)
+    cleaning.tell([said])
+    return number
+
+
+def count_columns(
+    kind: str, y_true: Any, columns: Mapping[str, Array], words: Mapping[str, Any]
+) -> Any:
+    """Count columns of scores that were read, all cases or each group's."""
+    _columns.same_length(**columns)
+    first = next(iter(columns.values()))
+    labels = read_label_values(y_true, words["positive"], "y_true", columns)
+    counts, weights = _numbers_of_cases(words["count"], words["weight"], first)
+    members = _read_clusters(words["cluster"], first)
+    kept = _cases_of(list(columns.values()), labels, counts, words["missing"])
+
+    def counted(at: Any) -> Any:
+        own = {name: values[at] for name, values in columns.items()}
+        cases = _pick(labels, at), _at(counts, at), _at(weights, at)
+        if kind == "panel":
+            return count_panel(own, *cases, cluster=_at(members, at))
+        ((what, score),) = own.items()
+        made = count_tally(score, *cases, cluster=_at(members, at), what=what)
+        return made if words["at_most"] is None else made.coarse(words["at_most"])
+
+    rows = None if kept is None else np.flatnonzero(kept)
+    if words["by"] is None:
+        return counted(slice(0, first.size) if rows is None else rows)
+    groups = column(words["by"], "by")
+    _columns.same_length(by=groups, scores=first)
+    rows = np.arange(first.size) if rows is None else rows
+    names, member = _columns.group_members(groups[rows])
+    order = np.argsort(member, kind="stable")
+    edges = np.cumsum(np.bincount(member, minlength=names.size))[:-1]
+    parts = np.split(rows[order], edges) if names.size else []
+    return {plain(n): counted(part) for n, part in zip(names, parts, strict=True)}
+
+
+def _cases_of(
+    scores: Sequence[Array], labels: Labels | None, count: Ints | None, missing: str
+) -> Array | None:
+    """Which rows are cases to be counted? None where all of them are."""
+    kept = None
+    if labels is not None and labels.code is not None:
+        kept = labels.code <= 2  # a total is no case
+    if missing != "keep":
+        gone = np.any([_columns.missing(s) for s in scores], axis=0)
+        gone = gone if kept is None else gone & kept
+        if missing == "refuse" and len(scores) > 1 and gone.any():
+            raise InputError(
+                f"scores must not be missing; found some in {int(gone.sum()):,} of "
+                f'{gone.size:,} rows. Type missing="drop" to leave these cases out.'
+            )
+        if missing == "drop" and gone.any():
+            cleaning.tell([_dropped(gone, labels, count)])
+            kept = ~gone if kept is None else kept & ~gone
+    return None if kept is None or kept.all() else kept
+
+
+def _dropped(gone: Array, labels: Labels | None, count: Ints | None) -> str:
+    """Say how many cases without a score were left out, by label."""
+    cases = np.ones(gone.size, np.int64) if count is None else count
+    code = np.full(gone.size, 2) if labels is None else labels.codes()
+    each = [int(cases[gone & (code == k)].sum()) for k in (1, 0, 2)]
+    lost = f"{sum(each):,} case{'s' if sum(each) > 1 else ''} without a score"
+    return (
+        f"{lost} {'were' if sum(each) > 1 else 'was'} left out ({each[0]:,} positive, "
+        f"{each[1]:,} negative, {each[2]:,} without a label)."
+    )
+
+
+def whole_cases(values: Array, like: Array) -> Ints:
+    """Read how many cases each row stands for."""
+    _columns.same_length(count=values, scores=like)
+    return _columns.whole_counts(values, "count")
+
+
+def _numbers_of_cases(
+    count: Any, weight: Any, like: Array
+) -> tuple[Ints | None, Weights | None]:
+    """Read how many cases each row stands for, and how much they weigh."""
+    counts = None if count is None else whole_cases(column(count, "count"), like)
+    if weight is None:
+        return counts, None
+    if isinstance(weight, Weights):  # an engine has added them up
+        return counts, weight
+    each = column(weight, "weight")
+    _columns.same_length(weight=each, scores=like)
+    return counts, read_weights(each, counts)
+
+
+def _read_clusters(cluster: Any, like: Array) -> Array | None:
+    """Read which cluster each case belongs to."""
+    if cluster is None:
+        return None
+    if isinstance(cluster, str):
+        raise InputError(
+            f"cluster={cluster!r} names a column of a frame; with arrays type cluster= "
+            "and the array."
+        )
+    ids = column(cluster, "cluster")
+    _columns.same_length(cluster=ids, scores=like)
+    return ids
+
+
+def _pick(labels: Labels | None, at: Any) -> Labels | None:
+    if labels is None or isinstance(at, slice):
+        return labels
+    code = labels.codes()[at]
+    return Labels(labels.values, labels.positive, code)
+
+
+def _at(values: Any, at: Any) -> Any:
+    return None if values is None else values[at]

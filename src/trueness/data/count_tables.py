@@ -20,10 +20,11 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing, plain
 from trueness.counts.cases import COUNTS, SQUARES, put_in_clusters
+from trueness.counts.design import WORDS as DESIGN
 from trueness.counts.rows import merge_bins
 from trueness.counts.values import Tally, rows_of, tally_of_bins
 
-COLUMNS = ("score", "high", "cluster", *COUNTS, *SQUARES, "refused")
+COLUMNS = ("score", "high", "cluster", *COUNTS, *SQUARES, "refused", *DESIGN)
 _NEEDED = {"score", *COUNTS}
 
 
@@ -68,7 +69,23 @@ def tally_of_counts(columns: Mapping[str, Array]) -> Tally:
     made = tally_of_bins(*merge_bins(low, high, counts))
     if "cluster" in columns:
         put_in_clusters(made, rows_of(made, low), columns["cluster"], counts)
-    return made
+    return made.with_design(**_design(columns))
+
+
+def _design(columns: Mapping[str, Array]) -> dict[str, Any]:
+    """Read how the cases came, where columns say it: the same in every row."""
+    said: dict[str, Any] = {}
+    for word in DESIGN:
+        values = columns.get(word, np.zeros(0))
+        given = {plain(v) for v in values[~_columns.missing(values)]} - {""}
+        if len(given) > 1:
+            raise InputError(
+                f"{word} must be the same in every row of counts; found "
+                f"{listing(sorted(given, key=str))}. Tell the groups apart by by=."
+            )
+        if given:
+            said[word] = given.pop()
+    return said
 
 
 def groups_of_counts(columns: Mapping[str, Array], by: Array) -> dict[Any, Tally]:

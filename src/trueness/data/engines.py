@@ -47,6 +47,7 @@ _ENGINES = {"_duckdb", "duckdb", "ibis", "polars", "py4j", "pyarrow", "pyspark"}
 CONNECTIONS: WeakSet[Any] = WeakSet()
 atexit.register(CONNECTIONS.clear)  # none is left behind when Python ends
 _TURNS = threading.RLock()
+MOST_ROWS = 5_000_000  # that an engine elsewhere sends: distinct scores, by label
 
 
 def in_turn(counts: Callable[P, T]) -> Callable[P, T]:
@@ -231,7 +232,12 @@ def _counted(lazy: Any, wanted: dict[str, str], complete: bool) -> dict[str, Any
     asked = [nw.len().alias("cases")]
     if "weight" in wanted:
         rows, asked = weighed(rows), [*asked, *weight_sums()]
-    found = collect(rows.group_by(map(as_key, keys)).agg(*asked))
+    counts = rows.group_by(map(as_key, keys)).agg(*asked)
+    if lazy.implementation.name in ("DUCKDB", "POLARS"):  # in this process
+        found = collect(counts)
+    else:
+        found = collect(counts.head(MOST_ROWS + 1))
+        _not_too_many(len(found), wanted)
     columns = {role: found[as_key(role)] for role in keys}
     each = columns.get("count")
     cases = _times(found["cases"].to_numpy().astype(np.int64), each)
@@ -244,6 +250,22 @@ def _counted(lazy: Any, wanted: dict[str, str], complete: bool) -> dict[str, Any
         if role == "by":
             _columns.named_groups(column(columns[role], name), cases)
     return columns
+
+
+def _not_too_many(rows: int, wanted: Mapping[str, str]) -> None:
+    """Stop where every row would travel from a cluster to this process."""
+    if rows <= MOST_ROWS:
+        return
+    way = (
+        "Type at_most=10_000: the engine then counts bins of scores, and every answer "
+        "says within which limits the exact one lies"
+        if "score" in wanted and "cluster" not in wanted
+        else "Round the scores in the frame, or count some of its rows"
+    )
+    raise InputError(
+        f"The counts of this frame have more than {MOST_ROWS:,} rows, which would all "
+        f"be sent here: nearly every case has a score of its own. {way}."
+    )
 
 
 def weighed(rows: Any) -> Any:

@@ -1,36 +1,39 @@
 """Where do the counts come from?
 
-The door for data: arrays, lists, Series and frames of any library that Narwhals knows
-(pandas, Polars, Arrow, DuckDB, PySpark, Ibis, ...) become a
+Arrays, lists, Series and frames of any library that Narwhals knows (pandas, Polars,
+Arrow, DuckDB, PySpark, Dask, Ibis, ...) become a
 :class:`~trueness.counts.values.Tally` or a :class:`~trueness.counts.values.Panel`. An
 eager frame is read column by column; a lazy one is counted by its own engine
-(``engines.py``).
+(``engines.py``). ``tally`` and ``panel`` take the same steps: which data are meant
+(``_counted``), the columns of a frame (``_of_frame``), the cases (``count_columns``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 
-from trueness._core.arrays import Array, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import listing, plain
+from trueness._core.checks.words import listing
 from trueness._core.imports import handler
-from trueness.counts.counting import (
-    Labels,
-    Weights,
-    count_panel,
-    count_tally,
-    read_weights,
-    split_counts,
-)
+from trueness.counts.counting import split_counts
+from trueness.counts.design import WORDS as DESIGN
 from trueness.counts.values import Panel, Tally
 from trueness.data import cleaning, engines, streaming
-from trueness.data.columns import column, is_frame, on_device, several_columns
+from trueness.data.columns import (
+    column,
+    count_columns,
+    is_frame,
+    on_device,
+    read_label_values,
+    read_scores,
+    several_columns,
+    whole_cases,
+)
 from trueness.data.count_tables import (
     are_counts,
     count_columns_of,
@@ -42,51 +45,49 @@ from trueness.data.engine_bins import binned_tally
 if TYPE_CHECKING:
     from trueness.trees.leaf_counts import Leaves
 
-T = TypeVar("T")
 MOST_LABELS = 100  # of a column: with more it is some other column
+MISSING = ("refuse", "drop", "keep")
+_ROLES = ("label", "count", "weight", "cluster", "by")
+_NAMED = {
+    "tally": ("y_score", 'score="p"', "Name the score column of the frame"),
+    "panel": (
+        '{"a": a, "b": b}',
+        'scores=["a", "b"]',
+        "Name the score columns in a list",
+    ),
+}
+
+
+class PanelWords(TypedDict, total=False):
+    """What can be said of data beside their scores and groups."""
+
+    label: str | None
+    positive: Any
+    count: Any
+    weight: Any
+    sample_weight: Any
+    cluster: Any
+    sampling: str | None
+    prevalence: float | None
+    unlabelled: str | None
+    missing: str
+    decimal: str | None
+
+
+class TallyWords(PanelWords, total=False):
+    """The same of one score."""
+
+    score: str | None
+    at_most: int | None
 
 
 @overload
 def tally(
-    y_true: Any,
-    y_score: Any = ...,
-    *,
-    label: str | None = ...,
-    score: str | None = ...,
-    positive: Any = ...,
-    count: Any = ...,
-    weight: Any = ...,
-    sample_weight: Any = ...,
-    cluster: Any = ...,
-    sampling: str | None = ...,
-    prevalence: float | None = ...,
-    unlabelled: str | None = ...,
-    by: None = ...,
-    at_most: int | None = ...,
-    missing: str = ...,
-    decimal: str | None = ...,
+    y_true: Any, y_score: Any = ..., *, by: None = ..., **words: Unpack[TallyWords]
 ) -> Tally: ...
-
-
 @overload
 def tally(
-    y_true: Any,
-    y_score: Any = ...,
-    *,
-    label: str | None = ...,
-    score: str | None = ...,
-    positive: Any = ...,
-    count: Any = ...,
-    weight: Any = ...,
-    sample_weight: Any = ...,
-    cluster: Any = ...,
-    sampling: str | None = ...,
-    prevalence: float | None = ...,
-    unlabelled: str | None = ...,
-    by: Any,
-    at_most: int | None = ...,
-    missing: str = ...,
-    decimal: str | None = ...,
+    y_true: Any, y_score: Any = ..., *, by: Any, **words: Unpack[TallyWords]
 ) -> dict[Any, Tally]: ...
 
 
@@ -181,104 +182,17 @@ def tally(
     Tally: 4 cases (1 negative, 2 positive, 1 unknown),
     3 distinct scores from 0.1 to 0.9
     """
-    weight = _one_of(weight, sample_weight)
-    design = {"sampling": sampling, "prevalence": prevalence, "unlabelled": unlabelled}
-    if y_score is None:
-        roles = {"label": label, "score": score, "count": count, "weight": weight}
-        roles |= {"cluster": cluster, "by": by}
-        if isinstance(y_true, Mapping):
-            words = {**roles, "positive": positive, "at_most": at_most, **design}
-            words |= {"missing": missing, "decimal": decimal}
-            return of_columns(y_true, "tally", words)
-        how = {"positive": positive, "at_most": at_most}
-        how |= {"missing": missing, "decimal": decimal}
-        return designed(_tally_frame(y_true, roles, how), design)
-    if label is not None or score is not None:
-        raise InputError(
-            "label= and score= name columns of a frame; with arrays type "
-            "trueness.tally(y_true, y_score) without them."
-        )
-    if on_device(y_score):
-        _host_only(count, weight, by, cluster)
-        made = handler("device_tally")(y_true, y_score, positive, at_most)
-        return designed(made, design)
-    values = _read_scores(y_score, "y_score", decimal)
-    labels = _read_labels(y_true, positive, "y_true", {"y_score": values})
-    counts, weights = _numbers_of_cases(count, weight, values)
-    members = _read_clusters(cluster, values)
-    kept = _cases_of([values], labels, counts, missing)
-
-    def counted(at: Any) -> Tally:
-        cases = _pick(labels, at), _at(counts, at), _at(weights, at)
-        made = count_tally(values[at], *cases, cluster=_at(members, at))
-        return made if at_most is None else made.coarse(at_most)
-
-    return designed(_grouped(by, values.size, counted, kept), design)
-
-
-def _one_of(weight: Any, sample_weight: Any) -> Any:
-    """Take the weights by either name."""
-    if weight is not None and sample_weight is not None:
-        raise InputError(
-            "weight= and sample_weight= mean the same. Leave one of them out."
-        )
-    return sample_weight if weight is None else weight
-
-
-def designed(counts: Any, words: Mapping[str, Any]) -> Any:
-    """Say of counts, or of groups of them, how their cases came."""
-    if isinstance(counts, Mapping):
-        return {name: designed(x, words) for name, x in counts.items()}
-    return counts.with_design(**words)
-
-
-def _host_only(*others: Any) -> None:
-    """Refuse the words that device arrays do not take."""
-    if any(x is not None for x in others):
-        raise InputError(
-            "count=, weight=, cluster= and by= are for arrays on the host. Count each "
-            "group of a device array by itself, and add the tallies; copy weighted or "
-            "clustered cases to the host."
-        )
+    words = dict(locals())
+    return _counted("tally", words.pop("y_true"), words.pop("y_score"), words)
 
 
 @overload
 def panel(
-    y_true: Any,
-    scores: Any = ...,
-    *,
-    label: str | None = ...,
-    positive: Any = ...,
-    count: Any = ...,
-    weight: Any = ...,
-    sample_weight: Any = ...,
-    cluster: Any = ...,
-    sampling: str | None = ...,
-    prevalence: float | None = ...,
-    unlabelled: str | None = ...,
-    by: None = ...,
-    missing: str = ...,
-    decimal: str | None = ...,
+    y_true: Any, scores: Any = ..., *, by: None = ..., **words: Unpack[PanelWords]
 ) -> Panel: ...
-
-
 @overload
 def panel(
-    y_true: Any,
-    scores: Any = ...,
-    *,
-    label: str | None = ...,
-    positive: Any = ...,
-    count: Any = ...,
-    weight: Any = ...,
-    sample_weight: Any = ...,
-    cluster: Any = ...,
-    sampling: str | None = ...,
-    prevalence: float | None = ...,
-    unlabelled: str | None = ...,
-    by: Any,
-    missing: str = ...,
-    decimal: str | None = ...,
+    y_true: Any, scores: Any = ..., *, by: Any, **words: Unpack[PanelWords]
 ) -> dict[Any, Panel]: ...
 
 
@@ -330,40 +244,8 @@ def panel(
     >>> panel([1, 0, 0], {"a": [1, 0, 1], "b": [1, 1, 1]})
     Panel of a, b: 3 cases (2 negative, 1 positive, 0 unknown), 2 distinct rows
     """
-    weight = _one_of(weight, sample_weight)
-    design = {"sampling": sampling, "prevalence": prevalence, "unlabelled": unlabelled}
-    roles = {"label": label, "count": count, "weight": weight, "cluster": cluster}
-    roles["by"] = by
-    if isinstance(y_true, Mapping) and not isinstance(scores, (Mapping, type(None))):
-        words = {**roles, "scores": scores, "positive": positive, **design}
-        words |= {"missing": missing, "decimal": decimal}
-        return of_columns(y_true, "panel", words)
-    if not isinstance(scores, Mapping) and is_frame(y_true):
-        how = {"positive": positive, "missing": missing, "decimal": decimal}
-        return designed(_panel_frame(y_true, roles, scores, how), design)
-    if label is not None:
-        raise InputError(
-            "label= names a column of a frame; with arrays type "
-            'trueness.panel(y_true, {"a": a, "b": b}) without it.'
-        )
-    given = _columns.mapping_of_scores(several_columns(scores))
-    if any(on_device(values) for values in given.values()):
-        _host_only(count, weight, by, cluster)
-        return designed(handler("device_panel")(y_true, given, positive), design)
-    columns = {n: _read_scores(values, n, decimal) for n, values in given.items()}
-    _columns.same_length(**columns)
-    first = next(iter(columns.values()))
-    labels = _read_labels(y_true, positive, "y_true", columns)
-    counts, weights = _numbers_of_cases(count, weight, first)
-    members = _read_clusters(cluster, first)
-    kept = _cases_of(list(columns.values()), labels, counts, missing)
-
-    def counted(at: Any) -> Panel:
-        some = {k: v[at] for k, v in columns.items()}
-        cases = _pick(labels, at), _at(counts, at), _at(weights, at)
-        return count_panel(some, *cases, cluster=_at(members, at))
-
-    return designed(_grouped(by, first.size, counted, kept), design)
+    words = dict(locals())
+    return _counted("panel", words.pop("y_true"), words.pop("scores"), words)
 
 
 def leaves(
@@ -401,17 +283,17 @@ def leaves(
     Leaves: 4 cases (1 negative, 2 positive, 1 unknown) in 2 leaves
     """
     if nodes is None:
-        return _leaves_frame(y_true, node, label, positive, count)
+        return _leaves_of_frame(y_true, node, label, positive, count)
     if node is not None or label is not None:
         raise InputError(
             "node= and label= name columns of a frame; with arrays type "
             "trueness.leaves(y_true, nodes) without them."
         )
     names = column(nodes, "nodes")
-    labels = _read_labels(y_true, positive, "y_true", {"nodes": names})
+    labels = read_label_values(y_true, positive, "y_true", {"nodes": names})
     cases = np.ones(names.size, np.int64)
     if count is not None:
-        cases = _whole(column(count, "count"), names)
+        cases = whole_cases(column(count, "count"), names)
     from trueness.trees.leaf_counts import (
         Leaves,  # loads SciPy, which tallies do without
     )
@@ -420,15 +302,10 @@ def leaves(
 
 
 @engines.in_turn
-def _leaves_frame(
-    frame: Any, node: Any, label: Any, positive: Any, count: Any
+def _leaves_of_frame(
+    frame: Any, node: str | None, label: str | None, positive: Any, count: Any
 ) -> Leaves:
-    if not is_frame(frame):
-        raise InputError(
-            f"leaves needs labels and leaves, or a frame; found one "
-            f"{type(frame).__name__}. Type trueness.leaves(y_true, nodes) or "
-            f'trueness.leaves(frame, node="leaf", label="y").'
-        )
+    _is_frame(frame, "leaves", "nodes", 'node="leaf"')
     if node is None:
         raise InputError(
             "Name the column of leaves: "
@@ -441,45 +318,121 @@ def _leaves_frame(
     )
 
 
+def _is_frame(data: Any, name: str, array: str, columns: str) -> None:
+    if not is_frame(data):
+        raise InputError(
+            f"{name} needs labels and {'leaves' if name == 'leaves' else 'scores'}, or "
+            f"a frame; found one {type(data).__name__}. Type trueness.{name}(y_true, "
+            f'{array}) or trueness.{name}(frame, label="y", {columns}).'
+        )
+
+
+def designed(counts: Any, words: Mapping[str, Any]) -> Any:
+    """Say of counts, or of groups of them, how their cases came."""
+    if isinstance(counts, Mapping):
+        return {name: designed(x, words) for name, x in counts.items()}
+    return counts.with_design(**words)
+
+
+def _counted(kind: str, data: Any, scores: Any, words: dict[str, Any]) -> Any:
+    """Count what was typed; ``words`` are the keywords of ``tally`` or ``panel``."""
+    other = words.pop("sample_weight")
+    if other is not None and words["weight"] is not None:
+        raise InputError(
+            "weight= and sample_weight= mean the same. Leave one of them out."
+        )
+    words["weight"] = other if words["weight"] is None else words["weight"]
+    _options.choice(words["missing"], MISSING, "missing")
+    names = {"tally": scores is None, "panel": not isinstance(scores, Mapping)}[kind]
+    if names and isinstance(data, Mapping) and (kind == "tally" or scores is not None):
+        return of_columns(data, kind, {"scores": scores, **words})
+    design = {word: words.pop(word) for word in DESIGN}
+    if names and (kind == "tally" or is_frame(data)):
+        return designed(_of_frame(data, kind, scores, words), design)
+    if words["label"] is not None or words.get("score") is not None:
+        raise InputError(
+            "label= and score= name columns of a frame; with arrays type "
+            f"trueness.{kind}(y_true, {_NAMED[kind][0]}) without them."
+        )
+    given = {"y_score": scores}
+    if kind == "panel":
+        given = dict(_columns.mapping_of_scores(several_columns(scores)))
+    if any(on_device(values) for values in given.values()):
+        return designed(_on_device(kind, data, given, words), design)
+    columns = {n: read_scores(v, n, words["decimal"]) for n, v in given.items()}
+    return designed(count_columns(kind, data, columns, words), design)
+
+
+def _on_device(kind: str, data: Any, given: Mapping[str, Any], words: Any) -> Any:
+    if any(words[word] is not None for word in _ROLES[1:]):
+        raise InputError(
+            "count=, weight=, cluster= and by= are for arrays on the host. Count each "
+            "group of a device array by itself, and add the tallies; copy weighted or "
+            "clustered cases to the host."
+        )
+    if kind == "panel":
+        return handler("device_panel")(data, given, words["positive"])
+    score, how = given["y_score"], (words["positive"], words["at_most"])
+    return handler("device_tally")(data, score, *how)
+
+
 @engines.in_turn
-def _tally_frame(frame: Any, roles: dict[str, Any], how: dict[str, Any]) -> Any:
-    if not is_frame(frame):
+def _of_frame(frame: Any, kind: str, scores: Any, words: dict[str, Any]) -> Any:
+    """Count columns of a frame, by its engine where it is lazy."""
+    array, example, needed = _NAMED[kind]
+    _is_frame(frame, kind, array, example)
+    outputs = {"score": words.get("score")}
+    if kind == "panel":
+        several = isinstance(scores, Sequence) and not isinstance(scores, str)
+        outputs = {f"scores[{k}]": n for k, n in enumerate(scores if several else ())}
+    roles = {role: words.pop(role) for role in _ROLES}
+    frame, roles = engines.with_text_names(frame, roles | outputs)
+    known = engines.column_names(frame)
+    if kind == "tally" and _counts_named(known, roles):
+        return _read_counts(frame, known, roles | words)
+    if not outputs or roles.get("score", "") is None:
         raise InputError(
-            f"tally needs labels and scores, or a frame; found one "
-            f"{type(frame).__name__}. Type trueness.tally(y_true, y_score) or "
-            f'trueness.tally(frame, label="y", score="p").'
+            f'{needed}: trueness.{kind}(frame, label="y", {example}). It has '
+            f"{listing(known, 12)}."
         )
-    frame, roles = engines.with_text_names(frame, roles)
-    if _names_counts(frame, roles):
-        return _read_counts(frame, roles["by"], how["at_most"])
-    if roles["score"] is None:
-        raise InputError(
-            'Name the score column of the frame: trueness.tally(frame, label="y", '
-            f'score="p"). It has {listing(engines.column_names(frame), 12)}.'
-        )
+    names = {role: roles[role] for role in outputs}
+    _columns.distinct_names(list(names.values()))
     opened = engines.open_frame(frame)
-    complete, at_most = how["missing"] != "drop", how["at_most"]
-    if engines.is_lazy(opened) and complete:
-        wanted = engines.wanted_columns(opened, roles)
-        positive, clean = _clean_labels(opened, wanted, how["positive"])
-        if at_most is not None and clean and "cluster" not in wanted:
-            if {"weight", "count"} <= wanted.keys():
-                raise InputError(
-                    "The engine of a lazy frame puts counted or weighted cases into "
-                    "bins, not both. Leave at_most= out: it adds up weights by score "
-                    "where the rows are; or type weight= with the weight of a row "
-                    "times its count."
-                )
-            rows = engines.by_role(opened, wanted)
-            return binned_tally(rows, wanted, positive, at_most)
-        if clean and streaming.can_stream(opened, wanted):
-            way = streaming.weigh if "weight" in wanted else streaming.stream
-            return way(opened, wanted, positive)
+    complete = kind == "panel" or words["missing"] != "drop"
+    if kind == "tally" and engines.is_lazy(opened) and complete:
+        made = _by_engine(opened, roles, words)
+        if made is not None:
+            return made
     found = engines.read(opened, roles, complete=complete)
-    label, score = found.pop("label", None), found.pop("score")
-    if isinstance(roles["score"], str):  # a sentence about it names the column
-        score = _read_scores(score, f"score={roles['score']!r}", how["decimal"])
-    return tally(label, score, **how, **found)
+    columns = {
+        str(name) if kind == "panel" else f"score={name!r}": read_scores(
+            found.pop(role), f"score={name!r}", words["decimal"]
+        )
+        for role, name in names.items()
+    }
+    labels = found.pop("label", None)
+    return count_columns(kind, labels, columns, dict.fromkeys(_ROLES) | words | found)
+
+
+def _by_engine(lazy: Any, roles: Mapping[str, Any], words: Mapping[str, Any]) -> Any:
+    """Count bins in the engine, or a stream of its rows; None where neither can be."""
+    wanted = engines.wanted_columns(lazy, roles)
+    positive, clean = _clean_labels(lazy, wanted, words["positive"])
+    if not clean:
+        return None
+    if words["at_most"] is not None and "cluster" not in wanted:
+        if {"weight", "count"} <= wanted.keys():
+            raise InputError(
+                "The engine of a lazy frame puts counted or weighted cases into bins, "
+                "not both. Leave at_most= out: it adds up weights by score where the "
+                "rows are; or type weight= with the weight of a row times its count."
+            )
+        rows = engines.by_role(lazy, wanted)
+        return binned_tally(rows, wanted, positive, words["at_most"])
+    if streaming.can_stream(lazy, wanted):
+        way = streaming.weigh if "weight" in wanted else streaming.stream
+        return way(lazy, wanted, positive)
+    return None
 
 
 def _clean_labels(
@@ -491,9 +444,8 @@ def _clean_labels(
     counted there.
     """
     schema = lazy.collect_schema()
-    if not (
-        schema[wanted["score"]].is_numeric() or schema[wanted["score"]].is_decimal()
-    ):
+    score = schema[wanted["score"]]
+    if not (score.is_numeric() or score.is_decimal()):
         return positive, False
     if "label" not in wanted or schema[wanted["label"]].is_numeric():
         return positive, True
@@ -507,24 +459,20 @@ def _clean_labels(
     return (reading.positive if clean else positive), clean
 
 
-def _names_counts(frame: Any, roles: Mapping[str, Any]) -> bool:
+def _counts_named(names: Sequence[Any], roles: Mapping[str, Any]) -> bool:
     """Is this a table of counts, of which nobody named a column to be counted?"""
-    others = (roles[k] for k in ("label", "count", "weight", "cluster"))
-    if any(name is not None for name in others):
-        return False
-    names = engines.column_names(frame)
-    named = roles["score"]
-    return are_counts(names) and (named is None or str(named).lower() == "score")
+    others = (roles.get(k) for k in ("label", "count", "weight", "cluster", "scores"))
+    named = roles.get("score")
+    own = named is None or str(named).lower() == "score"
+    return own and all(name is None for name in others) and are_counts(names)
 
 
-def _read_counts(frame: Any, by: Any, at_most: int | None) -> Any:
-    opened = engines.open_frame(frame)
-    wanted = count_columns_of(opened.collect_schema().names())
-    if by is not None:
-        wanted["by"] = _columns.there(by, opened.collect_schema().names())
-    found = engines.by_role(opened.lazy(), wanted)
-    rows = engines.collect(found) if engines.is_lazy(opened) else found.collect()
-    columns = {k: column(rows[k], wanted[k]) for k in wanted}
+def _read_counts(data: Any, names: Sequence[str], words: Mapping[str, Any]) -> Any:
+    """Read the counts that a frame or a mapping of columns holds."""
+    by, at_most = words.get("by"), words.get("at_most")
+    wanted = count_columns_of(names) | ({} if by is None else {"by": by})
+    found = columns_of(data, list(wanted.values()))
+    columns = {role: column(found[name], name) for role, name in wanted.items()}
 
     def made(t: Tally) -> Tally:
         return t if at_most is None else t.coarse(at_most)
@@ -535,32 +483,12 @@ def _read_counts(frame: Any, by: Any, at_most: int | None) -> Any:
     return {name: made(t) for name, t in groups.items()}
 
 
-@engines.in_turn
-def _panel_frame(
-    frame: Any, roles: dict[str, Any], scores: Any, how: dict[str, Any]
-) -> Any:
-    if isinstance(scores, str) or not isinstance(scores, Sequence) or not scores:
-        raise InputError(
-            "Name the score columns of the frame in a list: trueness.panel(frame, "
-            f'label="y", scores=["a", "b"]). It has '
-            f"{listing(engines.column_names(frame), 12)}."
-        )
-    outputs = {f"scores[{k}]": name for k, name in enumerate(scores)}
-    frame, asked = engines.with_text_names(frame, {**roles, **outputs})
-    _columns.distinct_names([asked[role] for role in outputs])
-    found = engines.read(frame, asked)
-    columns = {
-        asked[role]: _read_scores(
-            found.pop(role), f"score={asked[role]!r}", how["decimal"]
-        )
-        for role in outputs
-    }
-    return panel(found.pop("label", None), columns, **how, **found)
-
-
 def of_columns(columns: Mapping[Any, Any], takes: str, words: dict[str, Any]) -> Any:
     """Count a mapping of columns, as if it were a frame."""
     words = {k: v for k, v in words.items() if v is not None}
+    if takes != "panel" and _counts_named(list(columns), words):
+        made = _read_counts(columns, list(columns), words)
+        return designed(made, {k: v for k, v in words.items() if k in DESIGN})
 
     def chosen(word: str) -> Any:
         name = words.pop(word, None)
@@ -597,126 +525,6 @@ def columns_of(data: Any, names: list[str]) -> dict[str, Any]:
         return {n: data[n] for n in names}
     # by number: a name may mean all columns, or a pattern, to an engine
     wanted = {f"c{k}": n for k, n in enumerate(dict.fromkeys(names))}
-    picked = engines.by_role(frame.lazy(), wanted).collect()
+    rows = engines.by_role(frame.lazy(), wanted)
+    picked = engines.collect(rows) if engines.is_lazy(frame) else rows.collect()
     return {n: picked[key].to_native() for key, n in wanted.items()}
-
-
-def _read_labels(
-    values: Any, positive: Any, what: str, scores: Mapping[str, Array]
-) -> Labels | None:
-    if values is None:
-        if positive is not None:
-            raise InputError("positive= needs labels; there are none (all unknown).")
-        return None
-    labels = column(values, what)
-    _columns.same_length(**{what: labels, **scores})
-    return cleaning.read_label_column(labels, positive, what)
-
-
-def _read_scores(values: Any, what: str, decimal: str | None) -> Array:
-    """Read a column of scores, also one of text: then it is said how it was read."""
-    found = column(values, what)
-    if not cleaning.has_text(found):
-        return found
-    number, said = cleaning.numbers(found, what, decimal)
-    cleaning.tell([said])
-    return number
-
-
-MISSING = ("refuse", "drop", "keep")
-
-
-def _cases_of(
-    scores: Sequence[Array], labels: Labels | None, count: Ints | None, missing: str
-) -> Array | None:
-    """Which rows are cases to be counted? None where all of them are."""
-    _options.choice(missing, MISSING, "missing")
-    kept = None
-    if labels is not None and labels.code is not None:
-        kept = labels.code <= 2  # a total is no case
-    if missing != "keep":
-        gone = np.any([_columns.missing(s) for s in scores], axis=0)
-        gone = gone if kept is None else gone & kept
-        if missing == "refuse" and len(scores) > 1 and gone.any():
-            raise InputError(
-                f"scores must not be missing; found some in {int(gone.sum()):,} of "
-                f'{gone.size:,} rows. Type missing="drop" to leave these cases out.'
-            )
-        if missing == "drop" and gone.any():
-            cleaning.tell([_dropped(gone, labels, count)])
-            kept = ~gone if kept is None else kept & ~gone
-    return None if kept is None or kept.all() else kept
-
-
-def _dropped(gone: Array, labels: Labels | None, count: Ints | None) -> str:
-    """Say how many cases without a score were left out, by label."""
-    cases = np.ones(gone.size, np.int64) if count is None else count
-    code = np.full(gone.size, 2) if labels is None else labels.codes()
-    each = [int(cases[gone & (code == k)].sum()) for k in (1, 0, 2)]
-    lost = f"{sum(each):,} case{'s' if sum(each) > 1 else ''} without a score"
-    return (
-        f"{lost} {'were' if sum(each) > 1 else 'was'} left out ({each[0]:,} positive, "
-        f"{each[1]:,} negative, {each[2]:,} without a label)."
-    )
-
-
-def _whole(values: Array, like: Array) -> Ints:
-    _columns.same_length(count=values, scores=like)
-    return _columns.whole_counts(values, "count")
-
-
-def _numbers_of_cases(
-    count: Any, weight: Any, like: Array
-) -> tuple[Ints | None, Weights | None]:
-    """Read how many cases each row stands for, and how much they weigh."""
-    counts = None if count is None else _whole(column(count, "count"), like)
-    if weight is None:
-        return counts, None
-    if isinstance(weight, Weights):  # an engine has added them up
-        return counts, weight
-    each = column(weight, "weight")
-    _columns.same_length(weight=each, scores=like)
-    return counts, read_weights(each, counts)
-
-
-def _read_clusters(cluster: Any, like: Array) -> Array | None:
-    """Read which cluster each case belongs to."""
-    if cluster is None:
-        return None
-    if isinstance(cluster, str):
-        raise InputError(
-            f"cluster={cluster!r} names a column of a frame; with arrays type cluster= "
-            "and the array."
-        )
-    ids = column(cluster, "cluster")
-    _columns.same_length(cluster=ids, scores=like)
-    return ids
-
-
-def _pick(labels: Labels | None, at: Any) -> Labels | None:
-    if labels is None or isinstance(at, slice):
-        return labels
-    code = labels.codes()[at]
-    return Labels(labels.values, labels.positive, code)
-
-
-def _at(values: Any, at: Any) -> Any:
-    return None if values is None else values[at]
-
-
-def _grouped(
-    by: Any, size: int, count: Callable[[Any], T], kept: Array | None
-) -> T | dict[Any, T]:
-    """Count all cases that are kept, or each group's."""
-    if by is None:
-        return count(slice(0, size) if kept is None else np.flatnonzero(kept))
-    groups = column(by, "by")
-    _columns.same_length(by=groups, scores=np.empty(size, dtype=bool))
-    rows = np.arange(size) if kept is None else np.flatnonzero(kept)
-    names, member = _columns.group_members(groups[rows])
-    if not names.size:
-        return {}
-    order = np.argsort(member, kind="stable")
-    edges = np.cumsum(np.bincount(member, minlength=names.size))[:-1]
-    parts = np.split(rows[order], edges)
-    return {plain(n): count(part) for n, part in zip(names, parts, strict=True)}
