@@ -9,9 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 import trueness
 from trueness import InputError
+from trueness.cli import app
 
 ROOT = Path(__file__).parents[2]
 CONFORMANCE = json.loads((ROOT / "docs" / "counts.conformance.json").read_text())
@@ -78,13 +80,58 @@ def test_every_kind_of_file_holds_exactly_the_value(tmp_path, ending, weight, cl
     for k, x in enumerate([t, t.coarse(2), trueness.Tally()]):
         x.write(tmp_path / f"{k}.{ending}")
         assert trueness.read_tally(tmp_path / f"{k}.{ending}") == x
-    designed = t.with_design(prevalence=0.1)
-    if ending == "csv":
-        with pytest.raises(InputError, match="without their design"):
-            designed.write(tmp_path / "d.csv")
-    else:
-        designed.write(tmp_path / f"d.{ending}")
-        assert trueness.read_tally(tmp_path / f"d.{ending}") == designed
+    designed = t.with_design(prevalence=0.1, sampling="case-control")
+    designed.write(path := tmp_path / f"d.{ending}")
+    assert trueness.read_tally(path) == designed
+    assert trueness.tally(trueness.scan(path)) == designed
+
+
+COMMANDS = (
+    ["look", "FILE"],
+    ["evaluate", "FILE"],
+    ["evaluate", "FILE", "--label", "y", "--score", "p"],
+    ["threshold", "FILE", "--maximize", "f1"],
+    ["calibrate", "FILE"],
+    ["report", "FILE", "-o", "report.html"],
+    ["check", "--init", "FILE", "-o", "quality.toml"],
+    ["check", "quality.toml", "FILE"],
+    ["watch", "state.json", "FILE", "--metric", "auc", "--at-least", "0.6"],
+    ["watch", "state.json", "FILE", "--name", "again"],
+)
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
+def test_every_command_takes_counts_in_place_of_predictions(
+    tmp_path, monkeypatch, ending
+):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(5)
+    s = np.round(rng.random(900), 2)
+    t = trueness.tally((rng.random(900) < s).astype(int), s)
+    t.write(f"counts.{ending}")
+    for command in COMMANDS:
+        typed = [f"counts.{ending}" if word == "FILE" else word for word in command]
+        made = CliRunner().invoke(app, typed)
+        assert made.exit_code == 0, (typed, made.output)
+        assert command[0] == "look" or "900 cases" in made.stdout
+    auc = trueness.auc(t)
+    made = CliRunner().invoke(app, ["evaluate", f"counts.{ending}", "--json"])
+    found = json.loads(made.stdout)["result"]["scores"]["score"]["auc"]
+    assert found["value"] == auc.value
+    assert found["low"] == auc.low
+
+
+def test_a_mapping_of_columns_holds_counts_too():
+    columns = {"SCORE": [2, 1, 2], "NEG": [1, 0, 1], "POS": [0, 10**15, 0]}
+    columns |= {"UNKNOWN": [0, 0, 0], "site": ["a", "a", "b"], "prevalence": [0.5] * 3}
+    whole = trueness.tally(columns)
+    assert whole.n_pos == 10**15
+    assert whole.design.prevalence == 0.5
+    assert sum(trueness.tally(columns, by="site").values(), trueness.Tally()) == whole
+    assert trueness.auc(whole).value == 0
+    columns["prevalence"] = [0.5, 0.1, 0.5]
+    with pytest.raises(InputError, match="same in every row"):
+        trueness.tally(columns)
 
 
 def test_other_files_are_refused_with_a_sentence(tmp_path):

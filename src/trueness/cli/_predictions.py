@@ -40,9 +40,9 @@ class Predictions:
     missing: float
 
     @property
-    def label(self) -> str:
-        """Name the column of the labels."""
-        return str(self.columns["label"])
+    def label(self) -> Any:
+        """Name the column of the labels; None where the file holds counts."""
+        return self.columns["label"]
 
     def tally(self, by: str | None = None) -> Any:
         """Count the score, in each group of a column too."""
@@ -75,7 +75,8 @@ def predictions(asked: Contract, file: str) -> Predictions:
             )
     if are_counts(source.types) and asked.label not in source.types:
         score = count_columns_of(source.types)["score"]
-        return Predictions(source, source.rows, score, {}, asked.requirements, 0.0)
+        held = (source, source.rows, score, {"label": None})
+        return Predictions(*held, asked.requirements, 0.0)
     label, score = (
         known(source, str(getattr(asked, name)), name) for name in ("label", "score")
     )

@@ -77,6 +77,9 @@ def _design(columns: Mapping[str, Array]) -> dict[str, Any]:
     said: dict[str, Any] = {}
     for word in DESIGN:
         values = columns.get(word, np.zeros(0))
+        if word == "prevalence" and values.dtype.kind in "OU":
+            texts = [v if isinstance(v, str) else str(v or "") for v in values]
+            values = np.array([float(v) if v else np.nan for v in texts])
         given = {plain(v) for v in values[~_columns.missing(values)]} - {""}
         if len(given) > 1:
             raise InputError(

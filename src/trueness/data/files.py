@@ -7,6 +7,7 @@ bounded. The door for DuckDB.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections import Counter
@@ -22,6 +23,8 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_several, listing, nearest
 from trueness._core.files import process_folder
 from trueness._core.imports import required
+from trueness.counts.design import WORDS as DESIGN
+from trueness.data.count_tables import are_counts
 from trueness.data.engines import (
     CONNECTIONS,
     first_lines,
@@ -328,9 +331,22 @@ def _parquet(connection: Any, files: list[str], union_by_name: bool) -> Any:
         _same_columns(_parquet_columns(connection, files))
     # folders named day=2026-11-15 are a column, as Hive and Spark write them
     folders = all("=" in os.path.basename(os.path.dirname(f)) for f in files)
-    return connection.read_parquet(
+    rows = connection.read_parquet(
         files, union_by_name=union_by_name, hive_partitioning=folders
     )
+    if len(files) == 1 and are_counts(rows.columns):
+        key = "SELECT decode(value) FROM parquet_kv_metadata($file) WHERE key = $key"
+        given = {"file": files[0], "key": b"trueness"}
+        for (about,) in connection.execute(key, given).fetchall():
+            rows = _designed(rows, json.loads(about).get("design", {}))
+    return rows
+
+
+def _designed(rows: Any, design: Mapping[str, Any]) -> Any:
+    """Say of counts how their cases came, in columns of their own."""
+    said = {k: v for k, v in design.items() if k in DESIGN and v is not None}
+    more = "".join(f", {text_in_sql(str(v))} AS {k}" for k, v in said.items())
+    return rows.project(f"*{more}")
 
 
 def _parquet_columns(connection: Any, files: list[str]) -> dict[str, set[str]]:
@@ -373,7 +389,15 @@ def _json(connection: Any, files: list[str], union_by_name: bool) -> Any:
     if len(files) > 1 and not union_by_name:
         read = connection.read_json
         _same_columns({f: set(read(f, sample_size=1000).columns) for f in files})
-    return connection.read_json(files, sample_size=SAMPLE, union_by_name=True)
+    rows = connection.read_json(files, sample_size=SAMPLE, union_by_name=True)
+    kinds = dict(zip(rows.columns, rows.types, strict=True))
+    if len(files) == 1 and str(kinds.get("columns", "")).startswith("STRUCT"):
+        inside = [name for name, _ in kinds["columns"].children]
+        if are_counts(inside):  # a file in the format of counts
+            about = rows.select("design").fetchall() if "design" in kinds else [({},)]
+            parts = (f"unnest(columns.{quoted(n)}) AS {quoted(n)}" for n in inside)
+            return _designed(rows.project(", ".join(parts)), about[0][0] or {})
+    return rows
 
 
 def _database(place: str) -> str | None:
@@ -394,7 +418,8 @@ def is_data(path: Path) -> bool:
     if inner.suffix.lower() == ".txt" and inner == path:
         return any(sign in head.partition(b"\n")[0] for sign in b",;|\t")
     # what Trueness has written itself names its format at the beginning
-    return bool(head) and not (b'"format"' in head or b'"trueness"' in head)
+    ours = b'"format"' in head or b'"trueness"' in head
+    return bool(head) and (not ours or b'"trueness": "counts"' in head)
 
 
 def _begins(place: str) -> bytes:

@@ -9,7 +9,7 @@ asks names the columns.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -21,8 +21,10 @@ from trueness._core.frames import native_frame
 from trueness._core.html import html_table
 from trueness._core.numbers import counted, listed
 from trueness._core.records import Record, shown
+from trueness.counts.cases import COUNTS
 from trueness.data import cleaning, engines
 from trueness.data.columns import column
+from trueness.data.count_tables import are_counts, count_columns_of
 
 LABEL_NAMES = ("label", "y", "y_true", "target", "truth", "outcome")
 SCORE_NAMES = ("score", "y_score", "p", "prob", "probability", "prediction")
@@ -169,7 +171,21 @@ def look(data: Any) -> Look:
         raise NotEnoughCases("look needs columns; found none.")
     rows = len(next(iter(columns.values())))
     looked = tuple(_looked(name, values) for name, values in columns.items())
+    if are_counts(columns):
+        held = {k: columns[n] for k, n in count_columns_of(columns).items()}
+        looked = tuple(_counted(c, held) for c in looked)
+        asked = tuple(LookedQuestion(*words, {}) for words in _ONE_SCORE)
+        return Look(rows, looked, asked)
     return Look(rows, looked, _questions(looked))
+
+
+def _counted(c: LookedColumn, held: Mapping[str, Array]) -> LookedColumn:
+    """Say of a column of counts what it is in the format."""
+    if c.name.lower() not in held:
+        return c
+    cases = f"{int(sum(held[k].sum() for k in COUNTS)):,} cases"
+    said = (f"The file holds counts of {cases}.",) if c.name.lower() == "score" else ()
+    return replace(c, could_be=(c.name.lower(),), remarks=said)
 
 
 def _columns_of(data: Any) -> dict[str, Array]:
@@ -204,7 +220,11 @@ def _looked(name: str, values: Array) -> LookedColumn:
         kind = {"numbers": "numbers as text", "missing": "nothing"}.get(
             meaning, "words"
         )
-    distinct = list(dict.fromkeys(kept.tolist()))
+    try:
+        distinct = list(dict.fromkeys(kept.tolist()))
+    except TypeError:  # lists, or objects with parts
+        said = "It holds lists or objects with parts: extract the part that you mean."
+        return LookedColumn(name, "parts", 0, int(gone.sum()), (), (said,))
     remarks += _remarks(name, kept, distinct, meaning)
     missing = values.size - kept.size
     could_be = _could_be(name.lower(), kind, kept, distinct, meaning)
@@ -284,6 +304,13 @@ def _could_be(
     return tuple(dict.fromkeys(found))
 
 
+_ONE_SCORE = (
+    ("How good is the score?", "auc", "evaluate"),
+    ("Where should the threshold be?", "best_threshold", "threshold"),
+    ("What does a score mean as a probability?", "calibrate", "calibrate"),
+)
+
+
 def _questions(looked: Sequence[LookedColumn]) -> tuple[LookedQuestion, ...]:
     """What can be asked of these columns?"""
     first: dict[str, list[str]] = {}
@@ -291,46 +318,21 @@ def _questions(looked: Sequence[LookedColumn]) -> tuple[LookedQuestion, ...]:
         if c.could_be:
             first.setdefault(c.could_be[0], []).append(c.name)
     labels, scores = first.get("label", []), first.get("score", [])
-    out = []
+    out: list[tuple[str, str, str, Mapping[str, Any]]] = []
     if labels and scores:
         one = {"label": labels[0], "score": scores[0]}
-        out += [
-            LookedQuestion("How good is the score?", "auc", "evaluate", one),
-            LookedQuestion(
-                "Where should the threshold be?", "best_threshold", "threshold", one
-            ),
-            LookedQuestion(
-                "What does a score mean as a probability?",
-                "calibrate",
-                "calibrate",
-                one,
-            ),
-        ]
+        out += [(*words, one) for words in _ONE_SCORE]
         groups = [c.name for c in looked if "group" in c.could_be]
         if groups:
             by = {**one, "by": groups[0]}
-            out.append(
-                LookedQuestion("Is it as good in every group?", "auc", "evaluate", by)
-            )
+            out.append(("Is it as good in every group?", "auc", "evaluate", by))
     if labels and len(scores) > 1:
         several = {"label": labels[0], "scores": scores[:5]}
-        out += [
-            LookedQuestion("Which score is better?", "compare_auc", "compare", several),
-            LookedQuestion(
-                "Would they be better together?",
-                "compare_combiners",
-                "combine",
-                several,
-            ),
-        ]
-    votes = [c.name for c in looked if c.could_be[:1] == ("label",)]
-    if len(votes) > 2 and not scores:
-        out.append(
-            LookedQuestion(
-                "How good is each test, without a known truth?",
-                "latent_class",
-                "nogold",
-                {"scores": votes},
-            )
-        )
-    return tuple(out)
+        better = "Would they be better together?"
+        out.append(("Which score is better?", "compare_auc", "compare", several))
+        out.append((better, "compare_combiners", "combine", several))
+    if len(labels) > 2 and not scores:
+        votes = {"scores": labels}
+        question = "How good is each test, without a known truth?"
+        out.append((question, "latent_class", "nogold", votes))
+    return tuple(LookedQuestion(*words) for words in out)

@@ -42,15 +42,14 @@ def write_tally(tally: Tally, path: str | os.PathLike[str]) -> None:
     """Write a tally; see :meth:`trueness.Tally.write`."""
     columns, design = tally.named_columns, _design(tally)
     match _options.file_path(path, "Tally.write").suffix.lower():
-        case ".csv" if design:
-            raise InputError(
-                "A CSV file holds counts without their design. Write a file that ends "
-                "in .parquet or .json, or type t.without_design().write(...)."
-            )
         case ".csv":
-            lists = [v.tolist() for v in columns.values()]
+            size = len(columns["score"])
+            said = {k: [v] * size for k, v in design.get("design", {}).items() if v}
+            lists = [v.tolist() for v in columns.values()] + list(said.values())
             with replacing(path) as temporary, temporary.open("w", newline="") as file:
-                csv.writer(file).writerows([[*columns], *zip(*lists, strict=True)])
+                csv.writer(file).writerows(
+                    [[*columns, *said], *zip(*lists, strict=True)]
+                )
         case ".json":
             about = {"trueness": "counts", "version": VERSION, **design}
             about["columns"] = {k: v.tolist() for k, v in columns.items()}

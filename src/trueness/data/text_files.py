@@ -56,8 +56,9 @@ def read_csv(
             # lines of different lengths; DuckDB takes all of them for one column
             given = {"delim": text_in_sql(apart[0]), "null_padding": "true"} | typed
             padded = read(decimal_separator=text_in_sql(sign or "."), **given)
-            tell(["Lines with fewer fields than the first were filled up."])
-            return padded
+            if len(padded.columns) == rows.columns[0].count(apart[0]) + 1:
+                tell(["Lines with fewer fields than the first were filled up."])
+                return padded
         return rows
 
     with _telling_apart(files):
