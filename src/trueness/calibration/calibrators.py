@@ -179,13 +179,6 @@ def with_one_more(pos: Ints, neg: Ints) -> tuple[Floats, Floats]:
     """Give p0 and p1 of a new case at each row, ascending (Vovk et al. 2015, alg. 1-4).
 
     One walk along the cumulative sum diagram, in whole numbers, so ties are exact.
-
-    Two negatives below two positives: a new case at the lowest score that is positive
-    pools with both negatives, 1/3.
-
-    >>> low, high = with_one_more(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 0]))
-    >>> high.round(3), low.round(3)
-    (array([0.333, 0.5  , 1.   , 1.   ]), array([0.   , 0.   , 0.5  , 0.667]))
     """
     # a new negative among these cases is a new positive in their mirror image
     return 1 - _with_positive(neg[::-1], pos[::-1])[::-1], _with_positive(pos, neg)
@@ -340,11 +333,7 @@ def calibrate(data: Tally, /, *, method: str = "auto", **options: Any) -> Map:
 
 
 def calibrator_name(method: object) -> str:
-    """Pass on the name of a calibrator; "sigmoid" is scikit-learn's word for Platt's.
-
-    >>> calibrator_name("sigmoid")
-    'platt'
-    """
+    """Pass on the name of a method; "sigmoid" is scikit-learn's word for Platt's."""
     if method == "sigmoid":
         return "platt"
     return str(_options.choice(method, CALIBRATORS, "method"))

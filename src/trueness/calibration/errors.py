@@ -75,8 +75,6 @@ def calibration_error(
 
     Parameters
     ----------
-    data
-        Labelled cases whose scores are probabilities.
     bins
         Number of bins.
     binning
@@ -89,20 +87,11 @@ def calibration_error(
     compared only at the same n, prevalence and bins. Prefer :func:`trueness.brier` with
     its parts, :func:`trueness.reliability` and :func:`calibration_test`.
 
-    ``debiased`` subtracts :math:`E|N(d_b, s_b^2)| - |d_b|` in each bin, the bias of an
-    absolute value under normal noise (Kumar et al. 2019, section 4.2). ``rms`` is the
-    root of
-    :math:`\sum_b \frac{n_b}{n} [(\bar y_b-\bar p_b)^2 - \bar y_b(1-\bar y_b)/(n_b-1)]`,
-    which is unbiased (Bröcker 2012; Kumar et al., eq. 5), or 0 where that is negative.
-    ``smooth`` smooths residuals by a Gaussian of width sigma, reflected at 0 and 1: the
-    sigma that equals the mean absolute residual (Błasiok and Nakkiran, section 4).
-
-    The limits of ``rms`` invert the law of a sum of squares
-    (:mod:`trueness.calibration.forecasts`). Its upper limit is that of ``plain`` and
-    ``debiased``, too (Jensen); their lower limit is that of the mean residual with the
-    signs that were found, less the bias, and 0 where the residuals could be chance. The
-    limits of ``smooth`` are the least and the largest error of the lines in the
-    confidence ellipse of slope and intercept (Scheffé 1953).
+    ``debiased`` subtracts the bias of an absolute value under normal noise (Kumar et
+    al., section 4.2), ``rms`` that of a square (eq. 5). ``smooth`` smooths residuals by
+    a Gaussian whose width is the mean absolute residual (Błasiok, Nakkiran, section 4).
+    Limits invert the law of a sum of squares; those of ``smooth`` are the least and the
+    largest error of likely calibration lines (Scheffé).
 
     References
     ----------
@@ -258,19 +247,16 @@ def calibration_index(
 
     Parameters
     ----------
-    data
-        Labelled cases whose scores are probabilities.
     span
         Share of the cases in each local fit; R and the paper use 0.75.
 
     Notes
     -----
-    The curve is loess of degree 2 with tricube weights and without robust steps, as
-    ``loess`` of R with ``surface = "direct"``; the curve may go outside [0, 1].
-    The limits are the least and the largest index of the lines in the confidence
-    ellipse of calibration slope and intercept (Scheffé 1953): they include 0 where the
-    line could be the ideal one, and fall short where the true curve is no line in the
-    log-odds, which ``notes`` then say. More than 2,000 distinct scores are pooled.
+    The curve is R's ``loess`` of degree 2 with ``surface="direct"``; it may go outside
+    [0, 1]. The limits are the least and the largest index of likely calibration lines
+    (Scheffé 1953): they include 0 where the line could be the ideal one, and fall short
+    where the true curve is no line in the log-odds, which ``notes`` then say. More than
+    2,000 distinct scores are pooled.
 
     References
     ----------
@@ -337,13 +323,6 @@ def loess(x: Floats, y: Floats, weight: Floats, at: Floats, span: float) -> Floa
 
     The nearest share ``span`` of the cases, ``weight``, count at a point, with tricube
     weights (1 - (d / h)^3)^3 where h is the distance of the farthest of them.
-
-    A parabola is its own local quadratic regression.
-
-    >>> x = np.linspace(0, 1, 21)
-    >>> fit = loess(x, x**2, np.ones(21), np.array([0.3, 0.5]), 0.75)
-    >>> bool(np.allclose(fit, [0.09, 0.25]))
-    True
     """
     out = np.empty(at.size)
     # a block of points at a time: the table of distances has x.size columns

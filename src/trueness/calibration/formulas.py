@@ -176,19 +176,11 @@ def _lines(formula: Linear, s: Floats) -> Floats:
 
 
 def just_above(edges: Floats) -> Floats:
-    """Give the next float, so that "edge < score" is "that <= score".
-
-    >>> just_above(np.array([0.5]))[0] > 0.5
-    np.True_
-    """
+    """Give the next float, so that "edge < score" is "that <= score"."""
     with np.errstate(over="ignore"):  # nothing is above the largest float
         return np.asarray(np.nextafter(edges, np.inf))
 
 
 def sigmoid(eta: Floats) -> Floats:
-    """Give 1 / (1 + exp(-eta)) without overflow.
-
-    >>> sigmoid(np.array([-1000.0, 0.0, 1000.0]))
-    array([0. , 0.5, 1. ])
-    """
+    """Give 1 / (1 + exp(-eta)) without overflow."""
     return np.asarray(expit(eta))

@@ -94,10 +94,6 @@ def calibration_gain(
         A name from ``trueness.CALIBRATORS``.
     folds
         Number of folds; each class needs as many cases.
-    level
-        Confidence of the intervals.
-    rng
-        Seed or generator for dealing the cases to the folds.
     fitted
         The map fitted on all these cases by ``method``, if it is there already.
 
@@ -223,12 +219,7 @@ def _judged(
 
 
 def order_under(fitted: Map, t: Tally) -> str:
-    """Say what a map does to the order of the scores of a tally.
-
-    >>> from trueness.calibration.parametric import Platt
-    >>> order_under(Platt(0.0, -1.0), Tally([0.2, 0.7], pos=[1, 1]))
-    'reversed'
-    """
+    """Say what a map does to the order of the scores of a tally."""
     step = np.diff(fitted(t.score[::-1]))
     if (step < 0).any():
         return "changed" if (step > 0).any() else "reversed"

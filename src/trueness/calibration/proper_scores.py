@@ -125,11 +125,6 @@ def brier(data: Tally, *, level: float = 0.95) -> ProperScore:
 
     .. math:: S = \frac1n \sum_i (p_i - y_i)^2
 
-    Parameters
-    ----------
-    data
-        Labelled cases whose scores are probabilities.
-
     Notes
     -----
     Recalibration and prevalence are where a loss is least, so that, to first order, MCB
@@ -161,11 +156,6 @@ def log_loss(data: Tally, *, level: float = 0.95) -> ProperScore:
     r"""How surprising were the outcomes, in nats per case?
 
     .. math:: S = -\frac1n \sum_i \left[ y_i \ln p_i + (1-y_i) \ln(1-p_i) \right]
-
-    Parameters
-    ----------
-    data, level
-        As in :func:`brier`.
 
     Notes
     -----
@@ -314,7 +304,7 @@ def _decomposed(data: Tally, name: str, level: float, most: float) -> ScoreParts
             continue
         with np.errstate(invalid="ignore"):
             less = [(x - y)[::-1] for x, y in zip(loss(said), after, strict=True)]
-        varies = inferred(s.sample, mean_measure((less[0], less[1]), 0.0, cap)).spread
+        varies = inferred(s.sample, mean_measure((less[0], less[1]), 0.0, cap))[1]
         low = 0.0
         if s.sample.imputed is None:
             bins = binned(s, start, of_share=said is of_all)
@@ -337,7 +327,7 @@ def _uncertainty(s: Forecasts, loss: Any, level: float) -> Estimate:
     if s.sample.fixed:
         return around(value, value, value, level, "share given")
     zero, one = np.zeros(s.score.size), np.ones(s.score.size)
-    spread = inferred(s.sample, mean_measure((zero, one), 0.0, 1.0)).spread
+    spread = inferred(s.sample, mean_measure((zero, one), 0.0, 1.0))[1]
     units = s.sample.cases.cluster_number
     low, high = share_limits(share, spread.plain, s.n, units, level)
     # the loss is largest at 1/2

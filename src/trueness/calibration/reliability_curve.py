@@ -72,15 +72,6 @@ def reliability(
     .. math:: \hat p(s_i) = \max_{a \le i} \min_{b \ge i}
               \frac{\sum_{a..b} pos}{\sum_{a..b} (pos + neg)}
 
-    Parameters
-    ----------
-    data
-        Labelled cases whose scores are probabilities.
-    level
-        Pointwise level of the bands.
-    replicates, rng
-        Draws of labels for the consistency band, and their seed or generator.
-
     Notes
     -----
     Consistency band: labels are drawn from the scores themselves and the curve is

@@ -64,11 +64,6 @@ def calibration_line(data: Tally, *, level: float = 0.95) -> CalibrationLine:
 
     The slope is b with a free; the intercept is a with b = 1.
 
-    Parameters
-    ----------
-    data
-        Labelled cases whose scores are probabilities.
-
     Notes
     -----
     The influence of a case is :math:`I^{-1} x (y - p)`, with the information I of all
@@ -230,8 +225,6 @@ def calibration_test(
 
     Parameters
     ----------
-    data
-        Labelled cases whose scores are probabilities.
     method
         "spiegelhalter" compares the Brier score with its expectation (it cannot detect
         errors that cancel), "cox" tests for slope 1 and intercept 0 at once (likelihood
@@ -245,8 +238,6 @@ def calibration_test(
     parameters
         How many parameters of the model were fitted on these same cases, which
         "hosmer-lemeshow" takes off the degrees of freedom (R's ``hoslem.test``: 2).
-    replicates, rng
-        Number of draws of "isotonic", and their seed or generator.
 
     Notes
     -----

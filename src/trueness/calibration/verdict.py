@@ -142,14 +142,10 @@ def calibration_verdict(
 
     Parameters
     ----------
-    data
-        Labelled cases whose scores are probabilities.
     tolerance
         A size is small where its upper limit is at most this part of the share of the
         rarer class: with 0.05, at most 5 of 100 positives are expected at scores where
         they are not.
-    level
-        Confidence level of all limits, and of the test.
 
     Notes
     -----

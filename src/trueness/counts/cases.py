@@ -256,10 +256,10 @@ class Cases:
     @property
     def equal_cases(self) -> tuple[float, float]:
         """As how many equally weighted cases do negatives and positives count?"""
-        (neg, pos, _), (q_neg, q_pos, _) = self.counts[:3], self.squares
+        q_neg, q_pos, _ = self.squares
         return (
-            kish(float(neg.sum()), float(q_neg.sum())),
-            kish(float(pos.sum()), float(q_pos.sum())),
+            kish(float(self.n_neg), float(q_neg.sum())),
+            kish(float(self.n_pos), float(q_pos.sum())),
         )
 
     @property

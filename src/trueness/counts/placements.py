@@ -22,21 +22,16 @@ def twice_wins(t: Tally) -> Any:
     wins = neg_above = 0
     number: Any = float if t.weighted else int
     for b in blocks(len(t)):
-        pos, neg = _safe(t.pos[b], t.neg[b])
+        pos, neg = t.pos[b], t.neg[b]
+        if 4 * (int(pos.sum()) + int(neg.sum())) ** 2 >= 1 << 62:
+            # products would overflow: on with Python's integers
+            pos, neg = pos.astype(object), neg.astype(object)
         # twice the negatives below, ties once, counted from the top of this block
         below = neg - 2 * np.cumsum(neg)
         wins += 2 * (t.n_neg - neg_above) * number(pos.sum())
         wins += number((pos * below).sum())
         neg_above += number(neg.sum())
     return wins
-
-
-def _safe(pos: Array, neg: Array) -> tuple[Array, Array]:
-    """Go over to Python's integers where products of the counts would overflow."""
-    cases = int(pos.sum()) + int(neg.sum())
-    if 4 * cases**2 < 1 << 62:
-        return pos, neg
-    return pos.astype(object), neg.astype(object)
 
 
 def runs(t: Tally) -> tuple[Array, Array]:

@@ -103,12 +103,7 @@ BINS_FORGOTTEN = (
 
 
 def merge_bins(low: Floats, high: Floats, counts: Sequence[Ints]) -> Bins:
-    """Join bins that overlap, highest first; bins without a case are dropped.
-
-    >>> low, high = np.array([0.1, 0.5, 0.3]), np.array([0.2, 0.9, 0.5])
-    >>> merge_bins(low, high, [np.array([1, 2, 3])])
-    (array([0.3, 0.1]), array([0.9, 0.2]), [array([5, 1])])
-    """
+    """Join bins that overlap, highest first; bins without a case are dropped."""
     some = np.add.reduce([c != 0 for c in counts], axis=0).astype(bool)
     order = np.flatnonzero(some)[np.argsort(-high[some], kind="stable")]
     low, high = low[order], high[order]

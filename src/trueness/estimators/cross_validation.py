@@ -446,13 +446,13 @@ def _repeat(
         / (k - 1)
         for j in range(k)
     ]
-    gaps = [(a - b.measured.value) ** 2 for a, b in zip(inner, outer, strict=True)]
+    gaps = [(a - b.value) ** 2 for a, (b, _) in zip(inner, outer, strict=True)]
     return _Repeat(
         math.fsum(inner) / k,
-        math.fsum(b.measured.value for b in outer) / k,
+        math.fsum(b.value for b, _ in outer) / k,
         math.fsum(gaps) / k,
-        math.fsum(b.spread.variance for b in outer) / k,
-        averaged([b.spread for b in outer]),
+        math.fsum(s.variance for _, s in outer) / k,
+        averaged([s for _, s in outer]),
     )
 
 

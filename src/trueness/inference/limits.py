@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import NormalDist
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from trueness._core.checks import options as _options
 from trueness._core.records import Estimate
 from trueness.counts.cases import Cases, weight_notes
 from trueness.counts.folds import Folds
+from trueness.counts.rows import Clusters
 from trueness.counts.values import Tally
 from trueness.inference.sample import Measure, Measured, Sample, meant
 from trueness.inference.spread import Spread, spread
@@ -180,7 +180,9 @@ _FEW_FREEDOM = 5.0
 
 def notes_of(x: Cases, s: Spread | None = None, method: str = "") -> tuple[str, ...]:
     """Say what limits of these cases assume, and where they know little."""
-    found = [*weight_notes(x), *_clusters(x)]
+    found = [*weight_notes(x)]
+    if x.grouped is not None:
+        found += _few_clusters(x.grouped)
     if method == "unseen" and s is not None and math.isnan(s.variance):
         found.append(
             "A single case or cluster decides and shows no spread: the limits are as "
@@ -199,10 +201,7 @@ def notes_of(x: Cases, s: Spread | None = None, method: str = "") -> tuple[str, 
     return tuple(found)
 
 
-def _clusters(x: Cases) -> list[str]:
-    c = x.grouped
-    if c is None:
-        return []
+def _few_clusters(c: Clusters) -> list[str]:
     kinds = zip(("", " with negatives", " with positives"),
                 (np.add.reduce(c.counts[:3]), *c.counts[:2]), strict=True)  # fmt: skip
     numbers = [(int((c.per_cluster(k) > 0).sum()), words) for words, k in kinds]
@@ -216,19 +215,12 @@ def _clusters(x: Cases) -> list[str]:
     ]
 
 
-class Inferred(NamedTuple):
-    """A measure of a sample, and how far another sample would be off."""
-
-    measured: Measured
-    spread: Spread
-
-
-def inferred(sample: Sample, measure: Measure) -> Inferred:
+def inferred(sample: Sample, measure: Measure) -> tuple[Measured, Spread]:
     """Measure the counts that are meant, and see how they vary."""
     m = measure(sample.counts)
     u = sample.influence(m.by_neg, m.by_pos)
     classes = (m.by_class or sample.fixed) and sample.imputed is None
-    return Inferred(m, spread(sample.cases, u, by_class=classes))
+    return m, spread(sample.cases, u, by_class=classes)
 
 
 def infer(
@@ -240,12 +232,7 @@ def infer(
     case-control sample needs a prevalence.
     """
     level = _options.fraction(level, "level")
-    return estimated(t, inferred(meant(t, what), measure), level, name)
-
-
-def estimated(t: Tally, found: Inferred, level: float, name: str = "") -> Estimate:
-    """Give what was measured of a tally its limits, and what to keep in mind."""
-    m, s = found
+    m, s = inferred(meant(t, what), measure)
     e = limited(m.value, s, m.ends, level, name)
     return replace(e, notes=notes_of(t, s, e.method))
 
@@ -294,9 +281,9 @@ def infer_folds(
         each = {k: infer_folds(data[k], measure, **words) for k in data.names}  # type: ignore[arg-type]
         return each  # type: ignore[return-value]
     found = [inferred(meant(t, what), measure) for t in data]
-    value = math.fsum(f.measured.value for f in found) / len(found)
-    s = averaged([f.spread for f in found])
-    return limited(value, s, found[0].measured.ends, level, name)
+    value = math.fsum(m.value for m, _ in found) / len(found)
+    s = averaged([s for _, s in found])
+    return limited(value, s, found[0][0].ends, level, name)
 
 
 def averaged(parts: Sequence[Spread]) -> Spread:

@@ -25,7 +25,7 @@ from trueness.counts.cases import rows_kept, with_counts
 from trueness.counts.placements import group_starts
 from trueness.counts.values import Panel, Tally
 from trueness.inference.differences import Side
-from trueness.inference.limits import Ends, estimated, inferred, limited, notes_of
+from trueness.inference.limits import Ends, inferred, limited, notes_of
 from trueness.inference.sample import Influence, Sample, centred, meant
 from trueness.inference.spread import Spread, spread
 
@@ -100,10 +100,10 @@ def valued(
     if measure is None or not isinstance(x, Tally):
         return _brought(x, statistic, read_ends(ends), level)
     sample = meant(x)
-    found = inferred(sample, measure)
-    m, s = found
+    m, s = inferred(sample, measure)
     u = sample.influence(m.by_neg, m.by_pos)
-    e = estimated(x, found, level, name)
+    e = limited(m.value, s, m.ends, level, name)
+    e = replace(e, notes=notes_of(x, s, e.method))
     return Valued(e, Side(m.value, s, m.ends), u, m.by_class)
 
 

@@ -40,14 +40,7 @@ def remarks(
 ) -> tuple[str, ...]:
     """What must be known about cases without a label? Warns where they differ.
 
-    Parameters
-    ----------
-    t
-        The counts.
-    instead
-        What to type where labelling depended on the score alone.
-    stacklevel
-        Of the warning: the caller of the public function.
+    ``instead`` says what to type where labelling depended on the score alone.
     """
     if not t.n_unknown or not t.n_pos + t.n_neg:
         return ()
@@ -149,7 +142,8 @@ class Imputed(NamedTuple):
     share: Floats  # of positives in the bin of a row, as the chances were anchored
     weight: Floats  # labelled cases in that bin, with the model's
     z: Floats  # where the row stands among all cases
-    line: _LogisticLine
+    model: Floats  # chance by the logistic line, row by row
+    covariance: Floats  # of its coefficients
 
     @property
     def n_pos(self) -> float:
@@ -196,27 +190,16 @@ class Imputed(NamedTuple):
         known = t.neg + t.pos
         counts = np.bincount(self.bin, known)[self.bin]
         centre = np.bincount(self.bin, known * self.z)[self.bin] / counts
-        pull = self.line.pull(float(moved @ (self.z - centre)), self.z)
-        pos = by_pos + (1 - p) * through + (1 - self.line.share) * pull
-        neg = by_neg - p * through - self.line.share * pull
+        # how far (y - m) of a case at z moves what depends on the slope
+        slope = self.covariance[1, 0] + self.covariance[1, 1] * self.z
+        pull = float(moved @ (self.z - centre)) * slope
+        pos = by_pos + (1 - p) * through + (1 - self.model) * pull
+        neg = by_neg - p * through - self.model * pull
         unknown = q * by_pos + (1 - q) * by_neg
         # labels that all agree show no spread: add what the anchored share has more
         seen = np.bincount(self.bin, t.pos)[self.bin] / counts
         lacking = np.maximum(spread - seen * (1 - seen), 0.0)
         return neg, pos, unknown, float((known * lacking * through**2).sum())
-
-
-class _LogisticLine(NamedTuple):
-    """How the chance of being positive rises with z: a logistic line, roughly right."""
-
-    share: Floats  # m, row by row
-    covariance: Floats
-
-    def pull(self, slope_effect: float, z: Floats) -> Floats:
-        """How far does (y - m) of a case at z move what depends on the slope?"""
-        return np.asarray(
-            slope_effect * (self.covariance[1, 0] + self.covariance[1, 1] * z)
-        )
 
 
 def impute(t: Tally) -> Imputed:
@@ -252,15 +235,15 @@ def impute(t: Tally) -> Imputed:
     known = t.neg + t.pos
     z = np.asarray(ndtri((np.cumsum(cases) - cases / 2) / t.n)) * -1.0
     at, start = _bins(known)
-    line = _fitted(z, t.pos, known)
+    line, covariance = _fitted(z, t.pos, known)
     labelled = np.add.reduceat(known, start).astype(np.float64)
-    model = np.add.reduceat(known * line.share, start) / labelled
+    model = np.add.reduceat(known * line, start) / labelled
     single = np.diff([*start, known.size]) == 1
     trust = np.where(single, 0.0, _TRUST)
     share = (np.add.reduceat(t.pos, start) + trust * model) / (labelled + trust)
     # a bin of one row needs no line: its share is exact, be it 0 or 1
     inner = np.where(single, 0.5, share)
-    chance = expit(logit(line.share) + (logit(inner) - logit(model))[at])
+    chance = expit(logit(line) + (logit(inner) - logit(model))[at])
     more = np.asarray(t.unknown * np.where(single[at], share[at], chance), np.float64)
     pos, neg = t.pos + more, t.neg + (t.unknown - more)
     # for the spread alone each bin gets half a case of each kind: where it shows no
@@ -269,14 +252,15 @@ def impute(t: Tally) -> Imputed:
     doubted = (share * weight + 0.5) / (weight + 1)
     chance = expit(logit(chance) + (logit(doubted) - logit(inner))[at])
     chance = np.where(single[at], doubted[at], chance)
-    return Imputed(t, pos, neg, chance, at, doubted[at], weight[at], z, line)
+    expected = pos, neg, chance, at, doubted[at], weight[at], z
+    return Imputed(t, *expected, line, covariance)
 
 
 # cases' worth of trust in the line against the labelled cases of a bin
 _TRUST = 2.0
 
 
-def _fitted(z: Floats, pos: Array, known: Array) -> _LogisticLine:
+def _fitted(z: Floats, pos: Array, known: Array) -> tuple[Floats, Floats]:
     """Fit a logistic line; a case of each class at z = 1 and -1 keeps it finite."""
     from scipy.special import expit
 
@@ -286,7 +270,7 @@ def _fitted(z: Floats, pos: Array, known: Array) -> _LogisticLine:
     intercept, slope = fit.coefficients
     # never 0 or 1 themselves: their log-odds are taken
     share = np.clip(expit(intercept + slope * z), 1e-300, 1 - 2.0**-53)
-    return _LogisticLine(share, fit.covariance)
+    return share, fit.covariance
 
 
 def _bins(known: Array) -> tuple[Ints, Ints]:

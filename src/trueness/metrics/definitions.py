@@ -209,31 +209,21 @@ def _two_cuts_only(c: Confusion) -> Any:
 
 
 # counts as people write them: 80*tp - 5*fp
-COUNTS: dict[str, Metric] = {
-    m.name: m
-    for m in (
-        _count("tp", "How many positives are flagged?", (1, 0, 0, 0)),
-        _count("fp", "How many negatives are flagged?", (0, 1, 0, 0)),
-        _count("fn", "How many positives are missed?", (0, 0, 1, 0)),
-        _count("tn", "How many negatives are not flagged?", (0, 0, 0, 1)),
-        _count("positives", "How many cases are positive?", (1, 0, 1, 0)),
-        _count("negatives", "How many cases are negative?", (0, 1, 0, 1)),
-        _count("cases", "How many cases are there?", (1, 1, 1, 1)),
-        Metric(
-            "deferred",
-            _two_cuts_only,
-            direction="lower",
-            range=(0.0, np.inf),
-            question="How many cases between two thresholds are left to a person?",
-        ),
-        Metric(
-            "defer",
-            _two_cuts_only,
-            direction="lower",
-            question="Which share of all cases lies between two thresholds?",
-        ),
-    )
-}
+# fmt: off
+COUNTS: dict[str, Metric] = {m.name: m for m in (
+    _count("tp", "How many positives are flagged?", (1, 0, 0, 0)),
+    _count("fp", "How many negatives are flagged?", (0, 1, 0, 0)),
+    _count("fn", "How many positives are missed?", (0, 0, 1, 0)),
+    _count("tn", "How many negatives are not flagged?", (0, 0, 0, 1)),
+    _count("positives", "How many cases are positive?", (1, 0, 1, 0)),
+    _count("negatives", "How many cases are negative?", (0, 1, 0, 1)),
+    _count("cases", "How many cases are there?", (1, 1, 1, 1)),
+    Metric("deferred", _two_cuts_only, "lower", (0.0, np.inf),
+        question="How many cases between two thresholds are left to a person?"),
+    Metric("defer", _two_cuts_only, "lower",
+        question="Which share of all cases lies between two thresholds?"),
+)}
+# fmt: on
 
 
 def f_beta(beta: float) -> Metric:

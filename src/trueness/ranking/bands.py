@@ -444,7 +444,7 @@ def _worth(x: Sample) -> _Worth:
     Kish's number of each class, divided by the design effect (Kish 1965) of the AUC:
     its variance over that of independent cases with these counts.
     """
-    s = inferred(x, auc_measure).spread
+    s = inferred(x, auc_measure)[1]
     if x.imputed is None:
         alone = meant(x.cases.without_clusters())
         sums = zip((x.cases.pos, x.cases.neg), x.cases.squares[1::-1], strict=True)
@@ -454,7 +454,7 @@ def _worth(x: Sample) -> _Worth:
         pos, neg = x.counts.n_pos, x.counts.n_neg
     if not s.variance > 0:  # nothing varied: what was drawn may be all alike
         return _Worth(min(pos, s.units), min(neg, s.units), s.df)
-    effect = max(s.variance / inferred(alone, auc_measure).spread.variance, 1.0)
+    effect = max(s.variance / inferred(alone, auc_measure)[1].variance, 1.0)
     return _Worth(max(pos / effect, 1.0), max(neg / effect, 1.0), s.df)
 
 

@@ -380,11 +380,11 @@ def _joined(
     Zou and Donner (2008): the distances of the limits add like standard deviations,
     with the correlation that the variance of the sum shows.
     """
-    found = inferred(cut.sample, partial(metric_measure, m, cut.flags))
+    found, s = inferred(cut.sample, partial(metric_measure, m, cut.flags))
     a, b = (w * e.sd for w, e in zip(weights, rates, strict=True))
     alike = 0.0
     if a * b:
-        alike = (found.spread.variance - a * a - b * b) / (2 * abs(a * b))
+        alike = (s.variance - a * a - b * b) / (2 * abs(a * b))
         alike = min(max(alike, -1.0), 1.0)
     ends = []
     for upper in (False, True):
@@ -394,8 +394,7 @@ def _joined(
             for w, e in zip(weights, rates, strict=True)
         )
         ends.append(math.sqrt(max(x * x + y * y + 2 * alike * x * y, 0.0)))
-    value = found.measured.value
-    return value, value - ends[0], value + ends[1]
+    return found.value, found.value - ends[0], found.value + ends[1]
 
 
 def _over(part: float, share: float) -> float:
