@@ -10,7 +10,7 @@ from sklearn.isotonic import IsotonicRegression
 import trueness
 from trueness._core.logistic import fit_logistic
 from trueness.calibration import calibrators
-from trueness.calibration.maps import of_sums
+from trueness.calibration.maps import takes_weights
 
 
 def sample(n=500, seed=0):
@@ -68,7 +68,7 @@ def test_a_new_calibrator_says_itself_whether_it_takes_weights(monkeypatch):
     monkeypatch.setattr(calibrators, "CALIBRATORS", with_own)
     with pytest.raises(trueness.InputError, match="platt, isotonic, beta, temperature"):
         trueness.calibrate(t, method="own")
-    of_sums(own)
+    takes_weights(own)
     assert trueness.calibrate(t, method="own") == own(t)
     with pytest.raises(trueness.InputError, match="histogram, own take weights"):
         trueness.calibrate(t, method="binormal")

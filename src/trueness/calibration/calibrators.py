@@ -31,7 +31,13 @@ from trueness.calibration.formulas import (
     evaluate,
     just_above,
 )
-from trueness.calibration.maps import Map, at_prevalence, freeze, of_sums, register
+from trueness.calibration.maps import (
+    Map,
+    at_prevalence,
+    freeze,
+    register,
+    takes_weights,
+)
 from trueness.calibration.parametric import (
     beta,
     binormal,
@@ -124,7 +130,7 @@ class VennAbers(Map):
         return StepFunction(edges, p1 / (1 - p0 + p1))  # Vovk et al. (2015), section 4
 
 
-@of_sums
+@takes_weights
 def isotonic(t: Tally) -> Isotonic:
     """Which increasing function of the score fits the labels best?
 
@@ -239,7 +245,7 @@ def _step_left(corners: list[_Point], point: _Point) -> None:
     corners.append(point)
 
 
-@of_sums
+@takes_weights
 def histogram(t: Tally, *, bins: int = 10) -> Histogram:
     """What share of each bin of scores is positive?
 
@@ -314,7 +320,7 @@ def calibrate(data: Tally, /, *, method: str = "auto", **options: Any) -> Map:
     """
     method = calibrator_name(method)
     fit = CALIBRATORS[method]
-    able = [name for name, f in CALIBRATORS.items() if hasattr(f, "of_sums")]
+    able = [name for name, f in CALIBRATORS.items() if hasattr(f, "takes_weights")]
     if method not in able:
         why = f"It is fitted case by case; {', '.join(able)} take weights."
         refuse(data, f"calibrate(method={method!r})", {"weight": why})
@@ -339,7 +345,7 @@ def calibrator_name(method: object) -> str:
     return str(_options.choice(method, CALIBRATORS, "method"))
 
 
-@of_sums
+@takes_weights
 def auto(t: Tally, *, folds: int = 10) -> Map:
     r"""Which is the simplest map that no other one clearly beats on held-out labels?
 
@@ -400,7 +406,7 @@ def _fold(count: Ints, k: int, folds: int) -> Ints:
     return np.diff(dealt, prepend=0)
 
 
-# a function from a tally to a map; it says by ``of_sums`` that it takes weights
+# a function from a tally to a map; it says by ``takes_weights`` that it takes weights
 CALIBRATORS: Mapping[str, Callable[..., Map]] = MappingProxyType(
     {
         "auto": auto,

@@ -294,12 +294,12 @@ def calibration_index(
 
 def _summary(score: Floats, cases: Array, shares: Floats) -> Floats:
     """Give mean, median, 90th percentile and maximum distance of curves (..., 4)."""
-    away = np.abs(shares - score)
-    away, cases = np.broadcast_arrays(away, cases.astype(np.float64))
-    order = np.argsort(away, axis=-1)
-    ranked, upto = (np.take_along_axis(x, order, axis=-1) for x in (away, cases))
+    distance = np.abs(shares - score)
+    distance, cases = np.broadcast_arrays(distance, cases.astype(np.float64))
+    order = np.argsort(distance, axis=-1)
+    ranked, upto = (np.take_along_axis(x, order, axis=-1) for x in (distance, cases))
     upto = np.cumsum(upto, axis=-1)
-    mean = (away * cases).sum(axis=-1) / cases.sum(axis=-1)
+    mean = (distance * cases).sum(axis=-1) / cases.sum(axis=-1)
     quantiles = [_quantile(ranked, upto, share) for share in (0.5, 0.9)]
     return np.stack([mean, *quantiles, ranked[..., -1]], axis=-1)
 
@@ -312,8 +312,8 @@ def _quantile(values: Floats, upto: Floats, share: float) -> Floats:
     place = share * (upto[..., -1:] - 1)
     ends = []
     for at in (np.floor(place), np.ceil(place)):
-        met = np.minimum((upto <= at).sum(axis=-1), values.shape[-1] - 1)
-        ends.append(np.take_along_axis(values, met[..., None], axis=-1)[..., 0])
+        index = np.minimum((upto <= at).sum(axis=-1), values.shape[-1] - 1)
+        ends.append(np.take_along_axis(values, index[..., None], axis=-1)[..., 0])
     part = (place - np.floor(place))[..., 0]
     return np.asarray(ends[0] * (1 - part) + ends[1] * part)
 
@@ -334,8 +334,8 @@ def loess(x: Floats, y: Floats, weight: Floats, at: Floats, span: float) -> Floa
 
 
 def _loess_block(x: Floats, weight: Floats, at: Floats, span: float) -> Floats:
-    away = x - at[:, None]
-    distance = np.abs(away)
+    offset = x - at[:, None]
+    distance = np.abs(offset)
     order = np.argsort(distance, axis=1)
     upto = np.cumsum(weight[order], axis=1)
     wanted = max(1.0, np.floor(span * weight.sum() + 1e-5))
@@ -345,7 +345,7 @@ def _loess_block(x: Floats, weight: Floats, at: Floats, span: float) -> Floats:
     # a width of nothing: all that count are at the point itself
     width = np.where(width > 0, width, np.where(distance == 0, np.inf, distance).min(1))
     width = np.where(np.isfinite(width) & (width > 0), width, 1.0)[:, None]
-    u = np.where(distance < width, away, width) / width
+    u = np.where(distance < width, offset, width) / width
     w = weight * np.clip(1 - np.abs(u) ** 3, 0, None) ** 3
     powers = np.stack([np.ones_like(u), u, u * u], axis=2)
     weighed = (w[:, :, None] * powers).transpose(0, 2, 1)

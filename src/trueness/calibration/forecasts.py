@@ -187,9 +187,9 @@ class Binned(NamedTuple):
         Kumar et al. (2019), section 4.2. It is at most the root of the mean square
         (Jensen), and at least the mean of the residuals with the signs that were found.
         """
-        away = np.abs(self.gap)
-        bias = self.weight @ (folded_mean(self.gap, self.noise) - away)
-        value = max(float(self.weight @ away - bias), 0.0)
+        size = np.abs(self.gap)
+        bias = self.weight @ (folded_mean(self.gap, self.noise) - size)
+        value = max(float(self.weight @ size - bias), 0.0)
         low, high = self.limits(level)
         if low > 0 and self.covariance.any():
             along = self.weight * np.sign(self.gap)
@@ -236,10 +236,10 @@ def _below(seen: float, square: float, law: tuple[float, ...]) -> float:
 
     first, second, along, drawn = law
     c = (second + (4 * along + drawn * square) * square) / (2 * first + 4 * square)
-    x, df, away = seen / c, first / c, square / c
-    if away > 1e8:  # beyond what SciPy adds up: the law of very many is normal
-        return float(ndtr((x - df - away) / math.sqrt(2 * (df + 2 * away))))
-    return float(chndtr(x, df, away))
+    x, df, noncentral = seen / c, first / c, square / c
+    if noncentral > 1e8:  # beyond what SciPy adds up: the law of very many is normal
+        return float(ndtr((x - df - noncentral) / math.sqrt(2 * (df + 2 * noncentral))))
+    return float(chndtr(x, df, noncentral))
 
 
 def binned(s: Forecasts, start: Array, *, of_share: bool = False) -> Binned:

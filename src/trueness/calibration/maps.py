@@ -68,9 +68,9 @@ class Map(Record):
         save_map(self, path)
 
 
-def of_sums(fit: _Fit) -> _Fit:
+def takes_weights(fit: _Fit) -> _Fit:
     """Mark a method whose fit is a function of sums, of cases or of their weights."""
-    fit.of_sums = True  # type: ignore[attr-defined]  # calibrate reads it
+    fit.takes_weights = True  # type: ignore[attr-defined]  # calibrate reads it
     return fit
 
 

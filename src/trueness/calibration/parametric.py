@@ -30,7 +30,7 @@ from trueness.calibration.formulas import (
     StepFunction,
     just_above,
 )
-from trueness.calibration.maps import Map, freeze, of_sums, register
+from trueness.calibration.maps import Map, freeze, register, takes_weights
 from trueness.counts.placements import twice_wins
 from trueness.counts.values import Tally
 from trueness.inference.spread import kish
@@ -111,7 +111,7 @@ class Temperature(Map):
         return Logistic(0.0, terms, self.low, self.high)
 
 
-@of_sums
+@takes_weights
 def platt(t: Tally, *, targets: str = "auto", scale: str = "identity") -> Platt:
     r"""Which logistic curve in the score fits the labels best?
 
@@ -136,7 +136,7 @@ def platt(t: Tally, *, targets: str = "auto", scale: str = "identity") -> Platt:
     return Platt(intercept, slope, scale, targets, *ends)
 
 
-@of_sums
+@takes_weights
 def beta(t: Tally, *, targets: str = "auto") -> Beta:
     r"""Which ratio of beta densities fits the labels best?
 
@@ -164,7 +164,7 @@ def beta(t: Tally, *, targets: str = "auto") -> Beta:
     return max(faces, key=lambda face: face[0])[1]
 
 
-@of_sums
+@takes_weights
 def temperature(
     t: Tally, *, targets: str = "auto", scale: str = "logit"
 ) -> Temperature:

@@ -161,8 +161,8 @@ class LineFit(NamedTuple):
 
         if not np.isfinite(self.covariance).all():  # a single case of a class
             return math.nan, math.nan
-        away = self.beta - np.array([0.0, 1.0])
-        square = float(away @ np.linalg.pinv(self.covariance, hermitian=True) @ away)
+        gap = self.beta - np.array([0.0, 1.0])
+        square = float(gap @ np.linalg.pinv(self.covariance, hermitian=True) @ gap)
         if math.isinf(self.df):
             return square, float(chdtrc(2, square))
         rest = max(self.df - 1, 1.0)
@@ -178,8 +178,8 @@ class LineFit(NamedTuple):
         angle = np.linspace(0, 2 * np.pi, 48, endpoint=False)
         circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
         disc = np.concatenate([r * circle for r in (0.25, 0.5, 0.75, 1.0)])
-        away = (disc * reach * np.sqrt(np.maximum(values, 0.0))) @ axes.T
-        return np.concatenate([self.beta[None], self.beta + away])
+        gap = (disc * reach * np.sqrt(np.maximum(values, 0.0))) @ axes.T
+        return np.concatenate([self.beta[None], self.beta + gap])
 
 
 def bent(sample: Sample) -> float:
@@ -266,7 +266,7 @@ def calibration_test(
     1.58...
     """
     test = CALIBRATION_TESTS[_options.choice(method, CALIBRATION_TESTS, "method")]
-    asked = {
+    options = {
         "bins": _options.whole_number(bins, "bins", at_least=2),
         "parameters": _options.whole_number(parameters, "parameters"),
         "replicates": _options.whole_number(replicates, "replicates", at_least=19),
@@ -281,7 +281,7 @@ def calibration_test(
     if s.pos[s.score == 0].any() or s.neg[s.score == 1].any():
         # what was impossible has happened
         return CalibrationTest(math.inf, 0.0, method, notes)
-    statistic, p_value = test(s, **asked)
+    statistic, p_value = test(s, **options)
     return CalibrationTest(float(statistic), float(p_value), method, notes)
 
 
@@ -289,13 +289,13 @@ def _spiegelhalter(s: Forecasts, **_: Any) -> tuple[float, float]:
     from scipy.special import stdtr
 
     p, column = s.score, 1 - 2 * s.score
-    away = float((s.pos - s.cases * p) @ column)
+    gap = float((s.pos - s.cases * p) @ column)
     if s.plain:
         variance = float(s.cases @ (column**2 * p * (1 - p)))
-        z = away / math.sqrt(variance) if variance > 0 else math.nan
+        z = gap / math.sqrt(variance) if variance > 0 else math.nan
         return z, 2 * NormalDist().cdf(-abs(z)) if variance > 0 else math.nan
     found = s.spread(-column * p, column * (1 - p))
-    z = away / found.sd if found.variance > 0 else math.nan
+    z = gap / found.sd if found.variance > 0 else math.nan
     return z, float(2 * stdtr(found.df, -abs(z)))
 
 

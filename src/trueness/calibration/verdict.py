@@ -217,9 +217,9 @@ def _worst(
         n, share, score = float(total[k]), float(up[k] / total[k]), said[k] / total[k]
         variance = float(found.covariance[k, k])
         low, high = share_limits(share, variance, n, units, each)
-        away = max(low - score, score - high)
-        if away > least:
-            least = away
+        gap = max(low - score, score - high)
+        if gap > least:
+            least = gap
             worst = CalibrationPlace(
                 float(s.score[start[k]]),
                 float(s.score[ends[k] - 1]),

@@ -103,11 +103,11 @@ class Cases:
             return NotImplemented
         other = self._aligned(other, "subtracted")
         mine, others = alike(self, other)
-        held, there = self._find(other)
-        left = less(mine, held[there], [c[there] for c in others])
+        held, found = self._find(other)
+        left = less(mine, held[found], [c[found] for c in others])
         short = np.add.reduce([c < 0 for c in left], axis=0).astype(bool)
-        if short.any() or not there.all():
-            raise InputError(_no_part(self, short, other, ~there))
+        if short.any() or not found.all():
+            raise InputError(_no_part(self, short, other, ~found))
         clusters = self.clusters
         if other.n and (pair := _clustered(self, other)) is not None:
             columns = _one_kind([c.counts for c in pair])

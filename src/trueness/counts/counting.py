@@ -2,7 +2,7 @@
 
 Arrays come in, a :class:`~trueness.counts.values.Tally` or a
 :class:`~trueness.counts.values.Panel` goes out. Which label is positive is decided
-here, once, for every door.
+here, once, for every kind of input.
 """
 
 from __future__ import annotations

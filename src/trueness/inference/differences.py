@@ -28,7 +28,7 @@ class Side(NamedTuple):
     ends: Ends = (0.0, 1.0)
 
     def reach(self, tail: float) -> tuple[float, float]:
-        """How far are its limits away, below and above?"""
+        """How far away are its limits, below and above?"""
         low, high = limits(self.value, self.spread, self.ends, 1 - 2 * tail)[0]
         return self.value - low, high - self.value
 
@@ -78,8 +78,8 @@ class Contrast(NamedTuple):
         """Give the difference over its standard error."""
         return self.value / self.sd if self.sd > 0 else 0.0
 
-    def away(self, tail: float, up: bool) -> float:
-        """How far is a limit away that is wrong with this probability?"""
+    def distance(self, tail: float, up: bool) -> float:
+        """How far away is a limit that is wrong with this probability?"""
         s = self.spread
         if math.isnan(s.variance):
             return 2 * self.reach
@@ -107,7 +107,7 @@ class Contrast(NamedTuple):
 
     def limits(self, level: float) -> tuple[float, float]:
         """Give both limits."""
-        below, above = (self.away((1 - level) / 2, up) for up in (False, True))
+        below, above = (self.distance((1 - level) / 2, up) for up in (False, True))
         low, high = self.value - below, self.value + above
         return max(low, -self.reach), min(high, self.reach)
 
@@ -116,14 +116,16 @@ class Contrast(NamedTuple):
         tail = self._tail(abs(self.value - bound), self.value < bound)
         return 1 - tail if self.value < bound else tail
 
-    def _tail(self, away: float, up: bool) -> float:
-        """Which tail has a limit so far away?"""
-        if self.away(_LEAST, up) < away:
+    def _tail(self, distance: float, up: bool) -> float:
+        """Which tail has a limit at this distance?"""
+        if self.distance(_LEAST, up) < distance:
             return _LEAST
-        if not away > 0 or self.away(0.5 - 1e-12, up) > away:
+        if not distance > 0 or self.distance(0.5 - 1e-12, up) > distance:
             return 0.5
         start, end = math.log(2) + 1e-12, -math.log(_LEAST)
-        size = bisect(lambda x: self.away(math.exp(-x), up) < away, start, end, 45)
+        size = bisect(
+            lambda x: self.distance(math.exp(-x), up) < distance, start, end, 45
+        )
         return math.exp(-float(size))
 
 
@@ -173,10 +175,10 @@ class ShareContrast(NamedTuple):
         root = math.sqrt(max(middle**2 - 4 * first * last, 0.0))
         q = (root - middle) / (2 * first)
         square = n * (2 * q + bound * (1 - bound))
-        away = b - c - n * bound
+        gap = b - c - n * bound
         if not square > 0:
-            return math.copysign(math.inf, away) if away else 0.0
-        return away / math.sqrt(square)
+            return math.copysign(math.inf, gap) if gap else 0.0
+        return gap / math.sqrt(square)
 
     def limits(self, level: float) -> tuple[float, float]:
         """Give both limits."""

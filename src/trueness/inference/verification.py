@@ -239,8 +239,8 @@ def impute(t: Tally) -> Imputed:
     labelled = np.add.reduceat(known, start).astype(np.float64)
     model = np.add.reduceat(known * line, start) / labelled
     single = np.diff([*start, known.size]) == 1
-    trust = np.where(single, 0.0, _TRUST)
-    share = (np.add.reduceat(t.pos, start) + trust * model) / (labelled + trust)
+    prior = np.where(single, 0.0, _MODEL_CASES)
+    share = (np.add.reduceat(t.pos, start) + prior * model) / (labelled + prior)
     # a bin of one row needs no line: its share is exact, be it 0 or 1
     inner = np.where(single, 0.5, share)
     chance = expit(logit(line) + (logit(inner) - logit(model))[at])
@@ -248,7 +248,7 @@ def impute(t: Tally) -> Imputed:
     pos, neg = t.pos + more, t.neg + (t.unknown - more)
     # for the spread alone each bin gets half a case of each kind: where it shows no
     # positive, the next one would move many unlabelled cases
-    weight = labelled + trust
+    weight = labelled + prior
     doubted = (share * weight + 0.5) / (weight + 1)
     chance = expit(logit(chance) + (logit(doubted) - logit(inner))[at])
     chance = np.where(single[at], doubted[at], chance)
@@ -257,7 +257,7 @@ def impute(t: Tally) -> Imputed:
 
 
 # cases' worth of trust in the line against the labelled cases of a bin
-_TRUST = 2.0
+_MODEL_CASES = 2.0
 
 
 def _fitted(z: Floats, pos: Array, known: Array) -> tuple[Floats, Floats]:

@@ -190,8 +190,8 @@ def _with_silent(
         a, b = (0, 2) if positive else (1, 3)
         others = z * z / (n + z * z) if cells[a] else n / (n + z * z)
         cells[[a, b]] = (cells[a] + cells[b]) * np.array([1 - others, others])
-        away = float(m(Confusion(*cells))) - value
-        more[away > 0] += away**2 if math.isfinite(away) else 0.0
+        change = float(m(Confusion(*cells))) - value
+        more[change > 0] += change**2 if math.isfinite(change) else 0.0
     t = student(s.df, level)
     low, high = (s._replace(variance=s.variance + k / t**2) for k in more)
     return low, high
