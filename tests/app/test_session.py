@@ -384,11 +384,15 @@ def test_the_log_of_an_evaluation_is_read(tmp_path, monkeypatch):
     with running() as server:
         answer = server.ask("/upload?name=run.eval", "POST", log.read_bytes())
         where = json.loads(answer.text)["address"]
-        page = server.ask(where).text
-        assert '<option value="judges" selected>' in page
+        log_page = server.ask(where).text
+        assert '<option value="systems" selected>' in log_page
+        assert "10 items and 10 attempts" in server.section(
+            "systems", file=where.rpartition("=")[2]
+        )
+        page = server.ask(f"{where}&kind=judges").text
         for judge in found.judges:
             assert f'name="column" value="{judge}"' in page
-        query = {"file": where.rpartition("=")[2], "label": "-"}
+        query = {"file": where.rpartition("=")[2], "label": "-", "kind": "judges"}
         made = server.json("/check", **query)
         assert made["problems"] == {}
         told = server.section("judges", **query)
@@ -402,6 +406,53 @@ def test_the_log_of_an_evaluation_is_read(tmp_path, monkeypatch):
     sentence = "the rate cannot be determined from 2 judges"
     assert sentence in told
     assert sentence in result.stderr
+
+
+def test_attempts_of_systems_are_ranked_and_the_lines_give_the_same(
+    tmp_path, monkeypatch, rng
+):
+    monkeypatch.chdir(tmp_path)
+    chances = {"alpha": 0.8, "beta": 0.7, "gamma": 0.3}
+    rows = [f"t{i},{m},{int(rng.random() < p)}" for m, p in chances.items()
+            for i in range(60)]  # fmt: skip
+    path = tmp_path / "runs.csv"
+    path.write_text("\n".join(["task_id,model,passed", *rows]), encoding="utf-8")
+    runs = trueness.attempts(
+        trueness.scan(path), item="task_id", passed="passed", system="model"
+    )
+    board = trueness.leaderboard(runs)
+    with running("runs.csv") as server:
+        page = server.ask("/look?file=given").text
+        for chosen in ("systems", "passed", "task_id", "model"):
+            assert f'<option value="{chosen}" selected>' in page
+        assert "group" in page.partition("could be")[2]  # what look says of columns
+        told = server.section("systems", file="given")
+        for name, rate in zip(board.names, board.rates, strict=True):
+            assert name in told
+            assert f"{rate.value:.3f} ({rate.low:.3f} to {rate.high:.3f})" in told
+        taken = server.json("/check", file="given")["taken"]
+        report = server.ask("/take/report.html?file=given")
+        assert "Which system is better?" in report.text
+        missing = server.json("/check", file="given", kind="systems", item="nowhere")
+        assert "nowhere" in missing["problems"]["item"]
+    result = CliRunner().invoke(app, shlex.split(taken["command"])[1:])
+    assert result.exit_code == 0, result.stderr
+    assert f"{board.rates[0].value:.3f}" in result.stdout
+    out = subprocess.run(
+        [sys.executable, "-c", taken["python"]], capture_output=True, text=True
+    )
+    assert out.returncode == 0, out.stderr
+    assert all(name in out.stdout for name in runs)
+
+
+def test_what_was_cleaned_is_said_once(tmp_path):
+    lines = ["sick;risk", *["ja;61,5 %", " Nein;3 %", "nein;8 %", "JA;40 %"] * 6]
+    path = tmp_path / "sent.csv"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    with running(str(path)) as server:
+        told = server.section("summary", file="given", quick="1")
+    assert told.count("Cleaned:") == 1
+    assert "decimal comma" in told
 
 
 def test_leaves_are_shown_with_the_rule_that_the_file_has(tmp_path, monkeypatch):

@@ -31,6 +31,7 @@ from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source
 from trueness.cli._verdicts import (
     as_wide,
     guess_judges,
+    in_log,
     known,
     repeats_in_log,
     request_of,
@@ -40,6 +41,7 @@ from trueness.cli.leaves import NODE_NAMES, guess_node
 from trueness.cli.nogold import guess_votes
 from trueness.data.engines import quoted
 from trueness.data.first_look import COUNT_NAMES
+from trueness.data.verdict_logs import ITEM, SYSTEM
 from trueness.ensembles.combiners import COMBINERS
 from trueness.metrics.grammar import constraint, metric
 from trueness.nogold.truth_given_votes import LABELLED
@@ -50,12 +52,25 @@ from trueness.threshold.zones import asks_for_two_cuts
 from trueness.threshold.zones import read_sided as zone_limits
 
 HOW_DRAWN = "How the labelled cases were chosen"
+# of a table of attempts: how people call what passed, what was tried, and by whom
+PASSED = ("passed", "pass", "correct", "is_correct", "resolved", "success", "solved")
+ITEMS = (
+    "item",
+    "item_id",
+    "question_id",
+    "task_id",
+    "doc_id",
+    "problem",
+    "instance_id",
+)
+SYSTEMS = ("system", "model", "run", "agent")
 # what the columns are: how the option is called in a shell, and how it is guessed
 KINDS: Mapping[str, tuple[str, Guess]] = {
     "scores": ("score", several_scores),
     "tests": ("vote", guess_votes),
     "leaves": ("node", guess_node),
     "judges": ("judge", guess_judges),
+    "systems": ("passed", lambda source, _: named_like(source, PASSED)),
 }
 FIELDS = {
     "label": "Label",
@@ -64,6 +79,7 @@ FIELDS = {
     "vote": "Tests",
     "node": "Leaf",
     "judge": "Judges",
+    "passed": "Passed",
     "labelled": HOW_DRAWN,
     "rule": "Rule",
     "count": "Count",
@@ -88,6 +104,7 @@ WHOLE = {
     "tests": "tests and judges are counted in whole cases",
     "leaves": "leaves are counted in whole cases",
     "judges": "judges are counted in whole cases",
+    "systems": "attempts are counted one by one",
 }
 MEMORY = "it needs more memory than is allowed; are there very many columns?"
 NOTHING = "-"  # in an address: none of the columns, also where one would be guessed
@@ -312,8 +329,7 @@ def _complete(file: DataFile, asked: Asked) -> tuple[Asked, Chosen | None]:
         with suppress(InputError):  # the label may be clear all the same
             given = replace(given, label=_chosen(file, given, lambda *_: ()).label)
         return replace(given, problems=problems), None
-    judges = given.kind == "judges"
-    is_long = judges and asked.verdict is not None
+    is_long = given.kind == "judges" and asked.verdict is not None
     if not is_long:  # in the order of the file, so that one choice has one address
         order = tuple(c for c in file.source.types if c in chosen.scores)
         chosen = replace(chosen, scores=order)
@@ -322,7 +338,7 @@ def _complete(file: DataFile, asked: Asked) -> tuple[Asked, Chosen | None]:
         label=chosen.label or asked.label,
         columns=asked.columns if is_long else chosen.scores,
         count=chosen.count or NOTHING,
-        system=chosen.by if judges else None,
+        system=chosen.by if given.kind in ("judges", "systems") else None,
     )
     return found, chosen
 
@@ -330,7 +346,18 @@ def _complete(file: DataFile, asked: Asked) -> tuple[Asked, Chosen | None]:
 def _with_guesses(file: DataFile, asked: Asked) -> Asked:
     """Guess what the columns are, and which of them count, weigh and explain."""
     source = file.source
-    kind = asked.kind or ("judges" if file.judges else guess_kind(source))
+    kind = asked.kind or ("systems" if file.judges else guess_kind(source))
+    if kind == "systems":
+        words = ((ITEM, ITEMS), (SYSTEM, SYSTEMS))
+        item, system = (
+            in_log(source, own)
+            if file.judges
+            else next(iter(named_like(source, like)), None)
+            for own, like in words
+        )
+        return replace(
+            asked, kind=kind, item=asked.item or item, system=asked.system or system
+        )
     count = asked.named("count") if asked.count else _counts(source, asked)
     weight = asked.weight
     if kind == "scores" and weight is None:
@@ -343,6 +370,8 @@ def _chosen(file: DataFile, asked: Asked, guess: Guess) -> Chosen:
     """Choose the columns as the command does that answers about such a file."""
     if asked.kind == "judges":
         return _judges(file, asked, guess)
+    if asked.kind == "systems":
+        return _attempts(file, asked, guess)
     return choose(
         file.source,
         option=KINDS[str(asked.kind)][0],
@@ -410,9 +439,33 @@ def _judges(file: DataFile, asked: Asked, guess: Guess) -> Chosen:
     return found
 
 
+def _attempts(file: DataFile, asked: Asked, guess: Guess) -> Chosen:
+    """Choose as ``trueness evals`` does: what was tried, whether it passed, by whom."""
+    if asked.item is None:
+        raise InputError("Which column names what was tried? Type --item NAME.")
+    found = asked.columns or file.judges[:1] or guess(file.source, set())
+    if len(found) != 1:
+        raise InputError("Which column says what passed? Type --passed NAME.")
+    system = asked.named("system")
+    for name, option in (
+        (asked.item, "item"),
+        (found[0], "passed"),
+        (system, "system"),
+    ):
+        known(file.source, name, f"--{option}")
+    return Chosen(None, tuple(found), by=system)
+
+
+def named_like(source: Source, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Which column is called like this?"""
+    return tuple(c for c in source.types if c.lower() in names)[:1]
+
+
 def guess_kind(source: Source) -> str:
-    """Are these scores with labels, tests without, or the leaves of a tree?"""
+    """Are these scores with labels, tests without, leaves of a tree, or attempts?"""
     names = {c.lower() for c in source.types}
+    if names & {*PASSED} and names & {*ITEMS}:
+        return "systems"
     real = [c for c, kind in source.types.items() if kind.startswith(REAL_TYPES)]
     if not real and names & set(NODE_NAMES):
         return "leaves"
@@ -454,7 +507,7 @@ def field_of(sentence: str, option: str) -> str:
     """Which field of the page does a sentence speak of?"""
     found = re.search(r"--([a-z-]+)", for_the_shell(sentence))
     name = found[1] if found else "label" if "label" in sentence else option
-    if name in ("score", "vote", "node", "judge"):
+    if name in ("score", "vote", "node", "judge", "passed"):
         return "column"
     return name.replace("-", "_")
 

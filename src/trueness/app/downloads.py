@@ -15,10 +15,10 @@ import duckdb
 from markupsafe import Markup
 
 from trueness._core.imports import required
-from trueness.app.address import Asked
+from trueness.app.address import KINDS, Asked
 from trueness.app.files import DataFile
 from trueness.app.judge_lines import REPORT, judge_lines, opened_line, verdict_line
-from trueness.app.session import Counted, judged, rates, tally_of
+from trueness.app.session import Counted, judged, rates, systems, tally_of
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import map_to_json
 from trueness.cli._columns import Chosen
@@ -54,19 +54,20 @@ class Taken:
 
 def lines_of(asked: Asked, chosen: Chosen, file: DataFile) -> Taken:
     """Write the command and the Python lines that give what the page shows."""
-    option = {"scores": "--score", "tests": "--vote", "leaves": "--node",
-              "judges": "--judge"}  # fmt: skip
     kind, typed = asked.kind or "scores", file.typed
-    command = {"leaves": "leaves", "judges": "judge"}.get(kind, "report")
+    commands = {"leaves": "leaves", "judges": "judge", "systems": "evals"}
+    command = commands.get(kind, "report")
     words = ["trueness", command, typed]
     words += [*_pair("--label", chosen.label), *_pair("--positive", asked.positive)]
     is_long = kind == "judges" and asked.verdict is not None
     for column in asked.columns if is_long else chosen.scores:
-        words += _pair(option[kind], column)
+        words += _pair(f"--{KINDS[kind][0]}", column)
     words += [*_pair("--count", chosen.count), *_pair("--weight", chosen.weight)]
     words += _pair("--cluster", chosen.cluster)
-    words += _pair("--system" if kind == "judges" else "--by", chosen.by)
-    if kind == "judges":
+    of_log = kind == "systems" and bool(file.judges)  # which knows them itself
+    if not of_log:
+        grouped = "--system" if kind in ("judges", "systems") else "--by"
+        words += _pair(grouped, chosen.by)
         words += [*_pair("--verdict", asked.verdict), *_pair("--item", asked.item)]
     words += _pair("--rule", asked.named("rule"))
     words += _pair("--yes", asked.yes)
@@ -79,7 +80,8 @@ def lines_of(asked: Asked, chosen: Chosen, file: DataFile) -> Taken:
     fitted = [""] * 2
     if kind == "scores":
         fitted = [_fit_line(asked, chosen, typed, c) for c in ("calibrate", "combine")]
-    python = (judge_lines if kind == "judges" else _python)(asked, chosen, file)
+    write = {"judges": judge_lines, "systems": _system_lines}.get(kind, _python)
+    python = write(asked, chosen, file)
     return Taken(shlex.join(words), python, *fitted)
 
 
@@ -178,6 +180,24 @@ def _python(asked: Asked, chosen: Chosen, file: DataFile) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _system_lines(asked: Asked, chosen: Chosen, file: DataFile) -> str:
+    """Write the lines that count attempts, and rank several systems."""
+    words: dict[str, Any] = {"passed": chosen.scores[0]}
+    rows = f"trueness.read_verdicts({file.typed!r})"
+    if not file.judges:
+        rows = opened_line(file.typed)
+        words |= {"item": asked.item, "system": chosen.by}
+    level = {} if asked.level == 0.95 else {"level": asked.level}
+    lines = [
+        "import trueness\n",
+        f"attempts = trueness.attempts({rows}{_given(words)})",
+        f"print(trueness.pass_rate(attempts{_given(level)}))",
+    ]
+    if chosen.by is not None:
+        lines.append(f"print(trueness.leaderboard(attempts{_given(level)}))")
+    return "\n".join(lines) + "\n"
+
+
 def _fit_lines(asked: Asked) -> list[str]:
     """Write the lines that save the fitted map and the fitted combiner."""
     score, method = asked.score, asked.calibrate
@@ -239,8 +259,9 @@ def _best(asked: Asked, groups: bool = False) -> str:
 
 def report_page(counted: Counted, asked: Asked, command: str) -> Page:
     """Make the report that the command makes."""
-    if asked.kind == "judges":
-        return judged(counted, asked, counted.request.source.name, command)
+    if asked.kind in ("judges", "systems"):
+        answer = judged if asked.kind == "judges" else systems
+        return answer(counted, asked, counted.request.source.name, command)
     tests = asked.kind == "tests"
     wanted = {"level": asked.level} if tests else asked.wanted | asked.sections
     return page_about(

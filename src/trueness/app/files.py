@@ -29,8 +29,10 @@ from trueness.cli._source import SAMPLE, Source
 from trueness.cli._verdicts import open_verdicts
 from trueness.data.engines import CONNECTIONS, quoted, reading
 from trueness.data.files import tables_of
+from trueness.data.first_look import Look, look
 
 FIRST_ROWS = 8
+LOOKED = 10_000  # rows, to say what each column could be
 MOST_VALUES = 24  # of a column, to choose the positive one from
 GIVEN = "given"  # the word for what the server was started with
 SHOWN_SAMPLES = ("west_nile", "hiv", "leaves", "judges")
@@ -40,6 +42,7 @@ THREADS = 4  # of the engine, for each file that is open
 MOST_ROWS = 100_000_000  # of an upload: a small file may hold more than anybody meant
 LONGEST = 2**20  # letters of a text in an upload
 PART = 2**20  # bytes that are unpacked at a time
+STRUCTURES = re.compile(r"^(STRUCT|MAP|UNION|JSON|BLOB)|\]$")  # not looked into
 _OPENING = threading.Lock()
 
 
@@ -127,6 +130,16 @@ class DataFile:
         with self.held():
             rows = self.source.rows.limit(FIRST_ROWS).select(cells).fetchall()
         return [tuple("" if v is None else shown(v, 60) for v in row) for row in rows]
+
+    @cached_property
+    def looked(self) -> Look:
+        """Say what each column holds, what it could be, and what is wrong with it."""
+        plain = [c for c, k in self.source.types.items() if not STRUCTURES.search(k)]
+        if not plain:
+            return Look(0, (), ())
+        with self.held():
+            some = self.source.rows.limit(LOOKED)
+            return look(some.select(", ".join(map(quoted, plain))))
 
     @cached_property
     def _values(self) -> dict[str, list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from functools import cache
 from importlib import resources
@@ -21,6 +22,7 @@ from trueness.app.address import (
     NOTHING,
     WEIGHS_ONE,
     Asked,
+    in_page,
 )
 from trueness.app.downloads import Taken, combines
 from trueness.app.files import DataFile, Files
@@ -42,9 +44,10 @@ KIND_WORDS = {
     "tests": "Tests or judges, without labels",
     "leaves": "Leaves of a tree",
     "judges": "Judges, and labels of some cases",
+    "systems": "Attempts of systems at items",
 }
 # what is answered at once; other questions wait until somebody opens them
-AT_ONCE = ("summary", "threshold", "nogold", "judges", "leaves")
+AT_ONCE = ("summary", "threshold", "nogold", "judges", "leaves", "systems")
 # sections that wait for a question: what it would be, which field asks it, an example
 WAITING = {
     "zones": ("With two thresholds a person looks at the cases between them. Limit the "
@@ -81,6 +84,7 @@ def titles() -> dict[str, str]:
         **TITLES,
         "nogold": "How good is each test?",
         "judges": "What is the true pass rate?",
+        "systems": "How often does each system pass?",
     }
 
 
@@ -88,7 +92,7 @@ def sections_of(kind: str, binned: bool, columns: int, by: bool) -> list[str]:
     """Which sections can there be, for this kind of data?"""
     if kind == "tests":
         return ["nogold"]
-    if kind in ("leaves", "judges"):
+    if kind in ("leaves", "judges", "systems"):
         return [kind]
     keys = ["summary", *QUESTIONS]
     if columns < 2 or binned:
@@ -229,9 +233,10 @@ def asks(asked: Asked, key: str) -> bool:
     }.get(key, False)
 
 
-def head(page: Page) -> str:
-    """Write tiles and plain words, and the sections of a page that has some."""
-    return _render("head.html.j2", page=page, **moving({}))
+def head(page: Page, cleaned: Sequence[str] = ()) -> str:
+    """Write tiles and plain words, what was cleaned, and the sections, if any."""
+    said = " ".join(in_page(text) for text in cleaned)
+    return _render("head.html.j2", page=page, cleaned=said, **moving({}))
 
 
 def problem(words: str, again: bool = False) -> str:

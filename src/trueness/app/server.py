@@ -69,7 +69,16 @@ class Workbench:
                 self._chosen.clear()
             self._chosen[asked.data] = found
         known, chosen = self._chosen[asked.data]
-        names = ("kind", "label", "columns", "count", "weight", "rule", "system")
+        names = (
+            "kind",
+            "label",
+            "columns",
+            "count",
+            "weight",
+            "rule",
+            "item",
+            "system",
+        )
         columns = {k: getattr(known, k) for k in names}
         problems = {**known.problems, **asked.problems} if chosen is None else {}
         full = replace(asked, **columns, problems={**problems, **asked.problems})
@@ -321,6 +330,7 @@ class Workbench:
             what, make = self._section(file, asked, chosen, figure[1], quick=False)
             return self._ask(request, file, what, make, lane=1)
         alone = name == downloads.COMBINER and not downloads.combines(asked)
+        alone |= name == "report.json" and asked.kind == "systems"
         if alone or name not in FILES:
             raise HTTPException(404)
         line = downloads.lines_of(asked, chosen, file).command
@@ -377,18 +387,22 @@ def _made(
     counted: Counted, asked: Asked, key: str, quick: bool
 ) -> tuple[str, Any, *tuple[str, ...]]:
     """Make a section: its HTML, what it was made of, and whom its figures name."""
+    cleaned = counted.known.get("cleaned", ())
+    if key == "systems":
+        page = replace(answers.systems(counted, asked), answers=())  # said below
+        return pages.head(page, cleaned), page.findings[0]
     if key == "nogold" or (key == "summary" and not counted.labelled):
         page = answers.without_labels(counted, asked)
-        return pages.head(page), page.findings[0]
+        return pages.head(page, cleaned), page.findings[0]
     if key == "judges":
         page = answers.judged(counted, asked)
         figures = tuple(f for s in page.findings for f in s.figures)
-        return pages.head(page), replace(page.findings[0], figures=figures)
+        return pages.head(page, cleaned), replace(page.findings[0], figures=figures)
     if key == "leaves":
         made = answers.leaves(counted, asked)
         return pages.section(made, key, asked), made
     if key == "summary":
-        return pages.head(answers.summary(counted, asked, quick)), None
+        return pages.head(answers.summary(counted, asked, quick), cleaned), None
     if key == "threshold":
         made, slider = answers.operating(counted, asked, quick)
         names = (m["name"] for m in slider["models"])

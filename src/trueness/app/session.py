@@ -31,7 +31,9 @@ from trueness.cli.judge import ALL, compared_of, rates_of
 from trueness.cli.leaves import with_rules
 from trueness.counts.values import Panel, Tally
 from trueness.data import frames
+from trueness.data.cleaning import listening
 from trueness.data.engines import quoted
+from trueness.data.eval_rows import attempts
 from trueness.findings import judges, trust
 from trueness.findings import without_labels as nogold
 from trueness.findings.page import QUESTIONS, answers, facts_of, tiles
@@ -45,6 +47,7 @@ from trueness.findings.subject import (
     read_asked,
     tallies_of,
 )
+from trueness.findings.systems import evals_page, how_often
 from trueness.inference.verification import said_elsewhere
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import RateComparison
@@ -112,6 +115,8 @@ def count(file: DataFile, asked: Asked, chosen: Chosen) -> Counted:
             )
     if asked.kind == "judges":
         return _verdicts(file, asked, chosen)
+    if asked.kind == "systems":
+        return _attempts(file, asked, chosen)
     with file.held(), progress("Counting", unit=""):
         names = list(dict.fromkeys(n for n in wanted if n is not None))
         # a small file may hold very many rows, which are then left where they lie
@@ -139,6 +144,15 @@ def _verdicts(file: DataFile, asked: Asked, chosen: Chosen) -> Counted:
         request = with_verdicts(request, for_verdicts(request, asked.yes))
         systems = count_panel(request, by=True) if chosen.by else None
         return Counted(request, count_panel(request), systems, {"item": item})
+
+
+def _attempts(file: DataFile, asked: Asked, chosen: Chosen) -> Counted:
+    """Count attempts at items, of each system, as ``trueness evals`` does."""
+    words: Any = {"item": asked.item, "passed": chosen.scores[0], "system": chosen.by}
+    with file.held(), progress("Counting", unit=""):
+        found = attempts(file.source.rows, **words)
+    request = Request(file.source, chosen, file.source.rows, asked.level, SEED)
+    return Counted(request, found if isinstance(found, dict) else {"": found})
 
 
 def _leaves(request: Request) -> Any:
@@ -195,7 +209,9 @@ class Bench:
         """Count, once; of several files the last ones stay."""
         found = self.find(asked)
         if found is None:
-            found = count(file, asked, chosen)
+            with listening() as cleaned:
+                found = count(file, asked, chosen)
+            found.known["cleaned"] = cleaned
             with self._lock:
                 self._counted[asked.data] = found
                 while len(self._counted) > KEPT:
@@ -418,6 +434,13 @@ def rates(
 def judged(counted: Counted, asked: Asked, source: str = "", command: str = "") -> Page:
     """Answer about judges of whose cases some have a label."""
     return judges.judged(*rates(counted, asked), source=source, command=command)
+
+
+def systems(
+    counted: Counted, asked: Asked, source: str = "", command: str = ""
+) -> Page:
+    """Say how often each system passes, and which rank it can have."""
+    return evals_page(how_often(counted.data, level=asked.level), source, command)
 
 
 def leaves(counted: Counted, asked: Asked) -> Finding:

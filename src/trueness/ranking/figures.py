@@ -24,6 +24,7 @@ from trueness._core.figures import (
     guide,
     intervals,
 )
+from trueness._core.polyline import few_points
 from trueness.counts.values import Tally
 from trueness.ranking import curves
 from trueness.ranking.areas import auc
@@ -184,9 +185,10 @@ def _lines(
 
 
 def _line(name: str, curve: Any, x: Axis, y: Axis, points: int) -> Line:
-    few = curves.simplify(curve, points=points)
-    columns = {x.name: getattr(few, x.name), y.name: getattr(few, y.name)}
-    return Line(name, {**columns, "cut": few.threshold})
+    most = _options.whole_number(points, "points", at_least=2)
+    kept = few_points(curve.x, curve.y / (y.high or 1.0), most, 0.0)
+    columns = {x.name: curve.x[kept], y.name: curve.y[kept]}
+    return Line(name, {**columns, "cut": curve.threshold[kept]})
 
 
 def _bands(
