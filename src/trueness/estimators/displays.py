@@ -41,7 +41,7 @@ class CurveWithBand(NamedTuple):
     high: Floats
 
 
-class _Kind(NamedTuple):
+class _CurveKind(NamedTuple):
     """What a kind of display draws of a tally, and what its parts are called."""
 
     curve: Callable[[Tally, float], CurveWithBand]
@@ -309,14 +309,14 @@ def _youden(t: Tally, level: float) -> CurveWithBand:
 
 
 _KINDS = {
-    "RocDisplay": _Kind(
+    "RocDisplay": _CurveKind(
         _roc,
         ("fpr", "False positive rate"),
         ("tpr", "True positive rate"),
         ("roc_auc", "AUC", auc),
         lambda share: [0, 1],
     ),
-    "PrecisionRecallDisplay": _Kind(
+    "PrecisionRecallDisplay": _CurveKind(
         _precision_recall,
         ("recall", "Recall"),
         ("precision", "Precision"),
@@ -324,13 +324,13 @@ _KINDS = {
         lambda share: [share, share],
         steps="steps-post",
     ),
-    "CalibrationDisplay": _Kind(
+    "CalibrationDisplay": _CurveKind(
         _calibration,
         ("prob_pred", "Score"),
         ("prob_true", "Share of positives"),
         chance=lambda share: [0, 1],
     ),
-    "ThresholdDisplay": _Kind(
+    "ThresholdDisplay": _CurveKind(
         _youden, ("thresholds", "Threshold"), ("values", "Youden's J")
     ),
 }
