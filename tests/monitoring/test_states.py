@@ -132,15 +132,6 @@ def test_bombs_and_scraps(text, tmp_path):
         trueness.load_watch(path)
 
 
-def test_a_batch_that_is_refused_was_not_counted():
-    w = trueness.watch("brier", at_most=0.3)
-    with pytest.raises(trueness.InputError, match="needs probabilities"):
-        w.update(trueness.Tally([2.0], [1], [1]), name="monday")
-    assert w.update(GOOD, name="monday").looks == 1
-    with pytest.raises(trueness.InputError, match="name of a batch is text"):
-        w.update(GOOD, name=5)
-
-
 @pytest.mark.slow
 def test_jobs_at_once_lose_nothing(tmp_path):
     """Batches of a process each, at the same time: all of them are counted."""

@@ -1,8 +1,8 @@
 """Which contract does a file hold, and is it well formed?
 
 A contract is a TOML file: which columns, and a list of requirements (``[[require]]``).
-Mistakes are answered with the line, what was found and what to write. ``SCHEMA`` is its
-JSON Schema, so that editors complete and check it.
+Mistakes are answered with the line, what was found and what to write. Its JSON Schema,
+by which editors complete and check it, is ``docs/contract.schema.json``.
 """
 
 from __future__ import annotations
@@ -19,27 +19,12 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, nearest
 from trueness.counts.design import AT_RANDOM, CASE_CONTROL, COHORT, LEFT_OUT
 from trueness.counts.values import Tally
-from trueness.metrics.definitions import METRICS
 from trueness.monitoring.measures import limits_of
-from trueness.monitoring.requirements import (
-    FIELDS,
-    KNOWN,
-    LABELLED,
-    Requirement,
-    contradiction,
-    requirement,
-)
+from trueness.monitoring.requirements import Requirement, contradiction, requirement
 from trueness.threshold.operating_point import best_threshold
 
-_COLUMNS = {
-    "label": "Column with the labels.",
-    "score": "Column with the scores.",
-    "key": "Column that names a case, in both files.",
-    "count": "How many cases a row stands for.",
-    "weight": "How much a case weighs.",
-    "cluster": "Column that says which cases belong together: patients.",
-}
-_CHOICES = {
+_COLUMNS = ("label", "score", "key", "count", "weight", "cluster")
+CHOICES = {
     "sampling": (COHORT, CASE_CONTROL),
     "unlabelled": (LEFT_OUT, AT_RANDOM),
     "adjust": ("holm", "none"),
@@ -107,8 +92,8 @@ def _wrong(key: str, value: Any) -> str:
     if key == "require" and isinstance(value, dict):
         return "write [[require]] with two brackets, since there may be several."
     needed = ""
-    if key in _CHOICES and value not in _CHOICES[key]:
-        needed = f"one of {', '.join(map(repr, _CHOICES[key]))}"
+    if key in CHOICES and value not in CHOICES[key]:
+        needed = f"one of {', '.join(map(repr, CHOICES[key]))}"
     elif key in _COLUMNS and not isinstance(value, str):
         needed = f'the name of a column in quotes, such as {key} = "y"'
     elif key == "level" and not (plain and 0.5 < value < 1):
@@ -231,52 +216,3 @@ def _value(label: Any) -> str:
     if isinstance(plain, bool):
         return "true" if plain else "false"
     return f"{plain!r}" if isinstance(plain, (int, float)) else _toml(str(plain))
-
-
-_NUMBER, _TEXT = {"type": "number"}, {"type": "string"}
-_TYPES: dict[str, dict[str, Any]] = {
-    "number": _NUMBER,
-    "text": _TEXT,
-    "cut": {"anyOf": [_NUMBER, _TEXT]},
-    "two numbers": {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2},
-    "names": {"type": "array", "items": _TEXT},
-}
-_MORE: dict[str, dict[str, Any]] = {
-    "metric": {"anyOf": [{"enum": [*KNOWN, *METRICS]}, _TEXT]},
-    "margin": {**_NUMBER, "minimum": 0},
-    "labelled": {"enum": list(LABELLED)},
-}
-
-
-def _property(name: str) -> dict[str, Any]:
-    """Describe a field of a requirement."""
-    kind, meaning = FIELDS[name]
-    about = {"description": meaning} if meaning else {}
-    return {**_MORE.get(name, _TYPES[kind]), **about}
-
-
-SCHEMA: dict[str, Any] = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "$id": "https://github.com/trueness/trueness/blob/main/docs/contract.schema.json",
-    "title": "A contract for trueness check",
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["require"],
-    "properties": {
-        **{k: {**_TEXT, "description": meaning} for k, meaning in _COLUMNS.items()},
-        "positive": {"description": "Label that counts as positive."},
-        "prevalence": {**_NUMBER, "exclusiveMinimum": 0, "exclusiveMaximum": 1},
-        "level": {**_NUMBER, "exclusiveMinimum": 0.5, "exclusiveMaximum": 1},
-        **{name: {"enum": list(words)} for name, words in _CHOICES.items()},
-        "require": {
-            "type": "array",
-            "minItems": 1,
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["metric"],
-                "properties": {name: _property(name) for name in FIELDS},
-            },
-        },
-    },
-}

@@ -243,28 +243,17 @@ def ranks_among(
 
 
 def _earlier(x: Floats) -> tuple[Floats, Floats]:
-    """Count how many before each are smaller, and how many equal.
-
-    Within short blocks by comparing all pairs; then blocks of twice the size, whose
-    second half looks its ranks up in the first half, sorted, until one block is left.
-    """
-    less, ties = np.zeros((2, x.size))
-    size = 256
-    for start in range(0, x.size, size):
-        block = x[start : start + size]
-        before = np.tri(block.size, k=-1, dtype=bool)
-        here = slice(start, start + block.size)
-        less[here] = (before & (block[None, :] < block[:, None])).sum(1)
-        ties[here] = (before & (block[None, :] == block[:, None])).sum(1)
-    while size < x.size:
-        for start in range(0, x.size - size, 2 * size):
-            first, here = np.sort(x[start : start + size]), slice(start + size, None)
-            later = x[here][:size]
-            low, high = (np.searchsorted(first, later, s) for s in ("left", "right"))
-            less[here][:size] += low
-            ties[here][:size] += high - low
-        size *= 2
-    return less, ties
+    """Count how many before each are smaller, and how many equal, half by half."""
+    if x.size <= 256:
+        before = np.tri(x.size, k=-1, dtype=bool)
+        pairs = x[None, :] < x[:, None], x[None, :] == x[:, None]
+        less, ties = ((before & pair).sum(axis=1).astype(np.float64) for pair in pairs)
+        return less, ties
+    half = x.size // 2
+    first, later = np.sort(x[:half]), x[half:]
+    low, high = (np.searchsorted(first, later, side) for side in ("left", "right"))
+    (less, ties), (more, tied) = _earlier(x[:half]), _earlier(later)
+    return np.append(less, more + low), np.append(ties, tied + high - low)
 
 
 def _probabilities(t: Tally, what: str) -> None:

@@ -280,15 +280,10 @@ def _share_of_positives(t: Tally, *, level: float) -> Estimate:
 class Measure(NamedTuple):
     """What may be required beside the metrics of a confusion matrix.
 
-    ``ask(data, level=...)`` gives an estimate with limits; a measure that takes more
-    has it as a keyword (``fpr``). ``better`` is "higher", "lower" or "none", ``ends``
-    are the numbers between which it lies. With an attribute ``measure`` on ``ask`` it
-    is compared with a baseline on the same cases, otherwise on other cases only.
-
-    An entry in ``MEASURES`` is all that a new measure needs: sentences, contracts,
-    their JSON Schema, groups, Holm's steps and the writers follow from it. Measures of
-    attempts take these in place of a tally; ``pass_hat_k(k=3)`` is a name with its
-    number.
+    ``ask(data, level=...)`` gives an estimate with limits; with an attribute
+    ``measure`` it is compared with a baseline on the same cases, otherwise on others
+    only. ``better`` is "higher", "lower" or "none". An entry in ``MEASURES`` is all
+    that a new measure needs.
     """
 
     ask: Callable[..., Any]

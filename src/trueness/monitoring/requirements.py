@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, nearest
@@ -103,27 +103,12 @@ class Requirement:
         return metric(self.metric).direction == "lower"
 
 
-class Field(NamedTuple):
-    """What a field of a requirement holds, and what it means."""
-
-    kind: str
-    meaning: str = ""
-
-
 FIELDS = {
-    "metric": Field("text", "What is measured: one of these, or a sum of metrics."),
-    "at_least": Field("number", "It must be this or more."),
-    "at_most": Field("number", "It must be this or less."),
-    "threshold": Field("cut", "Scores from here on are flagged; or a saved rule."),
-    "by": Field("text", "Column of groups: in each of them."),
-    "gap_at_most": Field("number", "Largest difference between groups."),
-    "not_worse_than": Field(
-        "text", 'A column of the file, or "baseline" for --baseline.'
-    ),
-    "margin": Field("number", "How much worse is allowed."),
-    "fpr": Field("two numbers"),
-    "judges": Field("names", "For prevalence: columns with the verdicts of judges."),
-    "labelled": Field("text", "For judges: how the labelled cases were chosen."),
+    **dict.fromkeys(("metric", "by", "not_worse_than", "labelled"), "text"),
+    **dict.fromkeys(("at_least", "at_most", "gap_at_most", "margin"), "number"),
+    "threshold": "cut",
+    "fpr": "two numbers",
+    "judges": "names",
 }
 _KINDS = {
     "number": "a finite number, such as 0.9",
@@ -240,7 +225,7 @@ def _from_fields(given: Mapping[str, Any]) -> Requirement:
 
 def _typed(name: str, value: Any) -> Any:
     """Read the value of a field; a rule from its file, its fields or as it is."""
-    kind = FIELDS[name].kind
+    kind = FIELDS[name]
     if kind in ("number", "cut") and _is_number(value) and math.isfinite(value):
         return float(value)
     if kind == "cut" and isinstance(value, (str, Mapping)):

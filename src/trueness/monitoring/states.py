@@ -41,58 +41,41 @@ def counted(
     batch: tuple[Any, ...],
     columns: Mapping[str, Any],
     *,
+    by: str | None,
     judges: list[str],
     scores_only: bool,
-) -> Tally | Panel:
-    """Count a batch: a tally, or for a rate from judges a panel of their verdicts."""
+) -> Any:
+    """Count a batch: a tally, of judges a panel of their verdicts, or one a group."""
     found: Any = batch[0] if len(batch) == 1 else None
-    count: Any = panel if judges else tally
-    counts = isinstance(found, Mapping) and any(
-        isinstance(part, Tally | Panel) for part in found.values()
-    )
-    if judges:
-        if not isinstance(found, Panel) and not counts:
-            named = {"scores": judges} if len(batch) == 1 else {}
-            found = count(*batch, **named, **columns)
-    elif not isinstance(found, Tally) and not counts:
+    parts = list(found.values()) if isinstance(found, Mapping) else [found]
+    if not any(isinstance(part, Tally | Panel) for part in parts):
+        words: dict[str, Any] = {} if by is None else {"by": by}
+        if judges and len(batch) == 1:
+            words["scores"] = judges
         plain = isinstance(found, list) or getattr(found, "ndim", 0) == 1
         given = (None, found) if scores_only and plain else batch
-        found = count(*given, **columns)
-    refuse(found, "watch")
-    if not isinstance(found, Panel if judges else Tally):
+        count: Any = panel if judges else tally
+        found = count(*given, **{**words, **columns})
+    if isinstance(found, Mapping) != (by is not None):
         raise InputError(
             "A batch of this watch has no groups; found some. To watch each group, "
             'begin a watch with by="site".'
+            if by is None
+            else f"This watch is by {by!r}: a batch is a mapping from group to tally, "
+            "or a frame with that column."
         )
-    if isinstance(found, Tally):
+    if by is not None:
         return found
-    gone = [j for j in judges if j not in found.names]
-    if gone:
+    refuse(found, "watch")
+    gone = [j for j in judges if j not in getattr(found, "names", ())]
+    if gone or isinstance(found, Tally) == bool(judges):
         raise InputError(
             f"This watch needs the verdicts of {', '.join(judges)}; the batch has no "
             f"{gone[0]!r}."
+            if judges
+            else "A batch of this watch has labels and one score."
         )
-    return found[judges]
-
-
-def grouped(
-    batch: tuple[Any, ...], columns: Mapping[str, Any], *, by: str, judges: list[str]
-) -> Mapping[Any, Any]:
-    """Count a batch in each group."""
-    if len(batch) == 1 and isinstance(batch[0], Mapping):
-        return batch[0]
-    given = {"by": by, **columns}
-    if judges and len(batch) == 1:
-        given["scores"] = judges
-    count: Any = panel if judges else tally
-    whole = len(batch) == 1 and isinstance(batch[0], Tally | Panel)
-    found = None if whole else count(*batch, **given)
-    if not isinstance(found, Mapping):
-        raise InputError(
-            f"This watch is by {by!r}: a batch is a mapping from group to tally, or a "
-            f"frame with that column."
-        )
-    return found
+    return found[judges] if judges else found
 
 
 def new_cases(seen: Mapping[str, Any], x: Any, name: str) -> Any:
@@ -255,7 +238,7 @@ _WORDS: dict[str, Callable[[Any], bool]] = {
     "number": _number,
     "amount": lambda v: _number(v) and v >= 0,
     "share": lambda v: _number(v) and 0 <= v <= 1,
-    "whole": lambda v: isinstance(v, int) and type(v) is int and 0 <= v < 2**62,
+    "whole": lambda v: type(v) is int and 0 <= v < 2**62,
     "text": lambda v: isinstance(v, str),
     "plain": lambda v: isinstance(v, (str, bool, int, float)),
 }

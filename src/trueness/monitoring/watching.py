@@ -34,7 +34,6 @@ from trueness.monitoring.states import (
     About,
     State,
     counted,
-    grouped,
     new_cases,
     remembered,
     same_cases,
@@ -274,12 +273,11 @@ class Watch:
         if not isinstance(name, str | None):
             raise InputError(f"The name of a batch is text; found {described(name)}.")
         judges, kind = list(self.judges), kind_of(self._about["metric"])
+        plain = not kind.labels
+        found = counted(batch, columns, by=self.by, judges=judges, scores_only=plain)
         if self.by is not None:
-            self._update_groups(
-                grouped(batch, columns, by=self.by, judges=judges), name
-            )
+            self._update_groups(found, name)
             return self
-        found = counted(batch, columns, judges=judges, scores_only=not kind.labels)
         seen = None if name is None else self._state["batches"].get(name)
         new: Any = found if seen is None else new_cases(seen, found, str(name))
         # labels tell nothing new of what needs none
