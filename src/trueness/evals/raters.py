@@ -7,7 +7,6 @@ They differ in what chance means. The item is the unit.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
@@ -39,11 +38,12 @@ class Ratings(NamedTuple):
         return np.asarray(self.number.sum(axis=1))
 
 
-class Coefficient(NamedTuple):
-    """A coefficient, and how far one more item would move it."""
-
-    value: float
-    influence: Floats
+# a coefficient, and how far one more item would move it
+Coefficient = tuple[float, Floats]
+ONE_CATEGORY = (
+    "All ratings are of one category, so that nothing shows what chance would give. "
+    'Type method="gwet", which is 1 then.'
+)
 
 
 @of_panel
@@ -88,10 +88,13 @@ def rater_agreement(
     0.6...
     """
     level = _options.fraction(level, "level")
-    coefficient = METHODS[_options.choice(method, METHODS, "method")]
+    coefficient, name = METHODS[_options.choice(method, METHODS, "method")]
     _cases.at_least_two(data.names, "rater_agreement")
-    if method == "cohen":
-        _two_raters(data)
+    if method == "cohen" and len(data.names) != 2:
+        raise NotEnoughCases(
+            f"Cohen's kappa is of two raters; found {len(data.names)}. Type "
+            'method="fleiss" or method="gwet", or type panel[["a", "b"]].'
+        )
     panel = data.hide().without_design()
     ratings = _ratings(panel)
     rated = ratings.raters >= 2
@@ -101,20 +104,12 @@ def rater_agreement(
             "rater_agreement needs two or more items that two raters have rated; found "
             f"{n:.0f}."
         )
-    c = coefficient(ratings)
-    u = centred(c.influence, ratings.items)
+    value, influence = coefficient(ratings)
+    u = centred(influence, ratings.items)
     s = spread(panel, Influence(u, u, u))
     s = s._replace(units=n if panel.clusters is None else panel.clusters.number)
-    e = limited(c.value, s, (-1.0, 1.0), level, name=NAMES[method])
+    e = limited(value, s, (-1.0, 1.0), level, name=name)
     return replace(e, notes=notes_of(panel, s, e.method))
-
-
-def _two_raters(panel: Panel) -> None:
-    if len(panel.names) != 2:
-        raise NotEnoughCases(
-            f"Cohen's kappa is of two raters; found {len(panel.names)}. Type "
-            'method="fleiss" or method="gwet", or type panel[["a", "b"]].'
-        )
 
 
 def _ratings(panel: Panel) -> Ratings:
@@ -138,17 +133,14 @@ def _chance_corrected(
     n = float(r.items[rated].sum())
     agreed = float(r.items[rated] @ pairs[rated]) / n
     if not chance < 1:
-        raise NotEnoughCases(
-            "All ratings are of one category, so that nothing shows what chance would "
-            'give. Type method="gwet", which is 1 then.'
-        )
+        raise NotEnoughCases(ONE_CATEGORY)
     value = (agreed - chance) / (1 - chance)
     seen = r.raters > 0
     every = float(r.items[seen].sum())
     # Gwet (2021), Handbook of Inter-Rater Reliability: one rating agrees with none
     own = np.where(rated, (pairs - chance) / (1 - chance) * every / n, 0.0) - value
     u = np.where(seen, own, 0.0) / every
-    return Coefficient(value, u - (1 - value) / (1 - chance) * chance_influence)
+    return value, u - (1 - value) / (1 - chance) * chance_influence
 
 
 def _shares(r: Ratings) -> tuple[Floats, Floats]:
@@ -201,27 +193,18 @@ def _krippendorff(r: Ratings) -> Coefficient:
     pairs, squares = total * (total - 1), float(each @ each) - total
     seen, expected = 1 - agreed / total, 1 - squares / pairs
     if not expected > 0:
-        raise NotEnoughCases(
-            "All ratings are of one category, so that nothing shows what chance would "
-            'give. Type method="gwet", which is 1 then.'
-        )
+        raise NotEnoughCases(ONE_CATEGORY)
     by_seen = -(a - agreed / total * many) / total
     by_expected = -(
         (2 * number @ each - many) / pairs - squares * (2 * total - 1) * many / pairs**2
     )
     u = -by_seen / expected + seen * by_expected / expected**2
-    return Coefficient(1 - seen / expected if expected else math.nan, u)
+    return 1 - seen / expected, u
 
 
-METHODS: dict[str, Callable[[Ratings], Coefficient]] = {
-    "gwet": _gwet,
-    "krippendorff": _krippendorff,
-    "fleiss": _fleiss,
-    "cohen": _cohen,
-}
-NAMES = {
-    "gwet": "Gwet's AC1",
-    "krippendorff": "Krippendorff's alpha",
-    "fleiss": "Fleiss' kappa",
-    "cohen": "Cohen's kappa",
+METHODS: dict[str, tuple[Callable[[Ratings], Coefficient], str]] = {
+    "gwet": (_gwet, "Gwet's AC1"),
+    "krippendorff": (_krippendorff, "Krippendorff's alpha"),
+    "fleiss": (_fleiss, "Fleiss' kappa"),
+    "cohen": (_cohen, "Cohen's kappa"),
 }

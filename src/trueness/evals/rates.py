@@ -10,22 +10,28 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
+from functools import wraps
 from math import comb
-from typing import Any, NamedTuple
+from typing import Any, Concatenate, NamedTuple, ParamSpec
 
 import numpy as np
 
-from trueness._core.arrays import Floats
+from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.docs import documented
 from trueness._core.records import Estimate
 from trueness.evals.attempts import Attempts, systems
 from trueness.inference.limits import FEW_CLUSTERS, limited, share_limited
 from trueness.inference.spread import Spread, unit_spread
 
+P = ParamSpec("P")
 # of an item that passed c of n attempts: the exact number that is averaged
 Value = Callable[[int, int], Fraction]
+_DATA = {
+    "data": "Attempts of one system; or a mapping from system to attempts, for a\n"
+    "dict of estimates."
+}
 
 
 class Items(NamedTuple):
@@ -34,25 +40,32 @@ class Items(NamedTuple):
     value: float
     each: Floats
     spread: Spread
+    cluster: Ints | None
     single: bool  # is there one attempt per item, so that the rate is a counted share?
 
 
-def pass_rate(data: Attempts | Mapping[str, Attempts], *, level: float = 0.95) -> Any:
+def _of_each_system(
+    rate: Callable[Concatenate[Attempts, P], Estimate],
+) -> Callable[Concatenate[Attempts | Mapping[str, Attempts], P], Any]:
+    """Let a rate answer for the attempts of one system or of each of several."""
+
+    @wraps(rate)
+    def answer(
+        data: Attempts | Mapping[str, Attempts], *own: P.args, **options: P.kwargs
+    ) -> Any:
+        each = systems(data, rate.__name__).items()
+        found = {name: rate(a, *own, **options) for name, a in each}
+        return found if isinstance(data, Mapping) else found[""]
+
+    answer.__doc__ = documented(rate.__doc__, ["level"], _DATA)
+    return answer  # type: ignore[return-value]  # data may be named
+
+
+@_of_each_system
+def pass_rate(data: Attempts, *, level: float = 0.95) -> Estimate:
     r"""How often does a system pass, and how sure are we?
 
     .. math:: \hat p = \frac1m \sum_{i=1}^m \frac{c_i}{n_i}
-
-    Parameters
-    ----------
-    data
-        Attempts of one system, or a mapping from system to attempts.
-    level
-        Confidence level of the interval.
-
-    Returns
-    -------
-    Estimate
-        Of a mapping a dict, from system to estimate.
 
     Notes
     -----
@@ -72,29 +85,19 @@ def pass_rate(data: Attempts | Mapping[str, Attempts], *, level: float = 0.95) -
     >>> pass_rate(Attempts(["x", "y"], passed=[2, 1], tried=[4, 4])).value  # 3/8
     0.375
     """
-    return _answers(data, "pass_rate", _share, "pass rate", level)
+    return estimated(data, items(data), level, "pass rate")
 
 
-def pass_at_k(
-    data: Attempts | Mapping[str, Attempts], k: int, *, level: float = 0.95
-) -> Any:
+@_of_each_system
+def pass_at_k(data: Attempts, k: int, *, level: float = 0.95) -> Estimate:
     r"""How often does at least one of k attempts pass?
 
     .. math:: \frac1m \sum_i \Bigl(1 - \binom{n_i - c_i}{k} \Big/ \binom{n_i}{k}\Bigr)
 
     Parameters
     ----------
-    data
-        Attempts of one system, or a mapping from system to attempts.
     k
         How many attempts; every item needs as many.
-    level
-        Confidence level of the interval.
-
-    Returns
-    -------
-    Estimate
-        Of a mapping a dict, from system to estimate.
 
     Notes
     -----
@@ -112,30 +115,21 @@ def pass_at_k(
     >>> pass_at_k(a, 2).value  # (3/6 + 0) / 2
     0.25
     """
-    k = _options.whole_number(k, "k", at_least=1)
-    return _answers(data, "pass_at_k", partial(_any_of, k), f"pass@{k}", level, k)
+    k = _enough(data, k, "pass@")
+    found = items(data, lambda n, c: 1 - Fraction(comb(n - c, k), comb(n, k)))
+    return estimated(data, found, level, f"pass@{k}")
 
 
-def pass_hat_k(
-    data: Attempts | Mapping[str, Attempts], k: int, *, level: float = 0.95
-) -> Any:
+@_of_each_system
+def pass_hat_k(data: Attempts, k: int, *, level: float = 0.95) -> Estimate:
     r"""How often do all of k attempts pass?
 
     .. math:: \frac1m \sum_i \binom{c_i}{k} \Big/ \binom{n_i}{k}
 
     Parameters
     ----------
-    data
-        Attempts of one system, or a mapping from system to attempts.
     k
         How many attempts; every item needs as many.
-    level
-        Confidence level of the interval.
-
-    Returns
-    -------
-    Estimate
-        Of a mapping a dict, from system to estimate.
 
     Notes
     -----
@@ -152,41 +146,21 @@ def pass_hat_k(
     >>> pass_hat_k(a, 2).value  # (3/6 + 1) / 2
     0.75
     """
+    k = _enough(data, k, "pass^")
+    found = items(data, lambda n, c: Fraction(comb(c, k), comb(n, k)))
+    return estimated(data, found, level, f"pass^{k}")
+
+
+def _enough(a: Attempts, k: int, name: str) -> int:
     k = _options.whole_number(k, "k", at_least=1)
-    return _answers(data, "pass_hat_k", partial(_all_of, k), f"pass^{k}", level, k)
-
-
-def _share(n: int, c: int) -> Fraction:
-    return Fraction(c, n)
-
-
-def _any_of(k: int, n: int, c: int) -> Fraction:
-    return 1 - Fraction(comb(n - c, k), comb(n, k))
-
-
-def _all_of(k: int, n: int, c: int) -> Fraction:
-    return Fraction(comb(c, k), comb(n, k))
-
-
-def _answers(
-    data: Any, what: str, value: Value, name: str, level: float, k: int = 1
-) -> Any:
-    level = _options.fraction(level, "level")
-    found = {}
-    for system, a in systems(data, what).items():
-        _enough(a, k, name)
-        found[system] = estimated(a, items(a, value), level, name)
-    return found if isinstance(data, Mapping) else found[""]
-
-
-def _enough(a: Attempts, k: int, name: str) -> None:
     few = a.tried < k
     if few.any():
         raise NotEnoughCases(
-            f"{name} needs {k} attempts at every item; {int(few.sum()):,} of "
+            f"{name}{k} needs {k} attempts at every item; {int(few.sum()):,} of "
             f"{len(a):,} items have fewer. Ask for {int(a.tried.min())} or less, or "
             "try these items more often."
         )
+    return k
 
 
 def mean_of_items(
@@ -210,57 +184,49 @@ def mean_of_items(
     each = np.bincount(at.reshape(-1), grades) / number
     codes = None
     if cluster is not None:
-        codes = np.unique(np.asarray(cluster)[first], return_inverse=True)[1].reshape(
-            -1
-        )
+        codes = np.unique(np.asarray(cluster)[first], return_inverse=True)[1]
     s = unit_spread((each - each.mean()) / each.size, codes)
     single = bool(((grades == 0) | (grades == 1)).all() and (number == 1).all())
-    return _limited(
-        Items(float(each.mean()), each, s, single), codes, level, "pass rate"
-    )
+    found = Items(float(each.mean()), each, s, codes, single)
+    return _limited(found, level, "pass rate")
 
 
-def items(a: Attempts, value: Value = _share) -> Items:
+def items(a: Attempts, value: Value = lambda n, c: Fraction(c, n)) -> Items:
     """Give the number of each item, and how far their mean would vary."""
     n, c, number, at = a.table()
     exact = [value(int(i), int(j)) for i, j in zip(n, c, strict=True)]
     mean = sum((x * int(k) for x, k in zip(exact, number, strict=True)), Fraction())
     mean /= len(a)
     each = np.array([float(x) for x in exact])[at]
-    s = unit_spread((each - float(mean)) / len(a), a.codes())
+    codes = a.codes()
+    s = unit_spread((each - float(mean)) / len(a), codes)
     # no rate is known better than from as many independent attempts
     least = float(mean * (1 - mean)) / float(a.tried.sum())
     if 0 < s.variance < least:
         s = s._replace(variance=least)
-    return Items(float(mean), each, s, bool((a.tried == 1).all()))
+    return Items(float(mean), each, s, codes, bool((a.tried == 1).all()))
 
 
 def estimated(a: Attempts, found: Items, level: float, name: str) -> Estimate:
     """Give the mean of the items its limits, and what to keep in mind."""
-    return replace(
-        _limited(found, a.cluster, level, name), notes=_notes(a, found.spread)
-    )
-
-
-def _limited(found: Items, cluster: Any, level: float, name: str) -> Estimate:
-    value, s = found.value, found.spread
-    if not found.single:
-        return limited(value, s, (0.0, 1.0), level, name)
-    units = math.inf if cluster is None else s.units
-    return share_limited(value, s, float(found.each.size), units, level, name)
-
-
-def _notes(a: Attempts, s: Spread) -> tuple[str, ...]:
-    found = []
+    notes = []
     if a.missing:
-        found.append(
+        notes.append(
             f"{a.missing:,} attempts have no verdict and are left out. If they failed, "
             'count them so: missing="fail".'
         )
-    what = "items" if a.cluster is None else "clusters of items"
-    if s.units < FEW_CLUSTERS:
-        found.append(
-            f"There are only {int(s.units)} {what}: limits of fewer than "
+    if found.spread.units < FEW_CLUSTERS:
+        what = "items" if a.cluster is None else "clusters of items"
+        notes.append(
+            f"There are only {int(found.spread.units)} {what}: limits of fewer than "
             f"{FEW_CLUSTERS} are uncertain themselves."
         )
-    return tuple(found)
+    return replace(_limited(found, level, name), notes=tuple(notes))
+
+
+def _limited(found: Items, level: float, name: str) -> Estimate:
+    level, s = _options.fraction(level, "level"), found.spread
+    if not found.single:
+        return limited(found.value, s, (0.0, 1.0), level, name)
+    units = math.inf if found.cluster is None else s.units
+    return share_limited(found.value, s, float(found.each.size), units, level, name)

@@ -16,7 +16,6 @@ from typing import Any, final
 
 import numpy as np
 
-from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import listing, nearest
@@ -29,6 +28,8 @@ from trueness.evals.attempts import Attempts, systems
 from trueness.evals.rates import estimated, items
 from trueness.inference.differences import Contrast
 from trueness.inference.spread import unit_spread
+
+FEW = 10  # with fewer items only very large differences can be seen
 
 
 def compare_runs(
@@ -86,12 +87,18 @@ def compare_runs(
         )
     shared, notes = same_items(found)
     plain = all(a.cluster is None and (a.tried == 1).all() for a in shared.values())
-    compared = _of_votes if plain else _of_means
-    answer = compared(shared, margin, level)
+    answer = (_of_votes if plain else _of_means)(shared, margin, level)
+    number = min(a.units[0] for a in shared.values())
+    if number < FEW:
+        notes = (
+            *notes,
+            f"With {counted(number, 'item')} only a very large difference can be "
+            "distinguished from chance.",
+        )
     if reference is not None:
         pairs = [p for p in answer.pairs if reference in (p.first, p.second)]
         answer = replace(answer, pairs=adjusted(pairs))
-    return replace(answer, method="pass rate", notes=(*notes, *answer.notes))
+    return replace(answer, method="pass rate", notes=notes)
 
 
 def same_items(
@@ -126,7 +133,7 @@ def _of_votes(
         panel, "recall", thresholds=1.0, method="mcnemar", margin=margin, level=level
     )
     values = tuple(replace(v, name="pass rate") for v in found.values)
-    return replace(found, values=values, notes=_few(len(next(iter(runs.values())))))
+    return replace(found, values=values)
 
 
 def _of_means(
@@ -134,8 +141,7 @@ def _of_means(
 ) -> Comparison:
     """Compare runs of several attempts, or of clusters, by the means of their items."""
     each = {s: items(a) for s, a in runs.items()}
-    first = next(iter(runs.values()))
-    codes = next((a.codes() for a in runs.values() if a.cluster is not None), None)
+    codes = next((i.cluster for i in each.values() if i.cluster is not None), None)
     columns = [found.each for found in each.values()]
 
     def contrast(i: int, j: int) -> Contrast:
@@ -144,23 +150,7 @@ def _of_means(
         return Contrast(value, unit_spread((d - value) / d.size, codes))
 
     values = {s: estimated(runs[s], each[s], level, "pass rate") for s in runs}
-    number = len(first) if codes is None else int(codes.max()) + 1
-    return together(
-        values, contrast, margin=margin, paired=True, method="pass rate",
-        notes=_few(number),
-    )  # fmt: skip
-
-
-_FEW = 10  # with fewer items only very large differences can be seen
-
-
-def _few(number: int) -> tuple[str, ...]:
-    if number >= _FEW:
-        return ()
-    return (
-        f"With {counted(number, 'item')} only a very large difference can be "
-        "distinguished from chance.",
-    )
+    return together(values, contrast, margin=margin, paired=True, method="pass rate")
 
 
 @final
@@ -283,12 +273,13 @@ def plan_items(
         runs = list(systems(pilot, "plan_items").values())[:1]
     own = max(int(np.median(a.tried)) for a in runs)
     n = _options.whole_number(attempts or own, "attempts", at_least=1)
-    spread_of = _Variances.of(runs)
+    total, between, within = _variances(runs)
+    known = math.isfinite(within)
 
     def take(k: int) -> int:
-        return max(2, math.ceil(z * z * spread_of.at(k) / goal**2 - 1e-9))
+        variance = between + within / k if known else total
+        return max(2, math.ceil(z * z * variance / goal**2 - 1e-9))
 
-    known = math.isfinite(spread_of.within)
     if not known and n != own:
         raise NotEnoughCases(
             "A pilot with one attempt per item does not show how much attempts at an "
@@ -303,7 +294,7 @@ def plan_items(
         take(n), n,
         nan if difference is None else goal, nan if half_width is None else goal,
         nan if difference is None else power, level,
-        spread_of.between, spread_of.within, others, notes=notes,
+        between, within, others, notes=notes,
     )  # fmt: skip
 
 
@@ -317,35 +308,21 @@ def _two(pilot: Any) -> list[Attempts]:
     return list(same_items(found)[0].values())
 
 
-@dataclass(frozen=True)
-class _Variances:
-    """Variance between items, and of single attempts; their sum where not known."""
+def _variances(runs: Sequence[Attempts]) -> tuple[float, float, float]:
+    """Give the variance of items, its part between them, and that of one attempt.
 
-    between: float
-    within: float
-    together: float
-
-    @classmethod
-    def of(cls, runs: Sequence[Attempts]) -> _Variances:
-        rates = [a.passed / a.tried for a in runs]
-        d = rates[0] - rates[1] if len(rates) > 1 else rates[0]
-        together = float(d.var(ddof=1)) if d.size > 1 else math.nan
-        if math.isnan(together):
-            raise NotEnoughCases("plan_items needs a pilot of two or more items.")
-        if any((a.tried < 2).any() for a in runs):
-            return cls(math.nan, math.nan, together)
-        # c (n - c) / (n (n - 1)) is unbiased for the variance of one attempt
-        one = [_attempt_variance(a) for a in runs]
-        share = sum(float((v / a.tried).mean()) for v, a in zip(one, runs, strict=True))
-        within = sum(float(v.mean()) for v in one)
-        return cls(max(together - share, 0.0), within, together)
-
-    def at(self, attempts: int) -> float:
-        if math.isnan(self.within):
-            return self.together
-        return self.between + self.within / attempts
-
-
-def _attempt_variance(a: Attempts) -> Floats:
-    n, c = a.tried.astype(float), a.passed
-    return np.asarray(c * (n - c) / (n * (n - 1)))
+    The parts are NaN where some item has one attempt.
+    """
+    rates = [a.passed / a.tried for a in runs]
+    d = rates[0] - rates[1] if len(rates) > 1 else rates[0]
+    if d.size < 2:
+        raise NotEnoughCases("plan_items needs a pilot of two or more items.")
+    total = float(d.var(ddof=1))
+    if any((a.tried < 2).any() for a in runs):
+        return total, math.nan, math.nan
+    # c (n - c) / (n (n - 1)) is unbiased for the variance of one attempt
+    one = [
+        r * (1 - r) * a.tried / (a.tried - 1) for r, a in zip(rates, runs, strict=True)
+    ]
+    share = sum(float((v / a.tried).mean()) for v, a in zip(one, runs, strict=True))
+    return total, max(total - share, 0.0), sum(float(v.mean()) for v in one)

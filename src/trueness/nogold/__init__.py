@@ -19,8 +19,7 @@ pattern a probability; one sampler (``sampling``) draws from its posterior and g
 evidence; the draws are summarised in a ``LatentPosterior`` (``posterior``), which says
 in ``notes`` what it assumes. Where there are labels no such model is needed:
 ``truth_given_votes`` learns the truth given the votes and averages over all cases, the
-same way for ``latent_class`` and ``prevalence`` (``verdicts`` reads them;
-``rate_by_truth`` where labels were chosen by truth).
+same way for ``latent_class`` and ``prevalence`` (``verdicts`` reads them).
 
 Read ``model`` first, then ``sampling``, ``fitting`` and ``posterior``; then
 ``truth_given_votes`` and ``rate``. The maths is on the page ``docs/maths/nogold.md``.

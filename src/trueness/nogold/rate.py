@@ -32,7 +32,6 @@ from trueness._core.numbers import level_text, p_is, percent
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
-from trueness.nogold import rate_by_truth as _by_truth
 from trueness.nogold import truth_given_votes as _truth
 from trueness.nogold._checks import only_value
 from trueness.nogold.fitting import fitted
@@ -233,10 +232,10 @@ def prevalence(
         )
     _options.choice(labelled, _truth.LABELLED, "labelled")
     if labelled == "by truth":
-        _by_truth.possible(panel.n_pos, panel.n_neg, panel.n_unknown)
+        _truth.possible_by_truth(panel.n_pos, panel.n_neg, panel.n_unknown)
     x, effect = _worth(panel, labelled, level)
     if labelled == "by truth":
-        theta = _by_truth.draws(x, rng)
+        theta = _truth.draws_by_truth(x, rng)
         judges, worth = by_counts(x, level, rng), effective_judges(x, level, rng)
     else:
         theta, judges, worth = _by_votes(x, labelled, level, rng)
@@ -251,9 +250,9 @@ def _worth(panel: Panel, labelled: str, level: float) -> tuple[Verdicts, float]:
         return x, 1.0
     start = x.pos.sum() / (x.pos.sum() + x.neg.sum())
     if labelled == "by truth":
-        start = float(_by_truth.draws(x, np.random.default_rng(0)).mean())
+        start = float(_truth.draws_by_truth(x, np.random.default_rng(0)).mean())
     effect = design_effect(
-        panel, _by_truth.influence_on_rate(x, labelled, float(start)), level
+        panel, _truth.influence_on_rate(x, labelled, float(start)), level
     )
     return verdicts_of(panel, effect), effect
 
@@ -319,7 +318,7 @@ def _notes(panel: Panel, labelled: str, judges: Mapping[str, Judge]) -> tuple[st
             f"differ from those of the other cases ({p_is(p)}). If they were chosen by "
             'what the judges said, pass labelled="by verdict".'
         )
-    p = _by_truth.outside(x) if labelled == "by truth" else 1.0
+    p = _truth.outside_by_truth(x) if labelled == "by truth" else 1.0
     if p < DOUBT:
         out.append(
             "No rate explains these verdicts: among cases without a label a yes is "

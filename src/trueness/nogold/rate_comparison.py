@@ -38,7 +38,7 @@ from trueness.counts.answers import whole_cases
 from trueness.counts.values import Panel
 from trueness.nogold.posterior import estimate
 from trueness.nogold.rate import prevalence
-from trueness.nogold.rate_by_truth import influence_on_rate
+from trueness.nogold.truth_given_votes import influence_on_rate
 from trueness.nogold.verdicts import read_verdicts, verdicts_of
 
 Rng = np.random.Generator

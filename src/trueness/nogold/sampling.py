@@ -456,16 +456,6 @@ class _Peak(NamedTuple):
         found = np.linalg.solve(info[:, a, self.free], info[:, a, self.given])
         return np.asarray(-found)  # (n, free, held)
 
-    def where(self, accept: Array, other: _Peak) -> _Peak:
-        """Take another peak where that is accepted."""
-        return self._replace(
-            v=np.where(accept[:, None], other.v, self.v),
-            value=np.where(accept, other.value, self.value),
-            information=np.where(
-                accept[:, None, None], other.information, self.information
-            ),
-        )
-
     def at(self, chosen: Array) -> _Peak:
         """Choose some."""
         return self._replace(
@@ -508,7 +498,12 @@ def _walked(model: LatentModel, peak: _Peak, t: float, far: float, rng: Rng) -> 
     other = _climbed(model, np.clip(new, -FAR, FAR), given, free, 4)
     gain = t * (other.laplace - peak.laplace)
     gain += (1 - t) * (_log_normal(other.v[:, given]) - _log_normal(peak.v[:, given]))
-    return peak.where(np.log(rng.random(len(new))) < gain, other)
+    accept = np.log(rng.random(len(new))) < gain
+    v, value, information = (
+        np.concatenate(pair) for pair in zip(peak[:3], other[:3], strict=True)
+    )
+    both = _Peak(v, value, information, given, free)
+    return both.at(np.arange(len(new)) + len(new) * accept)
 
 
 def _along(peak: _Peak) -> Mixture:

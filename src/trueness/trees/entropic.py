@@ -113,12 +113,8 @@ def entropic_binomial(n: int, p: float) -> EntropicBinomial:
 
     Notes
     -----
-    Zhang (2024), eq. (2). The leaves of a tree together, eqs (3) and (4), are
-    :func:`entropic_tree`.
-
-    References
-    ----------
-    Zhang, Z. (2024), Stats 7, 1209-1225, doi:10.3390/stats7040071.
+    Zhang (2024, doi:10.3390/stats7040071), eq. (2). The leaves of a tree together, eqs
+    (3) and (4), are :func:`entropic_tree`.
 
     Examples
     --------
@@ -217,11 +213,7 @@ def entropic_tree(n: int, weights: ArrayLike, p: ArrayLike) -> EntropicTree:
 
     Notes
     -----
-    Zhang (2024), eqs (3) and (4).
-
-    References
-    ----------
-    Zhang, Z. (2024), Stats 7, 1209-1225, doi:10.3390/stats7040071.
+    Zhang (2024, doi:10.3390/stats7040071), eqs (3) and (4).
 
     Examples
     --------
@@ -312,14 +304,11 @@ def top_probability(
 
     Notes
     -----
-    Zhang (2024), eqs (14), (2), and (20) with (21). The emle is the root of its
-    equation, not the result of an optimiser, which fails where :math:`(2y-n)^2 = n`.
-    The interval is that of Clopper and Pearson for p, carried over to max(p, 1 - p); it
-    is the same for all methods, and widened where it would not contain the estimate.
-
-    References
-    ----------
-    Zhang, Z. (2024), Stats 7, 1209-1225, doi:10.3390/stats7040071.
+    Zhang (2024, doi:10.3390/stats7040071), eqs (14), (2), and (20) with (21). The emle
+    is the root of its equation, not the result of an optimiser, which fails where
+    :math:`(2y-n)^2 = n`. The interval is that of Clopper and Pearson for p, carried
+    over to max(p, 1 - p); it is the same for all methods, and widened where it would
+    not contain the estimate.
 
     Examples
     --------

@@ -167,7 +167,10 @@ class Leaves(Cases):
             How an empty leaf counts in the levels of the whole tree, as in
             :func:`trueness.trees.tree_levels`.
         """
-        return leaf_report(self, confidence, level, method, empty)
+        wanted = _options.fraction(confidence, "confidence")
+        level = _options.fraction(level, "level")
+        _options.choice(method, TOP_METHODS, "method")
+        return _leaf_report(self, wanted, level, method, empty)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give a frame with columns node, neg, pos, unknown."""
@@ -205,17 +208,9 @@ def _leaf_names(values: Array) -> Array:
     return np.array(names.tolist()) if names.size else names.astype(str)
 
 
-def leaf_report(
-    leaves: Leaves,
-    confidence: float = 0.95,
-    level: float = 0.95,
-    method: str = "blend",
-    empty: str | float = "coin",
+def _leaf_report(
+    leaves: Leaves, wanted: float, level: float, method: str, empty: str | float
 ) -> LeafReport:
-    """Which leaves can be trusted? Behind :meth:`Leaves.report`."""
-    wanted = _options.fraction(confidence, "confidence")
-    level = _options.fraction(level, "level")
-    _options.choice(method, TOP_METHODS, "method")
     neg, pos = leaves.neg, leaves.pos
     n = neg + pos
     total = int(n.sum())
@@ -231,7 +226,7 @@ def leaf_report(
     # the levels take 1/2 where there is no estimate: a leaf without a case, or with a
     # single one, which is a majority of 1 whatever the truth is
     p = np.where(np.isnan(made[method]) | (n == 1), 0.5, p)
-    reached = confidence_level(n, p)
+    coin = ((2 * pos - n) ** 2 <= n) & (n != 1)
     more = _more_cases(pos, n, made[method], wanted)
     return LeafReport(
         node=leaves.node,
@@ -242,11 +237,11 @@ def leaf_report(
         blend=made["blend"],
         low=low,
         high=high,
-        confidence=reached,
+        confidence=confidence_level(n, p),
         confidence_low=confidence_level(n, low),
         confidence_high=confidence_level(n, high),
         utility=utility_level(n, p),
-        verdict=_verdict(pos, n, more),
+        verdict=np.select([coin, more == 0], ["coin toss", "trust"], "thin"),
         more=more,
         tree=tree_levels(total, n / total, p, empty),
         wanted=wanted,
@@ -273,22 +268,12 @@ def beside_prediction(
         verdict=np.where(against, "contradicted", r.verdict),
     )
     order = np.lexsort((np.where(against, p_value, 0.0), ~against))
-    return rearranged(r, order)
-
-
-def rearranged(r: LeafReport, order: Array) -> LeafReport:
-    """Put the leaves of a report into another order."""
     columns = {
         f.name: getattr(r, f.name)[order]
         for f in fields(r)
         if f.name != "classes" and isinstance(getattr(r, f.name), np.ndarray)
     }
     return replace(r, **columns)
-
-
-def _verdict(pos: Ints, n: Ints, more: Floats) -> Array:
-    coin = ((2 * pos - n) ** 2 <= n) & (n != 1)
-    return np.select([coin, more == 0], ["coin toss", "trust"], "thin")
 
 
 def _more_cases(pos: Ints, n: Ints, p: Floats, wanted: float) -> Floats:

@@ -65,12 +65,9 @@ def confidence_level(n: ArrayLike, p: ArrayLike) -> Any:
 
     Notes
     -----
-    Zhang (2024), eq. (5). A tie counts one half. The error is below 1e-14; the time
-    does not depend on n. P(C) is the same for n = 2k - 1 and n = 2k.
-
-    References
-    ----------
-    Zhang, Z. (2024), Stats 7, 1209-1225, doi:10.3390/stats7040071.
+    Zhang (2024, doi:10.3390/stats7040071), eq. (5). A tie counts one half. The error is
+    below 1e-14; the time does not depend on n. P(C) is the same for n = 2k - 1 and n =
+    2k.
 
     Examples
     --------
@@ -99,11 +96,8 @@ def utility_level(n: ArrayLike, p: ArrayLike) -> Any:
 
     Notes
     -----
-    Zhang (2024), eq. (6), in the form 1/2 + (2p - 1)(P(C) - 1/2).
-
-    References
-    ----------
-    Zhang, Z. (2024), Stats 7, 1209-1225, doi:10.3390/stats7040071.
+    Zhang (2024, doi:10.3390/stats7040071), eq. (6), in the form 1/2 + (2p - 1)(P(C) -
+    1/2).
 
     Examples
     --------
@@ -118,58 +112,13 @@ def _excess(n: ArrayLike, p: ArrayLike) -> tuple[Floats, Floats]:
     """Give 2 P(C) - 1 and d = 2p - 1, both exact near zero."""
     n = _columns.whole_counts(_columns.as_floats(n, "n"), "n")
     d = np.abs(2 * _columns.probabilities(p, "p") - 1)
-    k = (n + 1) // 2
-    grid = _grid_excess(k, d)
-    return _excess_of_pairs(k, d) if grid is None else grid, d
+    return _excess_of_pairs((n + 1) // 2, d), d
 
 
 def _excess_of_pairs(k: Array, d: Floats) -> Floats:
     """Give 2 P(C) - 1 for n = 2k - 1 and n = 2k; nothing at k = 0."""
     inner = betainc(0.5, np.maximum(k, 1), d * d)
     return np.asarray(np.where(k > 0, inner, 0.0))
-
-
-# the sums below stay within 1e-14 up to here
-_LONGEST, _LARGEST = 4096, 10**7
-
-
-def _grid_excess(k: Array, d: Floats) -> Floats | None:
-    """Give 2 P(C) - 1 on a grid of all k with all d; None where there is none.
-
-    A grid of many k is filled by the sum over k, ten times faster than by the
-    incomplete beta function.
-    """
-    shape = np.broadcast_shapes(k.shape, d.shape)
-    rows, columns = (_long_axes(a.shape, len(shape)) for a in (k, d))
-    if not rows or not columns:
-        return None
-    last = int(k.max())
-    dense = last <= min(_LONGEST, 4 * k.size) and (last + 1) * d.size <= _LARGEST
-    if not dense or not (max(rows) < min(columns) or max(columns) < min(rows)):
-        return None
-    table = _excess_table(last, d.ravel())[k.ravel()]
-    return (table if max(rows) < min(columns) else table.T).reshape(shape)
-
-
-def _long_axes(shape: tuple[int, ...], ndim: int) -> list[int]:
-    return [ndim - len(shape) + i for i, size in enumerate(shape) if size > 1]
-
-
-def _excess_table(last: int, d: Floats) -> Floats:
-    r"""Give 2 P(C) - 1 for k = 0 to ``last``, as a sum of positive terms.
-
-    Two more cases raise P(C) by :math:`(2p-1)\binom{2k-1}{k}(p(1-p))^k`: they matter
-    only when they turn the majority.
-    """
-    terms = np.zeros((last + 1, d.size))
-    pq = (1 - d * d) / 4
-    k = np.arange(1, last)[:, None]
-    terms[1:2] = d
-    terms[2:3] = 2 * d * pq
-    # neighbouring terms have the ratio 2 (2k + 1) / (k + 1) p (1 - p)
-    terms[3:] = pq * (2 * (2 * k[:-1] + 1) / (k[:-1] + 1))
-    np.cumprod(terms[2:], axis=0, out=terms[2:])
-    return np.cumsum(terms, axis=0)
 
 
 @final
@@ -229,17 +178,13 @@ def tree_levels(
 
     Notes
     -----
-    Zhang (2024), eqs (9) to (11). Differs from eq. (9): the sum starts at m = 0, where
-    by default a coin toss decides, as in any other tie; ``empty="wrong"`` is the
-    printed sum. Tables 3 to 8 and 11 to 15 of the paper do not follow eq. (9); see
-    ``docs/maths/trees.md``.
+    Zhang (2024, doi:10.3390/stats7040071), eqs (9) to (11). Differs from eq. (9): the
+    sum starts at m = 0, where by default a coin toss decides, as in any other tie;
+    ``empty="wrong"`` is the printed sum. Tables 3 to 8 and 11 to 15 of the paper do not
+    follow eq. (9); see ``docs/maths/trees.md``.
 
     Only the counts within Bernstein's bound are summed: J leaves need
     :math:`O(\sqrt{nJ} + J)` terms, and the omitted probability is below 1e-16.
-
-    References
-    ----------
-    Zhang, Z. (2024), Stats 7, 1209-1225, doi:10.3390/stats7040071.
 
     Examples
     --------
@@ -324,14 +269,10 @@ def plan_leaf(
 
     Notes
     -----
-    Zhang (2024), section 2.3. O(log n) evaluations of eq. (5).
-    Differs from section 2.3: five cases at p = 0.75 have a utility of 0.698, which
+    Zhang (2024, doi:10.3390/stats7040071), section 2.3. O(log n) evaluations of eq.
+    (5). Differs from section 2.3: five cases at p = 0.75 have a utility of 0.698, which
     Table 2 prints as 0.70, so that the paper asks for five where seven are needed;
     ``decimals=2`` gives its answer.
-
-    References
-    ----------
-    Zhang, Z. (2024), Stats 7, 1209-1225, doi:10.3390/stats7040071.
 
     Examples
     --------
@@ -341,14 +282,21 @@ def plan_leaf(
     5
     """
     p = _options.fraction(p, "p", ends="[]")
-    top = max(p, 1 - p)
+    top, d = max(p, 1 - p), abs(2 * p - 1)
     slack = 0.0
     if decimals is not None:
         slack = 10.0 ** -_options.whole_number(decimals, "decimals") / 2
     wanted = _wanted_excess(top, confidence, utility, slack)
     if wanted <= _DIGITS:
         return 1
-    return 2 * _first_pair(wanted - 2 * _DIGITS, abs(2 * p - 1)) - 1
+    most, wanted = 2**52, wanted - 2 * _DIGITS
+    if betainc(0.5, most, d * d) < wanted:
+        raise NotEnoughCases(
+            f"More than {2 * most:,} cases would be needed: p is within {d / 2:g} of "
+            f"1/2. Give a p that differs more from 1/2, or a lower target."
+        )
+    pairs = smallest(lambda k: bool(betainc(0.5, k, d * d) >= wanted), most=most)
+    return 2 * pairs - 1
 
 
 def _wanted_excess(
@@ -378,14 +326,3 @@ def _wanted_excess(
             "Give a p that differs from 1/2."
         )
     return wanted
-
-
-def _first_pair(wanted: float, d: float) -> int:
-    """Find the smallest k whose 2 P(C) - 1 reaches ``wanted``."""
-    most = 2**52
-    if betainc(0.5, most, d * d) < wanted:
-        raise NotEnoughCases(
-            f"More than {2 * most:,} cases would be needed: p is within {d / 2:g} of "
-            f"1/2. Give a p that differs more from 1/2, or a lower target."
-        )
-    return smallest(lambda k: bool(betainc(0.5, k, d * d) >= wanted), most=most)

@@ -113,12 +113,8 @@ def compare_splits(
 
     Notes
     -----
-    Zhang (2024), section 2.3 (Figs 1 and 2) and example 3. The impurity is
-    :math:`\sum_j \lambda_j\, 2 p_j (1 - p_j)` at the observed shares.
-
-    References
-    ----------
-    Zhang, Z. (2024), Stats 7, 1209-1225, doi:10.3390/stats7040071.
+    Zhang (2024, doi:10.3390/stats7040071), section 2.3 (Figs 1 and 2) and example 3.
+    The impurity is :math:`\sum_j \lambda_j\, 2 p_j (1 - p_j)` at the observed shares.
 
     Examples
     --------
@@ -133,11 +129,25 @@ def compare_splits(
     rows = []
     for name, split in known.items():
         share, p, top = split_parameters(split, method)
-        cases = _cases_of(split) if n is None else _options.whole_number(n, "n")
+        if n is None and not isinstance(split, Leaves):
+            raise InputError(
+                "compare_splits needs the number of cases with pairs (weights, p). "
+                "Type compare_splits(splits, n=100)."
+            )
+        cases = _options.whole_number(
+            split.n_neg + split.n_pos if n is None else n, "n"
+        )
         levels = tree_levels(cases, share, top, empty)
         gini = float(levels.weights @ (2 * p * (1 - p)))
         rows.append((name, share.size, levels.confidence, levels.utility, gini, cases))
-    return _ranked(rows)
+    # rounded, so that what is equal in theory stays in the given order
+    rows = sorted(rows, key=lambda r: (-round(r[3], 12), -round(r[2], 12)))
+    names, sizes, sure, useful, purest, total = (
+        np.array(column) for column in zip(*rows, strict=True)
+    )
+    # equal impurities share the better place
+    rank = 1 + (purest[:, None] > purest[None, :] + 1e-12).sum(axis=1)
+    return SplitComparison(names, sizes, sure, useful, purest, rank, int(total[0]))
 
 
 def named_splits(splits: object) -> Mapping[str, Any]:
@@ -159,24 +169,6 @@ def named_splits(splits: object) -> Mapping[str, Any]:
     return splits
 
 
-def _ranked(rows: list[tuple[str, int, float, float, float, int]]) -> SplitComparison:
-    # rounded, so that what is equal in theory stays in the given order
-    rows = sorted(rows, key=lambda r: (-round(r[3], 12), -round(r[2], 12)))
-    name, leaves, confidence, utility, gini, cases = zip(*rows, strict=True)
-    purest = np.array(gini)
-    # equal impurities share the better place
-    rank = 1 + (purest[:, None] > purest[None, :] + 1e-12).sum(axis=1)
-    return SplitComparison(
-        np.array(name),
-        np.array(leaves),
-        np.array(confidence),
-        np.array(utility),
-        purest,
-        rank,
-        cases[0],
-    )
-
-
 def _with_no_split(splits: Mapping[str, Any]) -> dict[str, Any]:
     """Add "no split" to counted leaves, and see that all count the same cases."""
     counted = {k: s for k, s in splits.items() if isinstance(s, Leaves)}
@@ -192,15 +184,6 @@ def _with_no_split(splits: Mapping[str, Any]) -> dict[str, Any]:
     neg, pos = next(iter(totals.values()))
     whole = Leaves(["all"], [neg], [pos])
     return {**splits, "no split": splits.get("no split", whole)}
-
-
-def _cases_of(split: Any) -> int:
-    if isinstance(split, Leaves):
-        return split.n_neg + split.n_pos
-    raise InputError(
-        "compare_splits needs the number of cases with pairs (weights, p). "
-        "Type compare_splits(splits, n=100)."
-    )
 
 
 def split_parameters(split: Any, method: str) -> tuple[Floats, Floats, Floats]:
