@@ -131,7 +131,6 @@ from trueness.nogold.rate_comparison import compare_prevalence as compare_preval
 from trueness.ranking.areas import (
     auc as auc,
     average_precision as average_precision,
-    partial_auc as partial_auc,
 )
 from trueness.ranking.bands import (
     precision_recall_band as precision_recall_band,
@@ -144,6 +143,7 @@ from trueness.ranking.curves import (
     precision_recall as precision_recall,
     roc as roc,
 )
+from trueness.ranking.partial_areas import partial_auc as partial_auc
 from trueness.ranking.planning import (
     plan_auc as plan_auc,
     plan_auc_difference as plan_auc_difference,

@@ -10,7 +10,7 @@ from bins_by_hand import arrangements, random_bins
 from trueness import NotEnoughCases, Tally
 from trueness.calibration.proper_scores import decomposition
 from trueness.counts.values import tally_of_bins
-from trueness.ranking.areas import partial_area
+from trueness.ranking.partial_areas import partial_area
 from trueness.scale.arrangements import (
     auc_ends,
     average_precision_ends,

@@ -45,35 +45,26 @@ _EQUAL = 1e-12
 @final
 @dataclass(frozen=True, repr=False)
 class Dominance(Record):
-    """Is the first classifier better everywhere, and how sure are we?
-
-    In an ``if`` the answer counts as True when the first dominates the second in the
-    sample.
+    """Is the first classifier better everywhere? True in an ``if`` when it dominates.
 
     Attributes
     ----------
     verdict : {"dominates", "is dominated", "equal", "crosses"}
         How the two curves of the sample compare.
-    fpr_better, fpr_worse : tuple of (low, high)
-        Ranges of false positive rates where the ROC curve of the first is higher, and
-        where it is lower.
-    recall_better, recall_worse : tuple of (low, high)
-        Ranges of recall where the precision of the first is higher, and where it is
-        lower, at any prevalence.
+    fpr_better, fpr_worse, recall_better, recall_worse : tuple of (low, high)
+        False positive rates where the ROC curve of the first is higher, and lower;
+        recalls where its precision is higher, and lower, at any prevalence.
     p_better, p_worse : float
-        One-sided p-values: is there a range of false positive rates where the first is
-        better, and is there one where it is worse? A small value says yes.
+        One-sided: is there a range of false positive rates where the first is better,
+        and is there one where it is worse? A small value says yes.
     range_better, range_worse : tuple (low, high)
-        The range of false positive rates where that is clearest; empty when the sample
-        shows no such range.
+        Where that is clearest; empty when the sample shows no such range.
     p_value : float
         Could the two curves be equal? Twice the smaller of ``p_better`` and
         ``p_worse``.
-    margin : float
-        With the confidence of ``level`` the second is nowhere better by more than this,
-        in true positive rate: non-inferiority of the whole curve.
-    margin_first : float
-        The same of the first: it is nowhere better by more than this.
+    margin, margin_first : float
+        With the confidence of ``level`` the second, and the first, is nowhere better by
+        more than this, in true positive rate: non-inferiority of the whole curve.
     tested_margin, p_noninferior : float
         The margin that was asked about, and the p-value of "the second is better by
         more than that at some false positive rate"; NaN when no margin was given.
@@ -140,33 +131,21 @@ def dominates(
         A loss of true positive rate that would not matter, for example 0.05: then
         ``p_noninferior`` says whether a larger loss can be excluded at every false
         positive rate.
-    level
-        Confidence level of the band of the difference and of the margin.
     points
         How many false positive rates the band has.
 
-    Returns
-    -------
-    Dominance
-        The verdict on the sample with its ranges (exact), and the p-values, the margin
-        and the simultaneous band (bootstrap; paired for a panel).
-
     Notes
     -----
-    Sameni (2025), eq. (27), not strict: curves may touch. This differs from the text
-    there: strict dominance on [0, 1] is impossible, since all curves meet at both ends,
-    and dominance does carry over to accuracy and F-beta at equal specificity.
+    Sameni (2025), eq. (27), not strict: curves may touch, and all meet at both ends.
 
-    *Better somewhere.* The mean differences over the whole range, its halves, quarters
-    and eighths (while they hold five negatives) are each divided by their bootstrap
-    standard error. The largest counts, after a penalty on narrow ranges, of which there
-    are more: :math:`\max_w (t_w - \tfrac12 \sqrt{2 \ln(1 / w)})` for a range of width w
-    (after Duembgen and Spokoiny 2001). Its null distribution is that for correlated
-    normal values. The mean over the whole range is the difference of the AUCs, so
-    little power is lost against DeLong's test, and curves that cross are found too.
-    *Nowhere worse.* A one-sided bound is computed at each false positive rate; the
-    worst of them holds without an adjustment for their number, since all must be passed
-    (Berger 1982). ``docs/maths/comparison.md`` has measured error rates.
+    *Better somewhere.* Mean differences over the whole range, its halves, quarters and
+    eighths, each over its bootstrap standard error; the largest counts, after a penalty
+    on narrow ranges, :math:`\max_w (t_w - \tfrac12 \sqrt{2 \ln(1 / w)})` for a range of
+    width w (after Duembgen and Spokoiny 2001), against correlated normal values. The
+    mean over the whole range is the difference of the AUCs. *Nowhere worse.* The worst
+    of one-sided bounds at each false positive rate, which needs no adjustment for their
+    number, since all must be passed (Berger 1982). ``docs/maths/comparison.md`` has
+    measured error rates.
 
     References
     ----------
@@ -182,7 +161,7 @@ def dominates(
     >>> answer.verdict, answer.fpr_better, answer.recall_better
     ('dominates', ((0.0, 1.0),), ((0.0, 1.0),))
     """
-    asked = _asked(margin, level, points, rng, replicates)
+    asked = _Redraws(margin, level, points, rng, replicates)
     if isinstance(data, Tally) and isinstance(b, Tally) and c is None:
         both = data.labelled(), b.labelled()
         for t in both:
@@ -203,12 +182,8 @@ def dominates(
 def dominance_of_pairs(
     panel: Panel, pairs: Sequence[tuple[str, str]], **options: Any
 ) -> dict[tuple[str, str], Dominance]:
-    """Which of each pair is better somewhere and nowhere worse?
-
-    What :func:`dominates` says of a pair, with its options, for many of them on the
-    same redrawn cases: the curve of a classifier is made once a sample.
-    """
-    return _of_pairs(panel, pairs, _asked(**options)) if pairs else {}
+    """Say what :func:`dominates` does, of many pairs on the same redrawn cases."""
+    return _of_pairs(panel, pairs, _Redraws(**options)) if pairs else {}
 
 
 def _of_pairs(
@@ -227,31 +202,23 @@ def _of_pairs(
     }
 
 
-class _Redraws(NamedTuple):
+class _Redraws:
     """At which rates curves are redrawn, how often, and what is asked of them."""
 
-    grid: Floats
-    level: float
-    margin: float
-    number: int
-    rng: np.random.Generator
-
-
-def _asked(
-    margin: float | None = None,
-    level: float = 0.95,
-    points: int = 101,
-    rng: Seed = 0,
-    replicates: int = 1000,
-) -> _Redraws:
-    points = _options.whole_number(points, "points", at_least=3, at_most=10**6)
-    return _Redraws(
-        np.linspace(0, 1, points + 1)[:-1],
-        _options.fraction(level, "level"),
-        asked_margin(margin),
-        _options.whole_number(replicates, "replicates", at_least=100),
-        _options.generator(rng),
-    )
+    def __init__(
+        self,
+        margin: float | None = None,
+        level: float = 0.95,
+        points: int = 101,
+        rng: Seed = 0,
+        replicates: int = 1000,
+    ) -> None:
+        points = _options.whole_number(points, "points", at_least=3, at_most=10**6)
+        self.grid = np.linspace(0, 1, points + 1)[:-1]
+        self.level = _options.fraction(level, "level")
+        self.margin = asked_margin(margin)
+        self.number = _options.whole_number(replicates, "replicates", at_least=100)
+        self.rng = _options.generator(rng)
 
 
 def _dominance(
@@ -260,7 +227,7 @@ def _dominance(
     """Hold two curves against each other, and against redrawn differences."""
     fpr_better, fpr_worse = _ranges(_corners(first), _corners(second))
     recall_better, recall_worse = _recalls(first, second)
-    grid, level, margin, *_ = asked
+    grid, level, margin = asked.grid, asked.level, asked.margin
     curves = [height(*_corners(t), grid) for t in (first, second)]
     value, least = curves[0] - curves[1], _least(curves, (first, second))
     error = np.sqrt(np.maximum(drawn.var(axis=0), least.variance / 4))
@@ -277,7 +244,7 @@ def _dominance(
     clear = float(((value + margin) / error).min())
     p_noninferior = math.nan if math.isnan(margin) else NormalDist().cdf(-clear)
     return Dominance(
-        verdict=_VERDICTS[bool(fpr_better), bool(fpr_worse)],
+        verdict=_VERDICTS[2 * bool(fpr_better) + bool(fpr_worse)],
         fpr_better=fpr_better, fpr_worse=fpr_worse,
         recall_better=recall_better, recall_worse=recall_worse,
         p_better=p_better, p_worse=p_worse,
@@ -291,12 +258,7 @@ def _dominance(
     )  # fmt: skip
 
 
-_VERDICTS = {
-    (True, True): "crosses",
-    (True, False): "dominates",
-    (False, True): "is dominated",
-    (False, False): "equal",
-}
+_VERDICTS = ("equal", "is dominated", "dominates", "crosses")
 
 
 def _corners(t: Tally) -> tuple[Floats, Floats]:
@@ -383,12 +345,7 @@ _DRAWS = 20_000
 def _somewhere(
     value: Floats, drawn: Floats, least: _Least, asked: _Redraws
 ) -> Iterator[tuple[float, tuple[float, ...]]]:
-    """Is there a range where the first is better, and one where it is worse?
-
-    Gives, for each side, how often equal curves would show so clear a difference, and
-    the range where it is clearest. The difference is averaged over the whole range, its
-    halves, quarters and eighths.
-    """
+    """Give, for each side, how often equal curves differ as clearly, and where."""
     grid = asked.grid
     parts = [k for k in (1, 2, 4, 8) if k <= 2 or least.n_neg >= k * _NEGATIVES]
     low = np.concatenate([np.arange(k) / k for k in parts])

@@ -35,7 +35,8 @@ from trueness.inference.sample import Measured
 from trueness.inference.spread import Spread
 from trueness.metrics.grammar import metric
 from trueness.metrics.intervals import estimates
-from trueness.ranking.areas import auc, average_precision, partial_auc
+from trueness.ranking.areas import auc, average_precision
+from trueness.ranking.partial_areas import partial_auc
 from trueness.threshold.rule import DEFERRED, FLAGGED, Rule
 
 

@@ -2,8 +2,8 @@
 
 Which questions this room answers
     Which trade-offs are there (``curves``), how often does a positive stand before a
-    negative, how good is the part that matters, or the top (``areas``; of several
-    classes ``multiclass_areas``), where does the true curve lie (``bands``), how many
+    negative, how good is the part that matters, or the top (``areas``,
+    ``partial_areas``), where does the true curve lie (``bands``), how many
     cases are needed (``planning``, ``plan_samples``), and what is the shape behind all
     of it (``geometry``, ``gaussian``)?
 

@@ -1,8 +1,8 @@
 """How good is a classifier as a ranking, and how sure are we?
 
-``auc`` is the whole area, ``partial_auc`` the part of the curve that matters,
-``average_precision`` the quality of the top. Each is a measure of counts, with its
-influence values by formula; ``inference`` makes the limits.
+``auc`` is the whole area, ``average_precision`` the quality of the top;
+``multiclass_areas`` averages over several classes. Each is a measure of counts, with
+its influence values by formula; ``inference`` makes the limits.
 """
 
 from __future__ import annotations
@@ -10,16 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, permutations
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from trueness._core.arrays import BLOCK, Array, Floats, blocks
+from trueness._core.arrays import BLOCK, Array, Floats, Ints, blocks
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
 from trueness._core.numbers import about
 from trueness._core.records import Estimate
 from trueness.counts.answers import of_tally, refuse
@@ -30,8 +29,6 @@ from trueness.inference.limits import infer, limited, notes_of, percentiles
 from trueness.inference.sample import InBlocks, Measure, Measured, meant
 from trueness.inference.spread import Spread, Stratum, joined
 from trueness.inference.verification import remarks
-
-Range = tuple[float, float]
 
 
 @of_tally
@@ -261,7 +258,7 @@ def average_precision(
     0.8333333333333333
     """
     _cases.both_classes(data, "average_precision")
-    found = _estimated(
+    found = estimated_by(
         data, (average_precision_measure, average_precisions), method, level,
         rng, replicates, what="average_precision",
     )  # fmt: skip
@@ -304,15 +301,16 @@ def average_precision_measure(t: Tally) -> Measured:
     precision = np.divide(found, flagged, out=np.zeros(len(t)), where=flagged > 0)
     value = float(pos @ precision) / n_pos
     share = np.divide(pos, n_pos * flagged, out=np.zeros(len(t)), where=flagged > 0)
-    fall = _from_here_on(share * precision)
-    by_pos = (precision - value) / n_pos + _from_here_on(share) - fall
+    fall = from_here_on(share * precision)
+    by_pos = (precision - value) / n_pos + from_here_on(share) - fall
     return Measured(min(value, 1.0), -fall, by_pos)
 
 
 average_precision.measure = average_precision_measure  # type: ignore[attr-defined]
 
 
-def _from_here_on(values: Floats) -> Floats:
+def from_here_on(values: Floats) -> Floats:
+    """Add up the values of each row and of those after it."""
     return np.asarray(np.cumsum(values[::-1])[::-1])
 
 
@@ -327,7 +325,7 @@ def average_precisions(neg: Array, pos: Array) -> Floats:
     return np.asarray(np.divide(total, found, out=out, where=found > 0))
 
 
-def _estimated(
+def estimated_by(
     t: Tally,
     measures: tuple[Measure, Callable[[Array, Array], Floats]],
     method: str,
@@ -365,186 +363,83 @@ def _estimated(
     return percentiles(value, values, level, (*notes, *notes_of(t)))
 
 
-@of_tally
-def partial_auc(
-    data: Tally,
-    *,
-    fpr: Range | None = None,
-    tpr: Range | None = None,
-    max_fpr: float | None = None,
-    corrected: bool = False,
-    method: str = "student",
-    level: float = 0.95,
-    rng: Seed = 0,
-    replicates: int = 2000,
+# Several classes: A(k|j) is how often a case of class k has a higher score *for class
+# k* than a case of class j. Every average of these areas is a sum of two-sample
+# U-statistics, so its variance follows from what each case adds (DeLong's placement
+# values, over all pairs of classes): no covariance between pairs is left out.
+
+
+def _pair_areas(code: Ints, scores: Floats) -> tuple[Floats, Floats, Floats]:
+    """Compare all pairs of classes, and say what each case adds; O(c^2 n log n).
+
+    ``area[k, j]`` is A(k|j). ``win[i, j]`` is the share of class j that case i beats by
+    the score of its own class, ``lose[i, k]`` the share of class k that beats case i by
+    the score of class k; ties count a half. Nothing for the case's own class.
+    """
+    n, c = scores.shape
+    win, lose, area = np.zeros((n, c)), np.zeros((n, c)), np.zeros((c, c))
+    members = [np.flatnonzero(code == k) for k in range(c)]
+    for k, j in permutations(range(c), 2):
+        own, other, s = members[k], members[j], scores[:, k]
+        win[own, j] = _share_below(np.sort(s[other]), s[own])
+        lose[other, k] = 1 - _share_below(np.sort(s[own]), s[other])
+        area[k, j] = win[own, j].mean()
+    return area, win, lose
+
+
+def _share_below(ordered: Floats, at: Floats) -> Floats:
+    """Give the share of ``ordered`` below each value, ties counting a half."""
+    below = np.searchsorted(ordered, at, side="left")
+    upto = np.searchsorted(ordered, at, side="right")
+    return (below + upto) / (2 * ordered.size)
+
+
+def multiclass_areas(code: Ints, scores: Floats, average: str) -> tuple[float, Floats]:
+    r"""Give an average of the areas, and the influence of each case on it.
+
+    "hand-till": :math:`M = \frac{1}{c(c-1)} \sum_{k \ne j} A(k|j)`, Hand and Till
+    (2001), eq. (7); it does not depend on how common the classes are. "macro" and
+    "weighted" average the areas of each class against all others, by equal weights or
+    by the shares of the classes.
+    """
+    area, win, lose = _pair_areas(code, scores)
+    n, c = scores.shape
+    size = np.bincount(code, minlength=c)
+    share = size / n
+    if average == "hand-till":
+        weight = 1 / (c * (c - 1))
+        value = weight * float(area.sum())
+        each = weight * (win.sum(axis=1) + lose.sum(axis=1))
+        mean = np.bincount(code, each, minlength=c) / size
+        return value, (each - mean[code]) / share[code]
+    # against the rest: each other class counts by its size
+    rest = np.where(np.eye(c, dtype=bool), 0.0, size) / (n - size)[:, None]
+    one = (rest * area).sum(axis=1)
+    weights = np.full(c, 1 / c) if average == "macro" else share
+    own = (rest[code] * win).sum(axis=1)
+    influence = weights[code] * (own - one[code]) / share[code]
+    # a case of another class is one of the rest that class k must beat
+    away = (lose - one) * weights / (1 - share)
+    influence += np.where(code[:, None] == np.arange(c), 0.0, away).sum(axis=1)
+    value = float(weights @ one)
+    if average == "weighted":  # the weights are estimated too
+        influence += one[code] - value
+    return value, influence
+
+
+def multiclass_estimate(
+    code: Ints, value: float, influence: Floats, level: float
 ) -> Estimate:
-    r"""How good is a classifier over the part of the ROC curve that matters?
+    """Give an average its limits, as every measure has them.
 
-    .. math:: \int_{f_0}^{f_1} \mathrm{tpr}\,d\mathrm{fpr}, \qquad
-              \int_{t_0}^{t_1} (1 - \mathrm{fpr})\,d\mathrm{tpr}, \qquad
-              \int_{f_0}^{f_1} [\min(\mathrm{tpr}, t_1) - t_0]_+\,d\mathrm{fpr}
-
-    Parameters
-    ----------
-    data
-        The counts, or labels and scores.
-    fpr
-        Range of false positive rates, for example (0, 0.1).
-    tpr
-        Range of true positive rates (sensitivities). Given alone, the area is that to
-        the right of the curve: specificity integrated over this range. Given with
-        ``fpr``, it is the area under the curve inside the rectangle (two-way).
-    max_fpr
-        Instead of ``fpr=(0, max_fpr)``.
-    corrected
-        Whether to give the area on McClish's scale: 1/2 for a random classifier, 1 for
-        an ideal one.
-    method
-        ``"student"`` (from influence values, as for :func:`auc`) or ``"bootstrap"``
-        (percentiles).
-
-    Returns
-    -------
-    Estimate
-        The area, at most that of the rectangle. With ``corrected`` it is in [0, 1]:
-        below 1/2 where the curve lies under the diagonal. Ties are straight lines.
-
-    References
-    ----------
-    McClish (1989), Med. Decis. Making 9:190, doi:10.1177/0272989X8900900307;
-    Yang, Lu, Lyu, Hu (2019), Stat. Med. 38:1855, for the two-way area.
-
-    Examples
-    --------
-    >>> t = Tally([3, 2, 1], pos=[2, 1, 1], neg=[0, 1, 3])
-    >>> partial_auc(t, fpr=(0, 0.25)).value  # 0.25 * (0.5 + 0.75) / 2
-    0.15625
+    Where the influence adds up to zero within each class, every class is a sample of
+    its own; otherwise the sizes of the classes are part of what varies.
     """
-    _cases.both_classes(data, "partial_auc")
-    measures = partial_area_measure(fpr, tpr, max_fpr, corrected=corrected)
-    asked = (data, measures, method, level, rng, replicates)
-    name = "partial AUC, McClish" if corrected else "partial AUC"
-    return replace(_estimated(*asked, stratified=True), name=name)
-
-
-def partial_area(t: Tally, **part: Any) -> float:
-    """How large is the area inside? The value of :func:`partial_auc` alone."""
-    return partial_area_measure(**part)[0](t.labelled()).value
-
-
-def partial_area_measure(
-    fpr: Range | None = None,
-    tpr: Range | None = None,
-    max_fpr: float | None = None,
-    *,
-    corrected: bool = False,
-) -> tuple[Measure, Callable[[Array, Array], Floats]]:
-    r"""Give the area inside a rectangle, as a measure and for many rows of counts.
-
-    A case moves the corners :math:`(x_k, y_k)` of the curve, and the area by the strip
-    between the old curve and the new one, where it lies inside the rectangle:
-
-    .. math:: dF = \int_{\text{inside}} (\delta y\,dx - \delta x\,dy), \qquad
-              \delta x_k = \frac{[k \ge i] - x_k}{N_0}
-    """
-    if max_fpr is not None:
-        if fpr is not None:
-            raise InputError(
-                "partial_auc was given fpr= and max_fpr=, which mean the same. Leave "
-                "one of them out."
-            )
-        fpr = (0.0, _options.fraction(max_fpr, "max_fpr", ends="(]"))
-    if fpr is None and tpr is None:
-        raise InputError(
-            "partial_auc needs a part of the curve; found none. Type fpr=(0, 0.1), "
-            "tpr=(0.9, 1) or both."
-        )
-    part = _range(fpr, "fpr"), _range(tpr, "tpr")
-    best = math.prod(high - low for low, high in part)
-    shift, factor = _mcclish(part, best) if corrected else (0.0, 1.0)
-    ends = (0.0, 1.0 if corrected else best)
-
-    def many(neg: Array, pos: Array) -> Floats:
-        area = _inside(_steps(neg), _steps(pos), part)[0]
-        return np.clip(shift + factor * area, *ends)
-
-    def measure(t: Tally) -> Measured:
-        x, y = _steps(t.neg[None]), _steps(t.pos[None])
-        area, a, b = _inside(x, y, part)
-        last = (b * b - a * a) / 2
-        first = (b - a) - last
-        moved: list[Any] = []
-        for place, step, n in ((x, -np.diff(y), t.n_neg), (y, np.diff(x), t.n_pos)):
-            pull = np.zeros(place.shape[1])
-            pull[:-1] += (step * first)[0]
-            pull[1:] += (step * last)[0]
-            each = (_from_here_on(pull)[1:] - float(pull @ place[0])) / n
-            moved.append(factor * each)
-        value = float(np.clip(shift + factor * area, *ends)[0])
-        return Measured(value, moved[0], moved[1], ends, by_class=True)
-
-    return measure, many
-
-
-# a narrower range than this is lost in the rounding of the rates
-_NARROW = 1e-9
-
-
-def _range(value: Any, what: str) -> Range:
-    if value is None:
-        return 0.0, 1.0
-    low, high = _options.share_range(value, what)
-    if high - low < _NARROW:
-        raise InputError(
-            f"{what} must be at least {_NARROW:g} wide; found ({low!r}, {high!r}). "
-            "For the rate at one threshold see trueness.roc."
-        )
-    return low, high
-
-
-def _steps(count: Array) -> Floats:
-    """Give cumulative shares, with a zero in front."""
-    total = np.zeros((len(count), count.shape[1] + 1))
-    np.cumsum(count, axis=1, out=total[:, 1:])
-    with np.errstate(invalid="ignore"):  # clusters that were drawn may lack a class
-        total /= total[:, -1:]
-    return total
-
-
-def _inside(x: Floats, y: Floats, part: tuple[Range, Range]) -> tuple[Floats, ...]:
-    """Give the area under curves in a rectangle, and the part of each segment inside.
-
-    A segment is inside from a share a of its length to a share b.
-    """
-    dx, dy = np.diff(x), np.diff(y)
-    shares = []
-    for start, step, (low, high) in zip((x, y), (dx, dy), part, strict=True):
-        start, flat = start[:, :-1], step <= 0
-        # at the very top a case more below it still takes the curve down
-        over = (start >= high) & (high < 1)
-        size = np.where(flat, 1.0, step)
-        enters = np.where(flat, start < low, (low - start) / size)
-        leaves = np.where(flat, ~over, (high - start) / size)
-        shares += [np.clip(enters, 0, 1), np.clip(leaves, 0, 1)]
-    right, left, up, out = shares
-    a, b = np.maximum(right, up), np.minimum(left, out)
-    b = np.maximum(a, b)
-    (_, _), (low, high) = part
-    under = (b - a) * (y[:, :-1] - low) + dy * (b * b - a * a) / 2
-    above = np.maximum(left - np.maximum(right, out), 0.0)
-    area = np.einsum("rm,rm->r", dx, under + (high - low) * above)
-    return np.asarray(area), a, b
-
-
-def _mcclish(part: tuple[Range, Range], best: float) -> tuple[float, float]:
-    """Give shift and factor that take chance to 1/2 and the ideal to 1."""
-    line = np.array([[0.0, 1.0]])
-    chance = float(_inside(line, line, part)[0][0])
-    if best - chance <= _NARROW * best:
-        raise InputError(
-            "corrected=True compares with a random classifier, which in this part of "
-            "the ROC plane is as good as an ideal one. Leave corrected out, or choose "
-            "a part that reaches above the diagonal."
-        )
-    factor = 0.5 / (best - chance)
-    return 0.5 - factor * chance, factor
+    u = influence / code.size
+    size = np.bincount(code).astype(np.float64)
+    two, four = (np.bincount(code, u**k) for k in (2, 4))
+    if np.abs(np.bincount(code, u)).max() < 1e-12:  # sums round in their last digits
+        parts = [Stratum(*x) for x in zip(size, two, four, strict=True)]
+    else:
+        parts = [Stratum(size.sum(), two.sum(), four.sum())]
+    return limited(value, joined(parts, size.min()), level=level)

@@ -1,9 +1,8 @@
 """Where does the true curve lie?
 
 Bands around ROC and precision-recall curves: pointwise, or simultaneous, so that the
-whole curve lies inside with the stated confidence. Curves of a bootstrap are redrawn in
-the way that the cases came: cases, weights or whole clusters, and where labels are
-missing at random, cases with and without one.
+whole curve lies inside. Curves are redrawn in the way that the cases came: cases,
+weights or whole clusters, and where labels are missing at random, without one too.
 """
 
 from __future__ import annotations
@@ -102,12 +101,10 @@ def roc_band(
 
     Notes
     -----
-    Near 0 and 1, where the replicates do not vary, the standard error is that of a rate
-    with two successes and two failures added (Agresti and Coull). The band also extends
-    by two negatives to both sides, since a sample does not resolve smaller differences
-    of the false positive rate, and it is wider by the ratio of Student's quantile, with
-    the degrees of freedom of the AUC, to the normal one. Measured coverage is in
-    ``docs/maths/ranking.md``.
+    Where the replicates do not vary, the standard error is that of a rate with two
+    successes and two failures added (Agresti and Coull). The band also extends by two
+    negatives to both sides, which a sample does not resolve, and has Student's quantile
+    with the degrees of freedom of the AUC; ``docs/maths/ranking.md`` measures coverage.
 
     References
     ----------
@@ -164,13 +161,12 @@ def precision_recall_band(
 
     Notes
     -----
-    The odds of precision are the odds of the prevalence times recall over the false
-    positive rate, eq. (21) of Sameni (2025). The likelihood band holds, at each recall,
-    the precisions for which some threshold makes the numbers of positives found and of
-    false alarms likely, by the empirical likelihood ratio of Claeskens et al. (2003);
-    how likely they must be for the whole curve follows Naiman's inequality (1986). The
-    bootstrap band is made for the logarithm of the odds; in a cohort all cases are
-    drawn together, so that the share of positives varies as it does in such samples.
+    The likelihood band holds, at each recall, the precisions for which some threshold
+    makes the numbers of positives found and of false alarms likely, by the empirical
+    likelihood ratio of Claeskens et al. (2003); how likely they must be for the whole
+    curve follows Naiman's inequality (1986). The bootstrap band is made for the
+    logarithm of the odds; in a cohort all cases are drawn together, so that the share
+    of positives varies as it does in such samples.
 
     References
     ----------

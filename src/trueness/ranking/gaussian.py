@@ -16,7 +16,7 @@ import math
 import warnings
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any, NamedTuple, Protocol, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,35 +36,24 @@ from trueness.inference.spread import Spread
 from trueness.ranking.curves import precision_at
 
 
-class _LeakageCurve(Protocol):
-    """A leakage function and its inverse."""
-
-    def __call__(self, u: ArrayLike) -> Any: ...
-    def inverse(self, v: ArrayLike) -> Any: ...
-
-
 class Through:
-    """What follows from a leakage function and a prevalence.
-
-    A second base class of records, against the house style: a curve of the data and a
-    binormal one answer the same seven questions, which are written here once.
-    """
+    """What follows from a leakage function: of the data, or of a binormal model."""
 
     __slots__ = ()
 
-    def miss_rate(self: _LeakageCurve, specificity: ArrayLike) -> Any:
+    def miss_rate(self: Any, specificity: ArrayLike) -> Any:
         """Which share of the positives is missed at this specificity? Eq. (14)."""
         return self(specificity)
 
-    def tpr(self: _LeakageCurve, fpr: ArrayLike) -> Any:
+    def tpr(self: Any, fpr: ArrayLike) -> Any:
         """Which true positive rate is reached at this false positive rate? Eq. (13)."""
         return 1 - self(1 - _columns.probabilities(fpr, "fpr"))
 
-    def fpr(self: _LeakageCurve, tpr: ArrayLike) -> Any:
+    def fpr(self: Any, tpr: ArrayLike) -> Any:
         """Which false positive rate does this true positive rate cost? Eq. (15)."""
         return 1 - self.inverse(1 - _columns.probabilities(tpr, "tpr"))
 
-    def precision(self: _LeakageCurve, recall: ArrayLike, prevalence: float) -> Any:
+    def precision(self: Any, recall: ArrayLike, prevalence: float) -> Any:
         r"""Which precision is left at this recall, at any prevalence? Eq. (21).
 
         .. math:: \frac{\mathrm{tpr}}
@@ -76,7 +65,7 @@ class Through:
         share = _options.fraction(prevalence, "prevalence")
         return precision_at(1 - self.inverse(1 - recall), recall, share)
 
-    def accuracy(self: _LeakageCurve, specificity: ArrayLike, prevalence: float) -> Any:
+    def accuracy(self: Any, specificity: ArrayLike, prevalence: float) -> Any:
         r"""Which share of all cases is right at this specificity?
 
         .. math:: \pi_p (1 - G(u)) + \pi_n u
@@ -89,7 +78,7 @@ class Through:
         return share * (1 - self(u)) + (1 - share) * u
 
     def f_beta(
-        self: _LeakageCurve,
+        self: Any,
         specificity: ArrayLike,
         prevalence: float,
         beta: float = 1.0,

@@ -214,7 +214,11 @@ def kl_divergence(
 def _of_histogram(t: Tally, level: float) -> tuple[Estimate, ...]:
     neg, pos = runs(t)
     if neg.size == 2 and not (neg * pos).any():
-        return _apart(t, level)
+        # one cut parts the classes: flagged positives at least, and negatives at most
+        p, q = _least(t.n_pos, level), max(0.0, 1 - _least(t.n_neg, level))
+        proven = (divergence(p, q), divergence(q, p)) if p > q else (0.0, 0.0)
+        ends = ((math.inf, low, math.inf) for low in proven)
+        return tuple(_positive(*e, level, "separated", notes=_INFINITE) for e in ends)
     bins = max(2, round(2 * min(_sizes(t)) ** (1 / 3)))
     binned = meant(coarser(t, bins))
     both = [inferred(binned, partial(_measured, forth=f)) for f in (True, False)]
@@ -225,29 +229,15 @@ def _of_histogram(t: Tally, level: float) -> tuple[Estimate, ...]:
         )
     # one bin: as far as a kind of positive that n cases miss could take it
     high = divergence(1 - _least(t.n_pos, level), 0.5 / (t.n_neg + 1))
-    method = "unseen cases for histogram"
-    return tuple(
-        _positive(m.value, (m.value, max(m.value, high)), level, method)
-        for m, _ in both
-    )
+    ends = ((m.value, m.value, max(m.value, high)) for m, _ in both)
+    return tuple(_positive(*e, level, "unseen cases for histogram") for e in ends)
 
 
 _INFINITE = (
     "One threshold separates the classes perfectly, so the divergence of these cases "
     "is infinite; the lower end of the interval is what this number of cases can "
-    "show."
+    "show.",
 )
-
-
-def _apart(t: Tally, level: float) -> tuple[Estimate, ...]:
-    """Classes that one cut parts: from what it proves up to infinity."""
-    # flagged positives at least, and negatives at most
-    p, q = _least(t.n_pos, level), max(0.0, 1 - _least(t.n_neg, level))
-    proven = (divergence(p, q), divergence(q, p)) if p > q else (0.0, 0.0)
-    return tuple(
-        _positive(math.inf, (low, math.inf), level, "separated", notes=(_INFINITE,))
-        for low in proven
-    )
 
 
 def _least(n: int, level: float) -> float:
@@ -290,18 +280,16 @@ def _shares(count: Array, number: float) -> Floats:
 def _between_halves(
     value: float, sd: float, quantile: float, level: float, method: str
 ) -> Estimate:
-    half = quantile * sd
-    ends = value - half, max(value, 0.0) + half
-    return _positive(value, ends, level, method, sd)
+    low, high = value - quantile * sd, max(value, 0.0) + quantile * sd
+    return _positive(value, low, high, level, method, sd)
 
 
 def _positive(
-    value: float, ends: tuple[float, float], level: float, method: str,
-    sd: float = math.nan, notes: tuple[str, ...] = (),
-) -> Estimate:  # fmt: skip
+    value: float, low: float, high: float, *how: Any, **more: Any
+) -> Estimate:
     """A divergence is never below zero."""
-    value, low, high = (max(0.0, x) for x in (value, *ends))
-    return around(value, low, high, level, method, sd, notes=notes)
+    value, low, high = (max(0.0, x) for x in (value, low, high))
+    return around(value, low, high, *how, **more)
 
 
 def _of_binormal(t: Tally, level: float) -> tuple[Estimate, ...]:

@@ -183,23 +183,14 @@ def reader_study(
     level
         Confidence level of the intervals.
 
-    Returns
-    -------
-    ReaderStudy
-        Means of the treatments, their differences, a test of equality, and the variance
-        components.
-
     Notes
     -----
     The design (crossed, cases or readers nested) is found from who read which cases.
-    With I treatments, J readers and D
-    the denominator of F, a difference has the standard error :math:`\sqrt{2 D / J}` and
-    :math:`D^2 / [MS_{TR}^2 / ((I-1)(J-1))]` degrees of freedom (Hillis 2007). Fixed
-    readers: :math:`D = \mathrm{Var} - \mathrm{Cov}_1 + (J-1)(\mathrm{Cov}_2 -
-    \mathrm{Cov}_3)` and a normal distribution; fixed cases: :math:`D = MS_{TR}`.
-    Readers nested within treatments: the mean square between readers within treatments,
-    with :math:`I (J - 1)` degrees of freedom, takes the place of :math:`MS_{TR}`
-    (Hillis 2014).
+    With J readers and D the denominator of F, a difference has the standard error
+    :math:`\sqrt{2 D / J}` and Hillis' degrees of freedom (2007). With fixed readers the
+    distribution is normal; with fixed cases :math:`D = MS_{TR}`; of readers nested
+    within treatments the mean square within treatments takes its place (Hillis 2014).
+    ``docs/maths/readers.md`` has all formulas.
 
     References
     ----------

@@ -13,9 +13,6 @@ estimates of the covariance matrix of the results, one row per reader and treatm
     the product of two results less what it would be if they shared no case (Gallas
     2006): exact on average.
 
-Results without a common case have covariance 0. ``one_shot`` is Gallas' estimate for
-the means over readers themselves, which takes the readers as a third thing to share.
-
 Obuchowski and Rockette's model (1995): the result of reader j with treatment i is
 
 .. math:: \hat\theta_{ij} = \mu + \tau_i + R_j + (\tau R)_{ij} + \epsilon_{ij}
@@ -24,12 +21,7 @@ where the errors of one study vary together, since all readers see the same case
 variance Var, and covariances Cov1 (same reader, other treatment), Cov2 (other reader,
 same treatment) and Cov3 (both other).
 
-The variance of a mean over readers is a sum :math:`I + R`: the mean square I of the
-readers, on f degrees of freedom, and R, what the cases do to all readers alike. Hillis
-(2007) gives it Student's distribution on :math:`f (I + R)^2 / I^2` degrees of freedom;
-where the mean square of two or three readers is small by chance these are many, and
-tests reject too often. Behrens and Fisher's solution averages over the variances that
-may be true, :math:`I f / \chi^2_f + R` (``docs/maths/readers.md``).
+``docs/maths/readers.md`` has the degrees of freedom, and Behrens and Fisher's solution.
 """
 
 from __future__ import annotations

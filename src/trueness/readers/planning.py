@@ -94,24 +94,16 @@ def plan_readers(
         Into how many groups, each with cases of its own, the readers are divided (a
         split plot); as many as in the pilot study when None.
 
-    Returns
-    -------
-    ReaderPlan
-        Cases for each number of readers, and the power.
-
     Notes
     -----
     :math:`c_*` are the cases of the pilot study, whose share of positives and whose
-    design are kept, and :math:`c` those of the new one. Of G groups of readers both are
-    the cases of one group, and Cov2 and Cov3, means over all pairs of readers, have the
-    share :math:`(J / G - 1) / (J - 1)` of those within a group. Where readers are
-    nested within treatments the variance of readers takes the place of
-    :math:`\sigma_{TR}^2`, and Cov3 that of Cov1. The F test has 1 and
-    :math:`(J-1) D^2 / I^2` degrees of freedom, with D the denominator above and I the
-    part of it that does not grow with J; twice as many with nested readers. The
-    assurance is the mean power over the values that the mean square of the pilot's
-    interplay may truly have, :math:`MS \, \nu / \chi^2_\nu` with its degrees of freedom
+    design are kept, and :math:`c` those of the new one; of groups of readers both are
+    the cases of one group. Where readers are nested within treatments the variance of
+    readers takes the place of :math:`\sigma_{TR}^2`, and Cov3 that of Cov1. The
+    assurance is the mean power over the values that the mean square of the pilot may
+    truly have, :math:`MS \, \nu / \chi^2_\nu` with its degrees of freedom
     :math:`\nu`: a single pilot of few readers promises too much.
+    ``docs/maths/readers.md`` has all formulas.
 
     References
     ----------

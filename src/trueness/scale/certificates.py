@@ -32,8 +32,9 @@ from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
-from trueness.ranking.areas import auc, average_precision, partial_area, partial_auc
+from trueness.ranking.areas import auc, average_precision
 from trueness.ranking.curves import det, gain_curve, lift_curve, precision_recall, roc
+from trueness.ranking.partial_areas import partial_area, partial_auc
 from trueness.scale.arrangements import (
     auc_ends,
     average_precision_ends,
