@@ -36,6 +36,7 @@ from trueness.report.svg import draw
 from trueness.threshold.zones import asks_for_two_cuts, undeferred
 
 MAP, COMBINER = "map.json", "combiner.json"
+FILES = (REPORT, "report.json", MAP, COMBINER)
 # both error rates count equally, whatever the prevalence: to be filled in by Python
 EQUAL = "cost(fp=1, fn={panel.n_neg / panel.n_pos:.15g})"
 ROW = 18  # height of a name under a figure
@@ -274,12 +275,15 @@ def report_page(counted: Counted, asked: Asked, command: str) -> Page:
     )
 
 
-def report_html(page: Page) -> bytes:
-    """Write the report, as ``trueness report`` writes it."""
-    return render(page).encode()
+def file_made(counted: Counted, asked: Asked, name: str, command: str) -> bytes:
+    """Write a file of ``FILES``."""
+    if name in (MAP, COMBINER):
+        return (fitted_map if name == MAP else fitted_combiner)(counted, asked)
+    page = report_page(counted, asked, command)
+    return render(page).encode() if name == REPORT else _json(counted, asked, page)
 
 
-def report_json(counted: Counted, asked: Asked, page: Page) -> bytes:
+def _json(counted: Counted, asked: Asked, page: Page) -> bytes:
     """Write what ``trueness report --json``, or ``judge --json``, writes."""
     if asked.kind == "judges":
         found, _, compared = rates(counted, asked)
@@ -287,7 +291,7 @@ def report_json(counted: Counted, asked: Asked, page: Page) -> bytes:
         command, result = "judge", judge_result(found, compared, plans)
         parts = judge_parts(found, compared, plans)
     else:
-        size = len(report_html(page))
+        size = len(render(page).encode())
         command, result = "report", report_result(page, Path(REPORT), size)
         parts = report_words(page)
     told = about(counted.request, counted.first)

@@ -32,7 +32,8 @@ from trueness.data.files import tables_of
 from trueness.data.first_look import Look, look
 
 FIRST_ROWS = 8
-LOOKED = 10_000  # rows, to say what each column could be
+# rows, columns and letters that are read to say what each column could be
+LOOKED, MOST_LOOKED, LETTERS = 10_000, 60, 60
 MOST_VALUES = 24  # of a column, to choose the positive one from
 GIVEN = "given"  # the word for what the server was started with
 SHOWN_SAMPLES = ("west_nile", "hiv", "leaves", "judges")
@@ -134,12 +135,15 @@ class DataFile:
     @cached_property
     def looked(self) -> Look:
         """Say what each column holds, what it could be, and what is wrong with it."""
-        plain = [c for c, k in self.source.types.items() if not STRUCTURES.search(k)]
-        if not plain:
+        cells = [  # a text may be as long as anybody likes
+            f"left({c}, {LETTERS}) AS {c}" if kind == "VARCHAR" else c
+            for c, kind in ((quoted(c), k) for c, k in self.source.types.items())
+            if not STRUCTURES.search(kind)
+        ][:MOST_LOOKED]
+        if not cells:
             return Look(0, (), ())
         with self.held():
-            some = self.source.rows.limit(LOOKED)
-            return look(some.select(", ".join(map(quoted, plain))))
+            return look(self.source.rows.limit(LOOKED).select(", ".join(cells)))
 
     @cached_property
     def _values(self) -> dict[str, list[str]]:

@@ -88,20 +88,18 @@ def titles() -> dict[str, str]:
     }
 
 
-def sections_of(kind: str, binned: bool, columns: int, by: bool) -> list[str]:
+def sections_of(asked: Asked, binned: bool) -> list[str]:
     """Which sections can there be, for this kind of data?"""
-    if kind == "tests":
-        return ["nogold"]
-    if kind in ("leaves", "judges", "systems"):
-        return [kind]
-    keys = ["summary", *QUESTIONS]
-    if columns < 2 or binned:
-        keys = [k for k in keys if k not in ("comparison", "ensembles")]
-    if not by:
-        keys = [k for k in keys if k not in ("groups", "group-cuts")]
-    if not binned:
-        keys.remove("scale")
-    return keys
+    if asked.kind != "scores":
+        return ["nogold" if asked.kind == "tests" else str(asked.kind)]
+    none = {
+        "comparison": len(asked.columns) < 2 or binned,
+        "ensembles": len(asked.columns) < 2 or binned,
+        "groups": asked.by is None,
+        "group-cuts": asked.by is None,
+        "scale": not binned,
+    }
+    return [k for k in ("summary", *QUESTIONS) if not none.get(k)]
 
 
 @cache

@@ -30,7 +30,6 @@ from trueness.app.access import LOCAL, Guard, Impatient, Key
 from trueness.app.address import KINDS, Asked, complete, field_of, in_page, read
 from trueness.app.files import GIVEN, DataFile, Files, TooLargeError, too_large
 from trueness.app.jobs import Job, Jobs
-from trueness.app.judge_lines import REPORT
 from trueness.app.session import Bench, Counted
 from trueness.cli._columns import Chosen
 
@@ -40,7 +39,6 @@ READERS = 8  # threads that read files beside the server
 SOON = 0.25  # seconds that an answer may take before progress is told instead
 STOPPED = "This was stopped."
 FIGURE = re.compile(r"([a-z]+)-(\d+)\.(svg|png)")
-FILES = (REPORT, "report.json", downloads.MAP, downloads.COMBINER)
 TYPES = {".html": "text/html", ".json": "application/json", ".svg": "image/svg+xml",
          ".png": "image/png"}  # fmt: skip
 
@@ -111,12 +109,8 @@ class Workbench:
         if chosen is None:
             return pages.look(file, asked, None, [], typed)
         taken = downloads.lines_of(asked, chosen, file)
-        return pages.look(file, asked, taken, self._keys(file, asked), typed)
-
-    def _keys(self, file: DataFile, asked: Asked) -> list[str]:
         binned = asked.kind == "scores" and file.rows > answers.MOST_ROWS
-        by = asked.by is not None
-        return pages.sections_of(asked.kind or "", binned, len(asked.columns), by)
+        return pages.look(file, asked, taken, pages.sections_of(asked, binned), typed)
 
     async def static(self, request: Request) -> Response:
         """Give a style or a script."""
@@ -253,7 +247,10 @@ class Workbench:
             counted = await run_in_threadpool(self.bench.count, file, asked, chosen)
         model, at = (_whole(request, name) for name in ("model", "at"))
         found = answers.look_up(counted, asked, model, at)
-        found["flagged"] = self._flagged_line(asked, found["values"]["threshold"])
+        cut, typed = found["values"]["threshold"], self.files.get(asked.file).typed
+        found["flagged"] = ""
+        if cut is not None and asked.columns:
+            found["flagged"] = downloads.flagged_line(typed, asked.score, cut)
         answer = JSONResponse(found)
         took = 1000 * (time.perf_counter() - begun)
         answer.headers["server-timing"] = f"look;dur={took:.2f}"
@@ -276,14 +273,6 @@ class Workbench:
             "asks": keys,
         }
         return JSONResponse(found)
-
-    def _flagged_line(self, asked: Asked, cut: float | None) -> str:
-        """Write the Python line that gives the rows that are flagged now."""
-        if cut is None or asked.columns == ():
-            return ""
-        return downloads.flagged_line(
-            self.files.get(asked.file).typed, asked.score, cut
-        )
 
     # to take away
 
@@ -331,13 +320,13 @@ class Workbench:
             return self._ask(request, file, what, make, lane=1)
         alone = name == downloads.COMBINER and not downloads.combines(asked)
         alone |= name == "report.json" and asked.kind == "systems"
-        if alone or name not in FILES:
+        if alone or name not in downloads.FILES:
             raise HTTPException(404)
         line = downloads.lines_of(asked, chosen, file).command
 
         def make_file() -> Any:
             counted = self.bench.count(file, asked, chosen)
-            return _file(counted, asked, name, line)
+            return downloads.file_made(counted, asked, name, line)
 
         return self._ask(request, file, self._taken(asked, name), make_file, lane=1)
 
@@ -411,20 +400,6 @@ def _made(
     width = answers.options_of(counted, asked).half_width
     share = float(counted.first.prevalence)
     return pages.section(found, key, asked, width, share), found
-
-
-def _file(counted: Counted, asked: Asked, name: str, command: str) -> bytes:
-    if name in (downloads.MAP, downloads.COMBINER):
-        fit = (
-            downloads.fitted_map if name == downloads.MAP else downloads.fitted_combiner
-        )
-        return fit(counted, asked)
-    page = downloads.report_page(counted, asked, command)
-    return (
-        downloads.report_html(page)
-        if name == "report.html"
-        else downloads.report_json(counted, asked, page)
-    )
 
 
 def _drawn(figure: re.Match[str], made: tuple[Any, ...]) -> bytes:
