@@ -1,6 +1,5 @@
 """Combiners: FiDEL by hand and by brute force, its kin, and what they do when."""
 
-import json
 import warnings
 
 import numpy as np
@@ -193,20 +192,6 @@ def test_copies_combine_to_themselves(seed):
         t = copies.combine(fit(copies))
         a = trueness.auc(trueness.tally(y, rows[:, 0])).value
         assert trueness.auc(t).value == pytest.approx(a if a > 0.5 else max(a, 1 - a))
-
-
-def test_maps_are_kept_in_files(rng, tmp_path):
-    p, rows, _ = tied_panel(rng, missing=0.1)
-    p = p + Panel(NAMES, [[9.0, 9, 9], [-9, -9, -9]], [0, 1], [1, 0])
-    for fit in trueness.COMBINERS.values():
-        f = fit(p)
-        trueness.save_map(f, tmp_path / "map.json")
-        loaded = trueness.load_map(tmp_path / "map.json")
-        assert list(loaded(rows)) == list(f(rows))
-        json.dumps(f.to_dict())
-
-
-# the three doors of the paper
 
 
 @pytest.mark.parametrize(("r", "m"), [(0.0, 4), (0.2, 7), (0.4, 10), (0.6, 4)])

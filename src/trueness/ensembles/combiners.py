@@ -229,18 +229,27 @@ def _from_labels(reference: Reference, prevalence: float | None) -> FiDEL:
     beta, llr, centre = finite_lines(reference.n, reference.n_pos, reference.auc)
     total = _total(reference.ranks, beta, llr, centre)
     f = FiDEL(
-        names=reference.names,
-        auc=reference.auc,
-        prevalence=rho,
-        beta=beta,
-        llr=llr,
-        centre=centre,
-        correlation=reference.correlation,
-        source="labels",
-        calibrator=calibrator_of(total, reference, rho),
-        **reference_of(reference.columns),
+        reference.names,
+        reference.auc,
+        rho,
+        beta,
+        llr,
+        centre,
+        reference.correlation,
+        "labels",
+        calibrator_of(total, reference, rho),
+        *reference_of(reference.columns),
     )
-    _warn_if_dependent(f)
+    if len(f.names) > 1 and independent_loses(f.auc, f.correlation):
+        best = f.names[int(np.argmax(np.abs(f.auc - 0.5)))]
+        warnings.warn(
+            f"The ranks of these classifiers correlate by {f.mean_correlation:.2f} "
+            f"within the classes. Above about {crossing(f.auc):.2f} FiDEL is expected "
+            f"to rank worse than {best!r} alone. Type trueness.fidel(panel, "
+            f'method="correlated").',
+            DoubtfulAssumption,
+            stacklevel=3,
+        )
     return f
 
 
@@ -275,16 +284,16 @@ def _without_labels(
     sizes = np.array([max(2.0, float(c.cases.sum())) for c in columns])
     beta, llr, centre = finite_lines(sizes, sizes * rho, areas)
     return FiDEL(
-        names=panel.names,
-        auc=areas,
-        prevalence=rho,
-        beta=beta,
-        llr=llr,
-        centre=centre,
-        correlation=np.full((len(areas), len(areas)), np.nan),
-        source="agreement" if aucs is None else "published",
-        calibrator=_independent(rho),
-        **reference_of(columns),
+        panel.names,
+        areas,
+        rho,
+        beta,
+        llr,
+        centre,
+        np.full((len(areas), len(areas)), np.nan),
+        "agreement" if aucs is None else "published",
+        _independent(rho),
+        *reference_of(columns),
     )
 
 
@@ -305,19 +314,6 @@ def _auc_of_each(aucs: object, names: Sequence[str]) -> Floats:
     return np.array(
         [_options.fraction(aucs[n], f"aucs[{n!r}]", ends="[]") for n in names]
     )
-
-
-def _warn_if_dependent(f: FiDEL) -> None:
-    if len(f.names) > 1 and independent_loses(f.auc, f.correlation):
-        best = f.names[int(np.argmax(np.abs(f.auc - 0.5)))]
-        warnings.warn(
-            f"The ranks of these classifiers correlate by {f.mean_correlation:.2f} "
-            f"within the classes. Above about {crossing(f.auc):.2f} FiDEL is expected "
-            f"to rank worse than {best!r} alone. Type trueness.fidel(panel, "
-            f'method="correlated").',
-            DoubtfulAssumption,
-            stacklevel=4,
-        )
 
 
 @register("wisdom-of-crowds")
@@ -364,7 +360,7 @@ def wisdom_of_crowds(data: Panel) -> WisdomOfCrowds:
     array([0.83333333, 0.33333333])
     """
     columns = rank_columns(data.rows, data.neg + data.pos + data.unknown)
-    return WisdomOfCrowds(data.names, **reference_of(columns))
+    return WisdomOfCrowds(data.names, *reference_of(columns))
 
 
 @register("best-single")

@@ -208,16 +208,16 @@ def correlated_fidel(
     covariance, shrinkage = _shrunk_covariance(z, reference, mean_pos, mean_neg)
     total = discriminate(z, mean_pos, mean_neg, covariance)
     return CorrelatedFiDEL(
-        names=reference.names,
-        auc=reference.auc,
-        prevalence=rho,
-        mean_pos=mean_pos,
-        mean_neg=mean_neg,
-        covariance=covariance,
-        shrinkage=shrinkage,
-        correlation=reference.correlation,
-        calibrator=calibrator_of(total, reference, rho),
-        **reference_of(reference.columns),
+        reference.names,
+        reference.auc,
+        rho,
+        mean_pos,
+        mean_neg,
+        covariance,
+        shrinkage,
+        reference.correlation,
+        calibrator_of(total, reference, rho),
+        *reference_of(reference.columns),
     )
 
 

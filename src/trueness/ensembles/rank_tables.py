@@ -97,12 +97,12 @@ def rows_of(rows: object, names: Sequence[str]) -> Floats:
     return value.astype(np.float64, copy=False)
 
 
-def reference_of(columns: Sequence[RankedColumn]) -> dict[str, tuple[Floats, ...]]:
-    """Give the fields of a map that new outputs are ranked by."""
-    return {
-        "scores": tuple(c.score for c in columns),
-        "cases": tuple(c.cases.astype(np.float64) for c in columns),
-    }
+def reference_of(
+    columns: Sequence[RankedColumn],
+) -> tuple[tuple[Floats, ...], tuple[Floats, ...]]:
+    """Give scores and cases, the fields of a map that new outputs are ranked by."""
+    cases = tuple(c.cases.astype(np.float64) for c in columns)
+    return tuple(c.score for c in columns), cases
 
 
 def level_ranks(cases: Array) -> Floats:

@@ -24,8 +24,10 @@ from trueness.estimators.displays import (  # noqa: E402
     ThresholdDisplay,
 )
 from trueness.estimators.fidel import FiDELClassifier  # noqa: E402
-from trueness.estimators.scorers import metric_scorer  # noqa: E402
-from trueness.estimators.threshold_classifier import ThresholdClassifier  # noqa: E402
+from trueness.estimators.threshold_classifier import (  # noqa: E402
+    ThresholdClassifier,
+    metric_scorer,
+)
 from trueness.estimators.tree_leaves import leaf_report  # noqa: E402
 
 __all__ = [

@@ -43,6 +43,7 @@ from trueness.ensembles.folds import MeasuredFolds
 from trueness.estimators._common import response_of, scores_of, two_labels
 from trueness.inference.limits import averaged, infer, infer_folds, inferred, limited
 from trueness.inference.sample import Measure, Measured, meant
+from trueness.inference.spread import Spread
 from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.intervals import metric_measure
 from trueness.ranking.areas import auc, average_precision
@@ -375,16 +376,6 @@ def _measure(name: str, threshold: float) -> tuple[str, Measure]:
     return chosen.name, measure
 
 
-class _Repeat(NamedTuple):
-    """Of one metric in one split: inner and outer values, squared errors, spread."""
-
-    inner: float
-    outer: float
-    between: float  # mean of (inner - outer)^2 over folds
-    within: float  # mean variance of a fold
-    naive: Any  # spread of the mean of the folds
-
-
 def _nested(
     model: Any,
     data: _Data,
@@ -396,18 +387,14 @@ def _nested(
 ) -> dict[str, Estimate]:
     """Estimate the error of a cross-validation as a forecast of the refitted model."""
     k = len(splits)
-    found: dict[str, list[_Repeat]] = {name: [] for name in asked}
+    found: dict[str, list[Any]] = {name: [] for name in asked}
     for seed in steps(seeds, "Nested cross-validation", len(seeds)):
         parts = [test for _, test in _splits(k, data, int(seed))]
         tallies = _inner_and_outer(model, data, parts, response)
         for name, (_, measure) in asked.items():
             found[name].append(_repeat(tallies, measure, k))
-    ends = {
-        n: measure(next(iter(tallies.values()))).ends
-        for n, (_, measure) in asked.items()
-    }
     return {
-        n: _refitted(rows, k, ends[n], level, asked[n][0]) for n, rows in found.items()
+        name: _refitted(rows, k, level, asked[name][0]) for name, rows in found.items()
     }
 
 
@@ -436,41 +423,30 @@ def _inner_and_outer(
 
 def _repeat(
     tallies: Mapping[tuple[int, int], Tally], measure: Measure, k: int
-) -> _Repeat:
-    outer = [inferred(meant(tallies[j, j]), measure) for j in range(k)]
+) -> tuple[list[float], Spread, tuple[float, float]]:
+    """Measure one split: numbers for ``_refitted``, the naive spread, and the ends."""
+    folds = [inferred(meant(tallies[j, j]), measure) for j in range(k)]
+    outer = np.array([m.value for m, _ in folds])
+    each = np.full((k, k), np.nan)
+    for (i, j), t in tallies.items():
+        each[i, j] = measure(meant(t).counts).value if i != j else np.nan
     # Bates et al. (2023), algorithm 1: of the folds beside fold j, by models without it
-    inner = [
-        math.fsum(
-            measure(meant(tallies[i, j]).counts).value for i in range(k) if i != j
-        )
-        / (k - 1)
-        for j in range(k)
-    ]
-    gaps = [(a - b.value) ** 2 for a, (b, _) in zip(inner, outer, strict=True)]
-    return _Repeat(
-        math.fsum(inner) / k,
-        math.fsum(b.value for b, _ in outer) / k,
-        math.fsum(gaps) / k,
-        math.fsum(s.variance for _, s in outer) / k,
-        averaged([s for _, s in outer]),
-    )
+    inner = np.nanmean(each, axis=0)
+    naive = averaged([s for _, s in folds])
+    within = np.mean([s.variance for _, s in folds])
+    gaps = np.mean((inner - outer) ** 2)
+    numbers = [inner.mean(), outer.mean(), gaps - within, naive.variance]
+    return numbers, naive, folds[0][0].ends
 
 
-def _refitted(
-    rows: list[_Repeat], k: int, ends: tuple[float, float], level: float, name: str
-) -> Estimate:
+def _refitted(rows: list[Any], k: int, level: float, name: str) -> Estimate:
     """Put repeats together: Bates et al. (2023), sec. 4.3 and 4.4."""
-
-    def mean(what: str) -> float:
-        return math.fsum(getattr(r, what) for r in rows) / len(rows)
-
-    nested, plain = mean("inner"), mean("outer")
-    error = mean("between") - mean("within")
-    naive = math.fsum(r.naive.variance for r in rows) / len(rows)
+    _, spread, ends = rows[0]
+    nested, plain, error, naive = np.mean([r[0] for r in rows], axis=0).tolist()
     # the error is kept between that of independent folds and that of one fold
     variance = min(max((k - 1) / k * error, naive), k * naive)
     # models of nested folds see fewer cases; the difference is carried on to all
     value = nested - (1 + (k - 2) / k) * (nested - plain)
     value = min(max(value, ends[0]), ends[1])
-    spread = rows[0].naive._replace(variance=variance, plain=variance)
+    spread = spread._replace(variance=variance, plain=variance)
     return limited(value, spread, ends, level, name)
