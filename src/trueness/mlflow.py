@@ -111,7 +111,7 @@ def _numbers(key: str, record: Record) -> dict[str, float]:
 
 
 class Evaluator(ModelEvaluator):  # type: ignore[misc]
-    """What does ``mlflow.evaluate(..., evaluators="trueness")`` add to a run?
+    """What does ``mlflow.models.evaluate(..., evaluators="trueness")`` add to a run?
 
     AUC, average precision and Brier score with intervals, the best threshold, and the
     report. ``evaluator_config`` may hold ``positive`` (which label counts),
