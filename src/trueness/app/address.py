@@ -27,18 +27,17 @@ from trueness.cli._columns import (
     several_scores,
 )
 from trueness.cli._options import read_share
-from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source
+from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source, known
 from trueness.cli._verdicts import (
     as_wide,
     guess_judges,
     in_log,
-    known,
     repeats_in_log,
     request_of,
 )
 from trueness.cli._words import for_the_shell
-from trueness.cli.leaves import NODE_NAMES, guess_node
-from trueness.cli.nogold import guess_votes
+from trueness.cli.judge import guess_votes
+from trueness.cli.plan import NODE_NAMES, guess_node
 from trueness.data.engines import quoted
 from trueness.data.first_look import COUNT_NAMES
 from trueness.data.verdict_logs import ITEM, SYSTEM

@@ -22,8 +22,7 @@ from trueness.app.session import Counted, judged, rates, systems, tally_of
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import map_to_json
 from trueness.cli._columns import Chosen
-from trueness.cli._shell import CommandAnswer, about, envelope
-from trueness.cli.judge import judge_parts, judge_result
+from trueness.cli._shell import CommandAnswer, about, answered, envelope
 from trueness.cli.report import report_result, report_words
 from trueness.data.engines import quoted, reading
 from trueness.ensembles.combiners import COMBINERS
@@ -31,6 +30,7 @@ from trueness.ensembles.crossfit import compare_combiners
 from trueness.findings.page import page_about
 from trueness.findings.records import Figure, Page
 from trueness.findings.subject import apart, asked_of_two, of_one_cut
+from trueness.findings.without_labels import pass_rates
 from trueness.report.page import file_of, render
 from trueness.report.svg import draw
 from trueness.threshold.zones import asks_for_two_cuts, undeferred
@@ -287,15 +287,11 @@ def _json(counted: Counted, asked: Asked, page: Page) -> bytes:
     """Write what ``trueness report --json``, or ``judge --json``, writes."""
     if asked.kind == "judges":
         found, _, compared = rates(counted, asked)
-        plans: dict[str, Any] = {s: {} for s in found}
-        command, result = "judge", judge_result(found, compared, plans)
-        parts = judge_parts(found, compared, plans)
+        answer = answered("judge", pass_rates(found, compared))
     else:
-        size = len(render(page).encode())
-        command, result = "report", report_result(page, Path(REPORT), size)
-        parts = report_words(page)
-    told = about(counted.request, counted.first)
-    answer = CommandAnswer(command, result, parts, about=told)
+        result = report_result(page, Path(REPORT), len(render(page).encode()))
+        answer = CommandAnswer("report", result, report_words(page))
+    answer = replace(answer, about=about(counted.request, counted.first))
     return (json.dumps(envelope(answer), indent=2, allow_nan=False) + "\n").encode()
 
 

@@ -28,12 +28,12 @@ from trueness.app.downloads import Taken, combines
 from trueness.app.files import DataFile, Files
 from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli._source import REAL_TYPES, WHOLE_TYPES
-from trueness.cli.judge import HOW
 from trueness.ensembles.combiners import COMBINERS
 from trueness.findings.notes import PAGE, TITLES
 from trueness.findings.page import QUESTIONS
 from trueness.findings.records import Finding, Page
 from trueness.findings.subject import apart
+from trueness.findings.without_labels import HOW
 from trueness.metrics.definitions import SYNONYMS
 from trueness.metrics.grammar import known_names
 from trueness.report.page import embedded, environment, file_of, moving

@@ -27,14 +27,14 @@ from trueness.app.address import (
 from trueness.app.files import DataFile
 from trueness.cli._columns import Chosen, Request, count_panel, with_verdicts
 from trueness.cli._verdicts import for_verdicts
-from trueness.cli.judge import ALL, compared_of, rates_of
-from trueness.cli.leaves import with_rules
+from trueness.cli.judge import compared_of, rates_of
+from trueness.cli.plan import with_rules
 from trueness.counts.values import Panel, Tally
 from trueness.data import frames
 from trueness.data.cleaning import listening
 from trueness.data.engines import quoted
 from trueness.data.eval_rows import attempts
-from trueness.findings import judges, trust
+from trueness.findings import trust
 from trueness.findings import without_labels as nogold
 from trueness.findings.page import QUESTIONS, answers, facts_of, tiles
 from trueness.findings.records import Finding, Page
@@ -423,7 +423,7 @@ def rates(
     """What is the true rate of each system, of which counts, and which is better?"""
     systems = counted.groups or {}
     panels: dict[str, Any] = {str(s): p for s, p in systems.items()}
-    panels = panels or {ALL: counted.data}
+    panels = panels or {nogold.ALL: counted.data}
     seed, how = counted.request.seed, asked.labelled
     found = rates_of(panels, how, asked.level, seed)
     request, item = counted.request, counted.known["item"]
@@ -433,7 +433,7 @@ def rates(
 
 def judged(counted: Counted, asked: Asked, source: str = "", command: str = "") -> Page:
     """Answer about judges of whose cases some have a label."""
-    return judges.judged(*rates(counted, asked), source=source, command=command)
+    return nogold.judged(*rates(counted, asked), source=source, command=command)
 
 
 def systems(

@@ -50,8 +50,10 @@ COMMANDS = {
     "command.",
     "demo": "Evaluate the sample data, say what was found and write a report.",
 }
-# commands whose module cannot have their name: ``trueness.cli.app`` is all of them
-MODULES = {"app": "workbench"}
+# commands that share a module
+MODULES = {"combine": "compare", "apply": "calibrate", "nogold": "judge"}
+MODULES |= {"readers": "evals", "watch": "check", "leaves": "plan", "sql": "look"}
+MODULES |= {"demo": "report", "app": "report"}
 CODES = (
     "Exit codes: 0 done; 1 the output could not be written or was closed by its "
     "reader; 2 wrong input; 3 too few cases, or no threshold meets the constraints; "
@@ -110,20 +112,35 @@ class Careful(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words of a line; an option that ends at once may look at them."""
         ctx.meta[WORDS] = tuple(args)
-        rest: list[str] = super().parse_args(ctx, list(args))
         options = {o: p for p in self.params for o in p.opts if o.startswith("-")}
+        args = _each_with_its_option(args, options)
+        rest: list[str] = super().parse_args(ctx, list(args))
         typed = [
             options[w] for word in args if (w := word.partition("=")[0]) in options
         ]
         for p in typed:
-            once = not getattr(p, "multiple", False) and not getattr(
-                p, "is_flag", False
-            )
-            if once and typed.count(p) > 1:
+            often = getattr(p, "multiple", False) or getattr(p, "is_flag", False)
+            if not often and typed.count(p) > 1:
                 ctx.fail(
-                    f"{p.opts[0]} may be given once; found it {typed.count(p)} times."
+                    f"{p.opts[0]} may be given once; found it {typed.count(p)} times. "
+                    "Run the command once for each."
                 )
         return rest
+
+
+def _each_with_its_option(args: list[str], options: dict[str, Any]) -> list[str]:
+    """Read ``--pass-at 1 5`` as ``--pass-at 1 --pass-at 5``."""
+    made: list[str] = []
+    last = ""
+    for word in args:
+        if last and word.isdecimal() and made[-1] != last:
+            made.append(last)
+        made.append(word)
+        if not word.isdecimal():
+            p: Any = options.get(word)
+            several = getattr(p, "multiple", False) and p.metavar == "NUMBER"
+            last = word if several else ""
+    return made
 
 
 def load(name: str) -> Any:

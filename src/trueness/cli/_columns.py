@@ -15,8 +15,14 @@ from typing import Any, final
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import nearest
-from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source, names_of, unnamed
+from trueness.cli._source import (
+    REAL_TYPES,
+    WHOLE_TYPES,
+    Source,
+    known,
+    names_of,
+    unnamed,
+)
 from trueness.cli._words import for_the_shell
 from trueness.counts.design import WORDS as DESIGN
 from trueness.data.cleaning import listening, one_spelling, tell
@@ -48,6 +54,12 @@ class Chosen:
     missing: str | None = None
     decimal: str | None = None
     strict: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Name every column that is used."""
+        more = (self.count, self.weight, self.by, self.cluster)
+        return tuple(n for n in (self.label, *self.scores, *more) if n is not None)
 
     @property
     def words(self) -> dict[str, Any]:
@@ -87,14 +99,12 @@ def choose(
     """Which columns are meant? Those not named are taken when there is no doubt."""
     names = list(source.types)
     options = {"label": label, "count": count, "weight": weight, "by": by}
-    options["cluster"] = cluster
     if _is_counts(source, label, scores) and (count, weight, cluster) == (None,) * 3:
         return Chosen(None, (count_columns_of(names)["score"],), by=by)
-    for what, name in ((f"--{k}", v) for k, v in options.items()):
-        if name is not None:
-            _named(name, names, what)
+    for what, name in (options | {"cluster": cluster}).items():
+        known(source, name, f"--{what}")
     for name in _columns.distinct_names(list(scores), f"--{option}"):
-        _named(name, names, f"--{option}")
+        known(source, name, f"--{option}")
     guessed = []
     if label is None and needs_label:
         label = _guess_label(source, {*scores, count, weight, by, cluster})
@@ -119,24 +129,9 @@ def _is_counts(source: Source, label: str | None, scores: Sequence[str]) -> bool
 
 def looks_counted(source: Source, chosen: Chosen) -> str | None:
     """Which column, that nobody named, looks like numbers of cases?"""
-    used = {chosen.label, *chosen.scores, chosen.by, chosen.cluster, chosen.weight}
     free = (c for c, kind in source.types.items() if kind in WHOLE_TYPES)
-    like = [c for c in free if c.lower() in COUNT_NAMES and c not in used]
+    like = [c for c in free if c.lower() in COUNT_NAMES and c not in chosen.columns]
     return like[0] if like and chosen.count is None else None
-
-
-def _named(name: str, names: list[str], what: str) -> None:
-    if name in names:
-        return
-    if len(names) == 1 and name in re.split("[,;\t|]", names[0]):
-        raise InputError(
-            f"{what} must name a column, and this file could not be divided into "
-            f"columns. Its first line is {names[0]!r}: give every line as many values."
-        )
-    raise InputError(
-        f"{what} must name a column, and this file has no column {name!r}; it has "
-        f"{names_of(names)}.{nearest(name, names)}"
-    )
 
 
 def _guess_label(source: Source, taken: set[str | None]) -> str:

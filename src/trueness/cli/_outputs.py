@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import errno
 import os
+import shlex
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from trueness._core.progress import progress
 from trueness.cli._shell import say
 from trueness.cli._source import Source, is_local
 from trueness.data.files import meant_by
+from trueness.findings.records import Page
 
 FIGURES = (".svg", ".png", ".pdf", ".html")
 ROWS = (".parquet", ".csv")
@@ -94,13 +97,13 @@ def check_rows(output: Path | None, source: Source, column: str) -> None:
 
 def write_rows(
     source: Source, column: str, score: Callable[[Any], Any], output: Path | None
-) -> None:
-    """Write all rows of a file with one more column, all or nothing.
+) -> int:
+    """Write all rows of a file with one more column, all or nothing; say how many.
 
     ``score`` makes the column from the table, so that rows cannot get out of step.
     """
     if output is None:
-        return
+        return 0
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.parquet
@@ -116,6 +119,7 @@ def write_rows(
             else:
                 pyarrow.parquet.write_table(table, temporary)
     say(f"Rows with column {column!r} written to {output}.")
+    return int(table.num_rows)
 
 
 def _write_as_it_was(rows: Any, column: str, values: Any, path: Path) -> None:
@@ -129,6 +133,20 @@ def _write_as_it_was(rows: Any, column: str, values: Any, path: Path) -> None:
             start += batch.num_rows
             columns = [c.to_pylist() for c in batch.columns]
             writer.writerows(zip(*columns, added, strict=True))
+
+
+def write_report(page: Callable[[str], Page], output: Path | None) -> None:
+    """Write a page, which is told the command line, where it was asked for."""
+    if output is None:
+        return
+    from trueness.report.page import write_page  # Jinja2 is loaded when needed
+
+    say(f"{write_page(page(command_line()), output)}; open it in a browser.")
+
+
+def command_line() -> str:
+    """Give what was typed, for a report."""
+    return shlex.join(["trueness", *sys.argv[1:]])
 
 
 def save_fitted(fitted: Any, path: Path | None) -> None:

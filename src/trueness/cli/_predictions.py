@@ -10,7 +10,7 @@ from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import nearest
 from trueness._core.numbers import percent
 from trueness.cli._shell import say
-from trueness.cli._source import Source, open_source
+from trueness.cli._source import Source, known, open_source
 from trueness.counts.design import WORDS as DESIGN
 from trueness.counts.values import Panel
 from trueness.data.count_tables import are_counts, count_columns_of
@@ -89,16 +89,6 @@ def predictions(asked: Contract, file: str) -> Predictions:
     came = {word: getattr(asked, word) for word in DESIGN}
     columns |= {word: said for word, said in came.items() if said is not None}
     return Predictions(source, rows, score, columns, asked.requirements, missing)
-
-
-def known(source: Source, name: str, what: str) -> str:
-    """Pass on the name of a column that the file has."""
-    if name not in source.types:
-        raise InputError(
-            f"{source.name} has no column {name!r} for {what}."
-            f"{nearest(name, list(source.types))} It has {', '.join(source.types)}."
-        )
-    return name
 
 
 def with_scores(source: Source, score: str) -> tuple[Any, float]:

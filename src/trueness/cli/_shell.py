@@ -1,16 +1,9 @@
 """How does a command speak, and how does it end?
 
-A command makes an :class:`Answer`: plain data for ``--json``, sentences and tables for
-people, a chart for ``--plot``. Errors are the library's own sentences on standard
-error, without a traceback, and an exit code:
-
-    0    done
-    1    the output could not be written, or the reader went away
-    2    wrong input: a file, a column, an option
-    3    the input is right, but too few cases, or no threshold meets the constraints
-    4    a requirement of a check fails, or a watch raises its alarm
-    5    no requirement fails, and at least one cannot be told yet
-    130  interrupted
+A command makes a :class:`CommandAnswer` of findings: their numbers for ``--json``,
+their sentences and tables for people, a chart for ``--plot``. Errors are the library's
+own sentences on standard error, without a traceback, and an exit code, which
+``trueness --help`` explains.
 """
 
 from __future__ import annotations
@@ -41,20 +34,15 @@ from trueness._core.checks.errors import (
     NotEnoughCases,
     Optimistic,
 )
-from trueness._core.numbers import number_of, percent
 from trueness._core.progress import progress, silent
 from trueness._core.records import json_value, shown
 from trueness.cli._columns import Request
 from trueness.cli._words import for_the_shell, noted
-from trueness.counts.cases import how_many
 from trueness.counts.design import PLAIN
 from trueness.findings.notes import SHELL, Note
 from trueness.findings.notes import say as write_out
 from trueness.findings.records import MOST, Finding, Table
-from trueness.findings.records import table as make_table
 
-DRAWN_BY_GROUP = ("evaluate", "judge", "nogold")
-EXIT = {"written": 1, "input": 2, "cases": 3, "interrupted": 130}
 OWN_WARNINGS = (DoubtfulAssumption, NotConverged, Optimistic)
 T = TypeVar("T")
 R = TypeVar("R")
@@ -82,6 +70,7 @@ def answered(
     *findings: Finding,
     chart: Callable[[], Any] | None = None,
     about: dict[str, Any] | None = None,
+    code: int = 0,
     **more: Any,
 ) -> CommandAnswer:
     """Show findings: their numbers for programs, sentences and tables for people.
@@ -92,9 +81,9 @@ def answered(
     parts: list[str | Table] = []
     for f in findings:
         parts += spoken(f.answer)
-        parts += [t for t in f.tables if t.brief]
+        parts += [t for t in f.tables if t.brief and t.rows]
         parts += spoken(f.notes)
-    return CommandAnswer(command, more | numbers, parts, chart, about or {})
+    return CommandAnswer(command, more | numbers, parts, chart, about or {}, code)
 
 
 def saying(answer: CommandAnswer, cleaned: Sequence[str]) -> CommandAnswer:
@@ -102,7 +91,9 @@ def saying(answer: CommandAnswer, cleaned: Sequence[str]) -> CommandAnswer:
     if not cleaned:
         return answer
     said = [for_the_shell(text) for text in cleaned]
-    parts = [*answer.parts, f"Cleaned: {' '.join(said)}"] if answer.parts else []
+    line = f"Cleaned: {' '.join(said)}"
+    told = not answer.parts or any("Cleaned: " in str(p) for p in answer.parts)
+    parts = answer.parts if told else [*answer.parts, line]
     return replace(answer, parts=parts, about=answer.about | {"cleaned": said})
 
 
@@ -159,9 +150,7 @@ def _draw(answer: CommandAnswer, plot: Path) -> None:
         )
     with progress("Drawing", unit=""):
         trueness.plots.save(answer.chart(), plot)
-    by = answer.about.get("columns", {}).get("by")
-    together = by and answer.command not in DRAWN_BY_GROUP
-    say(f"Figure{' of all groups together' if together else ''} written to {plot}.")
+    say(f"Figure written to {plot}.")
 
 
 def about(request: Request, counted: Any) -> dict[str, Any]:
@@ -186,28 +175,6 @@ def about(request: Request, counted: Any) -> dict[str, Any]:
             "unknown": counted.unknown.sum().item(),
         },
     }
-
-
-def alike_sentence(request: Any) -> list[str]:
-    """Say that the intervals allow for clusters, where there are some."""
-    cluster = request.chosen.cluster
-    if cluster is None:
-        return []
-    return [f"The intervals allow for likeness of cases with the same {cluster}."]
-
-
-def cases_sentence(counted: Any) -> str:
-    """Say what was counted."""
-    cases = how_many(counted)
-    text = f"{cases[0].upper()}{cases[1:]}: {number_of(counted.n_pos)} positive"
-    labelled = counted.n_pos + counted.n_neg
-    if labelled:
-        of = " of those with a label" if counted.n_unknown else ""
-        text += f" ({percent(counted.prevalence)}{of})"
-    text += f", {number_of(counted.n_neg)} negative"
-    if counted.n_unknown:
-        text += f", {number_of(counted.n_unknown)} without a label"
-    return text + "."
 
 
 def say(text: str) -> None:
@@ -265,11 +232,6 @@ def each_group(
     return found
 
 
-def table(head: list[str], rows: list[list[Any]], most: int = MOST) -> Table:
-    """Lay out a table: names and words to the left, numbers to the right."""
-    return make_table("", head, rows, most=most)
-
-
 def _head(grid: Table) -> list[str]:
     return [shown(name, MOST) for name in grid.head]
 
@@ -313,7 +275,7 @@ def _console(stream: Any) -> Console:
 
 @contextmanager
 def ending(debug: bool, quiet: bool = False) -> Iterator[None]:
-    """End a command as the head of this module says."""
+    """End a command with a sentence and an exit code, as the help says."""
     said = _QUIET.set(quiet)
     try:
         with silent() if quiet else nullcontext():
@@ -329,15 +291,15 @@ def ending(debug: bool, quiet: bool = False) -> Iterator[None]:
 def _end(err: BaseException) -> int:
     if isinstance(err, KeyboardInterrupt):
         _print(sys.stderr, "Interrupted; no file was left half-written.")
-        return EXIT["interrupted"]
+        return 130
     if isinstance(err, OSError):
         _let_go()
         if not isinstance(err, BrokenPipeError):
             _print(sys.stderr, f"Error: {_reason(err)}.")
-        return EXIT["written"]
+        return 1
     _print(sys.stderr, f"Error: {for_the_shell(str(err))}")
     impossible = isinstance(err, (NotEnoughCases, Infeasible))
-    return EXIT["cases" if impossible else "input"]
+    return 3 if impossible else 2
 
 
 def _let_go() -> None:

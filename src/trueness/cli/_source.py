@@ -21,6 +21,7 @@ import duckdb
 from trueness import samples
 from trueness._core.checks.columns import there
 from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import nearest
 from trueness._core.files import temporary_folder
 from trueness._core.records import shown
 from trueness.data.cleaning import meaning
@@ -57,9 +58,7 @@ class Source:
     @property
     def path(self) -> str:
         """Where is it? A sample has a file too."""
-        if self.name.startswith(SAMPLE):
-            return str(samples.path(self.name.removeprefix(SAMPLE)))
-        return self.name
+        return sample_path(self.name)
 
     def as_text(self) -> Any:
         """Give all rows as they are written, as an Arrow table of text."""
@@ -127,12 +126,16 @@ def open_source(
         place, _, table = file.rpartition("::")
         rows = scan(place, table=table, keep_order=ordered, threads=threads)
         return _describe(file, rows)
-    sample = file.startswith(SAMPLE)
-    where = str(samples.path(file.removeprefix(SAMPLE))) if sample else file
     if file == "-":
         name = "standard input"
         return _describe(name, _spooled(sys.stdin.buffer, name, decimal))
-    return _describe(file, _scan(where, ordered, decimal, threads))
+    return _describe(file, _scan(sample_path(file), ordered, decimal, threads))
+
+
+def sample_path(file: str) -> str:
+    """Give the file of a sample; other names as they are."""
+    sample = file.startswith(SAMPLE)
+    return str(samples.path(file.removeprefix(SAMPLE))) if sample else file
 
 
 def is_there(file: str) -> bool:
@@ -207,6 +210,22 @@ def _no_file(path: Path) -> InputError:
 def _not_empty(path: Path, name: str) -> None:
     if path.stat().st_size == 0:
         raise InputError(f"{name} is empty; a header and rows are needed.")
+
+
+def known(source: Source, name: str | None, what: str) -> Any:
+    """Pass on the name of a column, or say which there are."""
+    names = list(source.types)
+    if name is None or name in names:
+        return name
+    if len(names) == 1 and name in re.split("[,;\t|]", names[0]):
+        raise InputError(
+            f"{what} must name a column, and this file could not be divided into "
+            f"columns. Its first line is {names[0]!r}: give every line as many values."
+        )
+    raise InputError(
+        f"{what} must name a column, and {source.name} has no column {name!r}; it has "
+        f"{names_of(names)}.{nearest(name, names)}"
+    )
 
 
 def unnamed(question: str, source: Source, typed: str) -> InputError:

@@ -14,13 +14,13 @@ from typing import Any
 import duckdb
 
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import nearest
 from trueness.cli._columns import Request, choose, votes_among
 from trueness.cli._shell import say
 from trueness.cli._source import (
     Source,
     in_memory,
     is_local,
+    known,
     names_of,
     open_source,
     unnamed,
@@ -56,16 +56,6 @@ def in_log(source: Source, name: str) -> str | None:
 def repeats_in_log(source: Source, of_log: tuple[str, ...]) -> str | None:
     """Name the column that says which answers are repeats of an item, of a log."""
     return CLUSTER if of_log and CLUSTER in source.types else None
-
-
-def known(source: Source, name: str | None, what: str) -> str | None:
-    """Pass on the name of a column, or say which there are."""
-    if name is None or name in source.types:
-        return name
-    raise InputError(
-        f"{what} must name a column, and {source.name} has no column {name!r}; it has "
-        f"{names_of(source.types)}.{nearest(name, list(source.types))}"
-    )
 
 
 def as_wide(

@@ -115,7 +115,7 @@ def for_the_shell(sentence: str, label: str | None = None) -> str:
     text = sentence
     for pattern, instead in SENTENCES:
         text = re.sub(pattern, instead, text)
-    text = re.sub(r"^\w+(?= does not take )", lambda m: ANALYSES.get(m[0], m[0]), text)
+    text = re.sub(r"\b\w+(?= does not take )", lambda m: ANALYSES.get(m[0], m[0]), text)
     text = re.sub(r"\bdatetime\.(date|datetime)\(([\d, ]+)\)", _iso, text)
     text = re.sub(r"\bscores\[\d+\]=", "score=", text)
     text = re.sub(r"\bPass (?=[a-z_]+=)", "Type ", text)

@@ -1,47 +1,33 @@
-"""Do these predictions meet what was agreed?"""
+"""Do predictions meet what was agreed, and do they still, today?"""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.options import choice
-from trueness._core.files import replacing
+from trueness._core.files import alone, replacing
 from trueness.cli._columns import Chosen, Request, choose, one_score
 from trueness.cli._command import command
-from trueness.cli._fields import fields_of
-from trueness.cli._predictions import (
-    cases_of,
-    predictions,
-    with_scores,
-)
-from trueness.cli._shell import CommandAnswer, about, cases_sentence, say, table
+from trueness.cli._predictions import cases_of, predictions, with_scores
+from trueness.cli._shell import CommandAnswer, about, answered, say
 from trueness.cli._source import open_source
-from trueness.cli._words import noted
-from trueness.cli.evals import about_attempts
-from trueness.data.eval_rows import (
-    attempts,
-    columns_of_evals,
-    read_evals,
-    rows_of_evals,
-)
-from trueness.data.frames import tally
+from trueness.cli.evals import about_attempts, parts_of
+from trueness.data.eval_rows import attempts, read_evals
+from trueness.data.frames import panel, tally
+from trueness.findings.how_good import cases_note
+from trueness.findings.notes import Note, note
+from trueness.findings.trust import requirements, still_good
 from trueness.monitoring.checking import Evidence, check_all
 from trueness.monitoring.contracts import Contract, first_contract, read_contract
+from trueness.monitoring.kinds import NO_LABELS
 from trueness.monitoring.measures import of_attempts
-from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN, Check, fact
-
-CODES = {HOLDS: 0, FAILS: 4, OPEN: 5}
-_SAID = {
-    HOLDS: "Every requirement holds.",
-    FAILS: "At least one requirement fails.",
-    OPEN: "No requirement fails, but not all can be decided with these cases.",
-}
+from trueness.monitoring.questions import load_watch
+from trueness.monitoring.questions import watch as new_watch
+from trueness.monitoring.verdicts import Check, fact
 
 
 @command()
@@ -77,12 +63,18 @@ def check(
     Example: trueness check --init sample:west_nile --label virus --score boosting
     """
     first: dict[str, Any] = {"label": label, "score": score, "positive": positive}
-    first["output"] = output
     later: dict[str, Any] = {"baseline": baseline, "undecided": undecided}
     later |= {"junit": junit, "markdown": markdown}
-    _fitting(later if init else first, init)
+    for name, given in (later if init else first | {"output": output}).items():
+        if given is not None:  # it would be ignored
+            raise InputError(
+                f"--{name} does not go with --init, which only writes a contract."
+                if init
+                else f"--{name} goes with --init; a check reads it in the contract."
+            )
     if init:
-        return _first(contract if file is None else file, **first)
+        file = contract if file is None else file
+        contract = _first(file, output or Path("quality.toml"), **first)
     if file is None:
         raise InputError(
             "A check needs a contract and predictions. Type trueness check "
@@ -91,23 +83,22 @@ def check(
     asked = read_contract(contract)
     if undecided is not None:
         choice(undecided, ("report", "pass", "fail"), "--undecided")
-    found, counted = _checked(asked, file, baseline)
+    of_log = any(of_attempts(r.metric) for r in asked.requirements)
+    found, counted, told = (_checked_log if of_log else _checked)(asked, file, baseline)
     if junit is not None:
         _write(junit, found.to_junit())
     if markdown is not None:
         _write(markdown, found.to_markdown())
-    return _answer(found, counted, undecided or asked.undecided, contract)
 
+    def chart() -> Any:
+        from trueness.plots.monitoring import verdict_lines  # Altair, when it draws
 
-def _fitting(others: dict[str, Any], init: bool) -> None:
-    """Stop at options of the other use, which would be ignored."""
-    for name, given in others.items():
-        if given is not None:
-            raise InputError(
-                f"--{name} does not go with --init, which only writes a contract."
-                if init
-                else f"--{name} goes with --init; a check reads it in the contract."
-            )
+        return verdict_lines(found)
+
+    made = requirements(found, counted, undecided or asked.undecided)
+    code = made.numbers["exit_code"]
+    return answered("check", made, chart=chart, about=told, code=code,
+                    contract=contract)  # fmt: skip
 
 
 def _write(path: Path, text: str) -> None:
@@ -116,99 +107,59 @@ def _write(path: Path, text: str) -> None:
     say(f"Written to {path}.")
 
 
-def _answer(
-    found: Check, counted: dict[str, Any], undecided: str, contract: str
-) -> CommandAnswer:
-    rows = [
-        [v.verdict, v.name, f"{v.value:.4g}", v.span or "exact"]
-        for v in found.ordered()
-    ]
-    word = found.verdict
-    if word == OPEN and undecided != "report":
-        word = HOLDS if undecided == "pass" else FAILS
-    code = CODES[word]
-    head = ["verdict", "requirement", "measured", "limits"]
-    parts: list[Any] = [
-        counted.pop("sentence"),
-        table(head, rows, most=120),  # a requirement is read to its end
-        *(v.reason for v in found.ordered() if v.verdict != HOLDS),
-        *noted(found.notes),
-        f"{_SAID[found.verdict]} Exit code {code}.",
-    ]
-    result = {
-        "verdict": found.verdict,
-        "exit_code": code,
-        "contract": contract,
-        **fields_of(found, ("level", "adjust", "verdicts", "notes")),
-    }
-
-    def chart() -> Any:
-        from trueness.plots.monitoring import (
-            verdict_lines,  # Altair is loaded when it draws
-        )
-
-        return verdict_lines(found)
-
-    return CommandAnswer("check", result, parts, chart, counted, code)
+Checked = tuple[Check, Note, dict[str, Any]]
 
 
-def _checked(
-    asked: Contract, file: str, baseline: str | None
-) -> tuple[Check, dict[str, Any]]:
-    if any(of_attempts(r.metric) for r in asked.requirements):
-        return _checked_log(asked, file, baseline)
+def _checked(asked: Contract, file: str, baseline: str | None) -> Checked:
     p = predictions(asked, file)
     count = cases_of(p, asked.key, baseline)
     whole = count(None)
     t = whole.tally
     groups = {by: count(by) for by in dict.fromkeys(r.by for r in p.required) if by}
-    facts = [
-        fact(r, "", p.missing, t.n)
-        for r in asked.requirements
-        if r.metric == "missing_scores"
-    ]
+    gone = "missing_scores"
     found = check_all(
         whole,
-        tuple(r for r in p.required if r.metric != "missing_scores"),
-        facts=facts,
+        tuple(r for r in p.required if r.metric != gone),
+        facts=[fact(r, "", p.missing, t.n) for r in p.required if r.metric == gone],
         groups=groups,
         level=asked.level,
         adjust=asked.adjust,
     )
-    by = next(iter(groups), None)
-    chosen = Chosen(p.label, (p.score,), asked.count, by, asked.positive)
-    chosen = replace(chosen, cluster=asked.cluster, weight=asked.weight)
+    chosen = Chosen(
+        p.label,
+        (p.score,),
+        asked.count,
+        next(iter(groups), None),
+        asked.positive,
+        cluster=asked.cluster,
+        weight=asked.weight,
+    )
     request = Request(p.source, chosen, p.rows, asked.level, 0)
-    return found, {**about(request, t), "sentence": cases_sentence(t)}
+    return found, cases_note(t), about(request, t)
 
 
-def _checked_log(
-    asked: Contract, file: str, baseline: str | None
-) -> tuple[Check, dict[str, Any]]:
+def _checked_log(asked: Contract, file: str, baseline: str | None) -> Checked:
     """Check the attempts of a log, or of a table with a row per attempt."""
     words = {"item": asked.key, "passed": asked.label, "cluster": asked.cluster}
-    data = {"": read_evals(file), "baseline": baseline and read_evals(baseline)}
-    whole = Evidence.of(*(_attempts(d, words) for d in data.values()))
-    groups: dict[str, dict[str, Evidence]] = {}
-    for by in dict.fromkeys(r.by for r in asked.requirements if r.by):
-        text = {k: _text(d, by) for k, d in data.items() if d is not None}
-        for group in dict.fromkeys(text[""]):
-            parts = [
-                rows_of_evals(d, np.array(text[k]) == group) if d is not None else None
-                for k, d in data.items()
-            ]
-            held = Evidence.of(*(_attempts(part, words) for part in parts))
-            groups.setdefault(by, {})[group] = held
+    data = {"the log": read_evals(file)}
+    data |= {"the baseline": read_evals(baseline)} if baseline else {}
+
+    def counted(part: dict[str, Any]) -> Evidence:
+        return Evidence.of(*(_attempts(d, words) for d in part.values()))
+
+    whole = counted(data)
+    groups = {
+        by: {g: counted(part) for g, part in parts_of(data, by).items()}
+        for by in dict.fromkeys(r.by for r in asked.requirements if r.by)
+    }
     found = check_all(
         whole, asked.requirements, groups=groups, level=asked.level, adjust=asked.adjust
     )
     told = about_attempts([file], words | {"by": None}, [whole.tally])
-    return found, {**told, "sentence": f"{whole.tally}."}
+    return found, note("said", text=f"{whole.tally}."), told
 
 
 def _attempts(data: Any, words: dict[str, Any]) -> Any:
-    if data is None:
-        return None
     found = attempts(data, **words)
     if isinstance(found, dict):
         raise InputError(
@@ -218,31 +169,130 @@ def _attempts(data: Any, words: dict[str, Any]) -> Any:
     return found
 
 
-def _text(data: Any, by: str) -> list[str]:
-    columns = columns_of_evals(data)
-    if by not in columns:
-        raise InputError(f"The log has no column {by!r}: {', '.join(columns)}.")
-    return [str(v) for v in columns[by]]
-
-
-def _first(
-    file: str, *, label: Any, score: Any, positive: Any, output: Path | None
-) -> CommandAnswer:
+def _first(file: str, path: Path, *, label: Any, score: Any, positive: Any) -> str:
     """Write a first contract with what these data can prove."""
-    source, path = open_source(file), output or Path("quality.toml")
-    chosen = choose(
-        source,
-        option="score",
-        scores=[] if score is None else [score],
-        guess=one_score,
-        label=label,
-        positive=positive,
-    )
-    named = chosen.label or "label", chosen.scores[0]
-    rows, missing = with_scores(source, named[1])
-    t = tally(rows, label=chosen.label, score=named[1], positive=chosen.positive)
+    source, named = open_source(file), [] if score is None else [score]
+    words = {"option": "score", "guess": one_score, "positive": positive}
+    chosen = choose(source, scores=named, label=label, **words)
+    columns = chosen.label or "label", chosen.scores[0]
+    rows, missing = with_scores(source, columns[1])
+    t = tally(rows, label=chosen.label, score=columns[1], positive=chosen.positive)
     if path.exists():
         raise InputError(f"{path} exists already. Choose another file with -o.")
-    _write(path, first_contract(t, *named, positive=chosen.positive, missing=missing))
-    found, counted = _checked(read_contract(path), file, None)
-    return _answer(found, counted, "report", str(path))
+    _write(path, first_contract(t, *columns, positive=chosen.positive, missing=missing))
+    return str(path)
+
+
+@command(cannot="watch")
+def watch(
+    state: Annotated[
+        Path,
+        typer.Argument(
+            help="The state of the watch: a .json or .parquet file.", metavar="STATE"
+        ),
+    ],
+    file: Annotated[str, typer.Argument(help="The new batch.", metavar="FILE")],
+    label: str | None = None,
+    score: str | None = None,
+    metric: str | None = None,
+    threshold: float | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    baseline: str | None = None,
+    margin: float = 0.0,
+    near: float | None = None,
+    judge: list[str] | None = None,
+    by: str | None = None,
+    false_alarms: str | None = None,
+    restart: bool = False,
+    name: str | None = None,
+    positive: str | None = None,
+) -> CommandAnswer:
+    """Is it still good? Monitors new batches; finds a change whenever it begins.
+
+    --metric: For a new watch: recall, auc, brier, calibration, scores, ...
+    --threshold: For a new watch: a case is flagged from this score on.
+    --at-least: For a new watch: the metric must be this or more.
+    --at-most: For a new watch: the metric must be this or less.
+    --baseline FILE: For a new watch: earlier predictions as a baseline.
+    --margin: For a new watch: how much worse than the baseline is allowed.
+    --near: For a new watch: calibration of scores near this value.
+    --judge COLUMN: For prevalence: column with verdicts; repeat it for each.
+    --false-alarms: For a new watch: how rare they are ("one in 20 years").
+    --restart: After a repair: forget the alarm before this batch is counted.
+    --name: Name of the batch (by default the name of the file).
+
+    Example: trueness watch state.json sample:west_nile --label virus --score boosting
+    --metric auc --at-least 0.7
+    """
+    bound: dict[str, Any] = {"threshold": threshold, "near": near}
+    bound |= {"at_least": at_least, "at_most": at_most}
+    source = open_source(file)
+    with alone(state):  # two jobs at once must not lose what the other one counted
+        held = None
+        if state.exists():
+            if any(x is not None for x in (metric, baseline, false_alarms,
+                                           *bound.values())):  # fmt: skip
+                raise InputError(
+                    f"{state} holds a watch already; leave out --metric and its bound, "
+                    "or name another file."
+                )
+            held = load_watch(state)
+            if restart:
+                held.restart()
+            judge, by = judge or list(held.judges), by or held.by
+            kept = held.columns  # said once, when the watch began
+            label, score = label or kept.get("label"), score or kept.get("score")
+            positive = kept.get("positive") if positive is None else positive
+        judges = judge or []
+        chosen = choose(
+            source,
+            option="judge" if judges else "score",
+            scores=judges or ([] if score is None else [score]),
+            guess=one_score,
+            label=label,
+            positive=positive,
+            by=by,
+            # what needs no labels is not asked for them, nor who watches already
+            needs_label=metric not in (None, *NO_LABELS) and not judges,
+        )
+        columns = {"positive": chosen.positive, "label": chosen.label}
+        columns |= {"scores": judges} if judges else {"score": chosen.scores[0]}
+        if held is None:
+            if metric is None:
+                raise InputError(
+                    f"There is no watch in {state} yet. To begin one, add --metric "
+                    f"recall --threshold 0.3 --at-least 0.9, for example."
+                )
+            if baseline is not None:
+                bound["baseline"] = tally(open_source(baseline).rows, **columns)
+            bound |= {"margin": margin, "judges": judges or None, "by": by}
+            if false_alarms is not None:
+                bound["false_alarms"] = false_alarms
+            held = new_watch(metric, **bound)
+        count: Any = panel if judges else tally
+        t = count(source.rows, **columns)
+        parts = t if by is None else count(source.rows, by=by, **columns)
+        looks, earlier = held.looks, held.same_cases(parts)
+        if name is None and earlier not in (None, source.name):
+            raise InputError(
+                f"{source.name} has exactly the cases of the batch {earlier!r}, which "
+                "was counted before. If these are other cases, add --name with a name "
+                "of their own."
+            )
+        held.update(parts, name=name or source.name)
+        held.keep_columns(**columns)
+        held.save(state)
+
+    def chart() -> Any:
+        from trueness.plots.monitoring import sequence  # Altair is loaded when it draws
+
+        return sequence(held)
+
+    return answered(
+        "watch",
+        still_good(held, cases_note(t), held.looks > looks),
+        chart=chart,
+        about=about(Request(source, chosen, source.rows, 0.95, 0), t),
+        code=4 if held.alarm else 0,
+    )

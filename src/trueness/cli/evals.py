@@ -1,8 +1,7 @@
-"""How often do systems pass, when the verdict is the truth?"""
+"""How often do systems pass, and do readers do better with one treatment?"""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -13,24 +12,21 @@ import typer
 
 import trueness
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.options import fraction
+from trueness._core.checks.options import choice, fraction
 from trueness._core.checks.words import listing
 from trueness._core.progress import progress
-from trueness.cli._command import command
-from trueness.cli._options import Level
-from trueness.cli._shell import CommandAnswer, answered, say
-from trueness.cli.report import command_line
+from trueness.cli._columns import Request
+from trueness.cli._command import ONE_SCORE, command
+from trueness.cli._outputs import write_report
+from trueness.cli._shell import CommandAnswer, about, answered
+from trueness.cli._source import sample_path
 from trueness.counts.design import PLAIN
-from trueness.data.eval_rows import (
-    attempts,
-    columns_of_evals,
-    read_evals,
-    rows_of_evals,
-)
+from trueness.counts.values import Tally
+from trueness.data.eval_rows import columns_of_evals, read_evals, rows_of_evals
 from trueness.data.verdict_logs import SYSTEM, VerdictLog
 from trueness.evals.attempts import Attempts
-from trueness.evals.ranks import leaderboard
-from trueness.findings.systems import evals_page, how_often
+from trueness.findings.systems import compared_by_readers, evals_page, how_often
+from trueness.readers.model import COVARIANCES
 
 Logs = Annotated[
     list[str],
@@ -56,7 +52,7 @@ def evals(
     threshold: float | None = None,
     missing: str = "drop",
     output: Path | None = None,
-    level: Level = 0.95,
+    level: float = 0.95,
 ) -> CommandAnswer:
     """How often do systems pass? pass@k, paired tests, leaderboards, from logs.
 
@@ -65,8 +61,8 @@ def evals(
     --system COLUMN: Column with the systems; of a log it is known.
     --cluster COLUMN: Column that says which items belong together.
     --by COLUMN: Column with groups of items, such as task: also a rate for each.
-    --pass-at NUMBER: Also how often one of so many attempts passes; repeat it.
-    --pass-hat NUMBER: Also how often all of so many attempts pass; repeat it.
+    --pass-at NUMBER: Also how often one of so many attempts passes; takes several.
+    --pass-hat NUMBER: Also how often all of so many attempts pass; takes several.
     --threshold: Grade from which on an attempt passes, if verdicts are grades.
     --missing HOW: Attempts without a verdict: drop, or fail.
     --output, -o FILE: Write a report with figures to this HTML file.
@@ -77,31 +73,25 @@ def evals(
     words: dict[str, Any] = {"item": item, "passed": passed, "system": system}
     words |= {"cluster": cluster, "threshold": threshold, "missing": missing}
     with progress("Counting", unit=""):
-        logs = {place: read_evals(_place(place)) for place in log}
+        logs = {place: read_evals(sample_path(place)) for place in log}
         _named(logs, item, passed)
         runs = _runs(logs, words)
-        groups = {} if by is None else _groups(logs, words, by)
+        groups = {g: _runs(part, words) for g, part in parts_of(logs, by or "").items()}
     with progress("Comparing", unit=""):
-        found = how_often(
-            runs,
-            pass_at=pass_at or (),
-            pass_hat=pass_hat or (),
-            groups=groups,
-            by=by or "",
-            level=level,
-        )
-    if output is not None:
-        from trueness.report.page import write_page  # Jinja2 is loaded when needed
-
-        page = evals_page(found, ", ".join(log), command_line())
-        say(f"{write_page(page, output)}.")
-    drawn = next(iter(found.numbers["systems"].values()))
-    if len(runs) > 1:
-        drawn = leaderboard(runs, level=level)
+        asked: Any = {
+            "pass_at": pass_at or (),
+            "pass_hat": pass_hat or (),
+            "by": by or "",
+        }
+        found = how_often(runs, groups=groups, level=level, **asked)
+    write_report(lambda line: evals_page(found, ", ".join(log), line), output)
+    one = next(iter(found.numbers["systems"].values()))
     return answered(
         "evals",
         found,
-        chart=lambda: trueness.plots.pass_rates(drawn),
+        chart=lambda: trueness.plots.pass_rates(
+            trueness.leaderboard(runs, level=level) if len(runs) > 1 else one
+        ),
         about=about_attempts(log, words | {"by": by}, list(runs.values())),
     )
 
@@ -139,17 +129,11 @@ def _named(logs: Mapping[str, Any], item: str | None, passed: str | None) -> Non
             )
 
 
-def _place(place: str) -> str | os.PathLike[str]:
-    if not place.startswith("sample:"):
-        return place
-    return trueness.samples.path(place.removeprefix("sample:"))
-
-
 def _runs(logs: Mapping[str, Any], words: Mapping[str, Any]) -> dict[str, Attempts]:
     """Count every log; each is a system of its own unless it names several."""
     out: dict[str, Attempts] = {}
     for place, data in logs.items():
-        found = attempts(data, **words)
+        found = trueness.attempts(data, **words)
         several = found if isinstance(found, dict) else {_name(place, logs): found}
         for name, a in several.items():  # shards of one system add up
             out[name] = out[name] + a if name in out else a
@@ -172,22 +156,92 @@ def _name(place: str, logs: Mapping[str, Any]) -> str:
     return Path(place).stem if len(set(stems)) == len(stems) else place
 
 
-def _groups(
-    logs: Mapping[str, Any], words: Mapping[str, Any], by: str
-) -> dict[str, dict[str, Attempts]]:
-    """Count the attempts at the items of each group."""
-    columns = {place: columns_of_evals(data) for place, data in logs.items()}
-    for place, held in columns.items():
+def parts_of(logs: Mapping[str, Any], by: str) -> dict[str, dict[str, Any]]:
+    """Divide logs by the values of a column: from value to the rows of each log."""
+    text = {}
+    for place, data in logs.items() if by else ():
+        held = columns_of_evals(data)
         if by not in held:
             raise InputError(
                 f"{place} has no column {by!r}. It has {listing(list(held), 12)}."
             )
-    text = {
-        place: np.array([str(v) for v in held[by]]) for place, held in columns.items()
-    }
+        text[place] = np.array([str(v) for v in held[by]])
     every = dict.fromkeys(v for values in text.values() for v in values.tolist())
-    parts = {
+    return {
         g: {p: rows_of_evals(d, text[p] == g) for p, d in logs.items() if g in text[p]}
         for g in every
     }
-    return {g: _runs(part, words) for g, part in parts.items()}
+
+
+@command(
+    ONE_SCORE,
+    without=("seed", "count", "by"),
+    cannot="reader_study",
+    methods=COVARIANCES,
+)
+def readers(
+    request: Request,
+    reader: str = "reader",
+    treatment: str = "treatment",
+    case: str = "case",
+    metric: str = "auc",
+    threshold: float | None = None,
+    fixed: str | None = None,
+    covariance: str = "jackknife",
+    method: str = "obuchowski-rockette",
+    pairs: str = "own",
+    margin: float | None = None,
+    scale: str = "plain",
+    reference: str = "student",
+) -> CommandAnswer:
+    """Do readers do better with one treatment? Multi-reader multi-case studies.
+
+    --reader COLUMN: Column with the readers.
+    --treatment COLUMN: Column with the treatments.
+    --case COLUMN: Column with the cases.
+    --metric: auc, or a metric at a threshold: recall, specificity, ...
+    --threshold: The threshold of such a metric.
+    --fixed WHAT: What is taken as fixed, not as a sample: readers, or cases.
+    --covariance: How the covariances are estimated: {methods}.
+    --method: obuchowski-rockette, or gallas (one-shot variance).
+    --pairs: Where some treatments share more cases or have more readers than others:
+        own variance of each pair, or pooled as in MRMCaov.
+    --margin: Largest loss that would not matter (for non-inferiority).
+    --scale: Where limits are symmetric: plain, or logit (tests against a margin then
+        keep their level near 1).
+    --reference: Distribution of the tests: student (with Hillis' degrees of freedom),
+        or behrens-fisher (keeps its level with two to four readers).
+
+    Example: trueness readers sample:readers --label truth --score rating
+    """
+    if fixed is not None:
+        choice(fixed, ("readers", "cases"), "--fixed")
+    label, score = str(request.chosen.label), request.chosen.scores[0]
+    with progress("Comparing", unit=""):
+        rows = request.source.only((reader, treatment, case, label, score))
+        found = trueness.reader_study(
+            rows.to_arrow_table(),
+            reader=reader,
+            treatment=treatment,
+            case=case,
+            label=label,
+            score=score,
+            positive=request.chosen.positive,
+            metric=metric,
+            threshold=threshold,
+            readers="fixed" if fixed == "readers" else "random",
+            cases="fixed" if fixed == "cases" else "random",
+            covariance=covariance,
+            method=method,
+            margin=margin,
+            pairs=pairs,
+            scale=scale,
+            reference=reference,
+            level=request.level,
+        )
+    return answered(
+        "readers",
+        compared_by_readers(found),
+        chart=lambda: trueness.plots.reader_results(found),
+        about=about(request, Tally([0.0], neg=[found.n_neg], pos=[found.n_pos])),
+    )

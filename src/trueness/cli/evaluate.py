@@ -7,15 +7,9 @@ from typing import Any
 import trueness
 from trueness._core.progress import progress
 from trueness._core.records import Estimate
-from trueness.cli._columns import (
-    Request,
-    classes_of,
-    count_classes,
-    count_tally,
-)
+from trueness.cli._columns import Request, classes_of, count_classes, count_tally
 from trueness.cli._command import SCORES, command
 from trueness.cli._shell import CommandAnswer, about, answered
-from trueness.counts.values import Tally
 from trueness.data.engines import quoted
 from trueness.data.multiclass import multiclass_auc
 from trueness.findings.how_good import how_good
@@ -31,35 +25,39 @@ def evaluate(request: Request, at: float | None = None) -> CommandAnswer:
     A label with more than two classes is answered class by class, when there is a score
     for each of them.
 
-    --at: Threshold in use: also every metric there.
+    --at SCORE: Threshold in use: also every metric there.
 
     Example: trueness evaluate sample:west_nile --label virus --score boosting
     """
     c, classes = request.chosen, classes_of(request)
+    by = c.by if not classes else None
     with progress("Counting", unit=""):
         if classes:
             tallies = count_classes(request, classes)
         else:
             tallies = {s: count_tally(request, s) for s in c.scores}
-        by = c.by if not classes else None
         parts = {s: count_tally(request, s, by=True) for s in c.scores} if by else {}
     # from group to the counts of each score
     groups = {
         str(g): {s: parts[s][g] for s in parts} for g in next(iter(parts.values()), {})
     }
-    s = subject(
-        tallies,
-        groups=groups or None,
-        by=str(by),
-        level=request.level,
-        at=at,
-        classes=bool(classes),
-    )
-    found = how_good(s, _together(request, classes), c.cluster or "")
+    words: Any = {
+        "by": str(by),
+        "level": request.level,
+        "at": at,
+        "classes": bool(classes),
+    }
+    s = subject(tallies, groups=groups or None, cluster=c.cluster or "", **words)
+    drawn = {
+        group if len(tallies) == 1 else f"{score}, {group}": t
+        for group, found in groups.items()
+        for score, t in found.items()
+        if t.n_pos and t.n_neg
+    }
     return answered(
         "evaluate",
-        found,
-        chart=lambda: trueness.plots.roc(_drawn(tallies, groups)),
+        how_good(s, _together(request, classes)),
+        chart=lambda: trueness.plots.roc(drawn or tallies),
         about=about(request, next(iter(tallies.values()))),
     )
 
@@ -75,17 +73,3 @@ def _together(request: Request, classes: dict[Any, str]) -> Estimate | None:
     truth = [None if v is None else str(v) for v in rows[names[0]].tolist()]
     scores = {str(k): rows[column] for k, column in classes.items()}
     return multiclass_auc(truth, scores, level=request.level)
-
-
-def _drawn(
-    tallies: dict[str, Tally], groups: dict[str, dict[str, Tally]]
-) -> dict[str, Tally]:
-    """Draw a curve a score, and with groups one for each of them."""
-    if not groups:
-        return tallies
-    return {
-        group if len(tallies) == 1 else f"{score}, {group}": t
-        for group, found in groups.items()
-        for score, t in found.items()
-        if t.n_pos and t.n_neg
-    }

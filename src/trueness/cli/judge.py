@@ -1,4 +1,4 @@
-"""What is the true pass rate, when the judges err?"""
+"""How good are tests and judges, and how common is what they look for?"""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from typing import Any
 import trueness
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.checks.options import choice, fraction
-from trueness._core.numbers import counted
 from trueness._core.progress import progress
-from trueness._core.records import shown
-from trueness.cli._columns import Request, count_panel, with_verdicts
-from trueness.cli._command import command
-from trueness.cli._fields import RATE, fields_of
-from trueness.cli._options import Count, File, Label, Level, Positive, Seed, Yes
-from trueness.cli._shell import CommandAnswer, about, each_group, say, table
+from trueness.cli._columns import Request, count_panel, votes_among, with_verdicts
+from trueness.cli._command import Columns, command
+from trueness.cli._options import File
+from trueness.cli._outputs import write_report
+from trueness.cli._shell import CommandAnswer, about, answered, each_group, say
+from trueness.cli._source import Source, unnamed
 from trueness.cli._verdicts import (
     as_wide,
     first_twice,
@@ -27,55 +26,90 @@ from trueness.cli._verdicts import (
     repeats_in_log,
     request_of,
 )
-from trueness.cli._words import for_the_shell
-from trueness.cli.report import command_line
 from trueness.counts.values import Panel
-from trueness.findings.judges import judged
-from trueness.inference.limits import around
-from trueness.nogold import sentences
-from trueness.nogold.figures import raw_rate
+from trueness.findings.without_labels import ALL, how_good_tests, judged, pass_rates
+from trueness.nogold.combinations.best import best_combination
+from trueness.nogold.fitting import latent_class
 from trueness.nogold.label_plans import plan_labels
 from trueness.nogold.rate import Rate, prevalence
-from trueness.nogold.rate_comparison import (
-    PER_PAIR,
-    RateComparison,
-    compare_prevalence,
-)
+from trueness.nogold.rate_comparison import RateComparison, compare_prevalence
 from trueness.nogold.truth_given_votes import LABELLED
 
-ALL = "all"
-HOW = {
-    "random": "at random",
-    "by verdict": "by the verdicts of the judges",
-    "by truth": "by their true label",
-}
 _NUMBER = "trueness_item"
-ALSO = (
-    "trueness nogold gives the same rate from these labels, and the best combination "
-    "of the judges."
-)
+
+
+def guess_votes(source: Source, taken: set[str | None]) -> tuple[str, ...]:
+    """Take every other column when all of them hold 0 and 1 only."""
+    found = votes_among(source, taken)
+    if len(found) >= 2:
+        return found
+    raise unnamed("Which columns hold the verdicts?", source, "--vote NAME for each")
+
+
+VOTES = Columns("vote", guess_votes, least=2, needs_label=False)
+
+
+@command(VOTES, without=("unlabelled",), cannot="latent_class")
+def nogold(
+    request: Request,
+    yes: str | None = None,
+    criterion: str = "product",
+    dependence: str = "shared",
+    labelled: str = "random",
+    draws: int = 10_000,
+) -> CommandAnswer:
+    """How good is each test, and how common is the condition, if the truth is unknown?
+
+    --criterion: Criterion of the best combination: product, squares, sum or min of
+        sensitivity and specificity, or a metric such as "cost(fp=1, fn=5)".
+    --dependence: May tests make the same errors ("shared")? Then verdicts alone give
+        wide intervals. "none" takes for granted that they do not.
+    --labelled HOW: If some cases have a label, how they were chosen: random or "by
+        verdict". Labels then answer, with the same rate as trueness judge.
+    --draws: Effective number of posterior draws.
+
+    Example: trueness nogold sample:hiv --vote V1 --vote V2 --vote V3 --vote V4 \
+--count count
+    """
+    with progress("Counting", unit=""):
+        request = with_verdicts(request, yes)
+        panel = count_panel(request)
+        populations = count_panel(request, by=True) if request.chosen.by else {}
+    data = {str(g): p for g, p in populations.items()} or panel
+    words = {"draws": draws, "dependence": dependence, "labelled": labelled}
+    with progress("Without a gold standard", 2, "questions") as one_more:
+        found = latent_class(data, rng=request.seed, level=request.level, **words)
+        one_more(1)
+        best = best_combination(found, criterion=criterion)
+        one_more(1)
+    return answered(
+        "nogold",
+        how_good_tests(panel, found, best, str(request.chosen.by)),
+        chart=lambda: trueness.plots.posterior_densities(found),
+        about=about(request, panel),
+    )
 
 
 @command(cannot="prevalence")
 def judge(
     file: File,
     judge: list[str] | None = None,
-    label: Label = None,
+    label: str | None = None,
     labelled: str | None = None,
     system: str | None = None,
     item: str | None = None,
     cluster: str | None = None,
     verdict: str | None = None,
-    yes: Yes = None,
+    yes: str | None = None,
     abstain: list[str] | None = None,
     labels: str | None = None,
     next: int = 0,
     width: float | None = None,
     output: Path | None = None,
-    positive: Positive = None,
-    count: Count = None,
-    level: Level = 0.95,
-    seed: Seed = 0,
+    positive: str | None = None,
+    count: str | None = None,
+    level: float = 0.95,
+    seed: int = 0,
 ) -> CommandAnswer:
     """What is the true pass rate if judges make errors? Reads tables and logs.
 
@@ -117,23 +151,20 @@ def judge(
     with progress("Estimating the pass rate", unit=""):
         rates = rates_of(panels, labelled, level, seed)
         compared = compared_of(request, panels, rates, item, labelled)
-        plans = _plans(panels, rates, next, width)
-    if output is not None:
-        from trueness.report.page import write_page  # Jinja2 is loaded when needed
-
-        page = judged(
-            rates,
-            {s: panels[s] for s in rates},
-            compared,
-            source=source.name,
-            command=command_line(),
-        )
-        say(f"{write_page(page, output)}.")
-    return CommandAnswer(
+        plans = {s: _plan(panels[s], r, next, width) for s, r in rates.items()}
+    held = {s: panels[s] for s in rates}
+    write_report(
+        lambda line: judged(rates, held, compared, source=source.name, command=line),
+        output,
+    )
+    return answered(
         "judge",
-        judge_result(rates, compared, plans),
-        judge_parts(rates, compared, plans),
-        chart=lambda: _chart(rates),
+        pass_rates(rates, compared, plans),
+        chart=lambda: (
+            trueness.plots.judge_rates(rates)
+            if len(rates) > 1
+            else trueness.plots.judge_plane(*rates.values())
+        ),
         about=about(request, panel),
     )
 
@@ -144,8 +175,7 @@ def rates_of(
     """What is the true rate of each system that has enough labels or judges?"""
 
     def rate(p: Panel) -> Rate:
-        found = prevalence(p, labelled=labelled, level=level, rng=seed)
-        return replace(found, notes=tuple(map(for_the_shell, found.notes)))
+        return prevalence(p, labelled=labelled, level=level, rng=seed)
 
     if len(panels) == 1:
         return {s: rate(p) for s, p in panels.items()}
@@ -174,18 +204,17 @@ def compared_of(
         numbers = count_panel(replace(request, rows=rows, chosen=columns), by=True)
         wanted = {str(s): p for s, p in numbers.items() if str(s) in wanted}
         asked["item"] = _NUMBER
-    found = compare_prevalence(wanted, **asked)
-    return replace(found, notes=tuple(map(for_the_shell, found.notes)))
+    found: RateComparison = compare_prevalence(wanted, **asked)
+    return found
 
 
 def _paired(request: Request, item: str) -> bool:
     """Does each item occur once in a system, with labels in all of them?"""
-    case = (item, str(request.chosen.by))
-    if request.chosen.label is None or request.chosen.count is not None:
+    chosen = request.chosen
+    # repeats of an item are no pairs
+    if chosen.label is None or chosen.count is not None or chosen.cluster is not None:
         return False
-    if request.chosen.cluster is not None:  # repeats of an item are no pairs
-        return False
-    if first_twice(request.source, case) is not None:
+    if first_twice(request.source, (item, str(chosen.by))) is not None:
         say(
             f"Some items of column {item!r} occur several times in a system, so the "
             f"systems are not compared item by item."
@@ -194,118 +223,10 @@ def _paired(request: Request, item: str) -> bool:
     return True
 
 
-def _plans(
-    panels: Mapping[str, Panel],
-    rates: Mapping[str, Rate],
-    next: int,
-    width: float | None,
-) -> dict[str, dict[str, Any]]:
-    """Plan more labels for each system, where that was asked."""
-    out: dict[str, dict[str, Any]] = {}
-    for s, r in rates.items():
-        plan: dict[str, Any] = {}
-        if next:
-            plan["next"] = r.label_next(next)
-        if width is not None:
-            plan["needed"] = plan_labels(
-                panels[s].without_clusters(), width=width, level=r.level
-            )
-        out[s] = plan
-    return out
-
-
-def _chart(rates: Mapping[str, Rate]) -> Any:
-    plots = trueness.plots
-    if len(rates) > 1:
-        return plots.judge_rates(rates)
-    return plots.judge_plane(next(iter(rates.values())))
-
-
-def judge_parts(
-    rates: Mapping[str, Rate],
-    compared: RateComparison | None,
-    plans: Mapping[str, Mapping[str, Any]],
-) -> list[Any]:
-    """Say what was found about judges, in sentences and tables."""
-    parts: list[Any] = [_head(rates)]
-    for s, r in rates.items():
-        parts.append(" ".join(sentences.rate_sentences(r, "" if s == ALL else s)))
-    if len(rates) > 1:
-        parts.append(table([*sentences.SYSTEM_HEAD], sentences.system_rows(rates)))
-    if compared is not None:
-        parts += sentences.difference_sentences(compared)
-    parts.append(_judges_table(rates))
-    for s, plan in plans.items():
-        parts += _plan_parts("" if s == ALL else f"{shown(s)}: ", plan)
-    notes = sentences.rate_notes(rates, () if compared is None else compared.notes)
-    if any(r.labelled in ("random", "by verdict") for r in rates.values()):
-        notes.append(ALSO)
-    return [*parts, *(f"Note: {n}" for n in notes)]
-
-
-def _head(rates: Mapping[str, Rate]) -> str:
-    first = next(iter(rates.values()))
-    cases = sum(r.cases for r in rates.values())
-    labels = sum(r.labels for r in rates.values())
-    how = f", chosen {HOW[first.labelled]}" if labels else ""
-    return (
-        f"{counted(cases, 'answer')}, {counted(len(first.naive), 'judge')}; "
-        f"{counted(labels, 'label')}{how}."
-    )
-
-
-def _judges_table(rates: Mapping[str, Rate]) -> Any:
-    if len(rates) == 1:
-        return table([*sentences.JUDGE_HEAD], sentences.judge_rows(*rates.values()))
-    rows = [[s, *row] for s, r in rates.items() for row in sentences.judge_rows(r)]
-    return table(["system", *sentences.JUDGE_HEAD], rows)
-
-
-def _plan_parts(whose: str, plan: Mapping[str, Any]) -> list[Any]:
-    out: list[Any] = []
-    if "needed" in plan:
-        n = plan["needed"]
-        out.append(
-            f"{whose}{n.labels:,} labels at random in all make an interval "
-            f"{100 * n.width:.3g} points wide; without judges it would take "
-            f"{n.without_judges:,}."
-        )
-    if "next" in plan:
-        p = plan["next"]
-        out.append(
-            whose
-            + sentences.label_sentence(p.width_now, p.width_then, p.labels.tolist())
-        )
-        rows = [[str(w), int(n)] for w, n in zip(p.pattern, p.labels, strict=True)]
-        out.append(table(["verdicts in this order", "to label"], rows))
-    return out
-
-
-def judge_result(
-    rates: Mapping[str, Rate],
-    compared: RateComparison | None,
-    plans: Mapping[str, Mapping[str, Any]],
-) -> dict[str, Any]:
-    """Give what ``--json`` says of judges."""
-    return {
-        "systems": {
-            s: {
-                "rate": around(r.value, r.low, r.high, r.level),
-                "raw": raw_rate(r),
-                "naive": dict(r.naive),
-                "judges": dict(r.judges),
-                **fields_of(r, RATE),
-                "sentences": sentences.rate_sentences(r, "" if s == ALL else s),
-                "next": plans[s].get("next"),
-                "needed": plans[s].get("needed"),
-            }
-            for s, r in rates.items()
-        },
-        "differences": [
-            fields_of(compared, PER_PAIR, row=k) for k in range(len(compared.first))
-        ]
-        if compared
-        else [],
-        "notes": list(compared.notes) if compared else [],
-        "sentences": sentences.difference_sentences(compared) if compared else [],
-    }
+def _plan(panel: Panel, r: Rate, next: int, width: float | None) -> dict[str, Any]:
+    """Plan more labels, where that was asked."""
+    plan: dict[str, Any] = {"next": r.label_next(next)} if next else {}
+    if width is not None:
+        held = panel.without_clusters()
+        plan["needed"] = plan_labels(held, width=width, level=r.level)
+    return plan

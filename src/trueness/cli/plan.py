@@ -1,56 +1,51 @@
-"""How many cases do I need?"""
+"""How many cases do I need, and which leaves of a tree have enough?"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import typer
 
 import trueness
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.options import choice, fraction
-from trueness._core.numbers import level_text, percent
+from trueness._core.progress import progress
 from trueness.cli._app import Careful
-from trueness.cli._command import command
-from trueness.cli._options import Level, option
-from trueness.cli._shell import CommandAnswer
+from trueness.cli._columns import Request, naming
+from trueness.cli._command import Columns, command
+from trueness.cli._shell import CommandAnswer, about, answered, each_group
+from trueness.cli._source import Source, groups_of, known, unnamed
+from trueness.data.engines import quoted
+from trueness.findings.trust import planned, planned_leaf, which_leaves
 from trueness.ranking.plan_samples import MODELS
 from trueness.ranking.planning import plan_auc, plan_auc_difference, plan_rate
-from trueness.trees.levels import confidence_level, plan_leaf, utility_level
+from trueness.trees.leaf_counts import Leaves
+from trueness.trees.leaf_report import LeafReport
+from trueness.trees.levels import plan_leaf
 
+NODE_NAMES = ("leaf", "node", "segment")
 plan = typer.Typer(help="How many cases do I need? Sample sizes.", no_args_is_help=True)
-
-Share = Annotated[float, option("--prevalence: Share of positives.")]
-HalfWidth = Annotated[
-    float | None, option("--half-width: Wanted half-width of the interval.")
-]
-Null = Annotated[
-    float | None,
-    option("--null: Value from which it should be shown to differ (null hypothesis)."),
-]
-Power = Annotated[
-    float | None,
-    option("--power: Wanted power of that test (0.9 by default with --null)."),
-]
 
 
 @plan.command(name="auc", cls=Careful)
-@command()
+@command(models=MODELS)
 def plan_for_auc(
     auc: float,
-    prevalence: Share = 0.5,
-    half_width: HalfWidth = None,
-    null: Null = None,
-    power: Power = None,
-    model: Annotated[
-        str, option(f"--model: Model of the scores: {', '.join(MODELS)}.")
-    ] = "binormal",
+    prevalence: float = 0.5,
+    half_width: float | None = None,
+    null: float | None = None,
+    power: float | None = None,
+    model: str = "binormal",
     sampling: str = "case-control",
-    level: Level = 0.95,
+    level: float = 0.95,
 ) -> CommandAnswer:
     """How many cases are needed to know an AUC well enough?
 
     --auc: The AUC that you expect.
+    --prevalence SHARE: Share of positives.
+    --model NAME: Model of the scores: {models}.
     --sampling: case-control: the number of positives is fixed; cohort: random.
 
     Example: trueness plan auc --auc 0.8 --prevalence 0.1 --half-width 0.03
@@ -73,21 +68,9 @@ def plan_for_auc(
         model=model,
         sampling=sampling,
     )
-    words = f"{found.n:,} cases, {found.n_pos:,} of them positive."
-    if half_width is not None:
-        words += (
-            f" Then the {level_text(level)} confidence interval of an AUC of {auc:g} "
-            f"is about ±{found.half_width:.3g}."
-        )
-    else:
-        words += (
-            f" Then an AUC of {auc:g} is shown to differ from {null:g} with a power of "
-            f"{percent(found.power)}."
-        )
-    return CommandAnswer(
+    return answered(
         "plan auc",
-        {"plan": found},
-        [words],
+        planned(found, f"an AUC of {auc:g}"),
         chart=lambda: trueness.plots.sample_size(found),
     )
 
@@ -98,17 +81,17 @@ def plan_for_difference(
     first: float,
     second: float,
     correlation: float = 0.5,
-    prevalence: Share = 0.5,
-    half_width: HalfWidth = None,
+    prevalence: float = 0.5,
+    half_width: float | None = None,
     power: float | None = None,
-    level: Level = 0.95,
+    level: float = 0.95,
 ) -> CommandAnswer:
     """How many cases are needed to show that two AUCs on the same cases differ?
 
     --first: One AUC that you expect.
     --second: The other, on the same cases.
     --correlation: Correlation of the two scores within a class.
-    --power: Wanted power of the paired test (0.9).
+    --prevalence SHARE: Share of positives.
 
     Example: trueness plan difference --first 0.85 --second 0.8 --power 0.8
     """
@@ -121,13 +104,7 @@ def plan_for_difference(
         power=power,
         level=level,
     )
-    words = (
-        f"{found.n:,} cases, {found.n_pos:,} of them positive. Then the "
-        f"{level_text(level)} confidence interval of the difference is about "
-        f"±{found.half_width:.3g}, and the paired test has a power of "
-        f"{percent(found.power)}."
-    )
-    return CommandAnswer("plan difference", {"plan": found}, [words])
+    return answered("plan difference", planned(found, "the difference"))
 
 
 @plan.command(name="rate", cls=Careful)
@@ -135,17 +112,18 @@ def plan_for_difference(
 def plan_for_rate(
     rate: str,
     value: float,
-    prevalence: Share = 0.5,
+    prevalence: float = 0.5,
     recall: float | None = None,
-    half_width: HalfWidth = None,
-    null: Null = None,
-    power: Power = None,
-    level: Level = 0.95,
+    half_width: float | None = None,
+    null: float | None = None,
+    power: float | None = None,
+    level: float = 0.95,
 ) -> CommandAnswer:
     """How many cases are needed to know recall, specificity or precision well enough?
 
     --rate: Which rate: recall, specificity or precision.
     --value: The rate that you expect.
+    --prevalence SHARE: Share of positives.
     --recall: For precision: the recall that you expect.
 
     Example: trueness plan rate --rate recall --value 0.9 --prevalence 0.1 --null 0.8
@@ -160,12 +138,7 @@ def plan_for_rate(
         power=power,
         level=level,
     )
-    words = (
-        f"{found.n:,} cases, of which about {found.counted:,} count for {rate}. Then "
-        f"its {level_text(level)} confidence interval is about ±{found.half_width:.3g}"
-    )
-    words += "." if null is None else f", with a power of {percent(found.power)}."
-    return CommandAnswer("plan rate", {"plan": found}, [words])
+    return answered("plan rate", planned(found, f"a {rate} of {value:g}"))
 
 
 @plan.command(cls=Careful)
@@ -186,23 +159,80 @@ def leaf(
             "A plan needs a goal. Type --confidence 0.95, or --utility 0.7."
         )
     n = plan_leaf(p, confidence=confidence, utility=utility)
-    reached = {
-        "confidence": float(confidence_level(n, p)),
-        "utility": float(utility_level(n, p)),
-    }
-    words = (
-        f"{n:,} cases. Then the majority seen is the true majority with a probability "
-        f"P(C) of {reached['confidence']:.4g}, and a new case has its label with a "
-        f"probability P(U) of {reached['utility']:.4g}."
-    )
-    asked = {"p": p, "confidence": confidence, "utility": utility}
     shown = "utility" if confidence is None else "confidence"
     sizes = range(1, min(2 * n, 400) + 1) if n <= 200 else range(1, 2 * n, n // 100)
-    return CommandAnswer(
+    return answered(
         "plan leaf",
-        {"n": n, "asked": asked, "reached": reached},
-        [words],
+        planned_leaf(n, p=p, confidence=confidence, utility=utility),
         chart=lambda: trueness.plots.levels_by_n(
             {f"p = {p:g}": ([1], [p])}, sizes, level=shown
         ),
     )
+
+
+def guess_node(source: Source, taken: set[str | None]) -> tuple[str, ...]:
+    """Take the column of the leaves when there is no doubt."""
+    free = [c for c in source.types if c not in taken]
+    by_name = [c for c in free if c.lower() in NODE_NAMES]
+    if len(by_name) == 1 or len(free) == 1:
+        return tuple(by_name or free)
+    raise unnamed("Which column holds the leaves?", source, "--node NAME")
+
+
+NODE = Columns("node", guess_node, several=False)
+
+
+@command(NODE, without=("seed",), cannot="leaves")
+def leaves(
+    request: Request, rule: str | None = None, confidence: float = 0.95
+) -> CommandAnswer:
+    """Can this leaf be trusted? Confidence and utility of every leaf of a tree.
+
+    --rule COLUMN: Column with the rule of each leaf, in words.
+    --confidence: Probability P(C) from which a leaf is trusted.
+
+    Example: trueness leaves sample:leaves --node leaf --label virus --count n
+    """
+
+    def judged(held: Leaves) -> LeafReport:
+        found = held.report(confidence=confidence, level=request.level)
+        return with_rules(found, request, rule)
+
+    with progress("Counting", unit=""):
+        held, by = _count(request, request.rows), request.chosen.by
+        parted = groups_of(request.rows, by) if by else ()
+        groups = {g: _count(request, rows) for g, rows in parted}
+        found = judged(held)
+    return answered(
+        "leaves",
+        which_leaves(found, each_group(groups, judged), str(by)),
+        chart=lambda: trueness.plots.leaf_shares(found),
+        about=about(request, held),
+    )
+
+
+def _count(request: Request, rows: Any) -> Leaves:
+    chosen = request.chosen
+    with naming(chosen):
+        return trueness.leaves(rows, node=chosen.scores[0], **chosen.words)
+
+
+def with_rules(found: LeafReport, request: Request, rule: str | None) -> LeafReport:
+    """Add the rule that the file has for each leaf, the same in all of its rows."""
+    if rule is None:
+        return found
+    source, node = request.source, request.chosen.scores[0]
+    known(source, rule, "--rule")
+    of_leaf, text = quoted(node), f"CAST({quoted(rule)} AS VARCHAR)"
+    counts = f"min({text}), count(DISTINCT {text})"
+    rows = source.rows.aggregate(f"{of_leaf}, {counts}", of_leaf).fetchall()
+    for name, _, many in rows:
+        if many > 1:
+            raise InputError(
+                f"--rule must say the same in all rows of a leaf; column {rule!r} has "
+                f"{many:,} rules for leaf {str(name)!r}."
+            )
+    rules = {name: said for name, said, _ in rows}
+    said = [rules.get(n) for n in found.node.tolist()]
+    texts = np.array(["" if r is None else str(r) for r in said], dtype=object)
+    return replace(found, rule=texts)

@@ -1,15 +1,19 @@
-"""What do I send to my boss?"""
+"""What do I send to my boss? The report, the demonstration and the workbench."""
 
 from __future__ import annotations
 
-import shlex
-import sys
+import webbrowser
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
+import typer
+
 import trueness
+from trueness import samples
 from trueness._core.checks.errors import InputError
 from trueness._core.files import is_device
+from trueness._core.imports import handler, required
 from trueness._core.progress import progress
 from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli._columns import (
@@ -21,52 +25,40 @@ from trueness.cli._columns import (
     with_verdicts,
 )
 from trueness.cli._command import Columns, command
-from trueness.cli._options import (
-    Maximize,
-    Minimize,
-    Scores,
-    SubjectTo,
-    Votes,
-    Yes,
-    option,
-)
-from trueness.cli._shell import CommandAnswer, about, say
+from trueness.cli._outputs import command_line, make_folder
+from trueness.cli._shell import CommandAnswer, about, say, spoken
+from trueness.cli._verdicts import open_verdicts
+from trueness.cli.threshold import rule_typed
+from trueness.data.cleaning import listening, tell
+from trueness.data.files import scan, tables_of
 from trueness.ensembles.combiners import COMBINERS
-from trueness.findings.notes import SHELL
-from trueness.findings.notes import say as write_out
-from trueness.findings.page import page_about
+from trueness.findings.page import page_about, with_cleaned
+from trueness.findings.records import Page
+from trueness.findings.trust import which_leaves
 
-COLUMNS = Columns("score", Scores, several_scores, instead="vote")
+MODELS = ("boosting", "logistic", "adaboost", "forest", "neighbours")
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-@command(COLUMNS, ranges=True)
+COLUMNS = Columns("score", several_scores, instead="vote")
+
+
+@command(COLUMNS, ranges=True, maps=CALIBRATORS, combiners=COMBINERS)
 def report(
     request: Request,
-    vote: Votes = None,
-    yes: Yes = None,
+    vote: list[str] | None = None,
+    yes: str | None = None,
     output: Path = Path("report.html"),
-    maximize: Maximize = None,
-    minimize: Minimize = None,
-    subject_to: SubjectTo = None,
+    maximize: str | None = None,
+    minimize: str | None = None,
+    subject_to: list[str] | None = None,
     cost_fp: float | None = None,
     cost_fn: float | None = None,
-    at: float | None = None,
-    calibrate: Annotated[
-        str,
-        option(
-            "--calibrate METHOD: Add what calibration by this method would change: "
-            f"{', '.join(CALIBRATORS)}."
-        ),
-    ] = "",
+    at: str | None = None,
+    calibrate: str = "",
     half_width: float | None = None,
     classifier: str = "",
-    combine: Annotated[
-        str,
-        option(
-            "--combine METHOD: Way to combine several scores that the page speaks of, "
-            f"by default the best one: {', '.join(COMBINERS)}."
-        ),
-    ] = "",
+    combine: str = "",
     title: str = "",
 ) -> CommandAnswer:
     """Write a report: one HTML file that works offline, to be sent to anyone.
@@ -74,24 +66,33 @@ def report(
     --output, -o: HTML file to write.
     --cost-fp: Cost of a false positive.
     --cost-fn: Cost of a false negative (a missed positive).
-    --at: Threshold in use, instead of the best one.
+    --calibrate METHOD: Add what calibration by this method would change:
+        {maps}.
     --half-width WIDTH: Add how many cases an interval of the AUC of plus or minus this
         width needs.
     --classifier COLUMN: Score that --calibrate and --half-width are about; by default
         the one that ranks best.
+    --combine METHOD: Way to combine several scores that the page speaks of, by default
+        the best one: {combiners}.
     --title: Title of the report.
 
     Example: trueness report sample:west_nile --label virus -o report.html
     """
     _is_html(output)
-    costs = _costs(cost_fp, cost_fn)
+    if (cost_fp is None) != (cost_fn is None):
+        raise InputError("Both costs are needed. Type --cost-fp 1 --cost-fn 20.")
+    costs = None if cost_fp is None else {"fp": cost_fp, "fn": cost_fn}
     if vote:
-        asked = (maximize, minimize, subject_to, costs, request.chosen.by)
         share = request.chosen.prevalence or request.prevalences
-        _no_threshold(*asked, share, at is not None)
+        if any((maximize, minimize, subject_to, costs, request.chosen.by, share, at)):
+            raise InputError(
+                "--vote is for tests without known labels, where there is no threshold "
+                "to choose. Leave out --maximize, --minimize, --subject-to, "
+                "--prevalence, --at, costs and --by."
+            )
         request = with_verdicts(request, yes)
     classes = {} if vote else classes_of(request)
-    with progress("Counting", unit=""):
+    with progress("Counting", unit=""), listening() as cleaned:
         panel = count_classes(request, classes) if classes else count_panel(request)
         by = request.chosen.by and not classes
         groups = count_panel(request, by=True) if by else None
@@ -110,7 +111,7 @@ def report(
             groups=groups,
             rng=request.seed,
             prevalences=request.prevalences,
-            at=at,
+            at=rule_typed(at),
             classes=bool(classes),
             calibrator=calibrate,
             half_width=half_width,
@@ -118,6 +119,8 @@ def report(
             combiner=combine,
             command=command_line(),
         )
+    tell(cleaned)
+    page = with_cleaned(page, cleaned)
     written = write_page(page, output)
     say(f"{written}; open it in a browser.")
     return CommandAnswer(
@@ -130,44 +133,31 @@ def report(
     )
 
 
-def report_result(page: Any, output: Path, size: int) -> dict[str, Any]:
+def report_result(page: Page, output: Path, size: int) -> dict[str, Any]:
     """Give what ``--json`` says of a report."""
     return {
         "output": str(output),
         "bytes": size,
         "title": page.title,
-        "summary": [{"title": q, "sentences": _said(s)} for q, s in page.answers],
+        "summary": [{"title": q, "sentences": spoken(s)} for q, s in page.answers],
         "sections": [f.question for f in page.findings],
     }
 
 
-def report_words(page: Any) -> list[Any]:
+def report_words(page: Page) -> list[Any]:
     """Give the first page of the report as text."""
     lines = []
     for question, notes in page.answers:
-        lines += [question, *(f"  {s}" for s in _said(notes))]
+        lines += [question, *(f"  {s}" for s in spoken(notes))] if notes else []
     return lines
-
-
-def _said(notes: Any) -> list[str]:
-    return [write_out(n, SHELL) for n in notes]
 
 
 def _figure(panel: Any, request: Request) -> Any:
     """Draw the ROC curves, or without labels what the tests are worth."""
-    plots = trueness.plots
     if isinstance(panel, dict) or (panel.n_pos and panel.n_neg):
-        return plots.roc(panel)
-    from trueness.nogold.fitting import latent_class
-
-    return plots.posterior_densities(
-        latent_class(panel, rng=request.seed, level=request.level)
-    )
-
-
-def command_line() -> str:
-    """Give what was typed, for the foot of the report."""
-    return shlex.join(["trueness", *sys.argv[1:]])
+        return trueness.plots.roc(panel)
+    found = trueness.latent_class(panel, rng=request.seed, level=request.level)
+    return trueness.plots.posterior_densities(found)
 
 
 def _is_html(output: Path) -> None:
@@ -182,18 +172,122 @@ def _is_html(output: Path) -> None:
     )
 
 
-def _no_threshold(*asked: Any) -> None:
-    if any(asked):
+@command()
+def demo(folder: Path = Path("demo_output")) -> CommandAnswer:
+    """Evaluate the sample data, say what was found and write a report.
+
+    --folder, -o: Folder for the files.
+
+    Example: trueness demo
+    """
+    make_folder(folder)
+    traps = trueness.panel(
+        scan(samples.path("west_nile")), label="virus", scores=list(MODELS)
+    )
+    asked: dict[str, Any] = {"maximize": "precision", "subject_to": ["recall >= 0.8"]}
+    with progress("Looking at the sample", unit=""):
+        page = page_about(
+            traps,
+            title="West Nile virus in mosquito traps",
+            source="sample:west_nile",
+            **asked,
+        )
+        tree = trueness.leaves(
+            scan(samples.path("leaves")), node="leaf", label="virus", count="n"
+        )
+        leaves = which_leaves(tree.report())
+    written = _files(traps, page, folder)
+    steps = [*page.answers, (leaves.question, leaves.answer)]
+    parts: list[Any] = [
+        f"Five models predict West Nile virus in {traps.n:,} mosquito traps of "
+        f"Chicago; {traps.n_pos} of them had it."
+    ]
+    for title, notes in steps:
+        parts += ["", title, *spoken(notes)]
+    parts += ["", "Files:", *(f"  {path}  {what}" for path, what in written.items())]
+    parts += [
+        "",
+        "To look around in the browser: trueness app sample:west_nile",
+        "Now with your own file: trueness report FILE --label Y --score P",
+    ]
+    result = {
+        "steps": [{"title": title, "sentences": spoken(said)} for title, said in steps],
+        "files": [{"path": str(p), "what": what} for p, what in written.items()],
+    }
+    return CommandAnswer("demo", result, parts, chart=lambda: trueness.plots.roc(traps))
+
+
+def _files(traps: Any, page: Page, folder: Path) -> dict[Path, str]:
+    from trueness.report.page import write_page  # Jinja2 is loaded when it is needed
+
+    written = {folder / "report.html": "the full report, with a slider"}
+    with progress("Writing the files", unit=""):
+        write_page(page, folder / "report.html")
+        # pictures are an extra, which the command line does without
+        if all(find_spec(library) for library in ("altair", "vl_convert")):
+            trueness.plots.save(trueness.plots.roc(traps), folder / "roc.svg")
+            written[folder / "roc.svg"] = "ROC curves of the five models"
+    return written
+
+
+@command(without=("json", "plot"))
+def app(
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            help="CSV, Parquet or JSON lines (also compressed, a folder, or "
+            "'many/*.parquet'), a database, the log of an evaluation, or "
+            "sample:west_nile. Without one, drop it on the page.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    port: int = 0,
+    browser: bool = True,
+    limit: int = 512,
+    host: str = "127.0.0.1",
+    i_know: bool = False,
+) -> CommandAnswer:
+    """Look around in the browser: choose columns, move the threshold, take the report.
+
+    --port NUMBER: Port; 0 takes one that is free.
+    --browser/--no-browser: Open the page in a browser, or only print its address.
+    --limit MB: Largest upload, in megabytes.
+    --host: Address to listen on; this machine only by default.
+    --i-know: Allow another --host: others can then reach the page.
+
+    Example: trueness app sample:west_nile
+    """
+    if host not in LOOPBACK and not i_know:
         raise InputError(
-            "--vote is for tests without known labels, where there is no threshold to "
-            "choose. Leave out --maximize, --minimize, --subject-to, --prevalence, "
-            "--at, costs and --by."
+            f"--host {host} would let other machines reach the workbench and what it "
+            "shows of your files. Leave --host out, or type --i-know as well if that "
+            "is meant."
+        )
+    if not 0 <= port < 65_536 or limit < 1:
+        raise InputError("--port must be 0 to 65535, and --limit 1 or more.")
+    for library in ("uvicorn", "starlette"):
+        required(library, "app")
+    if file is not None and "::" not in file and not tables_of(file):
+        open_verdicts(file)  # a file that cannot be read is told before anything begins
+    if host not in LOOPBACK:
+        say(
+            f"Warning: listening on {host}. Whoever has the address and its token sees "
+            "your files, and nothing is encrypted on the way."
         )
 
+    def opened(address: str) -> None:
+        say("The workbench is open at this address; stop it with Ctrl-C:")
+        typer.echo(address)
+        if browser:
+            webbrowser.open(address)
 
-def _costs(fp: float | None, fn: float | None) -> dict[str, float] | None:
-    if fp is None and fn is None:
-        return None
-    if fp is None or fn is None:
-        raise InputError("Both costs are needed. Type --cost-fp 1 --cost-fn 20.")
-    return {"fp": fp, "fn": fn}
+    serve = handler("serve")
+    try:
+        serve(file, host=host, port=port, limit=limit, opened=opened)
+    except OSError as err:
+        words = f"port {port} of {host} cannot be used: {err.strerror}"
+        raise OSError(err.errno, f"{words}. Type --port 0") from err
+    except KeyboardInterrupt:
+        say("Stopped.")
+    return CommandAnswer("app", {}, [])

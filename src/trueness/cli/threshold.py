@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,22 +14,16 @@ from trueness._core.checks.errors import InputError
 from trueness._core.numbers import counted
 from trueness._core.progress import progress
 from trueness.cli._app import WORDS
-from trueness.cli._columns import Request, count_tally, one_score
-from trueness.cli._command import Columns, command
-from trueness.cli._options import Maximize, Minimize, Scores, SubjectTo
+from trueness.cli._columns import Request, count_tally
+from trueness.cli._command import ONE_SCORE, command
+from trueness.cli._outputs import save_fitted
 from trueness.cli._shell import CommandAnswer, about, answered, each_group, say, show
 from trueness.counts.values import Tally
-from trueness.findings.cut import (
-    CutQuestion,
-    find_cut,
-    find_cuts_of_groups,
-    with_groups,
-)
-from trueness.findings.notes import note
+from trueness.findings.cut import CutQuestion, find_cut, with_groups
+from trueness.findings.how_good import alike
 from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS
-from trueness.threshold.group_cuts import asks_for_groups
 from trueness.threshold.operating_point import OperatingPoint
-from trueness.threshold.zones import Zones, asks_for_two_cuts
+from trueness.threshold.rule import Rule
 
 
 def _list_metrics(ctx: typer.Context, asked: bool) -> None:
@@ -45,15 +40,32 @@ def _list_metrics(ctx: typer.Context, asked: bool) -> None:
     raise typer.Exit
 
 
-@command(Columns("score", Scores, one_score), ranges=True)
+def rule_typed(text: str | None) -> float | Rule | None:
+    """Read a threshold, or a rule that was saved."""
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        if not Path(text).is_file():
+            raise InputError(
+                "--at must be a threshold, or a file with a rule that --save of "
+                f"threshold has written; found {text!r}."
+            ) from None
+    rule = Rule.load(text)
+    return rule if rule.groups or rule.defers else rule.cuts()[1]
+
+
+@command(ONE_SCORE, ranges=True)
 def threshold(
     request: Request,
-    maximize: Maximize = None,
-    minimize: Minimize = None,
-    subject_to: SubjectTo = None,
-    at: float | None = None,
+    maximize: str | None = None,
+    minimize: str | None = None,
+    subject_to: list[str] | None = None,
+    at: str | None = None,
     validate: bool = False,
     guarantee: float | None = None,
+    save: Path | None = None,
     list_metrics: Annotated[
         bool,
         typer.Option(
@@ -70,49 +82,39 @@ def threshold(
     thresholds; a limit on groups, --by site --subject-to "recall_gap <= 0.02", for one
     in each group.
 
-    --at: Evaluate this threshold instead of looking for the best.
+    --at RULE: Evaluate this threshold, or a rule saved by --save, and choose none.
     --validate: Estimate what to expect on new cases (bootstrap).
-    --guarantee: Confidence with which the constraints must hold on new cases.
+    --guarantee SHARE: Confidence with which the constraints must hold on new cases.
+    --save FILE: Save the rule that was chosen; --at and trueness sql --rule read it.
 
     Example: trueness threshold sample:west_nile --label virus --score boosting \
 --maximize f1 --subject-to "recall >= 0.8" --validate
     """
-    score, *others = request.chosen.scores
-    if others:
-        raise InputError(
-            f"A threshold is for one score; found {1 + len(others)}. Name one --score; "
-            "trueness compare says which is better."
-        )
     q = CutQuestion(
-        maximize, minimize, tuple(subject_to or ()), at, validate, guarantee,
-        request.prevalences, request.level, request.seed,
+        maximize, minimize, tuple(subject_to or ()), rule_typed(at), validate,
+        guarantee, request.prevalences, request.level, request.seed,
     )  # fmt: skip
-    by = request.chosen.by
+    by, score = request.chosen.by, request.chosen.scores[0]
     with progress("Counting", unit=""):
         t = count_tally(request, score)
         groups = count_tally(request, score, by=True) if by else {}
-    if t.n_unknown and "flagged" in " ".join(
-        filter(None, (maximize, minimize, *q.bounds))
-    ):
+    limits = " ".join(filter(None, (maximize, minimize, *q.bounds)))
+    if t.n_unknown and "flagged" in limits:
         say(
             "The limit on flagged cases counts cases with a label only; "
             f"{counted(t.n_unknown, 'case has', 'cases have')} none."
         )
     with progress("Looking for the best threshold", unit=""):
-        if asks_for_groups(q.bounds):
-            named = {str(g): part for g, part in groups.items()}
-            found, choice = find_cuts_of_groups(t, named, q)
-        else:
-            found, choice = find_cut(t, q)
+        found, choice = find_cut(t, q, {str(g): part for g, part in groups.items()})
+        if not q.for_groups:
             parts = each_group(groups, lambda part: find_cut(part, q).finding)
             found = with_groups(found, parts, str(by))
-    if request.chosen.cluster:
-        alike = note("clusters", cluster=request.chosen.cluster)
-        found = replace(found, notes=(*found.notes, alike))
+    found = replace(found, notes=(*found.notes, *alike(request.chosen.cluster or "")))
+    save_fitted(choice.rule, save)
     return answered(
         "threshold",
         found,
-        chart=None if asks_for_groups(q.bounds) else lambda: _chart(t, q, choice),
+        chart=None if q.for_groups else lambda: _chart(t, q, choice),
         about=about(request, t),
     )
 
@@ -121,7 +123,7 @@ def _chart(t: Tally, q: CutQuestion, choice: Any) -> Any:
     """Draw what was chosen."""
     if isinstance(choice, OperatingPoint):
         return trueness.plots.operating_point(t, **q.given)
-    if choice is None:
+    if q.at is not None:
         return trueness.plots.roc(t)
-    two = isinstance(choice, Zones) or asks_for_two_cuts([*q.bounds])
+    two = choice.rule.defers or q.two
     return (trueness.plots.zones if two else trueness.plots.guaranteed_cut)(t, choice)

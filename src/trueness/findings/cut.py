@@ -27,20 +27,23 @@ from trueness.counts.design import CASE_CONTROL
 from trueness.counts.values import Tally
 from trueness.findings.how_good import cases_note
 from trueness.findings.notes import TITLES, Note, note
-from trueness.findings.records import Finding, Table, said, table
-from trueness.findings.subject import cut_of
+from trueness.findings.records import Figure, Finding, Table, fields_of, said, table
+from trueness.findings.subject import UNNAMED, cut_of
+from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import SHOWN
 from trueness.metrics.grammar import cases_of, is_share, text_of
+from trueness.ranking.figures import score_figure
 from trueness.threshold import sentences
 from trueness.threshold.at_cut import at_threshold, confusion
-from trueness.threshold.group_cuts import group_thresholds
+from trueness.threshold.group_cuts import asks_for_groups, group_thresholds
 from trueness.threshold.guarantees import (
     GuaranteedThreshold,
     Proof,
     guaranteed_threshold,
 )
 from trueness.threshold.operating_point import DEFAULT, OperatingPoint, best_threshold
+from trueness.threshold.rule import Rule, rule_of
 from trueness.threshold.validation import Validation, validate_threshold
 from trueness.threshold.zones import Zones, asks_for_two_cuts, best_thresholds
 
@@ -65,20 +68,26 @@ VALIDATION = (
 class CutQuestion:
     """What is asked of a threshold."""
 
-    maximize: str | None = None
-    minimize: str | None = None
-    bounds: tuple[str, ...] = ()
-    at: float | None = None
+    maximize: str | Metric | None = None
+    minimize: str | Metric | None = None
+    bounds: tuple[Any, ...] = ()
+    at: float | Rule | None = None
     validate: bool = False
     guarantee: float | None = None
     prevalences: tuple[float, float] | None = None
     level: float = 0.95
     rng: Any = 0
+    name: str = UNNAMED  # of the classifier
 
     @property
     def two(self) -> bool:
         """Are two cuts asked for?"""
         return asks_for_two_cuts([*self.bounds, self.maximize, self.minimize])
+
+    @property
+    def for_groups(self) -> bool:
+        """Is a cut for each group asked for, or given?"""
+        return asks_for_groups(self.bounds) or bool(getattr(self.at, "groups", ()))
 
     @property
     def wanted(self) -> dict[str, Any]:
@@ -106,11 +115,19 @@ class CutFinding(NamedTuple):
     choice: Any
 
 
-def find_cut(t: Tally, q: CutQuestion) -> CutFinding:
+def find_cut(
+    t: Tally, q: CutQuestion, groups: Mapping[str, Tally] | None = None
+) -> CutFinding:
     """Answer what is asked of a threshold; stop at what does not go together."""
     _fits(q)
+    if q.for_groups and not groups:
+        raise InputError(
+            "Limits on differences between groups need groups. Type by=COLUMN."
+        )
     if q.at is not None:
-        return _given(t, q, q.at)
+        return _given(t, q, groups or {})
+    if q.for_groups:
+        return _of_groups(t, groups or {}, q)
     if q.guarantee is not None:
         return _promised(t, q)
     return _two(t, q) if q.two else _best(t, q)
@@ -141,17 +158,28 @@ def _fits(q: CutQuestion) -> None:
         )
 
 
-def _fields(record: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in names}
-
-
 def _found(
-    t: Tally, answer: list[Note], tables: list[Table], mind: list[Note], **known: Any
+    t: Tally,
+    answer: list[Note],
+    tables: list[Table],
+    mind: list[Note],
+    *,
+    key: str = "threshold",
+    figures: tuple[Figure, ...] = (),
+    about: tuple[str, str] = ("", ""),
+    **known: Any,
 ) -> Finding:
     """Put an answer about a threshold together, with every key of its numbers."""
-    numbers = dict.fromkeys(KEYS) | {"groups": {}} | known
-    said_first = (cases_note(t), *answer)
-    return Finding(TITLES["threshold"], numbers, said_first, tuple(mind), tuple(tables))
+    return Finding(
+        TITLES[key],
+        dict.fromkeys(KEYS) | {"groups": {}} | known,
+        (cases_note(t), *answer),
+        tuple(mind),
+        tuple(tables),
+        figures,
+        *about,
+        key,
+    )
 
 
 def _best(t: Tally, q: CutQuestion) -> CutFinding:
@@ -170,8 +198,8 @@ def _best(t: Tally, q: CutQuestion) -> CutFinding:
         confusion=point.confusion,
         metrics={name: e.value for name, e in found.items()},
         estimates=found,
-        validation=checked and _fields(checked, VALIDATION),
-        **_fields(point, POINT),
+        validation=checked and fields_of(checked, *VALIDATION),
+        **fields_of(point, *POINT),
     )
     return CutFinding(finding, point)
 
@@ -225,26 +253,32 @@ def _for_prevalence(t: Tally) -> list[Note]:
     return [note("metrics for prevalence", wanted=wanted, share=t.prevalence)]
 
 
-def _given(t: Tally, q: CutQuestion, at: float) -> CutFinding:
-    """Evaluate a threshold that was chosen beforehand."""
+def _given(t: Tally, q: CutQuestion, groups: Mapping[str, Tally]) -> CutFinding:
+    """Evaluate a threshold, or a rule, that was chosen beforehand."""
     both_classes(t, "threshold")
-    found, c = at_threshold(t, at, level=q.level), confusion(t, at)
+    rule = rule_of(q.at)
+    data = {g: groups[g] for g in groups if g in rule.groups} if rule.groups else t
+    found: Any = at_threshold(data, rule, level=q.level)
     share = t.design.prevalence
+    code = "flagging" if isinstance(q.at, float) else "by rule"
+    tables = [_matrix(found.confusion), _metrics(found.metrics)]
+    if rule.groups:
+        rows = [(g, cut_text(rule.cuts(g)[1])) for g in rule.groups]
+        tables.insert(0, table("Thresholds", ("group", "threshold"), rows))
     finding = _found(
         t,
-        [note("flagging", cut=cut_text(at))],
-        [_matrix(c), _metrics(found.metrics)],
+        [note(code, cut=cut_text(found.threshold), rule=repr(rule))],
+        tables,
         [note("intervals", level=q.level), note("given beforehand"),
          *_for_prevalence(t), *said(found.notes)],
-        threshold=at,
+        threshold=found.threshold,
         prevalence=t.prevalence if share is None else share,
         method="given",
-        notes=found.notes,
-        confusion=c,
         metrics={name: e.value for name, e in found.metrics.items()},
         estimates=found.metrics,
+        **fields_of(found, "notes", "confusion"),
     )  # fmt: skip
-    return CutFinding(finding, None)
+    return CutFinding(finding, found)
 
 
 def _promised(t: Tally, q: CutQuestion) -> CutFinding:
@@ -255,7 +289,7 @@ def _promised(t: Tally, q: CutQuestion) -> CutFinding:
     known: dict[str, Any] = {
         "prevalence": t.prevalence,
         "notes": g.notes,
-        "guarantee": _fields(g, ("level", "proofs")),
+        "guarantee": fields_of(g, "level", "proofs"),
     }
     if two:
         known |= {"constraints": {p.constraint: p.value for p in g.proofs}}
@@ -275,7 +309,7 @@ def _promised(t: Tally, q: CutQuestion) -> CutFinding:
         ],
         [_matrix(c), _metrics(found)],
         [note("two-sided", level=q.level), *said(g.notes)],
-        **_fields(g, ("threshold", "score_range", "method")),
+        **fields_of(g, "threshold", "score_range", "method"),
         objective=goal,
         constraints={p.constraint.split()[0]: p.value for p in g.proofs},
         binding=[],
@@ -303,34 +337,54 @@ def _proof(p: Proof) -> str:
 
 def _two(t: Tally, q: CutQuestion) -> CutFinding:
     z, checked = best_thresholds(t, **q.given), _validated(t, q)
-    words, tables = sentences.zone_sentences(z), [_zones(z)]
-    notes: list[Note] = []
+    tables, notes = [_zones(z)], list[Note]()
     if checked is not None:
         rows = list(checked.metrics.items())
         tables.append(table("On new cases", ("metric", "value"), rows))
         notes = [*said([sentences.zone_check(checked)]), note("above and below")]
     finding = _found(
         t,
-        list(said(words)),
+        list(said(sentences.zone_sentences(z))),
         tables,
         notes,
+        key="zones",
+        figures=(_zone_figure(t, z, q.name),),
+        about=_ZONES,
         method="pair of thresholds, exact",
         zones=z.to_dict() | {"validation": checked and checked.to_dict()},
-        **_fields(z, ("objective", "value", "constraints", "prevalence", "notes")),
+        **fields_of(z, "objective", "value", "constraints", "prevalence", "notes"),
     )
     return CutFinding(finding, z)
 
 
-def find_cuts_of_groups(
-    t: Tally, groups: Mapping[str, Tally], q: CutQuestion
-) -> CutFinding:
+_ZONES = (
+    "All pairs of thresholds are compared exactly (Chow 1970, "
+    "doi:10.1109/TIT.1970.1054406, is the case without constraints).",
+    "These numbers do not include what a person decides about the deferred cases: each "
+    "of them has the stated cost, whatever the decision.",
+)
+_GROUPS = (
+    "The best thresholds, one for each group, by branch and bound in whole numbers, "
+    "with a proof that none are better (Hardt et al. 2016 randomise instead). "
+    "Intervals of differences take the thresholds as fixed.",
+    "Equal rates are one idea of fairness among several that exclude each other; which "
+    "one is right is not a question of statistics.",
+)
+
+
+def _zone_figure(t: Tally, z: Zones, name: str) -> Figure:
+    return Figure(
+        score_figure({name: t.labelled()}),
+        "Scores and deferred cases",
+        "Solid: positives. Dashed outline: negatives. Shaded: cases left to a person.",
+        order=(name,),
+        at=(z.lower, z.upper),
+    )
+
+
+def _of_groups(t: Tally, groups: Mapping[str, Tally], q: CutQuestion) -> CutFinding:
     """Find a cut for each group under limits on their differences."""
-    if not groups:
-        raise InputError(
-            "Limits on differences between groups need groups. Type by=COLUMN."
-        )
-    limits = list(q.bounds)
-    g = group_thresholds(groups, **q.wanted, subject_to=limits, level=q.level)
+    g = group_thresholds(groups, **q.given, level=q.level)
     checked = _validated(groups, q)
     tables = [table("Thresholds", sentences.GROUP_HEAD, sentences.group_rows(g))]
     notes = list(said(g.notes))
@@ -340,24 +394,27 @@ def find_cuts_of_groups(
         tables.append(table("On new cases", ("metric", "value"), rows))
         notes += said([sentences.zone_check(checked)])
     how = "proved optimal" if g.proved else "best found within the time limit"
+    alone = {
+        name: dict.fromkeys(KEYS[:-1])
+        | {
+            "threshold": g.thresholds[name],
+            "score_range": g.score_ranges[name],
+            "confusion": g.confusions[name],
+        }
+        for name in groups
+    }
     finding = _found(
         t,
         list(said(sentences.group_sentences(g))),
         tables,
         notes,
+        key="group-cuts",
+        about=_GROUPS,
         method=f"a threshold for each group, {how}",
         group_cuts=g.to_dict(),
-        validation=checked and _fields(checked, VALIDATION),
-        groups={
-            name: dict.fromkeys(KEYS[:-1])
-            | {
-                "threshold": g.thresholds[name],
-                "score_range": g.score_ranges[name],
-                "confusion": g.confusions[name],
-            }
-            for name in groups
-        },
-        **_fields(g, ("objective", "value", "constraints", "notes")),
+        validation=checked and fields_of(checked, *VALIDATION),
+        groups=alone,
+        **fields_of(g, "objective", "value", "constraints", "notes"),
     )
     return CutFinding(finding, g)
 

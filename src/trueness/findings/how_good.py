@@ -102,13 +102,8 @@ def evaluate(
     return how_good(subject(whole, groups=groups, level=level, at=at))
 
 
-def how_good(
-    s: Subject, together: Estimate | None = None, cluster: str = ""
-) -> Finding:
-    """Measure each classifier; ``together`` is the AUC of all classes, if known.
-
-    ``cluster`` says what cases that belong together have in common.
-    """
+def how_good(s: Subject, together: Estimate | None = None) -> Finding:
+    """Measure each classifier; ``together`` is the AUC of all classes, if known."""
     a, tallies = s.asked, tallies_of(s.data)
     first = next(iter(tallies.values()))
     both_classes(first, "evaluate")
@@ -137,7 +132,7 @@ def how_good(
         notes=(
             *([note("at", cut=write_number(float(a.at)))] if a.at is not None else []),
             *_legend(a, found, by_group, first),
-            *([note("clusters", cluster=cluster)] if cluster else []),
+            *alike(s.cluster),
             *_warnings(found),
             *_share(first),
         ),
@@ -207,6 +202,11 @@ def counted_note(s: Subject) -> Note:
         said_so = listed([f"{shown(c)} {n:,}" for c, n in sizes.items()])
         return note("classes", n=x.n, number=len(sizes), sizes=said_so)
     return cases_note(x)
+
+
+def alike(cluster: str) -> list[Note]:
+    """Say that the intervals allow for clusters, where there are some."""
+    return [note("clusters", cluster=cluster)] if cluster else []
 
 
 def cases_note(x: Panel | Tally) -> Note:

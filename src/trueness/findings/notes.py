@@ -41,6 +41,13 @@ TITLES = {
     "scale": "What is lost by counting scores in bins?",
     "planning": "How many cases would be enough?",
     "leaves": "Which leaves can be trusted?",
+    "nogold": "How good is each test?",
+    "judges": "What is the true pass rate?",
+    "systems": "Which system is better?",
+    "evals": "How often does it pass?",
+    "readers": "Which treatment lets readers see more?",
+    "check": "Are the requirements met?",
+    "watch": "Is it still good?",
 }
 
 
@@ -229,6 +236,7 @@ CATALOGUE: dict[str, str] = {
     "flag a score": "Flag a case when its score is {cut} or more.",
     "then": "{expect} flags {flagged:%} of the {seen}cases and finds {recall:%} of the "
     "positives. Of the flagged cases {precision:%} are positive.",
+    "by rule": "By the rule that was given ({rule}):",
     "flagging": "Flagging every case with a score of {cut} or more:",
     "same cases": "All thresholds above {low} and up to {high} flag the same cases.",
     "then is": "At this threshold {what} is {value:e}{share}.",
@@ -263,6 +271,7 @@ CATALOGUE: dict[str, str] = {
     "samples. {type.guarantee}",
     "labelled alone": "Comparisons, calibration and what to expect on new cases rest "
     "on labelled cases alone, and are left out.",
+    "cleaned": "Cleaned: {what}",
     "cases like these": "All results hold for cases like these, at {where}, and only "
     "if the classifiers were not trained on them.",
     # can it be trusted
@@ -271,6 +280,60 @@ CATALOGUE: dict[str, str] = {
     "narrow already": "That is narrower than ±{aim:g} already.",
     "cases needed": "For ±{aim:g}, {n:about} cases are needed, {pos:about} of them "
     "positive: {more:about} more than now.",
+    "plan": "{n:cases}, {pos:n} of them positive.",
+    "plan rate": "{n:cases}, of which about {part:n} count for {measure}.",
+    "plan width": "Then the {level:level} confidence interval of {what} is about "
+    "±{half:.3g}.",
+    "plan power": "Then {what} is shown to differ from {null:g} with a power of "
+    "{power:%}.",
+    "paired power": "The paired test has a power of {power:%}.",
+    "plan leaf": "{n:cases}. Then the majority seen is the true majority with a "
+    "probability P(C) of {confidence:.4g}. A new case has its label with a "
+    "probability P(U) of {utility:.4g}.",
+    "holds": "Every requirement holds. Exit code {exit}.",
+    "fails": "At least one requirement fails. Exit code {exit}.",
+    "cannot tell yet": "No requirement fails, but not all can be decided with these "
+    "cases. Exit code {exit}.",
+    "counted before": "This batch was counted before, so nothing changed.",
+    "watched": "{what}: {found}",
+    # readers
+    "study": "{readers}, {treatments}, {n:cases} ({pos:n} positive); {design}; "
+    "{assumed}.",
+    "readers better": "Readers do significantly better with {first} than with "
+    "{second}.",
+    "readers alike": "{first} and {second} do not differ significantly with these "
+    "readers and cases.",
+    "not worse": "{first} is not worse than {second} by more than {margin:g} ({p:p}).",
+    "perhaps worse": "{first} may be worse than {second} by more than {margin:g} "
+    "({p:p}).",
+    "equivalent": "{first} and {second} are equivalent: they differ by less than "
+    "{margin:g} ({p:p}).",
+    # without the truth
+    "verify": "Verify a sample of the cases, for example 50 at random: only labels "
+    "show which errors are shared.",
+    "if independent": "If errors were independent, it would be {share:span}.",
+    "agreed": "{best} ranks best, with an AUC of about {auc.value:.3f} "
+    "({auc.low:.3f} to {auc.high:.3f}).",
+    "independent errors": "All results assume that, given the truth, classifiers make "
+    "their errors independently. Two that make the same errors look better than they "
+    "are.",
+    "cannot check": "With three classifiers this assumption cannot be checked, and it "
+    "was not.",
+    "checked": "If errors were independent, agreement so far from the model would have "
+    "a probability of {p:.2g}; near 0 the estimates cannot be trusted.",
+    "labels needed": "{n:n} labels at random in all make an interval {width:.3g} "
+    "points wide; without judges it would take {without:n}.",
+    "also": "trueness nogold gives the same rate from these labels, and the best "
+    "combination of the judges.",
+    # verdicts that are trusted
+    "pass rate": "It passes {rate}; in parentheses the {level:level} confidence "
+    "interval.",
+    "first alone": "{first} has the highest pass rate, {rate}, and is significantly "
+    "better than every other system.",
+    "first with": "{first} has the highest pass rate, {rate}; it is not significantly "
+    "better than {others:list}.",
+    "trusted": "This takes the verdicts as true. Where they may be wrong, trueness "
+    "judge corrects the rate by a few labels.",
     "bins": "The scores were counted in {bins:n} bins. The exact AUC certainly lies "
     "between {between}.",
 }

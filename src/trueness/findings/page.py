@@ -6,7 +6,9 @@ we are, what to keep in mind. There is one advice, and one threshold in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from math import isnan
 from typing import Any
@@ -54,6 +56,7 @@ from trueness.threshold.sentences import limiting
 from trueness.threshold.validation import Validation
 
 TITLE = "How good is this classifier?"
+MIND = "What should you keep in mind?"
 SAFE = 0.95  # a constraint that holds less often on new cases is mentioned
 COUNTED = ("cases", "total weight")  # what the head of the page says already
 Answers = tuple[tuple[str, tuple[Note, ...]], ...]
@@ -128,6 +131,17 @@ def page_about(
         ),
         command,
     )
+
+
+def with_cleaned(page: Page, cleaned: Sequence[str]) -> Page:
+    """Say among what to keep in mind, in one line, what was cleaned in the file."""
+    if not cleaned:
+        return page
+    # nobody types into a report: the column is named, and not the option
+    named = re.compile(r"\bscores?(?:\[\d+\])?='([^']*)'")
+    line = note("cleaned", what=named.sub(r"\1", " ".join(cleaned)))
+    found = [(q, (*notes, line) if q == MIND else notes) for q, notes in page.answers]
+    return replace(page, answers=tuple(found))
 
 
 def _same_cases(classes: Mapping[str, Any]) -> None:
@@ -212,7 +226,7 @@ def answers(s: Subject, made: Mapping[str, Finding | None]) -> Answers:
         ("What should you do?", tuple(_advice(s, made))),
         ("How good is it?", (*_good(s), *first)),
         ("How sure are we?", (*_sure(s), *(bins.answer if bins else ()))),
-        ("What should you keep in mind?", tuple(_mind(s, made))),
+        (MIND, tuple(_mind(s, made))),
         ("What was measured?", (measured(s),)),
     )
 
@@ -244,7 +258,7 @@ def _advice(s: Subject, made: Mapping[str, Finding | None]) -> list[Note]:
     for key in ("zones", "group-cuts", "prevalence"):
         special = made.get(key)
         if special is not None:
-            return list(special.answer)
+            return [n for n in special.answer if n.code not in COUNTED]
     best, point, a = s.best, s.best.point, s.asked
     if np.isposinf(point.threshold):
         return [note("flag nothing")]

@@ -206,6 +206,11 @@ def _in_columns(t: Table) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
+def fields_of(record: Any, *names: str) -> dict[str, Any]:
+    """Give some fields of a record, for the numbers of a finding."""
+    return {name: getattr(record, name) for name in names}
+
+
 def said(texts: Iterable[str]) -> tuple[Note, ...]:
     """Make notes of sentences that an answer of a room brings along, each once."""
     return tuple(note("said", text=text) for text in dict.fromkeys(texts))

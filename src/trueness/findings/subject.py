@@ -136,6 +136,7 @@ class Subject:
     groups: Mapping[Any, Counts] | None = None
     by: str = "group"
     known: dict[Any, Any] = field(default_factory=dict)
+    cluster: str = ""  # what cases that belong together have in common
 
     def once(self, what: Any, make: Callable[[], T]) -> T:
         """Give an answer, which is worked out the first time."""
@@ -308,12 +309,13 @@ def subject(
     groups: Mapping[Any, Counts] | None = None,
     by: str = "group",
     known: dict[Any, Any] | None = None,
+    cluster: str = "",
     **asked: Any,
 ) -> Subject:
     """Put counts and what is asked of them together; parameters as ``read_asked``."""
     first = next(iter(data.values())) if isinstance(data, Mapping) else data
     held = {} if known is None else known
-    return Subject(data, read_asked(first, **asked), groups, by, held)
+    return Subject(data, read_asked(first, **asked), groups, by, held, cluster)
 
 
 def tallies_of(data: Counts) -> Mapping[str, Tally]:

@@ -1,4 +1,4 @@
-"""How often do systems pass, which is better, and which rank can each have?"""
+"""Which system or treatment is better? Attempts at items, and studies of readers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,24 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from trueness._core.numbers import counted, level_text, p_is, points
+from trueness._core.numbers import counted, p_is, p_value, points
 from trueness._core.records import Estimate, as_precise, shown
+from trueness.comparison.results import Pair
 from trueness.evals.attempts import Attempts
 from trueness.evals.ranks import Leaderboard, leaderboard, rates_figure
 from trueness.evals.rates import pass_at_k, pass_hat_k, pass_rate
-from trueness.findings.notes import Note
-from trueness.findings.records import Figure, Finding, Page, Table, Tile, said, table
+from trueness.findings.notes import TITLES, Note, note
+from trueness.findings.records import (
+    Figure,
+    Finding,
+    Page,
+    Table,
+    Tile,
+    fields_of,
+    said,
+    table,
+)
+from trueness.readers.analysis import ReaderStudy
 
 Runs = Mapping[str, Attempts]
 _METHOD = (
@@ -20,10 +31,6 @@ _METHOD = (
     "with one attempt per item, otherwise Student's, by the jackknife over items. "
     "Systems are paired by item, with McNemar's exact test or Student's, adjusted by "
     "Holm; ranks hold together (Mogstad et al. 2024)."
-)
-JUDGES = (
-    "This takes the verdicts as true. Where they may be wrong, trueness judge corrects "
-    "the rate by a few labels."
 )
 
 
@@ -45,6 +52,8 @@ def how_often(
         for s, a in runs.items()
     }
     board = leaderboard(runs, level=level) if len(runs) > 1 else None
+    for name, e in zip(board.names, board.rates, strict=True) if board else ():
+        rows[name]["pass rate"] = e  # of the items that every system tried
     by_group = {
         g: {s: pass_rate(a, level=level) for s, a in part.items()}
         for g, part in (groups or {}).items()
@@ -56,7 +65,7 @@ def how_often(
         tables.append(_pair_table(board))
     notes = list(dict.fromkeys(n for each in rows.values() for e in each.values()
                                for n in e.notes))  # fmt: skip
-    notes += [*(board.notes if board else ()), JUDGES]
+    notes += board.notes if board else ()
     numbers = {
         "systems": rows,
         "items": {s: len(a) for s, a in runs.items()},
@@ -66,10 +75,10 @@ def how_often(
         "differences": [] if board is None else list(board.comparison.pairs),
     }
     return Finding(
-        "How often does it pass?" if board is None else "Which system is better?",
+        TITLES["evals" if board is None else "systems"],
         numbers,
-        said([_counted(runs), *_answer(rows, board, level)]),
-        said(notes),
+        (*said([_counted(runs)]), _answer(rows, board, level)),
+        (*said(notes), note("trusted")),
         tuple(tables),
         (Figure(rates_figure(board or next(iter(rows.values()))), "Pass rates"),),
         method=_METHOD,
@@ -97,19 +106,15 @@ def _written(e: Estimate) -> str:
 
 def _answer(
     rows: Mapping[str, Mapping[str, Estimate]], board: Leaderboard | None, level: float
-) -> list[str]:
+) -> Note:
     if board is None:
         (rate,) = (each["pass rate"] for each in rows.values())
-        return [
-            f"It passes {_written(rate)}; in parentheses the {level_text(level)} "
-            "confidence interval."
-        ]
-    first, rivals = board.names[0], int(board.worst_rank[0]) - 1
-    best = f"{shown(first)} has the highest pass rate, {_written(board.rates[0])}"
-    if rivals == 0:
-        return [f"{best}, and is significantly better than every other system."]
-    level_with = [shown(n) for n in board.names[1:] if _shares(board, n)]
-    return [f"{best}; it is not significantly better than {', '.join(level_with)}."]
+        return note("pass rate", rate=_written(rate), level=level)
+    first = {"first": shown(board.names[0]), "rate": _written(board.rates[0])}
+    if board.worst_rank[0] == 1:
+        return note("first alone", **first)
+    others = [shown(n) for n in board.names[1:] if _shares(board, n)]
+    return note("first with", **first, others=others)
 
 
 def _shares(board: Leaderboard, name: str) -> bool:
@@ -156,12 +161,75 @@ def evals_page(found: Finding, source: str = "", command: str = "") -> Page:
         tiles.append(Tile(shown(s or "pass rate"), text, detail.removesuffix(")")))
     facts = [("systems", f"{len(systems):,}")]
     facts += [("file", shown(source, 120))] if source else []
-    answer: tuple[Note, ...] = found.answer
+    answers = ((found.question, found.answer),)
     return Page(
-        "How often does it pass?",
-        tuple(facts),
-        tuple(tiles),
-        ((found.question, answer),),
-        (found,),
-        command=command,
+        TITLES["evals"], tuple(facts), tuple(tiles), answers, (found,), command=command
     )
+
+
+def compared_by_readers(found: ReaderStudy) -> Finding:
+    """Say whether readers do better with one treatment than with another."""
+    name = "AUC" if found.metric == "auc" else found.metric
+    rows = [
+        (f"{shown(p.first, 30)} - {shown(p.second, 30)}", p.difference,
+         p_value(p.p_value), p_value(p.p_adjusted))
+        for p in found.pairs
+    ]  # fmt: skip
+    means = dict(zip(found.treatments, found.means, strict=True))
+    tables = [table("Treatments", ("treatment", f"mean {name}"), means.items())]
+    if rows:
+        tables.append(table("Differences", ("difference", name, "p", "p (Holm)"), rows))
+    fields = ("metric", "pairs", "components", "design", "assumed", "method", "notes")
+    each = zip(found.treatments, found.results, strict=True)
+    return Finding(
+        TITLES["readers"],
+        {
+            "means": means,
+            "readers": {  # a nested reader has one treatment only
+                t: {
+                    r: float(v)
+                    for r, v in zip(found.readers, row, strict=True)
+                    if v == v
+                }
+                for t, row in each
+            },
+            "equality": fields_of(found, "statistic", "df1", "df2", "p_value"),
+            **fields_of(found, *fields),
+        },
+        answer=(
+            note(
+                "study",
+                readers=counted(len(found.readers), "reader"),
+                treatments=counted(len(found.treatments), "treatment"),
+                n=found.n_pos + found.n_neg,
+                pos=found.n_pos,
+                **fields_of(found, "design", "assumed"),
+            ),
+        ),
+        notes=(
+            *(line for p in found.pairs for line in _pair_notes(p, found.level)),
+            *said(found.notes),
+        ),
+        tables=tuple(tables),
+        key="readers",
+    )
+
+
+def _pair_notes(p: Pair, level: float) -> list[Note]:
+    first, second = shown(p.first), shown(p.second)
+    order = (first, second) if p.difference.value >= 0 else (second, first)
+    both = dict(zip(("first", "second"), order, strict=True))
+    sure = p.p_adjusted < 1 - level
+    lines = [note("readers better" if sure else "readers alike", **both)]
+    if p.margin > 0:
+        for one, other, worse in (
+            (first, second, p.p_noninferior),
+            (second, first, p.p_noninferior_second),
+        ):
+            code = "not worse" if worse < (1 - level) / 2 else "perhaps worse"
+            told = {"first": one, "second": other, "margin": p.margin, "p": worse}
+            lines.append(note(code, **told))
+        if p.p_equivalent < 1 - level:
+            told = {"margin": p.margin, "p": p.p_equivalent}
+            lines.append(note("equivalent", first=first, second=second, **told))
+    return lines

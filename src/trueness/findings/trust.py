@@ -1,7 +1,9 @@
-"""Can it be trusted? Bins, sample size, and what a leaf of a tree is worth."""
+"""Can it be trusted? Bins, sample sizes, leaves of a tree, contracts and watches."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -11,20 +13,24 @@ from trueness._core.numbers import written
 from trueness._core.records import Answer, apart
 from trueness.calibration.proper_scores import brier, log_loss
 from trueness.findings.notes import TITLES, Note, note
-from trueness.findings.records import Figure, Finding, said, table
+from trueness.findings.records import Figure, Finding, fields_of, said, table
 from trueness.findings.subject import Subject
+from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN, Check
+from trueness.monitoring.watching import Watch
 from trueness.ranking.areas import auc, average_precision
 from trueness.ranking.curves import roc
 from trueness.ranking.figures import FPR, TPR
-from trueness.ranking.planning import plan_auc
+from trueness.ranking.planning import Plan, plan_auc
 from trueness.threshold.operating_point import best_threshold
 from trueness.trees.leaf_report import (
     LeafReport,
     leaf_figure,
     leaf_head,
+    leaf_numbers,
     leaf_rows,
     leaf_sentences,
 )
+from trueness.trees.levels import confidence_level, utility_level
 
 STEPS = (1.0, 0.75, 0.5)  # of the wanted half-width: what more would cost
 
@@ -117,18 +123,123 @@ def _exact_curve(name: str, limits: Any) -> Figure:
     return Figure(data, "ROC curve, exactly", text, order=(name,), folded=True)
 
 
-def which_leaves(r: LeafReport) -> Finding:
+def which_leaves(
+    found: LeafReport,
+    groups: Mapping[str, LeafReport | None] | None = None,
+    by: str = "",
+) -> Finding:
     """Show every leaf with its levels of confidence and utility."""
+    parts = {g: r for g, r in (groups or {}).items() if r is not None}
     return Finding(
         TITLES["leaves"],
-        {"leaves": r},
-        answer=said([*leaf_sentences(r), *([r.note] if r.note else [])]),
-        figures=(Figure(leaf_figure(r), "Leaves", of="leaf"),),
-        tables=(table("Leaves", leaf_head(r), leaf_rows(r)),),
+        {
+            **_leaf_numbers(found),
+            "groups": {g: r and _leaf_numbers(r) for g, r in (groups or {}).items()},
+        },
+        answer=said([*leaf_sentences(found), *([found.note] if found.note else [])]),
+        figures=(Figure(leaf_figure(found), "Leaves", of="leaf"),),
+        tables=(
+            table("Leaves", leaf_head(found), leaf_rows(found)),
+            *(
+                table(f"{by} {g}", [by, *leaf_head(r)], ([g, *x] for x in leaf_rows(r)))
+                for g, r in parts.items()
+            ),
+        ),
         method="P(C) and P(U): levels of confidence and utility of a leaf with as many "
         "cases as it has, at an estimate of the share of its majority from which the "
         "bias was removed.",
         caveat="Leaves that were grown on these cases look surer than they are; count "
         "them on cases that the tree has not seen.",
         key="leaves",
+    )
+
+
+def _leaf_numbers(r: LeafReport) -> dict[str, Any]:
+    return {
+        "leaves": leaf_numbers(r),
+        "tree": fields_of(r.tree, "n", "confidence", "utility"),
+        **fields_of(r, "wanted", "level", "method"),
+    }
+
+
+def planned(p: Plan, what: str) -> Finding:
+    """Say how many cases a plan needs, and what they bring."""
+    size = note("plan", n=p.n, pos=p.n_pos)
+    if p.counted != p.n:
+        size = note("plan rate", n=p.n, part=p.counted, measure=p.measure)
+    lines = [size, note("plan width", level=p.level, what=what, half=p.half_width)]
+    if not isnan(p.power):
+        code = "paired power" if isnan(p.null) else "plan power"
+        lines.append(note(code, what=what, null=p.null, power=p.power))
+    return Finding(TITLES["planning"], {"plan": p}, tuple(lines), key="planning")
+
+
+def planned_leaf(n: int, p: float, **wanted: float | None) -> Finding:
+    """Say how many cases a leaf needs, and what they bring."""
+    reached = {
+        "confidence": float(confidence_level(n, p)),
+        "utility": float(utility_level(n, p)),
+    }
+    numbers = {"n": n, "asked": {"p": p, **wanted}, "reached": reached}
+    answer = (note("plan leaf", n=n, **reached),)
+    return Finding(TITLES["planning"], numbers, answer, key="planning")
+
+
+def requirements(found: Check, counted: Note, undecided: str = "report") -> Finding:
+    """Say which requirements hold, fail, or cannot be told yet; and the exit code."""
+    word = found.verdict
+    if word == OPEN and undecided != "report":
+        word = HOLDS if undecided == "pass" else FAILS
+    code = {HOLDS: 0, FAILS: 4, OPEN: 5}[word]
+    rows = [
+        (v.verdict, v.name, f"{v.value:.4g}", v.span or "exact")
+        for v in found.ordered()
+    ]
+    head = ("verdict", "requirement", "measured", "limits")
+    return Finding(
+        TITLES["check"],
+        {
+            "verdict": found.verdict,
+            "exit_code": code,
+            **fields_of(found, "level", "adjust", "verdicts", "notes"),
+        },
+        answer=(counted,),
+        notes=(
+            *said(v.reason for v in found.ordered() if v.verdict != HOLDS),
+            *said(found.notes),
+            note(found.verdict, exit=code),
+        ),
+        # a requirement is read to its end
+        tables=(table("Requirements", head, rows, most=120),),
+        key="check",
+    )
+
+
+def still_good(held: Watch, counted: Note, new: bool) -> Finding:
+    """Say whether a watch raises its alarm."""
+    words, ends = ("alarm", "since", "evidence"), ("value", "low", "high")
+    rows = [
+        (g, "alarm" if w.alarm else "no alarm", w.value, w.low, w.high)
+        for g, w in held.groups.items()
+    ]
+    head = ("group", "", "value", "from", "to")
+    found = held.sentence()
+    return Finding(
+        TITLES["watch"],
+        {
+            **fields_of(held, *words, "looks", *ends, "change"),
+            "groups": {
+                g: fields_of(w, *words, *ends, "change") for g, w in held.groups.items()
+            },
+            "watching": held.what,
+            "counted": new,
+            "sentence": found,
+        },
+        answer=(
+            counted,
+            *(() if new else (note("counted before"),)),
+            note("watched", what=held.what, found=found),
+        ),
+        tables=(table("Groups", head, rows),) if rows else (),
+        key="watch",
     )

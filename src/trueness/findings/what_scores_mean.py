@@ -11,6 +11,7 @@ from typing import Any, final
 import numpy as np
 
 from trueness._core.arrays import Array
+from trueness._core.checks.errors import NeedsWholeCases, NotEnoughCases
 from trueness._core.numbers import p_is
 from trueness.calibration.gain import (
     CalibrationGain,
@@ -225,29 +226,50 @@ def gain_numbers(gain: CalibrationGain | None) -> dict[str, Any]:
     }
 
 
-def score_to_probability(
-    t: Tally, fitted: Callable[[Any], Any], method: str
-) -> Finding:
-    """Say what a few scores mean as probabilities, by a map."""
+def what_a_map_changes(
+    t: Tally,
+    fitted: Callable[[Any], Any],
+    method: str,
+    name: str,
+    groups: Mapping[Any, Tally],
+    by: str,
+    **sure: Any,
+) -> tuple[list[Finding], Tally]:
+    """Say what scores mean by a map, and what it changes, of all and in each group.
+
+    The counts with calibrated scores come with it, cross-fitted where that can be.
+    ``sure`` are the level, the seed and the folds.
+    """
     shares = np.linspace(0, 1, 6)
     picked = t.score[np.unique(((len(t) - 1) * shares).round().astype(int))]
     rows = [(float(s), float(p)) for s, p in zip(picked, fitted(picked), strict=True)]
-    return Finding(
+    meant = Finding(
         TITLES["calibration"],
         {},
         answer=(cases_note(t), note("fitted", method=method)),
         tables=(table("What a score means", ("score", "probability"), rows),),
         key="calibration",
     )
-
-
-def gains_in_groups(groups: Mapping[str, CalibrationGain], by: str) -> Finding:
-    """Say what one map for all does in each group."""
-    rows = [(g, x.tally.n, x.before, x.cross_fitted, x.gain) for g, x in groups.items()]
+    try:
+        gain = calibration_gain(t, fitted=fitted, method=method, **sure)
+        each: Any = {}
+        if groups:
+            each = calibration_gain(groups, fitted=fitted, method=method, **sure)
+    except (NotEnoughCases, NeedsWholeCases) as err:
+        why = "There are too few cases for cross-fitting."
+        why = str(err) if isinstance(err, NeedsWholeCases) else why
+        unknown = gain_numbers(None) | {"groups": {}}
+        return [meant, Finding("", unknown, (note("unknown gain", why=why),))], t.map(
+            fitted
+        )
+    each_row = [(str(g), x.tally.n, x.before, x.cross_fitted, x.gain)
+            for g, x in each.items()]  # fmt: skip
     head = (by, "cases", "Brier before", "cross-fitted", "gain")
-    numbers = {"groups": {g: gain_numbers(x) for g, x in groups.items()}}
-    made = (table(f"The map in each {by}", head, rows),) if rows else ()
-    return Finding(TITLES["groups"], numbers, tables=made, key="groups")
+    found = what_calibration_changes(t, gain, name, method)
+    numbers = {"groups": {str(g): gain_numbers(x) for g, x in each.items()}}
+    tables = (*found.tables, table(f"The map in each {by}", head, each_row))
+    changed = replace(found, numbers=found.numbers | numbers, tables=tables)
+    return [meant, changed], gain.tally
 
 
 def _before_and_after(t: Tally, after: Tally) -> Figure:

@@ -15,6 +15,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks.errors import InputError
 from trueness._core.figures import Curves
 from trueness._core.numbers import percent
+from trueness.findings.cut import CutQuestion, find_cut
 from trueness.findings.notes import TITLES, Note, note
 from trueness.findings.records import Figure, Finding, Table, said, table
 from trueness.findings.slider import Steps, quantity, steps, weight_of
@@ -44,9 +45,7 @@ from trueness.threshold.figures import (
     price_figure,
     region,
 )
-from trueness.threshold.group_cuts import group_thresholds
 from trueness.threshold.operating_point import best_threshold
-from trueness.threshold.zones import best_thresholds
 
 POINTS = 21  # of curves whose every point has limits of its own
 RARE = 0.1  # where fewer cases are positive, precision and recall say more than ROC
@@ -330,32 +329,13 @@ def cuts_for_prevalences(s: Subject) -> Finding | None:
 
 def two_cuts(s: Subject) -> Finding | None:
     """Say where yes and no end, when the question spoke of deferred cases."""
-    if s.asked.two is None:
+    two = s.asked.two
+    if two is None:
         return None
-    best = s.best
-    z = best_thresholds(best.tally, **s.asked.two)
-    rows = [[*row, row[1] + row[2]] for row in sentences.zone_rows(z)]
-    return Finding(
-        TITLES["zones"],
-        {"zones": z},
-        answer=said(sentences.zone_sentences(z)),
-        figures=(
-            Figure(
-                score_figure({best.name: best.tally.labelled()}),
-                "Scores and deferred cases",
-                "Solid: positives. Dashed outline: negatives. Shaded: cases left to a "
-                "person.",
-                order=(best.name,),
-                at=(z.lower, z.upper),
-            ),
-        ),
-        tables=(table("Cases", ("zone", "positive", "negative", "all"), rows),),
-        method="All pairs of thresholds are compared exactly (Chow 1970, "
-        "doi:10.1109/TIT.1970.1054406, is the case without constraints).",
-        caveat="These numbers do not include what a person decides about the deferred "
-        "cases: each of them has the stated cost, whatever the decision.",
-        key="zones",
-    )
+    goal = {k: two[k] for k in ("maximize", "minimize")}
+    limits = tuple(two["subject_to"])
+    q = CutQuestion(**goal, bounds=limits, level=s.asked.level, name=s.best.name)
+    return find_cut(s.best.tally, q).finding
 
 
 def cuts_of_groups(s: Subject) -> Finding | None:
@@ -370,22 +350,10 @@ def cuts_of_groups(s: Subject) -> Finding | None:
             "Limits on differences between groups need two groups with positives and "
             "negatives."
         )
-    limits = [*map(repr, a.subject_to), *a.between]
+    limits = (*map(repr, a.subject_to), *a.between)
     goal = {k: v for k, v in a.choice.items() if k != "subject_to"}
-    g = group_thresholds(groups, **goal, subject_to=limits, level=a.level)
-    return Finding(
-        TITLES["group-cuts"],
-        {"group_cuts": g},
-        answer=said(sentences.group_sentences(g)),
-        notes=said(g.notes),
-        tables=(table("Thresholds", sentences.GROUP_HEAD, sentences.group_rows(g)),),
-        method="The best thresholds, one for each group, by branch and bound in whole "
-        "numbers, with a proof that none are better (Hardt et al. 2016 randomise "
-        "instead). Intervals of differences take the thresholds as fixed.",
-        caveat="Equal rates are one idea of fairness among several that exclude each "
-        "other; which one is right is not a question of statistics.",
-        key="group-cuts",
-    )
+    q = CutQuestion(**goal, bounds=limits, level=a.level)
+    return find_cut(s.best.tally, q, groups).finding
 
 
 def probabilities(s: Subject) -> list[Array | None]:

@@ -26,7 +26,7 @@ from trueness.counts.cases import with_fields
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.crossfit import CombinerComparison, compare_combiners
-from trueness.findings.how_good import cases_note
+from trueness.findings.how_good import alike, cases_note
 from trueness.findings.notes import TITLES, Note, note
 from trueness.findings.records import Figure, Finding, Table, said, table
 from trueness.findings.subject import Model, Subject, cut_of
@@ -48,11 +48,8 @@ def of_several(s: Subject, ask: Callable[[Subject], Finding]) -> Finding | None:
     return ask(s)
 
 
-def which_is_better(s: Subject, cluster: str | None = None) -> Finding:
-    """Compare all classifiers on the same cases, at all thresholds and at the best.
-
-    ``cluster`` says what cases that belong together have in common.
-    """
+def which_is_better(s: Subject) -> Finding:
+    """Compare all classifiers on the same cases, at all thresholds and at the best."""
     panel = _panel(s)
     keys = [n for n in panel.names if n in {m.key for m in s.models}]
     found = compare_auc(panel[keys], level=s.asked.level)
@@ -64,7 +61,7 @@ def which_is_better(s: Subject, cluster: str | None = None) -> Finding:
         numbers_of(found, curves),
         answer=(cases_note(panel), *_verdict(s, found)),
         notes=(
-            *([note("clusters", cluster=cluster)] if cluster else []),
+            *alike(s.cluster),
             *_curve_notes(text, curves, s.best.key),
             *_left_out(curves, drawn),
             *said(found.notes),

@@ -1,8 +1,12 @@
-"""How good is each test, when nobody knows the truth? Findings without labels."""
+"""How good is each test or judge, and how common is the condition, without the truth?
+
+Tests and scores without any label, and verdicts of judges of which some have one.
+"""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,34 +15,66 @@ import numpy as np
 from trueness._core.checks.errors import InputError
 from trueness._core.figures import intervals
 from trueness._core.names import told_apart
-from trueness._core.numbers import counted, percent
+from trueness._core.numbers import counted, level_text, percent, points, spelt
 from trueness._core.records import Estimate, shown
 from trueness.counts.values import Panel
 from trueness.ensembles.without_labels import Agreement, agreement
-from trueness.findings.records import Figure, Finding, Page, Tile, said, table
-from trueness.findings.subject import NAME
+from trueness.findings.notes import TITLES, note
+from trueness.findings.records import (
+    Figure,
+    Finding,
+    Page,
+    Table,
+    Tile,
+    fields_of,
+    said,
+    table,
+)
+from trueness.findings.subject import NAME, possible
+from trueness.inference.limits import around
+from trueness.nogold import figures, sentences
 from trueness.nogold.combinations.best import Combination, best_combination
 from trueness.nogold.fitting import latent_class
 from trueness.nogold.posterior import LatentPosterior
-from trueness.nogold.sentences import combination_sentence, credible_sentence
+from trueness.nogold.rate import Rate
+from trueness.nogold.rate_comparison import PER_PAIR, RateComparison
 
-_KEITH = (
-    "Latent class model: given the truth, tests may share errors by a normal effect of "
-    "each class (Qu, Tan and Kutner 1996, doi:10.2307/2533043), or make them "
-    "independently (Keith, Davey and Boyd 2012, doi:10.1186/1471-2105-13-179); uniform "
-    "priors with sensitivity at least 1 - specificity."
+ALL = "all"  # the name of the only system
+_QU = "(Qu, Tan and Kutner 1996, doi:10.2307/2533043)"
+_LATENT = (
+    f"Latent class model: given the truth, tests may share errors by a normal effect "
+    f"of each class {_QU}, or make them independently (Keith, Davey and Boyd 2012, "
+    "doi:10.1186/1471-2105-13-179); uniform priors with sensitivity at least 1 - "
+    "specificity. The intervals are posterior (credible) intervals."
 )
 _AGREE = (
     "If classifiers make their errors independently, the covariance of their ranks "
     "determines their AUCs and the prevalence (after Kim et al. 2021, "
     "doi:10.1073/pnas.2100761118)."
 )
-
-
-def is_votes(panel: Panel) -> bool:
-    """Are all outputs yes or no?"""
-    rows = panel.rows[~np.isnan(panel.rows)]
-    return bool(np.isin(rows, (0.0, 1.0)).all())
+_AVERAGED = (
+    "The labels say how likely an answer is right given its verdicts, and all cases "
+    "say how common each pattern of verdicts is; the rate is the average. Nothing is "
+    "assumed about the errors of the judges."
+)
+_RATED = {
+    "random": _AVERAGED,
+    "by verdict": _AVERAGED,
+    "by truth": "The labelled cases say how often each class passes; the rate is that "
+    "of a mixture of both that passes as often as the other cases (after Rogan and "
+    "Gladen 1978, doi:10.1093/oxfordjournals.aje.a112510).",
+    "none": "There are no labels, so verdicts alone do not determine the rate: the "
+    f"interval is that of a latent class model whose judges may share errors {_QU}.",
+}
+_CRITERIA = {"product": "product", "squares": "sum of squares", "sum": "sum"}
+_CRITERIA["min"] = "minimum"
+HOW = {
+    "random": "at random",
+    "by verdict": "by the verdicts of the judges",
+    "by truth": "by their true label",
+}
+_RULE = ("criterion", "formula", "sensitivity", "specificity", "probability_best")
+_RATE = ("effective_judges", "labelled", "labels", "cases", "identified", "independent")
 
 
 def without_labels(
@@ -58,38 +94,113 @@ def without_labels(
         )
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
-        if is_votes(data):
-            found = latent_class(data, rng=rng, level=level)
-            rule = best_combination(found)
-            section, answers = _votes(data, found, rule)
-            tiles = _tiles(found, rule)
-            together = [*found.notes]
+        votes = np.isin(data.rows[~np.isnan(data.rows)], (0.0, 1.0)).all()
+        if votes:
+            posterior = latent_class(data, rng=rng, level=level)
+            rule = best_combination(posterior)
+            section = how_good_tests(data, posterior, rule)
+            tiles = _test_tiles(posterior, rule)
         else:
             agreed = agreement(data, level=level)
-            section, answers = _scores(data, agreed)
-            best = max(agreed.auc, key=lambda name: agreed.auc[name].value)
-            value = agreed.auc[best]
-            tiles = (
-                _tile("prevalence", agreed.prevalence),
-                Tile(
-                    f"AUC of {shown(best, 40)}",
-                    f"{value.value:.3f}",
-                    f"{value.low:.3f} to {value.high:.3f}",
-                ),
-            )
-            together = [_INDEPENDENT]
-    mind = [*(str(w.message) for w in raised), *together]
-    answers = (*answers, ("What should you keep in mind?", mind))
-    answers = tuple((question, said(texts)) for question, texts in answers)
+            section, tiles = _how_good_scores(data, agreed), _score_tiles(agreed)
+    _, common, *good = section.answer
+    do = [*([] if votes and not posterior.open else [note("verify")])]
+    answers = (
+        ("How common is the condition?", (common,)),
+        ("How good are they?", tuple(good)),
+        ("What should you do?", tuple(do)),
+        ("What should you keep in mind?", (
+            *said(str(w.message) for w in raised), *section.notes)),
+    )  # fmt: skip
     title = title or "How good are these tests?"
+    section = replace(section, answer=(), notes=())  # the first screen has them
     return Page(title, facts, tiles, answers, (section,), command=command)
 
 
-_INDEPENDENT = (
-    "All results assume that, given the truth, the classifiers make their errors "
-    "independently. If two of them make the same errors, both look better than they "
-    "are. Verify a sample of the cases if you can."
-)
+def how_good_tests(
+    panel: Panel, found: LatentPosterior, rule: Combination, by: str = "population"
+) -> Finding:
+    """Say how good each test is, how common the condition, and which rule is best."""
+    texts = told_apart(list(panel.names), NAME)
+    alone = found.independent if found.open else None
+    several = len(found.populations) > 1
+    shares = {g: found.prevalence[g] for g in found.populations} if several else {}
+    head, columns = ["test"], [list[Any](texts)]
+    for post, more in ((found, ""), (alone, ", if independent")):
+        if post is not None:
+            head += [f"sensitivity{more}", f"specificity{more}"]
+            columns += [[_cell(x[n]) for n in panel.names]
+                        for x in (post.sensitivity, post.specificity)]  # fmt: skip
+    tables = [table("Tests", head, zip(*columns, strict=True))]
+    common = ["The first table has the prevalence of each population."]
+    if several:
+        rows = [(g, _cell(p)) for g, p in shares.items()]
+        tables.insert(0, table("Prevalence", (by, "prevalence"), rows))
+    else:
+        common = [sentences.credible_sentence("The prevalence", found.prevalence)]
+    if alone is not None and not several:
+        common.append(str(note("if independent", share=alone.prevalence)))
+    best = [sentences.combination_sentence(rule, known=not found.open)]
+    if rule.criterion in _CRITERIA:
+        what = f"{_CRITERIA[rule.criterion]} of sensitivity and specificity"
+        best.append(f"It has the highest {what}.")
+    drawn = alone or found
+    return Finding(
+        TITLES["nogold"],
+        {
+            **_posterior_numbers(found),
+            **fields_of(found, "dependence", "identified", "log_bayes_factor", "notes"),
+            "independent": alone_of(found),
+            "combination": _rule_numbers(rule, found.open),
+        },
+        said([
+            f"{counted(panel.n, 'case')}, {counted(len(texts), 'test')}; it is not "
+            "known which cases have the condition.", " ".join(common), *best,
+        ]),
+        said(found.notes),
+        tuple(tables),
+        tuple(
+            Figure(intervals(word, word.lower(), dict(zip(texts, x.values(),
+                                                          strict=True))),
+                   f"{word}{', if errors were independent' if alone else ''}",
+                   of="test")
+            for word, x in (("Sensitivity", drawn.sensitivity),
+                            ("Specificity", drawn.specificity))
+        ),
+        method=_LATENT,
+        key="nogold",
+    )  # fmt: skip
+
+
+def alone_of(found: LatentPosterior) -> dict[str, Any] | None:
+    """Give what would be known if errors were independent."""
+    return found.independent and _posterior_numbers(found.independent)
+
+
+def _posterior_numbers(found: LatentPosterior) -> dict[str, Any]:
+    several = len(found.populations) > 1
+    groups = {g: {"prevalence": found.prevalence[g]}
+              for g in found.populations if several}  # fmt: skip
+    return {
+        "prevalence": None if several else found.prevalence,
+        "tests": {
+            n: {k: getattr(found, k)[n] for k in ("sensitivity", "specificity")}
+            for n in found.names
+        },
+        "groups": groups,
+    }  # fmt: skip
+
+
+def _rule_numbers(rule: Combination, unknown: bool) -> dict[str, Any]:
+    found = fields_of(rule, *_RULE, "gap")
+    if unknown:  # an interval is all that there is
+        for word in ("sensitivity", "specificity"):
+            found[word] = replace(found[word], value=np.nan)
+    return found
+
+
+def _cell(e: Estimate) -> Any:
+    return f"{percent(e.low)} to {percent(e.high)}" if np.isnan(e.value) else e
 
 
 def _tile(name: str, e: Estimate) -> Tile:
@@ -99,132 +210,283 @@ def _tile(name: str, e: Estimate) -> Tile:
     return Tile(name, percent(e.value), span)
 
 
-def _tiles(found: LatentPosterior, rule: Combination) -> tuple[Tile, ...]:
+def _test_tiles(found: LatentPosterior, rule: Combination) -> tuple[Tile, ...]:
     """Show what is known: without labels intervals, and what independence gives."""
-    tiles = [_tile("prevalence", found.prevalence)]
+    tiles, known = (
+        [_tile("prevalence", found.prevalence)],
+        _rule_numbers(rule, found.open),
+    )
     if found.open and found.independent is not None:
         e = found.independent.prevalence
         tiles.append(_tile("if errors were independent", e))
     tiles.append(Tile("best rule", shown(rule.formula, 60), ""))
-    for name, e in (
-        ("its sensitivity", rule.sensitivity),
-        ("its specificity", rule.specificity),
-    ):
-        tiles.append(_tile(name, replace(e, value=np.nan) if found.open else e))
+    words = ("sensitivity", "specificity")
+    return (*tiles, *(_tile(f"its {word}", known[word]) for word in words))
+
+
+def _score_tiles(found: Agreement) -> tuple[Tile, ...]:
+    best = max(found.auc, key=lambda name: found.auc[name].value)
+    e = found.auc[best]
+    area = Tile(f"AUC of {shown(best, 40)}", f"{e.value:.3f}",
+                f"{e.low:.3f} to {e.high:.3f}")  # fmt: skip
+    return _tile("prevalence", found.prevalence), area
+
+
+def _how_good_scores(panel: Panel, found: Agreement) -> Finding:
+    texts = told_apart(list(panel.names), NAME)
+    named = dict(zip(texts, (found.auc[n] for n in panel.names), strict=True))
+    best = max(named, key=lambda n: named[n].value)
+    forest = intervals("AUC without labels", "AUC", named)
+    checked = note("cannot check") if np.isnan(found.misfit) else note(
+        "checked", p=found.misfit)  # fmt: skip
+    return Finding(
+        "How good is each classifier?",
+        {"agreement": found},
+        (
+            note("unlabelled only", n=panel.n),
+            *said([sentences.credible_sentence("The prevalence", found.prevalence)]),
+            note("agreed", best=best, auc=named[best]),
+        ),
+        (note("independent errors"), checked),
+        (table("AUC, from agreement alone", ("classifier", "AUC"), named.items()),),
+        (Figure(forest, "AUC without labels"),),
+        method=_AGREE,
+        key="nogold",
+    )
+
+
+def pass_rates(
+    rates: Mapping[str, Rate],
+    compared: RateComparison | None = None,
+    plans: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Finding:
+    """Say the corrected rate of each system, which is better, and what to label next.
+
+    ``plans`` holds, for each system, the labels to get ``next`` and those ``needed``.
+    """
+    several, plans = len(rates) > 1, plans or {}
+    texts = dict(zip(rates, told_apart(list(rates), NAME), strict=True))
+    words = {s: sentences.rate_sentences(r, texts[s] if several else "")
+             for s, r in rates.items()}  # fmt: skip
+    between = sentences.difference_sentences(compared) if compared else []
+    named = {texts[s]: r for s, r in rates.items()}
+    tables = [_judge_table(named)]
+    drawn: tuple[Figure, ...] = ()
+    if several:
+        rows = sentences.system_rows(named)
+        tables.insert(0, table("Systems", sentences.SYSTEM_HEAD, rows))
+        data = figures.rates_figure(named)
+        seen = "Dot and line: corrected, with its interval. Diamond: raw."
+        drawn = (Figure(data, data.what, seen, of="system"),)
+    if compared is not None:
+        tables.append(_pairs(compared))
+    planned = []
+    for s, plan in plans.items():
+        whose = "" if s == ALL else f"{shown(s)}: "
+        planned += [f"{whose}{text}" for text in _plan_sentences(plan)]
+        if plan.get("next"):
+            p = plan["next"]
+            rows = [[str(w), int(n)] for w, n in zip(p.pattern, p.labels, strict=True)]
+            tables.append(
+                table("To label", ("verdicts in this order", "to label"), rows)
+            )
+    more = () if compared is None else compared.notes
+    also = any(r.labelled in ("random", "by verdict") for r in rates.values())
+    return Finding(
+        TITLES["systems"] if several else TITLES["judges"],
+        {
+            "systems": {
+                s: {
+                    "rate": around(r.value, r.low, r.high, r.level),
+                    "raw": figures.raw_rate(r),
+                    "naive": dict(r.naive),
+                    "judges": dict(r.judges),
+                    **fields_of(r, *_RATE, "notes"),
+                    "sentences": words[s],
+                    **dict.fromkeys(("next", "needed")),
+                    **plans.get(s, {}),
+                }
+                for s, r in rates.items()
+            },
+            "differences": [
+                {name: getattr(compared, name)[k] for name in PER_PAIR}
+                for k in range(len(compared.first) if compared else 0)
+            ],
+            "notes": list(more),
+            "sentences": between,
+        },
+        said([_counted(rates), *(" ".join(x) for x in words.values()), *between,
+              *planned]),
+        (*said(sentences.rate_notes(named, more)), *([note("also")] if also else [])),
+        tuple(tables),
+        drawn,
+        key="systems",
+        caveat="Intervals that overlap do not say that systems are equal; the table of "
+        "differences does the comparison.",
+    )  # fmt: skip
+
+
+def _counted(rates: Mapping[str, Rate]) -> str:
+    first = next(iter(rates.values()))
+    cases, labels = (sum(getattr(r, k) for r in rates.values())
+                     for k in ("cases", "labels"))  # fmt: skip
+    how = f", chosen {HOW[first.labelled]}" if labels else ""
+    return (
+        f"{counted(cases, 'answer')}, {counted(len(first.naive), 'judge')}; "
+        f"{counted(labels, 'label')}{how}."
+    )
+
+
+def _plan_sentences(plan: Mapping[str, Any]) -> list[str]:
+    lines = []
+    if n := plan.get("needed"):
+        lines.append(str(note("labels needed", n=n.labels, width=100 * n.width,
+                              without=n.without_judges)))  # fmt: skip
+    if p := plan.get("next"):
+        made = sentences.label_sentence(p.width_now, p.width_then, p.labels.tolist())
+        lines.append(made)
+    return lines
+
+
+def _judge_table(rates: Mapping[str, Rate]) -> Table:
+    several = ["system"] if len(rates) > 1 else []
+    rows = [
+        [*(several and [s]), *row]
+        for s, r in rates.items()
+        for row in sentences.judge_rows(r)
+    ]
+    return table("Judges", [*several, *sentences.JUDGE_HEAD], rows)
+
+
+def _pairs(c: RateComparison) -> Table:
+    level = next(iter(c.rates.values())).level
+    rows = [
+        (
+            " \N{MINUS SIGN} ".join(shown(str(n[k]), NAME)
+                                     for n in (c.first, c.second)),
+            around(c.difference[k], c.low[k], c.high[k], level),
+            float(c.probability[k]),
+            float(c.adjusted_p_value[k]),
+        )
+        for k in range(len(c.first))
+    ]  # fmt: skip
+    head = ("pair", "difference", "P(first is better)", "p (adjusted)")
+    return table("Differences of the corrected rates", head, rows, brief=False)
+
+
+def judged(
+    rates: Mapping[str, Rate],
+    panels: Mapping[str, Panel],
+    compared: RateComparison | None = None,
+    *,
+    title: str = "",
+    source: str = "",
+    command: str = "",
+) -> Page:
+    """Report on judged answers of one system or several.
+
+    Parameters as in :func:`trueness.report.write_judges`.
+    """
+    several, found = len(rates) > 1, pass_rates(rates, compared)
+    texts = dict(zip(rates, told_apart(list(rates), NAME), strict=True))
+    first = next(iter(rates.values()))
+    facts = [
+        ("answers", f"{sum(r.cases for r in rates.values()):,}"),
+        ("judges", f"{len(first.naive):,}"),
+        ("labels", f"{sum(r.labels for r in rates.values()):,} ({first.labelled})"),
+        *([("file", shown(source, 120))] if source else []),
+    ]
+    sections = [replace(found, answer=(), notes=())] if several else []
+    for s, r in rates.items():
+        sections.append(
+            _judges(r, panels[s], texts[s] if several else "", len(sections))
+        )
+    number = len(found.numbers["sentences"])
+    split = len(found.answer) - number
+    answers = (
+        (TITLES["judges"], found.answer[1:split]),
+        ("Which is better?", found.answer[split:]),
+        ("What should you keep in mind?", tuple(n for n in found.notes
+                                                if n.code != "also")),
+    )  # fmt: skip
+    return Page(
+        title or TITLES["judges"], tuple(facts), _tiles(rates, texts), answers,
+        tuple(sections), command=command,
+    )  # fmt: skip
+
+
+def _tiles(rates: Mapping[str, Rate], texts: Mapping[str, str]) -> tuple[Tile, ...]:
+    if len(rates) > 1:
+        return tuple(_rate_tile(texts[s], r) for s, r in list(rates.items())[:6])
+    (r,) = rates.values()
+    worth, raw, tiles = r.effective_judges, figures.raw_rate(r), []
+    if np.isfinite(raw):
+        text = f"{points(raw, r.high - r.low)} %"
+        tiles.append(Tile("raw pass rate", text, "what judges say"))
+    tiles.append(_rate_tile("corrected", r))
+    if np.isfinite(worth.value) and len(r.naive) > 1:
+        detail = f"independent judges ({worth.low:.1f} to {worth.high:.1f})"
+        name = f"{spelt(len(r.naive))} judges are worth"
+        tiles.append(Tile(name, f"{worth.value:.1f}", detail))
     return tuple(tiles)
 
 
-def _votes(
-    panel: Panel, found: LatentPosterior, rule: Combination
-) -> tuple[Finding, Any]:
-    texts = told_apart(list(panel.names), NAME)
-    sens, spec = (
-        [x[n] for n in panel.names] for x in (found.sensitivity, found.specificity)
-    )
-    known = not found.open
-    cells = [
-        [e if known else f"{percent(e.low)} to {percent(e.high)}" for e in column]
-        for column in (sens, spec)
+def _rate_tile(name: str, r: Rate) -> Tile:
+    width = r.high - r.low
+    ends = f"{points(r.low, width)} to {points(r.high, width)} %"
+    if not r.identified:
+        return Tile(name, ends, "not determined without labels")
+    return Tile(name, f"{points(r.value, width)} %", ends)
+
+
+def _judges(r: Rate, panel: Panel, system: str, number: int) -> Finding:
+    rows = [
+        (f"{k} {shown(name, NAME)}", *numbers)
+        for k, (name, *numbers) in enumerate(sentences.judge_rows(r), 1)
     ]
-    head: list[str] = ["test", "sensitivity", "specificity"]
-    columns: list[list[Any]] = [list(texts), *cells]
-    if found.open and found.independent is not None:
-        alone = found.independent
-        head += ["sensitivity, if independent", "specificity, if independent"]
-        columns += [
-            [x[n] for n in panel.names] for x in (alone.sensitivity, alone.specificity)
-        ]
-    rows = list(zip(*columns, strict=True))
-    rule_said = combination_sentence(rule, known=known)
-    section = Finding(
-        "How good is each test?",
-        {"posterior": found, "rule": rule},
-        answer=said([rule_said, *found.notes]),
-        figures=tuple(
-            _forest(f"{word}{'' if known else ', if errors were independent'}", each)
-            for word, each in zip(
-                ("Sensitivity", "Specificity"), _drawn(found, texts), strict=True
-            )
-        ),
-        tables=(table("Tests", head, rows),),
-        method=_KEITH,
-        caveat="The intervals are posterior (credible) intervals.",
-        key="nogold",
+    on = f" on {system}" if system else ""
+    return Finding(
+        f"How good are the judges{on}?",
+        {"rate": r},
+        answer=said(sentences.rate_sentences(r, system)[2:]),
+        figures=_figures(r, panel),
+        tables=(table("Judges", sentences.JUDGE_HEAD, rows),),
+        key=f"judges{number}",
+        method=_RATED[r.labelled],
+        caveat=" ".join(r.notes[1:]),
     )
-    answers = (
-        ("What was measured?", (
-            f"{counted(len(texts), 'test')} on {counted(panel.n, 'case')}; it is not "
-            "known which cases have the condition.",)),
-        ("How common is the condition?", (
-            credible_sentence("The prevalence", found.prevalence),)),
-        ("How good are the tests?", tuple(
-            credible_sentence(f"The {word} of {text}", e)
-            for text, *both in zip(texts, sens, spec, strict=True)
-            for word, e in zip(("sensitivity", "specificity"), both, strict=True)
-        )[:6]),
-        ("What should you do?", (
-            *(() if known else ("Verify a sample of the cases, for example 50 at "
-                                "random: only labels show which errors are shared.",)),
-            rule_said,
-        )),
-    )  # fmt: skip
-    return section, answers
 
 
-def _drawn(found: LatentPosterior, texts: list[str]) -> list[dict[str, Estimate]]:
-    """Give what has a value: open intervals are in the table."""
-    post = found.independent if found.open and found.independent else found
-    both = post.sensitivity, post.specificity
-    return [dict(zip(texts, x.values(), strict=True)) for x in both]
-
-
-def _forest(title: str, values: dict[str, Estimate]) -> Any:
-    return Figure(intervals(title, title.lower(), values), title, of="test")
-
-
-def _scores(panel: Panel, found: Agreement) -> tuple[Finding, Any]:
-    texts = told_apart(list(panel.names), NAME)
-    values = [found.auc[n] for n in panel.names]
-    rows = list(zip(texts, values, strict=True))
-    forest = intervals("AUC without labels", "AUC", dict(rows))
-    section = Finding(
-        "How good is each classifier?",
-        {"agreement": found},
-        figures=(Figure(forest, "AUC without labels"),),
-        tables=(table("AUC, from agreement alone", ("classifier", "AUC"), rows),),
-        method=_AGREE,
-        caveat=_misfit(found),
-        key="nogold",
-    )
-    best = max(range(len(values)), key=lambda k: values[k].value)
-    answers = (
-        ("What was measured?", (
-            f"{len(texts)} classifiers on {counted(panel.n, 'case')} without any "
-            "label.",)),
-        ("How common is the condition?", (
-            credible_sentence("The prevalence", found.prevalence),)),
-        ("How good are they?", (
-            f"{texts[best]} ranks best, with an AUC of about "
-            f"{values[best].value:.3f}.",)),
-        ("How sure are we?", (
-            credible_sentence(f"The AUC of {texts[best]}", values[best]),)),
-        ("What should you do?", (
-            f"Rank the cases by {texts[best]}, or by all classifiers together, which "
-            "FiDEL combines without labels. Then verify a sample of the cases, from "
-            "the top of the ranking and from below.",)),
-    )  # fmt: skip
-    return section, answers
-
-
-def _misfit(found: Agreement) -> str:
-    if np.isnan(found.misfit):
-        return (
-            "With three classifiers the assumption of independent errors cannot be "
-            "checked, and it was not."
+def _figures(r: Rate, panel: Panel) -> tuple[Figure, ...]:
+    """Draw what can be drawn: without labels no errors are known."""
+    made: list[Callable[[], Figure]] = [
+        lambda: Figure(
+            figures.judges_figure(r),
+            "Judges in the ROC plane",
+            "The numbers are those of the table; on the broken line a judge says "
+            "nothing.",
+            of="judge",
         )
-    return (
-        "Check of the assumption: if the classifiers made their errors independently, "
-        "agreement as far from the model as this would be seen with a probability of "
-        f"{found.misfit:.2g}. Near 0 the estimates cannot be trusted. An error that "
-        "all of them share cannot be seen in this way."
+    ]
+    if r.labels and len(panel.names) > 1:
+        made.append(
+            lambda: Figure(
+                figures.errors_figure(panel),
+                "Which errors go together?",
+                "Correlation of the errors of each pair of judges, by number, in "
+                f"{counted(r.labels, 'labelled case')}: 0 independent, 1 the same.",
+            )
+        )
+    if r.labels and r.labelled != "by truth":
+        made.append(lambda: _by_labels(r, panel))
+    return tuple(f for f in map(possible, made) if f is not None)
+
+
+def _by_labels(r: Rate, panel: Panel) -> Figure:
+    data = figures.labels_figure(r, panel)
+    seen = (
+        f"The {level_text(r.level)} interval that is expected with so many labels at "
+        f"random; the broken line is where you are ({counted(r.labels, 'label')})."
     )
+    order = tuple(line.name for line in data.lines)
+    return Figure(data, "What would more labels bring?", seen, order=order)

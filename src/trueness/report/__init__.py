@@ -24,9 +24,9 @@ from trueness.counts.values import Panel, Tally
 from trueness.metrics.algebra import Constraint, Metric
 
 _required("jinja2", "report")  # says what to install, which the next line does not
-from trueness.findings.judges import judged  # noqa: E402
 from trueness.findings.page import page_about  # noqa: E402
 from trueness.findings.subject import Wanted, read_asked  # noqa: E402
+from trueness.findings.without_labels import judged  # noqa: E402
 from trueness.nogold.rate import Rate  # noqa: E402
 from trueness.nogold.rate_comparison import RateComparison  # noqa: E402
 from trueness.report.page import Report, render, write_page  # noqa: E402
