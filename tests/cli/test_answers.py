@@ -133,8 +133,6 @@ def test_json_and_figure_of_every_command(question, folder, monkeypatch):
     plot.unlink(missing_ok=True)
     result = run(*words, "--json", "--plot", plot)
     assert result.exit_code == 0, result.stderr
-    together = "--by" in words and words[0] not in ("evaluate", "nogold")
-    assert ("of all groups together" in result.stderr) == together
     found = json.loads(result.stdout, parse_constant=no_nan)
     name = command_of(words)
     assert found["schema"] == f"trueness/{name}/1"
@@ -160,20 +158,6 @@ def test_json_of_plans_without_a_figure(line):
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout, parse_constant=no_nan)
     assert found["result"]["plan"]["n"] > 10
-
-
-def test_json_and_figure_of_the_demo(tmp_path, monkeypatch):
-    from trueness.cli import demo
-
-    few = dict(list(demo.STEPS.items())[:1])
-    monkeypatch.setattr(demo, "STEPS", few)
-    monkeypatch.setattr(demo, "_files", lambda traps, folder: {folder / "x": "a file"})
-    plot = tmp_path / "roc.svg"
-    result = run("demo", "-o", tmp_path / "out", "--json", "--plot", plot)
-    assert result.exit_code == 0, result.stderr
-    found = json.loads(result.stdout)
-    assert found["result"]["steps"][0]["title"] == "How good is each model?"
-    assert plot.read_text().startswith("<svg")
 
 
 @pytest.mark.parametrize("name", NAMES)

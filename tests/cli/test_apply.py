@@ -69,7 +69,7 @@ def test_what_cannot_be_applied(folder):
     line = ("apply", folder / "m.json", folder / "new.parquet")
     for more, words in (
         ((), "Type -o"),
-        (("-o", folder / "x.parquet", "--score", "r"), "it lacks"),
+        (("-o", folder / "x.parquet", "--score", "r"), "has no column 'r'"),
         (("-o", folder / "new.parquet", "--score", "p"), "is the input file"),
         (("-o", folder / "x.xlsx", "--score", "p"), "the ending of --output"),
     ):

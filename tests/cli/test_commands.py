@@ -256,7 +256,7 @@ def test_a_cut_for_each_group_two_cuts_and_a_range(small, tmp_path):
     both.write_text("y,p,q\n1,0.9,2\n0,0.5,3\n1,0.4,4\n0,0.1,1\n")
     words = ["threshold", both, "-l", "y", "-s", "p", "-s", "q"]
     among = run(*words, "--prevalence", "0.1:0.3").stderr
-    assert "A threshold is for one score; found 2" in among
+    assert "--score may be given once" in among
     listed = run("threshold", "--list-metrics")
     assert listed.exit_code == 0
     assert "deferred" in listed.stdout
@@ -369,12 +369,14 @@ def test_combine_writes_rows_and_a_combiner(tmp_path):
 
 
 def test_demo_says_what_was_found_and_where_the_files_are(tmp_path):
-    result = run("demo", "-o", tmp_path / "out")
+    result = run("demo", "-o", tmp_path / "out", "--json")
     assert result.exit_code == 0, result.stderr
-    words = " ".join(result.stdout.split())
+    told = json.loads(result.stdout)
+    words = " ".join(told["sentences"])
     assert "8,610 mosquito traps" in words
+    assert told["result"]["steps"][0]["title"] == "What should you do?"
     files = sorted(p.name for p in (tmp_path / "out").iterdir())
-    assert files == ["precision_recall.svg", "report.html", "roc.svg"]
+    assert files == ["report.html", "roc.svg"]
     for name in files:
         assert name in words
 
@@ -425,7 +427,7 @@ def test_columns_that_are_passed_on_stay_as_they_were_written(tmp_path):
 def test_one_score_is_one_score(small):
     result = run("calibrate", small, "-l", "y", "-s", "p", "-s", "y")
     assert result.exit_code == 2
-    assert "takes one --score, but found 'p', 'y'" in " ".join(result.stderr.split())
+    assert "--score may be given once" in " ".join(result.stderr.split())
 
 
 def test_a_report_on_votes_refuses_what_it_cannot_heed(tmp_path):

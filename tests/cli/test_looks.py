@@ -18,7 +18,8 @@ from typer.testing import CliRunner
 import trueness
 from trueness._core.records import Estimate
 from trueness.cli import app
-from trueness.cli._shell import _fitting, table
+from trueness.cli._shell import _fitting
+from trueness.findings.records import table
 
 SOURCE = Path(trueness.__file__).parents[1]
 ROWS = "1,0.9\n1,0.8\n0,0.5\n1,0.5\n0,0.2\n0,0.1\n0,0\n"
@@ -171,7 +172,7 @@ def test_tables_break_rather_than_wrap(width):
     e = Estimate(0.123456, 0.0123456, 0.7654321)
     names = ["short", "a rather long name of a score", "x" * 300]
     head = ["score", *(f"measure {k}" for k in range(6))]
-    lines = drawn(table(head, [[n, *[e] * 6] for n in names]), width)
+    lines = drawn(table("", head, [[n, *[e] * 6] for n in names]), width)
     assert all(cell_len(line.rstrip()) <= width for line in lines)
     text = "\n".join(lines)
     assert text.count("0.123 (0.012 to 0.765)") == 18

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import trueness
 from retired import RETIRED
 from trueness.cli import COMMANDS, app
-from trueness.cli._words import for_the_shell
+from trueness.findings.words import for_the_shell
 
 SOURCE = Path(trueness.__file__).parent
 ROWS = "y,p,q\n" + "1,0.9,0.7\n1,0.8,0.9\n0,0.5,0.1\n1,0.5,0.6\n0,0.2,0.3\n" * 4
@@ -257,7 +257,7 @@ def test_a_requirement_is_read_to_its_end(here):
 def test_notes_of_an_answer_speak_the_language_of_the_shell(here):
     words = "nogold votes.csv --vote a --vote b --yes positive --draws 300"
     text = run(*words.split()).stdout
-    assert "Note: " in text
+    assert "Not identified" in text
     assert not PYTHON.search(text), text
     notes = json.loads(run(*words.split(), "--json").stdout)["result"]["notes"]
     assert notes

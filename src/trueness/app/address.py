@@ -35,13 +35,13 @@ from trueness.cli._verdicts import (
     repeats_in_log,
     request_of,
 )
-from trueness.cli._words import for_the_shell
 from trueness.cli.judge import guess_votes
 from trueness.cli.plan import NODE_NAMES, guess_node
 from trueness.data.engines import quoted
 from trueness.data.first_look import COUNT_NAMES
 from trueness.data.verdict_logs import ITEM, SYSTEM
 from trueness.ensembles.combiners import COMBINERS
+from trueness.findings.words import for_the_shell
 from trueness.metrics.grammar import constraint, metric
 from trueness.nogold.truth_given_votes import LABELLED
 from trueness.threshold.group_cuts import asks_for_groups

@@ -23,13 +23,13 @@ from trueness.cli._source import (
     names_of,
     unnamed,
 )
-from trueness.cli._words import for_the_shell
 from trueness.counts.design import WORDS as DESIGN
 from trueness.data.cleaning import listening, one_spelling, tell
 from trueness.data.count_tables import are_counts, count_columns_of
 from trueness.data.engines import quoted, text_in_sql
 from trueness.data.first_look import COUNT_NAMES, LABEL_NAMES, SCORE_NAMES
 from trueness.data.frames import panel, tally
+from trueness.findings.words import for_the_shell
 
 _TRUE, _FALSE = ("true", "yes", "t", "1"), ("false", "no", "f", "0")
 Guess = Callable[[Source, set[str | None]], tuple[str, ...]]

@@ -37,11 +37,11 @@ from trueness._core.checks.errors import (
 from trueness._core.progress import progress, silent
 from trueness._core.records import json_value, shown
 from trueness.cli._columns import Request
-from trueness.cli._words import for_the_shell, noted
 from trueness.counts.design import PLAIN
 from trueness.findings.notes import SHELL, Note
 from trueness.findings.notes import say as write_out
 from trueness.findings.records import MOST, Finding, Table
+from trueness.findings.words import for_the_shell, noted
 
 OWN_WARNINGS = (DoubtfulAssumption, NotConverged, Optimistic)
 T = TypeVar("T")
@@ -99,7 +99,7 @@ def saying(answer: CommandAnswer, cleaned: Sequence[str]) -> CommandAnswer:
 
 def spoken(notes: Sequence[Note]) -> list[str]:
     """Say notes in the words of the command line."""
-    return [for_the_shell(write_out(n, SHELL)) for n in notes]
+    return [write_out(n, SHELL) for n in notes]
 
 
 def show(

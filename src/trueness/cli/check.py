@@ -23,7 +23,7 @@ from trueness.findings.notes import Note, note
 from trueness.findings.trust import requirements, still_good
 from trueness.monitoring.checking import Evidence, check_all
 from trueness.monitoring.contracts import Contract, first_contract, read_contract
-from trueness.monitoring.kinds import NO_LABELS
+from trueness.monitoring.kinds import KINDS
 from trueness.monitoring.measures import of_attempts
 from trueness.monitoring.questions import load_watch
 from trueness.monitoring.questions import watch as new_watch
@@ -245,6 +245,8 @@ def watch(
             label, score = label or kept.get("label"), score or kept.get("score")
             positive = kept.get("positive") if positive is None else positive
         judges = judge or []
+        # what needs no labels is not asked for them, nor who watches already
+        labels = metric not in KINDS or KINDS[metric].labels
         chosen = choose(
             source,
             option="judge" if judges else "score",
@@ -253,8 +255,7 @@ def watch(
             label=label,
             positive=positive,
             by=by,
-            # what needs no labels is not asked for them, nor who watches already
-            needs_label=metric not in (None, *NO_LABELS) and not judges,
+            needs_label=labels and metric is not None and not judges,
         )
         columns = {"positive": chosen.positive, "label": chosen.label}
         columns |= {"scores": judges} if judges else {"score": chosen.scores[0]}

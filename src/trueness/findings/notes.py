@@ -24,7 +24,9 @@ from trueness._core.numbers import (
     spelt,
     written,
 )
+from trueness.findings.words import for_readers, for_the_shell
 
+FROM_ROOMS = ("said", "unknown gain")  # sentences that speak Python
 PYTHON, SHELL, REPORT, PAGE = "python", "shell", "report", "page"
 # every question by its key, as people ask it
 TITLES = {
@@ -74,6 +76,8 @@ def say(what: Note, face: str = PYTHON) -> str:
     text = _Writer().vformat(
         CATALOGUE[what.code], (), {**what.numbers, "type": _Typed(face)}
     )
+    if what.code in FROM_ROOMS and face != PYTHON:
+        text = for_the_shell(text) if face == SHELL else for_readers(text)
     return " ".join(text.split())
 
 

@@ -137,7 +137,7 @@ def with_cleaned(page: Page, cleaned: Sequence[str]) -> Page:
     """Say among what to keep in mind, in one line, what was cleaned in the file."""
     if not cleaned:
         return page
-    # nobody types into a report: the column is named, and not the option
+    # the column is named, and not the option
     named = re.compile(r"\bscores?(?:\[\d+\])?='([^']*)'")
     line = note("cleaned", what=named.sub(r"\1", " ".join(cleaned)))
     found = [(q, (*notes, line) if q == MIND else notes) for q, notes in page.answers]

@@ -31,6 +31,7 @@ from trueness.findings.records import (
     table,
 )
 from trueness.findings.subject import NAME, possible
+from trueness.findings.words import for_readers
 from trueness.inference.limits import around
 from trueness.nogold import figures, sentences
 from trueness.nogold.combinations.best import Combination, best_combination
@@ -453,7 +454,7 @@ def _judges(r: Rate, panel: Panel, system: str, number: int) -> Finding:
         tables=(table("Judges", sentences.JUDGE_HEAD, rows),),
         key=f"judges{number}",
         method=_RATED[r.labelled],
-        caveat=" ".join(r.notes[1:]),
+        caveat=for_readers(" ".join(r.notes[1:])),
     )
 
 

@@ -1,8 +1,8 @@
 """How does a sentence of the library sound in a shell?
 
 The library speaks to people who write Python: "Pass positive="yes"". On the command
-line the same is ``--positive yes``. Every sentence that a command shows goes through
-:func:`for_the_shell`; a test holds the outcome against the signs of Python.
+line the same is ``--positive yes``, and in a report, which nobody types into, it is
+left out. A test holds the outcome against the signs of Python.
 """
 
 from __future__ import annotations
@@ -134,6 +134,17 @@ def for_the_shell(sentence: str, label: str | None = None) -> str:
     said = re.split(r"(?<=[.?!])(?=\s+[A-Z(])", text)
     kept = [part for part in said if not _PYTHON.search(part)]
     return "".join(kept).lstrip() if kept else text
+
+
+def for_readers(sentence: str) -> str:
+    """Leave out what could be typed.
+
+    >>> for_readers("Few cases. Type level=0.9 for narrower limits.")
+    'Few cases.'
+    """
+    said = re.split(r"(?<=[.?!])(?=\s+[A-Z(])", for_the_shell(sentence))
+    kept = [part for part in said if not re.search(r"(?<!\w)--[a-z]", part)]
+    return "".join(kept).strip()
 
 
 def noted(notes: Iterable[str]) -> list[str]:
