@@ -164,7 +164,7 @@ def test_shared_counts_are_none_or_many(seed, at_least):
     assert set(small.high) <= set(t.score)
     assert (t.share(1) == t) or at_least > 1
     if small.binned:
-        low, high = trueness.auc(small.labelled()).bounds
+        low, high = trueness.auc(small.labelled()).limits
         assert low <= trueness.auc(t.labelled()).value <= high
 
 

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 import duckdb
+import ibis
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -351,27 +352,31 @@ def test_progress_is_shown_on_a_terminal_only(terminal, capsys):
     assert "counting in the engine" in shown
 
 
-def test_a_bar_knows_its_end_where_that_costs_nothing(terminal, tmp_path):
-    import narwhals as nw
+def test_an_engine_elsewhere_sends_no_more_rows_than_are_held_here(monkeypatch):
+    monkeypatch.setattr("trueness.data.engines.MOST_ROWS", 50)
+    columns = {"y": [0, 1] * 50, "p": np.arange(100) / 100, "c": [1] * 100}
+    rows = ibis.memtable(pa.table(columns))
+    with pytest.raises(InputError, match=r"more than 50 rows.*Type at_most=10_000"):
+        trueness.tally(rows, label="y", score="p")
+    with pytest.raises(InputError, match="Round the scores"):
+        trueness.panel(rows, ["p", "c"], label="y")
+    bins = trueness.tally(rows, label="y", score="p", at_most=20)
+    assert bins.n == 100
+    assert trueness.auc(bins).limits[0] < 0.51 < trueness.auc(bins).limits[1]
+    assert trueness.tally(rows.limit(50), label="y", score="p").n == 50
 
-    from trueness.data.streaming import known_rows
 
-    pl.DataFrame({"p": [0.1, 0.2, 0.3]}).write_parquet(tmp_path / "a.parquet")
-    pl.DataFrame({"p": [0.1, 0.2, 0.3]}).write_csv(tmp_path / "a.csv")
-    parquet = trueness.scan(tmp_path / "a.parquet")
-    lazy = pl.scan_parquet(tmp_path / "a.parquet")
-    assert known_rows(nw.from_native(parquet)) is None  # nobody looks
-    terminal()
-    for frame, expected in (
-        (parquet, 3),
-        (lazy, 3),
-        (parquet.filter("p > 0.1"), None),
-        (lazy.filter(pl.col("p") > 0.1), None),
-        (lazy.head(2), None),
-        (trueness.scan(tmp_path / "a.csv"), None),
-        (pl.scan_csv(tmp_path / "a.csv"), None),
+@pytest.mark.parametrize("library", ["daft", "datafusion"])
+def test_frames_that_are_not_read_say_what_to_type(library):
+    frame = type("DataFrame", (), {"__module__": f"{library}.dataframe"})()
+    for ask in (
+        lambda: trueness.tally(frame, label="y", score="p"),
+        lambda: trueness.panel(frame, ["a", "b"], label="y"),
+        lambda: trueness.auc(frame, label="y", score="p"),
+        lambda: trueness.look(frame),
     ):
-        assert known_rows(nw.from_native(frame)) == expected
+        with pytest.raises(InputError, match=rf"{library} are not.*frame\.to_arrow"):
+            ask()
 
 
 def test_whole_scores_that_floats_cannot_tell_apart_are_refused():

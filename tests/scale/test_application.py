@@ -1,13 +1,14 @@
 """A map gives the same column on every engine as it gives arrays."""
 
+import ibis
 import narwhals as nw
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
 import trueness
 from trueness import CALIBRATORS, COMBINERS, InputError
-from trueness.calibration.formulas import TRANSFORMS
 
 
 def cases(n=400, seed=3):
@@ -106,10 +107,26 @@ def test_a_shifted_prevalence():
     np.testing.assert_allclose(found, fitted([0.1, 0.5, 0.9]), rtol=1e-14)
 
 
-def test_every_transform_has_an_expression():
-    from trueness.scale.application import _TRANSFORMS
+@pytest.mark.filterwarnings("ignore:The 'future.infer_string' option")
+def test_frames_of_dask_are_counted_and_mapped_where_they_are():
+    dask = pytest.importorskip("dask.dataframe")
+    y, s = cases()
+    rows = dask.from_pandas(pd.DataFrame({"y": y, "s": s}), npartitions=3)
+    t = trueness.tally(y, s)
+    assert trueness.tally(rows, label="y", score="s") == t
+    for method in ("isotonic", "beta"):
+        fitted = trueness.calibrate(t, method=method)
+        found = trueness.apply(rows, fitted, "s", name="p").compute()["p"]
+        np.testing.assert_allclose(found, fitted(s), rtol=1e-14)
 
-    assert _TRANSFORMS.keys() == TRANSFORMS.keys()
+
+def test_long_maps_on_ibis_with_polars():
+    y, s = cases()
+    fitted = trueness.fidel(trueness.panel(y, {"s": s, "z": -s}))
+    rows = ibis.polars.connect().create_table("x", pl.DataFrame({"s": s, "z": -s}))
+    found = trueness.apply(rows, fitted).to_polars()
+    expected = fitted(found.select("s", "z").to_numpy())
+    np.testing.assert_allclose(found["combined"], expected, rtol=1e-14)
 
 
 def test_slips():

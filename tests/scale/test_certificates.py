@@ -8,11 +8,8 @@ from hypothesis import strategies as st
 import trueness
 from trueness import InputError, Tally
 from trueness._core.records import Answer
-from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRIC_FAMILIES, METRICS
-from trueness.scale.certificates import dullest, sharpest
-from trueness.scale.rectangles import is_cornered, range_in, rectangles_of
 
 FAMILIES = [
     METRIC_FAMILIES["f_beta"](2),
@@ -86,7 +83,7 @@ def test_the_best_value_lies_within(t, k, metric, constrained):
         return
     assert b.low == b.value
     point = trueness.best_threshold(coarse, **options)
-    assert point.bounds == ((b.low, b.high) if coarse.binned else None)
+    assert point.limits == ((b.low, b.high) if coarse.binned else None)
     low, high = point.threshold_bounds or (-np.inf, np.inf)
     best = trueness.best_threshold(t, **options)
     assert any(low <= i[1] and i[0] <= high for i in best.score_ranges)
@@ -94,19 +91,6 @@ def test_the_best_value_lies_within(t, k, metric, constrained):
     flagged = t.score >= point.threshold
     assert int(t.pos[flagged].sum()) == point.confusion.tp
     assert int(t.neg[flagged].sum()) == point.confusion.fp
-
-
-@given(tallies(), bins)
-def test_the_roc_curve_lies_between(t, k):
-    b = trueness.bounds(trueness.roc, t.coarse(k))
-    exact = trueness.roc(t)
-    # the band at a rate: the widest of what its bins say there
-    for x, y in zip(exact.fpr, exact.tpr, strict=True):
-        left = np.searchsorted(b.x, x, side="left")
-        right = np.searchsorted(b.x, x, side="right")
-        near = slice(max(left - 1, 0), right + 1)
-        assert b.low[near].min() - 1e-12 <= y <= b.high[near].max() + 1e-12
-    assert np.all(np.diff(b.x) >= 0)
 
 
 @given(tallies())
@@ -129,42 +113,6 @@ def test_sums_of_binned_tallies_stay_certified(a, b, k, m):
     assert found.low <= exact <= found.high
 
 
-@pytest.mark.parametrize("metric", EVERY, ids=repr)
-def test_extremes_over_a_box_are_at_its_corners(metric):
-    """The slow twin: every cut in every rectangle of a small table."""
-    assert is_cornered(metric)
-    pos, neg = 4, 5
-    for tp in range(pos + 1):
-        for fp in range(neg + 1):
-            t = Tally([2.0, 1.0], pos=[tp, pos - tp], neg=[fp, neg - fp]).coarse(2)
-            if len(t) < 2:
-                continue
-            rectangle = rectangles_of(t)
-            low, high = range_in(rectangle, metric, 0.3)
-            grid = np.meshgrid(np.arange(tp + 1), np.arange(fp + 1))
-            c = Confusion(grid[0], grid[1], pos - grid[0], neg - grid[1])
-            with np.errstate(all="ignore"):
-                values = np.asarray(metric(c.at_prevalence(0.3)))
-            values = values[~np.isnan(values)]
-            slack = 1e-12 * np.abs(values[np.isfinite(values)]).max(initial=1)
-            assert np.all(values >= low[0] - slack)
-            assert np.all(values <= high[0] + slack)
-
-
-def test_an_unknown_shape_bounds_nothing():
-    wave = Metric("wave", lambda c: np.sin(c.tp * 1.0))
-    t = Tally([2.0, 1.0], pos=[1, 1], neg=[1, 1]).coarse(1)
-    low, high = range_in(rectangles_of(t), wave, None)
-    assert (low[0], high[0]) == (-np.inf, np.inf)
-
-
-def test_arrangements_keep_the_counts():
-    t = Tally([3, 2, 1], neg=[1, 2, 0], pos=[0, 1, 4], unknown=[1, 0, 0]).coarse(1)
-    for x in (sharpest(t), dullest(t)):
-        assert (x.n_neg, x.n_pos, x.n_unknown) == (3, 5, 1)
-    assert sharpest(t).score.tolist() == [3, 1]
-
-
 def test_binned_tallies_are_kept_and_shown(tmp_path):
     t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(2)
     t.write(tmp_path / "t.parquet")
@@ -185,7 +133,7 @@ def test_wrong_questions():
 def test_answers_show_their_bounds():
     t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(2)
     area = trueness.auc(t)
-    assert area.bounds == (0.25, 0.75)
+    assert area.limits == (0.25, 0.75)
     assert "; exact value within 0.25 to 0.75)" in repr(area)
     assert area.to_dict()["limits"] == [0.25, 0.75]
     assert area.to_frame("dict")["exact_low"] == [0.25]
@@ -198,8 +146,8 @@ def test_answers_show_their_bounds():
 def test_groups_and_panels_have_bounds_too():
     t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0])
     found = trueness.auc({"fine": t, "coarse": t.coarse(2)})
-    assert found["fine"].bounds is None
-    assert found["coarse"].bounds == (0.25, 0.75)
+    assert found["fine"].limits is None
+    assert found["coarse"].limits == (0.25, 0.75)
 
 
 def test_what_is_not_known_is_said():
@@ -207,7 +155,7 @@ def test_what_is_not_known_is_said():
     t = trueness.tally(rng.random(200) < 0.5, rng.random(200)).coarse(20)
     without = (trueness.ranking.leakage, trueness.calibration_test, trueness.roc_band)
     for analysis in without:
-        assert "not known" in analysis(t).bounds
+        assert "not known" in analysis(t).limits
     assert "not known" in repr(trueness.calibration_test(t))
 
 
@@ -242,7 +190,7 @@ def test_every_analysis_of_a_tally_is_bounded_or_says_so():
         answer = getattr(trueness, name)(t, **options)
         if isinstance(answer, Answer):
             assert answer.limits is not None, name
-            assert answer.bounds is answer.limits
+            assert answer.limits is answer.limits
             asked.append(name)
     assert len(asked) > 20
 

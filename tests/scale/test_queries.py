@@ -219,6 +219,21 @@ def mariadb():
             yield lambda query: frame_of(output(call, query), "\t")
 
 
+@pytest.fixture(scope="module", name="spark_sql")
+def spark_of_this_machine(spark):
+    kinds = "p DOUBLE, y INT, d DECIMAL(6, 3), n BIGINT, w DOUBLE, c INT, site STRING"
+    rows = spark.createDataFrame(ROWS, kinds).withColumnRenamed("site", "my site")
+    rows.createOrReplaceTempView("preds")
+
+    def ask(query):
+        found = spark.sql(query)
+        out = io.StringIO()
+        csv.writer(out).writerows([found.columns, *map(tuple, found.collect())])
+        return out.getvalue()
+
+    return ask
+
+
 LOCAL = {
     "duckdb": run_duckdb,
     "sqlite": run_sqlite,
@@ -229,7 +244,7 @@ LOCAL = {
 
 SERVED = [
     pytest.param(name, marks=pytest.mark.slow) for name in ("postgres", "mariadb")
-]
+] + [pytest.param("spark", marks=pytest.mark.spark)]
 
 
 @pytest.fixture(scope="module", params=[*LOCAL, *SERVED])
@@ -237,7 +252,8 @@ def engine(request, tmp_path_factory):
     """Give the name of an engine, and a function from a query to its CSV."""
     if request.param in LOCAL:
         return request.param, LOCAL[request.param](tmp_path_factory.mktemp("engine"))
-    return request.param, request.getfixturevalue(request.param)
+    fixture = {"spark": "spark_sql"}.get(request.param, request.param)
+    return request.param, request.getfixturevalue(fixture)
 
 
 def read(text, folder, **words):
@@ -282,7 +298,7 @@ def test_bins_hold_the_same_cases(engine, tmp_path):
         inside = (exact.score >= low) & (exact.score <= high)
         assert [int(c[inside].sum()) for c in exact.counts] == [int(c) for c in counts]
         assert {low, high} <= set(exact.score)
-    low, high = trueness.auc(bins).bounds
+    low, high = trueness.auc(bins).limits
     assert low <= trueness.auc(exact).value <= high
 
 

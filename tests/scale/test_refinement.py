@@ -189,7 +189,7 @@ def test_it_says_what_it_took():
     assert "exact, after 2 passes over 400 rows in" in repr(r)
     r = trueness.exact_auc(lazy(y, p), label="y", score="p", tolerance=0.01, at_most=9)
     assert "within" in repr(r)
-    assert r.answer.bounds == (r.low, r.high)
+    assert r.answer.limits == (r.low, r.high)
 
 
 def test_frames_in_memory_and_text_labels():

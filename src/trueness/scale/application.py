@@ -9,6 +9,7 @@ distinct outputs and their new score. Python never sees a row.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,6 +48,7 @@ else:
 # steps or points that an expression may have; beyond it a join is faster (Spark takes
 # minutes to compile what has hundreds)
 _LONGEST = 64
+_WRITTEN_OUT = 1000  # rows of such a table that a query may hold as text
 # stands for a missing output in a join: null never fits
 _GONE = -1.7976931348623157e308
 
@@ -100,6 +102,8 @@ def apply(
         raise InputError(
             f"The frame has a column {new!r} already; choose another name=."
         )
+    if opened.implementation.is_dask():  # block by block, as pandas
+        return frame.map_partitions(partial(apply, map=map, column=column, name=new))
     if not is_lazy(opened):
         return _in_memory(opened, map, inputs, new).to_native()
     # numbered, so that no name is taken for an expression
@@ -236,7 +240,8 @@ def _joined(lazy: Any, map: Map, inputs: list[str], new: str) -> Any:
         _key(nw.col(c).cast(nw.Float64)).alias(k)
         for c, k in zip(inputs, keys, strict=True)
     )
-    found = collect(keyed.select(keys).unique())
+    # not unique(): a window, which not every engine has
+    found = collect(keyed.group_by(keys).agg(nw.len().alias("_trueness_rows")))
     columns = [np.asarray(read_column(found[k], k), dtype=np.float64) for k in keys]
     outputs = [np.where(c == _GONE, np.nan, c) for c in columns]
     table = dict(zip(keys, columns, strict=True)) | {new: _evaluated(map, outputs)}
@@ -266,11 +271,14 @@ def _table(lazy: Any, columns: dict[str, Floats]) -> Any:
         import ibis
 
         return nw.from_native(ibis.memtable(table))
-    if hasattr(native, "sparkSession"):
+    # SQLFrame writes the table into the query
+    if kind.is_sqlframe() and len(table) <= _WRITTEN_OUT:
+        return nw.from_native(native.session.createDataFrame(table.to_pandas()))
+    if hasattr(type(native), "sparkSession"):
         return nw.from_native(native.sparkSession.createDataFrame(table))
     raise InputError(
-        f"apply cannot bring a table to {kind}; collect the frame first, or use a map "
-        f"with fewer than {_LONGEST} steps."
+        f"apply cannot bring a table of {len(table):,} rows to {kind.name.title()}; "
+        f"collect the frame first, or use a map with fewer than {_LONGEST} steps."
     )
 
 
