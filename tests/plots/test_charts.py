@@ -10,9 +10,10 @@ import trueness
 from conftest import tied_cases
 from no_gold import table
 from trueness import InputError, Tally, plots
-from trueness._core.checks.errors import NeedsWholeCases
+from trueness._core.checks.errors import NeedsWholeCases, NotEnoughCases
 from trueness.counts.design import CANNOT
 from trueness.metrics.grammar import constraints
+from trueness.plots.monitoring import sequence
 from trueness.threshold.figures import feasible_region
 
 HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
@@ -597,6 +598,30 @@ def test_leaves_without_a_case_and_confident_trees(tree):
     sure = trueness.estimators.ConfidentTree(random_state=0).fit(X[:200], y[:200])
     report = trueness.estimators.leaf_report(sure, X[200:], y[200:])
     assert len(rows(plots.leaf_tree(sure, report), 2)) == report.node.size
+
+
+# monitoring
+
+
+def test_a_watch_names_its_batches_and_marks_the_alarm():
+    w = trueness.watch(what="recall", threshold=0.5, at_least=0.8)
+    with pytest.raises(NotEnoughCases, match="needs a batch with cases"):
+        sequence(w)
+    for week in range(12):
+        found = 88 if week < 6 else 60
+        t = Tally([0.9, 0.1], neg=[20, 180], pos=[found, 100 - found])
+        w.update(t, name=f"week {week}")
+    chart = sequence(w)
+    axis = layers(chart)[-1]["encoding"]["x"]["axis"]
+    assert axis["values"] == list(range(1, 13))
+    assert all(f'"week {k}"' in axis["labelExpr"] for k in range(12))
+    marks = [r["rule"] for x in layers(chart) for r in x["rows"] if "rule" in r]
+    assert set(marks) == {f"alarm: {w.since}"}
+    (alarm,) = (r for r in rows(chart, -1) if r["curve"] == "alarm")
+    assert alarm["look"] == int(w.since.split()[1]) + 1
+    assert {"bound", "limits of all so far"} <= set(
+        layers(chart)[-1]["encoding"]["color"]["scale"]["domain"]
+    )
 
 
 # what every figure takes

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.figures import Axis, Curves, Intervals, Line, guide, span
 from trueness.monitoring.verdicts import Check
 from trueness.monitoring.watching import Watch
@@ -49,15 +50,23 @@ def sequence(found: Watch, *, title: str = "", ax: Any = None) -> Any:
         From :func:`trueness.watch`; each group has a panel of its own.
     """
     about = f"Watch on {found.what}: {found.sentence()}"
-    if not found.groups:
-        return drawn(_batches(found), title, ax, about)
-    parts = tuple(_batches(w) for w in found.groups.values())
-    return drawn(Panels(about, parts, tuple(found.groups)), title, ax)
+    seen = {g: w for g, w in (found.groups or {"": found}).items() if _rows(w)}
+    if not seen:
+        raise NotEnoughCases(
+            "A figure of a watch needs a batch with cases; found none."
+        )
+    parts = tuple(map(_batches, seen.values()))
+    figure = Panels(about, parts, tuple(seen)) if found.groups else parts[0]
+    return drawn(figure, title, ax, about)
+
+
+def _rows(found: Watch) -> list[dict[str, Any]]:
+    return [r for r in found.history if r["batch"] is not None]
 
 
 def _batches(found: Watch) -> Curves:
     """Show each batch, the limits of all so far, the bound, the alarm, the change."""
-    rows = [r for r in found.history if r["batch"] is not None]
+    rows = _rows(found)
     names = {r["name"] or f"look {r['look']}": float(r["look"]) for r in rows}
     look, batch, low, high = (
         np.array([r[k] for r in rows], dtype=np.float64)
