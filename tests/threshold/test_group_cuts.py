@@ -8,7 +8,6 @@ import pytest
 
 import trueness
 from trueness import Infeasible, InputError, Tally, group_thresholds
-from trueness.threshold.group_search import RangeMax
 
 
 def ratio(a, b):
@@ -136,17 +135,6 @@ def test_larger_groups_are_proved_and_described():
     )
     assert tight <= g.value <= loose
     assert "one threshold for all" in repr(g)
-
-
-def test_ranges_have_their_largest_entry():
-    rng = np.random.default_rng(1)
-    for size in (1, 5, 16, 17, 200):
-        values = rng.normal(size=size)
-        first = rng.integers(0, size, 60)
-        last = np.minimum(first + rng.integers(-1, size, 60), size - 1)
-        found = RangeMax(values)(first, last)
-        for a, b, x in zip(first, last, found, strict=True):
-            assert x == max(values[a : b + 1], default=-np.inf)
 
 
 def test_objectives_of_rates_and_money():

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from trueness import InputError
-from trueness.threshold import pairs
-from trueness.threshold.pairs import Sum, best_pairs
+from trueness.threshold.search import Sum, best_pairs
 
 
 def slow(objective, rows):
@@ -51,10 +49,3 @@ def test_all_best_pairs_are_found(kind):
         assert found.value == best
         listed = zip(found.first.tolist(), found.second.tolist(), strict=True)
         assert sorted(listed) == expected
-
-
-def test_too_many_rows_for_two_constraints_of_any_shape(monkeypatch):
-    monkeypatch.setattr(pairs, "MOST_ROWS", 3)
-    odd = Sum(np.array([0, 2, 1, 3]), np.array([1, 0, 2, 0]))
-    with pytest.raises(InputError, match="tried pair by pair, up to 3"):
-        best_pairs(odd, [odd, odd])

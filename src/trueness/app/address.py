@@ -44,11 +44,14 @@ from trueness.ensembles.combiners import COMBINERS
 from trueness.findings.words import for_the_shell
 from trueness.metrics.grammar import constraint, metric
 from trueness.nogold.truth_given_votes import LABELLED
-from trueness.threshold.group_cuts import asks_for_groups
-from trueness.threshold.group_cuts import read_limits as group_limits
+from trueness.threshold.limits import (
+    GROUPS,
+    SIDES,
+    asks_for_groups,
+    asks_for_two_cuts,
+    read_limits,
+)
 from trueness.threshold.prevalence import read_prevalence
-from trueness.threshold.zones import asks_for_two_cuts
-from trueness.threshold.zones import read_sided as zone_limits
 
 HOW_DRAWN = "How the labelled cases were chosen"
 # of a table of attempts: how people call what passed, what was tried, and by whom
@@ -306,8 +309,9 @@ def _limit(text: str, by: str | None) -> Any:
     if asks_for_groups([text]):
         if by is None:
             raise InputError("A limit between groups needs groups. Type --by COLUMN.")
-        return group_limits(text)
-    return zone_limits(text) if asks_for_two_cuts([text]) else constraint(text)
+        return read_limits(text, GROUPS)
+    two = asks_for_two_cuts([text])
+    return read_limits(text, SIDES) if two else constraint(text)
 
 
 def complete(file: DataFile, asked: Asked) -> tuple[Asked, Chosen | None]:

@@ -33,7 +33,7 @@ from trueness.findings.subject import apart, asked_of_two, of_one_cut
 from trueness.findings.without_labels import pass_rates
 from trueness.report.page import file_of, render
 from trueness.report.svg import draw
-from trueness.threshold.zones import asks_for_two_cuts, undeferred
+from trueness.threshold.limits import asks_for_two_cuts, undeferred
 
 MAP, COMBINER = "map.json", "combiner.json"
 FILES = (REPORT, "report.json", MAP, COMBINER)

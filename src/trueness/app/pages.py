@@ -37,7 +37,7 @@ from trueness.findings.without_labels import HOW
 from trueness.metrics.definitions import SYNONYMS
 from trueness.metrics.grammar import known_names
 from trueness.report.page import embedded, environment, file_of, moving
-from trueness.threshold.zones import asks_for_two_cuts
+from trueness.threshold.limits import asks_for_two_cuts
 
 KIND_WORDS = {
     "scores": "Scores, with labels",

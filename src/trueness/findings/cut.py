@@ -42,10 +42,11 @@ from trueness.threshold.guarantees import (
     Proof,
     guaranteed_threshold,
 )
-from trueness.threshold.operating_point import DEFAULT, OperatingPoint, best_threshold
+from trueness.threshold.limits import DEFAULT, asks_for_two_cuts
+from trueness.threshold.operating_point import OperatingPoint, best_threshold
 from trueness.threshold.rule import Rule, rule_of
 from trueness.threshold.validation import Validation, validate_threshold
-from trueness.threshold.zones import Zones, asks_for_two_cuts, best_thresholds
+from trueness.threshold.zones import Zones, best_thresholds
 
 POINT = (
     *("threshold", "score_range", "objective", "value", "constraints", "binding"),

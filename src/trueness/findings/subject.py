@@ -31,15 +31,15 @@ from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints, metric
 from trueness.ranking.areas import auc, auc_measure
 from trueness.threshold.at_cut import AtThreshold, at_threshold, confusion
-from trueness.threshold.group_cuts import asks_for_groups
-from trueness.threshold.operating_point import (
-    OperatingPoint,
-    best_threshold,
+from trueness.threshold.limits import (
+    asks_for_groups,
+    asks_for_two_cuts,
     read_objective,
+    undeferred,
 )
+from trueness.threshold.operating_point import OperatingPoint, best_threshold
 from trueness.threshold.prevalence import Prevalences, read_prevalence
 from trueness.threshold.validation import Validation, validate_threshold
-from trueness.threshold.zones import asks_for_two_cuts, undeferred
 
 T = TypeVar("T")
 Counts = Panel | Tally | Mapping[str, Tally]  # tallies by the name of the classifier

@@ -65,11 +65,11 @@ from trueness.scale.rectangles import (
     search,
 )
 from trueness.threshold.costs import cost_curve, decision_curve
+from trueness.threshold.limits import read_objective
 from trueness.threshold.operating_point import (
     OperatingPoint,
     best_threshold,
     on_bins,
-    read_objective,
 )
 from trueness.threshold.prevalence import share_in_use
 

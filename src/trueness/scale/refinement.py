@@ -37,7 +37,8 @@ from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.ranking.areas import auc
 from trueness.scale.rectangles import Flags, search
-from trueness.threshold.operating_point import best_threshold, on_bins, read_objective
+from trueness.threshold.limits import read_objective
+from trueness.threshold.operating_point import best_threshold, on_bins
 
 Bound = str | Constraint
 _RANGES = 32  # ranges of scores that one pass may ask for

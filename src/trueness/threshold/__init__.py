@@ -5,14 +5,15 @@ Which scores are flagged, deferred, not flagged, for whom?     ``rule``
 How good is the rule that I use?                               ``at_cut``
 At which threshold is a metric best, under constraints?        ``operating_point``
 How common is the condition in use, and how sure is that?      ``prevalence``
-Where do yes and no end, and where should a person look?       ``zones``, ``pairs``
+Where do yes and no end, and where should a person look?       ``zones``
 Which cut for each group, so that all are treated alike?       ``group_cuts``
 What remains of any of these choices on other cases?           ``validation``
 Which rule keeps a promise in the population?                  ``guarantees``, ``risks``
 Which cuts are worth considering when several metrics count?   ``fronts``
 What do errors cost, what is acting on the scores worth?       ``costs``
 What does a 0-1 program say, and its solver certify?           ``milp``
-Which metrics are sums of counts, or quotients of such sums?   ``forms``
+What is bounded, and where; which metrics are linear?          ``limits``
+Which cuts are best together: two, or one of each group?       ``search``
 =============================================================  =======================
 
 A tally is swept into the right and wrong cases of every cut (``cuts``); a metric turns

@@ -79,6 +79,11 @@ class Cuts(NamedTuple):
         """How many negative cases, or how much weight of them, are there in use?"""
         return Fraction(self.n_neg * self.scale.down, self.scale.unit)
 
+    def kind(self, tp: int, fp: int, const: int = 0) -> Any:
+        """Which type holds such multiples of the units? Beyond 64 bits Python's own."""
+        largest = abs(tp) * self.n_pos + abs(fp) * self.n_neg + abs(const)
+        return np.int64 if largest < 2**61 else object
+
     @property
     def sizes(self) -> str:
         """Say how many cases of each class there are, or what they weigh."""

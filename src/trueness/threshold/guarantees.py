@@ -36,12 +36,14 @@ from trueness.threshold.cuts import (
     most_balanced,
     threshold_of,
 )
-from trueness.threshold.operating_point import (
+from trueness.threshold.limits import (
+    SIDES,
     ConstraintLike,
-    left_out,
+    Limit,
+    read_limits,
     read_objective,
 )
-from trueness.threshold.pairs import Sum, best_pairs
+from trueness.threshold.operating_point import left_out
 from trueness.threshold.prevalence import (
     Prevalences,
     Share,
@@ -50,7 +52,8 @@ from trueness.threshold.prevalence import (
 )
 from trueness.threshold.risks import Risk, ShareOfCases, read_risk
 from trueness.threshold.rule import Rule
-from trueness.threshold.zones import Sided, forbidding, read_sided
+from trueness.threshold.search import Sum, best_pairs
+from trueness.threshold.zones import forbidding
 
 
 @final
@@ -251,7 +254,7 @@ def guaranteed_threshold(
     _cases.one_classifier(data, "guaranteed_threshold")
     _cases.some_labels(data, "guaranteed_threshold")
     level = _options.fraction(level, "level")
-    asked = read_sided(subject_to)
+    asked = read_limits(subject_to, SIDES)
     two = _asks_for_two(asked, maximize, minimize, thresholds)
     share = share_in_use(data, prevalences)
     metrics = [k.asked.metric for k in asked]
@@ -270,18 +273,18 @@ def guaranteed_threshold(
 
 
 def _asks_for_two(
-    asked: tuple[Sided, ...], maximize: Any, minimize: Any, thresholds: Any
+    asked: tuple[Limit, ...], maximize: Any, minimize: Any, thresholds: Any
 ) -> bool:
     """Are two thresholds asked for? Stops at what does not go together."""
     if not asked:
         raise InputError(
             'A guarantee needs a constraint; found none. Type "recall >= 0.9".'
         )
-    sided = [k for k in asked if k.side]
+    sided = [k for k in asked if k.where]
     if not sided:
         return False
     for k in asked:
-        if not k.side:
+        if not k.where:
             raise InputError(
                 f"A guarantee for two thresholds is about one side; found {k}. "
                 'Type "precision above >= 0.9" or "npv below >= 0.99".'
@@ -332,7 +335,7 @@ def _given(thresholds: Any, sequence: bool) -> _Given:
 class Proved(NamedTuple):
     """At which cuts a constraint is proved, in the order of trying, and on what."""
 
-    sided: Sided
+    sided: Limit
     risk: Risk
     cuts: Ints
     used: Tally
@@ -352,7 +355,7 @@ class Proved(NamedTuple):
 
 def prove(
     t: Tally,
-    sided: Sided,
+    sided: Limit,
     alpha: float,
     rng: np.random.Generator,
     share: Share | None = None,
@@ -578,7 +581,7 @@ def _limit_at(p: Proved, c: Confusion, alpha: float) -> float:
 def _result(
     t: Tally, upper: int, lower: int, proved: list[Proved], level: float, each: float
 ) -> GuaranteedThreshold:
-    at = [lower if p.sided.side == "below" else upper for p in proved]
+    at = [lower if p.sided.where == "below" else upper for p in proved]
     proofs = [_proof(p, k, each) for p, k in zip(proved, at, strict=True)]
     least = int(np.argmax([p.p_value for p in proofs]))
     weakest, given, seen = proofs[least], proved[0].given, proved[least].swept()
@@ -587,7 +590,7 @@ def _result(
         same = given.at[(ends[0] < given.at) & (given.at <= ends[1])]
         threshold = float(same[0])
         ends = (threshold, threshold)
-    two = bool(proved[0].sided.side)
+    two = bool(proved[0].sided.where)
     cases = t.pos + t.neg
     return GuaranteedThreshold(
         rule=Rule(threshold, threshold_of(t.score, lower) if two else None),

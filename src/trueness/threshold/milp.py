@@ -30,8 +30,9 @@ from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.records import Record
 from trueness._core.search import largest_quotient
 from trueness.metrics.algebra import Constraint, Metric
-from trueness.threshold import forms
+from trueness.threshold import limits
 from trueness.threshold.cuts import Cuts
+from trueness.threshold.limits import Form
 
 # beyond this many cases two binaries a case take the solver hours
 MOST_CASES = 20_000
@@ -108,16 +109,6 @@ _REFUSAL = (
 )
 
 
-def linear_fraction(metric: Metric, cuts: Cuts) -> forms.LinearQuotient:
-    """Write a metric as a quotient of linear functions of tp and fp, if it is one."""
-    return forms.quotient(metric, cuts, forms.ONE_CUT, _REFUSAL).whole()
-
-
-def at_cut(form: forms.LinearForm, cuts: Cuts, k: int) -> Any:
-    """Evaluate a linear function of the counts at a cut."""
-    return form.at(int(cuts.units.tp[k]), int(cuts.units.fp[k]))
-
-
 def per_score(cuts: Cuts) -> Program:
     """One binary a distinct score: x_1 >= x_2 >= ... with counts as weights."""
     from scipy import sparse
@@ -190,119 +181,45 @@ class Solved(NamedTuple):
     status: str
 
 
-def solve_linear(
-    program: Program,
-    cuts: Cuts,
-    objective: forms.LinearForm,
-    rows: list[forms.LinearForm],
-) -> Solved:
-    """Maximise a linear function; excludes cuts that only rounding lets through.
-
-    HiGHS keeps a row to within 1e-6, so that a cut which misses a bound by less passes
-    for allowed. Its answer is checked in whole numbers; a cut that fails is forbidden
-    by a row of its own, and the program is solved again. The solver's bound stays a
-    proof throughout: rows with a tolerance allow more than the true ones.
-    """
-    forbidden: list[int] = []
-    while True:
-        solved = _highs(program, cuts, objective, rows, forbidden)
-        if all(at_cut(r, cuts, solved.cut) >= 0 for r in rows):
-            return solved
-        forbidden.append(solved.cut)
+def _quotient(metric: Metric, cuts: Cuts) -> limits.Quotient:
+    """Write a metric as a quotient in the smallest whole numbers, if it is one."""
+    q = limits.quotient(metric, cuts, limits.ONE_CUT, _REFUSAL)
+    both = limits.whole(np.concatenate(q))
+    return limits.Quotient(*np.split(both // math.gcd(*both), 2))
 
 
-def _highs(
-    program: Program,
-    cuts: Cuts,
-    objective: forms.LinearForm,
-    rows: list[forms.LinearForm],
-    forbidden: list[int],
-) -> Solved:
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
-    constraints = []
-    if len(program.low):
-        constraints = [LinearConstraint(program.matrix, program.low)]
-    for a, b, c in map(_small, rows):
-        counts = float(a) * program.flag[0] + float(b) * program.flag[1]
-        constraints.append(LinearConstraint(counts, -float(c)))
-    for k in forbidden:
-        values, most = program.forbid(k)
-        constraints.append(LinearConstraint(values, -np.inf, most))
-    # Dinkelbach's weights are products of counts, 10^12 and more; without their common
-    # divisor the solver's absolute tolerances would mean nothing
-    unit = math.gcd(*objective[:-1]) or 1
-    weights, constant = _weights(program, cuts, objective, unit)
-    result = milp(
-        -weights,
-        integrality=program.integral,
-        bounds=Bounds(0, program.most),
-        constraints=constraints,
-        options={"mip_rel_gap": 0.0},
-    )
-    if result.status == _PROVED_INFEASIBLE:
-        raise Infeasible("HiGHS proves that no threshold meets the constraints.")
-    if result.x is None:
-        raise RuntimeError(f"HiGHS found no threshold: {result.message}")
-    proof = result.fun if result.mip_dual_bound is None else result.mip_dual_bound
-    return Solved(
-        program.cut(result.x),
-        constant - unit * float(proof),
-        float(result.mip_gap or 0.0),
-        int(result.mip_node_count or 0),
-        result.message.split("(")[0].strip().rstrip("."),
-    )
-
-
-def _small(f: forms.LinearForm) -> forms.LinearForm:
-    """Divide by the common divisor, which keeps the numbers within the tolerances."""
-    # floor: on whole numbers a*tp + b*fp >= -c holds exactly when it does so rounded
-    return forms.LinearForm(w // (math.gcd(*f[:-1]) or 1) for w in f)
-
-
-def _weights(
-    program: Program, cuts: Cuts, f: forms.LinearForm, unit: int
-) -> tuple[Array, float]:
-    """Write ``a tp + b fp``, in units, in the variables of the program.
-
-    Where there are z, the errors are counted by them (Ramazi, eqs. 1 and 6): with
-    fp = errors - n_pos + tp. That needs b <= 0, since the rows bound z from below only.
-    The second answer is what is left out, not in units.
-    """
-    a, b = (float(w // unit) for w in f[:-1])
-    if program.wrong is None or b > 0:
-        return a * program.flag[0] + b * program.flag[1], float(f.const)
-    # Differs from eq. (6): its weights alpha and beta should be alpha/N and beta/P,
-    # which is what the coefficients of the metric are
-    weights = (a + b) * program.flag[0] + b * program.wrong
-    return weights, float(f.const - f[1] * cuts.n_pos)
+def _at(form: Form, cuts: Cuts, k: int) -> Any:
+    return limits.at(form, int(cuts.units.tp[k]), int(cuts.units.fp[k]))
 
 
 def maximise(
-    program: Program,
-    cuts: Cuts,
-    metric: Metric,
-    constraints: tuple[Constraint, ...],
+    program: Program, cuts: Cuts, metric: Metric, constraints: tuple[Constraint, ...]
 ) -> tuple[Ints, Certificate]:
     """Find an optimal cut and its certificate."""
-    goal = linear_fraction(metric, cuts)
+    over, under = _quotient(metric, cuts)
     rows = [
-        r
-        for c in constraints
-        for r in forms.rows_of(c, linear_fraction(c.metric, cuts))
+        r for c in constraints for r in limits.rows_of(c, _quotient(c.metric, cuts))
     ]
-    over, under = goal
-    if under.is_constant:
-        solved = solve_linear(program, cuts, over, rows)
-        bound, steps = Fraction(solved.bound) / under.const, 1
+
+    def ratio(s: Solved) -> Fraction:
+        return Fraction(_at(over, cuts, s.cut), _at(under, cuts, s.cut))
+
+    if limits.fixed(under):
+        solved = _solve(program, cuts, over, rows)
+        bound, steps = Fraction(solved.bound) / under[-1], 1
     else:
-        rows.append(forms.row(under, strict=True))
-        solved, bound, steps = _dinkelbach(program, cuts, goal, rows)
+        rows.append(limits.above_zero(under))
+        value, solved, last, steps = largest_quotient(
+            lambda q: _solve(program, cuts, over * q.denominator - under * q.numerator,
+                             rows), ratio)  # fmt: skip
+        # the solver's bound on the lead, over the smallest possible denominator
+        bound = value + Fraction(max(0.0, last.bound)) / value.denominator
+        solved = solved._replace(gap=last.gap)
     certificate = Certificate(
         solver="HiGHS",
         formulation=program.name,
         status=solved.status,
-        value=at_cut(over, cuts, solved.cut) / at_cut(under, cuts, solved.cut),
+        value=float(ratio(solved)),
         bound=float(bound),
         gap=solved.gap,
         nodes=solved.nodes,
@@ -313,22 +230,63 @@ def maximise(
     return np.array([solved.cut]), certificate
 
 
-def _dinkelbach(
-    program: Program,
-    cuts: Cuts,
-    goal: forms.LinearQuotient,
-    rows: list[forms.LinearForm],
-) -> tuple[Solved, Fraction, int]:
-    """Maximise a quotient, with the bound that the last program proves."""
-    over, under = goal
+def _solve(program: Program, cuts: Cuts, objective: Form, rows: list[Form]) -> Solved:
+    """Maximise a linear function; excludes cuts that only rounding lets through.
 
-    def best(q: Fraction) -> Solved:
-        lead = over.times(q.denominator).plus(under, -q.numerator)
-        return solve_linear(program, cuts, lead, rows)
+    HiGHS keeps a row to within 1e-6, so that a cut which misses a bound by less passes
+    for allowed. Its answer is checked in whole numbers; a cut that fails is forbidden
+    by a row of its own, and the program is solved again. The solver's bound stays a
+    proof throughout: rows with a tolerance allow more than the true ones.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
 
-    value, found, last, steps = largest_quotient(
-        best, lambda s: Fraction(at_cut(over, cuts, s.cut), at_cut(under, cuts, s.cut))
+    held = [LinearConstraint(program.matrix, program.low)] if len(program.low) else []
+    for row in rows:
+        # without their common divisor the solver's absolute tolerances mean something;
+        # floor: on whole numbers a*tp + b*fp >= -c holds exactly when rounded, too
+        a, b, c = map(float, row // (math.gcd(*row[:-1]) or 1))
+        held.append(LinearConstraint(a * program.flag[0] + b * program.flag[1], -c))
+    # Dinkelbach's weights are products of counts, 10^12 and more
+    unit = math.gcd(*objective[:-1]) or 1
+    weights, constant = _weights(program, cuts, objective, unit)
+    while True:
+        result = milp(
+            -weights,
+            integrality=program.integral,
+            bounds=Bounds(0, program.most),
+            constraints=held,
+            options={"mip_rel_gap": 0.0},
+        )
+        if result.status == _PROVED_INFEASIBLE:
+            raise Infeasible("HiGHS proves that no threshold meets the constraints.")
+        if result.x is None:
+            raise RuntimeError(f"HiGHS found no threshold: {result.message}")
+        cut = program.cut(result.x)
+        if all(_at(r, cuts, cut) >= 0 for r in rows):
+            break
+        values, most = program.forbid(cut)
+        held.append(LinearConstraint(values, -np.inf, most))
+    proof = result.fun if result.mip_dual_bound is None else result.mip_dual_bound
+    return Solved(
+        cut,
+        constant - unit * float(proof),
+        float(result.mip_gap or 0.0),
+        int(result.mip_node_count or 0),
+        result.message.split("(")[0].strip().rstrip("."),
     )
-    # the solver's bound on the lead, over the smallest possible denominator
-    slack = Fraction(max(0.0, last.bound)) / value.denominator
-    return found._replace(gap=last.gap), value + slack, steps
+
+
+def _weights(program: Program, cuts: Cuts, f: Form, unit: int) -> tuple[Array, float]:
+    """Write ``a tp + b fp``, in units, in the variables of the program.
+
+    Where there are z, the errors are counted by them (Ramazi, eqs. 1 and 6): with
+    fp = errors - n_pos + tp. That needs b <= 0, since the rows bound z from below only.
+    The second answer is what is left out, not in units.
+    """
+    a, b = (float(w // unit) for w in f[:-1])
+    if program.wrong is None or b > 0:
+        return a * program.flag[0] + b * program.flag[1], float(f[-1])
+    # Differs from eq. (6): its weights alpha and beta should be alpha/N and beta/P,
+    # which is what the coefficients of the metric are
+    weights = (a + b) * program.flag[0] + b * program.wrong
+    return weights, float(f[-1] - f[1] * cuts.n_pos)

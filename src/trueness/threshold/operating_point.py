@@ -17,7 +17,6 @@ import numpy as np
 from trueness._core.arrays import Array, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import described
 from trueness._core.numbers import cut_texts
 from trueness._core.records import Answer, Estimate, brief, within
 from trueness.counts.answers import of_tally
@@ -29,7 +28,6 @@ from trueness.metrics.algebra import Constraint, Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import constraints as read_constraints
-from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.intervals import Cut, estimate
 from trueness.threshold.cuts import (
     Cuts,
@@ -47,6 +45,12 @@ from trueness.threshold.cuts import (
     value_at,
     values_of,
 )
+from trueness.threshold.limits import (
+    DEFAULT,
+    ConstraintLike,
+    objective_text,
+    read_objective,
+)
 from trueness.threshold.milp import (
     Certificate,
     Program,
@@ -62,9 +66,6 @@ from trueness.threshold.prevalence import (
     stop_unknown_share,
 )
 from trueness.threshold.rule import Rule
-
-ConstraintLike = str | Constraint
-DEFAULT = "youden"  # what is maximised when nothing is said
 
 
 @final
@@ -369,29 +370,6 @@ def on_bins(point: OperatingPoint, t: Tally) -> OperatingPoint:
         score_range=(low, high),
         score_ranges=tuple(map(corrected, point.score_ranges)),
     )
-
-
-def read_objective(
-    maximize: str | Metric | None, minimize: str | Metric | None
-) -> tuple[Metric, Metric]:
-    """Give the metric as it was asked for, and what to maximise."""
-    if minimize is None:
-        shown = read_metric(DEFAULT if maximize is None else maximize)
-        return shown, shown
-    named = isinstance(maximize, str) and maximize == DEFAULT
-    if maximize is not None and not named:
-        raise InputError(
-            f"best_threshold takes maximize or minimize, not both; found "
-            f"maximize={described(maximize)} and minimize={described(minimize)}. "
-            f"For two objectives see trueness.pareto."
-        )
-    shown = read_metric(minimize)
-    return shown, -shown
-
-
-def objective_text(shown: Metric, objective: Metric) -> str:
-    """Write what was asked for."""
-    return f"{'maximize' if objective is shown else 'minimize'} {shown.name}"
 
 
 def _cuts(

@@ -41,7 +41,7 @@ from trueness.metrics.algebra import (
     depends_on_prevalence,
 )
 from trueness.metrics.confusion import Confusion, swept
-from trueness.threshold import forms
+from trueness.threshold import limits
 from trueness.threshold.cuts import make_cuts
 from trueness.threshold.prevalence import Share
 
@@ -257,25 +257,26 @@ def _no_claim(asked: Constraint) -> InputError:
 _ONE_EACH = make_cuts(np.zeros(1), swept(np.ones(1, int), np.ones(1, int)), None)
 
 
-def _lead(asked: Constraint, size: int) -> forms.LinearForm | None:
+def _lead(asked: Constraint, size: int) -> limits.Form | None:
     """Write a bound on a quotient as a sum of counts that must not be negative."""
     ratios = [part.ratio for _, part in asked.metric.parts]
     # the mean of a plain sum of counts depends on how many cases there are
     if any(r is not None and r.under is None for r in ratios):
         return None
     try:
-        q = forms.quotient(asked.metric, _ONE_EACH, size, "")
+        q = limits.quotient(asked.metric, _ONE_EACH, size, "")
     except InputError:
         return None
-    fixed = size == forms.TWO_CUTS and q.under.is_constant
-    return None if fixed else forms.lead(asked, q)
+    if size == limits.TWO_CUTS and limits.fixed(q.under):
+        return None
+    return limits.lead(asked, q)
 
 
 def _values(asked: Constraint) -> tuple[Fraction, ...] | None:
     """What does each kind of case add to over - bound * under?"""
-    lead = _lead(asked, forms.TWO_CUTS)
+    lead = _lead(asked, limits.TWO_CUTS)
     # two cuts let all four counts vary; those below the lower one are the rest
-    return lead and (lead[0], lead[1], -lead[2], -lead[3])
+    return None if lead is None else (lead[0], lead[1], -lead[2], -lead[3])
 
 
 def _as_rates(asked: Constraint, share: Share | None, alpha: float) -> RiskRates | None:
@@ -283,7 +284,7 @@ def _as_rates(asked: Constraint, share: Share | None, alpha: float) -> RiskRates
     depends = depends_on_prevalence(asked.metric)
     if not depends and not _is_share(asked.metric):
         # with one case in each class the counts are the rates
-        lead = _lead(asked, forms.ONE_CUT)
+        lead = _lead(asked, limits.ONE_CUT)
         if lead is not None:
             a, b, c = map(float, lead)
             return RiskRates(((a, b, -c),))

@@ -14,6 +14,7 @@ sides, group by group: *cells*, an array (..., groups, sides, 2).
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -39,41 +40,28 @@ from trueness.inference.limits import around, limited, notes_of, percentiles
 from trueness.inference.sample import Influence
 from trueness.inference.spread import Spread
 from trueness.inference.spread import spread as spread_of
-from trueness.metrics.algebra import Constraint, Metric, depends_on_prevalence
+from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import BOUNDS, one_or_more
-from trueness.metrics.grammar import constraints as read_constraints
 from trueness.threshold.at_cut import together
 from trueness.threshold.cuts import ROUNDING, make_cuts, thresholds_of, unit_of
-from trueness.threshold.group_cuts import (
-    Between,
-    GroupThresholds,
-    choose_cuts,
-    group_thresholds,
-    limits_groups,
-    read_limits,
-)
-from trueness.threshold.operating_point import (
+from trueness.threshold.group_cuts import GroupQuestion, group_thresholds
+from trueness.threshold.limits import (
+    GROUPS,
+    SIDES,
     ConstraintLike,
-    OperatingPoint,
-    best_threshold,
+    Limit,
+    asks_for_groups,
+    asks_for_two_cuts,
+    read_limits,
     read_objective,
 )
+from trueness.threshold.operating_point import best_threshold
 from trueness.threshold.prevalence import Prevalences, Share, share_in_use
 from trueness.threshold.prevalence import prevalences as shares_in
-from trueness.threshold.rule import FLAGGED
-from trueness.threshold.zones import (
-    Sided,
-    Zones,
-    asks_for_two_cuts,
-    best_thresholds,
-    choose_pair,
-    fewest_deferred,
-    read_sided,
-)
+from trueness.threshold.zones import best_thresholds, choose_pair, fewest_deferred
 
-Measure = Callable[[Array], Any]  # of cells
 # rows that a choice is repeated on: neighbouring scores are joined, since where exactly
 # a repeated choice lies between them moves its value by far less than chance does
 _ROWS = 1000
@@ -136,7 +124,7 @@ class Validation(Answer):
         return next(iter(self.thresholds.values()))
 
 
-@together(limits_groups)
+@together(asks_for_groups)
 def validate_threshold(
     data: Tally | Mapping[Any, Tally],
     maximize: str | Metric | None = None,
@@ -197,45 +185,25 @@ def validate_threshold(
     """
     level = _options.fraction(level, "level")
     number = _options.whole_number(replicates, "replicates", at_least=2)
-    asked = _Aims(maximize, minimize, one_or_more(subject_to, BOUNDS, _EXAMPLE))
+    words = one_or_more(subject_to, BOUNDS, '["recall >= 0.9"]')
+    goal = read_objective(maximize, minimize)
+    aim: dict[str, Any] = {"minimize": minimize, "subject_to": words}
+    aim |= {} if maximize is None else {"maximize": maximize}
     if isinstance(data, Mapping):
-        task = _of_groups(data, asked)
+        task = _of_groups(data, aim, goal)
     else:
         _cases.both_classes(data, "validate_threshold")
-        two = asks_for_two_cuts([*asked.subject_to, maximize, minimize])
-        task = _of_zones(data, asked) if two else _of_one_cut(data, asked, prevalences)
+        if asks_for_two_cuts([*words, maximize, minimize]):
+            task = _of_zones(data, aim, goal)
+        else:
+            task = _of_one_cut(data, aim, goal, prevalences)
     number = number if task.rows == _ROWS else max(2, number // 5)
     runs = _repeated(task, number, _options.generator(rng))
     return _judged(task, runs, level)
 
 
-_EXAMPLE = '["recall >= 0.9"]'
-
-
-class _Aims(NamedTuple):
-    maximize: Any
-    minimize: Any
-    subject_to: tuple[Any, ...]
-
-    def of(self, best: Callable[..., Any], data: Any, **more: Any) -> Any:
-        """Make the choice from all cases."""
-        aim = {} if self.maximize is None else {"maximize": self.maximize}
-        more = {"minimize": self.minimize, "subject_to": self.subject_to, **aim, **more}
-        return best(data, **more)
-
-    @property
-    def objective(self) -> tuple[Metric, Metric]:
-        """Give the metric as it was asked for, and what to maximise."""
-        return read_objective(self.maximize, self.minimize)
-
-
-class _MeasureOfCells(NamedTuple):
-    """A measure of cells, also at the ends of a range of prevalences."""
-
-    at: Measure
-    ends: tuple[Measure, ...]
-    range: tuple[float, float]
-    doubt: float = 0.0  # the variance that an estimated prevalence adds
+Measure = Callable[[Array], Any]  # of cells
+Goal = tuple[Metric, Metric]  # as it was asked for, and what to maximise
 
 
 class _Task(NamedTuple):
@@ -247,83 +215,103 @@ class _Task(NamedTuple):
     # places of the cuts (samples, groups, cuts), given the running counts of each
     # group; -1 where nothing can be chosen
     choose: Callable[[list[Confusion]], Ints]
-    shown: str  # the objective, one of
-    measured: dict[str, _MeasureOfCells]
-    holds: dict[str, Measure]  # whether a constraint does
+    goal: Goal
+    measured: dict[str, Limit]  # the objective is one of them
+    bounds: tuple[Limit, ...]
+    share: Share | None
     prevalence: str
     note: str
     rows: int = _ROWS
 
+    @property
+    def ends(self) -> list[float | None]:
+        """At which prevalences is everything measured?"""
+        return [None] if self.share is None else [s.value for s in self.share.ends]
 
-def _of_one_cut(data: Tally, asked: _Aims, prevalences: Prevalences) -> _Task:
-    point: OperatingPoint = asked.of(best_threshold, data, prevalences=prevalences)
-    t, share = data.labelled(), share_in_use(data, prevalences)
-    (shown, objective), bounds = asked.objective, read_constraints(asked.subject_to)
-    wanted = {
-        m.name: m for m in (*METRICS.values(), *(c.metric for c in bounds), shown)
-    }
-    if t.design.sampling == CASE_CONTROL and share is None:
-        wanted = {k: m for k, m in wanted.items() if not depends_on_prevalence(m)}
-    ends = [None] if share is None else [s.value for s in share.ends]
+    def measure(self, what: Limit, prevalence: float | None) -> Measure:
+        """Measure cells, scaled to the cases of each group and to a prevalence."""
+        sizes = np.array([t.n_pos + t.n_neg for t in self.tallies.values()])
+        n = sizes[:, None, None].astype(np.float64)
 
-    def table(cells: Array, prevalence: float | None) -> Confusion:
-        four = _scaled(cells, t.n_pos + t.n_neg).reshape(*cells.shape[:-3], 4)
-        return Confusion(*np.moveaxis(four, -1, 0)).at_prevalence(prevalence)
+        def measured(cells: Array) -> Any:
+            if prevalence is None:
+                total = cells.sum(axis=(-2, -1), keepdims=True)
+                return what.of(cells * (n / np.where(total > 0, total, 1)))
+            total = cells.sum(axis=-2, keepdims=True)
+            parts = n * np.array([prevalence, 1 - prevalence])
+            return what.of(cells * (parts / np.where(total > 0, total, 1)))
 
-    def at(m: Metric, p: float | None) -> Measure:
-        return lambda cells: m(table(cells, p))
+        return measured
 
-    def worst(cells: Array) -> Any:
-        values = [shown(table(cells, p)) for p in ends]
-        return np.min(values, axis=0) if objective is shown else np.max(values, axis=0)
+    def value(self, name: str, cells: Array) -> Any:
+        """Give a measure in use; of the objective the worst in a range."""
+        what, (shown, objective) = self.measured[name], self.goal
+        if name == shown.name:
+            values = [self.measure(what, p)(cells) for p in self.ends]
+            return (
+                np.min(values, axis=0) if objective is shown else np.max(values, axis=0)
+            )
+        return self.measure(what, None if self.share is None else self.share.value)(
+            cells
+        )
 
-    def measured(m: Metric) -> _MeasureOfCells:
-        here = at(m, None if share is None else share.value)
-        doubt = 0.0
-        if share is not None and share.level is not None:
-            cells = _sides(point, {"": t})[1]
-            low, high = (float(at(m, p)(cells)) for p in (share.low, share.high))
-            doubt = (
-                (high - low) / 2 / NormalDist().inv_cdf((1 + share.level) / 2)
-            ) ** 2
-        each = tuple(at(m, p) for p in ends)
-        return _MeasureOfCells(worst if m is shown else here, each, m.range, doubt)
+    def doubt(self, name: str, cells: Floats) -> float:
+        """Give the variance that an estimated prevalence adds to a measure."""
+        s = self.share
+        if s is None or s.level is None:
+            return 0.0
+        ends = (
+            float(self.measure(self.measured[name], p)(cells)) for p in (s.low, s.high)
+        )
+        reach = 2 * NormalDist().inv_cdf((1 + s.level) / 2)
+        return ((next(ends) - next(ends)) / reach) ** 2
 
-    def holds(c: Constraint) -> Measure:
-        return lambda cells: np.all([c(table(cells, p)) for p in ends], axis=0)
 
-    kept = [shown, *(c.metric for c in bounds)]
-    looked_at = [None] if share is None else shares_in(share, kept).tolist()
-    words = (
-        f"{t.prevalence:.4g}, that of the sample" if share is None else share.words()
+def _quantities(metrics: Iterable[Metric], bounds: Iterable[Limit]) -> dict[str, Limit]:
+    plain = {m.name: Limit(m >= 0) for m in metrics}
+    return (
+        plain
+        | {k.name: k for k in bounds if k.where}
+        | {k.name: Limit(k.metric >= 0) for k in bounds if not k.where}
     )
+
+
+def _of_one_cut(data: Tally, aim: Any, goal: Goal, prevalences: Prevalences) -> _Task:
+    point = best_threshold(data, prevalences=prevalences, **aim)
+    t, share = data.labelled(), share_in_use(data, prevalences)
+    bounds = read_limits(aim["subject_to"], SIDES)
+    wanted = _quantities((*METRICS.values(), goal[0]), bounds)
+    if t.design.sampling == CASE_CONTROL and share is None:
+        wanted = {
+            k: x for k, x in wanted.items() if not depends_on_prevalence(x.metric)
+        }
+    kept = [goal[0], *(k.metric for k in bounds)]
+    looked_at = [None] if share is None else shares_in(share, kept).tolist()
+    words = f"{t.prevalence:.4g}, that of the sample"
+    note = (
+        "The prevalence is that of the sample; if it differs in use, pass prevalence=."
+    )
+    if share is not None:
+        words = share.words()
+        note = "Values are the worst over the range of prevalences."
+        note = note if share.is_range else ""
     return _Task(
         choice=point,
         tallies={"": t},
         names=("threshold",),
-        choose=partial(_best_cut, objective, bounds, looked_at),
-        shown=shown.name,
-        measured={name: measured(m) for name, m in wanted.items()},
-        holds={repr(c): holds(c) for c in bounds},
+        choose=partial(_best_cut, goal[1], bounds, looked_at),
+        goal=goal,
+        measured=wanted,
+        bounds=bounds,
+        share=share,
         prevalence=words,
-        note=_about(share),
-    )
-
-
-def _about(share: Share | None) -> str:
-    if share is None:
-        return (
-            "The prevalence is that of the sample; if it differs in use, pass "
-            "prevalence=."
-        )
-    return (
-        "Values are the worst over the range of prevalences." if share.is_range else ""
+        note=note,
     )
 
 
 def _best_cut(
     objective: Metric,
-    bounds: Sequence[Constraint],
+    bounds: Sequence[Limit],
     shares: Sequence[float | None],
     running: list[Confusion],
 ) -> Ints:
@@ -334,8 +322,8 @@ def _best_cut(
     for p in shares:
         used = seen.at_prevalence(p)
         value = np.minimum(value, objective(used))  # undefined is never best
-        for c in bounds:
-            allowed = allowed & np.asarray(c(used))
+        for k in bounds:
+            allowed = allowed & np.asarray(k.asked(used))
     value = np.where(allowed & ~np.isnan(value), value, -np.inf)
     top = value.max(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):  # all may be -inf
@@ -345,56 +333,31 @@ def _best_cut(
     return np.where(top[:, 0] > -np.inf, at, -1)[:, None, None]
 
 
-def _of_zones(data: Tally, asked: _Aims) -> _Task:
-    zones: Zones = asked.of(best_thresholds, data)
-    t, p = data.labelled(), data.design.prevalence
-    (shown, objective), bounds = asked.objective, read_sided(asked.subject_to)
-    named = {k: read_sided(f"{k} >= 0")[0] for k in _OF_ZONES}
-    for bound in bounds:
-        named.setdefault(f"{bound.asked.metric.name} {bound.side}".strip(), bound)
-    named[shown.name] = Sided(shown >= 0, "")
-    n = t.n_pos + t.n_neg
+# what is shown of two cuts besides objective and constraints
+_OF_ZONES = ("defer", "precision above", "npv below", "recall above", "fpr above")
 
-    def measure(what: Sided) -> Measure:
-        return lambda cells: what.of(_zones_in_use(cells, n, p))
+
+def _of_zones(data: Tally, aim: Any, goal: Goal) -> _Task:
+    zones = best_thresholds(data, **aim)
+    p, bounds = data.design.prevalence, read_limits(aim["subject_to"], SIDES)
+    always = read_limits([f"{name} >= 0" for name in _OF_ZONES], SIDES)
 
     def choose(running: list[Confusion]) -> Ints:
-        return np.array(
-            [_best_pair(objective, bounds, p, c) for c in _each(running[0])]
-        )
+        return np.array([_best_pair(goal[1], bounds, p, c) for c in _each(running[0])])
 
     return _Task(
         choice=zones,
-        tallies={"": t},
+        tallies={"": data.labelled()},
         names=("upper", "lower"),
         choose=choose,
-        shown=shown.name,
-        measured={
-            name: _MeasureOfCells(measure(k), (measure(k),), k.asked.metric.range)
-            for name, k in named.items()
-        },
-        holds={str(k): partial(_decided, k, measure(k)) for k in bounds},
+        goal=goal,
+        measured=_quantities((), (*always, *bounds)) | _quantities(goal[:1], ()),
+        bounds=bounds,
+        share=share_in_use(data),
         prevalence=f"{zones.prevalence:.4g}",
         note="What a person decides about the deferred cases is not included.",
         rows=_ROWS_OF_SEARCHES,
     )
-
-
-# what is shown besides objective and constraints
-_OF_ZONES = ("defer", "precision above", "npv below", "recall above", "fpr above")
-
-
-def _decided(k: Sided, measure: Measure, cells: Array) -> Any:
-    return k.asked.decide(measure(cells))
-
-
-def _zones_in_use(cells: Array, n: float, prevalence: float | None) -> Array:
-    """Scale cells to the number of cases and the prevalence of use."""
-    if prevalence is None:
-        return _scaled(cells, n)[..., 0, :, :]
-    pos = _scaled(cells[..., :1], n * prevalence)
-    neg = _scaled(cells[..., 1:], n * (1 - prevalence))
-    return np.concatenate([pos, neg], axis=-1)[..., 0, :, :]
 
 
 def _each(c: Confusion) -> Iterable[Confusion]:
@@ -403,7 +366,7 @@ def _each(c: Confusion) -> Iterable[Confusion]:
 
 
 def _best_pair(
-    objective: Metric, bounds: tuple[Sided, ...], p: float | None, seen: Confusion
+    objective: Metric, bounds: tuple[Limit, ...], p: float | None, seen: Confusion
 ) -> list[list[int]]:
     if not (seen.fn[0] > 0 and seen.tn[0] > 0):
         return [[-1, -1]]
@@ -417,65 +380,38 @@ def _best_pair(
     return [[int(np.searchsorted(flagged, flagged[k])) for k in pair]]
 
 
-def _of_groups(data: Mapping[Any, Tally], asked: _Aims) -> _Task:
-    found: GroupThresholds = asked.of(group_thresholds, data)
+def _of_groups(data: Mapping[Any, Tally], aim: Any, goal: Goal) -> _Task:
+    found = group_thresholds(data, **aim)
     tallies = {str(name): t.labelled() for name, t in data.items()}
-    (shown, objective), limits = asked.objective, read_limits(asked.subject_to)
-    between, totals = limits
+    bounds = read_limits(aim["subject_to"], GROUPS)
     unit = unit_of(c for t in tallies.values() for c in (t.pos, t.neg))
-
-    def total(m: Metric) -> Measure:
-        return lambda cells: m(_four(cells.sum(axis=-3)))
-
-    def apart_by(b: Between) -> Measure:
-        return lambda cells: b.of(
-            np.moveaxis(np.asarray(b.metric(_four(cells))), -1, 0)
-        )
 
     def choose(running: list[Confusion]) -> Ints:
         samples = zip(*map(_each, running), strict=True)
-        return np.array([_best_groups(objective, limits, unit, s) for s in samples])
-
-    wanted = [*METRICS.values(), *(c.metric for c in totals), shown]
-    measured = {m.name: _MeasureOfCells(total(m), (total(m),), m.range) for m in wanted}
-    for b in between:
-        span = b.metric.range[1] - b.metric.range[0]
-        ends = b.metric.range if b.kind in ("min", "max") else (0.0, span)
-        ends = (0.0, 1.0) if b.kind == "ratio" else ends
-        measured[b.name] = _MeasureOfCells(apart_by(b), (apart_by(b),), ends)
-
-    def met(c: Constraint) -> Measure:
-        return lambda cells: c.decide(total(c.metric)(cells))
-
-    def kept(b: Between) -> Measure:
-        return lambda cells: b.kept(apart_by(b)(cells))
+        return np.array([_best_groups(goal[1], bounds, unit, s) for s in samples])
 
     return _Task(
         choice=found,
         tallies=tallies,
         names=("",),
         choose=choose,
-        shown=shown.name,
-        measured=measured,
-        holds={repr(c): met(c) for c in totals} | {str(b): kept(b) for b in between},
+        goal=goal,
+        measured=_quantities((*METRICS.values(), goal[0]), bounds),
+        bounds=bounds,
+        share=None,
         prevalence="that of the sample",
         note="Each group was drawn by itself, with as many cases as it has.",
         rows=_ROWS_OF_SEARCHES,
     )
 
 
-def _four(cells: Array) -> Confusion:
-    return Confusion(*np.moveaxis(cells.reshape(*cells.shape[:-2], 4), -1, 0))
-
-
 def _best_groups(
-    objective: Metric, limits: Any, unit: Fraction, seen: Sequence[Confusion]
+    objective: Metric, bounds: Any, unit: Fraction, seen: Sequence[Confusion]
 ) -> list[list[int]]:
-    cuts = [
-        make_cuts(np.arange(c.tp.size - 1, 0, -1.0), c, None, unit=unit) for c in seen
-    ]
-    between, totals = limits
-    found = choose_cuts(cuts, objective, between, totals, seconds=1.0)
+    score = (np.arange(c.tp.size - 1, 0, -1.0) for c in seen)
+    cuts = [make_cuts(x, c, None, unit=unit) for x, c in zip(score, seen, strict=True)]
+    until = time.monotonic() + 1.0
+    found = GroupQuestion(cuts, bounds).optimum(objective, until)[0].cuts
     return [[-1]] * len(cuts) if found is None else [[k] for k in found]
 
 
@@ -525,8 +461,8 @@ def _repeated(task: _Task, number: int, rng: np.random.Generator) -> _Runs:
         raise NotEnoughCases(
             f"validate_threshold needs a choice in most bootstrap samples; in "
             f"{missing:,} of {number:,} no threshold met the constraints or "
-            f"{task.shown} was undefined. Loosen the constraints, or collect more than "
-            f"{brief(pos)} positives and {brief(neg)} negatives."
+            f"{task.goal[0].name} was undefined. Loosen the constraints, or collect "
+            f"more than {brief(pos)} positives and {brief(neg)} negatives."
         )
     return runs
 
@@ -589,7 +525,8 @@ def _running(pos: Array, neg: Array) -> Confusion:
 
 
 def _cells(c: Confusion, at: Ints, which: Any) -> Floats:
-    """Count positives and negatives on each side of the cuts of some samples."""
+    """Count positives and negatives flagged, deferred and cleared in some samples."""
+    at = at if at.shape[1] == 2 else np.repeat(at, 2, axis=1)  # one cut defers nothing
     sides = []
     for x in (c.tp[which], c.fp[which]):
         ends = np.take_along_axis(x, at, axis=1)
@@ -598,31 +535,41 @@ def _cells(c: Confusion, at: Ints, which: Any) -> Floats:
 
 
 def _judged(task: _Task, runs: _Runs, level: float) -> Validation:
-    rows, cells = _sides(task.choice, task.tallies)
+    rule, shown = task.choice.rule, task.goal[0].name
+    rows = [
+        rule.verdicts({name: t} if rule.groups else t)
+        for name, t in task.tallies.items()
+    ]
+    cells = np.array([[[x[t.score == kind].sum() for x in (t.pos, t.neg)]
+                       for kind in (1.0, 0.5, 0.0)] for t in rows], float)  # fmt: skip
     fair = _without_optimism(cells, runs)
     metrics = {
-        name: _expected(name, m, rows, cells, fair, runs, level)
-        for name, m in task.measured.items()
-        if math.isfinite(float(m.at(fair)))
+        name: _expected(task, name, rows, cells, fair, runs, level)
+        for name in task.measured
+        if math.isfinite(float(task.value(name, fair)))
     }
-    if task.shown not in metrics:
+    if shown not in metrics:
         raise NotEnoughCases(
-            f"validate_threshold needs cases on which {task.shown} is defined; the "
-            "cases that samples left out are too few."
+            f"validate_threshold needs cases on which {shown} is defined; the cases "
+            "that samples left out are too few."
         )
-    corrected = metrics[task.shown]
-    objective = task.measured[task.shown].at
     first = next(iter(task.tallies.values()))
+    held = {
+        str(k): np.all(
+            [k.kept(task.measure(k, p)(runs.out)) for p in task.ends], axis=0
+        )
+        for k in task.bounds
+    }
     return Validation(
         choice=task.choice,
         thresholds=_thresholds(task, runs, level),
         value=task.choice.value,
-        corrected=corrected,
-        optimism=task.choice.value - corrected.value,
-        in_bag=np.asarray(objective(runs.bag)),
-        out_of_bag=np.asarray(objective(runs.out)),
+        corrected=metrics[shown],
+        optimism=task.choice.value - metrics[shown].value,
+        in_bag=np.asarray(task.value(shown, runs.bag)),
+        out_of_bag=np.asarray(task.value(shown, runs.out)),
         metrics=metrics,
-        holds={k: float(np.mean(f(runs.out))) for k, f in task.holds.items()},
+        holds={name: float(np.mean(kept)) for name, kept in held.items()},
         failed=1 - len(runs.places) / runs.tried,
         prevalence=task.prevalence,
         notes=(
@@ -633,21 +580,6 @@ def _judged(task: _Task, runs: _Runs, level: float) -> Validation:
             *notes_of(first),
         ),
     )  # fmt: skip
-
-
-def _sides(choice: Any, tallies: dict[str, Tally]) -> tuple[list[Tally], Floats]:
-    """Give the verdicts of the chosen rule group by group, and count them."""
-    rule, kinds = (
-        choice.rule,
-        (1.0, 0.5, 0.0) if isinstance(choice, Zones) else (1.0, 0.0),
-    )
-    rows = [
-        rule.verdicts({name: t} if rule.groups else t) for name, t in tallies.items()
-    ]
-    cells = [
-        [[x[t.score == k].sum() for x in (t.pos, t.neg)] for k in kinds] for t in rows
-    ]
-    return rows, np.array(cells, dtype=np.float64)
 
 
 def _thresholds(task: _Task, runs: _Runs, level: float) -> dict[str, Estimate]:
@@ -685,12 +617,6 @@ def _shares(cells: Floats) -> Floats:
         return np.asarray(cells / cells.sum(axis=-2, keepdims=True))
 
 
-def _scaled(cells: Array, n: float) -> Floats:
-    """Scale cells to a number of cases."""
-    total = cells.sum(axis=(-3, -2, -1), keepdims=True)
-    return np.asarray(cells * (n / np.where(total > 0, total, 1)), dtype=np.float64)
-
-
 _DISTINCT = 1 - math.exp(-1)  # the share of the cases that a sample holds
 
 
@@ -710,8 +636,8 @@ def _without_optimism(cells: Floats, runs: _Runs) -> Floats:
 
 
 def _expected(
+    task: _Task,
     name: str,
-    m: _MeasureOfCells,
     rows: list[Tally],
     cells: Floats,
     fair: Floats,
@@ -719,9 +645,10 @@ def _expected(
     level: float,
 ) -> Estimate:
     """Give a corrected value and limits that allow for the choice."""
-    found = []
-    for measure in m.ends:
-        value, ends = float(measure(fair)), _corner_values(measure, cells, m.range)
+    found, what = [], task.measured[name]
+    for measure in (task.measure(what, p) for p in task.ends):
+        value = float(measure(fair))
+        ends = _corner_values(measure, cells, what.range, len(task.names))
         s = _spread(measure, rows, cells)
         more = _of_choices(measure, runs, ends)
         if ends[0] > -math.inf and ends[1] == math.inf:
@@ -731,19 +658,18 @@ def _expected(
             variance = max(fixed, more) * (value - ends[0]) ** 2
         else:
             variance = max(s.variance, more)
-        s = s._replace(variance=variance + m.doubt)
+        s = s._replace(variance=variance + task.doubt(name, cells))
         found.append(limited(value, s, ends, level))
-    ends = min(e.low for e in found), max(e.high for e in found)
+    low, high = min(e.low for e in found), max(e.high for e in found)
     sd = max(e.sd for e in found)
-    return around(float(m.at(fair)), *ends, level, "bootstrap", sd, name=name)
+    value = float(task.value(name, fair))
+    return around(value, low, high, level, "bootstrap", sd, name=name)
 
 
 def _of_choices(measure: Measure, runs: _Runs, ends: tuple[float, float]) -> float:
     """How far does what a repeated choice gains in its sample vary?"""
     with np.errstate(divide="ignore", invalid="ignore"):  # odds may be infinite
-        inside, out = (
-            np.asarray(measure(x), np.float64) for x in (runs.bag, runs.whole)
-        )
+        inside, out = (np.asarray(measure(x), float) for x in (runs.bag, runs.whole))
         if ends[0] > -math.inf and ends[1] == math.inf:
             inside, out = np.log(inside - ends[0]), np.log(out - ends[0])
         gain = inside - out
@@ -761,15 +687,14 @@ def _spread(measure: Measure, rows: list[Tally], cells: Floats) -> Spread:
     slope = np.where(np.isfinite(slope), slope, 0.0).reshape(cells.shape)
     each = []
     for t, by in zip(rows, slope, strict=True):
-        side = np.where(t.score == FLAGGED, 0, np.where(t.score > 0, 1, len(by) - 1))
-        pos, neg = by[side].T
+        pos, neg = by[np.rint(2 - 2 * t.score).astype(np.int64)].T
         s = spread_of(t, Influence(neg, pos), by_class=t.design.fixed_classes)
         each.append(s if s.variance >= 0 else s._replace(variance=0.0))
     return reduce(apart, each)
 
 
 def _corner_values(
-    measure: Measure, cells: Floats, ends: tuple[float, float]
+    measure: Measure, cells: Floats, ends: tuple[float, float], cuts: int
 ) -> tuple[float, float]:
     """Between which values does a measure lie? A count or a cost has no other end.
 
@@ -777,9 +702,9 @@ def _corner_values(
     """
     if np.isfinite(ends).all():
         return ends
-    sides = range(cells.shape[-2])
-    tables = np.zeros((len(sides) ** 2, *cells.shape))
-    for table, pair in zip(tables, product(sides, repeat=2), strict=True):
+    corners = list(product((0, 2) if cuts == 1 else (0, 1, 2), repeat=2))
+    tables = np.zeros((len(corners), *cells.shape))
+    for table, pair in zip(tables, corners, strict=True):
         for kind, side in enumerate(pair):
             table[:, side, kind] = cells[..., kind].sum(axis=-1)
     values = np.asarray(measure(tables), np.float64)

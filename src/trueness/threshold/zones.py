@@ -8,11 +8,10 @@ for a deferred case and whatever must hold on either side.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
@@ -25,12 +24,9 @@ from trueness.counts.answers import of_tally
 from trueness.counts.cases import weighed_counts
 from trueness.counts.values import Tally
 from trueness.inference.sample import needs_prevalence
-from trueness.metrics.algebra import Constraint, Metric
+from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
-from trueness.metrics.grammar import BOUNDS, one_or_more
-from trueness.metrics.grammar import constraint as read_constraint
-from trueness.metrics.grammar import metric as read_metric
-from trueness.threshold import forms
+from trueness.threshold import limits
 from trueness.threshold.cuts import (
     Cuts,
     Interval,
@@ -40,17 +36,19 @@ from trueness.threshold.cuts import (
     threshold_of,
     value_at,
 )
-from trueness.threshold.operating_point import (
+from trueness.threshold.limits import (
+    SIDES,
     ConstraintLike,
-    left_out,
+    Form,
+    Limit,
     objective_text,
+    read_limits,
     read_objective,
 )
-from trueness.threshold.pairs import Pairs, Sum, best_pairs
+from trueness.threshold.operating_point import left_out
 from trueness.threshold.rule import Rule
+from trueness.threshold.search import Pairs, Sum, best_pairs
 
-_SIDED = re.compile(r"^(?P<left>.+?)\s+(?P<side>above|below)\s*(?P<rest>[<>]=?.+)$")
-_TWO = re.compile(r"\bdefer(red)?\b|\s(above|below)\s*[<>]")
 _REFUSAL = (
     "Two thresholds at once need a weighted sum of counts, or one quotient of such "
     "sums (cost, accuracy, precision, f1, defer); {} is not. For one side any metric "
@@ -140,42 +138,6 @@ class Zones(Record):
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
 
 
-class Sided(NamedTuple):
-    """A constraint, and which cut it is about: "above", "below", or "" for both."""
-
-    asked: Constraint
-    side: str
-
-    def of(self, cells: Array) -> Any:
-        """Evaluate what is bounded for cells (..., 3, 2): flagged, deferred, cleared.
-
-        At the upper or the lower cut the deferred cases are on its other side.
-        """
-        six = np.moveaxis(cells.reshape(*cells.shape[:-2], 6), -1, 0)
-        tp, fp, more_pos, more_neg, fn, tn = six
-        m, doubt = self.asked.metric, more_pos + more_neg
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if self.side == "above":
-                return m(Confusion(tp, fp, fn + more_pos, tn + more_neg))
-            if self.side == "below":
-                return m(Confusion(tp + more_pos, fp + more_neg, fn, tn))
-            pos, neg = tp + more_pos + fn, fp + more_neg + tn
-            known = {"deferred": doubt, "defer": doubt / (pos + neg)}
-            known |= {"cases": pos + neg, "positives": pos, "negatives": neg}
-            decided = Confusion(tp, fp, fn, tn)
-            parts = (
-                w * (known[part.name] if part.name in known else part(decided))
-                for w, part in m.parts
-            )
-            return m.constant + sum(parts)
-
-    def __str__(self) -> str:
-        """Write it as it is typed."""
-        side = f" {self.side}" if self.side else ""
-        c = self.asked
-        return repr(c).replace(f" {c.sign} ", f"{side} {c.sign} ", 1)
-
-
 @of_tally
 def best_thresholds(
     data: Tally,
@@ -221,10 +183,9 @@ def best_thresholds(
     -----
     The optimum over all pairs of thresholds is exact, in whole numbers, and found
     without trying every pair: each count is a function of one threshold plus a function
-    of the other (``pairs.py``). The time is O(m log m) for m distinct scores; O(m log^2
-    m) with a constraint such as ``accuracy >= 0.95``; quotients take a few rounds of
-    Dinkelbach's method. Of several optimal pairs the one that defers fewest is
-    returned, then the one with the smallest abs(fp - fn).
+    of the other, so that squares of neighbouring pairs have bounds (``search.py``).
+    Quotients take a few rounds of Dinkelbach's method. Of several optimal pairs the one
+    that defers fewest is returned, then the one with the smallest abs(fp - fn).
 
     Chow's rule, the optimum when scores are the true probabilities, is the special case
     without constraints.
@@ -247,91 +208,43 @@ def best_thresholds(
             'minimize="cost(fp=1, fn=10, defer=0.3)".'
         )
     shown, objective = read_objective(maximize, minimize)
-    bounds = read_sided(subject_to)
+    bounds = read_limits(subject_to, SIDES)
     needs_prevalence(data, "What is best in three zones")
     cuts = all_cuts(data, data.design.prevalence, "best_thresholds")
-    found = _zones(cuts, shown, objective, bounds)
-    notes = (*found.notes, *weighed_counts(data), *left_out(data))
-    return replace(found, notes=notes)
-
-
-def asks_for_two_cuts(words: Iterable[Any]) -> bool:
-    """Do objectives or constraints speak of deferred cases, or of one side?"""
-    return any(
-        _TWO.search(getattr(w, "name", None) or str(w)) for w in words if w is not None
-    )
-
-
-def undeferred(objective: Any) -> Metric | None:
-    """Give an objective without its price of deferred cases: that of a single cut.
-
-    >>> undeferred("cost(fp=1, fn=10, defer=0.3)").name
-    'cost(fp=1, fn=10)'
-    """
-    m = read_metric(objective)
-    kept = [w * part for w, part in m.parts if part.name not in ("defer", "deferred")]
-    return sum(kept[1:], kept[0]) + m.constant if kept else None
-
-
-def read_sided(given: Any) -> tuple[Sided, ...]:
-    """Read constraints, with the side that each is about."""
-    several = one_or_more(given, BOUNDS, '["defer <= 0.1", "npv below >= 0.99"]')
-    return tuple(_sided(c) for c in several)
-
-
-def _sided(given: Any) -> Sided:
-    found = _SIDED.match(given.strip()) if isinstance(given, str) else None
-    if found is None:
-        return Sided(read_constraint(given), "")
-    return Sided(read_constraint(f"{found['left']} {found['rest']}"), found["side"])
-
-
-def _zones(
-    cuts: Cuts, shown: Metric, objective: Metric, bounds: tuple[Sided, ...]
-) -> Zones:
     found, value = choose_pair(cuts, objective, bounds)
     if found is None:
         raise _infeasible(cuts, bounds)
     i, j = fewest_deferred(cuts, found)
     pairs = zip(found.first.tolist(), found.second.tolist(), strict=True)
-    listed = [(i, j), *(p for p in pairs if p != (i, j))]
-    sign = 1 if objective is shown else -1
-    seen = cuts.seen
-    notes = [
+    sign, seen, score = 1 if objective is shown else -1, cuts.seen, cuts.score
+    notes: tuple[str, ...] = (
         "These thresholds were tuned on the same data, so the results are "
-        "optimistic; validate_threshold says what to expect on new cases."
-    ]
+        "optimistic; validate_threshold says what to expect on new cases.",
+    )
     if not found.all_listed:
-        notes.append(
-            "More than 1,000 pairs of thresholds are optimal; not all are listed."
+        notes += (
+            "More than 1,000 pairs of thresholds are optimal; not all are listed.",
         )
     return Zones(
-        **two_cuts(cuts, i, j),
+        lower=threshold_of(score, j),
+        upper=threshold_of(score, i),
+        lower_range=interval_of(score, j),
+        upper_range=interval_of(score, i),
         value=float(sign * (value or 0)),
+        confusion=Confusion(seen.tp[i], seen.fp[i], seen.fn[j], seen.tn[j]),
         deferred_pos=(seen.tp[j] - seen.tp[i]).item(),
         deferred_neg=(seen.fp[j] - seen.fp[i]).item(),
         defer=float(_deferred(cuts, i, j)) / float(cuts.positives + cuts.negatives),
         single=sign * _single(cuts, objective, bounds),
         pairs=tuple(
-            (interval_of(cuts.score, b), interval_of(cuts.score, a)) for a, b in listed
+            (interval_of(score, b), interval_of(score, a))
+            for a, b in [(i, j), *(p for p in pairs if p != (i, j))]
         ),
         objective=objective_text(shown, objective),
-        constraints={str(k): sided_value(cuts, k, i, j) for k in bounds},
+        constraints={str(k): _value(cuts, k, i, j) for k in bounds},
         prevalence=cuts.prevalence,
-        notes=tuple(notes),
+        notes=(*notes, *weighed_counts(data), *left_out(data)),
     )
-
-
-def two_cuts(cuts: Cuts, i: int, j: int) -> dict[str, Any]:
-    """Give the fields that every record of an upper cut i and a lower cut j has."""
-    seen = cuts.seen
-    return {
-        "lower": threshold_of(cuts.score, j),
-        "upper": threshold_of(cuts.score, i),
-        "lower_range": interval_of(cuts.score, j),
-        "upper_range": interval_of(cuts.score, i),
-        "confusion": Confusion(seen.tp[i], seen.fp[i], seen.fn[j], seen.tn[j]),
-    }
 
 
 def _deferred(cuts: Cuts, i: Any, j: Any) -> Any:
@@ -347,17 +260,15 @@ def fewest_deferred(cuts: Cuts, found: Pairs) -> tuple[int, int]:
     return int(i[at]), int(j[at])
 
 
-def sided_value(cuts: Cuts, bound: Sided, i: int, j: int) -> float:
-    """What is the bounded metric at a pair of cuts?"""
-    metric = bound.asked.metric
-    if bound.side:
-        return value_at(cuts, metric, i if bound.side == "above" else j)
-    over, under = (_at(cuts, f, i, j) for f in _quotient(metric, cuts))
+def _value(cuts: Cuts, bound: Limit, i: int, j: int) -> float:
+    if bound.where:
+        return value_at(cuts, bound.metric, i if bound.where == "above" else j)
+    over, under = (_at(cuts, f, i, j) for f in _quotient(bound.metric, cuts))
     return float(over / under) if under else math.nan
 
 
 def choose_pair(
-    cuts: Cuts, objective: Metric, bounds: tuple[Sided, ...]
+    cuts: Cuts, objective: Metric, bounds: tuple[Limit, ...]
 ) -> tuple[Pairs | None, Fraction | None]:
     """Find the best pairs, and their value; None when none is allowed."""
     rows = [r for bound in bounds for r in _rows(cuts, bound)]
@@ -369,77 +280,71 @@ def choose_pair(
         i, j = int(found.first[0]), int(found.second[0])
         return Fraction(_at(cuts, over, i, j) / _at(cuts, under, i, j))
 
-    if under.is_constant:
-        found = best_pairs(_sum(cuts, over.whole()), rows)
+    if limits.fixed(under):
+        found = best_pairs(_sum(cuts, limits.whole(over)), rows)
         return found, value(found)
-    rows.append(_sum(cuts, forms.row(under, strict=True)))
+    rows.append(_sum(cuts, limits.above_zero(under)))
     q, found, again, _ = largest_quotient(
-        lambda q: best_pairs(_sum(cuts, over.plus(under, -q).whole()), rows), value
+        lambda q: best_pairs(_sum(cuts, limits.whole(over - under * q)), rows), value
     )
     # all pairs on which the lead is zero are optimal, not only the last found
     return again or found, q
 
 
-def _quotient(metric: Metric, cuts: Cuts) -> forms.LinearQuotient:
-    return forms.quotient(metric, cuts, forms.TWO_CUTS, _REFUSAL)
+def _quotient(metric: Metric, cuts: Cuts) -> limits.Quotient:
+    return limits.quotient(metric, cuts, limits.TWO_CUTS, _REFUSAL)
 
 
-def _at(cuts: Cuts, form: forms.LinearForm, i: int, j: int) -> Any:
+def _at(cuts: Cuts, form: Form, i: int, j: int) -> Any:
     """Evaluate a weighted sum of counts at a pair of cuts, exactly."""
     tp, fp = cuts.units.tp, cuts.units.fp
-    return form.at(*(int(n[k]) for k in (i, j) for n in (tp, fp)))
+    return limits.at(form, *(int(n[k]) for k in (i, j) for n in (tp, fp)))
 
 
-def _sum(cuts: Cuts, form: forms.LinearForm) -> Sum:
+def _sum(cuts: Cuts, form: Form) -> Sum:
     """Write a weighted sum, in whole numbers, as a function of i plus one of j."""
-    largest = forms.LinearForm(map(abs, form)).at(
-        cuts.n_pos, cuts.n_neg, cuts.n_pos, cuts.n_neg
-    )
-    # beyond 64 bits Python's integers: slow, and never wrong
-    kind: Any = np.int64 if largest < 2**61 else object
-    tp, fp = (c.astype(kind) for c in (cuts.units.tp, cuts.units.fp))
     a, b, c, d, const = form
+    kind = cuts.kind(abs(a) + abs(c), abs(b) + abs(d), const)
+    tp, fp = (n.astype(kind) for n in (cuts.units.tp, cuts.units.fp))
     return Sum(tp * a + fp * b, tp * c + fp * d + const)
 
 
-def _rows(cuts: Cuts, bound: Sided) -> list[Sum]:
+def _rows(cuts: Cuts, bound: Limit) -> list[Sum]:
     """Write a constraint as functions of the pair that must not be negative."""
-    c = bound.asked
-    if bound.side:
-        return [forbidding(bound, holds(cuts, c))]
-    return [_sum(cuts, r) for r in forms.rows_of(c, _quotient(c.metric, cuts))]
+    if bound.where:
+        return [forbidding(bound, holds(cuts, bound.asked))]
+    quotient = _quotient(bound.metric, cuts)
+    return [_sum(cuts, r) for r in limits.rows_of(bound.asked, quotient)]
 
 
-def forbidding(bound: Sided, met: Array) -> Sum:
+def forbidding(bound: Limit, met: Array) -> Sum:
     """Forbid the upper cuts, or the lower ones, at which a bound is not met."""
     row, none = np.where(met, 0, -1), np.zeros(met.size, dtype=np.int64)
-    return Sum(row, none) if bound.side == "above" else Sum(none, row)
+    return Sum(row, none) if bound.where == "above" else Sum(none, row)
 
 
-def _single(cuts: Cuts, objective: Metric, bounds: tuple[Sided, ...]) -> float:
+def _single(cuts: Cuts, objective: Metric, bounds: tuple[Limit, ...]) -> float:
     """What would the best single cut reach, nothing deferred?"""
     over, under = _quotient(objective, cuts)
-    a, b = (_sum(cuts, f.whole()) for f in (over, under))
-    allowed = np.ones(len(cuts.score) + 1, dtype=bool)
-    for bound in bounds:
-        for r in _rows(cuts, bound):
-            allowed &= np.asarray(r.i + r.j >= 0, dtype=bool)
     # one cut is a pair with nothing in between
-    top, bottom = a.i + a.j, b.i + b.j
-    at = np.flatnonzero(allowed & np.asarray(bottom > 0, dtype=bool))
+    top, bottom = (
+        s.i + s.j for s in (_sum(cuts, limits.whole(f)) for f in (over, under))
+    )
+    allowed = np.asarray(bottom > 0, dtype=bool)
+    for r in (r for bound in bounds for r in _rows(cuts, bound)):
+        allowed &= np.asarray(r.i + r.j >= 0, dtype=bool)
+    at = np.flatnonzero(allowed)
     if not at.size:
         return math.nan
     k = int(at[np.argmax((top[at] / bottom[at]).astype(np.float64))])
     return float(_at(cuts, over, k, k) / _at(cuts, under, k, k))
 
 
-def _infeasible(cuts: Cuts, bounds: tuple[Sided, ...]) -> Exception:
+def _infeasible(cuts: Cuts, bounds: tuple[Limit, ...]) -> Exception:
     """Say which constraint stands alone in the way, or that they do together."""
+    flat = _sum(cuts, limits.form([0] * 5))
     for bound in bounds:
-        if (
-            best_pairs(_sum(cuts, forms.LinearForm([0] * 5)), _rows(cuts, bound))
-            is None
-        ):
+        if best_pairs(flat, _rows(cuts, bound)) is None:
             return Infeasible(
                 f"{bound} cannot be met by any pair of thresholds of these "
                 f"{cuts.sizes}. Loosen it."

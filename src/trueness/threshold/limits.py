@@ -1,0 +1,358 @@
+r"""What is bounded, where, and which metrics are quotients of sums of counts?
+
+A ``Limit`` is a constraint and where it must hold: for all cases, on one side of two
+cuts, or between groups:
+
+=====================  ================================================================
+all decided cases      ``"recall >= 0.9"``
+``above``, ``below``   ``"npv below >= 0.99"``: the upper or lower cut as if alone
+``gap``, ``ratio``     ``"recall_gap <= 0.02"``: largest - smallest of the groups
+``min``, ``max``       ``"fpr_max <= 0.2"``: every group
+=====================  ================================================================
+
+Searches over several cuts, and programs, need metrics that are a weighted sum of counts
+or one quotient of such sums. The classes are of known size, so that tp and fp at a cut
+say all about it, and those at an upper and a lower cut all about a pair. The formula of
+a metric is code; its coefficients are read off its values, in fractions.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueness._core.arrays import Array
+from trueness._core.checks.errors import InputError
+from trueness.metrics import exact
+from trueness.metrics.algebra import Constraint, Metric, as_fraction
+from trueness.metrics.confusion import Confusion
+from trueness.metrics.grammar import BOUNDS, known_names, one_or_more
+from trueness.metrics.grammar import constraint as read_constraint
+from trueness.metrics.grammar import metric as read_metric
+from trueness.threshold.cuts import Cuts
+
+ConstraintLike = str | Constraint
+DEFAULT = "youden"  # what is maximised when nothing is said
+SIDES, GROUPS = ("above", "below"), ("gap", "ratio", "min", "max")
+_SIDED = re.compile(r"^\s*(?P<name>.+?)\s+(?P<where>above|below)\s*(?P<rest>[<>].+)$")
+_BETWEEN = re.compile(
+    r"^\s*(?P<name>[A-Za-z_]\w*?(\([^)]*\))?)_(?P<where>gap|ratio|min|max)"
+    r"\s*(?P<rest>[<>].+)$"
+)
+_TWO = re.compile(r"\bdefer(red)?\b|\s(above|below)\s*[<>]")
+
+
+class Limit(NamedTuple):
+    """A constraint, and where it must hold; ``""`` is among all decided cases."""
+
+    asked: Constraint
+    where: str = ""
+
+    @property
+    def metric(self) -> Metric:
+        """Give what is bounded."""
+        return self.asked.metric
+
+    @property
+    def suffix(self) -> str:
+        """Give what follows the name of the metric."""
+        return ("_" if self.where in GROUPS else " ") + self.where if self.where else ""
+
+    @property
+    def name(self) -> str:
+        """Give the quantity that is limited."""
+        return self.metric.name + self.suffix
+
+    def __str__(self) -> str:
+        """Write it as it is typed."""
+        sign = f" {self.asked.sign} "
+        return repr(self.asked).replace(sign, self.suffix + sign, 1)
+
+    @property
+    def couples(self) -> bool:
+        """Does it compare groups with each other?"""
+        return self.where in ("gap", "ratio")
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Between which values does the quantity lie?"""
+        low, high = self.metric.range
+        return {"gap": (0.0, high - low), "ratio": (0.0, 1.0)}.get(
+            self.where, (low, high)
+        )
+
+    def between(self, values: Any) -> Any:
+        """Give what is limited of the values of all groups, along the first axis."""
+        values = np.asarray(values)
+        low, high = values.min(axis=0), values.max(axis=0)
+        if self.where == "ratio":
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return low / high
+        return (
+            high - low if self.where == "gap" else low if self.where == "min" else high
+        )
+
+    def kept(self, value: Any) -> Any:
+        """Is the limit kept? In fractions where the value is one."""
+        c = self.asked
+        if isinstance(value, Fraction):
+            exactly: Any = as_fraction(c.bound)
+            c = Constraint(c.metric, c.sign, exactly)
+        return c.decide(value)
+
+    def of(self, cells: Array) -> Any:
+        """Evaluate what is bounded for counts (..., groups, 3, 2).
+
+        Flagged, deferred and cleared cases, positive and negative. At the upper or the
+        lower cut the deferred cases are on its other side.
+        """
+        m = self.metric
+        if self.where in GROUPS:
+            four = cells[..., ::2, :].reshape(*cells.shape[:-2], 4)
+            values = m(Confusion(*np.moveaxis(four, -1, 0)))
+            return self.between(np.moveaxis(np.asarray(values), -1, 0))
+        six = cells.sum(axis=-3).reshape(*cells.shape[:-3], 6)
+        tp, fp, more_pos, more_neg, fn, tn = np.moveaxis(six, -1, 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.where == "above":
+                return m(Confusion(tp, fp, fn + more_pos, tn + more_neg))
+            if self.where == "below":
+                return m(Confusion(tp + more_pos, fp + more_neg, fn, tn))
+            doubt, pos, neg = (
+                more_pos + more_neg,
+                tp + more_pos + fn,
+                fp + more_neg + tn,
+            )
+            known = {"deferred": doubt, "defer": doubt / (pos + neg)}
+            known |= {"cases": pos + neg, "positives": pos, "negatives": neg}
+            decided = Confusion(tp, fp, fn, tn)
+            parts = (
+                w * (known[part.name] if part.name in known else part(decided))
+                for w, part in m.parts
+            )
+            return m.constant + sum(parts)
+
+
+def read_limits(given: Any, where: tuple[str, ...]) -> tuple[Limit, ...]:
+    """Read constraints that may be about sides, or about groups."""
+    example = '["defer <= 0.1"]' if where is SIDES else '["recall_gap <= 0.1"]'
+    several = () if given is None else one_or_more(given, BOUNDS, example)
+    return tuple(_limit(c, where) for c in several)
+
+
+def _limit(given: Any, where: tuple[str, ...]) -> Limit:
+    found = None
+    if isinstance(given, str):
+        found = _SIDED.match(given) if where is SIDES else _between(given)
+    if found is None:
+        return Limit(read_constraint(given))
+    limit = Limit(read_constraint(f"{found['name']} {found['rest']}"), found["where"])
+    return limit if where is SIDES else _possible(limit, given)
+
+
+def _between(text: str) -> re.Match[str] | None:
+    found = _BETWEEN.match(text)
+    # odds_ratio is a metric of its own
+    whole = found and f"{found['name']}_{found['where']}"
+    return None if whole in known_names() else found
+
+
+def _possible(limit: Limit, text: str) -> Limit:
+    c, upward = limit.asked, limit.where in ("ratio", "min")
+    if c.upward is not upward:
+        sign, word = (">=", "at least") if upward else ("<=", "at most")
+        raise InputError(
+            f"{limit.name} can only be required to be {word} a number; found {text!r}. "
+            f"Type {limit.name} {sign} {c.bound:g}."
+        )
+    if (limit.where == "gap" and c.bound < 0) or (
+        limit.where == "ratio" and not 0 < c.bound <= 1
+    ):
+        raise InputError(
+            f"A gap is bounded by zero or more, a ratio by a number between 0 and 1; "
+            f"found {text!r}."
+        )
+    return limit
+
+
+def asks_for_groups(given: Any) -> bool:
+    """Is this a constraint, or several, of differences between groups, or of each?"""
+    several = [given] if isinstance(given, str) else given
+    if not isinstance(several, (list, tuple)):
+        return False
+    return any(isinstance(c, str) and _between(c) for c in several[:1000])
+
+
+def asks_for_two_cuts(words: Iterable[Any]) -> bool:
+    """Do objectives or constraints speak of deferred cases, or of one side?"""
+    return any(
+        _TWO.search(getattr(w, "name", None) or str(w)) for w in words if w is not None
+    )
+
+
+def read_objective(
+    maximize: str | Metric | None, minimize: str | Metric | None
+) -> tuple[Metric, Metric]:
+    """Give the metric as it was asked for, and what to maximise."""
+    if minimize is None:
+        shown = read_metric(DEFAULT if maximize is None else maximize)
+        return shown, shown
+    if maximize is not None and not (isinstance(maximize, str) and maximize == DEFAULT):
+        raise InputError(
+            f"Type maximize or minimize, not both; found {maximize!r} and "
+            f"{minimize!r}. For two objectives see trueness.pareto."
+        )
+    shown = read_metric(minimize)
+    return shown, -shown
+
+
+def objective_text(shown: Metric, objective: Metric) -> str:
+    """Write what was asked for."""
+    return f"{'maximize' if objective is shown else 'minimize'} {shown.name}"
+
+
+def undeferred(objective: Any) -> Metric | None:
+    """Give an objective without its price of deferred cases: that of a single cut.
+
+    >>> undeferred("cost(fp=1, fn=10, defer=0.3)").name
+    'cost(fp=1, fn=10)'
+    """
+    m = read_metric(objective)
+    kept = [w * part for w, part in m.parts if part.name not in ("defer", "deferred")]
+    return sum(kept[1:], kept[0]) + m.constant if kept else None
+
+
+# weights of tp and fp (twice of two cuts), then what is added: fractions
+Form = NDArray[np.object_]
+ONE_CUT, TWO_CUTS = 2, 4  # how many counts say all
+
+
+class Quotient(NamedTuple):
+    """A quotient of weighted sums of counts; a denominator that is fixed is one."""
+
+    over: Form
+    under: Form
+
+
+def form(weights: Iterable[Any]) -> Form:
+    """Give weights, and what is added to the counts, as a form."""
+    return np.array(list(weights), dtype=object)
+
+
+def fixed(f: Form) -> bool:
+    """Is a form the same at every cut?"""
+    return not f[:-1].any()
+
+
+def at(f: Form, *counts: int) -> Any:
+    """Evaluate a form."""
+    return f @ form([*counts, 1])
+
+
+def whole(f: Form) -> Form:
+    """Multiply by the common denominator."""
+    unit = math.lcm(*(w.denominator for w in f))
+    return form(int(w * unit) for w in f)
+
+
+def quotient(metric: Metric, cuts: Cuts, size: int, refusal: str) -> Quotient:
+    """Write a metric as a quotient of sums of the counts at one cut, or at two.
+
+    ``refusal`` says what is needed, where the metric (``{}``) is none.
+    """
+    total: Quotient | None = Quotient(
+        form([0] * size + [as_fraction(metric.constant)]), form([0] * size + [1])
+    )
+    for weight, part in metric.parts:
+        term = _read(part, cuts, size)
+        total = total and term and _added(total, as_fraction(weight), term)
+    if total is None:
+        raise InputError(refusal.format(metric.name))
+    return total
+
+
+def _read(part: Metric, cuts: Cuts, size: int) -> Quotient | None:
+    """Read the coefficients off values; None when the formula is not linear.
+
+    Nothing, one of each count, and all sums of two of these: a polynomial of degree two
+    has no more coefficients. The first values give the candidate, the others refute it.
+    """
+    eye = np.eye(size, dtype=np.int64)
+    two = [a + b for a, b in combinations_with_replacement(eye, 2)]
+    points = np.vstack([0 * eye[:1], eye, two])
+    found = _values(part, cuts, points)
+    if found is None:
+        return None
+    over, under = (form([*(v[1 : size + 1] - v[0]), v[0]]) for v in found)
+    with_one = np.pad(points, ((0, 0), (0, 1)), constant_values=1).astype(object)
+    for f, values in zip((over, under), found, strict=True):
+        if (with_one @ f != values).any():
+            return None
+    # the same denominator looks the same in all metrics
+    unit = Fraction(1, under[-1] if fixed(under) else math.gcd(*under))
+    return Quotient(over * unit, under * unit)
+
+
+def _values(part: Metric, cuts: Cuts, points: Any) -> tuple[Any, Any] | None:
+    """Give numerator and denominator of a metric at some counts, if they are exact."""
+    s, upper, lower = cuts.scale, points.T[:2], points.T[-2:]  # one cut is both
+    tp, fp, _, _ = s.counts(upper[0], upper[1], cuts.n_pos, cuts.n_neg)
+    *found, fn, tn = s.counts(lower[0], lower[1], cuts.n_pos, cuts.n_neg)
+    doubt = sum(found) - tp - fp
+    # of all cases the deferred ones are part, every other metric is about decided ones
+    pos, neg = 0 * tp + cuts.n_pos * s.up, 0 * tp + cuts.n_neg * s.down
+    known = {"deferred": doubt, "cases": pos + neg, "positives": pos, "negatives": neg}
+    if part.name in known:
+        return known[part.name], 0 * tp + s.unit
+    if part.name == "defer":
+        return doubt, pos + neg
+    if part.root or not exact.is_exact(part):
+        return None
+    return exact.quotient(part, (tp, fp, fn, tn), s.unit)
+
+
+def _added(total: Quotient, weight: Fraction, term: Quotient) -> Quotient | None:
+    """Add a weighted term; None when the sum is no quotient of this kind.
+
+    A sum of two true quotients would have a product of denominators, which is not
+    linear in the counts.
+    """
+    (a, b), (c, d) = total, (term.over * weight, term.under)
+    if not weight:
+        return total
+    if (b == d).all():
+        return Quotient(a + c, b)
+    if fixed(b):  # the constant first: a/b + c = (a + c b) / b
+        (a, b), (c, d) = (c, d), (a, b)
+    if fixed(d) and fixed(c):
+        return Quotient(a + b * c[-1], b)
+    return None
+
+
+def above_zero(f: Form) -> Form:
+    """Write in whole numbers that a form is above zero: less one, not negative."""
+    found = whole(f)
+    found[-1] -= 1
+    return found
+
+
+def lead(c: Constraint, q: Quotient) -> Form:
+    """Write a bound on a quotient as a form that must not be negative.
+
+    over / under >= b is over - b under >= 0 for a denominator above zero.
+    """
+    above: Form = q.over - q.under * as_fraction(c.bound)
+    return above if c.upward else -above
+
+
+def rows_of(c: Constraint, q: Quotient) -> list[Form]:
+    """Write a constraint as rows: the denominator is above zero, and the bound."""
+    bound = lead(c, q)
+    return [above_zero(q.under), above_zero(bound) if c.strict else whole(bound)]

@@ -1,0 +1,540 @@
+r"""Which cuts are best together: two of one tally, or one of each group?
+
+Every count of two cuts :math:`i \le j`, or of a cut for each group, is a sum of
+functions of one cut each, and so is a weighted sum of counts. Wanted is the largest
+such sum while others are not negative, in whole numbers. Both searches are branch and
+bound over blocks of neighbouring cuts, whose largest entries a ``Tree`` holds: what a
+block cannot reach none of its cuts can.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.checks.errors import InputError
+
+MOST_PAIRS = 1_000  # equally good pairs that are listed
+_BATCH = 1 << 12  # blocks that are judged at once
+# below every sum: of floats, of 64 bits, and of weights beyond them
+_NOTHING: dict[str, Any] = {"f": -np.inf, "i": -(1 << 62), "O": -(1 << 300)}
+
+
+class Tree:
+    """The largest entry of all blocks of 1, 2, 4, ... neighbours.
+
+    Block 1 is all of them, block k has the halves 2k and 2k + 1, and the entries
+    themselves are the blocks from ``full`` on.
+    """
+
+    def __init__(self, values: Array) -> None:
+        width = self.full = 1 << (values.size - 1).bit_length()
+        top = np.full(2 * width, _NOTHING[values.dtype.kind], dtype=values.dtype)
+        top[width : width + values.size] = values
+        while width > 1:
+            half, width = width, width // 2
+            top[width:half] = np.maximum(top[half : 2 * half : 2],
+                                         top[half + 1 : 2 * half : 2])  # fmt: skip
+        self.top = top
+
+    def largest(self, first: Ints, stop: Ints) -> Array:
+        """Give the largest entries from first up to stop, for many ranges at once."""
+        a, b = first + self.full, np.maximum(first, stop) + self.full
+        best = np.full(a.size, -np.inf)
+        while (a < b).any():
+            # a block at an odd end is not half of a block within the range
+            for end, odd in ((a, a & 1), (b - 1, b & 1)):
+                at = np.flatnonzero((a < b) & (odd == 1))
+                best[at] = np.maximum(best[at], self.top[end[at]])
+            a, b = (a + 1) // 2, b // 2
+        return best
+
+
+class Sum(NamedTuple):
+    """A function of a pair of cuts: ``i[first cut] + j[second cut]``."""
+
+    i: Any
+    j: Any
+
+
+class Pairs(NamedTuple):
+    """The best pairs: their value, their cuts, and whether all are listed."""
+
+    value: int
+    first: Ints
+    second: Ints
+    all_listed: bool
+
+
+def best_pairs(objective: Sum, rows: Sequence[Sum]) -> Pairs | None:
+    """Give the pairs with the largest objective at which no row is negative, or None.
+
+    Squares of blocks are quartered, those with the largest bounds first, and dropped
+    when their bound, or that of a row, says that no pair in them is wanted.
+    """
+    worth, *held = (Sum(Tree(s.i), Tree(s.j)) for s in (objective, *rows))
+    top: Any = None
+    found: list[Ints] = []
+    waiting = [np.ones((2, 1), dtype=np.int64)]
+    while waiting:
+        i, j = waiting.pop()
+        value, keep = worth.i.top[i] + worth.j.top[j], i <= j
+        for row in held:
+            keep &= np.asarray(row.i.top[i] + row.j.top[j] >= 0, dtype=bool)
+        if top is not None:  # of very many that are as good, some are enough
+            enough = sum(x.shape[1] for x in found) > MOST_PAIRS
+            keep &= np.asarray(value > top if enough else value >= top, dtype=bool)
+        i, j, value = i[keep], j[keep], value[keep]
+        if i.size and i[0] >= worth.i.full:  # blocks of one entry: all are as deep
+            best = value.max()
+            found = found if best == top else []
+            top = best
+            found.append(np.stack([i, j])[:, np.asarray(value == top, dtype=bool)])
+        elif i.size:
+            order = np.argsort(value)
+            for part in np.array_split(order, -(-order.size // _BATCH)):
+                both = 2 * np.stack([i[part], j[part]])[:, None] + _QUARTERS
+                waiting.append(both.reshape(2, -1))
+    if top is None:
+        return None
+    first, second = np.concatenate(found, axis=1) - worth.i.full
+    order = np.lexsort([first, second])[:MOST_PAIRS]
+    return Pairs(int(top), first[order], second[order], first.size <= MOST_PAIRS)
+
+
+_QUARTERS = np.array([[[0], [0], [1], [1]], [[0], [1], [0], [1]]])
+
+
+def way_of(values: Any) -> int:
+    """Do the values rise (1), fall (-1), or neither (0), as where one is undefined?"""
+    if (values[1:] >= values[:-1]).all():
+        return 1
+    return -1 if (values[1:] <= values[:-1]).all() else 0
+
+
+def undominated(ranks: Sequence[Array]) -> NDArray[np.bool_]:
+    """Which columns does no other dominate? Rows are metrics, more is better."""
+    order = np.lexsort(ranks[::-1])[::-1]  # what dominates a column stands before it
+    good = np.zeros(order.size, dtype=bool)
+    if not order.size:
+        return good
+    if len(ranks) == 1:
+        return np.asarray(ranks[0] == ranks[0].max())
+    if len(ranks) == 2:
+        a, b = (r[order] for r in ranks)
+        start = np.r_[True, a[1:] != a[:-1]]
+        # the best of b at the same a, if better than at all larger a
+        top = b[start]
+        before = np.maximum.accumulate(np.r_[top[0] - 1, top[:-1]])
+        group = np.cumsum(start) - 1
+        good[order] = (b == top[group]) & (b > before[group])
+        return good
+    columns = np.stack(ranks, axis=1)[order]
+    new = np.r_[True, (columns[1:] != columns[:-1]).any(axis=1)]
+    kept = np.zeros((0, len(ranks)), dtype=columns.dtype)
+    verdicts: list[bool] = []
+    waiting: list[Any] = []
+    for column in columns[new]:
+        beaten = (kept >= column).all(axis=1).any()
+        beaten = beaten or any((x >= column).all() for x in waiting)
+        verdicts.append(not beaten)
+        waiting += [] if beaten else [column]
+        if len(waiting) > 64:
+            kept, waiting = np.concatenate([kept, waiting]), []
+    good[order] = np.array(verdicts)[np.cumsum(new) - 1]
+    return good
+
+
+# windows are wider by some units in the last place; different quotients of counts up to
+# 10^6 are further apart, and what is found is checked in fractions
+CLOSE = 1e-15
+_PRICES = 8  # that are kept at once: each takes as much memory as the cuts
+_LOOKS = 25  # smallest values that are looked at first
+_BEAM, _STATES = 32, (1 << 9, 1 << 15)  # partial choices in a look, and in proofs
+
+
+class Gap(NamedTuple):
+    """A metric that must not differ too much between groups.
+
+    ``value`` has the metric at every cut of every group (NaN: undefined, forbidden);
+    ``top`` gives the largest value that goes with a smallest one.
+    """
+
+    value: list[Floats]
+    top: Callable[[Any], Any]
+
+
+class GroupRow(NamedTuple):
+    """A sum over groups of whole numbers, plus a constant, that must reach zero."""
+
+    value: list[Any]
+    constant: int
+
+
+class GroupProblem(NamedTuple):
+    """What to maximise, the sums and gaps to keep, and which cuts may be used."""
+
+    objective: list[Any]
+    rows: list[GroupRow]
+    gaps: list[Gap]
+    allowed: list[NDArray[np.bool_]]
+    agrees: Callable[[list[int]], bool]  # are the gaps kept, exactly?
+
+
+class GroupAnswer(NamedTuple):
+    """The best cuts found, their value, and the proof: nothing is above ``bound``."""
+
+    cuts: list[int] | None
+    value: int | Fraction  # whole, until a constant is added
+    bound: int | Fraction
+
+
+class _Group:
+    """The cuts of one group: which lie in a window, and how good is the best there?"""
+
+    def __init__(self, gaps: list[Floats], may: NDArray[np.bool_]) -> None:
+        self.may, self.ways = may, [way_of(v) for v in gaps]
+        # along a metric that only rises or falls, windows are ranges of cuts; others
+        # are sorted, undefined values last
+        places = np.arange(may.size)
+        self.orders = [places[::way] if way else np.argsort(v, kind="stable")
+                       for v, way in zip(gaps, self.ways, strict=True)]  # fmt: skip
+        self.sorted = [v[o] for v, o in zip(gaps, self.orders, strict=True)]
+        self.odd = [o for o, way in zip(self.orders, self.ways, strict=True) if not way]
+
+    def trees(self, worth: Floats) -> list[Tree]:
+        """Make ready to be asked for the best cut of a window."""
+        worth = np.where(self.may, worth, -np.inf)
+        return [Tree(worth), *(Tree(worth[o]) for o in self.odd)]
+
+    def windows(self, low: Floats, high: Floats) -> list[tuple[Ints, Ints]]:
+        """Give the range of cuts of each window, then that in each other order."""
+        size = self.may.size
+        first, stop = np.zeros(len(low), np.int64), np.full(len(low), size)
+        others = []
+        for c, (v, way) in enumerate(zip(self.sorted, self.ways, strict=True)):
+            a = np.searchsorted(v, low[:, c] - CLOSE * (1 + abs(low[:, c])), "left")
+            b = np.searchsorted(v, high[:, c] + CLOSE * (1 + abs(high[:, c])), "right")
+            a, b = (size - b, size - a) if way < 0 else (a, b)
+            if way:
+                first, stop = np.maximum(first, a), np.minimum(stop, b)
+            else:
+                others.append((a, b))
+        return [(first, stop), *others]
+
+    def inside(self, low: Floats, high: Floats) -> Ints:
+        """Which cuts lie in one window?"""
+        (first, stop), *others = self.windows(low[None], high[None])
+        keep = np.zeros(self.may.size, dtype=bool)
+        keep[first[0] : stop[0]] = self.may[first[0] : stop[0]]
+        for order, (a, b) in zip(self.odd, others, strict=True):
+            keep[order[: a[0]]] = keep[order[b[0] :]] = False
+        return np.flatnonzero(keep)
+
+
+class _Window:
+    """The cuts that go with one smallest value, and what they are worth at prices."""
+
+    def __init__(self, p: GroupProblem, places: list[Ints]) -> None:
+        self.p, self.places = p, places
+        self.worth = _at(p.objective, places)
+        self.parts = [_at(r.value, places) for r in p.rows]
+
+    def weights(self, price: Floats) -> list[Floats]:
+        """Give the worth of every cut: objective and priced sums."""
+        found = list(self.worth)
+        for each, parts in zip(price, self.parts, strict=True):
+            if each:
+                found = [w + each * x for w, x in zip(found, parts, strict=True)]
+        return found
+
+    def dual(self) -> tuple[float, Floats]:
+        """Find prices that make the bound small: any are valid, good ones are sharp."""
+        price = np.zeros(len(self.p.rows))
+        bound = sum(float(w.max()) for w in self.worth)
+        for _ in range(min(3, len(price))):
+            for r in range(len(price)):
+                bound = self._least(price, r)
+        return bound, price
+
+    def _least(self, price: Floats, r: int) -> float:
+        """Make the bound smallest in one price; ``price`` is changed in place.
+
+        The bound is a maximum of lines, one for every choice of cuts. Of two, one falls
+        (its cuts break the sum) and one rises (they keep it): where they meet is the
+        next price to try, and the best one when no other line lies above it there.
+        """
+
+        def at(x: float) -> tuple[float, float, float]:
+            price[r] = x
+            weights = self.weights(price)
+            best = [int(np.argmax(w)) for w in weights]
+            chosen = zip(self.parts[r], best, strict=True)
+            slope = self.p.rows[r].constant + sum(float(v[i]) for v, i in chosen)
+            total = sum(float(w[i]) for w, i in zip(weights, best, strict=True))
+            return x, total + _constant(self.p, price), slope
+
+        low, high = at(0.0), at(0.0)
+        while high[2] < 0 and high[0] < 1e12:
+            low, high = high, at(8 * high[0] or 1.0)
+        for _ in range(60 if low[2] < 0 <= high[2] else 0):
+            # where a falling and a rising line meet; slopes are sums of whole numbers
+            x = low[1] - high[1] + high[2] * high[0] - low[2] * low[0]
+            here = at(x / (high[2] - low[2]))
+            if here[1] <= low[1] + low[2] * (here[0] - low[0]) + 1e-9 * abs(here[1]):
+                return here[1]
+            low, high = (here, high) if here[2] < 0 else (low, here)
+        return high[1]
+
+
+def _constant(p: GroupProblem, price: Floats) -> float:
+    return float(sum(x * row.constant for x, row in zip(price, p.rows, strict=True)))
+
+
+def _at(values: list[Any], places: list[Ints]) -> list[Floats]:
+    """Give the entries at some cuts of each group."""
+    pairs = zip(values, places, strict=True)
+    try:
+        return [np.asarray(v[x], dtype=np.float64) for v, x in pairs]
+    except OverflowError:
+        raise InputError(
+            "A metric or a constraint of groups multiplies counts by a number that no "
+            "float holds, beyond 1e308. Type smaller numbers."
+        ) from None
+
+
+class GroupSearch:
+    r"""Which cuts, one per group, are best together when the groups must stay alike?
+
+    .. math:: \max \sum_g u_g(k_g) \quad\text{with}\quad \sum_g l_{rg}(k_g) + c_r \ge 0,
+        \qquad \max_g m_g(k_g) \le h\bigl(\min_g m_g(k_g)\bigr)
+
+    A gap has :math:`h(v) = v + \delta`, a ratio :math:`h(v) = v / r`. Gaps tie the
+    groups together through one number each, the smallest value v. Given v, each group
+    has a window of cuts, :math:`v \le m_g \le h(v)`, and with the sums priced by
+    multipliers :math:`\lambda_r \ge 0` the groups come apart:
+
+    .. math:: B(v) = \sum_g \max_{k \in W_g(v)} [u_g(k) + \lambda l_g(k)] + \lambda c
+
+    is an upper bound, and exact without sums. Branch and bound halves ranges of v (a
+    value of some cut): a range has the windows of its ends joined. Values are whole
+    numbers: a range that cannot be better by one is dropped. A single v that remains is
+    solved by adding one group after another, keeping partial choices that none
+    dominates and whose loss in the bound is small enough (Nemhauser and Ullmann 1969).
+    """
+
+    def __init__(self, p: GroupProblem, until: float) -> None:
+        # sums that hold at all cuts are no limits
+        rows = [r for r in p.rows if sum(v.min() for v in r.value) + r.constant < 0]
+        self.p, self.until = p._replace(rows=rows), until
+        self.best: list[int] | None = None
+        self.value: Any = _NOTHING["O"]
+        self.prices: list[tuple[float, list[list[Tree]]]] = []
+        self.steps = [
+            np.unique(np.concatenate([v[np.isfinite(v)] for v in g.value]))
+            for g in p.gaps
+        ]
+        self.groups = [
+            _Group([g.value[k] for g in p.gaps], may) for k, may in enumerate(p.allowed)
+        ]
+
+    def run(self) -> GroupAnswer:
+        """Find the best cuts, with a proof or with what is left open at that time."""
+        if not all(s.size for s in self.steps) or not all(map(np.any, self.p.allowed)):
+            return GroupAnswer(None, self.value, self.value)
+        each = max(2, round(_LOOKS ** (1 / max(1, len(self.steps)))))
+        axes = [np.linspace(0, s.size - 1, each).astype(np.int64) for s in self.steps]
+        looks = (np.array(at, dtype=np.int64) for at in product(*axes))
+        found = [self._look(at) for at in looks]
+        self._add_price(max(found, key=lambda x: x[0])[1])
+        bound = self._branch()
+        return GroupAnswer(self.best, self.value, max(bound, self.value))
+
+    @property
+    def late(self) -> bool:
+        """Is the time up?"""
+        return time.monotonic() > self.until
+
+    def _add_price(self, price: Floats) -> None:
+        everywhere = [np.arange(a.size) for a in self.p.allowed]
+        weights = _Window(self.p, everywhere).weights(price)
+        trees = [g.trees(w) for g, w in zip(self.groups, weights, strict=True)]
+        self.prices.append((_constant(self.p, price), trees))
+
+    def _ends(self, low: Ints, high: Ints) -> tuple[Floats, Floats]:
+        bottom, top = np.empty(low.shape), np.empty(low.shape)
+        for c, (s, gap) in enumerate(zip(self.steps, self.p.gaps, strict=True)):
+            bottom[:, c], top[:, c] = s[low[:, c]], gap.top(s[high[:, c]])
+        return bottom, top
+
+    def _bounds(self, low: Ints, high: Ints) -> Floats:
+        """Bound the objective for ranges of smallest values.
+
+        Every price gives a bound, so the least of them is one; later prices are only
+        asked about ranges that the earlier ones leave open.
+        """
+        bottom, top = self._ends(low, high)
+        best, rest = np.full(len(low), np.inf), np.arange(len(low))
+        for constant, trees in self.prices:
+            total = np.full(rest.size, constant)
+            for group, tables in zip(self.groups, trees, strict=True):
+                spans = group.windows(bottom[rest], top[rest])
+                found = [t.largest(*x) for t, x in zip(tables, spans, strict=True)]
+                total = total + np.min(found, axis=0)
+            best[rest] = np.minimum(best[rest], total)
+            rest = rest[_beats(best[rest], self.value)]
+        return best
+
+    def _branch(self) -> Any:
+        """Halve ranges until nothing can be better; give the bound that is left.
+
+        The ranges with the largest bounds come first: when the time is up, the bound
+        that is left is as small as could be.
+        """
+        low = np.zeros((1, len(self.steps)), dtype=np.int64)
+        high = np.array([[s.size - 1 for s in self.steps]], dtype=np.int64)
+        bound, left = self._bounds(low, high), self.value
+        while True:
+            order = np.argsort(-bound)
+            order = order[_beats(bound[order], self.value)]
+            low, high, bound = low[order], high[order], bound[order]
+            if not bound.size:
+                return max(left, self.value)
+            if self.late:
+                return max(left, int(_whole(bound[0])))
+            point = (low[:_BATCH] == high[:_BATCH]).all(axis=1)
+            for at in np.flatnonzero(point):
+                known = len(self.prices)
+                if not self._settle(low[at], float(bound[at])):
+                    left = max(left, int(_whole(bound[at])))
+                if len(self.prices) > known:  # a sharper bound for all that wait
+                    rest = slice(at + 1, None)
+                    bound[rest] = self._bounds(low[rest], high[rest])
+            wide = np.flatnonzero(~point)
+            if wide.size:
+                self._look((low[wide[0]] + high[wide[0]]) // 2)
+            more = self._halved(low[wide], high[wide])
+            late = (low[_BATCH:], high[_BATCH:], bound[_BATCH:])
+            low, high, bound = (np.concatenate(x) for x in zip(more, late, strict=True))
+
+    def _halved(self, low: Ints, high: Ints) -> tuple[Ints, Ints, Floats]:
+        """Halve every range along its longest side."""
+        row = np.arange(len(low))
+        c = np.argmax(high - low, axis=1) if len(low) else row
+        left, right = high.copy(), low.copy()
+        middle = (low[row, c] + high[row, c]) // 2
+        left[row, c], right[row, c] = middle, middle + 1
+        low, high = np.concatenate([low, right]), np.concatenate([left, high])
+        return low, high, self._bounds(low, high)
+
+    def _look(self, at: Ints) -> tuple[float, Floats, _Window | None]:
+        """Find good cuts for one smallest value, its bound and its prices."""
+        bottom, top = (e[0] for e in self._ends(at[None], at[None]))
+        places = [g.inside(bottom, top) for g in self.groups]
+        if not all(x.size for x in places):
+            return -math.inf, np.zeros(len(self.p.rows)), None
+        window = _Window(self.p, places)
+        bound, price = window.dual()
+        if _beats(bound, self.value):
+            self._add_groups(window, bound, price, _BEAM)
+        return bound, price, window
+
+    def _settle(self, at: Ints, bound: float) -> bool:
+        """Solve for one v: give whether nothing better is left there."""
+        if not _beats(bound, self.value):
+            return True
+        if self.late:
+            return False
+        least, price, window = self._look(at)
+        if bound > least + 1 and len(self.prices) < _PRICES and window is not None:
+            self._add_price(price)
+        if window is None or not _beats(least, self.value):
+            return True
+        # few partial choices first: what they find leaves fewer for the next
+        return any(self._add_groups(window, least, price, n) for n in _STATES)
+
+    def _add_groups(
+        self, window: _Window, bound: float, price: Floats, most: int
+    ) -> bool:
+        """Take the best choice in a window; say whether nothing better is left."""
+        p, places = self.p, window.places
+        if not p.rows:  # the groups come apart
+            pairs = zip(p.objective, places, strict=True)
+            return self._take([x[np.argmax(u[x])] for u, x in pairs])
+        complete, loss = True, np.zeros(1)
+        picks: list[Ints] = []
+        # sums that hold whatever is chosen here play no part
+        least = [sum(float(x.min()) for x in parts) for parts in window.parts]
+        live = [r for r, s in zip(p.rows, least, strict=True) if s + r.constant < 0]
+        totals = [0 * p.objective[0][:1], *(0 * r.value[0][:1] + r.constant
+                                            for r in live)]  # fmt: skip
+        # what the groups that are not added yet can give to each sum at most
+        ahead = [[float(v[x].max()) for v, x in zip(r.value, places, strict=True)]
+                 for r in live]  # fmt: skip
+        weights = window.weights(price)
+        for g, x in enumerate(places):
+            less = weights[g].max() - weights[g]
+            near = np.argsort(less, kind="stable")[: 8 * most]
+            complete &= near.size == x.size
+            near = near[_beats(bound - less[near], self.value)]
+            loss = loss[:, None] + less[near]
+            keep = _beats(bound - loss, self.value)
+            parts = [p.objective[g][x[near]], *(r.value[g][x[near]] for r in live)]
+            for total, part, most_left in zip(
+                totals[1:], parts[1:], ahead, strict=True
+            ):
+                left = sum(most_left[g + 1 :])
+                reach = (total[:, None] + part).astype(np.float64) + left
+                keep &= reach >= -1e-9 * (1 + abs(left))
+            old, new = np.nonzero(keep)
+            totals = [t[old] + v[new] for t, v in zip(totals, parts, strict=True)]
+            loss = loss[old, new]
+            some = np.arange(loss.size)
+            if len(totals) <= 2 or loss.size < 4 * _BEAM:
+                some = np.flatnonzero(undominated([*map(_sortable, totals)]))
+            if some.size > most:  # those that lost least
+                some = some[np.argsort(loss[some], kind="stable")[:most]]
+                complete = False
+            totals, loss = [t[some] for t in totals], loss[some]
+            picks = [*(q[old[some]] for q in picks), x[near[new[some]]]]
+        order = np.argsort(-totals[0], kind="stable")[:3]
+        taken = [self._take([q[k] for q in picks]) for k in order]
+        return complete and (not taken or taken[0])
+
+    def _take(self, cuts: list[Any]) -> bool:
+        """Keep cuts that are allowed and better; say whether they are allowed."""
+        p, cuts = self.p, list(map(int, cuts))
+
+        def total(parts: list[Any]) -> int:
+            return sum(int(v[k]) for v, k in zip(parts, cuts, strict=True))
+
+        if any(total(r.value) + r.constant < 0 for r in p.rows) or not p.agrees(cuts):
+            return False
+        if total(p.objective) > self.value:
+            self.value, self.best = total(p.objective), cuts
+        return True
+
+
+def _sortable(values: Any) -> Any:
+    """Give whole numbers beyond 64 bits by their rank."""
+    wide = values.dtype.kind == "O"
+    return np.unique(values, return_inverse=True)[1] if wide else values
+
+
+def _beats(bound: Any, value: Any) -> Any:
+    """Could something better than the value lie below the bound?"""
+    return _whole(bound) > value
+
+
+def _whole(bound: Any) -> Any:
+    """Round a bound down to a whole number, rounding errors given to it."""
+    with np.errstate(invalid="ignore"):  # -inf: nothing is allowed there
+        return np.floor(bound + 1e-9 * (1 + np.abs(bound)))
