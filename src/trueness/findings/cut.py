@@ -36,13 +36,13 @@ from trueness.metrics.grammar import cases_of, is_share, text_of
 from trueness.ranking.figures import score_figure
 from trueness.threshold import sentences
 from trueness.threshold.at_cut import at_threshold, confusion
-from trueness.threshold.group_cuts import asks_for_groups, group_thresholds
+from trueness.threshold.group_cuts import group_thresholds
 from trueness.threshold.guarantees import (
     GuaranteedThreshold,
     Proof,
     guaranteed_threshold,
 )
-from trueness.threshold.limits import DEFAULT, asks_for_two_cuts
+from trueness.threshold.limits import DEFAULT, asks_for_groups, asks_for_two_cuts
 from trueness.threshold.operating_point import OperatingPoint, best_threshold
 from trueness.threshold.rule import Rule, rule_of
 from trueness.threshold.validation import Validation, validate_threshold
