@@ -209,18 +209,21 @@ def _wrong(held: Any) -> str:
 def _is(value: Any, kind: Any) -> bool:
     """Is a value of this kind: a word of ``_WORDS``, a list, a mapping, a record?
 
-    ``"number?"`` may be None, ``["number"]`` is a list of numbers, ``{"*": "text"}`` a
-    mapping to text, ``{"name": "text"}`` a record, ``("a", "b")`` one or the other, and
-    a function says it by itself.
+    ``"number?"`` and ``{"?": kind}`` may be None, ``["number"]`` is a list of numbers,
+    ``("text", "whole")`` a list of these two, ``{"*": "text"}`` a mapping to text,
+    ``{"name": "text"}`` a record, and a function says it by itself.
     """
     if isinstance(kind, str):
         none, word = kind.endswith("?"), kind.removesuffix("?")
         return none if value is None else _WORDS[word](value)
-    if isinstance(kind, tuple):
-        return any(_is(value, one) for one in kind)
     if isinstance(kind, list):
         return isinstance(value, list) and all(_is(v, kind[0]) for v in value)
+    if isinstance(kind, tuple):
+        several = isinstance(value, list) and len(value) == len(kind)
+        return several and all(map(_is, value, kind))
     if isinstance(kind, dict):
+        if "?" in kind:
+            return value is None or _is(value, kind["?"])
         if not isinstance(value, dict):
             return False
         if "*" in kind:
@@ -255,32 +258,19 @@ def _counts(v: Any) -> bool:
     if not _is(v, kinds):
         return False
     first: Any = v.get("score", v.get("rows"))
-    known = _is(first, (["number"], [["number?"]]))
+    known = _is(first, ["number"]) or _is(first, [["number?"]])
     return known and all(len(v[k]) == len(first) for k in kinds)
 
 
 def _recent(v: Any) -> bool:
     """Is it what each of the latest looks told, with the same bets in all of them?"""
-    rows = _is(v, [{"name": "text", "sums": _three, "gains": ["number"]}])
+    rows = _is(v, [{"name": "text", "sums": ("number",) * 3, "gains": ["number"]}])
     return rows and (not v or _equal_rows([row["gains"] for row in v]))
 
 
-def _three(v: Any) -> bool:
-    return _is(v, ["number"]) and len(v) == 3
-
-
-def _pattern(v: Any) -> bool:
-    two = isinstance(v, list) and len(v) == 2
-    return two and _is(v[0], ["number?"]) and _is(v[1], "whole")
-
-
-def _waiting_batch(v: Any) -> bool:
-    two = isinstance(v, list) and len(v) == 2
-    return two and _is(v[0], "text?") and _is(v[1], {"*": _pattern})
-
-
-def _or_none(kind: Any) -> Callable[[Any], bool]:
-    return lambda v: v is None or _is(v, kind)
+def _waiting(v: Any) -> bool:
+    """Is it a tally that waits for the other class, or are they batches of verdicts?"""
+    return _counts(v) or _is(v, [("text?", {"*": (["number?"], "whole")})])
 
 
 # what each part of a file must be: a forged or damaged one is told at once, and never
@@ -297,7 +287,7 @@ _SHAPE: dict[str, dict[str, Any]] = {
         "rng": "whole",
         "judges": ["text"],
         "by": "text?",
-        "named": _or_none(["text"]),
+        "named": {"?": ["text"]},
         "columns": {"*": "plain"},
     },
     "state": {
@@ -308,16 +298,16 @@ _SHAPE: dict[str, dict[str, Any]] = {
         "looks": "whole",
         "told": "whole",
         "since": "text?",
-        "log_m": _or_none(_equal_rows),
+        "log_m": {"?": _equal_rows},
         "history": [
             {**dict.fromkeys(_NUMBERS, "number?"), "look": "whole", "name": "text?"}
         ],
         "recent": _recent,
-        "batches": {"*": {"mark": "text", "counts": _or_none(_counts)}},
-        "waiting": _or_none((_counts, [_waiting_batch])),
-        "baseline": _or_none(_counts),
-        "seen": _or_none(_counts),
-        "labels": {"*": lambda v: _is(v, ["whole"]) and len(v) == 2},
+        "batches": {"*": {"mark": "text", "counts": {"?": _counts}}},
+        "waiting": {"?": _waiting},
+        "baseline": {"?": _counts},
+        "seen": {"?": _counts},
+        "labels": {"*": ("whole", "whole")},
     },
 }
 
