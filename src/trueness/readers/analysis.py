@@ -274,27 +274,23 @@ _CHOICES: dict[str, Collection[str]] = {
 
 
 def _possible(m: ReaderModel, asked: StudyQuestion, method: str) -> None:
-    if asked.readers == "random" and min(m.per_treatment) < 2:
+    fixed, few = "fixed" in (asked.readers, asked.cases), min(m.per_treatment)
+    if asked.readers == "random" and few < 2:
         raise NotEnoughCases(
-            "Random readers need at least two readers with each treatment; found "
-            f'{min(m.per_treatment)}. Type readers="fixed" for a result about these '
-            f"readers alone."
+            f"Random readers need at least two readers with each treatment; found {few}"
+            '. Type readers="fixed" for a result about these readers alone.'
         )
-    if asked.readers == asked.cases == "fixed":
-        raise InputError(
-            "With fixed readers and fixed cases nothing varies; one of them must be "
-            '"random".'
-        )
-    if method == "gallas" and "fixed" in (asked.readers, asked.cases):
-        raise InputError(
-            'method="gallas" is for random readers and cases; type '
-            'method="obuchowski-rockette".'
-        )
-    if asked.logit and asked.reference != "student":
-        raise InputError(
-            'reference="behrens-fisher" has limits on the plain scale only; leave '
-            "scale= out."
-        )
+    impossible = {
+        "With fixed readers and fixed cases nothing varies; one of them must be "
+        '"random".': asked.readers == asked.cases == "fixed",
+        'method="gallas" is for random readers and cases; type '
+        'method="obuchowski-rockette".': method == "gallas" and fixed,
+        'reference="behrens-fisher" has limits on the plain scale only; leave scale= '
+        "out.": asked.logit and asked.reference != "student",
+    }
+    for text, holds in impossible.items():
+        if holds:
+            raise InputError(text)
 
 
 def _equality(m: ReaderModel, asked: StudyQuestion) -> tuple[float, int, float, float]:
