@@ -1,5 +1,6 @@
 """Curves against counting by hand, loops over thresholds, scikit-learn and pROC."""
 
+import copy
 import json
 from pathlib import Path
 
@@ -15,11 +16,6 @@ from conftest import tied_cases
 from trueness import Tally
 
 PROC = json.loads((Path(__file__).parents[1] / "reference" / "proc.json").read_text())
-
-
-def by_loop(y, s, cut):
-    flag = s >= cut
-    return (flag & (y == 1)).sum(), (flag & (y == 0)).sum()
 
 
 def test_by_hand():
@@ -50,23 +46,6 @@ def test_precision_at_another_prevalence_by_hand():
     assert own.precision == pytest.approx(same.precision)
 
 
-def test_slow_twin(rng):
-    for n in (5, 40, 200):
-        y, s = tied_cases(rng, n)
-        t = trueness.tally(y, s)
-        curve, pr = trueness.roc(t), trueness.precision_recall(t)
-        gain, lift = trueness.gain_curve(t), trueness.lift_curve(t)
-        for i, cut in enumerate(curve.threshold):
-            tp, fp = by_loop(y, s, cut)
-            assert curve.tpr[i] == tp / (y == 1).sum()
-            assert curve.fpr[i] == fp / (y == 0).sum()
-            assert gain.flagged_rate[i] == pytest.approx((tp + fp) / n)
-            if i:
-                assert pr.precision[i - 1] == pytest.approx(tp / (tp + fp))
-                expected = tp / (tp + fp) / (y == 1).mean()
-                assert lift.lift[i - 1] == pytest.approx(expected)
-
-
 def test_scikit_learn_agrees(rng):
     y, s = tied_cases(rng, 300, levels=20)
     t = trueness.tally(y, s)
@@ -92,14 +71,6 @@ def test_proc_agrees(name):
     curve = trueness.roc(trueness.tally(PROC["poor"], PROC[name]))
     assert curve.fpr == pytest.approx(PROC[f"fpr_{name}"])
     assert curve.tpr == pytest.approx(PROC[f"tpr_{name}"])
-
-
-def test_random_and_ideal_classifier():
-    chance = trueness.roc(Tally([1], pos=[3], neg=[5]))
-    assert chance.fpr.tolist() == chance.tpr.tolist() == [0, 1]
-    ideal = trueness.roc(Tally([2, 1], pos=[3, 0], neg=[0, 5]))
-    assert (ideal.fpr.tolist(), ideal.tpr.tolist()) == ([0, 0, 1], [0, 1, 1])
-    assert trueness.precision_recall(Tally([2, 1], [0, 5], [3, 0])).precision[0] == 1
 
 
 def test_label_mirror_reflects_the_curve(rng):
@@ -236,18 +207,30 @@ def test_simplify_keeps_at_most_k(seed, k):
     )
 
 
-def test_simplify_errors():
+@pytest.mark.parametrize(
+    ("wish", "words"),
+    [
+        ({}, "points=200 or tolerance"),
+        ({"points": 1}, "points must be a whole number, 2"),
+        ({"tolerance": -1}, "tolerance must be zero or more"),
+        ({"points": 2, "tolerance": 0.001}, "2 points cannot keep the curve within"),
+    ],
+)
+def test_simplify_errors(wish, words):
     curve = trueness.roc(Tally([4, 3, 2, 1], pos=[2, 0, 2, 0], neg=[0, 3, 0, 1]))
-    with pytest.raises(trueness.InputError, match="points=200 or tolerance"):
-        trueness.ranking.simplify(curve)
-    with pytest.raises(trueness.InputError, match="points must be a whole number, 2"):
-        trueness.ranking.simplify(curve, points=1)
-    with pytest.raises(trueness.InputError, match="tolerance must be zero or more"):
-        trueness.ranking.simplify(curve, tolerance=-1)
-    with pytest.raises(
-        trueness.InputError, match="2 points cannot keep the curve within"
-    ):
-        trueness.ranking.simplify(curve, points=2, tolerance=0.001)
+    with pytest.raises(trueness.InputError, match=words):
+        trueness.ranking.simplify(curve, **wish)
+
+
+def test_a_curve_has_its_axes_only():
+    curve = trueness.det(Tally([2, 1], pos=[3, 0], neg=[0, 5]))
+    assert curve.axes == ("fpr", "fnr")
+    assert not hasattr(curve, "tpr")
+    with pytest.raises(trueness.InputError, match="hull needs a curve; found"):
+        trueness.ranking.hull(curve)
+    again = copy.deepcopy(curve)
+    assert again == curve
+    assert again.fnr.tolist() == [1, 0, 0]
 
 
 def test_records_show_themselves():

@@ -565,17 +565,6 @@ def test_plan_says_what_it_keeps_of_the_pilot(vandyke):
     assert "partly crossed" in trueness.plan_readers(some, difference=0.1).notes[1]
 
 
-def test_planned_power_is_reached(rng):
-    """The mean of the planned power over pilots is what new studies show."""
-    found, planned = [], []
-    for _ in range(80):
-        pilot = trueness.reader_study(simulated(rng, 6, (40, 40), tr=0.02))
-        planned.append(reader_power(pilot, 0.083, 6, 80, 0.95))
-        study = trueness.reader_study(simulated(rng, 6, (40, 40), 0.45, tr=0.02))
-        found.append(study.p_value < 0.05)
-    assert np.mean(found) == pytest.approx(np.mean(planned), abs=0.2)
-
-
 STUDY_ERRORS = {
     "no column 'label'": lambda v: (v, {"label": "label"}),
     "read as numbers": lambda v: (v.assign(c=v.case2.astype(float)), {"case": "c"}),
