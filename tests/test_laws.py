@@ -130,9 +130,15 @@ ANALYSES = {
     "calibration_error": Analysis(
         probable(trueness.calibration_error), rank_only=False
     ),
-    "calibration_test": Analysis(
-        probable(trueness.calibration_test, method="cox"), rank_only=False
+    "calibration_index": Analysis(
+        probable(trueness.calibration_index), rank_only=False
     ),
+    **{
+        f"calibration_test {method}": Analysis(
+            probable(trueness.calibration_test, method=method), rank_only=False
+        )
+        for method in ("spiegelhalter", "cox", "hosmer-lemeshow")
+    },
     "calibration_verdict": Analysis(
         probable(trueness.calibration_verdict), rank_only=False
     ),

@@ -261,15 +261,6 @@ def test_monotone_maps_never_turn_round(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_unknowns_change_nothing(method, rng):
-    t = trueness.tally(*probabilities(rng))
-    more = t + trueness.tally(None, rng.random(50))
-    assert trueness.calibrate(more, method=method) == trueness.calibrate(
-        t, method=method
-    )
-
-
-@pytest.mark.parametrize("method", METHODS)
 def test_one_score_gives_the_prevalence(method):
     t = trueness.Tally([0.5], neg=[3], pos=[1])
     expected = 0.5 if method in ("venn-abers", "temperature") else 0.25

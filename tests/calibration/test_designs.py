@@ -17,7 +17,6 @@ from trueness.calibration.forecasts import Binned, Forecasts, binned
 SURVEY = json.loads(
     (Path(__file__).parents[1] / "reference/calibration_survey.json").read_text()
 )
-TESTS = ("spiegelhalter", "cox", "bins", "hosmer-lemeshow")
 # 40 positives and 60 negatives by design; where it is used, one case in ten is positive
 SAMPLE = Tally([0.8, 0.5, 0.2, 0.1], pos=[20, 12, 6, 2], neg=[3, 9, 20, 28])
 # the same cases as a cohort would show them: each negative six times (40 + 360)
@@ -36,23 +35,6 @@ def sample(n=300, seed=0):
     rng = np.random.default_rng(seed)
     p = rng.beta(1, 2, n).round(2).clip(0.01, 0.99)
     return (rng.random(n) < p).astype(int), p, rng
-
-
-def asked():
-    for name, f in ANSWERS.items():
-        if name not in ("calibrate", "calibration_test"):
-            yield f
-    for method in TESTS:
-        yield lambda *a, m=method, **k: trueness.calibration_test(*a, method=m, **k)
-
-
-def numbers(x):
-    if isinstance(x, dict):
-        skip = ("n", "n_pos", "notes", "warning")  # sums of weights are sums of weights
-        return [v for k, part in x.items() if k not in skip for v in numbers(part)]
-    if isinstance(x, list):
-        return [v for part in x for v in numbers(part)]
-    return [x] if isinstance(x, (int, float)) else []
 
 
 @pytest.mark.parametrize(
@@ -76,31 +58,6 @@ def test_errors_are_those_of_the_survey_package(design):
         assert e.value == pytest.approx(value, rel=1e-8)
         # of unequal units the variance is the jackknife's, R's is linearised
         assert e.sd == pytest.approx(sd, rel=1e-8 if design == "plain" else 0.02)
-
-
-@pytest.mark.parametrize("more", [{}, {"prevalence": 0.1}], ids=["cohort", "share"])
-def test_clusters_of_one_case_and_equal_weights_change_nothing(more):
-    y, p, _ = sample()
-    for f in asked():
-        plain = numbers(f(y, p, **more).to_dict())
-        for how in ({"cluster": np.arange(300)}, {"weight": np.full(300, 2.0)}):
-            again = numbers(f(y, p, **how, **more).to_dict())
-            assert again == pytest.approx(plain, rel=1e-9, abs=1e-9, nan_ok=True)
-
-
-def test_a_weight_is_as_many_copies_to_a_value():
-    y, p, rng = sample()
-    k = rng.integers(1, 4, y.size)
-    for name, part in (("brier", "mcb"), ("log_loss", "dsc")):
-        one, two = ANSWERS[name](y, p, weight=k), ANSWERS[name](y, p, count=k)
-        assert one.value == pytest.approx(two.value, rel=1e-12)
-        assert getattr(one, part).value == pytest.approx(getattr(two, part).value)
-    lines = [trueness.calibration_line(y, p, **{w: k}) for w in ("weight", "count")]
-    assert lines[0].slope.value == pytest.approx(lines[1].slope.value, rel=1e-9)
-    errors = [trueness.calibration_error(y, p, **{w: k}) for w in ("weight", "count")]
-    for part in ("plain", "smooth"):
-        one, two = (getattr(e, part).value for e in errors)
-        assert one == pytest.approx(two, rel=1e-9)
 
 
 def test_covariance_of_bins_by_brute_force():

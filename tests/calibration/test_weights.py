@@ -47,17 +47,6 @@ def test_calibrators_fit_sums_of_weights():
     assert t.map(auto).weighted
 
 
-@pytest.mark.parametrize("method", ["isotonic", "platt", "beta", "temperature",
-                                    "histogram"])  # fmt: skip
-def test_weights_are_copies_to_a_calibrator(method):
-    y, p, _ = sample()
-    k = np.random.default_rng(1).integers(1, 5, y.size)
-    one = trueness.calibrate(trueness.tally(y, p, weight=k), method=method)
-    two = trueness.calibrate(trueness.tally(y, p, count=k), method=method)
-    at = np.linspace(0.01, 0.99, 9)
-    np.testing.assert_allclose(one(at), two(at), rtol=1e-7)
-
-
 def test_a_new_calibrator_says_itself_whether_it_takes_weights(monkeypatch):
     def own(t):
         return trueness.calibrate(t, method="platt")

@@ -107,27 +107,6 @@ def test_slopes_by_hand():
     assert found.sd == pytest.approx(np.sqrt(variance), rel=1e-6)
 
 
-def test_laws_of_the_design(rng):
-    y, s, _ = sample(160)
-    one = at(y, s)
-    same = [
-        at(y, s, cluster=np.arange(160)),
-        at(y, s, weight=np.full(160, 2.0)),
-        at(y[::-1], s[::-1]),
-    ]
-    for found in same:
-        for name, e in found.items():
-            if name == "flagged":  # a number of cases: twice as many
-                continue
-            assert three(e) == pytest.approx(three(one[name]), rel=1e-6), name
-    k = rng.integers(1, 5, 160)
-    weighed, copies = at(y, s, weight=k), at(y, s, count=k)
-    for name, e in weighed.items():
-        assert e.value == pytest.approx(copies[name].value, rel=1e-12)
-        if e.method != "unseen" and name != "flagged":
-            assert e.high - e.low > copies[name].high - copies[name].low, name
-
-
 def test_clusters_of_alike_cases_count_once(rng):
     y, s, _ = sample(100)
     twice = np.tile(np.arange(100), 2)

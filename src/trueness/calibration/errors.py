@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -27,6 +28,7 @@ from trueness.counts.values import Tally
 from trueness.inference.limits import around, notes_of
 from trueness.inference.verification import remarks
 
+_Errors = Callable[[Floats, Array, Floats], Floats]
 _BINNINGS = ("equal mass", "equal width")
 # rows that the curve of the index is fitted to, and points at which it is
 _ROWS, _POINTS = 2000, 400
@@ -142,7 +144,9 @@ def calibration_error(
     )
 
 
-def line_limits(s: Forecasts, level: float, errors: Any) -> tuple[Floats, list[str]]:
+def line_limits(
+    s: Forecasts, level: float, errors: _Errors
+) -> tuple[Floats, list[str]]:
     """Between which numbers lie errors (j,) of likely calibration lines? (2, j), notes.
 
     ``errors`` takes scores, cases and shares of positives (r, m), and gives (r, j).

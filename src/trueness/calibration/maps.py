@@ -103,7 +103,7 @@ def register(name: str) -> Callable[[_Kind], _Kind]:
     return enter
 
 
-def freeze(record: Any, *names: str) -> None:
+def freeze(record: object, *names: str) -> None:
     """Make the named fields read-only float64 arrays; for ``__post_init__``."""
     for name in names:
         values = np.array(getattr(record, name), dtype=np.float64)
@@ -190,7 +190,7 @@ def map_from_json(text: str, name: str = "The text") -> Map:
     return _decode_map(content, name)
 
 
-def _encode(value: Any) -> Any:
+def _encode(value: object) -> Any:
     """Turn a field into JSON that says what it is."""
     if isinstance(value, Map):
         known = {kind: name for name, kind in MAPS.items()}

@@ -314,7 +314,9 @@ def _decomposed(data: Tally, name: str, level: float, most: float) -> ScoreParts
     return ScoreParts(found[0], found[1], unc, skill)
 
 
-def _uncertainty(s: Forecasts, loss: Any, level: float) -> Estimate:
+def _uncertainty(
+    s: Forecasts, loss: Callable[[Floats], Losses], level: float
+) -> Estimate:
     """Carry Wilson's interval of the prevalence over to the loss of saying it."""
 
     def said(share: float) -> float:

@@ -19,6 +19,7 @@ from trueness._core.search import bisect
 from trueness.calibration.forecasts import MOST_ROWS, Forecasts, equal_mass, pooled
 from trueness.calibration.proper_scores import ProperScore
 from trueness.counts.answers import of_tally
+from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.inference.limits import notes_of
 from trueness.inference.verification import remarks
@@ -65,7 +66,7 @@ class Reliability(Answer):
 
 @of_tally
 def reliability(
-    data: Tally, *, level: float = 0.95, replicates: int = 500, rng: Any = 0
+    data: Tally, *, level: float = 0.95, replicates: int = 500, rng: Seed = 0
 ) -> Reliability:
     r"""Which share of the cases with a score of p is positive?
 

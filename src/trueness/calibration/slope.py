@@ -23,6 +23,7 @@ from trueness._core.logistic import coefficient_influence, fit_logistic, separat
 from trueness._core.records import Answer, Estimate
 from trueness.calibration.forecasts import Forecasts, binned, equal_mass, pooled, varied
 from trueness.counts.answers import of_tally, refuse
+from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.inference.limits import infer, notes_of
 from trueness.inference.sample import Measured, Sample
@@ -219,7 +220,7 @@ def calibration_test(
     bins: int = 10,
     parameters: int = 0,
     replicates: int = 999,
-    rng: Any = 0,
+    rng: Seed = 0,
 ) -> CalibrationTest:
     r"""Are these data consistent with calibrated scores?
 

@@ -8,7 +8,7 @@ added up, chosen and merged alike, so the two values treat them as "the columns"
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import Any, Self, TypeVar
@@ -274,7 +274,7 @@ COUNTS = ("neg", "pos", "unknown")
 SQUARES = ("neg_squares", "pos_squares", "unknown_squares")
 
 
-def fill(value: Any, names: Sequence[str], columns: Sequence[Any]) -> None:
+def fill(value: object, names: Sequence[str], columns: Sequence[Any]) -> None:
     """Set the fields of a frozen value, arrays read-only; squares come last."""
     fixed = [c.view() if isinstance(c, np.ndarray) else c for c in columns]
     for column in fixed:
@@ -443,20 +443,20 @@ def weighed_counts(x: Cases) -> tuple[str, ...]:
     )
 
 
-def html(x: Cases, head: tuple[str, ...], rows: Any, most: int = 10) -> str:
+def html(x: Cases, head: tuple[str, ...], rows: Iterable[Any], most: int = 10) -> str:
     """Show the first rows as a table."""
     first = [tuple(brief(v) for v in row) for row in islice(rows, most)]
     note = f"<p>{x.neg.size - most:,} more rows</p>" if x.neg.size > most else ""
     return f"<p>{type(x).__name__}: {describe(x)}</p>{html_table(head, first)}{note}"
 
 
-def put_in_clusters(x: Any, row: Ints, ids: Array, columns: Sequence[Array]) -> None:
+def put_in_clusters(x: Cases, row: Ints, ids: Array, columns: Sequence[Array]) -> None:
     """Say of new counts which cases of each row belong together."""
     names, code = cluster_names(ids)
     vars(x)["clusters"] = cells(names, row, code, columns)
 
 
-def in_clusters(groups: Any) -> Any:
+def in_clusters(groups: object) -> Any:
     """Join a mapping from cluster to counts: each key is a cluster."""
     needs = "cluster=True needs a mapping from cluster to counts without clusters"
     if not isinstance(groups, Mapping) or not groups:

@@ -91,14 +91,14 @@ class Labels:
         return self.is_pos(slice(0, self.values.size)).astype(np.int8)
 
 
-def _same(values: Array, positive: Any) -> Array:
+def _same(values: Array, positive: object) -> Array:
     try:
         return np.asarray(values == positive)
     except OverflowError:  # a whole number beyond all floats is none of these
         return np.zeros(values.shape, dtype=bool)
 
 
-def read_labels(values: Array, positive: Any, what: str = "y_true") -> Labels:
+def read_labels(values: Array, positive: object, what: str = "y_true") -> Labels:
     """Which value is positive? Missing values are unknown; nothing is guessed."""
     values = _columns.one_dimensional(values, what)
     simple = _two_numbers(values)

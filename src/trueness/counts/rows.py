@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
@@ -95,6 +95,7 @@ def find_rows(rows: Floats, among: Floats) -> Ints:
 
 
 Bins = tuple[Floats, Floats, list[Ints]]
+_Both = Sequence[Sequence[Array]]
 BINS_FORGOTTEN = (
     "The bins of this binned tally are lost, and answers will have no limits, "
     "because the function may rise and fall within a bin. If it never does, type "
@@ -296,7 +297,7 @@ def _name(value: Any) -> Any:
     return value
 
 
-def cells(names: Array, row: Array, code: Array, columns: Any) -> Clusters:
+def cells(names: Array, row: Array, code: Array, columns: Iterable[Array]) -> Clusters:
     """Bring cells into canonical form: in order, none twice, none without a case."""
     columns = list(columns)
     some = np.add.reduce([c != 0 for c in columns], axis=0).astype(bool)
@@ -311,7 +312,9 @@ def cells(names: Array, row: Array, code: Array, columns: Any) -> Clusters:
     return Clusters(names[there], row, code.astype(np.int64), tuple(columns))
 
 
-def join(a: Clusters, b: Clusters, rows: tuple[Array, Array], columns: Any) -> Clusters:
+def join(
+    a: Clusters, b: Clusters, rows: tuple[Array, Array], columns: _Both
+) -> Clusters:
     """Put the cells of both together; clusters of the same name are one.
 
     ``rows`` say where the rows of each are now, ``columns`` are counts of one kind.
@@ -322,7 +325,7 @@ def join(a: Clusters, b: Clusters, rows: tuple[Array, Array], columns: Any) -> C
     return cells(names, row, np.concatenate([mine, others]), both)
 
 
-def take_out(whole: Clusters, part: Clusters, held: Array, columns: Any) -> Clusters:
+def take_out(whole: Clusters, part: Clusters, held: Array, columns: _Both) -> Clusters:
     """Take the cells of a part out of those of the whole.
 
     ``held`` says which row of the whole holds each row of the part.

@@ -91,7 +91,7 @@ class Valued(NamedTuple):
 def valued(
     x: Tally | Panel,
     statistic: Statistic,
-    ends: Any = (0.0, 1.0),
+    ends: object = (0.0, 1.0),
     level: float = 0.95,
     name: str = "",
 ) -> Valued:
@@ -130,7 +130,7 @@ def _brought(x: Any, statistic: Statistic, ends: Ends, level: float) -> Valued:
     return Valued(replace(e, notes=notes), Side(value, s, ends), u)
 
 
-def read_ends(ends: Any) -> tuple[float, float]:
+def read_ends(ends: object) -> tuple[float, float]:
     """Pass on the smallest and the largest value that a statistic can have."""
     pair = tuple(ends) if isinstance(ends, (tuple, list)) else ()
     known = len(pair) == 2 and all(isinstance(v, (int, float)) for v in pair)

@@ -227,7 +227,7 @@ def _quotient(a: Metric, b: Metric) -> Metric:
     return Metric(" / ".join(names), value, "none", ends, ratio=ratio, **about)
 
 
-def _real(value: Any, sign: str) -> float:
+def _real(value: object, sign: str) -> float:
     if isinstance(value, Metric):
         raise InputError(
             f"Metrics can be added and scaled by numbers; a metric after {sign!r} "

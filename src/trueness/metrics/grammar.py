@@ -114,7 +114,7 @@ def constraint(text: str | Constraint) -> Constraint:
     return found
 
 
-def constraints(given: Any) -> tuple[Constraint, ...]:
+def constraints(given: object) -> tuple[Constraint, ...]:
     """Read one constraint or any number of them."""
     several = one_or_more(given, BOUNDS, '["recall >= 0.9"]')
     return tuple(constraint(c) for c in several)
@@ -123,7 +123,7 @@ def constraints(given: Any) -> tuple[Constraint, ...]:
 BOUNDS = "subject_to must be constraints"
 
 
-def one_or_more(given: Any, needed: str, example: str) -> tuple[Any, ...]:
+def one_or_more(given: object, needed: str, example: str) -> tuple[Any, ...]:
     """Take one metric or constraint, or any number of them, as several.
 
     ``needed`` begins with the name of the argument that ``example`` is typed for.

@@ -211,7 +211,7 @@ def _from_shares(cut: Cut, m: Metric, level: float) -> tuple[float, float]:
     return (min(known), max(known)) if known else (math.nan, math.nan)
 
 
-def tidy(found: Mapping[Any, Estimate], group: Any = None) -> list[dict[str, Any]]:
+def tidy(found: Mapping[Any, Estimate], group: object = None) -> list[dict[str, Any]]:
     """Give one row per metric, as a table of numbers."""
     fields = ("value", "low", "high", "level", "method")
     return [
