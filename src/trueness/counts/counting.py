@@ -26,7 +26,7 @@ from trueness.counts.values import (
     panel_of_rows,
     read_output,
     tally_of_rows,
-    tally_of_weights,
+    tally_of_sums,
 )
 
 
@@ -157,7 +157,12 @@ def count_tally(
         put_in_clusters(made, row, cluster, cases)
         return made
     if weight is not None:
-        return _weigh_cases(_columns.finite_scores(score, what), labels, weight)
+        score = _columns.finite_scores(score, what)
+        if weight.square is None:
+            code = np.full(score.size, 2, np.int8) if labels is None else labels.codes()
+            return tally_of_rows(*weigh_scores(score, code, weight.sum))
+        sums = split_weights(labels, weight)
+        return tally_of_sums(score.astype(np.float64) + 0.0, sums)
     if count is not None:
         score = _columns.finite_scores(score.astype(np.float64), what)
         return Tally(score, *split_counts(labels, count))
@@ -170,7 +175,8 @@ def count_tally(
 
 def _count_cases(score: Array, labels: Labels | None) -> Tally:
     if labels is None:
-        distinct, cases, zero = count_scores(score, _none_positive)
+        none = np.zeros(score.size, dtype=bool)
+        distinct, cases, zero = count_scores(score, lambda b: none[b])
         return tally_of_rows(distinct, zero, zero, cases)
     if labels.code is None or not (labels.code == 2).any():
         distinct, neg, pos = count_scores(score, labels.is_pos)
@@ -178,17 +184,6 @@ def _count_cases(score: Array, labels: Labels | None) -> Tally:
     gone = labels.code == 2
     known = Labels(labels.values, labels.positive, labels.code[~gone])
     return _count_cases(score[~gone], known) + _count_cases(score[gone], None)
-
-
-def _weigh_cases(score: Array, labels: Labels | None, w: Weights) -> Tally:
-    if w.square is None:
-        code = np.full(score.size, 2, np.int8) if labels is None else labels.codes()
-        return tally_of_rows(*weigh_scores(score, code, w.sum))
-    return tally_of_weights(score.astype(np.float64) + 0.0, split_weights(labels, w))
-
-
-def _none_positive(b: slice) -> Array:
-    return np.zeros(b.stop - b.start, dtype=bool)
 
 
 def split_counts(labels: Labels | None, count: Array) -> list[Array]:

@@ -60,7 +60,9 @@ def _count_sorted(score: Array, is_pos: Callable[[slice], Array]) -> Counted:
     if not packing.fits:
         return _count_wide(score, is_pos)
     buffer = np.empty(score.size, dtype=np.float64)
-    keys = packing.place(buffer)
+    # the keys are laid into the memory that will hold the scores; narrow ones take the
+    # second half: unpacking writes from the front and never overtakes what it reads
+    keys: Array = buffer.view(packing.key)[-score.size :] if score.size else buffer
     for b in blocks(score.size):
         keys[b] = packing.pack(score[b], is_pos(b))
     sort_in_place(keys)
@@ -97,15 +99,6 @@ class Packing:
         self.fits = largest < 1 << 64
         self.key = np.uint32 if largest < 1 << 32 else np.uint64
 
-    def place(self, buffer: Floats) -> Array:
-        """Lay the keys into the memory that will hold the scores.
-
-        Narrow keys take the second half: unpacking writes from the front and never
-        overtakes what it still has to read.
-        """
-        keys: Array = buffer.view(self.key)
-        return keys[keys.size - buffer.size :]
-
     def pack(self, score: Array, label: Array) -> Array:
         """Write score and label as one whole number, highest score first."""
         bits = np.ascontiguousarray(score).view(self.bits)
@@ -125,20 +118,14 @@ class Packing:
     def unpack(self, z: Array) -> Array:
         """Turn keys without their label bit back into scores."""
         top = self.key(self.top)
+        below = z > top  # never, where no score is below zero
+        z = np.where(below, z - top, top - z) if self.signed else top - z
+        magnitude = z.astype(self.bits) + self.bits(self.least - 1)
+        magnitude = np.where(z == 0, self.bits(0), magnitude << self.bits(self.shift))
         if self.signed:
-            below = z > top
-            magnitude = self._magnitude(np.where(below, z - top, top - z))
             sign = self.bits(1) << self.bits(8 * self.dtype.itemsize - 1)
             magnitude |= np.where(below, sign, self.bits(0))
-        else:
-            magnitude = self._magnitude(top - z)
-        return magnitude.view(self.dtype)
-
-    def _magnitude(self, z: Array) -> Array:
-        full = (z.astype(self.bits) + self.bits(self.least - 1)) << self.bits(
-            self.shift
-        )
-        return np.asarray(np.where(z == 0, self.bits(0), full))
+        return np.asarray(magnitude).view(self.dtype)
 
 
 def sort_in_place(keys: Array, workers: int | None = None) -> None:

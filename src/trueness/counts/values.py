@@ -489,15 +489,10 @@ def _with_rows(panel: Panel, rows: Floats, names: tuple[str, ...]) -> Panel:
 
 def rescored(x: Tally | Panel, new: Array) -> Tally:
     """Put the cases of each row at a new score."""
-    made = _at_scores(new, x.counts)
-    return x._keep(made, lambda: rows_of(made, np.asarray(new, np.float64) + 0.0))
-
-
-def _at_scores(new: Array, counts: Sequence[Array]) -> Tally:
-    if len(counts) == 3:
-        return Tally(new, *counts)
     score = _columns.numeric_scores(new, "score").astype(np.float64)
-    return tally_of_weights(_columns.finite_scores(score, "score") + 0.0, counts)
+    score = _columns.finite_scores(score, "score") + 0.0
+    made = tally_of_sums(score, x.counts)
+    return x._keep(made, lambda: rows_of(made, score))
 
 
 def _mapped(f: Callable[[Floats], ArrayLike], score: Floats) -> Array:
@@ -523,12 +518,9 @@ def tally_of_rows(*columns: Array) -> Tally:
     return made
 
 
-def tally_of_weights(score: Floats, sums: Sequence[Array]) -> Tally:
-    """Make a tally of sums of weights and of their squares, rows in any order.
-
-    The scores are finite, without -0.0.
-    """
-    return tally_of_rows(*merge_counts([(score, *sums)]))
+def tally_of_sums(score: Floats, columns: Sequence[Array]) -> Tally:
+    """Make a tally of rows in any order; scores are finite, without -0.0."""
+    return tally_of_rows(*merge_counts([(score, *columns)]))
 
 
 def tally_of_bins(low: Floats, high: Floats, counts: Sequence[Ints]) -> Tally:

@@ -58,20 +58,8 @@ def spread(x: Cases, u: Influence, *, by_class: bool = False) -> Spread:
     ``by_class`` says that the values add up to zero within each class. ``units`` of the
     answer are the fewest cases, or clusters, in which something unseen could be.
     """
-    if x.grouped is None:
-        return _of_cases(x, u, by_class)
-    return _of_clusters(x.grouped, u, by_class)
-
-
-class Stratum(NamedTuple):
-    """Sums of squares and of fourth powers over n cases that were drawn alike."""
-
-    n: float
-    two: float
-    four: float
-
-
-def _of_cases(x: Cases, u: Influence, by_class: bool) -> Spread:
+    if x.grouped is not None:
+        return _of_clusters(x.grouped, u, by_class)
     kinds = [(x.neg, x.squares[0], u.neg), (x.pos, x.squares[1], u.pos)]
     if u.unknown is not None:
         kinds.append((x.unknown, x.squares[2], u.unknown))
@@ -86,6 +74,14 @@ def _of_cases(x: Cases, u: Influence, by_class: bool) -> Spread:
     found = joined(parts, units, u.more)
     # of both classes at once, what was not seen may be in the smaller one
     return found if by_class or not found.silent else found._replace(silent=(units,))
+
+
+class Stratum(NamedTuple):
+    """Sums of squares and of fourth powers over n cases that were drawn alike."""
+
+    n: float
+    two: float
+    four: float
 
 
 def _stratum(
