@@ -136,7 +136,7 @@ def test_subtraction_from_bins(rng):
     both = (a + b).coarse(10)
     left = both - b  # the cases of b lie in the bins of the sum
     assert (left.n_neg, left.n_pos) == (a.n_neg, a.n_pos)
-    low, high = trueness.auc(left).bounds
+    low, high = trueness.auc(left).limits
     assert low <= trueness.auc(a).value <= high
     with pytest.raises(InputError, match="its bins are wider"):
         both - a.coarse(3)
@@ -156,7 +156,7 @@ def test_monotone_maps_keep_the_bins():
     other = Tally([4, 3, 2, 1], neg=[0, 1, 1, 2], pos=[2, 1, 1, 0])
     logistic = trueness.calibrate(other, method="platt")
     assert t.map(logistic).binned
-    assert trueness.brier(t.map(logistic)).bounds is not None
+    assert trueness.brier(t.map(logistic)).limits is not None
 
 
 def test_other_maps_forget_the_cells_and_say_so():

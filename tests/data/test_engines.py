@@ -306,7 +306,7 @@ def test_bins_of_counted_rows(lazy_engine, rng, at_most):
     exact = trueness.tally(again["y"], again["p"])
     assert (t.n_neg, t.n_pos) == (exact.n_neg, exact.n_pos)
     assert len(t) <= at_most
-    low, high = trueness.auc(t).bounds or (trueness.auc(t).value,) * 2
+    low, high = trueness.auc(t).limits or (trueness.auc(t).value,) * 2
     assert low <= trueness.auc(exact).value <= high
     if at_most == 10_000:  # fewer scores than bins: nothing is lost
         assert t == exact

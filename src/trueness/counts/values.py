@@ -165,7 +165,7 @@ class Tally(Cases):
 
         Neighbouring rows are put together into bins whose numbers of negatives,
         positives and unknowns are each zero or ``at_least``. What is lost is the order
-        inside the bins: the ``bounds`` of an answer say what it can cost. The ends of a
+        inside the bins: the ``limits`` of an answer say what it can cost. The ends of a
         bin are scores of cases; round scores first if these must not be known.
 
         Parameters
