@@ -21,6 +21,7 @@ class Row(NamedTuple):
     m: int
     aucs: str
     prevalence: float
+    method: str
     mean_error: float
     largest_error: float
     prevalence_error: float
@@ -41,8 +42,8 @@ SETTINGS = [
 ]
 
 
-def one(p, aucs, rho):
-    found = trueness.agreement(p)
+def one(p, aucs, rho, method):
+    found = trueness.agreement(p, method=method)
     estimates = list(found.auc.values())
     error = np.abs(np.array([e.value for e in estimates]) - aucs)
     cover = [e.low <= a <= e.high for e, a in zip(estimates, aucs, strict=True)]
@@ -65,17 +66,19 @@ def rows():
     warnings.simplefilter("ignore")
     for m, low, high, rho in SETTINGS:
         aucs = np.linspace(low, high, m)
-        rng = np.random.default_rng(m)
-        found = [
-            one(
-                trueness.simulate_panel(5000, round(5000 * rho), aucs, rng=rng),
-                aucs,
-                rho,
-            )
-            for _ in range(REPEATS)
-        ]
-        mean = [round(float(v), 4) for v in np.mean(found, axis=0)]
-        yield Row(m, f"{low} to {high}", rho, *mean)
+        for method in ("covariance", "likelihood"):
+            rng = np.random.default_rng(m)
+            found = [
+                one(
+                    trueness.simulate_panel(5000, round(5000 * rho), aucs, rng=rng),
+                    aucs,
+                    rho,
+                    method,
+                )
+                for _ in range(REPEATS)
+            ]
+            mean = [round(float(v), 4) for v in np.mean(found, axis=0)]
+            yield Row(m, f"{low} to {high}", rho, method, *mean)
 
 
 if __name__ == "__main__":

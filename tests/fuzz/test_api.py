@@ -40,7 +40,7 @@ CORPUS = json.loads((HERE / "corpus.json").read_text())
 def test_functions_are_found():
     found = _calls.functions()
     assert {"auc", "calibrate", "agreement", "latent_class", "pareto"} <= set(found)
-    assert "correlated" in _calls.choices("fidel", "method")
+    assert "likelihood" in _calls.choices("agreement", "method")
 
 
 # without TRUENESS_FUZZ one example a function: enough to see that each can be asked

@@ -4,6 +4,10 @@ If classifiers err independently within the classes, only the truth makes their 
 covary, and the covariances and third moments of the ranks give every AUC and the
 prevalence, whatever the distribution of the scores (:mod:`trueness.ensembles.moments`).
 
+More precise where little is known, at the price of the Fermi-Dirac form, is the
+likelihood of the ranks: its EM steps are "weigh each case by FiDEL's probability" and
+"solve eqs. 3 and 4 for the weighted ranks", so at the maximum FiDEL agrees with itself.
+
 Parisi et al. 2014, doi:10.1073/pnas.1219097111; Ahsen, Vogel and Stolovitzky 2019,
 JMLR 20(166).
 """
@@ -24,6 +28,7 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import (
     DoubtfulAssumption,
+    NotConverged,
     NotEnoughCases,
 )
 from trueness._core.checks.words import listing
@@ -41,7 +46,8 @@ from trueness.ensembles.moments import (
     nearest,
     standard_errors,
 )
-from trueness.inference.limits import around
+from trueness.fermi.distribution import finite_lines
+from trueness.inference.limits import around, score_limits
 
 # below this chance of moments so far from independence, a warning is given
 _DOUBT = 0.001
@@ -65,8 +71,12 @@ class Agreement(Record):
         classifiers are independent (and the prevalence is the one that was given), of
         ranks that deviate from this as far as these. Near 0, the estimates cannot be
         trusted. NaN for three classifiers, which cannot contradict each other.
+    method : str
+        "covariance" or "likelihood".
     n : int
         Cases.
+    converged : bool
+        Whether the iteration converged.
     notes : tuple of str
         What is assumed, and what these cases leave undecided.
     """
@@ -74,7 +84,9 @@ class Agreement(Record):
     auc: Mapping[str, Estimate]
     prevalence: Estimate
     misfit: float
+    method: str
     n: int
+    converged: bool
     notes: tuple[str, ...] = ()
 
 
@@ -83,6 +95,7 @@ def agreement(
     data: Panel,
     *,
     prevalence: float | None = None,
+    method: str = "covariance",
     level: float = 0.95,
 ) -> Agreement:
     r"""How good is each classifier, and how common is the condition, without labels?
@@ -98,6 +111,11 @@ def agreement(
         At least three classifiers on the same cases. Labels are not used.
     prevalence
         Share of positives, if it is known: then only the AUCs are estimated.
+    method
+        "covariance": from the covariances and third moments of the ranks, whatever the
+        distribution of the scores. "likelihood": starting from that estimate, the
+        maximum likelihood under Fermi-Dirac ranks, which is more precise where this
+        model is nearly true (prevalence near one half) and biased where it is not.
 
     Warns
     -----
@@ -115,8 +133,8 @@ def agreement(
     the moments are not too far from those of the data, with all other parameters at
     their best fit (see :mod:`trueness.ensembles.moments`): its coverage was 89 to 99 %
     in simulations with a prevalence of 2 to 90 %, and it is all of [0, 1] where the
-    agreement is no more than expected by chance. The time is O(m K^2) for m
-    rows.
+    agreement is no more than expected by chance. For "likelihood" it is joined with the
+    sandwich interval. The time is O(m K^2) for m rows.
 
     References
     ----------
@@ -132,6 +150,7 @@ def agreement(
     >>> round(found.auc["A"].value, 1), round(found.prevalence.value, 1)
     (0.9, 0.4)
     """
+    _options.choice(method, ("likelihood", "covariance"), "method")
     level = _options.fraction(level, "level")
     if prevalence is not None:
         prevalence = _options.fraction(prevalence, "prevalence")
@@ -156,22 +175,13 @@ def agreement(
     found = _from_moments(m, best, held, level)
     if prevalence is not None:
         found.at[0] = found.low[0] = found.high[0] = prevalence
+    converged = True
+    if method == "likelihood":
+        found, converged = _joined(ranked, found, level, fixed=prevalence is not None)
     misfit = chance_of_misfit(m, best, held)
-    if misfit < _DOUBT:
-        warnings.warn(
-            "The errors of these classifiers do not look independent within the "
-            "classes, or the prevalence that was given is wrong (so large a "
-            f"deviation has probability {misfit:.1g}), so estimates from agreement "
-            "alone are doubtful. Leave out classifiers that are alike, or label some "
-            "cases.",
-            DoubtfulAssumption,
-            stacklevel=2,
-        )
-    rows = zip(*(x.tolist() for x in found), strict=True)
-    share, *each = [around(v, a, b, level, "covariance", s) for v, s, a, b in rows]
-    aucs = dict(zip(data.names, each, strict=True))
-    notes = _notes(data.names, m, found, misfit)
-    return Agreement(aucs, share, misfit, ranked.n, notes)
+    _warn(misfit, converged)
+    notes = _notes(data.names, m, found, misfit, method)
+    return _record(data.names, ranked.n, found, misfit, method, level, converged, notes)
 
 
 class _Agreed(NamedTuple):
@@ -215,8 +225,132 @@ def _from_moments(
     return _Agreed(np.append(rho, best.value[1:] + 0.5), sd, low, high)
 
 
+def _joined(
+    ranked: Ranked, start: _Agreed, level: float, *, fixed: bool
+) -> tuple[_Agreed, bool]:
+    """Maximise the likelihood; join its intervals with those of the moments.
+
+    The Fermi-Dirac form is an assumption; the moments do without it.
+    """
+    value, covariance, converged = _likelihood(ranked, start.at, fixed=fixed)
+    sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    at = np.append(value[0], value[1:] + 0.5)
+    low, high = np.clip(at - z * sd, 0, 1), np.clip(at + z * sd, 0, 1)
+    # Wilson's interval of the prevalence, at as many cases as its variance is worth
+    rho, error = float(at[0]), float(sd[0])
+    n = rho * (1 - rho) / error**2 if error > 0 else math.inf
+    low[0], high[0] = score_limits(rho, n, z)
+    low, high = np.minimum(low, start.low), np.maximum(high, start.high)
+    if fixed:
+        low[0] = high[0] = at[0]
+    return _Agreed(at, sd, low, high), converged
+
+
+def _likelihood(
+    ranked: Ranked, start: Floats, *, fixed: bool
+) -> tuple[Floats, Floats, bool]:
+    """Climb to the maximum by EM and Newton steps on its fixed point."""
+    margin = 1 / ranked.n
+    value = _inside(np.append(start[0], start[1:] - 0.5), margin, fixed=fixed)
+    for _ in range(10):
+        value = _inside(_em(ranked, value, fixed=fixed), margin, fixed=fixed)
+    converged = False
+    slope = np.zeros((value.size,) * 2)
+    for _ in range(50):
+        image = _em(ranked, value, fixed=fixed)
+        slope = _slope(ranked, value, image, fixed=fixed)
+        step = np.linalg.lstsq(np.eye(value.size) - slope, image - value)[0]
+        step[0] *= not fixed
+        step *= min(1.0, 0.1 / max(float(np.abs(step).max()), 1e-300))
+        new = _inside(value + step, margin, fixed=fixed)
+        # 1e-5 is far below any standard error; nearer, a flat likelihood wanders
+        converged = bool(np.abs(new - value).max() < 1e-5)
+        value = new
+        if converged:
+            break
+    # at the fixed point an EM step M moves by its own error times (I - M')^-1
+    bread = np.linalg.pinv(np.eye(value.size) - slope)
+    covariance = bread @ _influence(ranked, value, fixed=fixed) @ bread.T
+    return value, covariance, converged
+
+
+def _inside(value: Floats, margin: float, *, fixed: bool) -> Floats:
+    """Keep AUCs off 0 and 1, and a prevalence that is not given off 0 and 1."""
+    d = np.clip(value[1:], margin - 0.5, 0.5 - margin)
+    rho = value[0] if fixed else np.clip(value[0], margin, 1 - margin)
+    return np.append(rho, d)
+
+
+def _weights(ranked: Ranked, value: Floats) -> Floats:
+    """How likely is each case positive? FiDEL with these parameters."""
+    rho, d = float(value[0]), value[1:]
+    beta, llr, centre = finite_lines(ranked.size, ranked.size * rho, 0.5 + d)
+    # rank = n (1/2 - x) + 1/2
+    height = llr - beta * (ranked.size / 2 + 0.5 - centre)
+    total = ranked.x @ (beta * ranked.size) + ranked.seen @ height
+    return np.asarray(expit(math.log(rho / (1 - rho)) + total))
+
+
+def _em(ranked: Ranked, value: Floats, *, fixed: bool) -> Floats:
+    """Weigh each case, then take prevalence and AUCs of the weighted cases."""
+    weight = _weights(ranked, value)
+    up, down = ranked.cases * weight, ranked.cases * (1 - weight)
+    mean = [(c @ ranked.x) / np.maximum(c @ ranked.seen, 1e-300) for c in (up, down)]
+    rho = value[0] if fixed else up.sum() / ranked.cases.sum()
+    return np.concatenate([[rho], mean[0] - mean[1]])
+
+
+def _slope(ranked: Ranked, value: Floats, image: Floats, *, fixed: bool) -> Floats:
+    """Differentiate the EM step numerically, inwards where the edge is near."""
+    columns = []
+    for k in range(value.size):
+        moved = value.copy()
+        middle = 0.5 if k == 0 else 0.0
+        # away from 0 and 1, where the EM step has no value on the other side
+        room = min(1e-6, (0.5 - abs(value[k] - middle)) / 2)
+        h = room if value[k] < middle else -room
+        moved[k] += h
+        columns.append((_em(ranked, moved, fixed=fixed) - image) / h)
+    return np.column_stack(columns)
+
+
+def _influence(ranked: Ranked, value: Floats, *, fixed: bool) -> Floats:
+    """Give the covariance of one EM step from these parameters, over samples."""
+    weight = _weights(ranked, value)
+    parts = []
+    for case in (weight, 1 - weight):
+        count = np.maximum((ranked.cases * case) @ ranked.seen, 1e-300)
+        mean = (ranked.cases * case) @ ranked.x / count
+        parts.append(case[:, None] * ranked.seen * (ranked.x - mean) / count)
+    # what a case adds to the prevalence, and to the difference of the class means
+    first = (weight - value[0]) / ranked.cases.sum()
+    away = np.column_stack([0 * first if fixed else first, parts[0] - parts[1]])
+    return np.asarray(away.T @ (away * ranked.cases[:, None]))
+
+
+def _warn(misfit: float, converged: bool) -> None:
+    if misfit < _DOUBT:
+        warnings.warn(
+            "The errors of these classifiers do not look independent within the "
+            "classes, or the prevalence that was given is wrong (so large a "
+            f"deviation has probability {misfit:.1g}), so estimates from agreement "
+            "alone are doubtful. Leave out classifiers that are alike, or label some "
+            "cases.",
+            DoubtfulAssumption,
+            stacklevel=3,
+        )
+    if not converged:
+        warnings.warn(
+            "The likelihood of the agreement was not maximised in 50 steps; the record "
+            'says converged=False. Try method="covariance".',
+            NotConverged,
+            stacklevel=3,
+        )
+
+
 def _notes(
-    names: tuple[str, ...], m: Moments, f: _Agreed, misfit: float
+    names: tuple[str, ...], m: Moments, f: _Agreed, misfit: float, method: str
 ) -> tuple[str, ...]:
     notes = [
         "Errors are assumed to be independent within the classes; an error that all "
@@ -241,4 +375,26 @@ def _notes(
             f"The AUC of {listing(wide)} is hardly determined: the agreement rests on "
             f"about {rare:,.0f} cases of the rarer class."
         )
+    if method == "likelihood":
+        notes.append(
+            "Ranks are assumed to follow the Fermi-Dirac form, which biases the "
+            "estimates where the prevalence is far from one half; the intervals "
+            'contain those of method="covariance", which needs no form.'
+        )
     return tuple(notes)
+
+
+def _record(
+    names: tuple[str, ...],
+    n: int,
+    f: _Agreed,
+    misfit: float,
+    method: str,
+    level: float,
+    converged: bool,
+    notes: tuple[str, ...],
+) -> Agreement:
+    rows = zip(*(x.tolist() for x in f), strict=True)
+    prevalence, *each = [around(v, a, b, level, method, s) for v, s, a, b in rows]
+    auc = dict(zip(names, each, strict=True))
+    return Agreement(auc, prevalence, misfit, method, n, converged, notes)
