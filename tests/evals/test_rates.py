@@ -36,19 +36,6 @@ def test_every_subset_of_k_attempts(seed):
         assert trueness.pass_hat_k(a, k).value == by_subsets(passed, tried, k, all)
 
 
-def test_one_attempt_is_one_question():
-    a = made([1, 2, 3, 0] * 6, [3] * 24)
-    rate, at_one, hat_one = (
-        trueness.pass_rate(a), trueness.pass_at_k(a, 1), trueness.pass_hat_k(a, 1)
-    )  # fmt: skip
-    assert (rate.value, rate.low, rate.high) == (at_one.value, at_one.low, at_one.high)
-    assert (rate.value, rate.low, rate.high) == (
-        hat_one.value,
-        hat_one.low,
-        hat_one.high,
-    )
-
-
 def test_one_attempt_per_item_is_a_counted_share():
     e = trueness.pass_rate(made([1] * 27 + [0] * 13, [1] * 40))
     wilson = binomtest(27, 40).proportion_ci(method="wilson")

@@ -40,13 +40,6 @@ def test_a_judge_that_never_errs_has_no_correlation():
     assert np.isnan(figures.error_correlations(p)[0, 1])
 
 
-def test_rates_beside_each_other(judged):
-    _, _, _, r = judged
-    found = figures.rates_figure({"one": r})
-    assert found.marks["raw"][0] == pytest.approx(np.mean(list(r.naive.values())))
-    assert (found.value[0], found.low[0], found.high[0]) == (r.value, r.low, r.high)
-
-
 def test_judges_in_the_plane(judged):
     _, _, _, r = judged
     found = figures.judges_figure(r)
@@ -55,14 +48,6 @@ def test_judges_in_the_plane(judged):
     assert found.across[k, 0] == pytest.approx(1 - r.judges["a"].specificity.value)
     assert (found.across[:, 1] < found.across[:, 0]).all()
     assert (found.across[:, 0] < found.across[:, 2]).all()
-
-
-def test_the_interval_by_labels_meets_the_one_of_today(judged):
-    p, _, _, r = judged
-    line = figures.labels_figure(r, p).lines[0]
-    width = np.interp(r.labels, line["labels"], line["high"] - line["low"])
-    assert width == pytest.approx(r.high - r.low, rel=0.25)
-    assert (np.diff(line["labels"]) >= 0).all()
 
 
 def test_graded_judges_have_no_place_in_the_plane():

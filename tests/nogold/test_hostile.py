@@ -58,21 +58,6 @@ def test_twenty_classifiers(rng):
     assert len(post.sensitivity) == 20
 
 
-REFUSED = [
-    ([[1, 0]], [1], "same vote to all of its 1 cases"),
-    ([[1, NAN], [0, NAN]], [3, 4], "'T1' has no vote at all"),
-    (np.zeros((0, 2)), [], "is empty"),
-    ([[1, 0], [0, 1]], [0, 0], "is empty"),
-    ([[1], [0]], [3, 4], "at least 2 classifiers"),
-]
-
-
-@pytest.mark.parametrize(("rows", "count", "words"), REFUSED)
-def test_refused_in_words(rows, count, words):
-    with pytest.raises(ValueError, match=words):
-        fit(rows, count)
-
-
 def test_populations_that_do_not_fit_together():
     one = trueness.Panel(["A", "B"], [[1, 1], [0, 0]], unknown=[5, 6])
     other = trueness.Panel(["A", "C"], [[1, 1], [0, 0]], unknown=[5, 6])

@@ -8,7 +8,6 @@ from scipy.special import betaln, ndtr, ndtri
 
 import trueness
 from no_gold import simulate, table
-from trueness.nogold import model as _model
 from trueness.nogold import sampling as _sampling
 from trueness.nogold.model import LatentModel, order_mass, read_patterns, read_prior
 
@@ -264,16 +263,6 @@ def test_strongyloides_as_published():
         assert found[name] == pytest.approx(expected, abs=0.012), name
 
 
-def test_all_labels_known_is_conjugate():
-    rows = [[1, 1], [1, 0], [0, 1], [0, 0]]
-    p = trueness.Panel(["A", "B"], rows, pos=[30, 20, 5, 5], neg=[2, 8, 10, 40])
-    post = trueness.latent_class(p, ordered=False, rng=0, **NONE)
-    assert post.identified
-    assert post.prevalence.value == pytest.approx(61 / 122, abs=0.003)
-    assert post.sensitivity["A"].value == pytest.approx(51 / 62, abs=0.003)
-    assert post.specificity["B"].value == pytest.approx(49 / 62, abs=0.003)
-
-
 def test_hui_walter_two_populations():
     post = trueness.latent_class(
         table("huiwalter1980_tuberculin"), rng=0, draws=4000, **NONE
@@ -527,20 +516,3 @@ def test_bad_rows_and_populations():
     other = table("swineflu_recovered")
     with pytest.raises(trueness.InputError, match="same classifiers"):
         trueness.latent_class({"a": other, "b": table("strongyloides_joseph1995")})
-
-
-def test_kish_and_resampling(rng):
-    log_weight = np.log([0.5, 0.25, 0.25])
-    at = _sampling.resample(log_weight, 400, rng)
-    assert np.bincount(at).tolist() == pytest.approx([200, 100, 100], abs=1)
-    assert _sampling.kish(log_weight) == pytest.approx(1 / (0.25 + 2 * 0.0625))
-
-
-def test_populations_are_laid_out_once():
-    a = trueness.Panel(["A", "B"], [[1, 1], [0, 0]], unknown=[3, 4])
-    b = trueness.Panel(["B", "A"], [[1, 0], [0, 0]], pos=[2, 0], neg=[0, 5])
-    patterns = _model.read_patterns({"x": a, "y": b})
-    assert patterns.rows.tolist() == [[1, 1], [0, 1], [0, 0]]
-    assert patterns.unknown.tolist() == [[3, 0, 4], [0, 0, 0]]
-    assert patterns.pos.tolist() == [[0, 0, 0], [0, 2, 0]]
-    assert patterns.neg.tolist() == [[0, 0, 0], [0, 0, 5]]

@@ -190,30 +190,6 @@ def test_twelve_classifiers(rng):
     assert ((c.gains(rates, d) > 0) == chosen).mean() > 0.99
 
 
-@pytest.mark.parametrize("name", ["product", "squares", "min", "f1"])
-def test_tiny_cells_are_decided_by_their_gain(rng, name):
-    """Patterns of probability 1e-17 follow the sign of what they add."""
-    alpha, beta = posterior(rng, 5, 100, 50)
-    alpha[:, 4], beta[:, 4] = 1e-17, 5e-18
-    d, c = Draws(*patterns(alpha, beta), np.full(50, 0.3)), read_criterion(name)
-    chosen, _ = best_on_average(c, d)
-    s, p = d.rates(chosen)
-    up, down = {
-        "product": (p, s),
-        "squares": (2 * s, 2 * p),
-        "min": (1.0 * (s < p), 1.0 * (s >= p)),
-        # of 0.6 S / (0.3 S + 0.7 F + 0.3), times the squared denominator
-        "f1": (
-            np.stack([0.7 * (1 - p) + 0.3, 0.7 * s])
-            / (0.3 * s + 0.7 * (1 - p) + 0.3) ** 2
-        ),
-    }[name]
-    tiny, gain = votes(5)[:, 4] == 1, up @ d.a - down @ d.b
-    assert (d.a[:, tiny] < 1e-16).all()
-    assert (chosen[tiny] == (gain[tiny] > 0)).all()
-    assert chosen[tiny].any()
-
-
 @pytest.mark.parametrize("name", ["product", "squares", "min", "f1", "mcc"])
 def test_cells_that_add_nothing_are_left_out(name):
     alpha, beta = np.full((10, 2), 0.8), np.full((10, 2), 0.3)

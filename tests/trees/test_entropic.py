@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import trueness
 from trueness import InputError, NotEnoughCases
-from trueness.trees.entropic import TOP_METHODS, majority_interval
+
+TOP_METHODS = ("mle", "emle", "blend")
 
 
 def slow_law(n, p):
@@ -134,17 +135,11 @@ def test_example_2_of_the_paper():
 
 
 def test_emle_edges_by_the_errata():
-    emle = TOP_METHODS["emle"]
-    y, n = (
-        np.array([8, 5, 2, 3, 50, 45, 55, 56]),
-        np.array([16, 9, 2, 4, 100, 100, 100, 100]),
-    )
-    # (2y - n)^2 <= n, with equality for 45 and 55 of 100
-    assert emle(y, n).tolist()[:2] == [0.5, 0.5]
-    assert emle(y, n).tolist()[2] == 1.0
-    assert emle(y, n).tolist()[3] == 0.5  # (6 - 4)^2 = 4: flat to fourth order
-    assert emle(y, n).tolist()[4:7] == [0.5, 0.5, 0.5]
-    assert emle(y, n)[7] > 0.5
+    # (2y - n)^2 <= n, with equality for 3 of 4 (flat to fourth order), 45 and 55 of 100
+    for y, n in ((8, 16), (5, 9), (3, 4), (50, 100), (45, 100), (55, 100)):
+        assert trueness.top_probability(y, n, "emle").value == 0.5
+    assert trueness.top_probability(2, 2, "emle").value == 1.0
+    assert trueness.top_probability(56, 100, "emle").value > 0.5
     assert trueness.top_probability(0, 5, "emle").value == 1.0
     assert trueness.top_probability(0, 5).value == 1.0
 
@@ -207,18 +202,12 @@ def test_order_of_the_estimates(data):
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_interval_covers(n, level):
     y = np.arange(n + 1)
-    low, high = majority_interval(y, np.full(n + 1, n), level)
+    made = [trueness.top_probability(k, n, "mle", level=level) for k in y]
+    low, high = (np.array([getattr(e, w) for e in made]) for w in ("low", "high"))
     for p in np.linspace(0.5, 1, 101):
         law = [comb(n, int(k)) * p ** int(k) * (1 - p) ** (n - int(k)) for k in y]
         covered = (low <= p) & (p <= high)
         assert np.array(law) @ covered >= level - 1e-12
-
-
-def test_mean_of_the_mle_is_the_mean_of_the_law():
-    """Fact 2: the share of the majority is biased upwards."""
-    for n in (5, 6, 40):
-        for p in (0.6, 0.9):
-            assert trueness.trees.entropic_binomial(n, p).mean() / n > p
 
 
 @pytest.mark.parametrize(

@@ -121,16 +121,6 @@ def test_no_number_of_agreeing_cases_is_certain(method):
     assert "1.000  " not in "".join(line[40:] for line in repr(r).splitlines()[1:])
 
 
-def test_more_cases_are_enough(rng):
-    neg, pos = rng.integers(0, 30, (2, 40))
-    report = Leaves(np.arange(40), neg, pos).report(confidence=0.9)
-    for j in np.flatnonzero((report.more > 0) & np.isfinite(report.more)):
-        size = int(report.n[j] + report.more[j])
-        assert trueness.confidence_level(size, report.blend[j]) >= 0.9
-    enough = report.confidence[report.verdict == "trust"]
-    assert (enough >= 0.9).all()
-
-
 def test_unknowns_change_no_level():
     known = Leaves([1, 2], [3, 9], [8, 2])
     extra = Leaves([1, 2], unknown=[5, 7])
@@ -171,16 +161,6 @@ def test_tally_scores_each_leaf():
     empty = Leaves([1, 2], [1, 0], [2, 0], [0, 4]).tally()
     assert empty.score.tolist() == [2 / 3, 0.5]
     assert Leaves([1], [0], [1]).tally(method="emle").score.tolist() == [0.5]
-
-
-@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1))
-def test_a_tally_of_leaves_is_the_tally_of_shares(counts):
-    neg, pos = np.array(counts).T
-    leaves = Leaves(np.arange(len(counts)), neg, pos)
-    share = [p / (n + p) for n, p in counts if n + p]
-    made = [(n, p) for n, p in counts if n + p]
-    known = trueness.Tally(share, [n for n, _ in made], [p for _, p in made])
-    assert leaves.tally() == known
 
 
 def test_arrays_are_locked_and_frames_made():

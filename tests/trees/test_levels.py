@@ -90,14 +90,6 @@ def test_many_cases_agree_with_mpmath(n, p):
     assert abs(trueness.utility_level(n, p) - (top * c + (1 - top) * (1 - c))) < 1e-15
 
 
-@pytest.mark.parametrize("n", [11, 10**6])
-def test_what_lies_above_a_coin_keeps_its_digits(n):
-    """P(C) - 1/2 is tiny at p = 1/2 + 1e-12 and must not be noise."""
-    p = 0.5 + 1e-12
-    c = precise_confidence(n, p) - mp.mpf(1) / 2
-    assert trueness.confidence_level(n, p) - 0.5 == pytest.approx(float(c), abs=1.2e-16)
-
-
 def test_broadcasting_and_types():
     grid = trueness.confidence_level(np.arange(1, 4)[:, None], [0.6, 0.7])
     assert grid.shape == (3, 2)
@@ -105,25 +97,6 @@ def test_broadcasting_and_types():
     assert isinstance(trueness.confidence_level(3, 0.7), float)
     assert trueness.confidence_level(3, trueness.top_probability(5, 7)) > 0.5
     assert trueness.confidence_level([], 0.7).size == 0
-
-
-@pytest.mark.parametrize("sizes", [range(4), range(300), range(3900, 4097), [1, 4000]])
-def test_a_grid_is_its_cells(sizes):
-    n = np.array(sizes)
-    p = np.array([0, 1e-12, 0.2, 0.5, 0.5 + 1e-12, 0.501, 0.6, 0.99, 1 - 1e-12, 1])
-    cells = np.array([[trueness.confidence_level(int(m), q) for q in p] for m in n])
-    for grid in (
-        trueness.confidence_level(n[:, None], p),
-        trueness.confidence_level(n, p[:, None]).T,
-        trueness.confidence_level(n[:, None, None], p.reshape(2, 5)).reshape(
-            n.size, -1
-        ),
-    ):
-        np.testing.assert_allclose(grid, cells, rtol=0, atol=2e-14)
-    useful = np.array([[trueness.utility_level(int(m), q) for q in p] for m in n])
-    np.testing.assert_allclose(
-        trueness.utility_level(n[:, None], p), useful, rtol=0, atol=2e-14
-    )
 
 
 @given(st.integers(0, 5000), st.floats(0, 1))
@@ -135,20 +108,6 @@ def test_laws_of_one_leaf(n, p):
     assert trueness.confidence_level(n + 1, p) >= c - 1e-15
     if n % 2:
         assert trueness.confidence_level(n + 1, p) == c
-
-
-def test_the_two_events_themselves(rng):
-    """Grow a leaf, toss the coin in ties, look at its majority and at the next case."""
-    draws, n, p = 200_000, 6, 0.65
-    ones = rng.binomial(n, p, draws)
-    guess = np.where(2 * ones == n, rng.integers(0, 2, draws), 2 * ones > n)
-    right_letter = guess == 1
-    right_case = guess == (rng.random(draws) < p)
-    for event, level in (
-        (right_letter, trueness.confidence_level(n, p)),
-        (right_case, trueness.utility_level(n, p)),
-    ):
-        assert event.mean() == pytest.approx(level, abs=4 * 0.5 / draws**0.5)
 
 
 def test_plan_by_hand():
@@ -241,15 +200,6 @@ def test_tree_by_the_errata():
     )
 
 
-def test_one_leaf_is_the_single_population():
-    for n in (0, 1, 6, 100, 12345):
-        tree = trueness.trees.tree_levels(n, [1], [0.55])
-        assert tree.confidence == pytest.approx(
-            trueness.confidence_level(n, 0.55), abs=1e-15
-        )
-        assert tree.utility == pytest.approx(trueness.utility_level(n, 0.55), abs=1e-15)
-
-
 @pytest.mark.parametrize("share", [1e-6, 1e-3, 0.3, 0.999])
 @pytest.mark.parametrize("p", [0.5 + 1e-9, 0.51, 0.9, 1 - 1e-12])
 def test_a_large_tree_agrees_with_the_random_walk(share, p):
@@ -262,15 +212,6 @@ def test_a_large_tree_agrees_with_the_random_walk(share, p):
         walk_confidence(n, 1 - share, p), abs=1e-14
     )
     assert 0 <= tree.left_out < 1e-15
-
-
-def test_a_thousand_leaves(rng):
-    weights = rng.dirichlet(np.full(1000, 0.3))
-    p = rng.uniform(0.5, 1, 1000)
-    tree = trueness.trees.tree_levels(100_000, weights, p)
-    for j in (int(np.argmax(weights)),):
-        exact = walk_confidence(100_000, weights[j], p[j])
-        assert tree.node_confidence[j] == pytest.approx(exact, abs=1e-14)
 
 
 def test_the_events_of_a_tree(rng):

@@ -73,18 +73,6 @@ def test_interactions_survive():
     assert np.flatnonzero(ends).tolist() == [3, 4, 5, 6]
 
 
-def test_a_higher_floor_never_keeps_more(rng):
-    left, right = random_tree(rng, 20)
-    leaf = np.where(left < 0, 1, 0)
-    pos = node_counts(left, right, leaf * rng.integers(0, 20, left.size))
-    neg = node_counts(left, right, leaf * rng.integers(0, 20, left.size))
-    sizes = [
-        merge_splits(left, right, neg, pos, confidence=c).sum()
-        for c in (0.0, 0.7, 0.9, 0.99)
-    ]
-    assert sizes == sorted(sizes, reverse=True)
-
-
 def test_a_node_without_a_case_is_not_split():
     left, right = np.array([1, -1, -1]), np.array([2, -1, -1])
     zero = np.zeros(3, dtype=int)

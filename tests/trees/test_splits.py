@@ -100,14 +100,6 @@ def test_counted_and_supposed_splits_stand_side_by_side():
     assert "<td>guess</td>" in found._repr_html_()
 
 
-def test_no_split_is_all_cases_in_one_leaf():
-    found = trueness.compare_splits({"windy": GOLF["windy"]})
-    p = trueness.top_probability(9, 14).value
-    assert by_name(found, "utility")["no split"] == pytest.approx(
-        trueness.utility_level(14, p)
-    )
-
-
 @pytest.mark.parametrize(
     ("splits", "options", "error", "message"),
     [
