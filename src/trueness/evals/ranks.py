@@ -92,10 +92,6 @@ def leaderboard(runs: Mapping[str, Attempts], *, level: float = 0.95) -> Leaderb
     level
         Confidence level of the intervals, and of all ranks together.
 
-    Returns
-    -------
-    Leaderboard
-
     Notes
     -----
     A system is behind all that are significantly better and before all that are

@@ -53,12 +53,6 @@ def compare_runs(
     level
         Confidence level of the intervals.
 
-    Returns
-    -------
-    Comparison
-        The pass rate of each run, pairs with intervals and Holm-adjusted p-values, and
-        a test that all are equal.
-
     Notes
     -----
     Items that some run has not tried are left out, with a note. With one attempt per
@@ -235,10 +229,6 @@ def plan_items(
         The chance that the difference will be significant.
     level
         Confidence level of the later interval.
-
-    Returns
-    -------
-    ItemPlan
 
     Notes
     -----

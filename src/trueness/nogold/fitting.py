@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from trueness._core.arrays import Floats
+from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotConverged
 from trueness._core.numbers import percent
@@ -102,11 +102,6 @@ def latent_class(
         says when they do.
     level
         Probability of the equal-tailed credible intervals.
-
-    Returns
-    -------
-    LatentPosterior
-        With prevalence, sensitivity, specificity, draws, diagnostics and notes.
 
     Notes
     -----
@@ -317,7 +312,12 @@ def degrees_of_freedom(patterns: Patterns) -> tuple[int, int, int]:
     )
     if k > MOST_RANKED:
         return free, parameters, min(free, parameters)
-    rows = np.vstack([_derivative(patterns, *design) for design in designs])
+    general = np.random.default_rng(0)  # any point that is not special
+    ranges = ((0.2, 0.8, s), (0.55, 0.95, k), (0.05, 0.45, k))
+    at = np.concatenate([general.uniform(*r) for r in ranges])
+    # complex steps differentiate without rounding (Squire, Trapp 1998)
+    steps = at + 1e-30j * np.eye(parameters)
+    rows = np.hstack([[_chances(x, s, *d) for x in steps] for d in designs]).imag.T
     size = np.linalg.norm(rows, axis=0)
     rank = np.linalg.matrix_rank(rows / np.where(size > 0, size, 1), tol=1e-7)
     return free, parameters, int(rank)
@@ -336,21 +336,13 @@ def _designs(patterns: Patterns) -> list[tuple[int, Floats, bool]]:
     return [(s, np.array(seen), labelled) for s, seen, labelled in sorted(found)]
 
 
-def _derivative(patterns: Patterns, s: int, seen: Floats, labelled: bool) -> Floats:
-    """Differentiate the probabilities of all patterns of one design."""
-    populations, k = len(patterns.populations), len(patterns.names)
-    general = np.random.default_rng(0)  # any point that is not special
-    phi = general.uniform(0.2, 0.8, populations)[s]
-    alpha, beta = general.uniform(0.55, 0.95, k), general.uniform(0.05, 0.45, k)
-    x = np.array(list(product((0.0, 1.0), repeat=int(seen.sum()))))
-    a = np.prod(np.where(x == 1, alpha[seen], 1 - alpha[seen]), axis=1)[:, None]
-    b = np.prod(np.where(x == 1, beta[seen], 1 - beta[seen]), axis=1)[:, None]
-    in_pos, in_neg = np.zeros((2, len(x), populations + 2 * k))
-    at = populations + np.flatnonzero(seen)
-    in_pos[:, [s]], in_neg[:, [s]] = a, -b
-    in_pos[:, at] = phi * a * (x / alpha[seen] - (1 - x) / (1 - alpha[seen]))
-    in_neg[:, at + k] = (1 - phi) * b * (x / beta[seen] - (1 - x) / (1 - beta[seen]))
-    return np.vstack([in_pos, in_neg]) if labelled else in_pos + in_neg
+def _chances(at: Array, sites: int, s: int, seen: Floats, labelled: bool) -> Array:
+    """Give the probabilities of all patterns of one design, at phi, alpha and beta."""
+    alpha, beta = (part[seen] for part in np.split(at[sites:], 2))
+    x = np.array(list(product((False, True), repeat=int(seen.sum()))))
+    a = at[s] * np.where(x, alpha, 1 - alpha).prod(axis=1)
+    b = (1 - at[s]) * np.where(x, beta, 1 - beta).prod(axis=1)
+    return np.concatenate([a, b]) if labelled else a + b
 
 
 def remarks(

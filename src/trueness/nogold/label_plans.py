@@ -178,11 +178,6 @@ def plan_labels(
     level
         Level of the interval.
 
-    Returns
-    -------
-    LabelNumber
-        With the number of labels, and what it would be without judges.
-
     Examples
     --------
     Without judges 0.25 * (2 * 1.96 / 0.1)^2 = 384.2, so 385 labels, at a rate of 1/2.

@@ -179,12 +179,6 @@ def prevalence(
     level
         Level of the intervals.
 
-    Returns
-    -------
-    Rate
-        With the rate, the raw shares, each judge's accuracy, the number of effective
-        judges, and ``label_next``.
-
     Notes
     -----
     With labels at random or by verdict nothing is assumed about the judges: they may

@@ -115,11 +115,6 @@ def compare_prevalence(
     rng
         A seed or a NumPy generator.
 
-    Returns
-    -------
-    RateComparison
-        With differences, intervals, P(first is better) and adjusted p-values.
-
     Notes
     -----
     Without ``item`` the cases of different systems are assumed to be independent. The

@@ -106,11 +106,6 @@ def entropic_binomial(n: int, p: float) -> EntropicBinomial:
     p
         Probability of one class; the larger of ``p`` and ``1 - p`` is used.
 
-    Returns
-    -------
-    EntropicBinomial
-        With ``pmf``, ``cdf``, ``mean``, ``var`` and ``rvs``.
-
     Notes
     -----
     Zhang (2024, doi:10.3390/stats7040071), eq. (2). The leaves of a tree together, eqs
@@ -205,11 +200,6 @@ def entropic_tree(n: int, weights: ArrayLike, p: ArrayLike) -> EntropicTree:
     p
         Probability of one class in each leaf; the larger of ``p`` and ``1 - p`` is
         used.
-
-    Returns
-    -------
-    EntropicTree
-        With ``pmf``, ``mean`` and ``rvs``.
 
     Notes
     -----

@@ -172,10 +172,6 @@ def tree_levels(
         How a leaf without a case counts: "coin" (right half of the time), "wrong"
         (never right, eq. (9) as printed), or its probability of being right.
 
-    Returns
-    -------
-    TreeLevels
-
     Notes
     -----
     Zhang (2024, doi:10.3390/stats7040071), eqs (9) to (11). Differs from eq. (9): the

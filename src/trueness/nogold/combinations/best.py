@@ -233,11 +233,6 @@ def best_combination(
         The population whose prevalence a metric uses, if there are several; or a
         prevalence to use instead.
 
-    Returns
-    -------
-    Combination
-        With formula, patterns, sensitivity, specificity, probability_best and map.
-
     Notes
     -----
     Keith, Davey, Boyd 2012, Methods. Differs from their rule: with many classifiers
@@ -326,11 +321,6 @@ def cost_rule(
         As in :func:`trueness.best_combination`.
     fp, fn
         Costs of a false positive and of a false negative.
-
-    Returns
-    -------
-    CostRule
-        With formula, cost, and the cost of each single test.
     """
     price = cost(fp=fp, fn=fn)
     best = best_combination(
