@@ -10,8 +10,8 @@ lazy one is counted by its own engine (``engines``), by streaming batches of one
 column (``streaming``, ``batches``), or into bins when it has too many scores
 (``engine_bins``). A path becomes a lazy frame in ``files``, a colleague's CSV in
 ``text_files``, and ``cleaning`` says what its words mean; ``count_tables`` recognises
-counts that somebody else made; the log of an evaluation becomes a table of verdicts in ``verdict_logs``, one function per format. ``storage``
-writes counts, all or nothing.
+counts that somebody else made; the log of an evaluation becomes a table of verdicts in
+``verdict_logs``, one function per format. ``storage`` writes counts, all or nothing.
 
 Read ``frames`` first, then ``columns``, ``engines``, ``files``. Maths: none but exact
 counting; ``docs/maths/scale.md`` says what bins cost.

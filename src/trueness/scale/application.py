@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from trueness.calibration.maps import Map
 from trueness.data.columns import column as read_column
 from trueness.data.columns import is_frame
 from trueness.data.engines import (
-    chosen_by,
     collect,
     in_turn,
     is_lazy,
@@ -177,60 +176,82 @@ def formula_length(formula: Formula) -> int:
 def _missing_kept(name: str, formula: Formula, new: str) -> Any:
     score = nw.col(name).cast(nw.Float64)
     gone = score.is_null() | score.is_nan()
-    return nw.when(~gone).then(_written(formula, score)).alias(new)
+    return nw.when(~gone).then(written(formula, score, _EXPRESSIONS)).alias(new)
 
 
-def _written(formula: Formula, s: Any) -> Any:
-    """Write a formula as an expression of the score."""
-    match formula:
-        case Logistic():
-            return _logistic(formula, s)
-        case StepFunction(edges, values):
-            return chosen_by(s, edges, [_literal(v) for v in values])
-        case Linear(x, y):
-            return _lines(s, x, y)
-        case PriorShift(pos, neg):
-            return s * pos / (s * pos + (1.0 - s) * neg)
-        case Chain(parts):
-            for part in parts:
-                s = _written(part, s)
-            return s
+class Algebra(NamedTuple):
+    """How are numbers, functions and choices written, in the words of a library?"""
+
+    number: Callable[[float], Any]
+    log: Callable[[Any], Any]
+    exp: Callable[[Any], Any]
+    absolute: Callable[[Any], Any]
+    choice: Callable[[Any, float, Any, Any], Any]  # below, from the number on
 
 
 def _literal(value: float) -> Any:
     return nw.lit(float(value), nw.Float64)
 
 
-def _logistic(f: Logistic, s: Any) -> Any:
-    if np.isfinite(f.low) or np.isfinite(f.high):
-        low = f.low if np.isfinite(f.low) else None
-        high = f.high if np.isfinite(f.high) else None
-        s = s.clip(low, high)
-    total = _literal(f.intercept)
+_EXPRESSIONS = Algebra(
+    _literal,
+    lambda s: s.log(),
+    lambda s: s.exp(),
+    lambda s: s.abs(),
+    lambda s, edge, below, above: nw.when(s < edge).then(below).otherwise(above),
+)
+
+
+def written(formula: Formula, s: Any, a: Algebra) -> Any:
+    """Write a formula as an expression of the score."""
+    match formula:
+        case Logistic():
+            return _logistic(formula, s, a)
+        case StepFunction(edges, values):
+            return _chosen(s, edges, [a.number(v) for v in values], a)
+        case Linear(x, y):
+            slope = np.diff(y) / np.diff(x)
+            inner = [
+                (s - float(start)) * float(m) + float(first)
+                for start, m, first in zip(x[:-1], slope, y[:-1], strict=True)
+            ]
+            return _chosen(s, x, [a.number(y[0]), *inner, a.number(y[-1])], a)
+        case PriorShift(pos, neg):
+            return s * pos / (s * pos + (a.number(1.0) - s) * neg)
+        case Chain(parts):
+            for part in parts:
+                s = written(part, s, a)
+            return s
+
+
+def _chosen(s: Any, edges: Floats, pieces: Sequence[Any], a: Algebra) -> Any:
+    """Write ``pieces[number of edges <= s]``, a binary tree of comparisons."""
+    if len(pieces) == 1:
+        return pieces[0]
+    middle = len(pieces) // 2
+    below = _chosen(s, edges[: middle - 1], pieces[:middle], a)
+    above = _chosen(s, edges[middle:], pieces[middle:], a)
+    return a.choice(s, float(edges[middle - 1]), below, above)
+
+
+def _logistic(f: Logistic, s: Any, a: Algebra) -> Any:
+    if np.isfinite(f.low):
+        s = a.choice(s, f.low, a.number(f.low), s)
+    if np.isfinite(f.high):
+        s = a.choice(s, f.high, s, a.number(f.high))
+    one, total = a.number(1.0), a.number(f.intercept)
+    transforms: dict[str, Callable[[], Any]] = {
+        "identity": lambda: s,
+        "square": lambda: s * s,
+        "log": lambda: a.log(s),
+        "log1m": lambda: a.log(one - s),
+        "logit": lambda: a.log(s) - a.log(one - s),
+    }
     for coefficient, name in f.terms:
-        total = total + _TRANSFORMS[name](s) * float(coefficient)
+        total = total + transforms[name]() * float(coefficient)
     # exp of minus the size never overflows
-    small = (total.abs() * -1.0).exp()
-    return nw.when(total >= 0.0).then(_literal(1.0)).otherwise(small) / (small + 1.0)
-
-
-_TRANSFORMS: dict[str, Callable[[Any], Any]] = {
-    "identity": lambda s: s,
-    "square": lambda s: s * s,
-    "log": lambda s: s.log(),
-    "log1m": lambda s: (1.0 - s).log(),
-    "logit": lambda s: s.log() - (1.0 - s).log(),
-}
-
-
-def _lines(s: Any, x: Floats, y: Floats) -> Any:
-    """Write straight lines between points, constant beyond the ends."""
-    slope = np.diff(y) / np.diff(x)
-    inner = [
-        (s - float(a)) * float(m) + float(b)
-        for a, m, b in zip(x[:-1], slope, y[:-1], strict=True)
-    ]
-    return chosen_by(s, x, [_literal(y[0]), *inner, _literal(y[-1])])
+    small = a.exp(a.absolute(total) * -1.0)
+    return a.choice(total, 0.0, small, one) / (small + 1.0)
 
 
 def _joined(lazy: Any, map: Map, inputs: list[str], new: str) -> Any:

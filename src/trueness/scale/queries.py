@@ -9,28 +9,17 @@ translated by sqlglot.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
 from trueness._core.imports import required
-from trueness.calibration.formulas import (
-    Chain,
-    Formula,
-    Linear,
-    Logistic,
-    PriorShift,
-    StepFunction,
-)
 from trueness.calibration.maps import Map
 from trueness.data.count_tables import COLUMNS
 from trueness.data.engines import text_in_sql
-from trueness.scale.application import formula_length
+from trueness.scale.application import Algebra, formula_length, written
 from trueness.threshold.rule import Rule
 
 # how people call the dialects, and how sqlglot does
@@ -389,63 +378,20 @@ def _map(map: Map, score: str) -> str:
             f'trueness.calibrate(t, method="beta"), or type trueness.apply where the '
             f"rows can be read."
         )
-    return _written(formula, score)
+    glot = required("sqlglot", "sql")
+    function = glot.exp.func
 
+    def choice(s: Any, edge: float, below: Any, above: Any) -> Any:
+        # both are compared, so that a missing score stays missing
+        edged = glot.exp.convert(edge)
+        return glot.exp.case().when(s < edged, below).when(s >= edged, above)
 
-def _written(formula: Formula, s: str) -> str:
-    """Write a formula as an expression of the score; what is missing stays missing."""
-    match formula:
-        case Logistic():
-            return _logistic(formula, s)
-        case StepFunction(edges, values):
-            return _chosen(s, edges, [repr(float(v)) for v in values])
-        case Linear(x, y):
-            slope = np.diff(y) / np.diff(x)
-            inner = [
-                f"({s} - {float(a)!r}) * {float(m)!r} + {float(b)!r}"
-                for a, m, b in zip(x[:-1], slope, y[:-1], strict=True)
-            ]
-            ends = (repr(float(y[0])), repr(float(y[-1])))
-            return _chosen(s, x, [ends[0], *inner, ends[1]])
-        case PriorShift(pos, neg):
-            return f"{s} * {pos!r} / ({s} * {pos!r} + (1.0 - {s}) * {neg!r})"
-        case Chain(parts):
-            for part in parts:
-                s = f"({_written(part, s)})"
-            return s
-
-
-def _chosen(s: str, edges: Floats, pieces: Sequence[str]) -> str:
-    """Write ``pieces[number of edges <= s]``, a binary tree of comparisons."""
-    if len(pieces) == 1:
-        return pieces[0]
-    middle = len(pieces) // 2
-    below = _chosen(s, edges[: middle - 1], pieces[:middle])
-    above = _chosen(s, edges[middle:], pieces[middle:])
-    edge = repr(float(edges[middle - 1]))
-    # both are compared, so that a missing score stays missing
-    return f"CASE WHEN {s} < {edge} THEN {below} WHEN {s} >= {edge} THEN {above} END"
-
-
-def _logistic(f: Logistic, s: str) -> str:
-    ends = [(sign, end) for sign, end in (("<", f.low), (">", f.high))
-            if np.isfinite(end)]  # fmt: skip
-    if ends:
-        clipped = " ".join(f"WHEN {s} {sign} {e!r} THEN {e!r}" for sign, e in ends)
-        s = f"CASE {clipped} ELSE {s} END"
-    terms = [f"{c!r} * {_TRANSFORMS[name].format(s=f'({s})')}" for c, name in f.terms]
-    total = " + ".join([repr(f.intercept), *terms])
-    # exp of more than 709 is an error in some engines; beyond 700 nothing changes
-    return (
-        f"CASE WHEN {total} > 700 THEN 1.0 WHEN {total} < -700 THEN 0.0 "
-        f"ELSE 1.0 / (1.0 + EXP(-({total}))) END"
+    sql = Algebra(
+        lambda v: glot.exp.convert(float(v)),
+        lambda s: function("LN", s),
+        lambda s: function("EXP", s),
+        lambda s: function("ABS", s),
+        choice,
     )
-
-
-_TRANSFORMS = {
-    "identity": "{s}",
-    "square": "{s} * {s}",
-    "log": "LN({s})",
-    "log1m": "LN(1.0 - {s})",
-    "logit": "(LN({s}) - LN(1.0 - {s}))",
-}
+    place = glot.parse_one(score, read="duckdb")
+    return str(written(formula, place, sql).sql("duckdb"))
