@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from functools import cmp_to_key
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import columns as _columns
@@ -38,6 +37,7 @@ from trueness.threshold.cuts import (
     values_of,
 )
 from trueness.threshold.prevalence import share_in_use, stop_unknown_share
+from trueness.threshold.search import undominated
 
 
 @final
@@ -140,7 +140,7 @@ def pareto(
     if not at.size:  # no cut has a value of every metric: an empty front
         return _front(cuts, at, wanted)
     ranks = [_ranks(cuts, m if up else -m, at) for m, up in wanted]
-    return _front(cuts, at[_undominated(np.array(ranks))], wanted)
+    return _front(cuts, at[undominated(ranks)], wanted)
 
 
 Directed = list[tuple[Metric, bool]]
@@ -197,68 +197,12 @@ def _sorted_exactly(
     cuts: Cuts, metric: Metric, at: Ints, run: Ints
 ) -> tuple[Ints, Ints]:
     """Sort a run of close values, and say which begin a new value."""
-    v = exact_values(cuts, metric, at[run])
-
-    def compare(i: int, j: int) -> int:
-        lead = v.over[i] * v.under[j] - v.over[j] * v.under[i]
-        return int(lead > 0) - int(lead < 0)
-
-    if not (v.over * v.under[0] - v.over[0] * v.under).any():
-        return run, np.r_[1, np.zeros(run.size - 1, dtype=np.int64)]
-    places = sorted(range(run.size), key=cmp_to_key(compare))
-    new = [1, *(compare(a, b) != 0 for a, b in pairwise(places))]
+    over, under, _ = exact_values(cuts, metric, at[run])
+    # squares of roots with their sign have the order of the roots
+    values = [Fraction(a, b) for a, b in zip(over, under, strict=True)]
+    places = sorted(range(run.size), key=values.__getitem__)
+    new = [1, *(values[a] != values[b] for a, b in pairwise(places))]
     return run[places], np.array(new, dtype=np.int64)
-
-
-def _undominated(ranks: Ints) -> NDArray[np.bool_]:
-    """Which columns does no other column dominate? Rows are metrics, more is better."""
-    if len(ranks) == 2:
-        return _undominated_pairs(*ranks)
-    # best first: what dominates a column stands before it, and copies stand together
-    order = np.lexsort(ranks[::-1])[::-1]
-    columns = ranks[:, order].T
-    judge = _Kept(len(ranks))
-    good = np.zeros(len(order), dtype=bool)
-    before: list[int] = []
-    last = -1
-    for i, column in zip(order, columns.tolist(), strict=True):
-        copy = column == before
-        good[i] = good[last] if copy else judge.admits(column)
-        before, last = column, i
-    return good
-
-
-class _Kept:
-    """Points of any number of metrics, each compared with all that were admitted."""
-
-    def __init__(self, metrics: int) -> None:
-        self.points = np.zeros((64, metrics), dtype=np.int64)
-        self.size = 0
-
-    def admits(self, column: list[int]) -> bool:
-        """Say whether nothing before dominates this point, and remember it then."""
-        if (self.points[: self.size] >= column).all(axis=1).any():
-            return False
-        if self.size == len(self.points):
-            self.points = np.concatenate([self.points, np.zeros_like(self.points)])
-        self.points[self.size] = column
-        self.size += 1
-        return True
-
-
-def _undominated_pairs(a: Ints, b: Ints) -> NDArray[np.bool_]:
-    if not a.size:  # a metric that is undefined at every cut
-        return np.zeros(0, dtype=bool)
-    order = np.lexsort([-b, -a])
-    a, b = a[order], b[order]
-    # best of b among strictly better a; then the best of b at the same a
-    start = np.r_[True, a[1:] != a[:-1]]
-    group = np.cumsum(start) - 1
-    top = b[start]
-    before = np.r_[np.iinfo(np.int64).min, np.maximum.accumulate(top)[:-1]]
-    good = np.zeros(a.size, dtype=bool)
-    good[order] = (b == top[group]) & (b > before[group])
-    return good
 
 
 def _front(cuts: Cuts, at: Ints, wanted: Directed) -> ParetoFront:

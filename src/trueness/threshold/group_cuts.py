@@ -186,12 +186,6 @@ def group_thresholds(
     level
         Confidence level of the intervals of the differences.
 
-    Returns
-    -------
-    GroupThresholds
-        The thresholds, what they give, how alike the groups are, and the best common
-        threshold.
-
     Raises
     ------
     Infeasible

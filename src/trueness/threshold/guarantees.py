@@ -194,14 +194,6 @@ def guaranteed_threshold(
         Seed or generator, for shares that may rise and fall with the threshold
         (precision, npv, accuracy): their cases are split at random.
 
-    Returns
-    -------
-    GuaranteedThreshold
-        Without an objective, it is the threshold with the guarantee that goes least
-        beyond the constraint: the highest threshold for ``recall >= b``, the lowest for
-        ``fpr <= b`` and ``precision >= b``; with several constraints, it is the
-        threshold whose weakest evidence is strongest.
-
     Raises
     ------
     NotEnoughCases
@@ -210,30 +202,23 @@ def guaranteed_threshold(
 
     Notes
     -----
+    Without an objective the threshold that goes least beyond the constraint is given:
+    the highest for ``recall >= b``, the lowest for ``fpr <= b`` and ``precision >= b``;
+    with several constraints the one whose weakest evidence is strongest.
+
     Rates that only rise or only fall with the threshold (recall, fnr, specificity, fpr,
-    flagged_rate): starting where the constraint certainly holds, the threshold moves
-    until the exact binomial test no longer rejects. A wrong guarantee requires a
-    rejection at the first threshold at which the constraint fails in the population.
-    That is one fixed threshold, so no correction is needed, however many thresholds are
-    tried.
+    flagged_rate): from where the constraint certainly holds the threshold moves until
+    the exact binomial test no longer rejects. A wrong guarantee needs a rejection at
+    the first threshold that fails in the population. That is one fixed threshold, so no
+    correction is needed. Other metrics: one half of the cases chooses an order of
+    thresholds, the other half tests them in this order until one fails.
 
-    Other metrics: one half of the cases chooses an order of thresholds (from the one
-    with the strongest evidence towards more flagged cases, or towards weaker evidence),
-    the other half tests them in this order until one fails: fixed-sequence testing.
-
-    The test is the exact binomial one for metrics that are a share (recall, precision,
-    accuracy, f1, jaccard); that of Hoeffding and Bentkus for other means (f_beta, cost
-    per case, net benefit); and exact limits of recall and false positive rate, each
-    with half of the error, for youden, balanced_accuracy, likelihood ratios, and for
-    every quotient at a prevalence of use. The last two are conservative: their error
-    rates stay well below what is allowed.
-
-    Several constraints, k of them: each is tested at :math:`\alpha / k` with
-    :math:`\alpha` = 1 - ``level``. With :math:`E_j` the event that constraint j
-    fails at any threshold that passes its own tests, :math:`P(E_j) \le \alpha / k` by
-    the above, so :math:`P(\bigcup_j E_j) \le \alpha` (Bonferroni). When none of these
-    events occurs, every threshold that passes all tests meets all constraints,
-    whichever of them is then chosen.
+    The test is the exact binomial one for a share (recall, precision, accuracy, f1,
+    jaccard); that of Hoeffding and Bentkus for other means (f_beta, cost per case, net
+    benefit); and exact limits of recall and false positive rate, each with half of the
+    error, for youden, balanced_accuracy, likelihood ratios, and every quotient at a
+    prevalence of use. The last two are conservative. Of k constraints each is tested at
+    (1 - ``level``) / k (Bonferroni), so that any that passes all may be taken.
 
     References
     ----------

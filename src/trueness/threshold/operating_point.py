@@ -1,20 +1,19 @@
 """Where should a classifier be cut?
 
 ``best_threshold`` finds the threshold at which any metric is best, under any number of
-constraints, for the prevalence of use. ``METHODS`` at the foot lists how.
+constraints, for the prevalence of use. ``METHODS`` lists how.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 
-from trueness._core.arrays import Array, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.numbers import cut_texts
@@ -24,7 +23,7 @@ from trueness.counts.cases import weighed_counts
 from trueness.counts.design import AT_RANDOM, CASE_CONTROL, COHORT
 from trueness.counts.values import Tally
 from trueness.inference.verification import remarks
-from trueness.metrics.algebra import Constraint, Metric, depends_on_prevalence
+from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import constraints as read_constraints
@@ -53,7 +52,6 @@ from trueness.threshold.limits import (
 )
 from trueness.threshold.milp import (
     Certificate,
-    Program,
     maximise,
     per_case,
     per_score,
@@ -174,30 +172,6 @@ class OperatingPoint(Answer):
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
 
 
-class Problem(NamedTuple):
-    """What is asked: the cuts, what to maximise, and what must hold where.
-
-    There are several cuts where the worst of several prevalences counts.
-    """
-
-    cuts: Sequence[Cuts]
-    objective: Metric
-    constraints: tuple[Constraint, ...]
-    met: Array  # (constraints, cuts)
-
-    @property
-    def allowed(self) -> Array:
-        """At which cuts do all constraints hold?"""
-        return np.asarray(self.met.all(axis=0))
-
-
-class Found(NamedTuple):
-    """Which cuts are optimal, and on whose word?"""
-
-    at: Ints
-    certificate: Certificate | None = None
-
-
 @of_tally
 def best_threshold(
     data: Tally,
@@ -247,12 +221,6 @@ def best_threshold(
         For ``method="fermi-dirac"`` on cases without labels: the area under the ROC
         curve, known from elsewhere; ``prevalence`` must then be given too.
 
-    Returns
-    -------
-    OperatingPoint
-        The threshold, the range of scores in which it flags the same cases, all other
-        optimal ranges, the value, the confusion matrix and the limiting constraints.
-
     Raises
     ------
     Infeasible
@@ -265,12 +233,10 @@ def best_threshold(
     at that prevalence.
 
     The thresholds that flag the same cases are an interval (low, high]. Of several
-    optimal thresholds, the one is returned at which the number of flagged cases is
-    closest to the number of positives (smallest abs(fp - fn), then fewer flagged), but
-    none that has more false positives than another with the same true positives, or
-    fewer true positives with the same false ones; a number with few digits near the
-    middle of its range is given, and ``score_ranges`` has the others. The threshold
-    that flags nothing is +inf; the one that flags everything is the lowest score.
+    optimal thresholds the one is returned that flags nearest to as many cases as are
+    positive (smallest abs(fp - fn), then fewer flagged), and none that another one of
+    them dominates; ``score_ranges`` has the others. +inf flags nothing, the lowest
+    score everything.
 
     Equal values are recognised in whole numbers, with 0.7 meaning seven tenths; only
     sums with square roots (mcc, g_mean) are compared to 30 digits. An undefined value
@@ -278,10 +244,9 @@ def best_threshold(
     time is O(m) for m distinct scores.
 
     ``"fermi-dirac"`` puts the expectations of :func:`fermi_dirac` in the place of
-    counts, so that the labels of the cases are not needed: ranks, AUC and prevalence
-    are. For ``balanced_accuracy`` its threshold is the closed form r* (Kim et al. 2021,
-    eq. 9): the first floor(r*) ranks are flagged. The value is an expectation and is
-    only as accurate as the model.
+    counts: ranks, AUC and prevalence are enough. For ``balanced_accuracy`` its
+    threshold is the closed form r* (Kim et al. 2021, eq. 9). The value is only as
+    accurate as the model.
 
     References
     ----------
@@ -312,10 +277,34 @@ def best_threshold(
     cuts = _cuts(data, method, share, metrics, auc)
     for c in cuts[1:]:  # the message names the prevalence at which it cannot be met
         stop_infeasible(c, bounds, met_by([c], bounds))
-    problem = Problem(cuts, objective, bounds, met_by(cuts, bounds))
-    stop_infeasible(cuts[0], bounds, problem.met)
-    stop_undefined(cuts[0], shown, problem.allowed)
-    point = _point(problem, METHODS[method](problem), shown, method)
+    met = met_by(cuts, bounds)
+    stop_infeasible(cuts[0], bounds, met)
+    stop_undefined(cuts[0], shown, met.all(axis=0))
+    if method.startswith("milp"):
+        if cuts[0].units is not cuts[0].seen:
+            raise InputError(
+                'Weighted cases need method="sweep": programs count cases.'
+            )
+        program = per_score if method == "milp" else per_case
+        best, proof = maximise(program(cuts[0]), cuts[0], objective, bounds)
+    else:
+        best, proof = best_cuts(cuts, objective, met.all(axis=0)), None
+    at = most_balanced(cuts[0], best)
+    # all numbers are for the prevalence at which this cut is worst
+    used = min(cuts, key=lambda c: values_of(c, objective)[at])
+    point = OperatingPoint(
+        threshold=threshold_of(used.score, at),
+        score_range=interval_of(used.score, at),
+        value=value_at(used, shown, at),
+        confusion=used.seen[at],
+        score_ranges=tuple(interval_of(used.score, int(i)) for i in best),
+        binding=stopped_by(used, objective, bounds, met, at),
+        objective=objective_text(shown, objective),
+        constraints={repr(c): value_at(used, c.metric, at) for c in bounds},
+        method=method,
+        prevalence=used.prevalence,
+        certificate=proof,
+    )
     if auc is not None:
         return point
     # ranks of all cases tell what labels would
@@ -393,50 +382,4 @@ def _cuts(
     return cuts_in_use(first.score, first.seen, share, metrics)
 
 
-def _point(p: Problem, found: Found, shown: Metric, method: str) -> OperatingPoint:
-    at = most_balanced(p.cuts[0], found.at)
-    # all numbers are for the prevalence at which this cut is worst
-    cuts = min(p.cuts, key=lambda c: values_of(c, p.objective)[at])
-    return OperatingPoint(
-        threshold=threshold_of(cuts.score, at),
-        score_range=interval_of(cuts.score, at),
-        value=value_at(cuts, shown, at),
-        confusion=cuts.seen[at],
-        score_ranges=tuple(interval_of(cuts.score, int(i)) for i in found.at),
-        binding=stopped_by(cuts, p.objective, p.constraints, p.met, at),
-        objective=objective_text(shown, p.objective),
-        constraints={repr(c): value_at(cuts, c.metric, at) for c in p.constraints},
-        method=method,
-        prevalence=cuts.prevalence,
-        certificate=found.certificate,
-    )
-
-
-def sweep_cuts(p: Problem) -> Found:
-    """Look at every cut."""
-    return Found(best_cuts(p.cuts, p.objective, p.allowed))
-
-
-def solve_scores(p: Problem) -> Found:
-    """Solve the 0-1 program with a binary a distinct score."""
-    return _solved(p, per_score)
-
-
-def solve_cases(p: Problem) -> Found:
-    """Solve the 0-1 program with two binaries a case."""
-    return _solved(p, per_case)
-
-
-def _solved(p: Problem, program: Callable[[Cuts], Program]) -> Found:
-    cuts = p.cuts[0]
-    if cuts.units is not cuts.seen:
-        raise InputError('Weighted cases need method="sweep": programs count cases.')
-    return Found(*maximise(program(cuts), cuts, p.objective, p.constraints))
-
-
-METHODS: dict[str, Callable[[Problem], Found]] = {
-    "sweep": sweep_cuts,
-    "milp": solve_scores,
-    "milp-cases": solve_cases,
-    "fermi-dirac": sweep_cuts,  # over what is expected, in place of what was counted
-}
+METHODS = ("sweep", "milp", "milp-cases", "fermi-dirac")

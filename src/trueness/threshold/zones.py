@@ -168,12 +168,6 @@ def best_thresholds(
         (``"accuracy >= 0.95"``). "Above" and "below" may follow any metric, which is
         then computed at the upper or the lower threshold as if it were the only one.
 
-    Returns
-    -------
-    Zones
-        The two thresholds, the intervals in which they flag the same cases, the value,
-        what happens in each zone, and the value of the best single threshold.
-
     Raises
     ------
     Infeasible
