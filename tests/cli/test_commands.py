@@ -264,6 +264,23 @@ def test_a_cut_for_each_group_two_cuts_and_a_range(small, tmp_path):
     assert told["metrics"]["recall"].startswith("Which share of the positives")
 
 
+def test_a_rule_is_saved_and_evaluated(small, tmp_path):
+    words, rule = ["threshold", small, "-l", "y", "-s", "p"], tmp_path / "rule.json"
+    two = ("--minimize", "cost(fp=1, fn=1, defer=0.2)")
+    zones = answer(*words, *two, "--save", rule)["result"]["zones"]
+    found = answer(*words, "--at", rule)["result"]
+    want = trueness.at_threshold(
+        pd.read_csv(small), label="y", score="p", threshold=trueness.Rule.load(rule)
+    )
+    assert found["threshold"] == zones["upper"]
+    assert found["metrics"]["defer"] == want.metrics["defer"].value
+    assert "leaves" in run(*words, "--at", rule).stdout
+    assert "a file with a rule" in run(*words, "--at", "nowhere").stderr
+    answer(*words, "--maximize", "f1", "--save", rule)
+    one = answer(*words, "--at", rule)["result"]
+    assert one["confusion"] == answer(*words, "--maximize", "f1")["result"]["confusion"]
+
+
 def test_threshold_by_hand(small):
     words = ["threshold", small, "-l", "y", "-s", "p", "--maximize", "recall"]
     found = answer(*words, "--subject-to", "fpr <= 0")["result"]

@@ -33,7 +33,9 @@ def tables(tmp_path):
 
 
 def test_one_table_says_what_python_says(tables):
-    result = run(tables[0], "--item", "q", "--passed", "ok", "--pass-at", 2, "--json")
+    result = run(
+        tables[0], "--item", "q", "--passed", "ok", "--pass-at", 1, 2, "--json"
+    )
     numbers = json.loads(result.stdout)["result"]["systems"][""]
     a = trueness.attempts(tables[0], item="q", passed="ok")
     assert numbers["pass rate"]["low"] == trueness.pass_rate(a).low

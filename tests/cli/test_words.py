@@ -143,6 +143,15 @@ def test_verdicts_may_be_words(here):
     assert run(*report).exit_code == 0
 
 
+def test_yes_and_no_may_be_read_as_truth_values(here):
+    frame = pd.read_csv("votes.csv") == "positive"
+    frame.replace({True: "yes", False: "no"}).to_csv("votes.csv", index=False)
+    words = ["nogold", "votes.csv", "--vote", "a", "--vote", "b", "--draws", "300"]
+    found = run(*words, "--yes", "yes", "--json")
+    assert found.exit_code == 0, found.stderr
+    assert found.stdout == run(*words, "--json").stdout
+
+
 def test_a_pipe_is_read_like_a_file(here):
     line = f"{sys.executable} -m trueness evaluate <(cat data.csv) -l y -s p"
     done = subprocess.run(

@@ -233,9 +233,11 @@ def with_verdicts(
     if yes is None:
         _say_yes(request, words)
         return request
+    if {types[c] for c in votes} == {"BOOLEAN"}:  # DuckDB reads yes and no as such
+        yes = str(yes.lower() in _TRUE).lower()
     most = 2 + len(abstain)
     found = {
-        c: [w for v in request.source.distinct(c, most + 1) if (w := str(v))]
+        c: [_written(v) for v in request.source.distinct(c, most + 1) if v != ""]
         for c in (words or votes)
     }
     found = {c: [w for w in values if w not in abstain] for c, values in found.items()}
@@ -253,6 +255,11 @@ def with_verdicts(
     others = [quoted(c) for c in request.rows.columns if c not in found]
     made = as_votes(found, yes, abstain)
     return replace(request, rows=request.rows.project(", ".join(others + made)))
+
+
+def _written(value: Any) -> str:
+    """Write a value as SQL does."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def as_votes(

@@ -41,7 +41,7 @@ from trueness.counts.design import PLAIN
 from trueness.findings.notes import SHELL, Note
 from trueness.findings.notes import say as write_out
 from trueness.findings.records import MOST, Finding, Table
-from trueness.findings.words import for_the_shell, noted
+from trueness.findings.words import for_the_shell
 
 OWN_WARNINGS = (DoubtfulAssumption, NotConverged, Optimistic)
 T = TypeVar("T")
@@ -137,7 +137,9 @@ def _noted(value: Any) -> Any:
         return [_noted(v) for v in value]
     if isinstance(value, dict):
         return {
-            k: noted(v) if k == "notes" and isinstance(v, list) else _noted(v)
+            k: [*map(for_the_shell, v)]
+            if k == "notes" and isinstance(v, list)
+            else _noted(v)
             for k, v in value.items()
         }
     return value

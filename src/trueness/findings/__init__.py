@@ -2,17 +2,19 @@
 
 ====================  ==============================================================
 ``how_good``          how good is it, in all cases and in every group?
-``where_to_cut``      where should the threshold be?
+``cut``               where should the threshold be: one, two, of groups, promised?
+``where_to_cut``      what does every threshold do? The section with the slider
 ``which_is_better``   which is better, and would they be better together?
 ``what_scores_mean``  what does a score mean, and what would calibration change?
-``trust``             are the cases enough, the bins fine enough, the leaves sure?
-``without_labels``    how good is each test, when nobody knows the truth?
-``judges``            what is the true rate behind the verdicts of judges?
+``trust``             are cases enough, leaves sure, requirements met, is it still good?
+``without_labels``    how good are tests and judges, when the truth is not known?
+``systems``           which system passes more often, with which treatment?
 ====================  ==============================================================
 
 A ``Subject`` (``subject``) is counts with what is asked of them. A question takes it
 and gives a ``Finding`` (``records``): numbers, tables, figure data and notes. A note is
 a code with numbers; ``notes`` has every sentence once, for Python, shell, report and
-page. ``page`` puts the findings of a report together, with the answer first; ``slider``
-holds every number that moves with the threshold.
+page, and ``words`` turns those of other rooms. ``page`` puts the findings of a report
+together, with the answer first; ``slider`` holds every number that moves with the
+threshold.
 """

@@ -271,6 +271,7 @@ def _given(t: Tally, q: CutQuestion, groups: Mapping[str, Tally]) -> CutFinding:
         [note(code, cut=cut_text(found.threshold), rule=repr(rule))],
         tables,
         [note("intervals", level=q.level), note("given beforehand"),
+         *([note("decided", share=found.metrics["defer"])] if rule.defers else []),
          *_for_prevalence(t), *said(found.notes)],
         threshold=found.threshold,
         prevalence=t.prevalence if share is None else share,

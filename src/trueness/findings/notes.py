@@ -240,6 +240,8 @@ CATALOGUE: dict[str, str] = {
     "flag a score": "Flag a case when its score is {cut} or more.",
     "then": "{expect} flags {flagged:%} of the {seen}cases and finds {recall:%} of the "
     "positives. Of the flagged cases {precision:%} are positive.",
+    "decided": "All metrics are of the cases that the rule decides. It leaves "
+    "{share:span} of the cases to a person.",
     "by rule": "By the rule that was given ({rule}):",
     "flagging": "Flagging every case with a score of {cut} or more:",
     "same cases": "All thresholds above {low} and up to {high} flag the same cases.",

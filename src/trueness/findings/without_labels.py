@@ -151,7 +151,8 @@ def how_good_tests(
         {
             **_posterior_numbers(found),
             **fields_of(found, "dependence", "identified", "log_bayes_factor", "notes"),
-            "independent": alone_of(found),
+            "independent": found.independent
+            and _posterior_numbers(found.independent),
             "combination": _rule_numbers(rule, found.open),
         },
         said([
@@ -171,11 +172,6 @@ def how_good_tests(
         method=_LATENT,
         key="nogold",
     )  # fmt: skip
-
-
-def alone_of(found: LatentPosterior) -> dict[str, Any] | None:
-    """Give what would be known if errors were independent."""
-    return found.independent and _posterior_numbers(found.independent)
 
 
 def _posterior_numbers(found: LatentPosterior) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime
 import re
 import shlex
-from collections.abc import Iterable
 
 # options whose names differ from the words of the library
 OPTIONS = {
@@ -145,11 +144,6 @@ def for_readers(sentence: str) -> str:
     said = re.split(r"(?<=[.?!])(?=\s+[A-Z(])", for_the_shell(sentence))
     kept = [part for part in said if not re.search(r"(?<!\w)--[a-z]", part)]
     return "".join(kept).strip()
-
-
-def noted(notes: Iterable[str]) -> list[str]:
-    """Say the notes of an answer with the words of the command line."""
-    return [for_the_shell(note) for note in notes]
 
 
 def _iso(match: re.Match[str]) -> str:
