@@ -158,7 +158,7 @@ def undominated(ranks: Sequence[Array]) -> NDArray[np.bool_]:
 CLOSE = 1e-15
 _PRICES = 8  # that are kept at once: each takes as much memory as the cuts
 _LOOKS = 25  # smallest values that are looked at first
-_BEAM, _STATES = 32, (1 << 9, 1 << 15)  # partial choices in a look, and in proofs
+_BEAM, _STATES = 32, (1 << 9, 1 << 15, 1 << 18)  # partial choices kept at once
 
 
 class Gap(NamedTuple):
