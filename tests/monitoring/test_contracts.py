@@ -245,7 +245,7 @@ def test_baselines_that_do_not_fit(folder):
         assert words in done.stderr + done.stdout
 
     against(last.iloc[:0], 2, "has no rows")
-    against(last.drop(columns="id"), 2, "has no column 'id' for key")
+    against(last.drop(columns="id"), 2, "has no column 'id'")
     against(last.assign(id=last.id + 5000), 3, "No case of new.parquet has a baseline")
     against(last.assign(id="a" + last.id.astype(str)), 3, "No case of new.parquet has")
     against(last.assign(id=last.id.astype(str)), 0, "Every requirement holds")
