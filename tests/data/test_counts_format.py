@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ def seen(t):
     names = ("score", "high", "neg", "pos", "unknown")
     columns = [getattr(t, k) for k in names] + (list(t.squares) if t.weighted else [])
     rows = zip(*(c.tolist() for c in columns), strict=True)
-    out = {"rows": [list(r) for r in rows]}
+    out = {"design": asdict(t.design), "rows": [list(r) for r in rows]}
     if t.clusters is not None:
         cells = zip(t.clusters.row, t.clusters.code, *t.clusters.counts, strict=True)
         out["cells"] = [
@@ -35,13 +36,17 @@ def seen(t):
     return out
 
 
+def meant(case):
+    return {"design": asdict(trueness.Tally().design), **case["means"]}
+
+
 def write(case, folder):
     path = folder / f"counts.{case['kind']}"
     if case["kind"] == "parquet":
         table = pa.table(case["columns"])
         pq.write_table(table, path)
     else:
-        path.write_text(case["text"])
+        path.write_text(case["text"], encoding="utf-8", newline="")
     return path
 
 
@@ -53,7 +58,7 @@ def test_read_tally_passes_the_conformance_file(case, tmp_path):
             trueness.read_tally(path)
         return
     t = trueness.read_tally(path)
-    assert seen(t) == case["means"]
+    assert seen(t) == meant(case)
     assert t == trueness.read_tally(path)
 
 
@@ -64,7 +69,7 @@ def test_the_reader_in_javascript_reads_the_same(case, tmp_path):
     made = subprocess.run(["node", READER, path], capture_output=True, text=True)
     assert bool(made.returncode) == ("error" in case), made.stderr
     if "error" not in case:
-        assert json.loads(made.stdout) == case["means"]
+        assert json.loads(made.stdout) == meant(case)
 
 
 def test_the_reader_in_javascript_is_short():
@@ -73,7 +78,7 @@ def test_the_reader_in_javascript_is_short():
 
 @pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
 @pytest.mark.parametrize("weight", [None, [1, 2.5, 1, 0.1]])
-@pytest.mark.parametrize("cluster", [None, [2, 7, 2, 7], ["a", "b,", 'a"', "ü"]])
+@pytest.mark.parametrize("cluster", [None, [2, 7, 2, 7], ["7", "07\n", 'a"', "ü"]])
 def test_every_kind_of_file_holds_exactly_the_value(tmp_path, ending, weight, cluster):
     s = [0.1 + 0.2, -1e300, 5e-324, 1 / 3]
     t = trueness.tally([1, 0, None, 1], s, weight=weight, cluster=cluster)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -26,6 +25,7 @@ from trueness._core.files import replacing
 from trueness._core.imports import required
 from trueness.counts.cases import COUNTS, SQUARES, by_cell, put_in_clusters
 from trueness.counts.design import PLAIN
+from trueness.counts.design import WORDS as DESIGN
 from trueness.counts.rows import find_rows, merge_rows
 from trueness.counts.values import Panel, Tally, panel_of_rows
 from trueness.data.count_tables import (
@@ -46,10 +46,12 @@ def write_tally(tally: Tally, path: str | os.PathLike[str]) -> None:
             size = len(columns["score"])
             said = {k: [v] * size for k, v in design.get("design", {}).items() if v}
             lists = [v.tolist() for v in columns.values()] + list(said.values())
-            with replacing(path) as temporary, temporary.open("w", newline="") as file:
-                csv.writer(file).writerows(
-                    [[*columns, *said], *zip(*lists, strict=True)]
-                )
+            rows = [[*columns, *said], *zip(*lists, strict=True)]
+            with (
+                replacing(path) as temporary,
+                temporary.open("w", encoding="utf-8", newline="") as file,
+            ):
+                csv.writer(file).writerows(rows)
         case ".json":
             about = {"trueness": "counts", "version": VERSION, **design}
             about["columns"] = {k: v.tolist() for k, v in columns.items()}
@@ -98,8 +100,9 @@ def read_tally(path: str | os.PathLike[str]) -> Tally:
                 head, *rows = [r for r in csv.reader(file) if r] or [[]]
             if any(len(r) != len(head) for r in rows):
                 raise InputError(f"{place} has lines of different numbers of fields.")
-            texts = zip(*rows, strict=True) if rows else ([] for _ in head)
-            return _recognised(dict(zip(head, map(_read, texts), strict=True)), place)
+            texts = zip(*rows, strict=True) if rows else (() for _ in head)
+            columns = {k: _read(k, v) for k, v in zip(head, texts, strict=True)}
+            return _recognised(columns, place)
         case ".json":
             return _of_json(place)
     return tally_of_columns(*read_columns(path, "tally"))
@@ -116,7 +119,7 @@ def _of_json(place: Path) -> Tally:
         ) from None
     _known_version(about, place)
     columns = {k: _exact(v) for k, v in held.items()}
-    return _recognised(columns, place).with_design(**about.get("design", {}))
+    return _recognised(columns, place).with_design(**_words(about))
 
 
 def _recognised(columns: dict[str, Any], place: Path) -> Tally:
@@ -132,12 +135,14 @@ def _recognised(columns: dict[str, Any], place: Path) -> Tally:
     )
 
 
-def _read(texts: Iterable[str]) -> Any:
+def _read(name: str, texts: tuple[str, ...]) -> Any:
     """Read a column of text: whole numbers, numbers, or names."""
-    texts = list(texts)
-    for kind in (int, float):
+    names = name.lower() == "cluster"  # 7 and 007 are two, and one may be called nan
+    for kind in (int,) if names else (int, float):
         with suppress(ValueError):
-            return _exact([kind(t) for t in texts])
+            values = [kind(t) for t in texts]
+            if not names or tuple(map(str, values)) == texts:
+                return _exact(values)
     return np.array(texts)
 
 
@@ -151,7 +156,13 @@ def _exact(values: list[Any]) -> Any:
 
 def tally_of_columns(columns: dict[str, Any], about: dict[str, Any]) -> Tally:
     """Make the tally again whose ``named_columns`` these are."""
-    return tally_of_counts(columns).with_design(**about.get("design", {}))
+    return tally_of_counts(columns).with_design(**_words(about))
+
+
+def _words(about: dict[str, Any]) -> dict[str, Any]:
+    """Give what a file says of the design; words of later versions are left out."""
+    said = about.get("design") or {}
+    return {k: said.get(k) for k in DESIGN}
 
 
 def read_panel(path: str | os.PathLike[str]) -> Panel:
