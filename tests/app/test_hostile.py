@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -173,6 +174,9 @@ def test_a_compressed_upload_is_the_table(served):
         "SELECT * FROM reads()",
         "SELECT * FROM query('FROM read_csv(''{secret}'')')",
         "SELECT * FROM '{secret}'",
+        "SELECT content AS y, 1 AS p FROM read_blob('{secret}')",
+        "SELECT name AS y, 1 AS p FROM duckdb_secrets()",
+        "SELECT * FROM sniff_csv('{secret}')",
     ],
 )
 def test_a_view_of_a_database_reads_no_file(served, tmp_path, view):
@@ -184,14 +188,34 @@ def test_a_view_of_a_database_reads_no_file(served, tmp_path, view):
         made.execute(f"CREATE VIEW v AS {view.format(secret=secret, folder=tmp_path)}")
     status, said = upload(served, "view.duckdb", path.read_bytes())
     assert status == 400
-    assert "0.123456" not in said["problem"]
-    assert "Cannot access" in said["problem"]
+    assert "holds the view 'v'" in said["problem"]
+    same = Path(shutil.copy(path, tmp_path / "same.duckdb"))
+    with pytest.raises(trueness.InputError, match="Cannot access") as told:
+        trueness.look(trueness.scan(same))
+    assert "0.123456" not in str(told.value)
     # one of its own tables is read all the same
     with duckdb.connect(str(path)) as made:
         made.execute("CREATE TABLE t AS FROM (VALUES (1, 0.5), (0, 0.25)) AS t(y, p)")
         made.execute("CREATE OR REPLACE VIEW v AS SELECT y, p FROM t")
         made.execute("CREATE VIEW w AS FROM v")
     assert trueness.scan(path, table="w").fetchall()[0][0] == 1
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        "SELECT range % 2 AS y, random() AS p FROM range(1000000000000000)",
+        "WITH RECURSIVE r AS (SELECT 1 AS y UNION ALL FROM r) SELECT y, y AS p FROM r",
+        "SELECT current_setting('temp_directory') AS y, 1 AS p",
+    ],
+)
+def test_an_upload_runs_no_view(served, tmp_path, view):
+    path = tmp_path / "view.duckdb"
+    with duckdb.connect(str(path)) as made:
+        made.execute(f"CREATE VIEW v AS {view}")
+    status, said = upload(served, "view.duckdb", path.read_bytes())
+    assert status == 400
+    assert "uploads are read from tables" in said["problem"]
 
 
 # requests

@@ -66,3 +66,12 @@ def test_a_forged_map_gets_a_sentence_or_gives_numbers(name):
             if not several:
                 assert ((found >= 0) & (found <= 1)).all(), (way, wrong)
     assert tried > 30
+
+
+def test_maps_in_maps_deeper_than_can_be_read_get_a_sentence():
+    whole = json.loads(map_to_json(MADE["platt"]))
+    held = 1
+    for _ in range(400):
+        held = {"type": "platt", "fields": whole["fields"] | {"slope": held}}
+    with pytest.raises(trueness.InputError, match="does not hold a map"):
+        map_from_json(json.dumps(whole | {"fields": held["fields"]}))

@@ -147,7 +147,7 @@ def test_other_files_are_refused_with_a_sentence(tmp_path):
     path = tmp_path / "x.json"
     for text in ("[1]", "{", '{"columns": 1}'):
         path.write_text(text)
-        with pytest.raises(InputError, match="must hold counts"):
+        with pytest.raises(InputError, match="does not hold counts"):
             trueness.read_tally(path)
 
 

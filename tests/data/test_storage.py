@@ -107,6 +107,71 @@ def test_files_that_cannot_be_read(tmp_path, tally, panel):
         tally.write(tmp_path / "no" / "t.parquet")
 
 
+HELD = {"score": [0.9, 0.1], "neg": [0, 2], "pos": [1, 0], "unknown": [0, 0]}
+DEEP = "[" * 100_000 + "]" * 100_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(DEEP, '{"columns": ' + DEEP + "}", "[]", "1", "{}"),
+        json.dumps({"columns": 1}),
+        *(
+            json.dumps({"columns": HELD | {"score": v}})
+            for v in (1, "x", None, [], [1], [[1, 2], [3]], {}, ["a", "b"])
+        ),
+        *(json.dumps({"columns": HELD | {"neg": [v, 1]}}) for v in (-1, "x", [])),
+        *(json.dumps({"columns": HELD, "version": v}) for v in ("x", None, [], -1)),
+        *(json.dumps({"columns": HELD, "design": v}) for v in (1, [1], "x")),
+        json.dumps({"columns": HELD, "trueness": "rule"}),
+        json.dumps({"columns": HELD | {f"{k}_squares": [9, 9] for k in
+                                       ("neg", "pos", "unknown")}}),
+    ],
+    ids=lambda text: text[:80],
+)  # fmt: skip
+def test_forged_counts_get_a_sentence(tmp_path, text):
+    (tmp_path / "t.json").write_text(text)
+    with pytest.raises(InputError, match=r"[.]$"):
+        trueness.read_tally(tmp_path / "t.json")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "about"),
+    [
+        *(("neg", v, {}) for v in (-1, 0.5, "x", None, True, 2**62)),
+        *(("output_0", v, {}) for v in ("x", np.inf, [1])),
+        *(("pos", 1, {"names": v}) for v in (1, "x", [], ["a", "a"], ["a"], [1, 2])),
+        *(
+            ("pos", 1, {k: v})
+            for k in ("version", "design", "kind")
+            for v in ("x", [1])
+        ),
+    ],
+)
+def test_a_forged_panel_gets_a_sentence(tmp_path, panel, column, value, about):
+    panel.write(tmp_path / "p.parquet")
+    held = pq.read_table(tmp_path / "p.parquet")
+    said = json.loads(held.schema.metadata[b"trueness"]) | about
+    forged = {k: held[k] for k in held.column_names}
+    forged |= {column: pa.array([value] * len(held))}
+    table = pa.table(forged).replace_schema_metadata({"trueness": json.dumps(said)})
+    pq.write_table(table, tmp_path / "p.parquet")
+    with pytest.raises(InputError, match=r"[.]$"):
+        trueness.read_panel(tmp_path / "p.parquet")
+
+
+@pytest.mark.parametrize("score", [0.5, "a" * 2**20])
+def test_a_small_file_of_huge_counts_is_not_read(tmp_path, score):
+    rows = 10_000_000 if score == 0.5 else 2_000
+    code = pa.array(np.zeros(rows, np.int32))
+    counts = pa.array(np.zeros(rows, np.int64))
+    columns = {"score": pa.DictionaryArray.from_arrays(code, pa.array([score]))}
+    columns |= dict.fromkeys(("neg", "pos", "unknown"), counts)
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet", compression="zstd")
+    with pytest.raises(InputError, match="more than 100 times its own size"):
+        trueness.read_tally(tmp_path / "t.parquet")
+
+
 WRITER = """
 import itertools, sys, trueness
 from trueness._core.files import replacing

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import trueness
+from trueness import InputError
 from trueness.data.verdict_logs import is_log
 
 LOGS = Path(__file__).parent / "logs"
@@ -176,3 +177,49 @@ def test_many_parts_that_unpack_to_too_much_together_get_a_sentence(
             held.writestr(f"samples/{k}_epoch_1.json", " " * (4 * 10**5) + "{}")
     with pytest.raises(trueness.InputError, match="unpacks to more than"):
         trueness.read_verdicts(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *(
+            ("a.eval", s)
+            for s in ("[]", "1", '"a"', '{"scores": [1]}', '{"scores": "abc"}',
+                      '{"epoch": "x"}', '{"epoch": 1e999}', '{"epoch": [1]}')
+        ),
+        *(
+            ("a.json", f'{{"evalId": 1, "results": {s}}}')
+            for s in ("1", "[1]", '{"results": 1}', '[{"gradingResult": 1}]',
+                      '[{"gradingResult": {"componentResults": 1}}]')
+        ),
+        *(
+            ("a.json", s)
+            for s in ('{"testRunData": 1}', '{"test_results": [1]}',
+                      '{"test_results": [{"metricsData": [1]}]}',
+                      '{"eval": 1, "status": 1, "plan": 1}',
+                      '{"eval": {}, "status": 1, "plan": 1, "samples": 1}')
+        ),
+        ("a.jsonl", '{"doc_id": [1], "doc": 1, "filtered_resps": 1, "metrics": 1}'),
+    ],
+)  # fmt: skip
+def test_a_forged_log_gets_a_sentence(tmp_path, name, text):
+    path = tmp_path / name
+    if name == "a.eval":
+        with zipfile.ZipFile(path, "w") as log:
+            log.writestr("header.json", '{"eval": {"model": "m", "task": "t"}}')
+            log.writestr("samples/1.json", text)
+    else:
+        path.write_text(text)
+    with pytest.raises(InputError, match=f"{name} does not hold a log of "):
+        trueness.read_verdicts(path)
+
+
+def test_a_judge_takes_the_place_of_no_item_and_may_give_any_number(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.eval", "w") as log:
+        log.writestr("header.json", '{"eval": {"model": "m", "task": "t"}}')
+        sample = {"id": "q", "scores": {"item": 1, "large": 10**400}}
+        log.writestr("samples/1.json", json.dumps(sample))
+    found = trueness.read_verdicts(tmp_path / "a.eval")
+    assert found.judges == ("item (judge)", "large")
+    assert found.columns["item"].tolist() == ["q"]
+    assert found.columns["item (judge)"].tolist() == [1.0]

@@ -118,6 +118,12 @@ def test_a_file_holds_them(tmp_path):
         {"tried": [0, 1]},
         {"missing": "many"},
         {"passed": [1]},
+        {"passed": [[1, 2], [3]]},
+        {"tried": [2**70, 1]},
+        {"missing": True},
+        {"missing": 10**400},
+        {"item": [1, None]},
+        {"cluster": [["a"], {}]},
     ],
 )
 def test_a_forged_file_gets_a_sentence(tmp_path, change):

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -129,6 +130,28 @@ def test_bombs_and_scraps(text, tmp_path):
     path = tmp_path / "w.json"
     path.write_text(text)
     with pytest.raises(trueness.InputError, match="state of a watch"):
+        trueness.load_watch(path)
+
+
+@pytest.mark.parametrize("depth", [1, 400])
+def test_groups_in_groups_are_refused(depth, tmp_path):
+    path = tmp_path / "w.json"
+    held("groups", path)
+    state = whole = json.loads(path.read_text())
+    for _ in range(depth):
+        state = whole | {"groups": {"x": state}}
+    path.write_text(json.dumps(state))
+    with pytest.raises(trueness.InputError, match="groups of group 'x'"):
+        trueness.load_watch(path)
+
+
+@pytest.mark.parametrize("about", [b"[]", b"1", b"{}", b"[" * 100_000, b'{"kind": []}'])
+def test_a_forged_table_of_a_watch_gets_a_sentence(about, tmp_path):
+    path = tmp_path / "w.parquet"
+    held("share", path)
+    table = pq.read_table(path).replace_schema_metadata({"trueness": about})
+    pq.write_table(table, path)
+    with pytest.raises(trueness.InputError, match="not the state of a watch"):
         trueness.load_watch(path)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 
 import trueness
@@ -271,3 +272,14 @@ def test_labels_are_the_same_two_in_all_batches(tmp_path, lazy_engine):
     signs.add("1", lazy_engine({"y": [-1, 1], "p": [0.1, 0.2]}))
     with pytest.raises(InputError, match="must have two values over all batches"):
         signs.add("2", lazy_engine({"y": [0, 1], "p": [0.1, 0.2]}))
+
+
+@pytest.mark.parametrize("about", ["[]", "{}", '{"windows": 3}', "[" * 100_000])
+def test_a_forged_stream_gets_a_sentence(tmp_path, about):
+    s = Stream(tmp_path / "s.parquet", label="y", score="p")
+    s.add("a", batch(1))
+    kind = about.replace("{", '{"kind": "stream", ').replace(", }", "}")
+    table = pq.read_table(s.path).replace_schema_metadata({"trueness": kind})
+    pq.write_table(table, s.path)
+    with pytest.raises(InputError, match="does not hold a stream"):
+        s.tally()

@@ -157,3 +157,22 @@ def test_wrong_input():
         trueness.guaranteed_threshold(HAND, ["precision >= 0.9", "npv below >= 0.9"])
     mixed = best_thresholds(HAND, minimize="defer", subject_to="mcc above >= 0.3")
     assert mixed.constraints["mcc above >= 0.3"] >= 0.3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("[" * 100_000, "[]", "1", "{}", '{"upper": ' + "9" * 400 + "}"),
+        *(f'{{"upper": {v}}}' for v in ("[]", '"1e5"', "true", "NaN", "null", "{}")),
+        *(f'{{"upper": {{"a": {v}}}}}' for v in ("null", "{}", '"x"', "[1]")),
+        '{"upper": 0.2, "lower": 0.8}',
+        '{"upper": {"a": 1}, "lower": 0.5}',
+        '{"upper": 0.8, "lowr": 0.2}',
+        '{"upper": 0.8, "trueness": "watch"}',
+    ],
+    ids=lambda text: text[:40],
+)
+def test_a_forged_rule_gets_a_sentence(tmp_path, text):
+    (tmp_path / "rule.json").write_text(text)
+    with pytest.raises(InputError, match=r"[.]$"):
+        trueness.Rule.load(tmp_path / "rule.json")

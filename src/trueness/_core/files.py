@@ -7,6 +7,7 @@ half a file, and a failed write leaves what was there.
 from __future__ import annotations
 
 import atexit
+import csv
 import os
 import shutil
 import tempfile
@@ -16,10 +17,32 @@ from functools import cache
 from pathlib import Path
 
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.records import shown
 
 _TEMPORARY = ".trueness"
 _FOLDER, _LOCK = "trueness-", "lock"
+
+
+@contextmanager
+def as_written(path: str | os.PathLike[str], what: str) -> Iterator[None]:
+    """Say in a sentence that a file does not hold what it should.
+
+    A forged or damaged file can be wrong in more ways than anybody lists; what the
+    checks inside do not name themselves is named here.
+    """
+    try:
+        yield
+    except (InputError, NotEnoughCases):
+        raise
+    except (
+        *(ArithmeticError, AttributeError, LookupError),
+        *(RecursionError, TypeError, ValueError, csv.Error),
+    ) as err:
+        raise InputError(
+            f"{os.fsdecode(path)} does not hold {what}, or it is damaged: "
+            f"{shown(err, 120)}. Restore it from a copy, or write it again."
+        ) from None
 
 
 @contextmanager

@@ -271,6 +271,11 @@ def _read(word: str, typed: str, path: Path, limit: int) -> DataFile:
         place = _unpacked(path, limit)
     except (OSError, EOFError, zlib.error) as err:
         raise InputError(f"{typed} cannot be unpacked: {err}.") from None
+    if views := tables_of(str(place), ("view",)):
+        raise InputError(  # a view is a program, which may never end
+            f"{typed} holds the view {shown(views[0], 40)!r}; uploads are read from "
+            f"tables. Write what it gives as a table: CREATE TABLE rows AS FROM view."
+        )
     found = DataFile(word, typed, str(place))
     found.check_size()
     return found

@@ -24,7 +24,7 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing, nearest, plain
-from trueness._core.files import replacing
+from trueness._core.files import as_written, replacing
 from trueness._core.imports import handler
 from trueness._core.records import Record
 from trueness.calibration.formulas import (
@@ -187,7 +187,8 @@ def map_from_json(text: str, name: str = "The text") -> Map:
             f"{name} has format {version}; this Trueness reads up to {VERSION}. "
             f"Upgrade with pip install -U trueness."
         )
-    return _decode_map(content, name)
+    with as_written(name, "a map"):  # maps in maps may lie deeper than can be read
+        return _decode_map(content, name)
 
 
 def _encode(value: object) -> Any:

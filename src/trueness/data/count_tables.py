@@ -57,6 +57,16 @@ def tally_of_counts(columns: Mapping[str, Array]) -> Tally:
     Rows of the same score are added up, bins that overlap are joined.
     """
     _none_refused(columns)
+    counts = counts_in(columns)
+    low, high = _ends(columns, np.add.reduce(counts[:3]))
+    made = tally_of_bins(*merge_bins(low, high, counts))
+    if "cluster" in columns:
+        put_in_clusters(made, rows_of(made, low), columns["cluster"], counts)
+    return made.with_design(**_design(columns))
+
+
+def counts_in(columns: Mapping[str, Array]) -> list[Array]:
+    """Read the counts; of weighted cases the sums of weights, then of squares."""
     weighted = any(k in columns for k in SQUARES)
     kinds = (*COUNTS, *SQUARES) if weighted else COUNTS
     lacking = [k for k in kinds if k not in columns]
@@ -65,11 +75,15 @@ def tally_of_counts(columns: Mapping[str, Array]) -> Tally:
                          f"{listing(lacking)}.")  # fmt: skip
     read = _weights if weighted else _whole
     counts = [read(columns[k], k) for k in kinds]
-    low, high = _ends(columns, np.add.reduce(counts[:3]))
-    made = tally_of_bins(*merge_bins(low, high, counts))
-    if "cluster" in columns:
-        put_in_clusters(made, rows_of(made, low), columns["cluster"], counts)
-    return made.with_design(**_design(columns))
+    for kind, sums, squares in zip(COUNTS, counts, counts[3:], strict=False):
+        with np.errstate(over="ignore"):
+            more = squares > sums**2 * (1 + 1e-6)  # as no weights have; but rounding
+        if more.any():
+            raise InputError(
+                f"The squares of weights add up to no more than the square of their "
+                f"sum; in {int(more.sum()):,} rows {kind}_squares are more."
+            )
+    return counts
 
 
 def _design(columns: Mapping[str, Array]) -> dict[str, Any]:

@@ -447,36 +447,38 @@ def _attached(connection: Any, place: str, table: str | None) -> Any:
     return connection.sql(f"SELECT * FROM source.{path}")  # noqa: S608 - quoted above
 
 
-def tables_of(place: str) -> list[str]:
-    """Which tables has this database? None where it is no database."""
+def tables_of(place: str, kinds: Sequence[str] = ("table", "view")) -> list[str]:
+    """Which tables and views has this database? None where it is no database."""
     if not _database(place) or ("://" not in place and not os.path.exists(place)):
         return []
     connection = _connect("1GB", None, False, {})
     _load_extensions(connection, [place])
     with reading():
-        return list(_tables(connection, place))
+        return list(_tables(connection, place, kinds))
 
 
-def _tables(connection: Any, place: str) -> dict[str, tuple[str, str]]:
+def _tables(
+    connection: Any, place: str, kinds: Sequence[str] = ("table", "view")
+) -> dict[str, tuple[str, str]]:
     """Open a database for reading; give schema and name of each table, by its name."""
-    kind = _database(place)
-    typed = "" if kind == "duckdb" else f", TYPE {kind}"
+    engine = _database(place)
+    typed = "" if engine == "duckdb" else f", TYPE {engine}"
     address = text_in_sql(place)
     connection.execute(f"ATTACH {address} AS source (READ_ONLY{typed})")
-    if kind == "duckdb":  # a view of it could read any file here, or a variable
+    if engine == "duckdb":  # a view of it could read any file here, or a variable
         connection.execute("SET python_enable_replacements = false")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
     rows = connection.execute(
-        "SELECT schema_name, table_name FROM duckdb_tables() "
+        "SELECT schema_name, table_name, 'table' FROM duckdb_tables() "
         "WHERE database_name = 'source' UNION ALL "
-        "SELECT schema_name, view_name FROM duckdb_views() "
+        "SELECT schema_name, view_name, 'view' FROM duckdb_views() "
         "WHERE database_name = 'source' AND NOT internal"
     ).fetchall()
     return {
         (f"{s}.{t}" if s not in ("main", "public") else t): (s, t)
-        for s, t in rows
-        if s not in ("information_schema", "pg_catalog", "pg_toast")
+        for s, t, kind in rows
+        if kind in kinds and s not in ("information_schema", "pg_catalog", "pg_toast")
     }
 
 

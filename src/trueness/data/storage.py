@@ -18,24 +18,28 @@ from typing import Any
 
 import numpy as np
 
+from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
-from trueness._core.files import replacing
+from trueness._core.files import as_written, replacing
 from trueness._core.imports import required
-from trueness.counts.cases import COUNTS, SQUARES, by_cell, put_in_clusters
+from trueness.counts.cases import by_cell, put_in_clusters
 from trueness.counts.design import PLAIN
 from trueness.counts.design import WORDS as DESIGN
 from trueness.counts.rows import find_rows, merge_rows
-from trueness.counts.values import Panel, Tally, panel_of_rows
+from trueness.counts.values import Panel, Tally, panel_of_rows, read_output
 from trueness.data.count_tables import (
     are_counts,
     count_columns_of,
+    counts_in,
     tally_of_counts,
 )
 
 VERSION = 1
 _KEY = b"trueness"
+# bytes that any file may unpack to, and how many times its size a larger one may
+_LARGE, _SWOLLEN = 2**28, 100
 
 
 def write_tally(tally: Tally, path: str | os.PathLike[str]) -> None:
@@ -94,29 +98,30 @@ def read_tally(path: str | os.PathLike[str]) -> Tally:
     place = _options.file_path(path, "read_tally")
     if not place.is_file():
         raise InputError(f"There is no file {place} to read a tally from.")
-    match place.suffix.lower():
-        case ".csv":
-            with place.open(encoding="utf-8-sig", newline="") as file:
-                head, *rows = [r for r in csv.reader(file) if r] or [[]]
-            if any(len(r) != len(head) for r in rows):
-                raise InputError(f"{place} has lines of different numbers of fields.")
-            texts = zip(*rows, strict=True) if rows else (() for _ in head)
-            columns = {k: _read(k, v) for k, v in zip(head, texts, strict=True)}
-            return _recognised(columns, place)
-        case ".json":
-            return _of_json(place)
-    return tally_of_columns(*read_columns(path, "tally"))
+    with as_written(place, "counts as docs/counts.md says"):
+        match place.suffix.lower():
+            case ".csv":
+                return _of_csv(place)
+            case ".json":
+                return _of_json(place)
+        return tally_of_columns(*read_columns(path, "tally"))
+
+
+def _of_csv(place: Path) -> Tally:
+    with place.open(encoding="utf-8-sig", newline="") as file:
+        head, *rows = [r for r in csv.reader(file) if r] or [[]]
+    if any(len(r) != len(head) for r in rows):
+        raise InputError(f"{place} has lines of different numbers of fields.")
+    texts = zip(*rows, strict=True) if rows else (() for _ in head)
+    columns = {k: _read(k, v) for k, v in zip(head, texts, strict=True)}
+    return _recognised(columns, place)
 
 
 def _of_json(place: Path) -> Tally:
-    try:
-        about = json.loads(place.read_text(encoding="utf-8"))
-        held = dict(about["columns"])
-    except (ValueError, TypeError, KeyError):
-        raise InputError(
-            f"{place} must hold counts as docs/counts.md says, an object with columns; "
-            f"it does not."
-        ) from None
+    about = json.loads(place.read_text(encoding="utf-8"))
+    if about.get("trueness", "counts") != "counts":
+        raise ValueError(f"it is a {about['trueness']!r}")
+    held = dict(about["columns"])
     _known_version(about, place)
     columns = {k: _exact(v) for k, v in held.items()}
     return _recognised(columns, place).with_design(**_words(about))
@@ -173,20 +178,21 @@ def read_panel(path: str | os.PathLike[str]) -> Panel:
     path
         A file written by :meth:`Panel.write`.
     """
-    columns, about = read_columns(path, "panel")
-    names = about["names"]
-    rows = np.column_stack([columns[f"output_{k}"] for k in range(len(names))])
-    counts = counts_of(columns)
-    made = panel_of_rows(tuple(names), *merge_rows(rows, counts))
-    if "cluster" in columns:
-        held = find_rows(rows, made.rows)
-        put_in_clusters(made, held, columns["cluster"], counts)
-    return made.with_design(**about.get("design", {}))
-
-
-def counts_of(columns: dict[str, Any]) -> list[Any]:
-    """Give the counts; of weighted cases the sums of weights, then of squares."""
-    return [columns[k] for k in (*COUNTS, *SQUARES) if k in columns]
+    with as_written(path, "a panel"):
+        columns, about = read_columns(path, "panel")
+        names = _columns.distinct_names(about["names"], "names")
+        outputs = enumerate(names)
+        rows = np.column_stack(
+            [read_output(columns[f"output_{k}"], n) for k, n in outputs]
+        )
+        if len(names) != sum(k.startswith("output_") for k in columns):
+            raise ValueError("it has not one name for each output")
+        counts = counts_in(columns)
+        made = panel_of_rows(tuple(names), *merge_rows(rows, counts))
+        if "cluster" in columns:
+            held = find_rows(rows, made.rows)
+            put_in_clusters(made, held, columns["cluster"], counts)
+        return made.with_design(**about.get("design", {}))
 
 
 def write_columns(
@@ -213,7 +219,13 @@ def read_columns(
         raise InputError(f"There is no file {path} to read a {kind} from.")
     try:
         with path.open("rb") as file:
-            table = pq.read_table(file, partitioning=None)
+            held = pq.ParquetFile(file)
+            _not_swollen(path, held.metadata.num_rows * 8 * len(held.schema_arrow))
+            texts = [f.name for f in held.schema_arrow if pa.types.is_string(f.type)]
+            file.seek(0)
+            table = pq.read_table(file, partitioning=None, read_dictionary=texts)
+        letters = [_longest(column) for column in table.columns]
+        _not_swollen(path, table.num_rows * sum(letters))
     except (pa.ArrowInvalid, OSError) as err:
         raise InputError(
             f"{os.fspath(path)} must be a Parquet file written by {kind}.write; it "
@@ -229,8 +241,26 @@ def read_columns(
     return {k: table[k].to_numpy() for k in table.column_names}, about
 
 
+def _longest(column: Any) -> int:
+    """How many bytes has the longest text of a column, each of which is held once?"""
+    texts = [c.dictionary for c in column.chunks if hasattr(c, "dictionary")]
+    return max((len(str(v)) for words in texts for v in words.to_pylist()), default=0)
+
+
+def _not_swollen(path: Path, size: int) -> None:
+    """Stop before a small file takes all memory: the same value may stand often."""
+    if size > max(_LARGE, _SWOLLEN * path.stat().st_size):
+        raise InputError(
+            f"{path} unpacks to {size >> 20:,} MB, more than {_SWOLLEN} times its own "
+            f"size, which no file of counts does. Is it the right file?"
+        )
+
+
 def _known_version(about: dict[str, Any], path: Any) -> None:
-    if about.get("version", VERSION) > VERSION:
+    version = about.get("version", VERSION)
+    if type(version) is not int or version < 1:
+        raise ValueError(f"version {version!r} is none")
+    if version > VERSION:
         raise InputError(
             f"{os.fspath(path)} has format {about['version']}; this Trueness reads up "
             f"to {VERSION}. Upgrade with pip install -U trueness."

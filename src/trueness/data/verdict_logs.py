@@ -20,6 +20,7 @@ import re
 import struct
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, final
@@ -29,6 +30,7 @@ import numpy as np
 from trueness._core.arrays import Array
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.files import as_written
 from trueness._core.frames import native_frame
 from trueness._core.imports import required
 from trueness._core.numbers import counted
@@ -129,7 +131,10 @@ def read_verdicts(source: str | os.PathLike[str]) -> VerdictLog:
             f"read_verdicts needs logs of one of {', '.join(FORMATS)}; found {found} "
             f"in {os.fspath(source)}. A table of verdicts is read by trueness.scan."
         )
-    rows = [r for file, _ in known for r in FORMATS[kinds[0]].rows(file)]
+    rows: list[Row] = []
+    for file, kind in known:
+        with as_written(file, f"a log of {kind}"):
+            rows += FORMATS[kind].rows(file)
     return _table(kinds[0], _of_tasks(rows), os.fspath(source))
 
 
@@ -220,19 +225,21 @@ def _table(kind: str, rows: list[Row], source: str) -> VerdictLog:
     }
     if any(r.again > 1 for r in rows):  # repeats of an item are not independent
         columns[CLUSTER] = np.array([r.item for r in rows], object)
-    for name in judges:
-        columns[name] = _column([_verdict(r.said.get(name)) for r in rows])
+    names = [f"{j} (judge)" if j in (ITEM, SYSTEM, CLUSTER) else j for j in judges]
+    for name, judge in zip(names, judges, strict=True):
+        columns[name] = _column([_verdict(r.said.get(judge)) for r in rows])
     for name in dict.fromkeys(k for r in rows for k in r.noted):
         # a note never takes the place of a verdict
         key = f"{name} (noted)" if name in columns else name
         columns[key] = _column([r.noted.get(name) for r in rows])
-    return VerdictLog(kind, judges, columns)
+    return VerdictLog(kind, tuple(names), columns)
 
 
 def _column(values: list[Any]) -> Array:
     """Make numbers of numbers; everything else stays text."""
     if all(v is None or isinstance(v, (bool, int, float)) for v in values):
-        return np.array([np.nan if v is None else float(v) for v in values])
+        with suppress(OverflowError):  # a whole number beyond every float stays text
+            return np.array([np.nan if v is None else float(v) for v in values])
     return np.array([None if v is None else str(v) for v in values], object)
 
 
@@ -307,9 +314,11 @@ def _entries(held: zipfile.ZipFile, names: Iterable[str]) -> Iterator[Any]:
     """Read entries of a ZIP file; the limit counts what comes out of all of them."""
     left = MOST_BYTES
     for name in names:
-        text = _unpacked(held, name, left + 1)
-        left -= len(text)
-        if left < 0:  # read no further: a small file may hold a huge one
+        says = held.getinfo(name).file_size
+        if says <= left:  # read no further than it says: it may hold more
+            text = _unpacked(held, name, says)
+        left -= says
+        if left < 0:
             raise InputError(
                 f"{held.filename} unpacks to more than {MOST_BYTES >> 20:,} MB, which "
                 f"no log of an evaluation does ({name}). Is it the right file?"

@@ -14,7 +14,7 @@ import numpy as np
 from trueness._core.arrays import Array, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.files import replacing
+from trueness._core.files import as_written, replacing
 from trueness._core.numbers import counted
 from trueness._core.records import Record, shown
 
@@ -196,9 +196,13 @@ def read_attempts(path: str | os.PathLike[str]) -> Attempts:
     cluster, missing = columns["cluster"], columns["missing"]
     if not lists or not isinstance(cluster, (list, type(None))):
         raise InputError(f"{file} is damaged: a column of its attempts is no list.")
-    if not isinstance(missing, int) or missing < 0:
+    if type(missing) is not int or not 0 <= missing < 2**63:
         raise InputError(f"{file} is damaged: missing must be a whole number.")
-    return Attempts(**columns)  # type: ignore[arg-type]  # checked there
+    named = [*held["item"], *(cluster or ())]
+    if not all(isinstance(v, str) for v in named):
+        raise InputError(f"{file} is damaged: items and clusters are named by text.")
+    with as_written(file, "attempts"):
+        return Attempts(**columns)  # type: ignore[arg-type]  # checked there
 
 
 def systems(data: Any, what: str, *, least: int = 1) -> dict[str, Attempts]:

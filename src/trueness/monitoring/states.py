@@ -202,8 +202,11 @@ def _wrong(held: Any) -> str:
         for key, kind in shape.items():
             if key not in held[part] or not _is(held[part][key], kind):
                 return key
-    found = ((name, _wrong(one)) for name, one in held["groups"].items())
-    return next((f"{wrong} of group {name!r}" for name, wrong in found if wrong), "")
+    for name, one in held["groups"].items():
+        deeper = isinstance(one, dict) and one.get("groups")  # groups have none
+        if wrong := "groups" if deeper else _wrong(one):
+            return f"{wrong} of group {name!r}"
+    return ""
 
 
 def _is(value: Any, kind: Any) -> bool:
@@ -321,5 +324,6 @@ def _read(path: str | os.PathLike[str]) -> Any:
         raise InputError(f"There is no file {os.fspath(path)} with a watch.") from None
     except OSError as err:
         raise InputError(f"{os.fspath(path)} cannot be read: {err}.") from None
-    except (ValueError, RecursionError):  # InputError is one of them
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        # InputError is a ValueError
         raise InputError(f"{os.fspath(path)} is not the state of a watch.") from None

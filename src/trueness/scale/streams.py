@@ -22,7 +22,7 @@ import numpy as np
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
-from trueness._core.files import alone
+from trueness._core.files import alone, as_written
 from trueness._core.records import Record
 from trueness.counts.cases import COUNTS, SQUARES, by_cell
 from trueness.counts.design import PLAIN, WORDS, Design
@@ -241,13 +241,14 @@ class Stream:
     def _state(self) -> tuple[dict[str, Tally], set[str], list[Any]]:
         if not Path(self.path).exists():
             return {}, set(), []
-        columns, about = read_columns(self.path, "stream")
         windows = {}
-        for k, name in enumerate(about["windows"]):
-            at = columns["window"] == k
-            own = {k: c[at] for k, c in columns.items()}
-            windows[name] = tally_of_columns(own, about)
-        return windows, set(about["batches"]), about.get("labels", [])
+        with as_written(self.path, "a stream"):
+            columns, about = read_columns(self.path, "stream")
+            for k, name in enumerate(about["windows"]):
+                at = columns["window"] == k
+                own = {k: c[at] for k, c in columns.items()}
+                windows[name] = tally_of_columns(own, about)
+            return windows, set(about["batches"]), about.get("labels", [])
 
     def _write(
         self, windows: dict[str, Tally], batches: set[str], labels: list[Any]

@@ -23,6 +23,7 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
+from trueness._core.files import as_written
 from trueness._core.numbers import cut_text
 from trueness._core.records import Record
 from trueness.counts.values import Tally, rescored
@@ -178,15 +179,18 @@ class Rule(Record):
         file = Path(_options.file_path(path, "Rule.load"))
         if not file.is_file():
             raise InputError(f"There is no file {file} to read a rule from.")
-        try:
+        with as_written(file, "a rule"):
             return cls.from_dict(json.loads(file.read_text(encoding="utf-8")))
-        except ValueError as err:
-            raise InputError(f"{file} does not hold a rule: {err}") from None
 
     @classmethod
     def from_dict(cls, given: Any) -> Rule:
         """Read what ``to_dict`` gave."""
-        if not isinstance(given, Mapping) or "upper" not in given:
+        known = {"trueness", "upper", "lower"}
+        if (
+            not isinstance(given, Mapping)
+            or not {"upper"} <= given.keys() <= known
+            or given.get("trueness", "rule") != "rule"
+        ):
             raise InputError(
                 f'A rule is written as {{"upper": 0.8, "lower": 0.3}}; found '
                 f"{described(given)}."
@@ -224,9 +228,10 @@ def threshold_number(value: Any, name: str = "threshold") -> float:
 
 
 def _read(cut: Any) -> Any:
+    """Read a threshold of JSON, which writes infinite ones as text."""
     if isinstance(cut, Mapping):
-        return {name: float(v) for name, v in cut.items()}
-    return None if cut is None else float(cut)
+        return {name: _read(v) for name, v in cut.items()}
+    return float(cut) if cut in ("inf", "-inf") else cut
 
 
 def _quoted(column: str) -> str:
