@@ -137,6 +137,21 @@ def test_larger_groups_are_proved_and_described():
     assert "one threshold for all" in repr(g)
 
 
+@pytest.mark.parametrize("limits", [
+    ["flagged <= 5000", "recall >= 0.5"], ["precision >= 0.6", "flagged <= 3000"]
+])  # fmt: skip
+def test_two_limits_on_the_total_are_proved(rng, limits):
+    groups = {}
+    for g in range(10):
+        y = rng.random(2000) < rng.uniform(0.1, 0.4)
+        s = rng.normal(rng.uniform(0.8, 1.6) * y + rng.normal(0, 0.3), 1)
+        groups[g] = trueness.tally(y, s)
+    assert group_thresholds(groups, "accuracy", limits).proved
+    neither = ["recall >= 0.9", "flagged <= 4000"]
+    with pytest.raises(Infeasible, match="cannot be met together"):
+        group_thresholds(groups, "accuracy", neither)
+
+
 def test_objectives_of_rates_and_money():
     groups = small_groups(np.random.default_rng(4))
     whole = [sum(getattr(t, k) for t in groups.values()) for k in ("n_pos", "n_neg")]

@@ -337,7 +337,7 @@ class GroupQuestion(NamedTuple):
 
     def parts(self, form: Form) -> list[Any]:
         """Write a weighted sum of counts as a sum over groups: a part for every cut."""
-        tp, fp = map(int, form[:-1])
+        tp, fp = _weights(form)
         kind = self.whole.kind(tp, fp)
         return [
             c.units.tp.astype(kind) * tp + c.units.fp.astype(kind) * fp
@@ -346,7 +346,7 @@ class GroupQuestion(NamedTuple):
 
     def row(self, form: Form) -> GroupRow:
         """Write a form that must not be negative as a sum over groups."""
-        return GroupRow(self.parts(form), form[-1])
+        return GroupRow(self.parts(form), form[-1], _weights(form))
 
     def ratio(self, q: Quotient, cuts: Sequence[int] | None) -> Fraction | None:
         """Give a quotient of sums at some cuts; None where it is undefined."""
@@ -413,9 +413,9 @@ class GroupQuestion(NamedTuple):
 
         def best(form: Form) -> GroupAnswer:
             unit = math.lcm(*(w.denominator for w in form[:-1]))
-            u = self.parts(form * unit)
+            u, weights = self.parts(form * unit), _weights(form * unit)
             answer = GroupSearch(
-                GroupProblem(u, rows, gaps, allowed, agrees), until
+                GroupProblem(u, weights, rows, gaps, allowed, agrees), until
             ).run()
             # bounds are sums in floating point: of weights no proof goes beyond this
             reach = (
@@ -438,6 +438,12 @@ class GroupQuestion(NamedTuple):
         )
         # over - q under is at most the bound left; under is a whole number above zero
         return answer, q, q if answer.cuts is None else q + max(0, again.bound)
+
+
+def _weights(form: Form) -> tuple[int, int]:
+    """Give the whole numbers that true and false positives are multiplied by."""
+    tp, fp = map(int, form[:-1])
+    return tp, fp
 
 
 def _exact(c: Cuts, m: Metric, k: int) -> Any:
@@ -510,7 +516,10 @@ def _infeasible(ask: GroupQuestion, seconds: float) -> Infeasible:
     """Say what cannot be met: one limit alone, or only all of them together."""
     until = time.monotonic() + seconds
     for k in ask.limits:
-        if ask._replace(limits=(k,)).optimum(METRICS["flagged"], until)[0].cuts is None:
+        if (
+            ask._replace(limits=(k,)).optimum(METRICS["accuracy"], until)[0].cuts
+            is None
+        ):
             whose = (
                 "any thresholds of these groups" if k.where else "all groups together"
             )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
@@ -159,6 +159,7 @@ CLOSE = 1e-15
 _PRICES = 8  # that are kept at once: each takes as much memory as the cuts
 _LOOKS = 25  # smallest values that are looked at first
 _BEAM, _STATES = 32, (1 << 9, 1 << 15, 1 << 18)  # partial choices kept at once
+_SUMS = 1 << 24  # of partial choices and cuts of the next group
 
 
 class Gap(NamedTuple):
@@ -173,16 +174,21 @@ class Gap(NamedTuple):
 
 
 class GroupRow(NamedTuple):
-    """A sum over groups of whole numbers, plus a constant, that must reach zero."""
+    """A sum over groups of whole numbers, plus a constant, that must reach zero.
+
+    The numbers are true and false positives at these weights.
+    """
 
     value: list[Any]
     constant: int
+    weights: tuple[int, int]
 
 
 class GroupProblem(NamedTuple):
     """What to maximise, the sums and gaps to keep, and which cuts may be used."""
 
     objective: list[Any]
+    weights: tuple[int, int]
     rows: list[GroupRow]
     gaps: list[Gap]
     allowed: list[NDArray[np.bool_]]
@@ -256,14 +262,28 @@ class _Window:
                 found = [w + each * x for w, x in zip(found, parts, strict=True)]
         return found
 
-    def dual(self) -> tuple[float, Floats]:
+    def dual(self, rounds: int) -> tuple[float, Floats]:
         """Find prices that make the bound small: any are valid, good ones are sharp."""
         price = np.zeros(len(self.p.rows))
         bound = sum(float(w.max()) for w in self.worth)
-        for _ in range(min(3, len(price))):
+        for _ in range(rounds if len(price) > 1 else 1):
+            before = bound
             for r in range(len(price)):
                 bound = self._least(price, r)
+            if not before - bound > 0.5:  # values are whole numbers
+                break
         return bound, price
+
+    def rays(self) -> Iterator[tuple[float, Floats]]:
+        """Find prices that show that no choice keeps all sums, where there are such."""
+        for r in range(len(self.p.rows)):
+            price = np.zeros(len(self.p.rows))
+            # what one sum misses by a whole number weighs more than the objective
+            price[r] = 1 + sum(float(np.ptp(w)) for w in self.worth)
+            bound = math.inf
+            for other in range(len(price)):
+                bound = bound if other == r else self._least(price, other)
+            yield bound, price
 
     def _least(self, price: Floats, r: int) -> float:
         """Make the bound smallest in one price; ``price`` is changed in place.
@@ -329,6 +349,7 @@ class GroupSearch:
     numbers: a range that cannot be better by one is dropped. A single v that remains is
     solved by adding one group after another, keeping partial choices that none
     dominates and whose loss in the bound is small enough (Nemhauser and Ullmann 1969).
+    All sums are of true and false positives, so that two of them decide who dominates.
     """
 
     def __init__(self, p: GroupProblem, until: float) -> None:
@@ -336,7 +357,8 @@ class GroupSearch:
         rows = [r for r in p.rows if sum(v.min() for v in r.value) + r.constant < 0]
         self.p, self.until = p._replace(rows=rows), until
         self.best: list[int] | None = None
-        self.value: Any = _NOTHING["O"]
+        # below every choice: prices that bound all by this prove that there is none
+        self.value: Any = sum(int(u.min()) for u in p.objective) - 1
         self.prices: list[tuple[float, list[list[Tree]]]] = []
         self.steps = [
             np.unique(np.concatenate([v[np.isfinite(v)] for v in g.value]))
@@ -435,16 +457,19 @@ class GroupSearch:
         low, high = np.concatenate([low, right]), np.concatenate([left, high])
         return low, high, self._bounds(low, high)
 
-    def _look(self, at: Ints) -> tuple[float, Floats, _Window | None]:
+    def _look(self, at: Ints, rounds: int = 3) -> tuple[float, Floats, _Window | None]:
         """Find good cuts for one smallest value, its bound and its prices."""
         bottom, top = (e[0] for e in self._ends(at[None], at[None]))
         places = [g.inside(bottom, top) for g in self.groups]
         if not all(x.size for x in places):
             return -math.inf, np.zeros(len(self.p.rows)), None
         window = _Window(self.p, places)
-        bound, price = window.dual()
+        bound, price = window.dual(rounds)
         if _beats(bound, self.value):
-            self._add_groups(window, bound, price, _BEAM)
+            self._add_groups(window, bound, price, _BEAM, free=False)
+            if self.best is None:
+                proofs = (x for x in window.rays() if not _beats(x[0], self.value))
+                bound, price = next(proofs, (bound, price))
         return bound, price, window
 
     def _settle(self, at: Ints, bound: float) -> bool:
@@ -453,18 +478,26 @@ class GroupSearch:
             return True
         if self.late:
             return False
-        least, price, window = self._look(at)
+        least, price, window = self._look(at, rounds=50)
         if bound > least + 1 and len(self.prices) < _PRICES and window is not None:
             self._add_price(price)
         if window is None or not _beats(least, self.value):
             return True
-        # few partial choices first: what they find leaves fewer for the next
-        return any(self._add_groups(window, least, price, n) for n in _STATES)
+        # few partial choices first: what they find leaves fewer for the next; sums of
+        # no price often hold by themselves
+        return any(
+            self._add_groups(window, least, price, n, free)
+            for n in _STATES
+            for free in ((True, False) if (price == 0).any() else (False,))
+        )
 
     def _add_groups(
-        self, window: _Window, bound: float, price: Floats, most: int
+        self, window: _Window, bound: float, price: Floats, most: int, free: bool
     ) -> bool:
-        """Take the best choice in a window; say whether nothing better is left."""
+        """Take the best choice in a window; say whether nothing better is left.
+
+        ``free``: sums without a price are not asked for, only of what is found.
+        """
         p, places = self.p, window.places
         if not p.rows:  # the groups come apart
             pairs = zip(p.objective, places, strict=True)
@@ -473,7 +506,9 @@ class GroupSearch:
         picks: list[Ints] = []
         # sums that hold whatever is chosen here play no part
         least = [sum(float(x.min()) for x in parts) for parts in window.parts]
-        live = [r for r, s in zip(p.rows, least, strict=True) if s + r.constant < 0]
+        live = [r for r, s, x in zip(p.rows, least, price, strict=True)
+                if s + r.constant < 0 and not (free and x == 0)]  # fmt: skip
+        ends = _extremes([p.weights, *(r.weights for r in live)])
         totals = [0 * p.objective[0][:1], *(0 * r.value[0][:1] + r.constant
                                             for r in live)]  # fmt: skip
         # what the groups that are not added yet can give to each sum at most
@@ -481,10 +516,14 @@ class GroupSearch:
                  for r in live]  # fmt: skip
         weights = window.weights(price)
         for g, x in enumerate(places):
+            if self.late or not loss.size:
+                return complete and not self.late
             less = weights[g].max() - weights[g]
-            near = np.argsort(less, kind="stable")[: 8 * most]
-            complete &= near.size == x.size
+            near = np.argsort(less, kind="stable")
             near = near[_beats(bound - less[near], self.value)]
+            widest = min(8 * most, _SUMS // loss.size)
+            complete &= near.size <= widest
+            near = near[:widest]
             loss = loss[:, None] + less[near]
             keep = _beats(bound - loss, self.value)
             parts = [p.objective[g][x[near]], *(r.value[g][x[near]] for r in live)]
@@ -498,8 +537,10 @@ class GroupSearch:
             totals = [t[old] + v[new] for t, v in zip(totals, parts, strict=True)]
             loss = loss[old, new]
             some = np.arange(loss.size)
-            if len(totals) <= 2 or loss.size < 4 * _BEAM:
-                some = np.flatnonzero(undominated([*map(_sortable, totals)]))
+            if ends:
+                ranks = [_sortable(totals[k]) for k in ends]
+                some = np.flatnonzero(undominated(ranks))
+                some = some[np.unique(ranks[0][some], return_index=True)[1]]
             if some.size > most:  # those that lost least
                 some = some[np.argsort(loss[some], kind="stable")[:most]]
                 complete = False
@@ -521,6 +562,29 @@ class GroupSearch:
         if total(p.objective) > self.value:
             self.value, self.best = total(p.objective), cuts
         return True
+
+
+def _extremes(weights: Sequence[tuple[int, int]]) -> list[int]:
+    """Which two sums of counts does a choice have to win to win them all?
+
+    As directions of a plane they have all others between them; none if there are none.
+    """
+
+    def turn(i: int, j: int) -> int:
+        (a, b), (c, d) = weights[i], weights[j]
+        return a * d - b * c
+
+    some = [k for k, w in enumerate(weights) if any(w)] or [0]
+    right = left = start = some[0]
+    for k in some:
+        side = turn(start, k)
+        if side > 0:
+            left = k if turn(left, k) > 0 else left
+        elif side < 0:
+            right = k if turn(right, k) < 0 else right
+        elif any(x * y < 0 for x, y in zip(weights[start], weights[k], strict=True)):
+            return []  # opposite
+    return [right, left] if right == left or turn(right, left) > 0 else []
 
 
 def _sortable(values: Any) -> Any:
