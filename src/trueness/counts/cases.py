@@ -80,9 +80,9 @@ class Cases:
         other = self._aligned(other, "added")
         made = self._merged(other, alike(self, other))
         if not self.n:  # counts without a case fit with all others
-            return other._keep(made, lambda: made._find(other)[0])
+            return other.keep_clusters(made, lambda: made._find(other)[0])
         if not other.n:
-            return self._keep(made, lambda: made._find(self)[0])
+            return self.keep_clusters(made, lambda: made._find(self)[0])
         vars(made)["design"] = self.design + other.design
         if (pair := _clustered(self, other)) is not None:
             columns = _one_kind([c.counts for c in pair])
@@ -162,15 +162,17 @@ class Cases:
 
     def hide(self) -> Self:
         """Forget the labels: every case is unknown."""
-        return self._changed(hidden)
+        return self.change_counts(hidden)
 
     def labelled(self) -> Self:
         """Forget the cases without a label."""
         if not self.n_unknown:
             return self
-        return self._rows_kept((self.neg + self.pos) > 0)._changed(known)
+        return self._rows_kept((self.neg + self.pos) > 0).change_counts(known)
 
-    def _changed(self, change: Callable[[Sequence[Array]], Sequence[Array]]) -> Self:
+    def change_counts(
+        self, change: Callable[[Sequence[Array]], Sequence[Array]]
+    ) -> Self:
         """Change the counts of every row, and so of every cluster."""
         made = self._with_counts(change(self.counts))._with(clusters=self.clusters)
         if made.clusters is not None:
@@ -181,9 +183,9 @@ class Cases:
         """Leave rows out."""
         kept = {k: v[keep] for k, v in vars(self).items() if isinstance(v, np.ndarray)}
         made = self._with(**kept)._with_counts([c[keep] for c in self.counts])
-        return self._keep(made, lambda: np.where(keep, np.cumsum(keep) - 1, -1))
+        return self.keep_clusters(made, lambda: np.where(keep, np.cumsum(keep) - 1, -1))
 
-    def _keep(self, made: T, to: Callable[[], Array]) -> T:
+    def keep_clusters(self, made: T, to: Callable[[], Array]) -> T:
         """Give counts made of these the clusters and the design that these have.
 
         ``to`` says where each row is now.

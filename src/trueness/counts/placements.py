@@ -70,7 +70,7 @@ def _starting(t: Tally, start: Array) -> Tally:
     columns = [np.add.reduceat(c, start) for c in t.counts]
     made = tally_of_rows(np.arange(start.size, 0, -1.0), *columns)
     size = np.diff([*start, len(t)])
-    return t._keep(made, lambda: np.repeat(np.arange(start.size), size))
+    return t.keep_clusters(made, lambda: np.repeat(np.arange(start.size), size))
 
 
 def grouped(neg: Array, pos: Array, most: int) -> tuple[Array, Array]:
