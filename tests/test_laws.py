@@ -80,7 +80,7 @@ def with_another(t):
     up = np.arange(len(t))[::-1]  # the rows of a panel ascend
     rows = np.column_stack([t.score, np.floor(t.score)])[up]
     made = panel_of_rows(("a", "b"), rows, *(c[up] for c in t.counts))
-    return t._keep(made, lambda: up)
+    return t.keep_clusters(made, lambda: up)
 
 
 def mean_of_positives(t):
