@@ -180,6 +180,9 @@ def _numbers_from_objects(values: Array, what: str) -> Array:
     gone = missing(values)
     out = np.full(values.size, np.nan)
     try:
+        # NumPy before 2.4 takes an array of one entry for a number
+        if any(getattr(v, "ndim", 0) for v in values[~gone]):
+            raise TypeError
         out[~gone] = [float(v) for v in values[~gone]]
     except (TypeError, ValueError):
         odd = [v for v in values[~gone] if not hasattr(v, "__float__")] or [*values]
