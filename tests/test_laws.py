@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import trueness
 from trueness._core.checks.errors import NeedsWholeCases
 from trueness._core.records import json_value
-from trueness.counts.cases import in_clusters
+from trueness.counts.cases import in_clusters, keep_clusters
 from trueness.counts.values import panel_of_rows
 
 # labels are given by lot here, and now and then look as if they were not
@@ -80,7 +80,7 @@ def with_another(t):
     up = np.arange(len(t))[::-1]  # the rows of a panel ascend
     rows = np.column_stack([t.score, np.floor(t.score)])[up]
     made = panel_of_rows(("a", "b"), rows, *(c[up] for c in t.counts))
-    return t.keep_clusters(made, lambda: up)
+    return keep_clusters(t, made, lambda: up)
 
 
 def mean_of_positives(t):

@@ -80,9 +80,9 @@ class Cases:
         other = self._aligned(other, "added")
         made = self._merged(other, alike(self, other))
         if not self.n:  # counts without a case fit with all others
-            return other.keep_clusters(made, lambda: made._find(other)[0])
+            return keep_clusters(other, made, lambda: made._find(other)[0])
         if not other.n:
-            return self.keep_clusters(made, lambda: made._find(self)[0])
+            return keep_clusters(self, made, lambda: made._find(self)[0])
         vars(made)["design"] = self.design + other.design
         if (pair := _clustered(self, other)) is not None:
             columns = _one_kind([c.counts for c in pair])
@@ -162,39 +162,20 @@ class Cases:
 
     def hide(self) -> Self:
         """Forget the labels: every case is unknown."""
-        return self.change_counts(hidden)
+        return change_counts(self, hidden)
 
     def labelled(self) -> Self:
         """Forget the cases without a label."""
         if not self.n_unknown:
             return self
-        return self._rows_kept((self.neg + self.pos) > 0).change_counts(known)
-
-    def change_counts(
-        self, change: Callable[[Sequence[Array]], Sequence[Array]]
-    ) -> Self:
-        """Change the counts of every row, and so of every cluster."""
-        made = self._with_counts(change(self.counts))._with(clusters=self.clusters)
-        if made.clusters is not None:
-            vars(made)["clusters"] = made.clusters.changed(change)
-        return made
+        return change_counts(self._rows_kept((self.neg + self.pos) > 0), known)
 
     def _rows_kept(self, keep: Array) -> Self:
         """Leave rows out."""
         kept = {k: v[keep] for k, v in vars(self).items() if isinstance(v, np.ndarray)}
         made = self._with(**kept)._with_counts([c[keep] for c in self.counts])
-        return self.keep_clusters(made, lambda: np.where(keep, np.cumsum(keep) - 1, -1))
-
-    def keep_clusters(self, made: T, to: Callable[[], Array]) -> T:
-        """Give counts made of these the clusters and the design that these have.
-
-        ``to`` says where each row is now.
-        """
-        if self.design is not PLAIN:
-            vars(made)["design"] = self.design
-        if self.clusters is not None:
-            vars(made)["clusters"] = self.clusters.moved(to())
-        return made
+        to = np.where(keep, np.cumsum(keep) - 1, -1)
+        return keep_clusters(self, made, lambda: to)
 
     @property
     def grouped(self) -> Clusters | None:
@@ -379,6 +360,24 @@ def with_fields(x: C, **fields: Any) -> C:
 def rows_kept(x: C, keep: Array) -> C:
     """Leave rows out."""
     return x._rows_kept(keep)
+
+
+def change_counts(x: C, change: Callable[[Sequence[Array]], Sequence[Array]]) -> C:
+    """Change the counts of every row, and so of every cluster."""
+    clusters = None if x.clusters is None else x.clusters.changed(change)
+    return x._with_counts(change(x.counts))._with(clusters=clusters)
+
+
+def keep_clusters(x: Cases, made: T, to: Callable[[], Array]) -> T:
+    """Give counts made of others the clusters and the design that these have.
+
+    ``to`` says where each row is now.
+    """
+    if x.design is not PLAIN:
+        vars(made)["design"] = x.design
+    if x.clusters is not None:
+        vars(made)["clusters"] = x.clusters.moved(to())
+    return made
 
 
 def kish(weight: float, square: float) -> float:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from trueness._core.arrays import Array, begins_run, blocks
+from trueness.counts.cases import keep_clusters
 from trueness.counts.values import Tally, tally_of_rows
 
 
@@ -70,7 +71,7 @@ def _starting(t: Tally, start: Array) -> Tally:
     columns = [np.add.reduceat(c, start) for c in t.counts]
     made = tally_of_rows(np.arange(start.size, 0, -1.0), *columns)
     size = np.diff([*start, len(t)])
-    return t.keep_clusters(made, lambda: np.repeat(np.arange(start.size), size))
+    return keep_clusters(t, made, lambda: np.repeat(np.arange(start.size), size))
 
 
 def grouped(neg: Array, pos: Array, most: int) -> tuple[Array, Array]:

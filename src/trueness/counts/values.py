@@ -43,10 +43,12 @@ from trueness.counts.cases import (
     Squares,
     by_cell,
     by_name,
+    change_counts,
     count_columns,
     describe,
     fill,
     html,
+    keep_clusters,
     put_in_clusters,
     total,
 )
@@ -158,7 +160,7 @@ class Tally(Cases):
 
     def _in_bins(self, start: Ints) -> Tally:
         made = tally_of_bins(*joined(start, self.score, self.high, self.counts))
-        return self.keep_clusters(made, lambda: rows_of(made, self.score))
+        return keep_clusters(self, made, lambda: rows_of(made, self.score))
 
     def share(self, at_least: int = 11) -> Tally:
         """Give counts without small ones, to be sent to others.
@@ -234,7 +236,7 @@ class Tally(Cases):
             np.concatenate([new, _mapped(f, self.high)]).astype(np.float64), "score"
         )
         made = tally_of_bins(*turned_bins(ends + 0.0, counts))
-        return self.keep_clusters(made, lambda: rows_of(made, new + 0.0))
+        return keep_clusters(self, made, lambda: rows_of(made, new + 0.0))
 
     def _rows_kept(self, keep: Array) -> Tally:
         made = super()._rows_kept(keep)
@@ -484,7 +486,7 @@ def rows_of(t: Tally, score: Array) -> Ints:
 def _with_rows(panel: Panel, rows: Floats, names: tuple[str, ...]) -> Panel:
     """Put the cases of a panel at other rows."""
     made = panel_of_rows(names, *merge_rows(rows, panel.counts))
-    return panel.keep_clusters(made, lambda: find_rows(rows, made.rows))
+    return keep_clusters(panel, made, lambda: find_rows(rows, made.rows))
 
 
 def rescored(x: Tally | Panel, new: Array) -> Tally:
@@ -492,7 +494,7 @@ def rescored(x: Tally | Panel, new: Array) -> Tally:
     score = _columns.numeric_scores(new, "score").astype(np.float64)
     score = _columns.finite_scores(score, "score") + 0.0
     made = tally_of_sums(score, x.counts)
-    return x.keep_clusters(made, lambda: rows_of(made, score))
+    return keep_clusters(x, made, lambda: rows_of(made, score))
 
 
 def _mapped(f: Callable[[Floats], ArrayLike], score: Floats) -> Array:
@@ -563,4 +565,4 @@ def with_share(x: T, share: float, whole: T | None = None) -> T:
         both = columns if len(columns) == 6 else (*columns, *columns)
         return [c * w for c, w in zip(both, six, strict=True)]
 
-    return x.change_counts(scaled)
+    return change_counts(x, scaled)
