@@ -88,6 +88,7 @@ def compare(n):
     torch.cuda.empty_cache()
     for name, run in {
         "average precision": lambda: trueness.average_precision(y, s),
+        "best accuracy": lambda: trueness.best_threshold(y, s, "accuracy"),
         "best F1, recall >= 0.8": lambda: trueness.best_threshold(
             y, s, "f1", subject_to="recall >= 0.8"
         ),
@@ -108,7 +109,7 @@ def bootstrap(n=10**7, replicates=2000):
         lambda: trueness.auc(t, method="bootstrap", replicates=replicates), 1
     )
     print(f"bootstrap {replicates} x {n:.0e}: {took:.0f} ms {found}")
-    print("    for comparison", trueness.auc(t, method="delong"))
+    print("    for comparison", trueness.auc(t))
 
 
 def main():

@@ -176,7 +176,7 @@ def test_tallies_add():
     with pytest.raises(InputError, match="same type of score"):
         a + both(kind=torch.float64)[0]
     low, high = 0.3, 0.6
-    inside = a.between(low, high).to_host()
+    inside = a.between([(low, high)]).to_host()
     kept = (ta.score >= low) & (ta.score <= high)
     assert inside.score.tolist() == ta.score[kept].tolist()
     assert inside.pos.tolist() == ta.pos[kept].tolist()

@@ -7,6 +7,7 @@ at most 65,536, rounded ones few), bins with limits for ``at_most=``, and otherw
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -135,12 +136,12 @@ class DeviceTally:
         design = self.design + other.design
         return DeviceTally(self.lib, pos, neg, rest, self.kind, design)
 
-    def coarse(self, at_most: int) -> Tally:
+    def coarse(self, at_most: int, begin: Sequence[float] = ()) -> Tally:
         """Count into at most so many bins; only the bins are copied.
 
         A bin ends where either class has seen so many cases, so that none holds more
         than two shares of all of them, unless they have one and the same score; a score
-        never stands in two bins.
+        never stands in two bins. A bin begins at each of the scores ``begin``, too.
         """
         at_most = _options.whole_number(at_most, "at_most", at_least=1)
         step = -(-self.n // at_most) + len(self.parts)
@@ -148,20 +149,26 @@ class DeviceTally:
         lowest = min(h[0] for h in heads if h.size)
         # a score that more than fills a bin has one of its own: it ends there, too
         heavy = [h[1:][h[1:] == h[:-1]] + 1 for h in heads]
-        starts = np.unique(np.concatenate([[lowest], *(h[1:] for h in heads), *heavy]))
+        known = [[lowest], [key_at_least(low, self.kind) for low in begin]]
+        starts = np.unique(np.concatenate([*known, *(h[1:] for h in heads), *heavy]))
         return self._bins(starts.astype(heads[0].dtype))
 
-    def between(self, low: float, high: float) -> DeviceTally:
-        """Give the cases with scores from low to high, without a copy."""
-        first = key_at_least(low, self.kind)
-        after = key_at_least(float(np.nextafter(high, np.inf)), self.kind)
-        ends = self._key_array([first, after])
+    def between(self, ranges: Sequence[tuple[float, float]]) -> DeviceTally:
+        """Give the cases with scores in these ranges, ends included."""
+        ordered = sorted(ranges)
+        ends = self._key_array(
+            [
+                key_at_least(end, self.kind)
+                for low, high in ordered
+                for end in (low, float(np.nextafter(high, np.inf)))
+            ]
+        )
 
         def inside(part: Any) -> Any:
             if part is None:
                 return None
-            start, stop = self.lib.host(self.lib.places(part, ends, "left")).tolist()
-            return part[start:stop]
+            at = self.lib.host(self.lib.places(part, ends, "left")).reshape(-1, 2)
+            return self.lib.xp.concat([part[start:stop] for start, stop in at.tolist()])
 
         pos, neg, rest = (inside(x) for x in (self.pos, self.neg, self.unknown))
         return DeviceTally(self.lib, pos, neg, rest, self.kind, self.design)

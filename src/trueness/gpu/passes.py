@@ -40,7 +40,7 @@ from trueness.threshold.at_cut import at_threshold as host_at_threshold
 # width of an interval is
 BINS, _WIDTH = 2**17, 2**14
 # how many bins a look for the best threshold makes, and how many cases it may copy
-_LOOK, _COPY = 2**11, 2**18
+_LOOK, _COPY = 2**13, 2**18
 
 
 def auc(

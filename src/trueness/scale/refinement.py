@@ -197,7 +197,7 @@ def exact_threshold(
         known = t.labelled()
         found = search(known, objective, constraints, prevalence)
         alive = found.alive
-        if tolerance == 0:
+        if tolerance == 0 and constraints:
             alive = alive | _may_bind(known, objective, constraints, prevalence)
         if not alive.any() or found.possible - found.reached <= tolerance > 0:
             break
@@ -478,9 +478,9 @@ def _counted_again(
     if isinstance(source.rows, Tally):
         return _end_to_end([_between(source.rows, *pair) for pair in ends])
     if _looks_up(source.rows):
-        inside = [source.rows.between(*pair) for pair in ends]
-        each = max((bins or 0) // len(ends), 2)
-        return _end_to_end([x.coarse(each) if bins else x.to_host() for x in inside])
+        x = source.rows.between(ends)
+        again: Tally = x.coarse(bins, [e[0] for e in ends]) if bins else x.to_host()
+        return again
     import narwhals as nw
 
     value = nw.col("score").cast(nw.Float64)
