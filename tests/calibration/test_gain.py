@@ -50,17 +50,6 @@ def test_slow_twin_that_goes_case_by_case():
     assert found.cross_fitted.low < found.cross_fitted.value < found.cross_fitted.high
 
 
-def test_an_isotonic_map_flatters_itself_and_the_folds_show_it():
-    """Pure noise: in the sample it seems to help, on other cases it does not."""
-    rng = np.random.default_rng(2)
-    y = rng.random(300) < 0.5
-    t = trueness.tally(y, 0.5 + 0.001 * rng.normal(size=300))
-    found = calibration_gain(t, method="isotonic", rng=1)
-    assert found.in_sample.value < 0.25
-    assert found.cross_fitted.value > found.in_sample.value
-    assert found.gain.value < 0 < found.before.value - found.in_sample.value
-
-
 def test_the_gain_is_said_in_cases():
     """.2 and .8 where half are positive: off by 30 in 100, by none after it."""
     t = Tally([0.8, 0.2], neg=[500, 500], pos=[500, 500])

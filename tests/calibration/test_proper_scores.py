@@ -13,7 +13,7 @@ from sklearn.metrics import brier_score_loss
 from sklearn.metrics import log_loss as sklearn_log_loss
 
 import trueness
-from trueness import Tally
+from trueness import InputError, NotEnoughCases, Tally
 
 SMOOTH = json.loads(
     (Path(__file__).parents[1] / "reference/smooth_ece.json").read_text()
@@ -33,31 +33,19 @@ def test_brier_by_hand():
     t = trueness.Tally([0.2, 0.8], neg=[3, 1], pos=[1, 3])
     b = trueness.brier(t)
     # (3 * .04 + .64 + .64 + 3 * .04) / 8; recalibrated to 1/4 and 3/4: 3/16
-    assert b.value == pytest.approx(1.52 / 8)
+    assert b.value == float(b) == pytest.approx(1.52 / 8)
     assert b.mcb.value == pytest.approx(1.52 / 8 - 3 / 16)
     assert b.dsc.value == pytest.approx(1 / 4 - 3 / 16)
     assert b.unc.value == 1 / 4
     assert b.skill == pytest.approx((1 / 16 - 1.52 / 8 + 3 / 16) * 4)
-    assert float(b) == b.value
     assert "mcb: " in repr(b)
-
-
-def test_log_loss_of_a_wrong_certainty_is_infinite():
-    t = trueness.Tally([0.0, 0.7], neg=[3, 1], pos=[1, 3])
-    x = trueness.log_loss(t)
-    assert x.value == x.mcb.value == math.inf
-    assert math.isfinite(x.dsc.value)
-    assert math.isfinite(x.unc.high)
-    right = trueness.log_loss(trueness.Tally([0.0, 1.0], neg=[3, 0], pos=[0, 3]))
-    assert right.value == 0
-    assert right.dsc.value == pytest.approx(math.log(2))
-
-
-def test_one_class_has_no_uncertainty():
-    b = trueness.brier(trueness.Tally([0.1, 0.3], neg=[5, 5]))
-    assert b.unc.value == b.dsc.value == 0
-    assert math.isnan(b.skill)
-    assert b.value == pytest.approx((0.01 + 0.09) / 2)
+    one = trueness.brier(trueness.Tally([0.1, 0.3], neg=[5, 5]))  # no uncertainty
+    assert (one.unc.value, one.dsc.value) == (0, 0)
+    assert math.isnan(one.skill)
+    assert one.value == pytest.approx((0.01 + 0.09) / 2)
+    t = trueness.Tally([0.25, 0.5], neg=[10**9, 1], pos=[1, 10**9])
+    exact = Fraction(10**9, 16) + Fraction(9, 16) + Fraction(1, 4) + Fraction(10**9, 4)
+    assert trueness.brier(t).value == pytest.approx(float(exact / (2 * 10**9 + 2)))
 
 
 def test_spiegelhalter_by_hand():
@@ -66,21 +54,27 @@ def test_spiegelhalter_by_hand():
     test = trueness.calibration_test(t)
     assert test.statistic == pytest.approx(z)
     assert test.p_value == pytest.approx(math.erfc(abs(z) / math.sqrt(2)))
+    # what was impossible has happened, and what tells nothing
+    wrong = trueness.Tally([0.0, 0.5], neg=[3, 1], pos=[1, 1])
+    for method in ("spiegelhalter", "cox", "isotonic"):
+        assert trueness.calibration_test(wrong, method=method).p_value == 0
+    t = trueness.Tally([0.0, 0.5, 1.0], neg=[2, 2, 0], pos=[0, 1, 2])
+    assert math.isnan(trueness.calibration_test(t).p_value)
+    sure = trueness.Tally([0.0, 1.0], neg=[2, 0], pos=[0, 2])
+    assert math.isnan(trueness.calibration_test(sure, method="cox").p_value)
 
 
 def test_cox_by_hand():
     # two scores: the free model meets both shares
     t = trueness.Tally([0.2, 0.8], neg=[140, 80], pos=[60, 120])
-    free = 3 * math.log(0.3) + 7 * math.log(0.7) + 6 * math.log(0.6) + 4 * math.log(0.4)
-    fixed = (
-        3 * math.log(0.2) + 7 * math.log(0.8) + 6 * math.log(0.8) + 4 * math.log(0.2)
-    )
+    log = math.log
+    free = 3 * log(0.3) + 7 * log(0.7) + 6 * log(0.6) + 4 * log(0.4)
+    fixed = 3 * log(0.2) + 7 * log(0.8) + 6 * log(0.8) + 4 * log(0.2)
     test = trueness.calibration_test(t, method="cox")
     assert test.statistic == pytest.approx(20 * 2 * (free - fixed))
     assert test.p_value == pytest.approx(chi2.sf(test.statistic, 2))
-    one = trueness.calibration_test(
-        trueness.Tally([0.2], neg=[140], pos=[60]), method="cox"
-    )
+    one = trueness.Tally([0.2], neg=[140], pos=[60])
+    one = trueness.calibration_test(one, method="cox")
     assert one.p_value == pytest.approx(chi2.sf(one.statistic, 1))
 
 
@@ -119,18 +113,23 @@ def test_calibration_line_by_hand():
 
 
 @pytest.mark.parametrize("digits", [1, 3])
-def test_scores_are_those_of_scikit_learn(rng, digits):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_are_those_of_scikit_learn(rng, digits, weighted):
     p = np.clip(np.round(rng.random(400), digits), 0.001, 0.999)
     y = (rng.random(400) < p**2).astype(int)
-    t = trueness.tally(y, p)
-    q = IsotonicRegression().fit(p, y).predict(p)
-    for ours, theirs in ((trueness.brier, brier_score_loss), (trueness.log_loss, None)):
-        theirs = theirs or sklearn_log_loss
+    w = rng.exponential(size=400) if weighted else np.ones(400)
+    t = trueness.tally(y, p, weight=w) if weighted else trueness.tally(y, p)
+    q = IsotonicRegression().fit(p, y, sample_weight=w).predict(p)
+    base = np.full(400, np.average(y, weights=w))
+    for ours, loss in (
+        (trueness.brier, brier_score_loss),
+        (trueness.log_loss, sklearn_log_loss),
+    ):
         x = ours(t)
-        base = np.full(400, y.mean())
-        assert x.value == pytest.approx(theirs(y, p))
-        assert x.mcb.value == pytest.approx(theirs(y, p) - theirs(y, q), abs=1e-12)
-        assert x.dsc.value == pytest.approx(theirs(y, base) - theirs(y, q), abs=1e-12)
+        before, after, none = (loss(y, s, sample_weight=w) for s in (p, q, base))
+        assert x.value == pytest.approx(before, rel=1e-12)
+        assert x.mcb.value == pytest.approx(before - after, abs=1e-12)
+        assert x.dsc.value == pytest.approx(none - after, abs=1e-12)
         assert x.value == pytest.approx(x.mcb.value - x.dsc.value + x.unc.value)
         assert x.low < x.value < x.high
 
@@ -162,49 +161,30 @@ def test_smooth_error_by_direct_sum(rng):
     assert error(found) == pytest.approx(found, rel=5e-3)
 
 
-def test_exact_brier_in_fractions():
-    t = trueness.Tally([0.25, 0.5], neg=[10**9, 1], pos=[1, 10**9])
-    n = 2 * 10**9 + 2
-    exact = Fraction(10**9, 16) + Fraction(9, 16) + Fraction(1, 4) + Fraction(10**9, 4)
-    assert trueness.brier(t).value == pytest.approx(float(exact / n))
-
-
 # statistics: simulate the event itself
 
 
 def test_intervals_cover(rng):
-    # uniform p, y ~ B(p^k): MCB = 1/3 - 2/(2+k) + 1/(1+2k), DSC = var p^k
-    for k in (1, 2):
-        mcb = 1 / 3 - 2 / (2 + k) + 1 / (1 + 2 * k)
-        dsc = 1 / (1 + 2 * k) - (1 + k) ** -2
-        unc = k / (1 + k) ** 2
-        truth = {"mcb": mcb, "dsc": dsc, "unc": unc}
-        hits = np.zeros(4)
-        for _ in range(60):
-            b = trueness.brier(drawn(rng, 200, digits=3, power=k))
-            parts = [(getattr(b, name), value) for name, value in truth.items()]
-            inside = [e.low <= v + 1e-9 and v <= e.high + 1e-9 for e, v in parts]
-            hits += [b.low <= mcb - dsc + unc <= b.high, *inside]
-        assert (hits >= 52).all()
+    # uniform p, y ~ B(p^2): MCB = 1/3 - 2/4 + 1/5, DSC = var p^2 = 1/5 - 1/9
+    mcb, dsc, unc = 1 / 3 - 2 / 4 + 1 / 5, 1 / 5 - 1 / 9, 2 / 9
+    hits = np.zeros(4)
+    for _ in range(60):
+        b = trueness.brier(drawn(rng, 200, digits=3, power=2))
+        parts = (b, mcb - dsc + unc), (b.mcb, mcb), (b.dsc, dsc), (b.unc, unc)
+        hits += [e.low <= v + 1e-9 and v <= e.high + 1e-9 for e, v in parts]
+    assert (hits >= 52).all()
 
 
-def test_tests_hold_their_level_and_have_power(rng):
-    for method in ("spiegelhalter", "cox", "isotonic", "bins"):
-        null = [
-            trueness.calibration_test(
-                drawn(rng, 200), method=method, replicates=99, rng=rng
-            ).p_value
-            for _ in range(120)
-        ]
-        assert kstest(null, "uniform").pvalue > 1e-3
-        off = [
-            trueness.calibration_test(
-                drawn(rng, 400, power=1.6), method=method, replicates=99, rng=rng
-            ).p_value
-            for _ in range(10)
-        ]
-        # Spiegelhalter's test is nearly blind to a shift that is symmetric about 1/2
-        assert np.median(off) < (0.05 if method != "spiegelhalter" else 1.0)
+@pytest.mark.parametrize("method", ["spiegelhalter", "cox", "isotonic", "bins"])
+def test_tests_hold_their_level_and_have_power(rng, method):
+    def tested(n, power):
+        asked = {"method": method, "replicates": 99, "rng": rng}
+        return trueness.calibration_test(drawn(rng, n, power=power), **asked).p_value
+
+    assert kstest([tested(200, 1) for _ in range(80)], "uniform").pvalue > 1e-3
+    # Spiegelhalter's test is nearly blind to a shift that is symmetric about 1/2
+    off = np.median([tested(400, 1.6) for _ in range(10)])
+    assert off < (0.05 if method != "spiegelhalter" else 1.0)
 
 
 def test_consistency_band_holds_calibrated_curves(rng):
@@ -238,19 +218,12 @@ def test_confidence_band_holds_the_truth(rng, curve):
 
 
 def test_debiased_errors_are_near_zero_for_calibrated_scores(rng):
-    plain, debiased, rms = np.mean(
-        [
-            [e.plain.value, e.debiased.value, e.rms.value**2]
-            for e in (trueness.calibration_error(drawn(rng, 400)) for _ in range(40))
-        ],
-        axis=0,
-    )
+    found = [trueness.calibration_error(drawn(rng, 400)) for _ in range(40)]
+    each = [(e.plain.value, e.debiased.value, e.rms.value**2, e.chance) for e in found]
+    plain, debiased, rms, chance = np.mean(each, axis=0)
     assert debiased < 0.6 * plain
     assert rms < 0.001
-    # what "chance" says is what comes out
-    assert plain == pytest.approx(
-        trueness.calibration_error(drawn(rng, 400)).chance, rel=0.15
-    )
+    assert plain == pytest.approx(chance, rel=0.15)
 
 
 # edges
@@ -265,49 +238,6 @@ def test_reliability_of_many_scores_is_thinned_but_exact(rng):
     np.testing.assert_allclose(r.probability, c(r.score))
     assert r.n == 6000
     assert r.n_pos == t.n_pos
-
-
-def test_impossible_events_reject_at_once():
-    t = trueness.Tally([0.0, 0.5], neg=[3, 1], pos=[1, 1])
-    for method in ("spiegelhalter", "cox", "isotonic"):
-        assert trueness.calibration_test(t, method=method).p_value == 0
-
-
-def test_scores_without_information_give_nan():
-    t = trueness.Tally([0.0, 0.5, 1.0], neg=[2, 2, 0], pos=[0, 1, 2])
-    assert math.isnan(trueness.calibration_test(t).p_value)
-    sure = trueness.Tally([0.0, 1.0], neg=[2, 0], pos=[0, 2])
-    assert math.isnan(trueness.calibration_test(sure, method="cox").p_value)
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["brier", "log_loss", "reliability", "calibration_error", "calibration_test"],
-)
-def test_words(name):
-    call = getattr(trueness, name)
-    with pytest.raises(
-        trueness.InputError, match=r"needs scores from 0 to 1; found 2.0"
-    ):
-        call(trueness.Tally([0.5, 2.0], neg=[1, 0], pos=[0, 1]))
-    with pytest.raises(trueness.NotEnoughCases, match="lack a label"):
-        call(trueness.Tally([0.5], unknown=[3]))
-    with pytest.raises(trueness.NotEnoughCases, match="empty"):
-        call(trueness.Tally())
-    with pytest.raises(trueness.InputError, match="has no option level_="):
-        call(trueness.Tally([0.5], neg=[1], pos=[1]), level_=0.9)
-
-
-def test_words_of_the_line():
-    with pytest.raises(trueness.NotEnoughCases, match="two different scores"):
-        trueness.calibration_line(trueness.Tally([0.5], neg=[1], pos=[1]))
-    with pytest.raises(trueness.NotEnoughCases, match="slope would be infinite"):
-        trueness.calibration_line(trueness.Tally([0.2, 0.7], neg=[4, 0], pos=[0, 4]))
-    touching = trueness.tally([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.3, 0.4, 0.6])
-    with pytest.raises(trueness.NotEnoughCases, match="slope would be infinite"):
-        trueness.calibration_line(touching)
-    with pytest.raises(trueness.InputError, match="Did you mean 'isotonic'"):
-        trueness.calibration_test(trueness.Tally([0.5], neg=[1]), method="isotoni")
 
 
 # what cannot be, and what is no proof
@@ -335,7 +265,9 @@ def test_no_interval_is_empty_or_impossible(score, counts):
 
 def test_an_infinite_loss_says_why():
     wrong = trueness.log_loss(Tally([0, 0.5, 1], [5, 2, 0], [1, 3, 5]))
-    assert wrong.value == math.inf
+    assert wrong.value == wrong.mcb.value == math.inf
+    assert math.isfinite(wrong.dsc.value)
+    assert math.isfinite(wrong.unc.high)
     assert "positives with a score of exactly 0: 1" in wrong.notes[0]
     assert "Note: The loss is infinite" in repr(wrong)
     right = trueness.log_loss(Tally([0, 0.5, 1], [5, 2, 0], [0, 3, 5]))
@@ -343,6 +275,44 @@ def test_an_infinite_loss_says_why():
     assert right.high == math.inf
     assert "no upper end" in right.notes[0]
     assert not trueness.log_loss(Tally([0.6], [5], [5])).notes
+    # a sum of weights below one is no reason to call wrong certainties right
+    y, score, w = [1, 0, 1, 0], [0.0, 0.4, 0.6, 0.2], [0.4, 1, 1, 1]
+    note = trueness.log_loss(y, score, weight=w).notes[0]
+    assert "certain and wrong (positives with a score of exactly 0: 0.4;" in note
+
+
+PROBABILITIES = [f"calibration_{k}" for k in ("error", "test", "verdict", "index")]
+PROBABILITIES += ["brier", "log_loss", "reliability"]
+
+
+@pytest.mark.parametrize("name", PROBABILITIES)
+@pytest.mark.parametrize(
+    ("t", "asked", "error", "words"),
+    [
+        (Tally([0.5, 2], [1, 0], [0, 1]), {}, InputError, r"from 0 to 1; found 2.0"),
+        (Tally([0.5], unknown=[3]), {}, NotEnoughCases, "lack a label"),
+        (Tally(), {}, NotEnoughCases, "empty"),
+        (Tally([0.5], [1], [1]), {"level_": 0.9}, InputError, "has no option level_="),
+    ],
+)
+def test_words(name, t, asked, error, words):
+    with pytest.raises(error, match=words):
+        getattr(trueness, name)(t, **asked)
+
+
+def test_words_of_the_line():
+    with pytest.raises(NotEnoughCases, match="two different scores"):
+        trueness.calibration_line(Tally([0.5], neg=[1], pos=[1]))
+    touching = trueness.tally([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.3, 0.4, 0.6])
+    for t in (Tally([0.2, 0.7], neg=[4, 0], pos=[0, 4]), touching):
+        with pytest.raises(NotEnoughCases, match="slope would be infinite"):
+            trueness.calibration_line(t)
+    with pytest.raises(InputError, match="Did you mean 'isotonic'"):
+        trueness.calibration_test(Tally([0.5], neg=[1]), method="isotoni")
+    with pytest.raises(NotEnoughCases, match="overlap"):
+        trueness.calibration_test(
+            [0, 0, 1, 1], [0.2, 0.3, 0.6, 0.7], weight=[1, 2, 3, 1.5], method="cox"
+        )
 
 
 def test_ten_of_ten_are_no_proof():
@@ -354,19 +324,6 @@ def test_ten_of_ten_are_no_proof():
     # a single case at the top of many
     t = Tally(np.linspace(0.1, 0.9, 50), np.ones(50, int), [0] * 49 + [1])
     assert trueness.reliability(t).confidence_low[-1] < 0.5
-
-
-def test_brier_covers_where_cases_are_few(rng):
-    share = np.array([0.05, 0.5, 0.9])
-    truth = (share * (1 - share)).mean()
-    for n in (12, 30):
-        hits = []
-        for _ in range(200):
-            at = rng.integers(0, 3, n)
-            t = trueness.tally(rng.random(n) < share[at], share[at], positive=True)
-            b = trueness.brier(t)
-            hits.append(b.low <= truth <= b.high)
-        assert np.mean(hits) > 0.9
 
 
 def test_equal_width_error_is_that_of_other_packages():

@@ -1,8 +1,7 @@
 """What does a score mean as a probability, and by which method?
 
 No method is best everywhere: a curve with two parameters wins on 50 cases and loses on
-5000, where any increasing curve can be fitted. ``auto`` asks the data, and takes the
-simplest one that does.
+5000. ``auto`` asks the data, and takes the simplest one that does.
 """
 
 from __future__ import annotations
@@ -36,7 +35,6 @@ from trueness.calibration.maps import (
     at_prevalence,
     freeze,
     register,
-    takes_weights,
 )
 from trueness.calibration.parametric import (
     beta,
@@ -130,12 +128,10 @@ class VennAbers(Map):
         return StepFunction(edges, p1 / (1 - p0 + p1))  # Vovk et al. (2015), section 4
 
 
-@takes_weights
 def isotonic(t: Tally) -> Isotonic:
     """Which increasing function of the score fits the labels best?
 
-    The least-squares (and maximum likelihood) fit among all non-decreasing functions,
-    between scores straight lines, as in scikit-learn (Zadrozny and Elkan 2002,
+    Straight lines between the scores, as in scikit-learn (Zadrozny and Elkan 2002,
     doi:10.1145/775047.775151). Its ends are often exactly 0 or 1, so that one case may
     have an infinite log loss: "venn-abers" has not that fault.
 
@@ -145,8 +141,6 @@ def isotonic(t: Tally) -> Isotonic:
     >>> isotonic(t)([1, 2, 3, 4])
     array([0. , 0.5, 0.5, 1. ])
     """
-    _cases.both_classes(t, "calibrate(method='isotonic')")
-    t = t.labelled()
     value, start = pool_violators(t.pos[::-1], t.neg[::-1])
     score = t.score[::-1]
     ends = np.unique(np.concatenate([start[:-1], start[1:] - 1]))
@@ -166,8 +160,6 @@ def venn_abers(t: Tally) -> VennAbers:
     >>> [p.round(4) for p in c.interval([5.0])], c([5.0])
     ([array([0.3333]), array([0.6667])], array([0.5]))
     """
-    _cases.both_classes(t, "calibrate(method='venn-abers')")
-    t = t.labelled()
     low, high = with_one_more(t.pos[::-1], t.neg[::-1])
     score = t.score[::-1]
     # between two scores p0 is that of the lower one, p1 that of the upper one
@@ -182,10 +174,7 @@ def venn_abers(t: Tally) -> VennAbers:
 
 
 def with_one_more(pos: Ints, neg: Ints) -> tuple[Floats, Floats]:
-    """Give p0 and p1 of a new case at each row, ascending (Vovk et al. 2015, alg. 1-4).
-
-    One walk along the cumulative sum diagram, in whole numbers, so ties are exact.
-    """
+    """Give p0 and p1 of a new case at each row, ascending (Vovk et al., alg. 1-4)."""
     # a new negative among these cases is a new positive in their mirror image
     return 1 - _with_positive(neg[::-1], pos[::-1])[::-1], _with_positive(pos, neg)
 
@@ -245,13 +234,11 @@ def _step_left(corners: list[_Point], point: _Point) -> None:
     corners.append(point)
 
 
-@takes_weights
 def histogram(t: Tally, *, bins: int = 10) -> Histogram:
     """What share of each bin of scores is positive?
 
-    Bins hold about equally many cases, those with equal scores together. Edges lie
-    half-way between neighbouring scores; shares need not increase. Zadrozny and Elkan
-    (ICML 2001).
+    Bins hold about equally many cases, edges lie half-way between neighbouring scores;
+    shares need not increase (Zadrozny and Elkan, ICML 2001).
 
     >>> t = Tally([1, 2, 3, 4], neg=[3, 2, 2, 0], pos=[1, 2, 2, 4])
     >>> histogram(t, bins=2)
@@ -259,9 +246,7 @@ def histogram(t: Tally, *, bins: int = 10) -> Histogram:
       edges: [2.5]
       probability: [0.375, 0.75]
     """
-    _cases.both_classes(t, "calibrate(method='histogram')")
     bins = _options.whole_number(bins, "bins", at_least=1)
-    t = t.labelled()
     pos, cases = t.pos[::-1], (t.neg + t.pos)[::-1]
     start = equal_mass(cases, bins)
     score = t.score[::-1]
@@ -304,13 +289,8 @@ def calibrate(data: Tally, /, *, method: str = "auto", **options: Any) -> Map:
     -------
     Map
         Called with scores it gives probabilities; ``t.map(c)`` is the calibrated tally,
-        and ``c.save(path)`` saves the map.
-
-    Notes
-    -----
-    With a prevalence, that of the population where the map will be used, the map is
-    fitted to the cases as they are and then carried there
-    (:func:`trueness.at_prevalence`); a case-control sample needs one.
+        and ``c.save(path)`` saves the map. With a prevalence, which a case-control
+        sample needs, it is carried there (:func:`trueness.at_prevalence`).
 
     Examples
     --------
@@ -319,23 +299,22 @@ def calibrate(data: Tally, /, *, method: str = "auto", **options: Any) -> Map:
     array([0.25, 0.5 , 0.75])
     """
     method = calibrator_name(method)
-    fit = CALIBRATORS[method]
-    able = [name for name, f in CALIBRATORS.items() if hasattr(f, "takes_weights")]
-    if method not in able:
-        why = f"It is fitted case by case; {', '.join(able)} take weights."
-        refuse(data, f"calibrate(method={method!r})", {"weight": why})
+    fit, what = CALIBRATORS[method], f"calibrate(method={method!r})"
+    if method in CASE_BY_CASE:
+        able = ", ".join(name for name in CALIBRATORS if name not in CASE_BY_CASE)
+        why = f"It is fitted case by case; {able} take weights."
+        refuse(data, what, {"weight": why})
+    _cases.both_classes(data, what)
     known = [name for name in signature(fit).parameters if name != "t"]
     _options.options(options, known, f"method={method!r}")
     needs_prevalence(data, "calibrate")
-    fitted = fit(data.without_design().without_clusters(), **options)
-    new = data.design.prevalence
-    if new is None:
+    came, d = data.without_design(), data.design
+    fitted = fit(came.without_clusters().labelled(), **options)
+    if d.prevalence is None:
         return fitted
     # the share of the population that the labelled cases show
-    d = data.design
-    came = data.without_design()
     drawn = meant(came.with_design(sampling=d.sampling, unlabelled=d.unlabelled)).counts
-    return at_prevalence(fitted, drawn.prevalence, new)
+    return at_prevalence(fitted, drawn.prevalence, d.prevalence)
 
 
 def calibrator_name(method: object) -> str:
@@ -345,25 +324,20 @@ def calibrator_name(method: object) -> str:
     return str(_options.choice(method, CALIBRATORS, "method"))
 
 
-@takes_weights
 def auto(t: Tally, *, folds: int = 10) -> Map:
-    r"""Which is the simplest map that no other one clearly beats on held-out labels?
+    """Which is the simplest map that no other one clearly beats on held-out labels?
 
-    In this order: Platt's curve (of scores from 0 to 1: in their log-odds, in the score
-    itself, then "beta"), and any increasing curve, "venn-abers". The first one is taken
-    whose cross-validated log loss is above that of the best by no more than the
-    standard error of the latter (the one-standard-error rule: Breiman, Friedman, Olshen
-    and Stone 1984, section 3.4.3). The folds are systematic along the score within each
-    class, without randomness. Weights, and a class with one case, cannot be divided:
-    then it is the first.
+    Platt's curve (of scores from 0 to 1: in their log-odds, in the score itself, then
+    "beta"), or any increasing curve, "venn-abers": the first whose cross-validated log
+    loss is within one standard error of the best (Breiman, Friedman, Olshen and Stone
+    1984, section 3.4.3). Weights, and a class with one case, cannot be divided: then it
+    is the first.
 
     >>> t = Tally([0.1, 0.9], neg=[90, 10], pos=[10, 90])
     >>> auto(t)([0.1, 0.9]).round(6)
     array([0.1, 0.9])
     """
-    _cases.both_classes(t, "calibrate(method='auto')")
     folds = _options.whole_number(folds, "folds", at_least=2)
-    t = t.labelled()
     fits: list[Callable[[Tally], Map]] = [platt, venn_abers]
     if t.score[-1] >= 0 and t.score[0] <= 1:
         fits = [partial(platt, scale="logit"), platt, beta, venn_abers]
@@ -396,17 +370,14 @@ def _held_out(
 
 
 def _fold(count: Ints, k: int, folds: int) -> Ints:
-    """How many cases of each row are in fold k, if cases are dealt out in order?
-
-    >>> _fold(np.array([3, 0, 4]), 0, 3)  # cases 0, 3 and 6 of 0..6
-    array([1, 0, 2])
-    """
-    upto = np.cumsum(count)
-    dealt = (upto + folds - 1 - k % folds) // folds
+    """How many cases of each row are in fold k, if cases are dealt out in order?"""
+    dealt = (np.cumsum(count) + folds - 1 - k % folds) // folds
     return np.diff(dealt, prepend=0)
 
 
-# a function from a tally to a map; it says by ``takes_weights`` that it takes weights
+# fitted to single cases, so that weights cannot be used
+CASE_BY_CASE = ("fermi-dirac", "venn-abers", "binormal")
+# a function from labelled cases of both classes to a map
 CALIBRATORS: Mapping[str, Callable[..., Map]] = MappingProxyType(
     {
         "auto": auto,

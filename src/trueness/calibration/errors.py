@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
+from scipy.special import expit
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
@@ -21,7 +22,6 @@ from trueness.calibration.forecasts import (
     folded_mean,
     pooled,
 )
-from trueness.calibration.formulas import sigmoid
 from trueness.calibration.slope import LineFit, bent, log_odds, no_line
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
@@ -75,6 +75,9 @@ def calibration_error(
 
     .. math:: \mathrm{ECE} = \sum_b \frac{n_b}{n} |\bar y_b - \bar p_b|
 
+    Two errors can be compared only at the same n, prevalence and bins: calibrated
+    scores have on average the plain error ``chance``.
+
     Parameters
     ----------
     bins
@@ -82,18 +85,6 @@ def calibration_error(
     binning
         "equal mass": equally many cases in each bin. "equal width": (0, 1/bins],
         (1/bins, 2/bins], ... as in Guo et al. (2017), to reproduce published numbers.
-
-    Notes
-    -----
-    Calibrated scores have on average the plain error ``chance``: two errors can be
-    compared only at the same n, prevalence and bins. Prefer :func:`trueness.brier` with
-    its parts, :func:`trueness.reliability` and :func:`calibration_test`.
-
-    ``debiased`` subtracts the bias of an absolute value under normal noise (Kumar et
-    al., section 4.2), ``rms`` that of a square (eq. 5). ``smooth`` smooths residuals by
-    a Gaussian whose width is the mean absolute residual (Błasiok, Nakkiran, section 4).
-    Limits invert the law of a sum of squares; those of ``smooth`` are the least and the
-    largest error of likely calibration lines (Scheffé).
 
     References
     ----------
@@ -103,8 +94,7 @@ def calibration_error(
 
     Examples
     --------
-    At score 0.2 the share of positives is 0.3, at score 0.8 it is 0.9: each is off by
-    0.1.
+    At score 0.2 the share of positives is 0.3, at score 0.8 it is 0.9.
 
     >>> e = calibration_error(Tally([0.2, 0.8], neg=[7, 1], pos=[3, 9]))
     >>> round(e.plain.value, 12), e.bins
@@ -162,7 +152,7 @@ def line_limits(
         ]
     lines = fit.lines(level)
     odds = lines[:, :1] + lines[:, 1:] * log_odds(score)
-    found = errors(score, cases, sigmoid(odds))
+    found = errors(score, cases, expit(odds))
     low, high = found.min(axis=0), found.max(axis=0)
     if fit.ideal()[1] >= 1 - level:
         low = 0 * low
@@ -226,8 +216,6 @@ class CalibrationIndex(Answer):
         Mean (integrated calibration index), median, 90th percentile and maximum.
     span : float
         Share of the cases that each local fit uses.
-    notes : tuple of str
-        How far the numbers can be relied on.
     """
 
     ici: Estimate
@@ -246,27 +234,17 @@ def calibration_index(
 
     .. math:: \mathrm{ICI} = \frac1n \sum_i |\hat f(p_i) - p_i|
 
-    with :math:`\hat f` the local quadratic regression (loess) of the labels on the
-    scores.
+    with :math:`\hat f` R's ``loess`` of degree 2 with ``surface="direct"``, which may
+    go outside [0, 1]. More than 2,000 distinct scores are pooled.
 
     Parameters
     ----------
     span
         Share of the cases in each local fit; R and the paper use 0.75.
 
-    Notes
-    -----
-    The curve is R's ``loess`` of degree 2 with ``surface="direct"``; it may go outside
-    [0, 1]. The limits are the least and the largest index of likely calibration lines
-    (Scheffé 1953): they include 0 where the line could be the ideal one, and fall short
-    where the true curve is no line in the log-odds, which ``notes`` then say. More than
-    2,000 distinct scores are pooled.
-
     References
     ----------
-    P. C. Austin, E. W. Steyerberg, The integrated calibration index (ICI) and related
-    metrics for quantifying the calibration of logistic regression models, Statistics in
-    Medicine 38 (2019) 4051, doi:10.1002/sim.8281.
+    P. C. Austin, E. W. Steyerberg (2019), Stat. Med. 38:4051, doi:10.1002/sim.8281.
 
     Examples
     --------
@@ -328,13 +306,10 @@ def loess(x: Floats, y: Floats, weight: Floats, at: Floats, span: float) -> Floa
     The nearest share ``span`` of the cases, ``weight``, count at a point, with tricube
     weights (1 - (d / h)^3)^3 where h is the distance of the farthest of them.
     """
-    out = np.empty(at.size)
     # a block of points at a time: the table of distances has x.size columns
     step = max(1, (1 << 20) // max(x.size, 1))
-    for start in range(0, at.size, step):
-        some = slice(start, start + step)
-        out[some] = _loess_block(x, weight, at[some], span) @ y
-    return out
+    parts = (at[k : k + step] for k in range(0, at.size, step))
+    return np.concatenate([_loess_block(x, weight, some, span) @ y for some in parts])
 
 
 def _loess_block(x: Floats, weight: Floats, at: Floats, span: float) -> Floats:

@@ -1,14 +1,8 @@
-r"""Which probabilities were said, what happened, and how far are they apart by bins?
+"""Which probabilities were said, what happened, and how far are they apart by bins?
 
-``Forecasts`` holds labelled cases in ascending order of score, as often as the design
-of the sample means them (another prevalence, missing labels). Sums of weights are
-brought to as many equal cases as tell as much (Kish), so that a number that rests on
-how many cases there are does not change with the unit of weight.
-
-The mean squared residual of bins is too large on average; its law, a noncentral
-chi-square whose scale follows the design (Patnaik 1949; Satterthwaite 1946; Sun et al.
-2024, arXiv:2408.08998), is in ``docs/maths/calibration.md``, "Residuals of bins", and
-so are the letters of ``Binned``.
+The mean squared residual of bins follows a noncentral chi-square whose scale comes from
+the design (Patnaik 1949; Satterthwaite 1946; Sun et al. 2024, arXiv:2408.08998):
+``docs/maths/calibration.md``, "Residuals of bins", which has the letters of ``Binned``.
 """
 
 from __future__ import annotations
@@ -45,7 +39,11 @@ def probabilities(data: Tally, what: str) -> Tally:
 
 
 class Forecasts(NamedTuple):
-    """The cases that are meant, in ascending order of score."""
+    """The cases that are meant, in ascending order of score.
+
+    Sums of weights are brought to as many equal cases as tell as much (Kish), so that
+    what rests on how many cases there are does not change with the unit of weight.
+    """
 
     score: Floats
     pos: Array
@@ -84,11 +82,8 @@ class Forecasts(NamedTuple):
     def plain(self) -> bool:
         """Are these independent cases, as they came, that count alike?"""
         x = self.sample.cases
-        if (
-            x.grouped is not None
-            or self.sample.fixed
-            or self.sample.imputed is not None
-        ):
+        s = self.sample
+        if x.grouped is not None or s.fixed or s.imputed is not None:
             return False
         pairs = zip((x.neg, x.pos), x.squares, strict=False)
         each = np.concatenate([q[c > 0] / c[c > 0] for c, q in pairs])

@@ -1,8 +1,7 @@
 """Which arithmetic turns a score into a new one, so that any engine can do it?
 
-The five forms that the rule of a fitted map takes, as data without behaviour, so that
-NumPy (:func:`evaluate`) and a query engine compute the same thing. A missing score
-(NaN) stays missing.
+The five forms of a fitted map as data, so that NumPy (:func:`evaluate`) and a query
+engine compute the same thing.
 """
 
 from __future__ import annotations
@@ -149,7 +148,7 @@ def _block(formula: Formula, s: Floats) -> Floats:
             with np.errstate(over="ignore"):  # log-odds beyond 1e308: p is 0 or 1
                 for coefficient, name in terms:
                     total += coefficient * TRANSFORMS[name](s)
-            return sigmoid(total)
+            return np.asarray(expit(total))
         case StepFunction(edges, values):
             found = values[np.searchsorted(edges, s, side="right")]
             return np.where(np.isnan(s), np.nan, found)
@@ -179,8 +178,3 @@ def just_above(edges: Floats) -> Floats:
     """Give the next float, so that "edge < score" is "that <= score"."""
     with np.errstate(over="ignore"):  # nothing is above the largest float
         return np.asarray(np.nextafter(edges, np.inf))
-
-
-def sigmoid(eta: Floats) -> Floats:
-    """Give 1 / (1 + exp(-eta)) without overflow."""
-    return np.asarray(expit(eta))

@@ -83,7 +83,8 @@ def calibration_gain(
     .. math:: \frac1n \sum_i (s_i - y_i)^2 -
               \frac1n \sum_i \big(f_{-k(i)}(s_i) - y_i\big)^2
 
-    with :math:`f_{-k}` the map fitted without fold k.
+    with :math:`f_{-k}` the map fitted without fold k. Intervals are those of
+    :func:`trueness.brier`, paired for the gain; they take the maps as given.
 
     Parameters
     ----------
@@ -97,20 +98,9 @@ def calibration_gain(
     fitted
         The map fitted on all these cases by ``method``, if it is there already.
 
-    Returns
-    -------
-    CalibrationGain, or a mapping from group to it
-
-    Notes
-    -----
-    Intervals are those of a mean over cases (see :func:`trueness.brier`), paired for
-    the gain; they take the maps as given. At another prevalence the maps are moved to
-    it (:func:`trueness.at_prevalence`); not for groups, whose shares differ.
-
     Examples
     --------
-    Scores of 0.9 and 0.6 where 3 of 5 and 2 of 5 are positive: each fold holds out the
-    same share, and every map gives it.
+    Scores of 0.9 and 0.6 where 3 of 5 and 2 of 5 are positive.
 
     >>> t = Tally([0.9, 0.6], neg=[20, 30], pos=[30, 20])
     >>> found = calibration_gain(t, method="isotonic", rng=0)

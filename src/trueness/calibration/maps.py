@@ -1,11 +1,9 @@
 """What does a fitted map look like, how is it kept in a file, and carried elsewhere?
 
-A map is a frozen record that is called with scores and gives new ones. A new kind is a
-frozen dataclass of plain values and arrays under ``register``, whose ``expression``
-says what it computes (:mod:`trueness.calibration.formulas`); calling, comparing, saving
-and loading follow. Maps of whole rows (combiners of a panel) write their own
-``__call__``. The file is JSON with a version; reading it runs no code but the
-constructors of the registered kinds, which check their fields.
+A new kind is a frozen dataclass of plain values and arrays under ``register``, whose
+``expression`` says what it computes; maps of whole rows (combiners of a panel) write
+their own ``__call__``. Reading the JSON file runs no code but the constructors of the
+registered kinds, which check their fields.
 """
 
 from __future__ import annotations
@@ -40,7 +38,6 @@ _FORMAT = "trueness map"
 # every kind of map of the library, by the name it has in a file
 MAPS: dict[str, type[Map]] = {}
 _Kind = TypeVar("_Kind", bound="type[Map]")
-_Fit = TypeVar("_Fit", bound="Callable[..., Map]")
 
 
 class Map(Record):
@@ -68,19 +65,8 @@ class Map(Record):
         save_map(self, path)
 
 
-def takes_weights(fit: _Fit) -> _Fit:
-    """Mark a method whose fit is a function of sums, of cases or of their weights."""
-    fit.takes_weights = True  # type: ignore[attr-defined]  # calibrate reads it
-    return fit
-
-
 def register(name: str) -> Callable[[_Kind], _Kind]:
-    """Under which name is a kind of map saved? Enter it into the registry.
-
-    Parameters
-    ----------
-    name
-        The name, which no other kind has.
+    """Under which name, that no other kind has, is a kind of map saved?
 
     Examples
     --------
@@ -114,12 +100,7 @@ def freeze(record: object, *names: str) -> None:
 def save_map(map: Map, path: str | os.PathLike[str]) -> None:
     """Write a fitted map to a JSON file, all or nothing.
 
-    Parameters
-    ----------
-    map
-        Any fitted map of Trueness.
-    path
-        The file; :func:`trueness.load_map` reads it back, equal to the last bit.
+    :func:`trueness.load_map` reads it back, equal to the last bit.
 
     Examples
     --------
@@ -138,13 +119,7 @@ def save_map(map: Map, path: str | os.PathLike[str]) -> None:
 
 
 def load_map(path: str | os.PathLike[str]) -> Map:
-    """Which map does this file hold?
-
-    Parameters
-    ----------
-    path
-        A file written by :func:`trueness.save_map`.
-    """
+    """Which map does this file hold, that :func:`trueness.save_map` wrote?"""
     file = _options.file_path(path, "load_map")
     if not file.is_file():
         raise InputError(f"There is no file {file} to read a map from.")
@@ -353,8 +328,8 @@ class AtPrevalence(Map):
 def at_prevalence(map: Map, old: float, new: float) -> AtPrevalence:
     r"""What does a score mean where the condition is rarer or more common?
 
-    Where the scores of each class are distributed as before and only the shares of the
-    classes change, the odds are multiplied by a constant (Elkan 2001, Theorem 2):
+    Where the scores of each class are distributed as before (label shift), the odds are
+    multiplied by a constant (Elkan 2001, Theorem 2):
 
     .. math:: \frac{p'}{1-p'} = \frac{p}{1-p}
               \cdot \frac{\pi_{new}/(1-\pi_{new})}{\pi_{old}/(1-\pi_{old})}
@@ -364,15 +339,9 @@ def at_prevalence(map: Map, old: float, new: float) -> AtPrevalence:
     map
         A fitted map from score to probability.
     old
-        Prevalence of the data that the map was fitted on (``t.prevalence``; after
-        undersampling, that of the sample).
+        Prevalence of the data that the map was fitted on (after undersampling: there).
     new
         Prevalence where it is used.
-
-    Notes
-    -----
-    The assumption is label shift: P(score | class) is the same in both places. It fails
-    when the cases themselves become harder, which no formula can correct.
 
     References
     ----------
@@ -385,8 +354,7 @@ def at_prevalence(map: Map, old: float, new: float) -> AtPrevalence:
     >>> import trueness
     >>> t = trueness.Tally([1, 0], neg=[2, 2], pos=[2, 2])
     >>> balanced = trueness.calibrate(t, method="isotonic")
-    >>> c = trueness.at_prevalence(balanced, 1 / 2, 1 / 11)
-    >>> float(c(1.0))
+    >>> float(trueness.at_prevalence(balanced, 1 / 2, 1 / 11)(1.0))
     0.0909...
     """
     old, new = _options.fraction(old, "old"), _options.fraction(new, "new")

@@ -1,8 +1,7 @@
-"""Which smooth curve turns scores into probabilities?
+"""Which smooth curve turns scores into probabilities? Two or three parameters.
 
-Calibrators with two or three parameters, by maximum likelihood on counts. When a
-threshold parts the classes without error, a steeper curve is always more likely; then
-Platt's targets are used instead of 0 and 1, and the record says so in ``targets``.
+When a threshold parts the classes without error, a steeper curve is always more likely;
+then Platt's targets are used instead of 0 and 1, and the record says so in ``targets``.
 """
 
 from __future__ import annotations
@@ -15,8 +14,7 @@ from typing import final
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats
-from trueness._core.checks import cases as _cases
+from trueness._core.arrays import Floats
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotConverged, NotEnoughCases
@@ -30,7 +28,7 @@ from trueness.calibration.formulas import (
     StepFunction,
     just_above,
 )
-from trueness.calibration.maps import Map, freeze, register, takes_weights
+from trueness.calibration.maps import Map, freeze, register
 from trueness.counts.placements import twice_wins
 from trueness.counts.values import Tally
 from trueness.inference.spread import kish
@@ -111,17 +109,15 @@ class Temperature(Map):
         return Logistic(0.0, terms, self.low, self.high)
 
 
-@takes_weights
 def platt(t: Tally, *, targets: str = "auto", scale: str = "identity") -> Platt:
     r"""Which logistic curve in the score fits the labels best?
 
     .. math:: \mathrm{logit}\, p = a + b f(s)
 
-    ``targets`` "labels" is maximum likelihood; "smoothed" replaces the labels 1 and 0
-    by (n_pos + 1)/(n_pos + 2) and 1/(n_neg + 2) (Platt 1999, section 2.2; what
-    scikit-learn does); "auto" is "labels" unless the classes are separated. ``scale``
-    is "identity" (Platt) or "logit": logistic recalibration (Cox 1958,
-    doi:10.1093/biomet/45.3-4.562).
+    ``targets`` "labels" is maximum likelihood; "smoothed" replaces 1 and 0 by
+    (n_pos + 1)/(n_pos + 2) and 1/(n_neg + 2) (Platt 1999, section 2.2; scikit-learn);
+    "auto" is "labels" unless the classes are separated. ``scale`` is "identity" (Platt)
+    or "logit": logistic recalibration (Cox 1958, doi:10.1093/biomet/45.3-4.562).
 
     Odds of 1/3 at score 1 and 3 at score 3: the log-odds rise by ln 9 over 2 steps.
 
@@ -130,28 +126,25 @@ def platt(t: Tally, *, targets: str = "auto", scale: str = "identity") -> Platt:
     1.0
     """
     _options.choice(scale, _SCALES, "scale")
-    t, columns, ends = _regressors(t, (scale,), "platt")
+    columns, ends = _regressors(t, (scale,), "platt")
     fit, targets = _fit(columns, t, targets, separated(columns[0], t.pos, t.neg))
     intercept, slope = fit.coefficients.tolist()
     return Platt(intercept, slope, scale, targets, *ends)
 
 
-@takes_weights
 def beta(t: Tally, *, targets: str = "auto") -> Beta:
     r"""Which ratio of beta densities fits the labels best?
 
     .. math:: \mathrm{logit}\, p = c + a \ln s - b \ln(1 - s), \qquad a, b \ge 0
 
-    The identity is in the family (a = b = 1, c = 0), so scores that are calibrated
-    already are left alone. Kull, Silva Filho and Flach (2017),
-    doi:10.1214/17-EJS1338SI, eq. (7). Differs from their algorithm 1: they drop a
-    negative coefficient and refit; here every face of the constraint is fitted and the
-    most likely one taken.
+    Scores that are calibrated already are left alone (a = b = 1, c = 0). Kull, Silva
+    Filho and Flach (2017), doi:10.1214/17-EJS1338SI, eq. (7). Differs from algorithm 1:
+    every face of the constraint is fitted and the most likely one taken.
 
     >>> beta(Tally([0.2, 0.8], neg=[80, 20], pos=[20, 80]))([0.2, 0.8]).round(6)
     array([0.2, 0.8])
     """
-    t, (log, log1m), ends = _regressors(t, ("log", "log1m"), "beta")
+    (log, log1m), ends = _regressors(t, ("log", "log1m"), "beta")
     apart = separated(log, t.pos, t.neg)
     faces = []
     for use_a, use_b in product((True, False), repeat=2):
@@ -164,7 +157,6 @@ def beta(t: Tally, *, targets: str = "auto") -> Beta:
     return max(faces, key=lambda face: face[0])[1]
 
 
-@takes_weights
 def temperature(
     t: Tally, *, targets: str = "auto", scale: str = "logit"
 ) -> Temperature:
@@ -181,7 +173,7 @@ def temperature(
     2.0
     """
     _options.choice(scale, _SCALES, "scale")
-    t, columns, ends = _regressors(t, (scale,), "temperature")
+    columns, ends = _regressors(t, (scale,), "temperature")
     apart = separated(columns[0], t.pos, t.neg, at=0.0)
     fit, targets = _fit(columns, t, targets, apart, intercept=False)
     inverse = max(float(fit.coefficients[1]), 0.0)
@@ -190,10 +182,8 @@ def temperature(
 
 def _regressors(
     t: Tally, names: tuple[str, ...], method: str
-) -> tuple[Tally, list[Floats], tuple[float, float]]:
-    """Give the labelled cases, the transformed scores (descending) and their ends."""
-    _cases.both_classes(t, f"calibrate(method={method!r})")
-    t = t.labelled()
+) -> tuple[list[Floats], tuple[float, float]]:
+    """Give the transformed scores (descending) and their ends."""
     score, ends = t.score, (-math.inf, math.inf)
     if names != ("identity",):
         instead = 'Type method="platt" for scores on another scale'
@@ -202,7 +192,7 @@ def _regressors(
         _columns.unit_scores(score, f"method={method!r}", instead + ".")
         ends = open_ends(score)
         score = np.clip(score, *ends)
-    return t, [TRANSFORMS[n](score) for n in names], ends
+    return [TRANSFORMS[n](score) for n in names], ends
 
 
 def open_ends(score: Floats) -> tuple[float, float]:
@@ -210,9 +200,6 @@ def open_ends(score: Floats) -> tuple[float, float]:
 
     A score of exactly 0 is taken as half the smallest one above 0 (and 1 likewise): a
     forest of 100 trees that says 0 means "below 1/100", not "never".
-
-    >>> open_ends(np.array([0.0, 0.02, 0.5])) == (0.01, 1 - 2.0**-52)
-    True
     """
     low = high = _EPS
     inner = score[(score > 0) & (score < 1)]
@@ -279,18 +266,14 @@ def fermi_dirac_map(t: Tally) -> FermiDiracMap:
     .. math:: \mathrm{logit}\, p = \beta (\mu - r)
 
     with beta and mu from :func:`trueness.fermi_dirac` (Kim et al. 2021, eq. 5,
-    doi:10.1073/pnas.2100761118). A new score has the mid-rank of its row, or between
-    two rows as many cases before it as score higher, and half a rank. Two numbers are
-    fitted, so it needs few cases; it is off by up to 0.3 where prevalence is low and
-    AUC high.
+    doi:10.1073/pnas.2100761118). It needs few cases, and is off by up to 0.3 where
+    prevalence is low and AUC high.
 
     >>> import trueness
     >>> t = Tally([1, 2, 3], neg=[3, 2, 1], pos=[1, 2, 3])
     >>> bool(fermi_dirac_map(t)(3.0) == trueness.fermi_dirac(t).probability(2.5))
     True
     """
-    _cases.both_classes(t, "calibrate(method='fermi-dirac')")
-    t = t.labelled()
     from trueness.fermi.distribution import fermi_dirac  # loads SciPy
 
     fd = fermi_dirac(n=t.n, n_pos=t.n_pos, auc=softened_auc(t))
@@ -333,29 +316,25 @@ class BinormalMap(Map):
 def binormal(t: Tally) -> BinormalMap:
     r"""Which two normal distributions on a hidden scale explain the labels by rank?
 
-    Negatives are standard normal on the hidden scale, positives have mean b and
-    standard deviation alpha. A case with a share u of the cases below it (by mid-rank)
-    is at z, where
+    A case with a share u of the cases below it (by mid-rank) is at z, where
 
-    .. math:: (1-\rho)\,\Phi(z) + \rho\,\Phi((z-b)/\alpha) = u, \qquad
-              \mathrm{logit}\, p = \mathrm{logit}\,\rho - \ln\alpha
-              + \tfrac12 z^2 - \tfrac12 (z-b)^2/\alpha^2
+    .. math:: (1-\rho)\,\Phi(z) + \rho\,\Phi((z-b)/\alpha) = u
 
-    b and alpha are those of ``fit_binormal`` (maximum likelihood: Dorfman and Alf
-    1969). Between the scores that were seen the hidden scale is interpolated,
-    beyond them constant. Unless alpha = 1 the probability is not monotone. Where there
-    is no best curve, because a threshold separates the classes or nearly so, alpha is
-    1, and an AUC of 1 is taken as if half a pair were in the wrong order.
+    with b and alpha of ``fit_binormal`` (Dorfman and Alf 1969). Between the scores that
+    were seen the hidden scale is interpolated, beyond them constant; unless alpha = 1
+    the probability is not monotone. Where there is no best curve alpha is 1, and an AUC
+    of 1 is taken as if half a pair were in the wrong order.
 
     >>> t = Tally([1, 2, 3, 4], neg=[40, 30, 20, 10], pos=[10, 20, 30, 40])
     >>> c = binormal(t)
     >>> round(float(c(4.0) + c(1.0)), 4), round(c.sd, 3)
     (1.0, 1.0)
     """
-    _cases.both_classes(t, "calibrate(method='binormal')")
-    t = t.labelled()
     mean, sd = _fit_binormal(t)
-    hidden = _hidden(_shares((t.pos + t.neg)[::-1]), mean, sd, t.prevalence)
+    cases = (t.pos + t.neg)[::-1]
+    # the share of the cases below each row, its own cases counted half
+    share = np.asarray((np.cumsum(cases) - cases / 2) / cases.sum())
+    hidden = _hidden(share, mean, sd, t.prevalence)
     return BinormalMap(t.score[::-1], hidden, mean, sd, t.prevalence)
 
 
@@ -368,11 +347,6 @@ def _fit_binormal(t: Tally) -> tuple[float, float]:
     except NotEnoughCases:  # no best curve: that of equal spread with this AUC
         return separation(softened_auc(t)), 1.0
     return curve.b / curve.alpha, 1 / curve.alpha
-
-
-def _shares(cases: Array) -> Floats:
-    """Which share of the cases is below each row, its own cases counted half?"""
-    return np.asarray((np.cumsum(cases) - cases / 2) / cases.sum())
 
 
 def _hidden(share: Floats, mean: float, sd: float, rho: float) -> Floats:

@@ -1,9 +1,7 @@
 r"""How good are the probabilities, and what part of their loss is miscalibration?
 
 By isotonic recalibration (CORP; Dimitriadis, Gneiting and Jordan 2021) a loss is
-:math:`S = \mathrm{MCB} - \mathrm{DSC} + \mathrm{UNC}`: MCB is what the best increasing
-recalibration would gain, DSC what it then gains over saying the prevalence to
-everybody, UNC the loss of saying that.
+:math:`S = \mathrm{MCB} - \mathrm{DSC} + \mathrm{UNC}`.
 """
 
 from __future__ import annotations
@@ -62,8 +60,6 @@ class ProperScore(Answer):
     ----------
     value, low, high, level, method, sd
         As in an :class:`trueness.Estimate`.
-    notes : tuple of str
-        What to beware of; empty where there is nothing.
     parts : ScoreParts
         ``mcb``, ``dsc``, ``unc`` and ``skill``, which are also attributes of this.
     """
@@ -124,20 +120,15 @@ def brier(data: Tally, *, level: float = 0.95) -> ProperScore:
     r"""How far are the probabilities from the outcomes, as a mean squared error?
 
     .. math:: S = \frac1n \sum_i (p_i - y_i)^2
+                = \mathrm{MCB} - \mathrm{DSC} + \mathrm{UNC}
 
-    Notes
-    -----
-    Recalibration and prevalence are where a loss is least, so that, to first order, MCB
-    and DSC vary as the mean difference of the losses of the same cases. Isotonic
-    recalibration fits noise: both are too large on average. Their lower limits are
-    those of the squared residuals of 15 bins (:func:`trueness.calibration_error`),
-    which they cannot be below (Jensen; of the log loss twice as much, Pinsker), and 0
-    where these could be chance. The interval of UNC is Wilson's of the prevalence.
+    MCB is what the best increasing recalibration would gain, DSC what it then gains
+    over saying the prevalence to everybody, UNC the loss of saying that. Recalibration
+    fits noise, so MCB and DSC are too large on average: read their lower limits.
 
     References
     ----------
-    T. Dimitriadis, T. Gneiting, A. Jordan, Stable reliability diagrams for
-    probabilistic classifiers, PNAS 118 (2021) e2016191118,
+    T. Dimitriadis, T. Gneiting, A. Jordan (2021), PNAS 118:e2016191118,
     doi:10.1073/pnas.2016191118.
 
     Examples
@@ -157,12 +148,10 @@ def log_loss(data: Tally, *, level: float = 0.95) -> ProperScore:
 
     .. math:: S = -\frac1n \sum_i \left[ y_i \ln p_i + (1-y_i) \ln(1-p_i) \right]
 
-    Notes
-    -----
     A probability of 0 for an outcome that occurred gives an infinite loss: nothing is
     clipped, and ``notes`` say how many such cases there are. Where scores of exactly 0
-    or 1 have all been right, the interval has no upper limit. See :func:`brier` for the
-    intervals and the reference.
+    or 1 have all been right, the interval has no upper limit. Parts as of
+    :func:`brier`.
 
     Examples
     --------

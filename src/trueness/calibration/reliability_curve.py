@@ -48,8 +48,6 @@ class Reliability(Answer):
         Pointwise level of both bands.
     n, n_pos : int
         Labelled cases, and positives among them, or sums of their weights.
-    notes : tuple of str
-        What to keep in mind.
     """
 
     score: Floats
@@ -73,26 +71,16 @@ def reliability(
     .. math:: \hat p(s_i) = \max_{a \le i} \min_{b \ge i}
               \frac{\sum_{a..b} pos}{\sum_{a..b} (pos + neg)}
 
-    Notes
-    -----
-    Consistency band: labels are drawn from the scores themselves and the curve is
-    fitted again; the band holds pointwise quantiles. Confidence band: all values of the
-    curve at a score that a likelihood ratio test among increasing curves does not
-    reject (Banerjee and Wellner 2001), by the chi-squared quantile, which is right for
-    scores with many cases each and too large for continuous ones. (The bootstrap of an
-    isotonic curve is not consistent: Sen et al. 2010.) Clustered samples count as many
-    equal cases as the mean residual from the curve varies like.
-
-    Of more than 500 distinct scores the curve has the ends of the isotonic blocks and
-    500 quantiles; more than 1,000 are pooled to 1,000 for the consistency band and to
-    200 for the confidence band.
+    The confidence band is by likelihood ratio among increasing curves (Banerjee and
+    Wellner), right for scores with many cases each and too wide for continuous ones. Of
+    more than 500 distinct scores the curve has the ends of the isotonic blocks and 500
+    quantiles.
 
     References
     ----------
     Dimitriadis, Gneiting, Jordan (2021), PNAS 118:e2016191118,
     doi:10.1073/pnas.2016191118 (CORP); Banerjee, Wellner (2001), Ann. Stat. 29:1699,
-    doi:10.1214/aos/1015345959; Sen et al. (2010), Ann. Stat. 38:1953,
-    doi:10.1214/09-AOS777
+    doi:10.1214/aos/1015345959
 
     Examples
     --------

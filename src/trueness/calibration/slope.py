@@ -47,8 +47,6 @@ class CalibrationLine(Answer):
         slope being held at 1 ("calibration in the large").
     clipped : int
         Labelled cases with a score of exactly 0 or 1, taken as 2^-52 from it.
-    notes : tuple of str
-        What to keep in mind.
     """
 
     slope: Estimate
@@ -63,18 +61,13 @@ def calibration_line(data: Tally, *, level: float = 0.95) -> CalibrationLine:
 
     .. math:: \mathrm{logit}\, P(y=1) = a + b\, \mathrm{logit}(p)
 
-    The slope is b with a free; the intercept is a with b = 1.
-
-    Notes
-    -----
-    The influence of a case is :math:`I^{-1} x (y - p)`, with the information I of all
-    cases: the variance is the sandwich estimator (Huber 1967; Binder 1983).
+    The slope is b with a free; the intercept is a with b = 1. The variance is the
+    sandwich estimator (Huber 1967; Binder 1983).
 
     References
     ----------
-    D. R. Cox (1958), doi:10.1093/biomet/45.3-4.562. B. Van Calster et al., Calibration:
-    the Achilles heel of predictive analytics, BMC Medicine 17 (2019) 230,
-    doi:10.1186/s12916-019-1466-7.
+    D. R. Cox (1958), doi:10.1093/biomet/45.3-4.562. B. Van Calster et al. (2019), BMC
+    Medicine 17:230, doi:10.1186/s12916-019-1466-7.
 
     Examples
     --------
@@ -222,7 +215,7 @@ def calibration_test(
     replicates: int = 999,
     rng: Seed = 0,
 ) -> CalibrationTest:
-    r"""Are these data consistent with calibrated scores?
+    """Are these data consistent with calibrated scores?
 
     Parameters
     ----------
@@ -239,19 +232,6 @@ def calibration_test(
     parameters
         How many parameters of the model were fitted on these same cases, which
         "hosmer-lemeshow" takes off the degrees of freedom (R's ``hoslem.test``: 2).
-
-    Notes
-    -----
-    Spiegelhalter's statistic is :math:`\sum (y-p)(1-2p) / \sqrt{\sum (1-2p)^2 p(1-p)}`.
-    It is NaN where all scores are 0, 1/2 or 1, which carry no information for it.
-    Hosmer and Lemeshow's is :math:`\sum_b (O_b - E_b)^2 / (n_b \bar p_b (1 - \bar
-    p_b))`, chi-squared. The law of "bins" is in :mod:`trueness.calibration.forecasts`;
-    its p-value is below 2.5 % exactly where the 95 % interval of the root mean square
-    error of :func:`calibration_error`, with as many bins, leaves out 0.
-
-    Of other than counted, independent cases of a cohort variances are linearised:
-    "spiegelhalter" has Student's law, "cox" is Wald's test of the line with Hotelling's
-    law, and "hosmer-lemeshow" has the correction of Rao and Scott (1981).
 
     References
     ----------

@@ -1,9 +1,7 @@
 """Can the scores be read as probabilities? The one verdict that every output shows.
 
-The size of the miscalibration decides, and a test that sees errors in any place: both
-come from the residuals of the same bins (:mod:`trueness.calibration.forecasts`), so
-that they cannot contradict each other. Tests of one sum over all cases (Spiegelhalter)
-or of a line (Cox) do not see errors that cancel.
+Size and test come from the residuals of the same bins, so that they cannot contradict
+each other, and see errors that cancel in one sum over all cases.
 """
 
 from __future__ import annotations
@@ -88,8 +86,6 @@ class CalibrationVerdict(Answer):
         Mean score, and share of positives, of all.
     tolerance : float
         A size is small where its upper limit is at most this part of the rarer class.
-    notes : tuple of str
-        What to keep in mind.
     """
 
     code: str
@@ -140,20 +136,16 @@ def calibration_verdict(
 
     .. math:: \mathrm{size} = \sum_k \frac{n_k}{n} |\bar y_k - \bar p_k|
 
+    Bins hold at most about a tenth of the cases, and of the variance :math:`p(1-p)` of
+    calibrated labels; the size is the debiased error of :func:`calibration_error`
+    there.
+
     Parameters
     ----------
     tolerance
         A size is small where its upper limit is at most this part of the share of the
         rarer class: with 0.05, at most 5 of 100 positives are expected at scores where
         they are not.
-
-    Notes
-    -----
-    The bins each hold at most about a tenth of the cases and a tenth of the variance
-    :math:`p(1-p)` that calibrated labels have, so that few cases with high scores among
-    many with low ones have bins of their own. The size is the debiased error of
-    :func:`calibration_error` in these bins, with its limits; the test is that of
-    their mean squared residual (Satterthwaite's law).
 
     References
     ----------
@@ -231,11 +223,7 @@ def _worst(
 
 
 def enough_cases(difference: float) -> int:
-    """In how many cases, a power of ten, does a difference show?
-
-    >>> enough_cases(0.2), enough_cases(0.004)
-    (100, 1000)
-    """
+    """In how many cases, a power of ten, does a difference show?"""
     if not difference > 0:
         return 100
     return int(10 ** max(2, math.ceil(-math.log10(difference))))

@@ -27,11 +27,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.search import bisect
 from trueness.calibration.forecasts import folded_mean
-from trueness.calibration.formulas import sigmoid
 from trueness.calibration.slope import log_odds
 from trueness.counts.cases import COUNTS
 from trueness.counts.placements import twice_wins
@@ -286,9 +286,7 @@ def _intercept(t: Tally, x: Floats, slope: float) -> float:
     """Find the intercept that expects as many positives as there are."""
     eta, cases = slope * x, t.pos + t.neg
     low, high = -float(eta.max()) - 50, 50 - float(eta.min())
-    return float(
-        bisect(lambda a: (cases * sigmoid(a + eta)).sum() < t.n_pos, low, high)
-    )
+    return float(bisect(lambda a: (cases * expit(a + eta)).sum() < t.n_pos, low, high))
 
 
 def _derivative(t: Tally, slope: float) -> Ends:
@@ -296,8 +294,8 @@ def _derivative(t: Tally, slope: float) -> Ends:
     ends = log_odds(t.score), log_odds(t.high)
     a = sorted(_intercept(t, x, slope) for x in ends)
     steps = sorted((slope * x for x in ends), key=lambda v: float(v[0]))
-    least = sigmoid(a[0] - _ROOM + np.minimum(*steps))
-    most = sigmoid(a[1] + _ROOM + np.maximum(*steps))
+    least = expit(a[0] - _ROOM + np.minimum(*steps))
+    most = expit(a[1] + _ROOM + np.maximum(*steps))
     cases = t.pos + t.neg
     # residuals sum to zero, so any centre may be taken off; the mean keeps them small
     centre = float((cases * (ends[0] + ends[1])).sum() / (2 * cases.sum()))
