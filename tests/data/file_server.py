@@ -11,33 +11,26 @@ class Files(BaseHTTPRequestHandler):
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
 
     def do_HEAD(self):
-        self.answer(body=False)
-
-    def do_GET(self):
-        self.answer(body=True)
-
-    def answer(self, body):
         path = self.folder / self.path.split("?")[0].lstrip("/")
         if not path.is_file():
-            self.send_error(404)
-            return
+            return self.send_error(404)
         data = path.read_bytes()
-        first, last, status = 0, len(data) - 1, 200
-        asked = self.headers.get("Range")
+        first, last, asked = 0, len(data) - 1, self.headers.get("Range")
         if asked:
-            ends = asked.removeprefix("bytes=").split("-")
-            first, last, status = int(ends[0]), int(ends[1] or last), 206
-        part = data[first : last + 1]
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(part)))
+            begin, end = asked.removeprefix("bytes=").split("-")
+            first, last = int(begin), int(end or last)
+        self.send_response(206 if asked else 200)
+        self.send_header("Content-Length", str(last + 1 - first))
         self.send_header("Accept-Ranges", "bytes")
         if asked:
             self.send_header("Content-Range", f"bytes {first}-{last}/{len(data)}")
         self.send_header("Last-Modified", "Sun, 15 Nov 2026 10:00:00 GMT")
         self.send_header("ETag", '"1"')
         self.end_headers()
-        if body:
-            self.wfile.write(part)
+        return data[first : last + 1]
+
+    def do_GET(self):
+        self.wfile.write(self.do_HEAD() or b"")
 
     def log_message(self, *args):
         pass

@@ -23,81 +23,70 @@ COLUMNS = {
 }
 
 
-def test_the_same_tally_on_every_engine(engine):
-    frame = engine(COLUMNS)
-    t = trueness.tally(frame, label="y", score="p", positive="yes")
-    assert t.score.tolist() == [0.75, 0.5, 0.25, 0.0]
-    assert t.pos.tolist() == [1, 1, 0, 1]
-    assert t.neg.tolist() == [0, 0, 1, 1]
-    assert t.unknown.tolist() == [0, 1, 0, 0]
+def test_the_same_counts_on_every_engine(engine):
+    frame, asked = engine(COLUMNS), {"label": "y", "positive": "yes"}
+    t = trueness.tally(frame, score="p", **asked)
+    assert t == trueness.Tally(
+        [0.75, 0.5, 0.25, 0.0], neg=[0, 0, 1, 1], pos=[1, 1, 0, 1], unknown=[0, 1, 0, 0]
+    )
     assert trueness.tally(frame, score="p") == t.hide()
-
-
-def test_the_same_panel_on_every_engine(engine):
-    frame = engine(COLUMNS)
-    p = trueness.panel(frame, label="y", scores=["p", "q"], positive="yes")
-    assert p["p"] == trueness.tally(frame, label="y", score="p", positive="yes")
+    p = trueness.panel(frame, scores=["p", "q"], **asked)
+    assert p["p"] == t
     assert np.isnan(p.rows[:, 1]).sum() == 1
     assert p.observed("q").n == 5
-    assert trueness.panel(frame, scores=["p", "q"]) == p.hide()
     assert trueness.panel(frame, label=None, scores=["p", "q"]) == p.hide()
-
-
-def test_counted_rows_and_groups_on_every_engine(engine):
-    frame = engine(COLUMNS)
-    t = trueness.tally(frame, label="y", score="p", positive="yes", count="n")
-    assert t.n == 21
-    assert t.n_unknown == 3
-    parts = trueness.tally(frame, label="y", score="p", positive="yes", by="site")
+    heavy = trueness.tally(frame, score="p", count="n", **asked)
+    assert (heavy.n, heavy.n_unknown) == (21, 3)
+    parts = trueness.tally(frame, score="p", by="site", **asked)
     assert list(parts) == ["a", "b"]
-    assert sum(parts.values()) == trueness.tally(
-        frame, label="y", score="p", positive="yes"
-    )
-    panels = trueness.panel(frame, scores=["p"], count="n", by="site")
-    assert panels["b"].n == 12
+    assert sum(parts.values()) == t
+    assert trueness.panel(frame, scores=["p"], count="n", by="site")["b"].n == 12
 
 
 @pytest.mark.parametrize("cluster", ["site", "n"])
 def test_how_the_cases_came_on_every_engine(engine, cluster):
-    frame = engine(COLUMNS)
+    frame, ids = engine(COLUMNS), COLUMNS[cluster]
     words = {"positive": "yes", "prevalence": 0.1, "sampling": "case-control"}
-    arrays = COLUMNS["y"], COLUMNS["p"]
-    ids = COLUMNS[cluster]
-    t = trueness.tally(*arrays, cluster=ids, **words)
-    asked = {"label": "y", "score": "p", "cluster": cluster, **words}
-    assert trueness.tally(frame, **asked) == t
-    assert trueness.tally(COLUMNS, **asked) == t
-    assert trueness.auc(frame, **asked) == trueness.auc(t)
-    parts = trueness.tally(frame, **asked, by="site")
+    asked = {"label": "y", "cluster": cluster, **words}
+
+    def arrays(**more):
+        return trueness.tally(COLUMNS["y"], COLUMNS["p"], cluster=ids, **words, **more)
+
+    def found(**more):
+        return trueness.tally(frame, score="p", **asked, **more)
+
+    t = arrays()
+    assert found() == trueness.tally(COLUMNS, score="p", **asked) == t
+    assert trueness.auc(frame, score="p", **asked) == trueness.auc(t)
+    parts = found(by="site")
     assert sum(parts.values()) == t
     assert parts["a"].design == t.design
-    assert trueness.tally(frame, **asked, at_most=2) == t.coarse(2)
-    counted = trueness.tally(*arrays, cluster=ids, **words, count=COLUMNS["n"])
-    assert trueness.tally(frame, **asked, count="n") == counted
-    weighed = trueness.tally(*arrays, cluster=ids, **words, weight=COLUMNS["n"])
-    assert trueness.tally(frame, **asked, weight="n") == weighed
-    assert trueness.tally(frame, **asked, sample_weight="n") == weighed
-    several = trueness.panel(
-        frame, scores=["p", "q"], **{k: v for k, v in asked.items() if k != "score"}
-    )
-    assert several["p"] == t
+    assert found(at_most=2) == t.coarse(2)
+    assert found(count="n") == arrays(count=COLUMNS["n"])
+    weighed = arrays(weight=COLUMNS["n"])
+    assert found(weight="n") == found(sample_weight="n") == weighed
+    assert trueness.panel(frame, scores=["p", "q"], **asked)["p"] == t
 
 
-@pytest.mark.parametrize("kind", ["category", "date", "missing"])
+CLUSTERS = {
+    "category": (pa.array(["b", "a", "b"]).dictionary_encode(), ["a", "b"]),
+    "date": (pa.array([19_000, 18_999, 19_000], pa.int32()).cast(pa.date32()),
+             ["2022-01-07", "2022-01-08"]),
+    "missing": (pa.array(["b", None, "b"]), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", CLUSTERS)
 def test_clusters_of_every_kind(typed_engine, kind):
-    ids = {
-        "category": pa.array(["b", "a", "b"]).dictionary_encode(),
-        "date": pa.array([19_000, 18_999, 19_000], pa.int32()).cast(pa.date32()),
-        "missing": pa.array(["b", None, "b"]),
-    }[kind]
+    ids, names = CLUSTERS[kind]
     columns = {"y": pa.array([1, 0, 1]), "p": pa.array([3.0, 2.0, 1.0]), "c": ids}
-    if kind == "missing":
+    asked = {"label": "y", "score": "p", "cluster": "c"}
+    if names is None:
         with pytest.raises(InputError, match=r"cluster= .*missing"):
-            trueness.tally(typed_engine(columns), label="y", score="p", cluster="c")
-        return
-    t = trueness.tally(typed_engine(columns), label="y", score="p", cluster="c")
-    names = {"category": ["a", "b"], "date": ["2022-01-07", "2022-01-08"]}
-    assert t.clusters.names.tolist() == names[kind]
+            trueness.tally(typed_engine(columns), **asked)
+    else:
+        t = trueness.tally(typed_engine(columns), **asked)
+        assert t.clusters.names.tolist() == names
 
 
 def test_slips_with_clusters():
@@ -120,7 +109,7 @@ def test_one_column_of_every_eager_engine(eager_engine):
     )
 
 
-def test_nullable_numbers_booleans_and_decimals():
+def test_nullable_numbers_booleans_decimals_and_chunks():
     label = [True, None, False]
     score = [Decimal("0.1"), Decimal("0.2"), Decimal("0.3")]
     expected = trueness.tally(label, [0.1, 0.2, 0.3])
@@ -131,9 +120,6 @@ def test_nullable_numbers_booleans_and_decimals():
     ]
     for frame in frames:
         assert trueness.tally(frame, label="y", score="p") == expected
-
-
-def test_chunked_arrow():
     chunked = pa.chunked_array([[0.5, 0.25], [], [0.5]])
     t = trueness.tally(pa.chunked_array([[1], [0, 1]]), chunked)
     assert t == trueness.tally([1, 0, 1], [0.5, 0.25, 0.5])
@@ -148,64 +134,50 @@ def test_an_empty_frame_is_an_empty_tally(engine):
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("asked", "words"),
     [
-        (
-            lambda f: trueness.tally(f, label="y", score="P1"),
-            "score='P1' must name a col",
-        ),
-        (lambda f: trueness.tally(f, label="Y", score="p"), "Did you mean 'y'"),
-        (
-            lambda f: trueness.tally(f, label="y"),
-            "Name the score column.*It has 'y', 'p'",
-        ),
-        (lambda f: trueness.tally(f, label="p", score="n"), "look like scores"),
-        (
-            lambda f: trueness.tally(f, score="site"),
-            "score='site' must be numbers; found",
-        ),
-        (
-            lambda f: trueness.tally(f, label="site", score="p"),
-            "choose which one counts as positive",
-        ),
-        (lambda f: trueness.tally(f["y"]), "needs labels and scores, or a frame"),
-        (
-            lambda f: trueness.tally(f, f["p"]),
-            "y_true must be one column; found a frame",
-        ),
-        (
-            lambda f: trueness.tally(f["y"], f["p"], label="y"),
-            "name columns of a frame",
-        ),
-        (lambda f: trueness.tally(f, label="y", score="p", count="m"), "count='m'"),
-        (lambda f: trueness.tally(f, label="y", score="p", by="town"), "by='town'"),
-        (lambda f: trueness.panel(f, label="y", scores="p"), "in a list"),
-        (lambda f: trueness.panel(f, label="y"), "in a list"),
-        (lambda f: trueness.panel(f, label="y", scores=["p", "p"]), "twice: 'p'"),
-        (lambda f: trueness.panel(f, label="y", scores=["p", "r"]), "scores='r' must"),
-        (lambda f: trueness.panel(f["y"], {}), "mapping from name to column"),
-        (
-            lambda f: trueness.panel(f["y"], {"p": f["p"]}, label="y"),
-            "name columns of",
-        ),
-        (lambda f: trueness.panel(f["y"], {"p": f["p"], "q": [1]}), "p has 6, q has 1"),
+        ({"label": "y", "score": "P1"}, "score='P1' must name a col"),
+        ({"label": "Y", "score": "p"}, "Did you mean 'y'"),
+        ({"label": "y"}, "Name the score column.*It has 'y', 'p'"),
+        ({"label": "p", "score": "n"}, "look like scores"),
+        ({"score": "site"}, "score='site' must be numbers; found"),
+        ({"label": "site", "score": "p"}, "choose which one counts as positive"),
+        ({"label": "y", "score": "p", "count": "m"}, "count='m'"),
+        ({"label": "y", "score": "p", "by": "town"}, "by='town'"),
+        ({"label": "y", "scores": "p"}, "in a list"),
+        ({"label": "y", "scores": None}, "in a list"),
+        ({"label": "y", "scores": ["p", "p"]}, "twice: 'p'"),
+        ({"label": "y", "scores": ["p", "r"]}, "scores='r' must"),
     ],
 )
-def test_slips_are_answered_with_a_sentence(call, words):
+def test_slips_with_a_frame(asked, words):
+    frame = pl.DataFrame(COLUMNS, nan_to_null=True)
     with pytest.raises(InputError, match=words):
-        call(pl.DataFrame(COLUMNS, nan_to_null=True))
+        (trueness.panel if "scores" in asked else trueness.tally)(frame, **asked)
 
 
-def test_duplicate_columns():
+def test_slips_with_columns():
+    frame = pl.DataFrame(COLUMNS, nan_to_null=True)
+    y, p = frame["y"], frame["p"]
+    for make, words in (
+        (lambda: trueness.tally(y), "needs labels and scores, or a frame"),
+        (lambda: trueness.tally(frame, p), "y_true must be one column; found a frame"),
+        (lambda: trueness.tally(y, p, label="y"), "name columns of a frame"),
+        (lambda: trueness.panel(y, {}), "mapping from name to column"),
+        (lambda: trueness.panel(y, {"p": p}, label="y"), "name columns of"),
+        (lambda: trueness.panel(y, {"p": p, "q": [1]}), "p has 6, q has 1"),
+    ):
+        with pytest.raises(InputError, match=words):
+            make()
+
+
+def test_frames_without_columns_and_with_columns_of_one_name():
     frame = pd.DataFrame([[1, 2, 3]], columns=["y", "p", "p"])
     with pytest.raises(InputError, match="this frame has 2 columns of that name"):
         trueness.tally(frame, label="y", score="p")
     twice = pa.Table.from_arrays([pa.array([1])] * 2, names=["y", "y"])
     with pytest.raises(InputError, match="columns of that name"):
         trueness.tally(twice, label="y", score="y")
-
-
-def test_a_frame_without_columns():
     with pytest.raises(InputError, match="this frame has no columns"):
         trueness.tally(pd.DataFrame(), label="y", score="p")
 
@@ -218,14 +190,9 @@ def test_a_library_that_is_not_there():
         "except trueness.InputError as e: print(e)"
     )
     source = str(Path(trueness.__file__).parents[1])
-    out = subprocess.run(
-        [sys.executable, "-c", code],
-        env={"PYTHONPATH": source},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "pip install polars" in out.stdout
+    command, there = [sys.executable, "-c", code], {"PYTHONPATH": source}
+    out = subprocess.check_output(command, env=there, text=True)
+    assert "pip install polars" in out
 
 
 def test_the_columns_have_the_names_people_know():

@@ -32,6 +32,13 @@ def cases():
     return y, np.clip((y + rng.normal(size=200)) / 4 + 0.4, 0, 1)
 
 
+def artifacts(run):
+    found = mlflow.artifacts.list_artifacts(
+        run_id=run.info.run_id, artifact_path="trueness"
+    )
+    return {f.path for f in found}
+
+
 def test_values_intervals_and_files(store, cases):
     area = trueness.auc(*cases)
     page = store / "report.html"
@@ -41,15 +48,10 @@ def test_values_intervals_and_files(store, cases):
         trueness.mlflow.log({"at 0.5": trueness.best_threshold(*cases), "r": page})
     kept = mlflow.get_run(run.info.run_id).data.metrics
     name = next(iter(found))
-    assert kept[name] == area.value
-    assert kept[f"{name}_low"] == area.low
-    assert kept[f"{name}_high"] == area.high
+    found = [kept[f"{name}{end}"] for end in ("", "_low", "_high")]
+    assert found == [area.value, area.low, area.high]
     assert kept["at 0.5_threshold"] == trueness.best_threshold(*cases).threshold
-    files = mlflow.artifacts.list_artifacts(
-        run_id=run.info.run_id, artifact_path="trueness"
-    )
-    names = {f.path for f in files}
-    assert {"trueness/report.html", "trueness/at 0.5.json"} <= names
+    assert {"trueness/report.html", "trueness/at 0.5.json"} <= artifacts(run)
     with pytest.raises(InputError, match="log needs records"):
         trueness.mlflow.log(3)
     assert mlflow.active_run() is None
@@ -75,10 +77,7 @@ def test_the_evaluator(store, cases):
     kept = mlflow.get_run(run.info.run_id).data.metrics
     assert kept["auc_low"] == area.low
     assert {"average_precision", "brier", "best_threshold_threshold"} <= set(kept)
-    files = mlflow.artifacts.list_artifacts(
-        run_id=run.info.run_id, artifact_path="trueness"
-    )
-    assert "trueness/report.html" in {f.path for f in files}
+    assert "trueness/report.html" in artifacts(run)
 
 
 def test_mlflow_finds_the_evaluator_by_its_entry_point(store, cases):

@@ -28,6 +28,11 @@ def cases(rng):
     return pl.DataFrame({"y": (rng.random(3000) < score).astype(int), "p": score})
 
 
+@pytest.fixture
+def whole(cases):
+    return trueness.tally(cases["y"], cases["p"])
+
+
 def needs(extension):
     """Skip where DuckDB has no such extension and nothing is fetched for a test."""
     with duckdb.connect(config=SETTINGS) as connection:
@@ -48,9 +53,8 @@ def server(tmp_path):
         found.terminate()
 
 
-def test_a_web_server(server, cases, tmp_path):
+def test_a_web_server(server, cases, whole, tmp_path):
     needs("httpfs")
-    whole = trueness.tally(cases["y"], cases["p"])
     cases.write_parquet(tmp_path / "a.parquet")
     cases.write_csv(tmp_path / "a.csv")
     for name in ("a.parquet", "a.csv"):
@@ -61,7 +65,7 @@ def test_a_web_server(server, cases, tmp_path):
         trueness.scan(f"http://127.0.0.1:{server}/none.parquet", settings=SETTINGS)
 
 
-def test_s3(server, cases, tmp_path):
+def test_s3(server, cases, whole, tmp_path):
     needs("httpfs")
     (tmp_path / "bucket").mkdir()
     cases.write_parquet(tmp_path / "bucket" / "a.parquet")
@@ -74,7 +78,6 @@ def test_s3(server, cases, tmp_path):
         "s3_secret_access_key": "it's secret",
     }
     rows = trueness.scan("s3://bucket/a.parquet", settings=settings)
-    whole = trueness.tally(cases["y"], cases["p"])
     assert trueness.tally(rows, label="y", score="p") == whole
 
 
@@ -110,14 +113,13 @@ def postgres(tmp_path):
         subprocess.run([control, "-D", data, "-m", "immediate", "stop"], **options)
 
 
-def test_a_table_of_postgres(postgres, cases):
+def test_a_table_of_postgres(postgres, cases, whole):
     address = f"postgres://me:secret@/postgres?host={postgres}"
     with duckdb.connect(config=SETTINGS) as connection:
         connection.load_extension("postgres_scanner")
         connection.execute(f"ATTACH '{address}' AS pg (TYPE postgres)")
         connection.register("cases", cases.to_arrow())
         connection.execute('CREATE TABLE pg.public."odd ""name" AS SELECT * FROM cases')
-    whole = trueness.tally(cases["y"], cases["p"])
     rows = trueness.scan(address, settings=SETTINGS)
     assert trueness.tally(rows, label="y", score="p") == whole
     with pytest.raises(InputError, match=r"me:\*\*\*@.*it has 'odd \"name'"):

@@ -16,6 +16,15 @@ LOGS = Path(__file__).parent / "logs"
 NAN = np.nan
 
 
+def write_eval(path, parts, header="header.json"):
+    """Write a log of Inspect: its header, and these parts."""
+    head = {header: '{"eval": {"model": "m", "task": "t"}}'}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as log:
+        for name, text in {**head, **parts}.items():
+            log.writestr(name, text)
+    return path
+
+
 def same(found, expected):
     np.testing.assert_array_equal(found, np.array(expected, float))
 
@@ -43,15 +52,13 @@ def test_inspect_json_with_a_sample_that_failed():
 
 def test_inspect_of_older_packing_scorers_with_parts_and_epochs(tmp_path):
     """Deflated entries and no summary, as Inspect wrote before; values of all kinds."""
-    file = tmp_path / "old.eval"
     said = {"rubric": {"value": {"style": 1, "facts": 0.25}}, "match": {"value": True}}
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as held:
-        head = {"eval": {"model": "m", "task": "t"}}
-        held.writestr("_journal/start.json", json.dumps(head))
-        for epoch in (1, 2):
-            sample = {"id": "q", "epoch": epoch, "scores": said}
-            held.writestr(f"samples/q_epoch_{epoch}.json", json.dumps(sample))
-    log = trueness.read_verdicts(file)
+    parts = {
+        f"samples/q_epoch_{k}.json": json.dumps({"id": "q", "epoch": k, "scores": said})
+        for k in (1, 2)
+    }
+    path = write_eval(tmp_path / "old.eval", parts, header="_journal/start.json")
+    log = trueness.read_verdicts(path)
     assert log.judges == ("rubric.style", "rubric.facts", "match")
     assert log.columns["item"].tolist() == ["q", "q (epoch 2)"]
     assert log.columns["cluster"].tolist() == ["q", "q"]  # repeats are one item
@@ -107,36 +114,29 @@ def test_a_folder_of_systems_becomes_a_panel_each(tmp_path):
     shutil.copy(LOGS / "inspect.eval", tmp_path / "a.eval")
     shutil.copy(LOGS / "inspect.json", tmp_path / "b.json")
     log = trueness.read_verdicts(tmp_path)
-    panels = trueness.panel(
-        log.to_frame("pandas"), scores=list(log.judges), by="system"
-    )
-    assert {k: p.n for k, p in panels.items()} == {
-        "mockllm/careful": 10,
-        "mockllm/hasty": 10,
-    }
+    frame = log.to_frame("pandas")
+    panels = trueness.panel(frame, scores=list(log.judges), by="system")
+    sizes = {k: p.n for k, p in panels.items()}
+    assert sizes == {"mockllm/careful": 10, "mockllm/hasty": 10}
 
 
 def test_what_is_no_log(tmp_path):
-    table = tmp_path / "table.json"
-    table.write_text('{"a": 1, "b": 0}\n{"a": 0, "b": 1}\n')
-    assert not is_log(str(table))
-    with pytest.raises(trueness.InputError, match="none of these"):
-        trueness.read_verdicts(table)
-    with pytest.raises(trueness.InputError, match="There is no log"):
-        trueness.read_verdicts(tmp_path / "gone.eval")
-    cut = tmp_path / "cut.eval"
-    cut.write_bytes((LOGS / "inspect.eval").read_bytes()[:4000])
-    with pytest.raises(trueness.InputError, match="inspect log recover"):
-        trueness.read_verdicts(cut)
-    half = tmp_path / "half.json"
-    text = (LOGS / "promptfoo.json").read_text()
-    half.write_text(text[: len(text) // 2])
-    with pytest.raises(trueness.InputError, match="none of these"):
-        trueness.read_verdicts(half)
+    def refused(words, name, content=None):
+        if content is not None:
+            (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError, match=words):
+            trueness.read_verdicts(tmp_path / name)
+
+    refused("none of these", "table.json", b'{"a": 1, "b": 0}\n{"a": 0, "b": 1}\n')
+    assert not is_log(str(tmp_path / "table.json"))
+    refused("There is no log", "gone.eval")
+    held = (LOGS / "inspect.eval").read_bytes()
+    refused("inspect log recover", "cut.eval", held[:4000])
+    held = (LOGS / "promptfoo.json").read_bytes()
+    refused("none of these", "half.json", held[: len(held) // 2])
     shutil.copy(LOGS / "inspect.json", tmp_path / "i.json")
     shutil.copy(LOGS / "deepeval.json", tmp_path / "d.json")
-    with pytest.raises(trueness.InputError, match="DeepEval and Inspect"):
-        trueness.read_verdicts(tmp_path / "?.json")
+    refused("DeepEval and Inspect", "?.json")
 
 
 def test_judges_that_did_not_run(tmp_path):
@@ -148,35 +148,18 @@ def test_judges_that_did_not_run(tmp_path):
         trueness.read_verdicts(tmp_path / "none.json")
 
 
-def test_json_that_is_nested_too_deeply_gets_a_sentence(tmp_path):
+def test_files_that_hold_too_much_get_a_sentence(tmp_path, monkeypatch):
     deep = '{"a":' + "[" * 100_000 + "]" * 100_000 + "}"
     (tmp_path / "log.json").write_text(deep)
-    with pytest.raises(trueness.InputError, match="nested thousands of levels"):
+    with pytest.raises(InputError, match="nested thousands of levels"):
         trueness.read_verdicts(tmp_path / "log.json")
-
-
-def test_a_small_file_that_unpacks_to_a_huge_one_gets_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr("trueness.data.verdict_logs.MOST_BYTES", 10**6)
-    path = tmp_path / "log.eval"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as held:
-        held.writestr("header.json", json.dumps({"eval": {"model": "m"}}))
-        held.writestr("summaries.json", " " * (2 * 10**6) + "[]")
-    assert path.stat().st_size < 10_000
-    with pytest.raises(trueness.InputError, match="unpacks to more than"):
-        trueness.read_verdicts(path)
-
-
-def test_many_parts_that_unpack_to_too_much_together_get_a_sentence(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setattr("trueness.data.verdict_logs.MOST_BYTES", 10**6)
-    path = tmp_path / "log.eval"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as held:
-        held.writestr("header.json", json.dumps({"eval": {"model": "m"}}))
-        for k in range(3):
-            held.writestr(f"samples/{k}_epoch_1.json", " " * (4 * 10**5) + "{}")
-    with pytest.raises(trueness.InputError, match="unpacks to more than"):
-        trueness.read_verdicts(path)
+    some = {f"samples/{k}_epoch_1.json": " " * (4 * 10**5) + "{}" for k in range(3)}
+    for parts in ({"summaries.json": " " * (2 * 10**6) + "[]"}, some):
+        path = write_eval(tmp_path / "log.eval", parts)
+        assert path.stat().st_size < 10_000
+        with pytest.raises(InputError, match="unpacks to more than"):
+            trueness.read_verdicts(path)
 
 
 @pytest.mark.parametrize(
@@ -205,9 +188,7 @@ def test_many_parts_that_unpack_to_too_much_together_get_a_sentence(
 def test_a_forged_log_gets_a_sentence(tmp_path, name, text):
     path = tmp_path / name
     if name == "a.eval":
-        with zipfile.ZipFile(path, "w") as log:
-            log.writestr("header.json", '{"eval": {"model": "m", "task": "t"}}')
-            log.writestr("samples/1.json", text)
+        write_eval(path, {"samples/1.json": text})
     else:
         path.write_text(text)
     with pytest.raises(InputError, match=f"{name} does not hold a log of "):
@@ -215,11 +196,9 @@ def test_a_forged_log_gets_a_sentence(tmp_path, name, text):
 
 
 def test_a_judge_takes_the_place_of_no_item_and_may_give_any_number(tmp_path):
-    with zipfile.ZipFile(tmp_path / "a.eval", "w") as log:
-        log.writestr("header.json", '{"eval": {"model": "m", "task": "t"}}')
-        sample = {"id": "q", "scores": {"item": 1, "large": 10**400}}
-        log.writestr("samples/1.json", json.dumps(sample))
-    found = trueness.read_verdicts(tmp_path / "a.eval")
+    sample = {"id": "q", "scores": {"item": 1, "large": 10**400}}
+    parts = {"samples/1.json": json.dumps(sample)}
+    found = trueness.read_verdicts(write_eval(tmp_path / "a.eval", parts))
     assert found.judges == ("item (judge)", "large")
     assert found.columns["item"].tolist() == ["q"]
     assert found.columns["item (judge)"].tolist() == [1.0]
