@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 import trueness
 from conftest import tied_cases
 from trueness import Tally
+from trueness.ranking import leakage
 
 
 def test_by_hand():
-    G = trueness.ranking.leakage(Tally([3, 2, 1], pos=[2, 1, 1], neg=[0, 1, 3]))
+    G = leakage(Tally([3, 2, 1], pos=[2, 1, 1], neg=[0, 1, 3]))
     # thresholds 1, 2, 3: specificity 0, 3/4, 1; missed 0, 1/4, 2/4
     assert G([0, 0.75, 1]).tolist() == [0, 0.25, 0.5]
     assert float(G(0.375)) == 0.125  # a tie is a straight line
@@ -23,27 +24,23 @@ def test_by_hand():
     )
 
 
-def test_area_is_one_minus_auc(rng):
-    for n in (5, 50, 500):
-        t = trueness.tally(*tied_cases(rng, n))
-        assert trueness.ranking.leakage(t).area == pytest.approx(
-            1 - trueness.auc(t).value, abs=1e-12
-        )
-
-
 def test_rates_are_those_of_the_curve(rng):
     t = trueness.tally(*tied_cases(rng, 60, levels=20))
-    G, curve = trueness.ranking.leakage(t), trueness.roc(t)
+    G, curve = leakage(t), trueness.roc(t)
+    assert G.area == pytest.approx(1 - trueness.auc(t).value, abs=1e-12)
     for f in np.unique(curve.fpr):
         assert G.tpr(f) == pytest.approx(curve.tpr[curve.fpr == f].max(), abs=1e-12)
     for r in np.unique(curve.tpr):
         assert G.fpr(r) == pytest.approx(curve.fpr[curve.tpr == r].min(), abs=1e-12)
+    for bins in (1, 7, 20):
+        middle = (np.arange(bins) + 0.5) / bins
+        assert G.density(middle, bins=bins).mean() == pytest.approx(1)
 
 
 @given(st.integers(0, 2**32))
 def test_monotone_and_inverse(seed):
     t = trueness.tally(*tied_cases(np.random.default_rng(seed), 25))
-    G = trueness.ranking.leakage(t)
+    G = leakage(t)
     u = np.linspace(0, 1, 201)
     assert (np.diff(G(u)) >= -1e-12).all()
     assert (np.diff(G.inverse(u)) >= -1e-12).all()
@@ -53,7 +50,7 @@ def test_monotone_and_inverse(seed):
 def test_metrics_through_g_are_those_of_the_sweep(rng):
     """Accuracy, F-beta and precision at a prevalence, eqs. (21)-(26) corrected."""
     t = trueness.tally(*tied_cases(rng, 80, levels=15))
-    G, c = trueness.ranking.leakage(t), trueness.sweep(t)
+    G, c = leakage(t), trueness.sweep(t)
     for prevalence in (0.03, 0.5, t.prevalence):
         there = c.at_prevalence(prevalence)
         u = c.tn / t.n_neg
@@ -74,29 +71,22 @@ def test_metrics_through_g_are_those_of_the_sweep(rng):
 
 def test_random_and_ideal_classifier():
     u = np.linspace(0, 1, 11)
-    chance = trueness.ranking.leakage(Tally([1], pos=[4], neg=[6]))
+    chance = leakage(Tally([1], pos=[4], neg=[6]))
     assert chance(u) == pytest.approx(u)
     assert chance.inverse(u) == pytest.approx(u)
     assert chance.area == 0.5
     assert chance.density(u) == pytest.approx(np.ones(11))
-    ideal = trueness.ranking.leakage(Tally([2, 1], pos=[4, 0], neg=[0, 6]))
+    ideal = leakage(Tally([2, 1], pos=[4, 0], neg=[0, 6]))
     assert ideal(u).tolist() == [0] * 11
     assert ideal.inverse(u).tolist() == [1] * 11
     assert ideal.area == 0
-    wrong = trueness.ranking.leakage(Tally([2, 1], pos=[0, 4], neg=[6, 0]))
+    wrong = leakage(Tally([2, 1], pos=[0, 4], neg=[6, 0]))
     assert wrong.area == 1
-
-
-def test_density_integrates_to_one(rng):
-    G = trueness.ranking.leakage(trueness.tally(*tied_cases(rng, 200)))
-    for bins in (1, 7, 20):
-        middle = (np.arange(bins) + 0.5) / bins
-        assert G.density(middle, bins=bins).mean() == pytest.approx(1)
 
 
 def test_density_of_a_large_sample_is_the_binormal_one(rng):
     y = np.repeat([0, 1], 50_000)
-    G = trueness.ranking.leakage(trueness.tally(y, rng.normal(size=y.size) + y))
+    G = leakage(trueness.tally(y, rng.normal(size=y.size) + y))
     u = (np.arange(10) + 0.5) / 10
     truth = trueness.ranking.binormal(1, 1)
     edges = np.linspace(0, 1, 11)
@@ -105,7 +95,7 @@ def test_density_of_a_large_sample_is_the_binormal_one(rng):
 
 
 def test_errors():
-    G = trueness.ranking.leakage(Tally([2, 1], pos=[3, 1], neg=[1, 5]))
+    G = leakage(Tally([2, 1], pos=[3, 1], neg=[1, 5]))
     with pytest.raises(trueness.InputError, match=r"u must lie in \[0, 1\]"):
         G(1.5)
     with pytest.raises(trueness.InputError, match="prevalence must lie"):
@@ -113,4 +103,4 @@ def test_errors():
     with pytest.raises(trueness.InputError, match="beta must be above zero"):
         G.f_beta(0.5, 0.5, -1)
     with pytest.raises(trueness.NotEnoughCases, match="leakage needs"):
-        trueness.ranking.leakage(Tally([1], pos=[2]))
+        leakage(Tally([1], pos=[2]))

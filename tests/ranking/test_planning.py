@@ -42,14 +42,13 @@ def draws(rng, plan, times):
         yield trueness.auc(y, rng.normal(size=y.size) + shift * y, level=plan.level)
 
 
-WIDTHS = [
-    {"auc": 0.8, "prevalence": 0.1, "half_width": 0.05},
-    {"auc": 0.9, "prevalence": 0.3, "half_width": 0.1},
-    {"auc": 0.8, "half_width": 0.025},
-]
-
-
-@pytest.mark.parametrize("goal", WIDTHS)
+@pytest.mark.parametrize(
+    "goal",
+    [
+        {"auc": 0.8, "prevalence": 0.1, "half_width": 0.05},
+        {"auc": 0.9, "prevalence": 0.3, "half_width": 0.1},
+    ],
+)
 def test_the_width_is_as_promised(rng, goal):
     plan = trueness.plan_auc(**goal)
     assert plan.half_width <= goal["half_width"]
@@ -60,9 +59,7 @@ def test_the_width_is_as_promised(rng, goal):
 
 POWERS = [
     {"auc": 0.9, "null": 0.5, "power": 0.8},
-    {"auc": 0.85, "null": 0.7, "power": 0.9},
     {"auc": 0.98, "null": 0.95, "power": 0.9},
-    {"auc": 0.85, "null": 0.8, "power": 0.9},
     {"auc": 0.9, "null": 0.7, "power": 0.8, "prevalence": 0.2, "sampling": "cohort"},
     {"auc": 0.3, "null": 0.5, "power": 0.8, "prevalence": 0.1},
 ]
@@ -73,26 +70,10 @@ def test_the_power_is_as_promised(rng, goal):
     plan = trueness.plan_auc(**goal)
     assert plan.power >= goal["power"]
     assert planning.outlook(plan, [plan.n])[0] == plan.power
-    found = [not a.low <= plan.null <= a.high for a in draws(rng, plan, 600)]
-    assert np.mean(found) == pytest.approx(plan.power, abs=0.045)  # three errors
+    found = [not a.low <= plan.null <= a.high for a in draws(rng, plan, 400)]
+    assert np.mean(found) == pytest.approx(plan.power, abs=0.055)  # three errors
     fewer = planning.outlook(plan, [int(0.85 * plan.n)])[0]
     assert fewer < goal["power"] + 0.01
-
-
-# the larger class is not drawn in full, and many cases are taken as normal
-@pytest.mark.parametrize(
-    ("constant", "goal", "n"),
-    [
-        ("_LARGER", {"auc": 0.85, "null": 0.7, "prevalence": 0.02}, 1500),
-        ("_LARGER", {"auc": 0.85, "null": 0.7, "prevalence": 0.98}, 1500),
-        ("_MANY", {"auc": 0.95, "null": 0.92}, 700),
-    ],
-)
-def test_short_cuts_are_as_good_as_drawing_every_case(constant, goal, n, monkeypatch):
-    plan = trueness.plan_auc(**goal)
-    quick = planning.outlook(plan, [n])[0]
-    monkeypatch.setattr(planning, constant, 10**9)
-    assert quick == pytest.approx(planning.outlook(plan, [n])[0], abs=0.025)
 
 
 def test_a_rare_condition_is_planned_at_once():
@@ -132,7 +113,7 @@ def test_a_paired_difference_is_planned(rng):
     shifts = np.sqrt(2) * stats.norm.ppf([0.85, 0.75])
     y = np.repeat([1, 0], [plan.n_pos, plan.n_neg])
     differences, found = [], []
-    for _ in range(400):
+    for _ in range(200):
         z = rng.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], size=y.size)
         s = z + np.outer(y, shifts)
         panel = trueness.panel(y, {"a": s[:, 0], "b": s[:, 1]})
@@ -140,7 +121,7 @@ def test_a_paired_difference_is_planned(rng):
         differences.append(pair.difference.value)
         found.append(pair.p_value < 0.05)
     assert np.std(differences) == pytest.approx(plan.sd, rel=0.2)
-    assert np.mean(found) == pytest.approx(plan.power, abs=0.06)  # three errors
+    assert np.mean(found) == pytest.approx(plan.power, abs=0.085)  # three errors
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,6 @@ How many cases does a paired difference need?          ``plan_auc_difference``
 
 Of a panel (the same cases) influence values are subtracted case by case, of a mapping
 of tallies (different cases) variances are added; ``inference`` makes limits and
-p-values of both, by the design of the cases::
-
-    Panel, tallies ────── paired.py ─► Pair, Comparison (results.py)
-    Panel, two tallies ── curves, redrawn ── dominance.py ─► Dominance
-
-Read ``results.py`` and ``paired.py``, then ``dominance.py``. The
-mathematics and the measured error rates are in ``docs/maths/comparison.md``.
+p-values of both, by the design of the cases. Read ``results.py``, ``paired.py``, then
+``dominance.py``; the maths and the measured error rates: ``docs/maths/comparison.md``.
 """

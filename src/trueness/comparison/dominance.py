@@ -1,10 +1,8 @@
 """Is one classifier better somewhere, and nowhere worse?
 
-``dominates`` compares two ROC curves at every false positive rate, and the two
-precision-recall curves at every recall: the answers agree (Sameni 2025, section 5). How
-the curves of the sample lie is exact. Two things are said of the population, and they
-are different: is there a range where the first is better (``p_better``), and by how
-much could the second still be better anywhere (``margin``)?
+How two ROC curves of a sample lie is exact, and so the precision-recall curves (Sameni
+2025, section 5). Of the population: is there a range where the first is better
+(``p_better``), and by how much could the second be better anywhere (``margin``)?
 """
 
 from __future__ import annotations
@@ -122,6 +120,10 @@ def dominates(
 
     .. math:: G_a(u) \le G_b(u) \text{ for all } u \in (0, 1)
 
+    Curves may touch, and all meet at both ends. *Better somewhere* is tested by mean
+    differences over ranges of any width, *nowhere worse* by the worst of one-sided
+    bounds at each false positive rate: ``docs/maths/comparison.md``.
+
     Parameters
     ----------
     data, b, c
@@ -133,19 +135,6 @@ def dominates(
         positive rate.
     points
         How many false positive rates the band has.
-
-    Notes
-    -----
-    Sameni (2025), eq. (27), not strict: curves may touch, and all meet at both ends.
-
-    *Better somewhere.* Mean differences over the whole range, its halves, quarters and
-    eighths, each over its bootstrap standard error; the largest counts, after a penalty
-    on narrow ranges, :math:`\max_w (t_w - \tfrac12 \sqrt{2 \ln(1 / w)})` for a range of
-    width w (after Duembgen and Spokoiny 2001), against correlated normal values. The
-    mean over the whole range is the difference of the AUCs. *Nowhere worse.* The worst
-    of one-sided bounds at each false positive rate, which needs no adjustment for their
-    number, since all must be passed (Berger 1982). ``docs/maths/comparison.md`` has
-    measured error rates.
 
     References
     ----------

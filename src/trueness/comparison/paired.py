@@ -1,9 +1,7 @@
 """Which classifier is better, and could the difference be chance?
 
-``compare_auc`` compares areas, ``compare_metric`` any metric at chosen thresholds,
-``compare`` any number that a tally has, ``compare_groups`` one number of several groups
-of cases. Of a panel (the same cases) the influence values of two classifiers are
-subtracted case by case; of different cases the variances are added.
+Of a panel (the same cases) the influence values of two classifiers are subtracted case
+by case; of different cases the variances are added.
 """
 
 from __future__ import annotations
@@ -53,28 +51,23 @@ def compare_auc(
 
     .. math:: t = \frac{A_i - A_j}{\sqrt{\mathrm{var}(A_i - A_j)}}
 
+    Where a class shows no difference at all, the interval allows for a kind of cases
+    that was not seen: two copies on 8 cases are not proven equal.
+
     Parameters
     ----------
     data
         A panel (paired: the same cases), a mapping from name to tally (unpaired:
-        different cases), or a tally.
+        different cases), or a tally. Cases for which a classifier gave no output must
+        be left out first (``panel.observed()``).
     other
         A second tally, unpaired, when ``data`` is a tally.
-
-    Notes
-    -----
-    The variance of a paired difference is DeLong's, that of the differences of
-    placement values (of clusters Obuchowski's); its limits are recovered from those of
-    both AUCs (MOVER). Where a class shows no difference at all, the interval allows for
-    a kind of cases that was not seen: two copies on 8 cases are not proven equal. The
-    test that all AUCs are equal is Hotelling's. Cases for which a classifier gave no
-    output must be left out first (``panel.observed()``).
 
     References
     ----------
     DeLong, DeLong, Clarke-Pearson (1988), Biometrics 44:837, doi:10.2307/2531595;
     Obuchowski (1997), Biometrics 53:567, doi:10.2307/2533958;
-    Zou, Donner (2008), Stat. Med. 27:1693;
+    Zou, Donner (2008), Stat. Med. 27:1693 (MOVER, of the limits);
     Hotelling (1931), Ann. Math. Stat. 2:360, doi:10.1214/aoms/1177732979;
     Holm (1979), Scand. J. Stat. 6:65
 
@@ -194,12 +187,13 @@ def compare_metric(
     margin: float | None = None,
     level: float = 0.95,
 ) -> Comparison:
-    r"""Which classifier is better at its threshold, on the same cases?
+    """Which classifier is better at its threshold, on the same cases?
+
+    A larger value counts as better when a margin is tested: of a metric that is better
+    when lower, ``p_noninferior_second`` is that of the first.
 
     Parameters
     ----------
-    data
-        The classifiers, seen on the same cases.
     metric
         Any metric, as a value or as text: ``"f1"``, ``"0.5*recall + 0.5*precision"``.
     thresholds
@@ -209,15 +203,6 @@ def compare_metric(
         ``"auto"``: Tango's score interval and test of shares of the same cases
         (accuracy, recall, specificity), Student's of all other metrics. ``"mcnemar"``
         gives shares McNemar's exact p-value, and an interval that agrees with it.
-
-    Notes
-    -----
-    Interval, p-value and, of two classifiers, the overall test are one method. Of
-    weighted or clustered cases Tango's interval is that of as many independent cases
-    as vary as much. A larger value counts as better when a margin is tested. For a
-    metric that is better when lower, such as a cost, the two p-values of
-    non-inferiority are therefore interchanged: ``p_noninferior_second`` is that of the
-    first.
 
     References
     ----------
@@ -343,19 +328,15 @@ def compare(
     margin: float | None = None,
     level: float = 0.95,
 ) -> Comparison:
-    r"""Which classifier is better by any number, on the same cases?
+    """Which classifier is better by any number, on the same cases?
+
+    Influence values as in :func:`estimate`, subtracted case by case.
 
     Parameters
     ----------
-    data
-        The classifiers, seen on the same cases.
     statistic
         A function from a tally to a number or an :class:`Estimate`, for example
         ``trueness.average_precision``.
-
-    Notes
-    -----
-    Influence values as in :func:`estimate`, subtracted case by case.
 
     Examples
     --------
@@ -379,7 +360,10 @@ def compare_groups(
     ends: tuple[float, float] = (0.0, 1.0),
     level: float = 0.95,
 ) -> Comparison:
-    r"""Does a statistic differ between groups, and could that be chance?
+    """Does a statistic differ between groups, and could that be chance?
+
+    Variances of two groups are added, with Satterthwaite's degrees of freedom. Cases of
+    a cluster that lie in two groups count as if they were independent.
 
     Parameters
     ----------
@@ -392,12 +376,6 @@ def compare_groups(
         0.1))``.
     reference
         Compare every other group with this one; all pairs when None.
-
-    Notes
-    -----
-    The variance of a value is that of :func:`estimate`; those of two groups are added,
-    with Satterthwaite's degrees of freedom. Cases of a cluster that lie in two groups
-    count as if they were independent.
 
     References
     ----------

@@ -1,7 +1,6 @@
 """What does a comparison say, and what are its p-values worth together?
 
-``Pair`` and ``Comparison`` are what every comparison of this room answers with;
-``holm`` allows for the number of pairs. Their sentences and figure stand at the end.
+``holm`` allows for the number of pairs; sentences and figure stand at the end.
 """
 
 from __future__ import annotations
@@ -44,19 +43,16 @@ class Pair(Record):
         First minus second.
     statistic : float
         Difference over its standard error (z), or what ``method`` says.
-    p_value : float
-        Two-sided p-value; 1 when one classifier is a copy of the other.
-    p_adjusted : float
-        Adjusted for the number of pairs (Holm).
+    p_value, p_adjusted : float
+        Two-sided (1 when one is a copy of the other); for the number of pairs (Holm).
     margin : float
-        By how much less a value may be and still count as no worse; NaN when no margin
-        was given.
+        By how much less a value may be and still count as no worse; NaN without one,
+        as all that follow.
     p_noninferior, p_noninferior_second : float
         One-sided: could the first be worse than the second by more than ``margin``, or
-        the second worse than the first? NaN without a margin.
+        the second worse than the first?
     p_equivalent : float
-        Could they differ by more than ``margin`` either way? The larger of the two
-        p-values of non-inferiority.
+        Could they differ by more than ``margin`` either way? The larger of the two.
     """
 
     first: str
@@ -106,8 +102,6 @@ class Comparison(Record):
         Were they seen on the same cases?
     method : str
         How they were compared.
-    notes : tuple of str
-        What to keep in mind; empty when there is nothing.
     """
 
     names: tuple[str, ...]
@@ -131,17 +125,13 @@ class Comparison(Record):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give a table with one row per pair."""
-        columns: dict[str, list[Any]] = {
-            "first": [p.first for p in self.pairs],
-            "second": [p.second for p in self.pairs],
-            "difference": [p.difference.value for p in self.pairs],
-        }
-        for name in ("low", "high"):
-            columns[name] = [getattr(p.difference, name) for p in self.pairs]
-        asked = any(p.margin > 0 for p in self.pairs)
-        tests = ("p_value", "p_adjusted", "p_noninferior", "p_equivalent")
-        for name in tests if asked else tests[:2]:
-            columns[name] = [getattr(p, name) for p in self.pairs]
+        tests = ["p_value", "p_adjusted"]
+        if any(p.margin > 0 for p in self.pairs):
+            tests += ["p_noninferior", "p_equivalent"]
+        columns = {k: [getattr(p, k) for p in self.pairs] for k in ("first", "second")}
+        for name, end in (("difference", "value"), ("low", "low"), ("high", "high")):
+            columns[name] = [getattr(p.difference, end) for p in self.pairs]
+        columns |= {k: [getattr(p, k) for p in self.pairs] for k in tests}
         return native_frame(columns, backend)
 
 
@@ -174,16 +164,19 @@ def judged(
     first: str, second: str, c: AnyContrast, method: str, level: float, margin: float
 ) -> Pair:
     """Put a difference and its tests, against zero and the margin, into a pair."""
-    sides, sd, z, p = (math.nan, math.nan), math.nan, math.nan, math.nan
-    if known := math.isfinite(c.value):  # of an undefined ratio nothing is known
-        sides, sd, z, p = c.limits(level), c.sd, c.statistic, two_sided(c)
-    difference = around(c.value, *sides, level, method, sd)
-    pair = Pair(first, second, difference, z, p, p, margin)
-    if math.isnan(margin) or not known:
+    unknown = math.nan
+    if not math.isfinite(c.value):  # of an undefined ratio nothing is known
+        difference = around(c.value, unknown, unknown, level, method)
+        return Pair(first, second, difference, unknown, unknown, unknown, margin)
+    difference, p = around(c.value, *c.limits(level), level, method, c.sd), two_sided(c)
+    pair = Pair(first, second, difference, c.statistic, p, p, margin)
+    if math.isnan(margin):
         return pair
     worse, better = c.above(-margin), 1 - c.above(margin)
-    tests = worse, better, max(worse, better)
-    return Pair(first, second, difference, z, p, p, margin, *tests)
+    both = max(worse, better)
+    return replace(
+        pair, p_noninferior=worse, p_noninferior_second=better, p_equivalent=both
+    )
 
 
 def together(
@@ -210,12 +203,9 @@ def together(
         variances[at] = variances[at[::-1]] = c.sd**2
     by_student = [c.spread for c in found.values() if isinstance(c, Contrast)]
     each_pair = ((i, j, found.get((i, j)) or contrast(i, j)) for i, j in pairs or found)
-    done = adjusted(
-        [
-            judged(names[i], names[j], c, c.method, level, wanted)
-            for i, j, c in each_pair
-        ]
-    )
+    done = adjusted([
+        judged(names[i], names[j], c, c.method, level, wanted) for i, j, c in each_pair
+    ])  # fmt: skip
     freedom = [s.df for s in by_student] or [math.inf]
     same = all_equal(np.array([v.value for v in each]), variances, freedom)
     p = same.p_value

@@ -1,8 +1,7 @@
 """How good is a classifier as a ranking, and how sure are we?
 
-``auc`` is the whole area, ``average_precision`` the quality of the top;
-``multiclass_areas`` averages over several classes. Each is a measure of counts, with
-its influence values by formula; ``inference`` makes the limits.
+Each area is a measure of counts, with its influence values by formula; ``inference``
+makes the limits.
 """
 
 from __future__ import annotations
@@ -46,8 +45,6 @@ def auc(
 
     Parameters
     ----------
-    data
-        The counts, or labels and scores.
     method
         ``"student"`` (the default): Wilson's form of DeLong's variance with Student's
         quantile; it follows the design of the cases. To reproduce other software and
@@ -58,28 +55,15 @@ def auc(
     -------
     Estimate
         Its ``notes`` say when the score ranks the wrong way round and what was done
-        with cases without a label.
-
-    Warns
-    -----
-    DoubtfulAssumption
-        When cases without a label are left out though their scores differ from those of
-        the labelled cases.
-
-    Notes
-    -----
-    The value is a whole number of half pairs divided once by the number of pairs, so it
-    is exact. The limits are all A with
-    :math:`(\hat A - A)^2 \le t_\nu^2\,V A(1-A) / [\hat A(1-\hat A)]`, with DeLong's
-    variance V, or Obuchowski's (1997) of clusters. An AUC of 0 or 1 shows no spread;
-    then the limit is Wilson's of a kind of cases that was not seen and ranks last
-    (method ``"unseen"``). The time is O(m) for m distinct scores.
+        with cases without a label (a warning where their scores differ). An AUC of 0 or
+        1 shows no spread: the limit is Wilson's of a kind of cases that was not seen
+        (method ``"unseen"``).
 
     References
     ----------
     DeLong, DeLong, Clarke-Pearson (1988), Biometrics 44:837, doi:10.2307/2531595;
     Hanley, McNeil (1982), Radiology 143:29, doi:10.1148/radiology.143.1.7063747;
-    Obuchowski (1997), Biometrics 53:567, doi:10.2307/2533958;
+    Obuchowski (1997), Biometrics 53:567, doi:10.2307/2533958 (clusters);
     Begg, Greenes (1983), Biometrics 39:207, doi:10.2307/2530820;
     Kim et al. (2021), doi:10.1073/pnas.2100761118
 
@@ -232,20 +216,14 @@ def average_precision(
 
     .. math:: AP = \sum_k (R_k - R_{k-1}) P_k
 
+    Without interpolation; tied cases share one precision. That of a random classifier
+    is about the prevalence, and it is too high on average when positives are few.
+
     Parameters
     ----------
-    data
-        The counts, or labels and scores; at another prevalence where one is given.
     method
         ``"student"`` (from influence values, as for :func:`auc`) or ``"bootstrap"``
         (percentiles, which lie too high when positives are few).
-
-    Notes
-    -----
-    The value is a sum over distinct scores without interpolation: tied cases share one
-    precision; that of a random classifier is about the prevalence. It is too high on
-    average when positives are few, since every positive is itself among the cases
-    flagged at its own score.
 
     References
     ----------
@@ -258,13 +236,10 @@ def average_precision(
     0.8333333333333333
     """
     _cases.both_classes(data, "average_precision")
-    found = estimated_by(
-        data, (average_precision_measure, average_precisions), method, level,
-        rng, replicates, what="average_precision",
-    )  # fmt: skip
-    return replace(
-        found, name="average precision", notes=(*found.notes, *_few_negatives(data))
-    )
+    both, name = (average_precision_measure, average_precisions), "average precision"
+    asked = method, level, rng, replicates
+    found = estimated_by(data, both, *asked, what="average_precision")
+    return replace(found, name=name, notes=(*found.notes, *_few_negatives(data)))
 
 
 def _few_negatives(t: Tally) -> tuple[str, ...]:

@@ -1,8 +1,7 @@
-"""Where does the true curve lie?
+"""Where does the true curve lie? Pointwise, or as a whole.
 
-Bands around ROC and precision-recall curves: pointwise, or simultaneous, so that the
-whole curve lies inside. Curves are redrawn in the way that the cases came: cases,
-weights or whole clusters, and where labels are missing at random, without one too.
+Curves are redrawn in the way that the cases came: cases, weights or whole clusters, and
+where labels are missing at random, without one too.
 """
 
 from __future__ import annotations
@@ -43,13 +42,9 @@ class Band(TwoAxes):
 
     Attributes
     ----------
-    fpr, tpr : array
-        Of :func:`roc_band`: a grid of false positive rates, and the curve of the sample
-        there.
-    recall, precision : array
-        Of :func:`precision_recall_band`: a grid of recalls, and the curve there.
     axes : tuple of str
-        Which two of these it has.
+        Which two rates it has, as attributes: a grid of ``fpr`` with ``tpr``, or of
+        ``recall`` with ``precision``, of the sample.
     low, high : array
         The lower and upper end of the band.
     level : float
@@ -91,20 +86,11 @@ def roc_band(
 
     Parameters
     ----------
-    data
-        The counts, or labels and scores.
     kind
         ``"simultaneous"``: the whole curve lies inside with this confidence.
         ``"pointwise"``: each single point does.
     points
         How many false positive rates the grid has, from 0 to 1.
-
-    Notes
-    -----
-    Where the replicates do not vary, the standard error is that of a rate with two
-    successes and two failures added (Agresti and Coull). The band also extends by two
-    negatives to both sides, which a sample does not resolve, and has Student's quantile
-    with the degrees of freedom of the AUC; ``docs/maths/ranking.md`` measures coverage.
 
     References
     ----------
@@ -146,27 +132,17 @@ def precision_recall_band(
 ) -> Band:
     """Where does the true precision-recall curve lie?
 
+    With ``prevalence=`` precision (PPV) is that of another share of positives, taken as
+    known; otherwise the share of positives is uncertain too.
+
     Parameters
     ----------
-    data
-        The counts, or labels and scores. With ``prevalence=`` precision (PPV) is that
-        of another share of positives, taken as known; otherwise the share of positives
-        is uncertain too.
     method
         ``"likelihood"``: precisions at which the counts are likely (the default).
         ``"bootstrap"``: wider; the default for weights, clusters and labels missing at
         random.
     kind, level, points, rng, replicates
         As in :func:`roc_band`. Only the bootstrap draws.
-
-    Notes
-    -----
-    The likelihood band holds, at each recall, the precisions for which some threshold
-    makes the numbers of positives found and of false alarms likely, by the empirical
-    likelihood ratio of Claeskens et al. (2003); how likely they must be for the whole
-    curve follows Naiman's inequality (1986). The bootstrap band is made for the
-    logarithm of the odds; in a cohort all cases are drawn together, so that the share
-    of positives varies as it does in such samples.
 
     References
     ----------

@@ -1,8 +1,7 @@
 """Which trade-offs does a classifier offer as its threshold moves?
 
 A ``Curve`` has one entry a threshold, highest threshold first, ties never broken: a row
-of the tally is a step of the curve. ``hull`` gives what chance between two thresholds
-can reach, ``simplify`` fewer points with a stated error.
+of the tally is a step of the curve.
 """
 
 from __future__ import annotations
@@ -35,31 +34,21 @@ class Curve(TwoAxes):
 
     Attributes
     ----------
-    fpr, tpr : array
-        Of :func:`roc`: false positive rate (1 - specificity) and true positive rate
-        (sensitivity) at each threshold, from (0, 0) to (1, 1).
-    recall, precision : array
-        Of :func:`precision_recall`: recall (sensitivity) and precision (PPV).
-    fpr, fnr : array
-        Of :func:`det`: false positive rate and miss rate (1 - sensitivity); figures
-        draw them on probit axes.
-    flagged_rate, recall : array
-        Of :func:`gain_curve`: share of all cases, and of the positives, at or above
-        each threshold.
-    flagged_rate, lift : array
-        Of :func:`lift_curve`: share of all cases that are flagged, and lift.
     axes : tuple of str
-        Which two of these it has.
+        Which two rates it has, as attributes: ``fpr`` and ``tpr`` (:func:`roc`) or
+        ``fnr`` (:func:`det`), ``recall`` and ``precision`` (:func:`precision_recall`),
+        ``flagged_rate`` and ``recall`` or ``lift`` (:func:`gain_curve`,
+        :func:`lift_curve`).
     threshold : array
         +inf (nothing is flagged), then every score. Where nothing is flagged, precision
         and lift are undefined, so that these curves leave out that point.
     prevalence : float
         Share of positives for which it holds; NaN where it is about each class alone.
     moved : float
-        By how much :func:`simplify` moved the curve at most; 0 when it is exact. Of
-        lift as a share of the largest one.
+        By how much :func:`simplify` moved the curve at most (of lift as a share of the
+        largest one); 0 when it is exact.
     notes : tuple of str
-        What was done with cases without a label; empty when all have one.
+        What was done with cases without a label.
     """
 
     threshold: Floats
@@ -111,16 +100,7 @@ def roc(data: Tally) -> Curve:
     .. math:: \mathrm{tpr}(\tau) = P(s \ge \tau \mid +), \qquad
               \mathrm{fpr}(\tau) = P(s \ge \tau \mid -)
 
-    Parameters
-    ----------
-    data
-        The counts, or labels and scores. Cases without a label are left out, with a
-        note, and with a warning where their scores differ; see :func:`auc`.
-
-    Notes
-    -----
-    Sameni (2025), eqs. (4), (6), (9). Tied scores are one diagonal step of the curve,
-    so its area is the AUC with ties counting one half.
+    Tied scores are one diagonal step. Sameni (2025), eqs. (4), (6), (9).
 
     Examples
     --------
@@ -138,16 +118,9 @@ def precision_recall(data: Tally) -> Curve:
     .. math:: \mathrm{ppv} =
               \frac{\pi\,\mathrm{tpr}}{\pi\,\mathrm{tpr} + (1-\pi)\,\mathrm{fpr}}
 
-    Parameters
-    ----------
-    data
-        The counts, or labels and scores. With ``prevalence=`` the precision is that of
-        another share of positives, pi, which a case-control sample needs.
-
-    Notes
-    -----
-    Sameni (2025), eq. (20). Between two points the curve is not a straight line;
-    :func:`leakage` gives the precision at any recall.
+    With ``prevalence=`` pi is another share of positives. Between two points the curve
+    is not straight: :func:`leakage` gives the precision at any recall. Sameni (2025),
+    eq. (20).
 
     Examples
     --------
@@ -169,18 +142,8 @@ def precision_at(fpr: Any, tpr: Any, prevalence: float) -> Any:
 def det(data: Tally) -> Curve:
     """Which miss rate is traded for which false alarm rate?
 
-    This is the ROC curve with the miss rate (1 - sensitivity) on its vertical axis,
-    meant for probit axes, on which the curve of a binormal classifier is a straight
-    line.
-
-    Parameters
-    ----------
-    data
-        As in :func:`roc`.
-
-    References
-    ----------
-    Martin et al. (1997), Proc. Eurospeech, 1895.
+    Drawn on probit axes, on which the curve of a binormal classifier is a straight line
+    (Martin et al. 1997, Proc. Eurospeech, 1895).
 
     Examples
     --------
@@ -194,11 +157,6 @@ def det(data: Tally) -> Curve:
 def gain_curve(data: Tally) -> Curve:
     """Which share of the positives is found among the cases with the highest scores?
 
-    Parameters
-    ----------
-    data
-        As in :func:`precision_recall`.
-
     Examples
     --------
     >>> gain_curve(Tally([2, 1], pos=[1, 1], neg=[0, 2])).flagged_rate
@@ -211,11 +169,6 @@ def gain_curve(data: Tally) -> Curve:
 def lift_curve(data: Tally) -> Curve:
     """How many times more frequent are positives among the cases flagged?
 
-    Parameters
-    ----------
-    data
-        As in :func:`precision_recall`.
-
     Examples
     --------
     >>> lift_curve(Tally([2, 1], pos=[1, 1], neg=[0, 2])).lift
@@ -225,25 +178,19 @@ def lift_curve(data: Tally) -> Curve:
 
 
 def hull(curve: Curve) -> Curve:
-    r"""What can be reached by one threshold, or by a random choice between two?
+    """What can be reached by one threshold, or by a random choice between two?
 
-    The hull is the smallest concave curve on or above the ROC curve; its points are the
-    thresholds that are best for some costs of the errors.
+    The smallest concave curve on or above the ROC curve; its points are the thresholds
+    that are best for some costs of the errors.
 
     Parameters
     ----------
     curve
         From :func:`roc`.
 
-    Notes
-    -----
-    The slopes of the hull are the isotonic (pool-adjacent-violators) likelihood ratios,
-    so it is found in O(m).
-
     References
     ----------
-    Fawcett, Niculescu-Mizil (2007), Mach. Learn. 68:97,
-    doi:10.1007/s10994-007-5011-0
+    Fawcett, Niculescu-Mizil (2007), Mach. Learn. 68:97, doi:10.1007/s10994-007-5011-0
 
     Examples
     --------
@@ -252,6 +199,7 @@ def hull(curve: Curve) -> Curve:
     (array([0., 0., 1.]), array([0. , 0.5, 1. ]))
     """
     _a_curve(curve, "hull", "trueness.roc(t)", ("fpr", "tpr"))
+    # the slopes of the hull are isotonic likelihood ratios
     at = concave_corners(np.diff(curve.y), np.diff(curve.x))
     fpr, tpr = curve.x[at], curve.y[at]
     # blocks of equal slope meet in a point that is no corner: there the cross product
@@ -266,6 +214,9 @@ def simplify(
 ) -> Curve:
     """Which few points draw nearly the same curve, and by how much do they move it?
 
+    The first and the last point stay; ``moved`` is the largest distance in the plane of
+    the curve between the old and the new one, both drawn with straight lines.
+
     Parameters
     ----------
     curve
@@ -273,20 +224,7 @@ def simplify(
     points
         Keep at most this many points (2 or more).
     tolerance
-        Move the curve by at most this much. With ``points`` alone, ``moved`` states the
-        smallest movement that the search found.
-
-    Returns
-    -------
-    Curve
-        Some of its points, always with the first and the last; ``moved`` is the largest
-        distance between the old and the new curve, both drawn with straight lines.
-
-    Notes
-    -----
-    Points are added where the curve is farthest from its simplification, until both
-    goals are met. The distance is Euclidean in the plane of the curve (lift: as a
-    share of the largest lift) and is measured over all points at the end.
+        Move the curve by at most this much.
 
     References
     ----------

@@ -1,13 +1,9 @@
 r"""What if the scores of both classes were normal, up to a monotone re-scoring?
 
-The binormal model has two parameters,
-
 .. math:: \alpha = \sigma_n / \sigma_p, \qquad b = (\mu_p - \mu_n) / \sigma_p,
           \qquad (40)
 
-and everything in closed form. ``binormal`` gives it, ``fit_binormal`` finds it by
-maximum likelihood from the order of the scores alone. Sameni (2025), section 8.3;
-equation numbers are its own.
+and everything in closed form. Sameni (2025), section 8.3, with its equation numbers.
 """
 
 from __future__ import annotations
@@ -54,21 +50,17 @@ class Through:
         return 1 - self.inverse(1 - _columns.probabilities(tpr, "tpr"))
 
     def precision(self: Any, recall: ArrayLike, prevalence: float) -> Any:
-        r"""Which precision is left at this recall, at any prevalence? Eq. (21).
+        r"""Which precision is left at this recall (NaN: nothing is flagged)? Eq. (21).
 
         .. math:: \frac{\mathrm{tpr}}
                   {\mathrm{tpr} + (\pi_n/\pi_p) [1 - G^{-1}(1 - \mathrm{tpr})]}
-
-        NaN where nothing is flagged.
         """
         recall = _columns.probabilities(recall, "recall")
         share = _options.fraction(prevalence, "prevalence")
         return precision_at(1 - self.inverse(1 - recall), recall, share)
 
     def accuracy(self: Any, specificity: ArrayLike, prevalence: float) -> Any:
-        r"""Which share of all cases is right at this specificity?
-
-        .. math:: \pi_p (1 - G(u)) + \pi_n u
+        r"""Which share of all cases is right, :math:`\pi_p (1 - G(u)) + \pi_n u`?
 
         Differs from the text after eq. (22), which says that accuracy is not a function
         of G: at a given specificity it is.
@@ -78,10 +70,7 @@ class Through:
         return share * (1 - self(u)) + (1 - share) * u
 
     def f_beta(
-        self: Any,
-        specificity: ArrayLike,
-        prevalence: float,
-        beta: float = 1.0,
+        self: Any, specificity: ArrayLike, prevalence: float, beta: float = 1.0
     ) -> Any:
         r"""How good are precision and recall together at this specificity?
 
@@ -101,7 +90,7 @@ class Through:
 @final
 @dataclass(frozen=True, repr=False)
 class Binormal(Record, Through):
-    r"""What follows when the scores of both classes are normal?
+    """What follows when the scores of both classes are normal?
 
     A call ``G(u)`` gives the leakage function: the share of the positives that is
     missed at specificity u. ``inverse``, ``density``, ``tpr(fpr)``, ``fpr(tpr)``,
@@ -112,10 +101,8 @@ class Binormal(Record, Through):
     alpha, b : float
         Ratio of the standard deviations (negatives over positives) and distance of the
         means in units of the positives' standard deviation.
-    auc : float
-        Area under the ROC curve, eq. (44).
-    area : float
-        Area under G, 1 - AUC.
+    auc, area : float
+        Area under the ROC curve, eq. (44), and under G, 1 - AUC.
     kl_pos_to_neg, kl_neg_to_pos : float
         Kullback-Leibler divergences in nats, of the positives' scores from the
         negatives' and the reverse, eq. (49).
@@ -157,18 +144,11 @@ def binormal(alpha: float, b: float) -> Binormal:
     b
         Distance of the means over the standard deviation of the positives' scores.
 
-    Notes
-    -----
-    Sameni (2025), eqs. (38)-(44) and (49). At fixed b > 0 the AUC falls as alpha grows;
-    b = 0 with alpha other than 1 has AUC 1/2 but is not the random classifier.
-
     Examples
     --------
     >>> G = binormal(alpha=1, b=0)  # the random classifier: G(u) = u
     >>> float(G(0.25)), G.auc, G.kl_pos_to_neg
     (0.25, 0.5, 0.0)
-    >>> round(binormal(alpha=1, b=1).kl_pos_to_neg, 12)  # b^2 / 2
-    0.5
     """
     alpha = _options.positive_number(alpha, "alpha")
     b = _options.real_number(b, "b")
@@ -193,17 +173,13 @@ class BinormalFit(Answer):
         The fitted curve.
     alpha, b, auc : Estimate
         Parameters and area with intervals.
-    correlation : float
-        Correlation between the estimates of alpha and b.
-    log_likelihood : float
-        The log-likelihood at its maximum.
+    correlation, log_likelihood : float
+        Of the estimates of alpha and b; at its maximum.
     statistic, df, p_value : float
         Likelihood-ratio test of the fit on at most ten groups of scores; a small
         p-value says that the curve is not binormal. NaN with fewer than four groups.
-    converged : bool
-        Did the iteration converge?
-    iterations : int
-        How many steps it took.
+    converged, iterations : bool, int
+        Did the iteration converge, and in how many steps?
     """
 
     curve: Binormal
@@ -234,18 +210,8 @@ def fit_binormal(data: Tally, *, level: float = 0.95) -> BinormalFit:
     .. math:: \sum_k N_k \log[\Phi(z_k) - \Phi(z_{k-1})]
               + P_k \log[\Phi(\alpha z_k - b) - \Phi(\alpha z_{k-1} - b)]
 
-    Parameters
-    ----------
-    data
-        The counts, or labels and scores; cases without a label are left out.
-
-    Notes
-    -----
     Intervals are normal, of alpha on the log scale, of the AUC on the probit scale.
-    Neighbouring scores whose cases are all of the same class share a bin, which does
-    not change the fit; beyond 400 bins, neighbouring bins are grouped. The maximum is
-    found by Fisher scoring; the thresholds are eliminated from each step, so that a
-    step takes O(bins) time.
+    More than 400 runs of cases of one class are grouped.
 
     References
     ----------
@@ -287,11 +253,7 @@ def fit_binormal(data: Tally, *, level: float = 0.95) -> BinormalFit:
 
 
 def separation(auc: float) -> float:
-    """How far apart are two unit normals with this AUC?
-
-    >>> separation(0.5)
-    0.0
-    """
+    """How far apart are two unit normals with this AUC?"""
     return math.sqrt(2) * NormalDist().inv_cdf(auc)
 
 

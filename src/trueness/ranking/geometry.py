@@ -1,17 +1,11 @@
-r"""What do ROC, precision, accuracy and F-beta have in common?
-
-All are functions of one curve, the leakage function
+r"""What do ROC, precision, accuracy and F-beta have in common? The leakage function
 
 .. math:: G(u) = F_p(F_n^{-1}(u)), \qquad 0 \le u \le 1, \qquad (10)
 
-the share of positives that is missed where a share u of the negatives is left alone:
-miss rate as a function of specificity. Sameni (2025), "On the geometry of receiver
-operating characteristic and precision-recall curves"; equation numbers are its own.
-
-Steps of the data are kept: where a score is tied between classes G is straight, and
-where positives stand alone it jumps. At a jump G takes the lower value (the better of
-two thresholds with the same specificity), so the ideal classifier has G = 0 everywhere.
-``kl_divergence`` says in nats how different the scores of both classes are.
+the share of positives that is missed where a share u of the negatives is left alone.
+Sameni (2025), "On the geometry of receiver operating characteristic and
+precision-recall curves"; equation numbers are its own. Where a score is tied between
+classes G is straight; where positives stand alone it jumps, and takes the lower value.
 """
 
 from __future__ import annotations
@@ -46,7 +40,7 @@ _SNAP = 1e-12
 @final
 @dataclass(frozen=True, repr=False)
 class Leakage(Answer, Through):
-    r"""Which share of the positives is missed at specificity u?
+    """Which share of the positives is missed at specificity u?
 
     A call ``G(u)`` gives this share; ``G.inverse(v)`` is the inverse function and
     ``G.density(u)`` the slope; ``tpr``, ``fpr``, ``miss_rate``, ``precision``,
@@ -57,8 +51,7 @@ class Leakage(Answer, Through):
     specificity, miss_rate_at : array
         Corners of the curve, from (0, 0) to (1, 1).
     area : float
-        Area under G: the chance that a negative has a higher score than a positive,
-        ties counting one half; 1 - AUC, eqs. (17) and (19).
+        Area under G, 1 - AUC: eqs. (17) and (19).
     """
 
     specificity: Floats
@@ -113,13 +106,6 @@ def leakage(data: Tally) -> Leakage:
 
     .. math:: G(u) = F_p(F_n^{-1}(u)), \qquad \mathrm{AUC} = 1 - \int_0^1 G(u)\,du
 
-    Parameters
-    ----------
-    data
-        The counts, or labels and scores.
-
-    Notes
-    -----
     Sameni (2025), eqs. (10)-(26), with errata: see ``docs/maths/ranking_geometry.md``.
 
     Examples
@@ -139,7 +125,7 @@ def leakage(data: Tally) -> Leakage:
 @final
 @dataclass(frozen=True, repr=False)
 class Divergence(Answer):
-    r"""How different are the scores of both classes, and where do they overlap?
+    """How different are the scores of both classes, and where do they overlap?
 
     Attributes
     ----------
@@ -150,9 +136,7 @@ class Divergence(Answer):
         Differential entropy of the leakage density g, minus ``pos_to_neg`` (eq. (49)).
     spread : float
         exp(entropy), in [0, 1]: the share of the negatives' range over which the
-        positives are spread. At 1 they are spread everywhere, and the classes overlap
-        at all thresholds. Near 0 they lie in a small part of it, so that most
-        thresholds separate the classes well.
+        positives are spread; near 0 most thresholds separate the classes well.
     middle_half : (float, float)
         The middle half of the positives lies between these quantiles of the negatives.
     method : str
@@ -176,25 +160,16 @@ def kl_divergence(
     .. math:: D(f_p \| f_n) = \int f_p \log\frac{f_p}{f_n}\,dx
               = \int_0^1 g(u) \log g(u)\,du
 
+    Sameni (2025), eqs. (47)-(49). Only the order of the scores matters; infinite where
+    one threshold separates the classes, with an interval from what so many cases prove.
+
     Parameters
     ----------
-    data
-        The counts, or labels and scores; cases without a label are left out.
     method
-        ``"histogram"``: the scores are grouped into K = 2 n^(1/3) bins of equal weight
-        (n cases in the smaller class), half a case is added to each bin, and the mean
-        excess (K - 1)/2 (1/N1 + 1/N0) of such an estimate is subtracted.
-        ``"binormal"``: the closed form at the fitted binormal curve.
-
-    Notes
-    -----
-    Sameni (2025), eqs. (47)-(49). Only the order of the scores matters. Where one
-    threshold separates the classes perfectly, the divergence is infinite. The interval
-    then begins at what these cases can prove: the divergence of the two outcomes
-    flagged and not flagged, at the least different rates that so many cases leave
-    possible. Differences within a bin are lost, so the histogram gives too low a value
-    where few cases in the tails decide; its interval is for the divergence between the
-    bins.
+        ``"histogram"``: 2 n^(1/3) bins of equal weight (n cases in the smaller class)
+        with half a case added to each, less the mean excess of such an estimate; what
+        differs within a bin is lost. ``"binormal"``: the closed form at the fitted
+        curve.
 
     Examples
     --------

@@ -44,8 +44,6 @@ def partial_auc(
 
     Parameters
     ----------
-    data
-        The counts, or labels and scores.
     fpr
         Range of false positive rates, for example (0, 0.1).
     tpr
@@ -60,12 +58,6 @@ def partial_auc(
     method
         ``"student"`` (from influence values, as for :func:`auc`) or ``"bootstrap"``
         (percentiles).
-
-    Returns
-    -------
-    Estimate
-        The area, at most that of the rectangle. With ``corrected`` it is in [0, 1]:
-        below 1/2 where the curve lies under the diagonal. Ties are straight lines.
 
     References
     ----------

@@ -2,8 +2,8 @@
 
 A plan is for the interval that will be reported: its width, and the chance that it
 excludes what is to be excluded, are those of samples drawn from a model of the scores
-(few cases) or of a normally distributed AUC (many). For rates they are sums over the
-binomial law.
+(few cases) or of a normally distributed AUC (many); of rates sums over the binomial
+law.
 """
 
 from __future__ import annotations
@@ -85,11 +85,12 @@ def plan_auc(
     model: str = "binormal",
     sampling: str = "case-control",
 ) -> Plan:
-    r"""How many cases are needed to estimate an AUC well enough?
+    """How many cases are needed to estimate an AUC well enough?
 
-    The answer is the smallest n, to a percent, for which the interval of :func:`auc` is
-    on average at most 2 ``half_width`` wide, or excludes ``null`` with a probability of
-    at least ``power``.
+    The smallest n, to a percent, for which the interval of :func:`auc` is on average at
+    most 2 ``half_width`` wide, or excludes ``null`` with a probability of at least
+    ``power``: of 4000 samples drawn from the model (seed 0), or, with more than 250
+    cases of each class, of a normally distributed AUC.
 
     Parameters
     ----------
@@ -101,8 +102,8 @@ def plan_auc(
         Wanted half width of the interval.
     null, power
         Instead of ``half_width``: the wanted power of the two-sided test against this
-        AUC (0.9 when only ``null`` is given), which is the probability that the
-        interval excludes it.
+        AUC (0.9 when only ``null`` is given), the probability that the interval
+        excludes it.
     level
         Confidence level of the interval; the test has level 1 - ``level``.
     model
@@ -113,16 +114,10 @@ def plan_auc(
         ``"case-control"``: n_pos and n_neg cases are collected. ``"cohort"``: n cases
         as they come, so that the number of positives is random.
 
-    Notes
-    -----
-    With up to 250 cases of a class, width and power are those of 4000 samples drawn
-    from the model (seed 0). With more, they are those of the same interval when the AUC
-    is normally distributed about its mean, with the exact variance for n_pos and n_neg
-    cases, eq. 18 of Kim et al. (2021).
-
     References
     ----------
-    Hanley, McNeil (1982), Radiology 143:29, doi:10.1148/radiology.143.1.7063747
+    Hanley, McNeil (1982), Radiology 143:29, doi:10.1148/radiology.143.1.7063747;
+    Kim et al. (2021), eq. 18, doi:10.1073/pnas.2100761118
 
     Examples
     --------
@@ -156,6 +151,9 @@ def plan_auc_difference(
     .. math:: \mathrm{cov} = \frac{[\Phi_2(h_1, h_2; \rho) - A_1 A_2]
               + (N_1 + N_0 - 2) [\Phi_2(h_1, h_2; \rho/2) - A_1 A_2]}{N_1 N_0}
 
+    of bivariate normal scores with equal standard deviations; the test is that of
+    :func:`compare_auc`. The ``value`` of the plan is the difference.
+
     Parameters
     ----------
     first, second
@@ -169,18 +167,6 @@ def plan_auc_difference(
         (0.9 when neither is given).
     prevalence, level
         As in :func:`plan_auc`.
-
-    Returns
-    -------
-    Plan
-        Its ``value`` is the difference of the AUCs, and its ``null`` is 0.
-
-    Notes
-    -----
-    The model is that of bivariate normal scores with equal standard deviations: two
-    pairs of cases that share a positive or a negative have the correlation rho / 2, and
-    the same pair has rho. Few cases are drawn, and many are taken as normal, as in
-    :func:`plan_auc`; the test is that of :func:`compare_auc`.
 
     Examples
     --------
@@ -230,10 +216,13 @@ def plan_rate(
 ) -> Plan:
     """How many cases are needed to estimate recall, specificity or precision?
 
+    Width and power of Wilson's interval are exact sums over the binomial distribution.
+
     Parameters
     ----------
     rate
-        ``"recall"`` (sensitivity), ``"specificity"`` or ``"precision"`` (PPV).
+        ``"recall"`` (sensitivity), ``"specificity"`` or ``"precision"`` (PPV), which is
+        always planned for a cohort.
     value
         The rate that is expected.
     prevalence
@@ -246,13 +235,6 @@ def plan_rate(
     sampling
         ``"cohort"``: cases as they come, so that the denominator of the rate is random.
         ``"case-control"``: the denominator is fixed.
-
-    Notes
-    -----
-    The interval is Wilson's, that of a share of counted cases. Width and power are
-    exact sums over the binomial distribution; they also hold for more than n cases,
-    apart from its steps. The number of flagged cases cannot be fixed by design, so
-    precision is planned for a cohort.
 
     Examples
     --------
