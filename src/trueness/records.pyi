@@ -63,6 +63,6 @@ from trueness.trees.entropic import (
     EntropicBinomial as EntropicBinomial,
     EntropicTree as EntropicTree,
 )
-from trueness.trees.leaf_report import LeafReport as LeafReport
+from trueness.trees.leaves import LeafReport as LeafReport
 from trueness.trees.levels import TreeLevels as TreeLevels
 from trueness.trees.splits import SplitComparison as SplitComparison

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-import trueness
-from trueness import InputError, Leaves, NotEnoughCases
+from trueness import InputError, Leaves, NotEnoughCases, compare_splits
 
 # Zhang (2024), table 10: neg and pos of each level
 GOLF = {
@@ -48,7 +47,7 @@ def by_name(found, field):
     ],
 )
 def test_golf_by_the_errata(empty, expected):
-    found = trueness.compare_splits(GOLF, method="mle", empty=empty)
+    found = compare_splits(GOLF, method="mle", empty=empty)
     confidence, utility = by_name(found, "confidence"), by_name(found, "utility")
     for name, (c, u) in expected.items():
         assert confidence[name] == pytest.approx(c, abs=6e-5)
@@ -65,7 +64,7 @@ def test_golf_by_the_errata(empty, expected):
 
 def test_the_ranking_claim_of_the_paper_is_false():
     """Utility puts humidity first, Gini outlook."""
-    found = trueness.compare_splits(GOLF, method="mle")
+    found = compare_splits(GOLF, method="mle")
     assert found.best == "humidity"
     assert by_name(found, "gini_rank")["outlook"] == 1
     assert (np.diff(found.utility) <= 1e-12).all()
@@ -82,18 +81,18 @@ def test_the_ranking_claim_of_the_paper_is_false():
 
 def test_splits_of_the_paper_cross():
     """Figs 1 and 2: with few cases B is worse than no split, with many it ties."""
-    few, many = (trueness.compare_splits(PAPER, n=n) for n in (10, 3000))
+    few, many = (compare_splits(PAPER, n=n) for n in (10, 3000))
     assert few.name.tolist() == ["A", "no split", "B"]
     u = by_name(many, "utility")
     assert u["A"] == pytest.approx(0.75, abs=1e-6)
     assert u["B"] == pytest.approx(0.7, abs=1e-6)
-    c = {n: by_name(trueness.compare_splits(PAPER, n=n), "confidence") for n in (5, 30)}
+    c = {n: by_name(compare_splits(PAPER, n=n), "confidence") for n in (5, 30)}
     assert c[5]["A"] > c[5]["no split"]
     assert c[30]["A"] < c[30]["no split"]
 
 
 def test_counted_and_supposed_splits_stand_side_by_side():
-    found = trueness.compare_splits({**GOLF, "guess": ([0.5, 0.5], [0.9, 0.8])}, n=14)
+    found = compare_splits({**GOLF, "guess": ([0.5, 0.5], [0.9, 0.8])}, n=14)
     assert found.name.size == 6
     assert "guess" in repr(found)
     assert "at 14 cases" in repr(found)
@@ -120,4 +119,4 @@ def test_counted_and_supposed_splits_stand_side_by_side():
 )
 def test_wrong_input_is_answered_by_a_sentence(splits, options, error, message):
     with pytest.raises(error, match=message):
-        trueness.compare_splits(splits, **options)
+        compare_splits(splits, **options)

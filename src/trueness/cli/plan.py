@@ -21,8 +21,7 @@ from trueness.data.engines import quoted
 from trueness.findings.trust import planned, planned_leaf, which_leaves
 from trueness.ranking.plan_samples import MODELS
 from trueness.ranking.planning import plan_auc, plan_auc_difference, plan_rate
-from trueness.trees.leaf_counts import Leaves
-from trueness.trees.leaf_report import LeafReport
+from trueness.trees.leaves import LeafReport, Leaves
 from trueness.trees.levels import plan_leaf
 
 NODE_NAMES = ("leaf", "node", "segment")

@@ -43,7 +43,7 @@ from trueness.data.count_tables import (
 from trueness.data.engine_bins import binned_tally
 
 if TYPE_CHECKING:
-    from trueness.trees.leaf_counts import Leaves
+    from trueness.trees.leaves import Leaves
 
 MOST_LABELS = 100  # of a column: with more it is some other column
 MISSING = ("refuse", "drop", "keep")
@@ -294,7 +294,7 @@ def leaves(
     cases = np.ones(names.size, np.int64)
     if count is not None:
         cases = whole_cases(column(count, "count"), names)
-    from trueness.trees.leaf_counts import (
+    from trueness.trees.leaves import (
         Leaves,  # loads SciPy, which tallies do without
     )
 

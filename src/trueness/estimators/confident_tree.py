@@ -15,7 +15,7 @@ from trueness._core.arrays import Array
 from trueness._core.checks import options as _options
 from trueness.estimators._common import two_labels
 from trueness.estimators.tree_leaves import grown_counts, low_level, tree_leaves
-from trueness.trees.leaf_counts import Leaves
+from trueness.trees.leaves import Leaves
 from trueness.trees.splits import merge_splits, node_counts
 
 

@@ -14,8 +14,7 @@ from trueness._core.checks.errors import InputError, Optimistic
 from trueness._core.checks.words import listing, plain
 from trueness.data.frames import leaves
 from trueness.estimators._common import class_of
-from trueness.trees.leaf_counts import Leaves, beside_prediction
-from trueness.trees.leaf_report import LeafReport
+from trueness.trees.leaves import LeafReport, Leaves, beside_prediction
 
 _FRESH = "Counted on cases that were not used to grow the tree."
 _GROWN = (

@@ -22,7 +22,7 @@ from trueness.ranking.curves import roc
 from trueness.ranking.figures import FPR, TPR
 from trueness.ranking.planning import Plan, plan_auc
 from trueness.threshold.operating_point import best_threshold
-from trueness.trees.leaf_report import (
+from trueness.trees.leaves import (
     LeafReport,
     leaf_figure,
     leaf_head,

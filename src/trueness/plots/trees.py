@@ -17,7 +17,7 @@ from trueness.plots._altair import VERDICTS
 from trueness.plots._draw import drawn
 from trueness.plots._theme import SIZE, alt, frame, styled
 from trueness.trees.entropic import TOP_METHODS
-from trueness.trees.leaf_report import LeafReport, leaf_figure
+from trueness.trees.leaves import LeafReport, leaf_figure
 from trueness.trees.levels import tree_levels
 from trueness.trees.splits import named_splits, split_parameters
 

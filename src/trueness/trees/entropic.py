@@ -1,9 +1,8 @@
 """How large is the larger class probability of a leaf?
 
-The share of the majority overstates it: max(Y, n - Y)/n is above 1/2 even for a coin.
-Forgetting which class is which gives a law of its own, the *entropic* binomial of
-max(Y, n - Y), whose likelihood errs the other way. The blend of the two estimates has
-the smaller bias. Source: Zhang (2024), sections 2.2 and 2.4.
+The share of the majority overstates it, the likelihood of max(Y, n - Y) alone, the
+*entropic* binomial, errs the other way; a blend lies between (Zhang 2024, sections 2.2
+and 2.4).
 """
 
 from __future__ import annotations
@@ -35,15 +34,7 @@ from trueness.trees.levels import utility_level
 @final
 @dataclass(frozen=True, repr=False)
 class EntropicBinomial(Record):
-    """How many of n cases are in the majority? Made by :func:`entropic_binomial`.
-
-    Attributes
-    ----------
-    n : int
-        Number of cases.
-    p : float
-        The larger of the two class probabilities, between 1/2 and 1.
-    """
+    """How many of ``n`` cases are in the majority, of true share ``p``?"""
 
     n: int
     p: float
@@ -97,19 +88,8 @@ def entropic_binomial(n: int, p: float) -> EntropicBinomial:
     .. math:: P(Y_\vee = y) = \binom ny \left[p^y (1-p)^{n-y} + p^{n-y} (1-p)^y\right],
         \quad y > n/2
 
-    and half of that at a tie, y = n/2.
-
-    Parameters
-    ----------
-    n
-        Number of cases.
-    p
-        Probability of one class; the larger of ``p`` and ``1 - p`` is used.
-
-    Notes
-    -----
-    Zhang (2024, doi:10.3390/stats7040071), eq. (2). The leaves of a tree together, eqs
-    (3) and (4), are :func:`entropic_tree`.
+    and half of that at a tie, y = n/2 (Zhang 2024, eq. 2). The larger of ``p`` and
+    ``1 - p`` is used; the record has ``pmf``, ``cdf``, ``mean``, ``var`` and ``rvs``.
 
     Examples
     --------
@@ -123,29 +103,14 @@ def entropic_binomial(n: int, p: float) -> EntropicBinomial:
 @final
 @dataclass(frozen=True, repr=False)
 class EntropicTree(Record):
-    """How many cases, and how large a majority, has each leaf of a tree?
-
-    Made by :func:`entropic_tree`.
-
-    Attributes
-    ----------
-    n : int
-        Cases that the tree is grown on.
-    weights : array (J,)
-        Probability that a case falls into each leaf.
-    p : array (J,)
-        The larger class probability of each leaf.
-    """
+    """How many cases, and how large a majority, has each leaf of a tree?"""
 
     n: int
     weights: Floats
     p: Floats
 
     def pmf(self, cases: ArrayLike, majority: ArrayLike) -> Any:
-        """How likely are these cases and majorities? The last axis runs over leaves.
-
-        Zhang (2024), eq. (4).
-        """
+        """How likely are these cases and majorities? The last axis runs over leaves."""
         cases, majority = np.broadcast_arrays(
             np.asarray(cases, np.float64), np.asarray(majority, np.float64)
         )
@@ -165,9 +130,13 @@ class EntropicTree(Record):
 
     def mean(self) -> tuple[Floats, Floats]:
         """How many cases, and how large a majority, has each leaf on average?"""
-        pairs = zip(self.weights, self.p, strict=True)
-        top = [_mean_majority(self.n, share, float(p)) for share, p in pairs]
-        return self.n * self.weights, np.array(top)
+        top = np.zeros(self.weights.size)
+        for j, (share, p) in enumerate(zip(self.weights, self.p, strict=True)):
+            (low,), (high,) = bulk(self.n, np.array([share]))
+            m = np.arange(low, high + 1)  # the cases that the leaf may get
+            means = [EntropicBinomial(int(k), float(p)).mean() for k in m]
+            top[j] = binomial_pmf(m, self.n, share) @ means
+        return self.n * self.weights, top
 
     def rvs(self, size: Any = None, *, rng: Any = 0) -> tuple[Ints, Ints]:
         """Draw the cases and the majorities of all leaves."""
@@ -177,33 +146,14 @@ class EntropicTree(Record):
         return cases, np.maximum(y, cases - y)
 
 
-def _mean_majority(n: int, share: float, p: float) -> float:
-    """Average the majority of a leaf over the cases that it may get."""
-    (low,), (high,) = bulk(n, np.array([share]))
-    m = np.arange(low, high + 1)
-    means = [EntropicBinomial(int(k), p).mean() for k in m]
-    return float(binomial_pmf(m, n, share) @ means)
-
-
 def entropic_tree(n: int, weights: ArrayLike, p: ArrayLike) -> EntropicTree:
     r"""How are the cases and the majorities of the leaves of a tree distributed?
 
     .. math:: P(\mathbf N, \mathbf Y_\vee) = \binom{n}{n_1 \dots n_J} \prod_j
         \lambda_j^{n_j} P(Y_\vee = y_j \mid n_j, p_j)
 
-    Parameters
-    ----------
-    n
-        Cases that the tree is grown on.
-    weights
-        Probability that a case falls into each leaf, summing to 1.
-    p
-        Probability of one class in each leaf; the larger of ``p`` and ``1 - p`` is
-        used.
-
-    Notes
-    -----
-    Zhang (2024, doi:10.3390/stats7040071), eqs (3) and (4).
+    (Zhang 2024, eqs 3 and 4), with arguments as in :func:`tree_levels`. The record has
+    ``pmf``, ``mean`` and ``rvs``.
 
     Examples
     --------
@@ -243,10 +193,7 @@ def majority_emle(y: Array, n: Array) -> Floats:
 
 
 def majority_blend(y: Array, n: Array) -> Floats:
-    """Give the weighted mean of mle and emle, the mle itself being the weight.
-
-    Zhang (2024), eqs (20) and (21).
-    """
+    """Give mle and emle, weighted by the mle itself: Zhang (2024), eqs (20), (21)."""
     mle = majority_mle(y, n)
     emle = majority_emle(y, n)
     # with w = 1 the emle, which n = 1 does not identify, has no weight
@@ -254,13 +201,8 @@ def majority_blend(y: Array, n: Array) -> Floats:
 
 
 def majority_interval(y: Array, n: Array, level: float) -> tuple[Floats, Floats]:
-    """Which larger class probabilities agree with ``y`` of ``n``?
-
-    The image of Clopper and Pearson's interval for p under max(p, 1 - p): it covers at
-    least as often as that does, and reaches down to 1/2 when that contains 1/2.
-    """
-    y = np.maximum(y, n - y)
-    low, high = clopper_pearson(y, n, level)
+    """Carry Clopper and Pearson's interval for p over to max(p, 1 - p)."""
+    low, high = clopper_pearson(np.maximum(y, n - y), n, level)
     return np.maximum(low, 0.5), high
 
 
@@ -273,7 +215,9 @@ def top_probability(
         \tilde p)
 
     with the entropic estimate :math:`\tilde p` that maximises the likelihood of the
-    size of the majority.
+    size of the majority (Zhang 2024, eqs 14, 2, 20 and 21). The emle of a single case
+    is NaN: every value explains it equally well. The interval is that of Clopper and
+    Pearson, widened where it would not contain the estimate.
 
     Parameters
     ----------
@@ -285,20 +229,6 @@ def top_probability(
         "mle" (biased upwards), "emle" (downwards) or "blend".
     level
         Confidence level of the interval.
-
-    Returns
-    -------
-    Estimate
-        Between 1/2 and 1. The emle of a single case is NaN: every value explains it
-        equally well.
-
-    Notes
-    -----
-    Zhang (2024, doi:10.3390/stats7040071), eqs (14), (2), and (20) with (21). The emle
-    is the root of its equation, not the result of an optimiser, which fails where
-    :math:`(2y-n)^2 = n`. The interval is that of Clopper and Pearson for p, carried
-    over to max(p, 1 - p); it is the same for all methods, and widened where it would
-    not contain the estimate.
 
     Examples
     --------

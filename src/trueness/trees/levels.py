@@ -7,16 +7,9 @@ probabilities, two events are wanted:
 * C, *confidence*: the majority of the n cases is the true majority;
 * U, *utility*: the next case is predicted right.
 
-Everything here rests on one identity: with k = ceil(n/2) and d = 2p - 1,
-
-    P(C) = 1/2 + I(d^2; 1/2, k) / 2,    P(U) = 1/2 + d I(d^2; 1/2, k) / 2,
-
-where I is the regularised incomplete beta function. It needs one call for any n, has no
-difference of nearly equal numbers at p = 1/2 or p = 1, and shows that an even n is
-worth no more than n - 1.
-
-Source: Zhang (2024), "Levels of confidence and utility for binary classifiers", Stats
-7, 1209-1225, doi:10.3390/stats7040071. ``docs/maths/trees.md`` has the errata.
+With k = ceil(n/2) and d = 2p - 1, P(C) = 1/2 + I(d^2; 1/2, k) / 2 and P(U) = 1/2 +
+d I(d^2; 1/2, k) / 2, where I is the regularised incomplete beta function
+(``docs/maths/trees.md``). Source: Zhang (2024), doi:10.3390/stats7040071.
 """
 
 from __future__ import annotations
@@ -58,16 +51,10 @@ def confidence_level(n: ArrayLike, p: ArrayLike) -> Any:
         True probability of one class; the larger of ``p`` and ``1 - p`` is used. Arrays
         broadcast.
 
-    Returns
-    -------
-    float or array
-        Between 1/2 and 1; exactly 1/2 at ``p = 1/2`` and 1 at ``p = 1``.
-
     Notes
     -----
-    Zhang (2024, doi:10.3390/stats7040071), eq. (5). A tie counts one half. The error is
-    below 1e-14; the time does not depend on n. P(C) is the same for n = 2k - 1 and n =
-    2k.
+    Zhang (2024, doi:10.3390/stats7040071), eq. (5). A tie counts one half. P(C) is the
+    same for n = 2k - 1 and n = 2k; the time does not depend on n.
 
     Examples
     --------
@@ -83,21 +70,8 @@ def utility_level(n: ArrayLike, p: ArrayLike) -> Any:
 
     .. math:: P(U) = p\,P(C) + (1-p)(1-P(C))
 
-    Parameters
-    ----------
-    n, p
-        As in :func:`confidence_level`.
-
-    Returns
-    -------
-    float or array
-        Between 1/2 and the larger of ``p`` and ``1 - p``, which it approaches as n
-        grows.
-
-    Notes
-    -----
-    Zhang (2024, doi:10.3390/stats7040071), eq. (6), in the form 1/2 + (2p - 1)(P(C) -
-    1/2).
+    (Zhang 2024, eq. 6), with ``n`` and ``p`` as in :func:`confidence_level`. It
+    approaches the larger of ``p`` and ``1 - p`` as n grows.
 
     Examples
     --------
@@ -129,16 +103,12 @@ class TreeLevels(Record):
     Attributes
     ----------
     confidence, utility : float
-        P(C) and P(U) of the whole tree, Zhang (2024), eqs (10) and (11).
-    n : int
-        Cases that the tree is grown on.
+        P(C) and P(U) of the whole tree of ``n`` cases.
     left_out : float
         The most that each level can differ because only the central part of the
         binomial distribution was summed.
-    weights, p : array (J,)
-        Share of the cases that fall into each leaf, and its larger class probability.
-    node_confidence, node_utility : array (J,)
-        P(C) and P(U) of each leaf, eq. (9).
+    weights, p, node_confidence, node_utility : array (J,)
+        Of each leaf: its share of the cases, larger class probability, P(C) and P(U).
     """
 
     confidence: float
@@ -175,12 +145,8 @@ def tree_levels(
     Notes
     -----
     Zhang (2024, doi:10.3390/stats7040071), eqs (9) to (11). Differs from eq. (9): the
-    sum starts at m = 0, where by default a coin toss decides, as in any other tie;
-    ``empty="wrong"`` is the printed sum. Tables 3 to 8 and 11 to 15 of the paper do not
-    follow eq. (9); see ``docs/maths/trees.md``.
-
-    Only the counts within Bernstein's bound are summed: J leaves need
-    :math:`O(\sqrt{nJ} + J)` terms, and the omitted probability is below 1e-16.
+    sum starts at m = 0, where by default a coin toss decides, as in any other tie.
+    Only the counts within Bernstein's bound are summed.
 
     Examples
     --------
@@ -202,16 +168,9 @@ def tree_levels(
     excess, left_out = _node_excess(n, share, d)
     node = 0.5 + 0.5 * excess + (worth - 0.5) * binomial_pmf(0, n, share)
     utility = 0.5 + d * (node - 0.5)
-    return TreeLevels(
-        float(share @ node),
-        float(share @ utility),
-        n,
-        left_out,
-        share,
-        np.maximum(top, 1 - top),
-        node,
-        utility,
-    )
+    whole = float(share @ node), float(share @ utility)
+    top = np.maximum(top, 1 - top)
+    return TreeLevels(*whole, n, left_out, share, top, node, utility)
 
 
 def _node_excess(n: int, share: Floats, d: Floats) -> tuple[Floats, float]:
@@ -257,18 +216,11 @@ def plan_leaf(
         Compare the levels after rounding to this many decimals, as when reading a
         printed table; by default they are compared without rounding.
 
-    Returns
-    -------
-    int
-        At least 1, and odd: an even number of cases gives no higher level than one case
-        fewer.
-
     Notes
     -----
-    Zhang (2024, doi:10.3390/stats7040071), section 2.3. O(log n) evaluations of eq.
-    (5). Differs from section 2.3: five cases at p = 0.75 have a utility of 0.698, which
-    Table 2 prints as 0.70, so that the paper asks for five where seven are needed;
-    ``decimals=2`` gives its answer.
+    Always odd: an even number gives no higher level than one case fewer. Differs from
+    Zhang (2024), section 2.3: five cases at p = 0.75 have a utility of 0.698, which
+    Table 2 prints as 0.70; ``decimals=2`` gives the paper's answer.
 
     Examples
     --------

@@ -1,9 +1,7 @@
 """Is a split worth it, with so many cases, and which splits of a tree are kept?
 
-A split gives each leaf a clearer majority and fewer cases to find it with. The levels
-of confidence and utility weigh one against the other. A grown tree is two arrays of
-children, as scikit-learn and others keep it, and the cases of its nodes; what is merged
-is decided from the leaves upwards.
+A split gives each leaf a clearer majority and fewer cases to find it with. A grown tree
+is two arrays of children, as scikit-learn keeps it, and the cases of its nodes.
 """
 
 from __future__ import annotations
@@ -20,12 +18,12 @@ from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.html import html_table
 from trueness._core.records import Record, brief
 from trueness.trees.entropic import TOP_METHODS
-from trueness.trees.leaf_counts import Leaves
-from trueness.trees.leaf_report import text_table
+from trueness.trees.leaves import Leaves, text_table
 from trueness.trees.levels import TreeLevels, tree_levels, utility_level
 
 # utilities closer than this are the same
 _SAME = 1e-12
+_HEAD = ("split", "leaves", "P(C)", "P(U)", "Gini", "by Gini")
 
 
 @final
@@ -35,17 +33,12 @@ class SplitComparison(Record):
 
     Attributes
     ----------
-    name : array (K,)
-        The splits, in order of decreasing utility, ties in order of decreasing
-        confidence.
-    leaves : array (K,)
-        Into how many leaves each one splits.
+    name, leaves : array (K,)
+        The splits, and into how many leaves each one splits.
     confidence, utility : array (K,)
         P(C) and P(U) of each.
-    gini : array (K,)
-        Weighted Gini impurity of the leaves; smaller is purer.
-    gini_rank : array (K,)
-        Rank by impurity; 1 is the purest.
+    gini, gini_rank : array (K,)
+        Weighted Gini impurity of the leaves, and the rank by it; 1 is the purest.
     n : int
         Cases that are split.
     """
@@ -60,24 +53,20 @@ class SplitComparison(Record):
 
     def __repr__(self) -> str:
         """Write one line a split."""
-        return text_table(*_comparison_rows(self)) + f"\nat {self.n:,} cases"
+        return text_table(_HEAD, self._rows()) + f"\nat {self.n:,} cases"
 
     def _repr_html_(self) -> str:
-        return html_table(*_comparison_rows(self))
+        return html_table(_HEAD, self._rows())
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        columns = (self.name, self.leaves, self.confidence, self.utility, self.gini)
+        rows = zip(*columns, self.gini_rank, strict=True)
+        return [tuple(brief(v) for v in row) for row in rows]
 
     @property
     def best(self) -> str:
         """Which one is the most useful?"""
         return str(self.name[0])
-
-
-def _comparison_rows(
-    c: SplitComparison,
-) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
-    head = ("split", "leaves", "P(C)", "P(U)", "Gini", "by Gini")
-    columns = (c.name, c.leaves, c.confidence, c.utility, c.gini, c.gini_rank)
-    rows = zip(*columns, strict=True)
-    return head, [tuple(brief(v) for v in row) for row in rows]
 
 
 def compare_splits(
@@ -105,16 +94,11 @@ def compare_splits(
     empty
         How an empty leaf counts; see :func:`trueness.trees.tree_levels`.
 
-    Returns
-    -------
-    SplitComparison
-        The splits, the most useful first. For counted leaves they include "no split",
-        with all cases in one leaf.
-
     Notes
     -----
-    Zhang (2024, doi:10.3390/stats7040071), section 2.3 (Figs 1 and 2) and example 3.
-    The impurity is :math:`\sum_j \lambda_j\, 2 p_j (1 - p_j)` at the observed shares.
+    Zhang (2024, doi:10.3390/stats7040071), section 2.3 and example 3. For counted
+    leaves "no split", with all cases in one leaf, is added. The impurity is
+    :math:`\sum_j \lambda_j\, 2 p_j (1 - p_j)` at the observed shares.
 
     Examples
     --------
@@ -224,28 +208,10 @@ def merge_splits(
     r"""Which nodes remain leaves when splits that are not worth it are merged?
 
     From the bottom up, the splits below a node are merged when together they are not
-    more useful than the node as a single leaf, :math:`P(U)_\text{split} \le
-    P(U)_\text{leaf}` at the node's number of cases, or when the node is the last split
-    above two leaves and its level of confidence is under the floor.
-
-    Parameters
-    ----------
-    left, right
-        Children of each node, -1 at a leaf; a child has a larger number than its
-        parent, and the root is 0.
-    neg, pos
-        Cases that came through each node.
-    confidence
-        Floor of P(C) for a last split; 0 merges by utility alone.
-    method
-        How class probabilities are estimated; see :func:`trueness.top_probability`.
-    empty
-        What an empty leaf is worth; see :func:`trueness.trees.tree_levels`.
-
-    Returns
-    -------
-    array of bool
-        True at the nodes that are leaves of the merged tree.
+    more useful than the node as a single leaf, at the node's number of cases, or when
+    the node is the last split above two leaves and its P(C) is under ``confidence``.
+    ``left`` and ``right`` are the children of each node, -1 at a leaf; a child has a
+    larger number than its parent. ``neg`` and ``pos`` are the cases of each node.
 
     Examples
     --------
