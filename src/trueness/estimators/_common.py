@@ -1,15 +1,11 @@
-"""How are labels read and cases scored, and what do wrapped models share?"""
+"""How are labels read, and cases scored and counted?"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import cross_val_predict
-from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
@@ -78,53 +74,7 @@ def class_of(value: object, known: Sequence[Any], what: str) -> None:
         )
 
 
-class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier of two classes around a model, logistic regression by default."""
-
-    estimator: Any
-    n_jobs: int | None
-
-    def _base(self) -> Any:
-        return LogisticRegression() if self.estimator is None else self.estimator
-
-    def _take_features(self) -> None:
-        """Know the features that the fitted model knows."""
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self.estimator_, name):
-                setattr(self, name, getattr(self.estimator_, name))
-
-    def _out_of_fold(
-        self,
-        X: Any,  # noqa: N803
-        y: Any,
-        folds: Any,
-        response: str,
-        params: Any = None,
-    ) -> Any:
-        """Score each case by a model that did not see it, higher for the second class.
-
-        A fit whose parameters are routed gets them here.
-        """
-        try:
-            score = cross_val_predict(
-                clone(self._base()), X, y, cv=folds, method=response,
-                n_jobs=self.n_jobs, params=params,
-            )  # fmt: skip
-        except ValueError as err:
-            if "partitions" not in str(err):
-                raise
-            raise InputError(
-                "cv must score each case once; some cases are in no test fold. Type "
-                "cv=5 or take KFold and the like."
-            ) from None
-        return score[:, 1] if score.ndim == 2 else score
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what can be passed: what the model takes."""
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self._base()).input_tags
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = inner.sparse
-        tags.input_tags.pairwise = inner.pairwise
-        tags.input_tags.allow_nan = inner.allow_nan
-        return tags
+def keep(estimator: Any, given: Mapping[str, Any]) -> None:
+    """Keep what was given to ``__init__`` as it is, which scikit-learn asks for."""
+    for name in given.keys() - {"self"}:
+        setattr(estimator, name, given[name])

@@ -1,10 +1,8 @@
 r"""How good are the models that a cross-validation trains, and the one refitted on all?
 
-Two questions, and two answers. *The models trained on these folds* are tested on cases
-that are new to them, so their mean has limits by influence values within the folds
-(``inference/folds.py``). *The model refitted on all cases* is another one, and folds
-share training cases, so that this interval is too short for it; nested
-cross-validation estimates how far both are apart.
+*The models trained on these folds* are tested on cases that are new to them. *The model
+refitted on all cases* is another one, and folds share training cases, so that their
+interval is too short for it; nested cross-validation says how far both are apart.
 """
 
 from __future__ import annotations
@@ -99,15 +97,8 @@ class CrossValidation(Record):
     ) -> Plan:
         """How many cases would tell two models apart, if they differ as they did here?
 
-        The standard error of the paired difference shrinks with the square root of the
-        number of cases; the plan is that of the normal test.
-
-        Parameters
-        ----------
-        metric
-            One of those that were asked for.
-        power
-            The wanted probability that the interval excludes no difference.
+        ``power`` is the wanted probability that the interval of the paired difference,
+        whose standard error shrinks with the root of the number of cases, excludes 0.
         """
         if len(self.folds.names) != 2:
             raise InputError(
@@ -145,10 +136,8 @@ class CrossValidation(Record):
             for name, e in each.items()
         ]
         heads = ("about", "model", "metric", "value", "low", "high")
-        columns = zip(*rows, strict=True)
-        return native_frame(
-            {k: list(c) for k, c in zip(heads, columns, strict=True)}, backend
-        )
+        columns = map(list, zip(*rows, strict=True))
+        return native_frame(dict(zip(heads, columns, strict=True)), backend)
 
 
 def _by_model(values: Any) -> dict[str, Mapping[str, Estimate]]:
@@ -194,10 +183,9 @@ def cross_validate(
     metrics
         ``"auc"``, ``"average_precision"``, ``"brier"``, ``"log_loss"``, or any metric
         at the threshold: ``"accuracy"``, ``"recall"``, ``"f1"``.
-    cluster
-        Which cases belong together, one value per case. No fold may share one.
-    sample_weight
-        Weights of the cases, for training and for testing.
+    cluster, sample_weight
+        Of each case: which belong together, and so into one fold; their weights, for
+        training and for testing.
     threshold
         Where metrics cut; 0.5 for probabilities and 0 for decision values when None.
     repeats
@@ -205,31 +193,18 @@ def cross_validate(
         cases; each trains K (K + 1)/2 models of K folds. 10 is a start, 50 is steady.
     n_jobs
         Models trained at the same time.
-    level
-        Confidence level of the intervals.
-    rng
-        Seed of the splits of nested cross-validation.
-
-    Returns
-    -------
-    CrossValidation
+    level, rng
+        Confidence level of the intervals; seed of nested cross-validation.
 
     Notes
     -----
-    Values are averaged over the folds and not pooled: scores of different models need
-    not be comparable. The first answer, about the models trained on these folds, has
-    limits by influence values within folds (LeDell et al. 2015, Bayle et al. 2020).
-    Models on all folds share training cases, and the refitted one has seen more:
-    about it nested cross-validation (Bates et al. 2023) adds what the models of
-    different folds differ by, and removes the bias of smaller training sets. Bates et
-    al. treat means of losses; for areas their errors and standard errors of a fold are
-    those of its area.
-
-    References
-    ----------
-    LeDell, Petersen, van der Laan (2015), Electron. J. Stat. 9:1583; Bayle, Bayle,
-    Janson, Mackey (2020), NeurIPS 33:16339; Bates, Hastie, Tibshirani (2023), J. Am.
-    Stat. Assoc. 119:1434, doi:10.1080/01621459.2023.2197686
+    Values are averaged over the folds and not pooled. The first answer, about the
+    models trained on these folds, has limits by influence values within folds (LeDell
+    et al. 2015, Electron. J. Stat. 9:1583; Bayle et al. 2020, NeurIPS 33:16339). About
+    the refitted one nested cross-validation (Bates et al. 2023, J. Am. Stat. Assoc.
+    119:1434) adds what the models of different folds differ by, and removes the bias of
+    smaller training sets. Bates et al. treat means of losses; for areas their errors
+    and standard errors of a fold are those of its area.
 
     Examples
     --------
@@ -251,7 +226,7 @@ def cross_validate(
     if threshold is None:
         threshold = 0.0 if "decision_function" in response.values() else 0.5
     scores = {k: data.scored(m, splits, response[k]) for k, m in models.items()}
-    folds = data.folds(scores, splits)
+    folds = Folds(tuple(data.counted(scores, test) for _, test in splits))
     asked = {name: _measure(name, threshold) for name in names}
     values = {
         model: {
@@ -267,13 +242,15 @@ def cross_validate(
             model: _nested(m, data, splits, response[model], asked, seeds, level)
             for model, m in models.items()
         }
+    # where models hang on single cases; 50 a feature were enough
+    few = len(y) < 50 * (np.shape(X)[1] if len(np.shape(X)) > 1 else 1)
     plain = not isinstance(estimator, Mapping)
     return CrossValidation(
         values[""] if plain else values,  # type: ignore[arg-type]
         again[""] if again is not None and plain else again,
         folds,
         float(threshold),
-        notes=(() if number else (_NOT_REFITTED,)) + _few_cases(X, len(y)),
+        notes=((_NOT_REFITTED,) * (not number)) + ((_TOGETHER,) * few),
     )
 
 
@@ -286,12 +263,6 @@ _TOGETHER = (
     "limits are too short: with 5 cases a feature they held the truth in .88 to .92 "
     "of samples, with 20 in .91 to .94."
 )
-
-
-def _few_cases(X: Any, n: int) -> tuple[str, ...]:  # noqa: N803
-    """Warn where models hang on single cases; 50 a feature were enough."""
-    features = np.shape(X)[1] if len(np.shape(X)) > 1 else 1
-    return (_TOGETHER,) if n < 50 * features else ()
 
 
 def _asking(measure: Measure) -> Any:
@@ -317,21 +288,9 @@ class _Data(NamedTuple):
     def scored(self, model: Any, splits: Any, response: str) -> Floats:
         """Score every case by the model that was trained without its fold."""
         params = {} if self.weight is None else {"sample_weight": self.weight}
-        score = cross_val_predict(
-            clone(model),
-            self.X,
-            self.y,
-            cv=splits,
-            method=response,
-            params=params,
-            n_jobs=self.n_jobs,
-        )
+        how = {"cv": splits, "method": response, "n_jobs": self.n_jobs}
+        score = cross_val_predict(clone(model), self.X, self.y, params=params, **how)
         return np.asarray(score[:, 1] if score.ndim == 2 else score)
-
-    def folds(self, scores: Mapping[str, Floats], splits: Any) -> Folds:
-        """Count each fold."""
-        parts = [self.counted(scores, test) for _, test in splits]
-        return Folds(tuple(parts))
 
     def counted(self, scores: Mapping[str, Floats], at: Array) -> Any:
         """Count the cases of one fold: a panel, or the tally of one model."""
@@ -365,9 +324,8 @@ def _splits(cv: Any, data: _Data, seed: int | None = None) -> list[tuple[Array, 
 def _measure(name: str, threshold: float) -> tuple[str, Measure]:
     """Read a metric: its title, and its value and influence of a tally."""
     if name in MEASURES:
-        return ("AUC" if name == "auc" else name.replace("_", " ")), MEASURES[
-            name
-        ].measure
+        title = "AUC" if name == "auc" else name.replace("_", " ")
+        return title, MEASURES[name].measure
     chosen = read_metric(name)
 
     def measure(t: Tally) -> Measured:
@@ -406,17 +364,15 @@ def _inner_and_outer(
     pairs = [*combinations(range(len(parts)), 2), *((j, j) for j in range(len(parts)))]
     for j, k in pairs:
         train = np.setdiff1d(every, np.concatenate([parts[j], parts[k]]))
+        words = {}
+        if data.weight is not None:
+            words["sample_weight"] = np.asarray(data.weight)[train]
         rows = _safe_indexing(data.X, train)
-        weight = None if data.weight is None else np.asarray(data.weight)[train]
-        fitted = clone(model).fit(
-            rows, data.y[train], **({} if weight is None else {"sample_weight": weight})
-        )
+        fitted = clone(model).fit(rows, data.y[train], **words)
         # a model without both folds serves either of them
         for a, b in {(j, k), (k, j)}:
-            score = np.full(len(data.y), np.nan)
-            score[parts[a]] = scores_of(
-                fitted, _safe_indexing(data.X, parts[a]), response
-            )
+            score, rows = np.full(len(data.y), np.nan), _safe_indexing(data.X, parts[a])
+            score[parts[a]] = scores_of(fitted, rows, response)
             out[a, b] = data.counted({"": score}, parts[a])
     return out
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self, final
+from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 from sklearn.utils import _safe_indexing
@@ -52,10 +52,37 @@ class _CurveKind(NamedTuple):
     steps: str = "default"
 
 
+def _roc(t: Tally, level: float) -> CurveWithBand:
+    c, b = roc(t), roc_band(t, level=level)
+    return CurveWithBand(c.fpr, c.tpr, b.fpr, b.low, b.high)
+
+
+def _precision_recall(t: Tally, level: float) -> CurveWithBand:
+    c, b = precision_recall(t), precision_recall_band(t, level=level)
+    return CurveWithBand(c.recall, c.precision, b.recall, b.low, b.high)
+
+
+def _calibration(t: Tally, level: float) -> CurveWithBand:
+    r = reliability(t, level=level)
+    order = np.argsort(r.score)
+    columns = (r.score, r.probability, r.score, r.confidence_low, r.confidence_high)
+    return CurveWithBand(*(c[order] for c in columns))
+
+
+def _youden(t: Tally, level: float) -> CurveWithBand:
+    """Give Youden's J at a hundred thresholds, with its limits."""
+    m = METRICS["youden"]
+    at = np.unique(t.score[np.linspace(0, len(t) - 1, min(len(t), 100)).astype(int)])
+    found = [estimates(t, float(c), [m], level=level)[m.name] for c in at]
+    value, low, high = np.array([(e.value, e.low, e.high) for e in found]).T
+    return CurveWithBand(at, value, at, low, high)
+
+
 @dataclass
 class _Display:
     """Curves of one model, or of each fold, with what was estimated."""
 
+    kind: ClassVar[_CurveKind]
     curves: list[CurveWithBand]
     estimate: Estimate | None = None
     estimator_name: str | None = None
@@ -69,10 +96,9 @@ class _Display:
 
     def __getattr__(self, name: str) -> Any:
         """Give a coordinate, of folds a list of them, or the estimate by its name."""
-        kind = _KINDS[type(self).__name__]
-        if name and name == kind.estimate[0]:
+        if name and name == self.kind.estimate[0]:
             return self.estimate
-        for k, (own, _) in enumerate((kind.x, kind.y)):
+        for k, (own, _) in enumerate((self.kind.x, self.kind.y)):
             if name == own:
                 found = [c[k] for c in self.curves]
                 return found if len(found) > 1 else found[0]
@@ -80,14 +106,11 @@ class _Display:
 
     @classmethod
     def _of(cls, parts: list[Tally], level: float, **about: Any) -> Self:
-        kind = _KINDS[cls.__name__]
-        data, ask = (
-            (Folds(tuple(parts)) if len(parts) > 1 else parts[0]),
-            kind.estimate[2],
-        )
+        data = Folds(tuple(parts)) if len(parts) > 1 else parts[0]
+        ask = cls.kind.estimate[2]
         found = ask(data, level=level) if ask else None
         share = sum(t.n_pos for t in parts) / sum(t.n_pos + t.n_neg for t in parts)
-        curves = [kind.curve(t, level) for t in parts]
+        curves = [cls.kind.curve(t, level) for t in parts]
         return cls(curves, found, prevalence_pos_label=share, **about)
 
     @classmethod
@@ -104,23 +127,11 @@ class _Display:
         ax: Any = None,
         **drawn: Any,
     ) -> Self:
-        """Draw labels and scores.
+        """Draw labels and scores, which are higher for the positive class.
 
-        Parameters
-        ----------
-        y_true, y_score
-            Labels, and scores that are higher for the positive class.
-        sample_weight, cluster, pos_label
-            As in :func:`trueness.tally`.
-        name
-            Name in the legend.
-        level
-            Confidence level of band and interval.
-        ax
-            Axes to draw on; new ones when None.
-        **drawn
-            ``plot_chance_level``, ``band``, ``despine``, ``curve_kwargs``: see
-            :meth:`plot`.
+        ``sample_weight``, ``cluster`` and ``pos_label`` are as in
+        :func:`trueness.tally`; ``name`` is for the legend; all others go to
+        :meth:`plot`.
         """
         words = {"weight": sample_weight, "cluster": cluster, "positive": pos_label}
         t = tally(y_true, y_score, **{k: v for k, v in words.items() if v is not None})
@@ -140,20 +151,11 @@ class _Display:
     ) -> Self:
         """Draw a fitted classifier on cases that it has not seen.
 
-        Parameters
-        ----------
-        estimator, X, y
-            The classifier, and the cases with their labels.
-        response_method
-            ``"predict_proba"``, ``"decision_function"``, or the first that it has.
-        name
-            Name in the legend; that of its class when None.
-        **more
-            As in :meth:`from_predictions`.
+        ``response_method`` is ``"predict_proba"``, ``"decision_function"``, or the
+        first that it has; all others are as in :meth:`from_predictions`.
         """
-        score = scores_of(
-            estimator, X, response_of(estimator, response_method, "draw it")
-        )
+        response = response_of(estimator, response_method, "draw it")
+        score = scores_of(estimator, X, response)
         more.setdefault("pos_label", estimator.classes_[1])
         name = type(estimator).__name__ if name is None else name
         return cls.from_predictions(y, score, name=name, **more)
@@ -174,14 +176,8 @@ class _Display:
     ) -> Self:
         """Draw every fold of ``sklearn.model_selection.cross_validate``.
 
-        Parameters
-        ----------
-        cv_results
-            Made with ``return_estimator=True`` and ``return_indices=True``.
-        X, y
-            The cases and labels that were given to it.
-        sample_weight, response_method, name, level, ax, **drawn
-            As in :meth:`from_estimator` and :meth:`from_predictions`.
+        It was called on these cases with ``return_estimator=True`` and
+        ``return_indices=True``. All others are as in :meth:`from_estimator`.
         """
         if not {"estimator", "indices"} <= set(cv_results):
             raise InputError(
@@ -189,8 +185,7 @@ class _Display:
                 "cross_validate(..., return_estimator=True, return_indices=True)."
             )
         y, classes = two_labels(y, cls.__name__)
-        parts = []
-        tests = cv_results["indices"]["test"]
+        parts, tests = [], cv_results["indices"]["test"]
         for model, at in zip(cv_results["estimator"], tests, strict=True):
             response = response_of(model, response_method, "draw it")
             score = scores_of(model, _safe_indexing(X, at), response)
@@ -210,25 +205,16 @@ class _Display:
         despine: bool = False,
         curve_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Draw on axes of matplotlib.
+        """Draw on axes of matplotlib, new ones when None.
 
-        Parameters
-        ----------
-        ax
-            Axes to draw on; new ones when None.
-        plot_chance_level
-            Draw what guessing, or a calibrated score, would give.
-        band
-            Draw the confidence band; folds have none.
-        despine
-            Leave out the lines at the top and at the right.
-        curve_kwargs
-            Passed on to ``ax.plot``.
+        ``plot_chance_level`` draws what guessing, or a calibrated score, would give,
+        ``band`` the confidence band (folds have none); ``despine`` leaves out the lines
+        at the top and at the right; ``curve_kwargs`` go to ``ax.plot``.
         """
         required("matplotlib", "mpl")
         import matplotlib.pyplot as plt
 
-        kind = _KINDS[type(self).__name__]
+        kind = self.kind
         ax = plt.subplots()[1] if ax is None else ax
         several = len(self.curves) > 1
         thin = {"alpha": 0.5, "linewidth": 1} if several else {}
@@ -266,71 +252,43 @@ class _Display:
 class RocDisplay(_Display):
     """The ROC curve with its confidence band: ``fpr``, ``tpr``, ``roc_auc``."""
 
-
-@final
-class PrecisionRecallDisplay(_Display):
-    """Precision and recall: ``recall``, ``precision``, ``average_precision``."""
-
-
-@final
-class CalibrationDisplay(_Display):
-    """The calibration curve, isotonic, without bins: ``prob_pred``, ``prob_true``."""
-
-
-@final
-class ThresholdDisplay(_Display):
-    """Youden's J at every threshold, with its limits: ``thresholds``, ``values``."""
-
-
-def _roc(t: Tally, level: float) -> CurveWithBand:
-    c, b = roc(t), roc_band(t, level=level)
-    return CurveWithBand(c.fpr, c.tpr, b.fpr, b.low, b.high)
-
-
-def _precision_recall(t: Tally, level: float) -> CurveWithBand:
-    c, b = precision_recall(t), precision_recall_band(t, level=level)
-    return CurveWithBand(c.recall, c.precision, b.recall, b.low, b.high)
-
-
-def _calibration(t: Tally, level: float) -> CurveWithBand:
-    r = reliability(t, level=level)
-    order = np.argsort(r.score)
-    columns = (r.score, r.probability, r.score, r.confidence_low, r.confidence_high)
-    return CurveWithBand(*(c[order] for c in columns))
-
-
-def _youden(t: Tally, level: float) -> CurveWithBand:
-    """Give Youden's J at a hundred thresholds, with its limits."""
-    m = METRICS["youden"]
-    at = np.unique(t.score[np.linspace(0, len(t) - 1, min(len(t), 100)).astype(int)])
-    found = [estimates(t, float(c), [m], level=level)[m.name] for c in at]
-    value, low, high = np.array([(e.value, e.low, e.high) for e in found]).T
-    return CurveWithBand(at, value, at, low, high)
-
-
-_KINDS = {
-    "RocDisplay": _CurveKind(
+    kind = _CurveKind(
         _roc,
         ("fpr", "False positive rate"),
         ("tpr", "True positive rate"),
         ("roc_auc", "AUC", auc),
         lambda share: [0, 1],
-    ),
-    "PrecisionRecallDisplay": _CurveKind(
+    )
+
+
+@final
+class PrecisionRecallDisplay(_Display):
+    """Precision and recall: ``recall``, ``precision``, ``average_precision``."""
+
+    kind = _CurveKind(
         _precision_recall,
         ("recall", "Recall"),
         ("precision", "Precision"),
         ("average_precision", "AP", average_precision),
         lambda share: [share, share],
         steps="steps-post",
-    ),
-    "CalibrationDisplay": _CurveKind(
+    )
+
+
+@final
+class CalibrationDisplay(_Display):
+    """The calibration curve, isotonic, without bins: ``prob_pred``, ``prob_true``."""
+
+    kind = _CurveKind(
         _calibration,
         ("prob_pred", "Score"),
         ("prob_true", "Share of positives"),
         chance=lambda share: [0, 1],
-    ),
-    "ThresholdDisplay": _CurveKind(
-        _youden, ("thresholds", "Threshold"), ("values", "Youden's J")
-    ),
-}
+    )
+
+
+@final
+class ThresholdDisplay(_Display):
+    """Youden's J at every threshold, with its limits: ``thresholds``, ``values``."""
+
+    kind = _CurveKind(_youden, ("thresholds", "Threshold"), ("values", "Youden's J"))

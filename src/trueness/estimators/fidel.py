@@ -21,7 +21,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import fidel
-from trueness.estimators._common import two_labels
+from trueness.estimators._common import keep, two_labels
 
 
 class FiDELClassifier(
@@ -31,22 +31,19 @@ class FiDELClassifier(
 ):
     """Classifiers that are trained separately and combined by the ranks they give.
 
-    Each base classifier is trained on a part of the cases, and its AUC is estimated on
-    cases that it has not seen. The rank of a new case among these is evidence for its
-    class, which is added up over the classifiers (:func:`trueness.fidel`).
+    The rank of a new case among cases that a classifier has not seen is evidence for
+    its class, which is added up over the classifiers (:func:`trueness.fidel`).
 
     Parameters
     ----------
     estimators : list of (name, classifier)
         The base classifiers, with ``decision_function``, ``predict_proba`` or, failing
-        both, ``predict``. In a plain list, classifiers are named after their Python
-        classes.
+        both, ``predict``; in a plain list they are named after their Python classes.
     partition : {"disjoint", "same"}
-        "disjoint": the cases are divided at random into as many stratified parts as
-        there are classifiers. Each classifier is trained on a part of its own and
-        ranked on the other parts, as in the paper: classifiers that saw different cases
-        make more independent errors. "same": all are cross-fitted on the same folds,
-        then trained on all cases.
+        "disjoint": each classifier is trained on a stratified part of its own and
+        ranked on the others, as in the paper: classifiers that saw different cases make
+        more independent errors. "same": all are cross-fitted on the same folds, then
+        trained on all cases.
     cv : int or splitter, optional
         Number of parts (or folds), or a scikit-learn splitter whose test sets are the
         parts. By default as many as classifiers for "disjoint", 5 for "same".
@@ -62,10 +59,8 @@ class FiDELClassifier(
 
     Attributes
     ----------
-    classes_ : array (2,)
-        The labels; the second is positive.
-    estimators_, named_estimators_
-        The fitted base classifiers.
+    classes_, estimators_, named_estimators_
+        The labels, of which the second is positive, and the fitted base classifiers.
     combiner_ : trueness.records.FiDEL or trueness.records.CorrelatedFiDEL
         The fitted map, with ``auc`` and ``correlation`` of the classifiers.
 
@@ -98,27 +93,18 @@ class FiDELClassifier(
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.estimators = estimators
-        self.partition = partition
-        self.cv = cv
-        self.method = method
-        self.prevalence = prevalence
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        keep(self, locals())
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:  # noqa: N803
         """Train the base classifiers and learn how to combine them.
 
-        Parameters
-        ----------
-        X, y
-            Cases and their labels, which have two different values.
-        groups
-            Cases of one group stay in one part (copies of a record, for example).
+        Cases of one of the ``groups`` (copies of a record) stay in one part.
         """
         _options.choice(self.partition, ("disjoint", "same"), "partition")
         names, models = _named(self.estimators)
-        label = self._labels(X, y)
+        y, self.classes_ = two_labels(y, type(self).__name__)
+        check_consistent_length(X, y)
+        label = np.searchsorted(self.classes_, y)
         (X,) = indexable(X)  # noqa: N806 - the name that scikit-learn gives it
         parts = self._parts(X, label, groups, len(models))
         if self.partition == "disjoint":
@@ -129,13 +115,10 @@ class FiDELClassifier(
         self.named_estimators_ = Bunch(**dict(zip(names, trained, strict=True)))
         panel = Panel(names, outputs, 1 - label, label)
         self.combiner_ = fidel(panel, method=self.method, prevalence=self.prevalence)
-        self._copy_features(X)
+        self.n_features_in_ = getattr(trained[0], "n_features_in_", np.shape(X)[1])
+        if hasattr(trained[0], "feature_names_in_"):
+            self.feature_names_in_ = trained[0].feature_names_in_
         return self
-
-    def _labels(self, X: Any, y: Any) -> Any:  # noqa: N803
-        y, self.classes_ = two_labels(y, type(self).__name__)
-        check_consistent_length(X, y)
-        return np.searchsorted(self.classes_, y)
 
     def _parts(self, X: Any, label: Any, groups: Any, models: int) -> list[Any]:  # noqa: N803
         if hasattr(self.cv, "split"):
@@ -181,19 +164,10 @@ class FiDELClassifier(
             )
         )
 
-    def _copy_features(self, X: Any) -> None:  # noqa: N803
-        first = self.estimators_[0]
-        self.n_features_in_ = getattr(first, "n_features_in_", np.shape(X)[1])
-        if hasattr(first, "feature_names_in_"):
-            self.feature_names_in_ = first.feature_names_in_
-
-    def _rows(self, X: Any) -> Any:  # noqa: N803
-        check_is_fitted(self, "combiner_")
-        return np.column_stack([_output(m, X) for m in self.estimators_])
-
     def decision_function(self, X: Any) -> Any:  # noqa: N803
         """How strongly does each case look positive? The logit of its probability."""
-        rows = self._rows(X)
+        check_is_fitted(self, "combiner_")
+        rows = np.column_stack([_output(m, X) for m in self.estimators_])
         c: Any = self.combiner_.calibrator
         return c.intercept + c.slope * self.combiner_(rows)
 

@@ -1,38 +1,32 @@
-"""How does scikit-learn cut scores, or choose a model, where a metric is best?"""
+"""How does scikit-learn get probabilities that mean what they say, or the best cut?
+
+The training cases are scored by cross-validation, each by a model that did not see it;
+on these scores a map is fitted, or a threshold chosen, and the model is then trained on
+all cases.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer
-from sklearn.model_selection import check_cv
-from sklearn.utils import Bunch
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    _routing_enabled,
-    process_routing,
-)
+from sklearn.model_selection import check_cv, cross_val_predict
+from sklearn.utils import Bunch, get_tags, metadata_routing
 from sklearn.utils.validation import check_is_fitted, indexable
 
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError
-from trueness.estimators._common import (
-    RESPONSES,
-    Wrapper,
-    class_of,
-    response_of,
-    scores_of,
-    tally_of,
-    two_labels,
-)
+from trueness.calibration.calibrators import calibrate, calibrator_name
+from trueness.counts.values import Tally
+from trueness.estimators import _common as common
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
@@ -40,25 +34,175 @@ from trueness.threshold.guarantees import GuaranteedThreshold, guaranteed_thresh
 from trueness.threshold.operating_point import best_threshold
 from trueness.threshold.rule import Rule, rule_of
 
-_PREFIT = "prefit"
+
+class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier of two classes around a model, logistic regression by default."""
+
+    estimator: Any
+    n_jobs: int | None
+
+    def _base(self) -> Any:
+        return LogisticRegression() if self.estimator is None else self.estimator
+
+    def _take_features(self) -> None:
+        """Know the features that the fitted model knows."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+
+    def _out_of_fold(
+        self,
+        X: Any,  # noqa: N803
+        y: Any,
+        folds: Any,
+        response: str,
+        params: Any = None,
+    ) -> Any:
+        """Score each case by a model that did not see it."""
+        try:
+            score = cross_val_predict(
+                clone(self._base()), X, y, cv=folds, method=response,
+                n_jobs=self.n_jobs, params=params,
+            )  # fmt: skip
+        except ValueError as err:
+            if "partitions" not in str(err):
+                raise
+            raise InputError(
+                "cv must score each case once; some cases are in no test fold. Type "
+                "cv=5 or take KFold and the like."
+            ) from None
+        return score[:, 1] if score.ndim == 2 else score
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what can be passed: what the model takes."""
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._base()).input_tags
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = inner.sparse
+        tags.input_tags.pairwise = inner.pairwise
+        tags.input_tags.allow_nan = inner.allow_nan
+        return tags
 
 
-class ThresholdClassifier(Wrapper):
-    """A classifier at the threshold where a metric is best and constraints are met.
+class Calibrator(Wrapper):
+    """How does a classifier get probabilities that mean what they say?
 
-    The training cases are scored by cross-validation, each by a model that did not see
-    it. Every distinct threshold of these scores is tried, and the best one that meets
-    the constraints is taken (:func:`trueness.best_threshold`). The model itself is then
-    trained on all cases.
+    A map of :func:`trueness.calibrate` is fitted on scores from cross-validation: no
+    case enters it with a score from a model that was trained on it.
 
     Parameters
     ----------
     estimator
         A binary classifier with ``predict_proba`` or ``decision_function``; default
-        logistic regression. A model that is trained already goes in with
-        ``cv="prefit"`` or as ``FrozenEstimator(model)``; the cases of ``fit`` are then
-        used only to choose the threshold, and should be cases that the model was not
-        trained on.
+        logistic regression. A model that is trained already goes in as
+        ``FrozenEstimator(model)``; all cases of ``fit`` then only calibrate it.
+    method, options
+        A name from ``trueness.CALIBRATORS``, and its options, such as ``{"bins": 20}``.
+    cv
+        Number of stratified folds, or any splitter of scikit-learn that scores each
+        case once (``GroupKFold`` with ``groups=`` keeps copies of a record together).
+    response_method
+        Which output is taken: "predict_proba", "decision_function", or "auto" for the
+        first of these that the model has.
+    n_jobs
+        Folds that are trained at the same time.
+
+    Attributes
+    ----------
+    estimator_, classes_
+        The model trained on all cases; the labels, of which the second is positive.
+    map_, tally_
+        From score to probability; the cross-validated scores that it was fitted on.
+    training_probability_ : array (n,)
+        A probability for each training case, by a model and a map that were both fitted
+        without it. Use these, never ``predict_proba``, to evaluate on the training
+        data.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> c = Calibrator(GaussianNB(), method="isotonic").fit(X, y)
+    >>> c.predict_proba(X[:2]).shape
+    (2, 2)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        method: str = "auto",
+        cv: Any = 5,
+        response_method: str = "auto",
+        options: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        common.keep(self, locals())
+
+    def fit(self, X: Any, y: Any, *, groups: Any = None) -> Self:  # noqa: N803
+        """Train, score by cross-validation and calibrate.
+
+        ``groups`` are for a splitter that keeps those of one group in one fold.
+        """
+        calibrator_name(self.method)
+        _options.choice(self.response_method, common.RESPONSES, "response_method")
+        y, self.classes_ = common.two_labels(y, type(self).__name__)
+        # a splitter may shuffle: one list of folds serves the models and the maps
+        folds = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
+        base = self._base()
+        response = common.response_of(base, self.response_method, "calibrate")
+        score = self._out_of_fold(X, y, folds, response)
+        self.estimator_ = clone(base).fit(X, y)
+        self.tally_ = common.tally_of(y, score, self.classes_[1])
+        self.map_ = self._map(self.tally_)
+        self._training = (y, score, [test for _, test in folds])
+        self._take_features()
+        return self
+
+    def _map(self, tally: Tally) -> Any:
+        return calibrate(tally, method=self.method, **(self.options or {}))
+
+    @property
+    def training_probability_(self) -> Floats:
+        """Probabilities of training cases, by models and maps fitted without them."""
+        check_is_fitted(self)
+        y, score, folds = self._training
+        out = np.full(len(y), np.nan)
+        for test in folds:
+            rest = np.ones(len(y), dtype=bool)
+            rest[test] = False
+            others = common.tally_of(y[rest], score[rest], self.classes_[1])
+            out[test] = self._map(others)(score[test])
+        return out
+
+    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+        """Give the probabilities of both classes, in the order of ``classes_``."""
+        check_is_fitted(self)
+        response = common.response_of(
+            self.estimator_, self.response_method, "calibrate"
+        )
+        p = self.map_(common.scores_of(self.estimator_, X, response))
+        return np.stack([1 - p, p], axis=1)
+
+    def predict(self, X: Any) -> Any:  # noqa: N803
+        """Give the more probable class; the first where both are equally likely."""
+        check_is_fitted(self)
+        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+
+
+class ThresholdClassifier(Wrapper):
+    """A classifier at the threshold where a metric is best and constraints are met.
+
+    Every distinct threshold of scores from cross-validation is tried, and the best one
+    that meets the constraints is taken (:func:`trueness.best_threshold`).
+
+    Parameters
+    ----------
+    estimator, response_method, n_jobs
+        As in :class:`Calibrator`. A model that is trained already goes in with
+        ``cv="prefit"`` too; the cases of ``fit`` are then used only to choose the
+        threshold, and should be cases that the model was not trained on.
     maximize, minimize
         The objective: any metric of Trueness, or text such as ``"f1"`` or
         ``"0.7*accuracy + 0.3*recall"``. Give one of them.
@@ -76,39 +220,25 @@ class ThresholdClassifier(Wrapper):
         once, or "prefit".
     pos_label
         The class that counts as positive; by default the second one.
-    response_method
-        Which output the threshold is for: "predict_proba", "decision_function", or
-        "auto" for the first of these that the model has.
-    n_jobs
-        Folds that are trained at the same time.
 
     Attributes
     ----------
-    threshold_ : float
-        A case is positive when its score reaches it.
-    rule_ : trueness.Rule
-        The same as a rule, which can be saved and written as SQL.
+    threshold_, rule_
+        A case is positive when its score reaches it; the same as a rule, which can be
+        saved and written as SQL.
     operating_point_ : OperatingPoint or GuaranteedThreshold
-        The record of the choice, on the scores from cross-validation; None where the
-        rule was given.
-    tally_ : trueness.Tally
-        The scores that the threshold was chosen on.
-    estimator_ : estimator
-        The model trained on all cases.
-    classes_ : array (2,)
-        The labels.
+        The record of the choice; None where the rule was given.
+    tally_, estimator_, classes_
+        The scores that the threshold was chosen on, the model trained on all cases, and
+        the labels.
 
     Notes
     -----
     The value in ``operating_point_`` was chosen as the best of many and is optimistic;
     ``trueness.validate_threshold(c.tally_, ...)`` says by how much. A guarantee is
-    strict for a model that did not see the cases (``cv="prefit"``); after
-    cross-validation the model that is trained on all cases differs a little from those
-    that were judged. ``sample_weight`` is passed to the model; the threshold is chosen
-    on unweighted cases, without those whose weight is zero.
-
-    Unlike ``TunedThresholdClassifierCV``, which tries a hundred thresholds and averages
-    interpolated curves of the folds, all thresholds of the pooled scores are tried.
+    strict for a model that did not see the cases (``cv="prefit"``). ``sample_weight``
+    is passed to the model; the threshold is chosen on unweighted cases, without those
+    whose weight is zero.
 
     Examples
     --------
@@ -133,32 +263,18 @@ class ThresholdClassifier(Wrapper):
         response_method: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
-        self.estimator = estimator
-        self.maximize = maximize
-        self.minimize = minimize
-        self.subject_to = subject_to
-        self.rule = rule
-        self.guarantee = guarantee
-        self.cv = cv
-        self.pos_label = pos_label
-        self.response_method = response_method
-        self.n_jobs = n_jobs
+        common.keep(self, locals())
 
     def fit(self, X: Any, y: Any, **params: Any) -> Self:  # noqa: N803
         """Train, score by cross-validation and choose the threshold.
 
-        Parameters
-        ----------
-        X, y
-            Training cases and their labels, which have two different values.
-        **params
-            ``groups`` for the splitter; all others go to ``fit`` of the model. With
-            metadata routing enabled, each goes where it was requested.
+        ``groups`` go to the splitter, all other parameters to ``fit`` of the model;
+        with metadata routing enabled, each goes where it was requested.
         """
-        _options.choice(self.response_method, RESPONSES, "response_method")
-        y, self.classes_ = two_labels(y, type(self).__name__)
+        _options.choice(self.response_method, common.RESPONSES, "response_method")
+        y, self.classes_ = common.two_labels(y, type(self).__name__)
         if self.pos_label is not None:
-            class_of(self.pos_label, self.classes_.tolist(), "pos_label")
+            common.class_of(self.pos_label, self.classes_.tolist(), "pos_label")
         X, y = indexable(X, y)  # noqa: N806 - the name that scikit-learn gives it
         seen = _with_weight(y, params)
         if np.unique(y[seen]).size < 2:
@@ -169,13 +285,13 @@ class ThresholdClassifier(Wrapper):
         routed = self._routed(params)
         score: Any = None
         if isinstance(self.cv, str):
-            _options.choice(self.cv, (_PREFIT,), "cv")
+            _options.choice(self.cv, ("prefit",), "cv")
             self.estimator_ = self._base()
             score = self._of_positive(self.estimator_, X)
         else:
             base, splitter = self._base(), check_cv(self.cv, y, classifier=True)
             folds = list(splitter.split(X, y, **routed.splitter.split))
-            response = response_of(base, self.response_method, "cut")
+            response = common.response_of(base, self.response_method, "cut")
             params = dict(routed.estimator.fit)
             if self.rule is None:
                 score = self._turned(
@@ -184,7 +300,7 @@ class ThresholdClassifier(Wrapper):
             self.estimator_ = clone(base).fit(X, y, **params)
         self.operating_point_ = None
         if self.rule is None:
-            self.tally_ = tally_of(y[seen], score[seen], self._positive())
+            self.tally_ = common.tally_of(y[seen], score[seen], self._positive())
             self.operating_point_ = self._at_usual_cut(self._chosen())
         self.rule_ = rule_of(self.rule or self.operating_point_)
         one = not (self.rule_.groups or self.rule_.defers)
@@ -193,8 +309,8 @@ class ThresholdClassifier(Wrapper):
         return self
 
     def _routed(self, params: dict[str, Any]) -> Any:
-        if _routing_enabled():
-            return process_routing(self, "fit", **params)
+        if metadata_routing._routing_enabled():
+            return metadata_routing.process_routing(self, "fit", **params)
         groups = {k: v for k, v in params.items() if k == "groups"}
         others = {k: v for k, v in params.items() if k not in groups}
         return Bunch(estimator=Bunch(fit=others), splitter=Bunch(split=groups))
@@ -204,8 +320,8 @@ class ThresholdClassifier(Wrapper):
 
     def _of_positive(self, model: Any, X: Any) -> Any:  # noqa: N803
         """Give one score per case, higher for the positive class."""
-        response = response_of(model, self.response_method, "cut")
-        return self._turned(scores_of(model, X, response), response)
+        response = common.response_of(model, self.response_method, "cut")
+        return self._turned(common.scores_of(model, X, response), response)
 
     def _turned(self, score: Any, response: str) -> Any:
         if self._positive() == self.classes_[1]:
@@ -228,7 +344,7 @@ class ThresholdClassifier(Wrapper):
         Every threshold of an interval flags the same of these cases; the usual one
         then agrees with what the model itself predicts of new ones.
         """
-        response = response_of(self.estimator_, self.response_method, "cut")
+        response = common.response_of(self.estimator_, self.response_method, "cut")
         usual = 0.5 if response == "predict_proba" else 0.0
         proved = isinstance(point, GuaranteedThreshold)
         cut: Any = {"rule": Rule(usual)} if proved else {"threshold": usual}
@@ -258,9 +374,8 @@ class ThresholdClassifier(Wrapper):
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
         """How far is each case from the threshold? Above zero means ``classes_[1]``.
 
-        The probabilities of the model are in ``estimator_.predict_proba``; they do not
-        depend on the threshold and may disagree with ``predict``, so they are not
-        passed on.
+        The probabilities of the model, which do not depend on the threshold, are in
+        ``estimator_.predict_proba``.
         """
         check_is_fitted(self, "threshold_")
         margin = self._of_positive(self.estimator_, X) - self.threshold_
@@ -268,11 +383,11 @@ class ThresholdClassifier(Wrapper):
         margin = np.where(margin == 0, np.finfo(np.float64).tiny, margin)
         return margin if self._positive() == self.classes_[1] else -margin
 
-    def get_metadata_routing(self) -> MetadataRouter:
+    def get_metadata_routing(self) -> metadata_routing.MetadataRouter:
         """Say to which method each part of the metadata goes."""
-        fit = MethodMapping().add(caller="fit", callee="fit")
-        split = MethodMapping().add(caller="fit", callee="split")
-        router = MetadataRouter(owner=self)
+        fit = metadata_routing.MethodMapping().add(caller="fit", callee="fit")
+        split = metadata_routing.MethodMapping().add(caller="fit", callee="split")
+        router = metadata_routing.MetadataRouter(owner=self)
         router.add(estimator=self._base(), method_mapping=fit)
         splitter = check_cv(5 if isinstance(self.cv, str) else self.cv)
         return router.add(splitter=splitter, method_mapping=split)
@@ -305,25 +420,19 @@ def metric_scorer(
         Any metric of Trueness, or text. A metric that is better when lower is
         minimised; scikit-learn then gets its negative, as with its own losses.
     subject_to
-        Constraints.
+        Constraints. A fold in which no threshold meets them gets the worst possible
+        value of the metric, so that a search can go on.
     prevalence
         The share of positives where the model is used, if it differs from that in the
         data.
     response_method
         Which outputs of the model are taken as scores.
 
-    Returns
-    -------
-    scorer
-        For ``scoring=`` of ``cross_val_score``, ``GridSearchCV`` and the like. A fold
-        in which no threshold meets the constraints gets the worst possible value of the
-        metric, so that a search can go on.
-
     Notes
     -----
-    The threshold is chosen on the same fold that it is evaluated on. This is right for
-    comparing models, but optimistic as a forecast. :class:`ThresholdClassifier` inside
-    a cross-validation gives a value without this optimism.
+    The threshold is chosen on the same fold that it is evaluated on, which is right for
+    comparing models, but optimistic as a forecast; :class:`ThresholdClassifier` inside
+    a cross-validation is not.
 
     Examples
     --------
@@ -352,7 +461,7 @@ def _best_value(
 ) -> float:
     y = np.asarray(y_true)
     # scikit-learn hands over the score of the larger label
-    t = tally_of(y, y_score, y.max()).with_design(prevalence=prevalence)
+    t = common.tally_of(y, y_score, y.max()).with_design(prevalence=prevalence)
     lower = metric.direction == "lower"
     aim: dict[str, Any] = {"minimize": metric} if lower else {"maximize": metric}
     try:

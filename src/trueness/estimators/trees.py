@@ -1,20 +1,27 @@
-"""Which leaves of a fitted scikit-learn tree can be trusted?"""
+"""Which leaves of a scikit-learn tree can be trusted, and which splits are worth it?"""
 
 from __future__ import annotations
 
+import copy
 import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from trueness._core.arrays import Array
 from trueness._core.checks import columns as _columns
+from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, Optimistic
 from trueness._core.checks.words import listing, plain
 from trueness.data.frames import leaves
-from trueness.estimators._common import class_of
+from trueness.estimators._common import class_of, keep, two_labels
 from trueness.trees.leaves import LeafReport, Leaves, beside_prediction
+from trueness.trees.splits import merge_splits, node_counts
 
 _FRESH = "Counted on cases that were not used to grow the tree."
 _GROWN = (
@@ -46,9 +53,8 @@ def leaf_report(
         that ends in one of these; X then goes through its first steps.
     X, y
         Cases that the tree was not grown on. Without them the counts that the tree
-        keeps are used, with a warning. There is a warning too when these turn out to be
-        the cases that the tree was grown on, in any order or, for a tree of a forest,
-        in the order in which the forest saw them.
+        keeps are used, with a warning, as when these turn out to be the cases that the
+        tree was grown on.
     positive
         The class that counts as positive; by default the second one.
     classes
@@ -56,14 +62,6 @@ def leaf_report(
         their classes by number only.
     confidence, level, method, empty
         As in :meth:`trueness.Leaves.report`.
-
-    Returns
-    -------
-    LeafReport
-        One row per leaf, numbered as in ``tree.apply``; ``predicted`` is the class that
-        the tree predicts there, ``rule`` which cases fall into it, ``note`` says on
-        which cases it was counted. A leaf in which most of the new cases are of the
-        other class is "contradicted": these come first, with their p-values.
 
     Examples
     --------
@@ -82,28 +80,21 @@ def leaf_report(
     )
     labels = class_labels(tree, y, classes)
     swapped = positive is not None and positive == labels[0]
-    report = replace(
-        report,
-        rule=leaf_rules(low_level(tree), names)[found.node],
-        classes=labels[::-1] if swapped else labels,
-    )
+    named = labels[::-1] if swapped else labels
+    rule = leaf_rules(low_level(tree), names)[found.node]
     predicted = labels[_majority(tree)[found.node]]
-    chosen = labels[0 if swapped else 1]
-    report = beside_prediction(report, found, predicted, chosen, not grown)
-    return replace(report, note=_GROWN if grown else _on_fresh_cases(report))
-
-
-def _on_fresh_cases(report: LeafReport) -> str:
+    report = replace(report, rule=rule, classes=named)
+    report = beside_prediction(report, found, predicted, named[1], not grown)
     against = int((report.verdict == "contradicted").sum())
-    if not against:
-        return _FRESH
-    most = 2 * against > int((report.majority != "tie").sum())
-    return (
-        f"{_FRESH} In {against} of {report.node.size} leaves most of them are not of "
-        f"the class that the tree predicts."
-        + " Are the labels the wrong way round?"
-        * most
-    )
+    note = _GROWN if grown else _FRESH
+    if against:
+        note += (
+            f" In {against} of {report.node.size} leaves most of them are not of the "
+            "class that the tree predicts."
+        )
+    if 2 * against > int((report.majority != "tie").sum()):
+        note += " Are the labels the wrong way round?"
+    return replace(report, note=note)
 
 
 def _last_step(tree: Any, X: Any) -> tuple[Any, Any, Any]:  # noqa: N803
@@ -121,11 +112,7 @@ def _last_step(tree: Any, X: Any) -> tuple[Any, Any, Any]:  # noqa: N803
 
 
 def leaf_rules(low: Any, names: Any = None) -> Array:
-    """Which cases fall into each node of a tree, in words?
-
-    Conditions on one feature are put together: ``0.5 < age <= 2``. Nodes that are not
-    leaves have their rule as well; the root's is "all cases".
-    """
+    """Which cases fall into each node of a tree, such as ``0.5 < age <= 2``?"""
     rules = np.full(low.node_count, "all cases", dtype=object)
     limits: dict[int, dict[int, tuple[float, float]]] = {0: {}}
     for node in range(low.node_count):  # a child has a larger number than its parent
@@ -189,15 +176,12 @@ def low_level(tree: Any) -> Any:
     low, classes = getattr(inner, "tree_", None), len(getattr(inner, "classes_", ()))
     kind = type(tree).__name__
     if low is None:
-        forest = hasattr(tree, "estimators_")
-        hint = (
-            "Pass one of its trees: forest.estimators_[0]"
-            if forest
-            else "Call fit first"
-        )
+        hint = "Call fit first."
+        if hasattr(tree, "estimators_"):
+            hint = "Pass one of its trees: forest.estimators_[0]."
         raise InputError(
             f"A fitted scikit-learn tree is needed; found {kind} without a tree_. "
-            f"{hint}."
+            f"{hint}"
         )
     if classes != 2:
         found = f"{classes} classes" if classes else "a regression tree"
@@ -209,11 +193,8 @@ def low_level(tree: Any) -> Any:
 
 
 def class_labels(tree: Any, y: Any, classes: Any) -> Array:
-    """Which labels do the two classes of the tree have, in its order?
-
-    A tree of a forest knows its classes as 0 and 1 only; ``classes``, or else the two
-    values of y in their order, say what they are called.
-    """
+    """Which labels do the two classes of the tree have, in its order?"""
+    # a tree of a forest knows its classes as 0 and 1 only
     own = np.asarray(tree.classes_)
     if classes is not None:
         if np.shape(classes) != (2,):
@@ -288,3 +269,202 @@ def _drawn_from(tree: Any, nodes: Array) -> bool:
     at = random.randint(0, nodes.size, int(drawn), dtype=np.int32)
     cases = np.bincount(nodes[at], minlength=low.node_count)
     return bool(np.array_equal(cases[ends], low.weighted_n_node_samples[ends]))
+
+
+class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A decision tree without the splits that are not worth keeping.
+
+    A tree is grown on a part of the cases. The others decide which splits raise the
+    level of utility and reach the level of confidence; all other splits are merged.
+    All cases together then give the leaves their probabilities, with the bias of the
+    majority's share removed.
+
+    Parameters
+    ----------
+    estimator : DecisionTreeClassifier, optional
+        The tree to grow; by default one without limits.
+    confidence : float
+        Level of confidence that the last splits must reach; 0 merges by utility alone.
+    method : {"blend", "emle", "mle"}
+        How class probabilities are estimated; see :func:`trueness.top_probability`.
+    holdout : float
+        Share of the cases that decide on merging. With 0 the cases that the tree is
+        grown on decide, and on these nearly every split looks useful.
+    random_state : int, RandomState or None
+        Decides which cases are held out, and seeds the tree.
+
+    Attributes
+    ----------
+    classes_, estimator_, grown_leaves_
+        The classes, the tree that remained, and its number of leaves before merging.
+    leaves_, report_ : Leaves, LeafReport
+        All cases, counted in the leaves that remained (the second class is positive);
+        the report on those that were held out (on all when none were).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 3))
+    >>> y = (X[:, 0] + rng.normal(size=400) > 0).astype(int)
+    >>> tree = ConfidentTree(random_state=0).fit(X, y)
+    >>> tree.grown_leaves_ > 50 > 10 > tree.get_n_leaves()
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        confidence: float = 0.95,
+        method: str = "blend",
+        holdout: float = 0.3,
+        random_state: Any = None,
+    ) -> None:
+        keep(self, locals())
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that there are two classes."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(self, X: Any, y: Any) -> ConfidentTree:  # noqa: N803
+        """Grow the tree and merge the splits that are not worth keeping."""
+        X, y = validate_data(self, X, y)  # noqa: N806
+        y, self.classes_ = two_labels(y, type(self).__name__)
+        code = np.searchsorted(self.classes_, y)
+        random = check_random_state(self.random_state)
+        share = _options.fraction(self.holdout, "holdout", ends="[)")
+        held = np.zeros(len(code), dtype=bool)
+        # at least one case must grow the tree
+        size = min(round(share * len(code)), len(code) - 1)
+        held[random.permutation(len(code))[:size]] = True
+        tree = clone(self.estimator or DecisionTreeClassifier())
+        if tree.get_params().get("random_state", 0) is None:
+            tree.set_params(random_state=random.randint(2**31))
+        tree.fit(X[~held], code[~held])
+        self.grown_leaves_ = int(tree.get_n_leaves())
+        judge = held if held.any() else ~held
+        words = {"confidence": self.confidence, "method": self.method}
+        if len(tree.classes_) == 2:  # else nothing was split
+            tree = prune(tree, X[judge], code[judge], **words)
+        self.estimator_ = tree
+        self.leaves_ = self._counted(X, code)
+        words["confidence"] = self.confidence or 0.95
+        self.report_ = self._counted(X[judge], code[judge]).report(**words)
+        return self
+
+    def _counted(self, X: Any, code: Array) -> Leaves:  # noqa: N803
+        pos = code == 1
+        return Leaves(self.estimator_.apply(X), ~pos + 0, pos + 0)
+
+    def apply(self, X: Any) -> Array:  # noqa: N803
+        """Into which leaf does each case fall?"""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False)  # noqa: N806
+        return np.asarray(self.estimator_.apply(X))
+
+    def predict_proba(self, X: Any) -> Array:  # noqa: N803
+        """How likely is each class, with the bias of small leaves removed?"""
+        node = self.apply(X)
+        # every leaf has a case: the tree was grown on some of them
+        at = np.searchsorted(self.leaves_.node, node)
+        pos = self.leaves_.scores(method=self.method)[at]
+        return np.column_stack([1 - pos, pos])
+
+    def predict(self, X: Any) -> Array:  # noqa: N803
+        """Which class is the likelier one? The first in a tie."""
+        check_is_fitted(self)
+        return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
+
+    def get_n_leaves(self) -> int:
+        """How many leaves remained?"""
+        check_is_fitted(self)
+        return int(self.estimator_.get_n_leaves())
+
+    def get_depth(self) -> int:
+        """How deep is the tree that remained?"""
+        check_is_fitted(self)
+        return int(self.estimator_.get_depth())
+
+
+def prune(
+    tree: Any,
+    X: Any = None,  # noqa: N803 - scikit-learn's name
+    y: Any = None,
+    *,
+    confidence: float = 0.95,
+    method: str = "blend",
+    empty: str | float = "coin",
+    classes: Any = None,
+) -> Any:
+    """Which tree remains when splits that are not worth keeping are merged?
+
+    The answer is a copy of the tree, with its leaves' class shares as they were grown,
+    whose splits all raise the level of utility, and whose last splits reach a level of
+    confidence.
+
+    Parameters
+    ----------
+    tree
+        A fitted DecisionTreeClassifier or ExtraTreeClassifier of two classes, or one
+        tree of a forest. It is not changed.
+    X, y
+        Cases that decide, preferably cases that the tree was not grown on, on which
+        nearly every split looks useful. Without them the counts that it keeps decide.
+    confidence
+        Smallest level of confidence of the last splits; 0 merges by utility alone.
+    method, empty
+        As in :func:`trueness.trees.tree_levels` and :func:`trueness.top_probability`.
+    classes
+        The forest's ``classes_`` when the tree is one of a forest.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = [[0], [1], [2], [3]] * 20, [0, 1, 0, 1] * 10 + [1] * 40
+    >>> tree = DecisionTreeClassifier().fit(X, y)
+    >>> int(tree.get_n_leaves()), int(prune(tree).get_n_leaves())
+    (4, 1)
+    """
+    low = low_level(tree)
+    left, right = low.children_left, low.children_right
+    if X is None:
+        neg, pos = grown_counts(tree)
+    else:
+        found, _ = tree_leaves(tree, X, y, classes=classes)
+        neg, pos = (np.zeros(left.size, np.int64) for _ in range(2))
+        neg[found.node], pos[found.node] = found.neg, found.pos
+        neg, pos = node_counts(left, right, neg), node_counts(left, right, pos)
+    ends = merge_splits(
+        left, right, neg, pos, confidence=confidence, method=method, empty=empty
+    )
+    return cut_back(tree, ends)
+
+
+def cut_back(tree: Any, ends: Array) -> Any:
+    """Copy a fitted tree with these nodes as its leaves, and without those below."""
+    low = low_level(tree)
+    state = low.__getstate__()
+    depths = np.full(low.node_count, -1)
+    depths[0] = 0
+    for node in range(low.node_count):  # a child has a larger number than its parent
+        if depths[node] >= 0 and not ends[node]:
+            below = [low.children_left[node], low.children_right[node]]
+            depths[below] = depths[node] + 1
+    nodes = np.flatnonzero(depths >= 0)
+    place = np.full(low.node_count, -1)
+    place[nodes] = np.arange(nodes.size)
+    kept = state["nodes"][nodes].copy()
+    stop = ends[nodes]
+    for side in ("left_child", "right_child"):
+        kept[side] = np.where(stop, -1, place[kept[side]])
+    kept["feature"][stop] = -2  # scikit-learn's marks of a leaf
+    kept["threshold"][stop] = -2.0
+    maker, arguments, _ = low.__reduce__()
+    smaller = maker(*arguments)
+    state |= {"max_depth": int(depths.max()), "node_count": nodes.size, "nodes": kept}
+    smaller.__setstate__({**state, "values": state["values"][nodes].copy()})
+    pruned = copy.copy(tree)
+    pruned.tree_ = smaller
+    return pruned
