@@ -18,7 +18,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import check_cv, cross_val_predict
-from sklearn.utils import Bunch, get_tags, metadata_routing
+from sklearn.utils import Bunch, get_tags
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _routing_enabled,
+    process_routing,
+)
 from sklearn.utils.validation import check_is_fitted, indexable
 
 from trueness._core.arrays import Floats
@@ -309,8 +315,8 @@ class ThresholdClassifier(Wrapper):
         return self
 
     def _routed(self, params: dict[str, Any]) -> Any:
-        if metadata_routing._routing_enabled():
-            return metadata_routing.process_routing(self, "fit", **params)
+        if _routing_enabled():
+            return process_routing(self, "fit", **params)
         groups = {k: v for k, v in params.items() if k == "groups"}
         others = {k: v for k, v in params.items() if k not in groups}
         return Bunch(estimator=Bunch(fit=others), splitter=Bunch(split=groups))
@@ -383,11 +389,11 @@ class ThresholdClassifier(Wrapper):
         margin = np.where(margin == 0, np.finfo(np.float64).tiny, margin)
         return margin if self._positive() == self.classes_[1] else -margin
 
-    def get_metadata_routing(self) -> metadata_routing.MetadataRouter:
+    def get_metadata_routing(self) -> MetadataRouter:
         """Say to which method each part of the metadata goes."""
-        fit = metadata_routing.MethodMapping().add(caller="fit", callee="fit")
-        split = metadata_routing.MethodMapping().add(caller="fit", callee="split")
-        router = metadata_routing.MetadataRouter(owner=self)
+        fit = MethodMapping().add(caller="fit", callee="fit")
+        split = MethodMapping().add(caller="fit", callee="split")
+        router = MetadataRouter(owner=self)
         router.add(estimator=self._base(), method_mapping=fit)
         splitter = check_cv(5 if isinstance(self.cv, str) else self.cv)
         return router.add(splitter=splitter, method_mapping=split)
