@@ -1,15 +1,20 @@
 """A workbench that runs, and a small file for it."""
 
 import http.client
+import io
 import json
+import re
+import shlex
 import threading
 import time
-from contextlib import contextmanager
-from urllib.parse import urlencode, urlsplit
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from urllib.parse import quote, urlencode, urlsplit
 
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 
 @pytest.fixture(scope="session")
@@ -54,14 +59,23 @@ class Running:
             connection.putheader("Content-Length", str(len(body)))
         connection.endheaders(body)
         answer = connection.getresponse()
-        answer.text = answer.read().decode("utf-8", "replace")
+        answer.body = answer.read()
+        answer.text = answer.body.decode("utf-8", "replace")
         connection.close()
         return answer
 
-    def json(self, path, **query):
+    def get(self, path, **query):
+        """Ask for what is there."""
         answer = self.ask(f"{path}?{urlencode(query, doseq=True)}")
         assert answer.status == 200, answer.text
-        return json.loads(answer.text)
+        return answer
+
+    def json(self, path, **query):
+        return json.loads(self.get(path, **query).text)
+
+    def upload(self, name, body):
+        answer = self.ask(f"/upload?name={quote(name)}", "POST", body)
+        return answer.status, json.loads(answer.text)
 
     def section(self, key, **query):
         """Ask for a section until it is there."""
@@ -94,3 +108,53 @@ def running(given=None, **options):
 def served(small):
     with running(small) as server:
         yield server
+
+
+class Elsewhere:
+    """What the lines give that a page shows: in a shell, and in Python."""
+
+    def __init__(self, server, query):
+        self.lines = server.json("/check", **query)["taken"]
+        self.query, self.server = query, server
+
+    def taken(self, name):
+        answer = self.server.get(f"/take/{name}", **self.query)
+        assert f'filename="{name}"' in answer.headers["content-disposition"]
+        return answer.text
+
+    def typed(self, which="command", *more):
+        """Run a command in this process, as a shell would."""
+        from trueness.cli import app
+
+        words = shlex.split(self.lines[which])
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sys.argv", words)
+            result = CliRunner().invoke(app, [*words[1:], *more])
+        assert result.exit_code == 0, result.stderr
+        return result.stdout
+
+    def spoken(self):
+        """Run the lines of Python."""
+        with redirect_stdout(io.StringIO()) as spoken:
+            exec(compile(self.lines["python"], "lines", "exec"), {})  # noqa: S102
+        return spoken.getvalue()
+
+    def same_report(self, said=True):
+        """The page, the command and the lines write one report, and say the same."""
+        page = self.taken("report.html")
+        told = json.loads(self.typed("command", "--json"))
+        assert Path("report.html").read_text(encoding="utf-8") == page
+        if said:
+            assert json.loads(self.taken("report.json")) == told
+        spoken = self.spoken()
+        mine = Path("report.html").read_text(encoding="utf-8")
+        assert mine == re.sub(r" with <code>.*?</code>", "", page, flags=re.S)
+        return page, told, spoken
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """Run lines in a folder of their own, at one time."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    monkeypatch.chdir(tmp_path)
+    return lambda server, **query: Elsewhere(server, query)

@@ -3,7 +3,6 @@
 import ctypes
 import gzip
 import io
-import json
 import os
 import re
 import shutil
@@ -35,11 +34,6 @@ TABLE = b"y,a,b\n" + b"".join(
 )
 
 
-def upload(server, name, body):
-    answer = server.ask(f"/upload?name={name}", "POST", body)
-    return answer.status, json.loads(answer.text)
-
-
 @contextmanager
 def process(**environment):
     """Run a server in a process of its own."""
@@ -66,7 +60,7 @@ def test_many_uploads_take_no_more_memory_and_no_more_threads_than_few():
     with process() as (made, server):
         taken = {}
         for k in range(45):
-            status, said = upload(server, f"file{k}.csv", TABLE)
+            status, said = server.upload(f"file{k}.csv", TABLE)
             assert status == 200
             assert server.ask(said["address"]).status == 200
             held = Path(f"/proc/{made.pid}/status").read_text()
@@ -136,7 +130,7 @@ def test_what_unpacks_to_more_is_refused_as_it_comes_out(
     monkeypatch.setattr(verdict_logs, "MOST_BYTES", 2**21)
     monkeypatch.setattr(verdict_logs, "MOST_VALUES", 1000 if "val" in name else 10**6)
     with running(limit=1) as server:
-        found, said = upload(server, name, body)
+        found, said = server.upload(name, body)
         assert found == status, said
         assert told in said["problem"]
         assert server.ask("/").status == 200
@@ -148,7 +142,7 @@ def test_rows_that_take_no_bytes_are_counted(monkeypatch, served):
     monkeypatch.setattr(files, "MOST_ROWS", 10_000)
     made = io.BytesIO()
     pq.write_table(pa.table({"y": [1] * 20_000, "p": [0.5] * 20_000}), made)
-    status, said = upload(served, "rows.parquet", made.getvalue())
+    status, said = served.upload("rows.parquet", made.getvalue())
     assert status == 400
     assert "holds 20,000 rows; 10,000 is the limit" in said["problem"]
 
@@ -158,7 +152,7 @@ def test_a_compressed_upload_is_the_table(served):
         ("a.csv.gz", gzip.compress(TABLE)),
         ("a.csv.zst", zstandard(TABLE)),
     ):
-        status, said = upload(served, name, body)
+        status, said = served.upload(name, body)
         assert status == 200, said
         word = said["address"].rpartition("=")[2]
         assert "2,000" in served.section("summary", file=word)
@@ -186,7 +180,7 @@ def test_a_view_of_a_database_reads_no_file(served, tmp_path, view):
     with duckdb.connect(str(path)) as made:
         made.execute(f"CREATE MACRO reads() AS TABLE FROM read_csv('{secret}')")
         made.execute(f"CREATE VIEW v AS {view.format(secret=secret, folder=tmp_path)}")
-    status, said = upload(served, "view.duckdb", path.read_bytes())
+    status, said = served.upload("view.duckdb", path.read_bytes())
     assert status == 400
     assert "holds the view 'v'" in said["problem"]
     same = Path(shutil.copy(path, tmp_path / "same.duckdb"))
@@ -213,7 +207,7 @@ def test_an_upload_runs_no_view(served, tmp_path, view):
     path = tmp_path / "view.duckdb"
     with duckdb.connect(str(path)) as made:
         made.execute(f"CREATE VIEW v AS {view}")
-    status, said = upload(served, "view.duckdb", path.read_bytes())
+    status, said = served.upload("view.duckdb", path.read_bytes())
     assert status == 400
     assert "uploads are read from tables" in said["problem"]
 
@@ -221,47 +215,36 @@ def test_an_upload_runs_no_view(served, tmp_path, view):
 # requests
 
 
-def half_requests(server, number):
-    """Begin requests that do not go on: heads, and bodies."""
+def begun(server, number, body=b"", size=1000):
+    """Begin requests that do not go on by themselves: heads, and bodies."""
     head = f"POST /upload?name=a.csv HTTP/1.1\r\nHost: {server.own}\r\n"
-    body = (
-        f"{head}Cookie: trueness_{server.port}={server.token}\r\n"
-        "Content-Length: 1000\r\n\r\ny,p\n"
-    )
-    lines = []
+    cookie = f"Cookie: trueness_{server.port}={server.token}\r\n"
+    whole = f"{head}{cookie}Content-Length: {size}\r\n\r\n".encode() + body
     for k in range(number):
-        line = socket.create_connection((server.host, server.port), timeout=30)
-        line.sendall([b"", head.encode(), body.encode()][k % 3])
-        lines.append(line)
-    return lines
+        line = socket.create_connection((server.host, server.port), timeout=10)
+        line.sendall([whole, b"", head.encode()][k % 3])
+        yield line
 
 
 def test_half_requests_are_not_held(monkeypatch, served):
-    monkeypatch.setattr("trueness.app.access.WAIT", 0.5)
-    lines = half_requests(served, 30)
-    began = time.monotonic()
+    monkeypatch.setattr("trueness.app.access.WAIT", 0.3)
+    lines, start = [*begun(served, 30, b"y,p\n")], time.monotonic()
     for line in lines:
-        line.settimeout(10)
-        with suppress(ConnectionResetError):
+        with line, suppress(ConnectionResetError):
             assert line.recv(100) == b""
-        line.close()
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - start < 8
     assert served.ask("/").status == 200
 
 
 def test_a_slow_body_that_goes_on_is_taken(monkeypatch, served):
-    monkeypatch.setattr("trueness.app.access.WAIT", 1.0)
+    monkeypatch.setattr("trueness.app.access.WAIT", 0.5)
     monkeypatch.setattr("trueness.app.access.PART", 100)
-    with socket.create_connection((served.host, served.port), timeout=30) as line:
-        line.sendall(
-            f"POST /upload?name=slow.csv HTTP/1.1\r\nHost: {served.own}\r\n"
-            f"Cookie: trueness_{served.port}={served.token}\r\n"
-            f"Content-Length: {len(TABLE)}\r\n\r\n".encode()
-        )
-        size = len(TABLE) // 5 + 1
+    size = len(TABLE) // 5 + 1
+    (line,) = begun(served, 1, size=len(TABLE))
+    with line:
         for k in range(5):
             line.sendall(TABLE[k * size : (k + 1) * size])
-            time.sleep(0.4)
+            time.sleep(0.2)
         assert b" 200 " in line.recv(1000)
 
 
@@ -338,14 +321,14 @@ def test_what_a_killed_server_left_is_swept_by_the_next(tmp_path):
         return [p for p in tmp_path.glob("trueness-*/**/*.csv") if p.is_file()]
 
     with process(TMPDIR=str(tmp_path)) as (killed, server):
-        assert upload(server, "left.csv", TABLE)[0] == 200
+        assert server.upload("left.csv", TABLE)[0] == 200
         assert len(kept()) == 1
         killed.kill()
         killed.wait()
     assert len(kept()) == 1
     with process(TMPDIR=str(tmp_path)) as (second, server):
         assert kept() == []
-        assert upload(server, "mine.csv", TABLE)[0] == 200
+        assert server.upload("mine.csv", TABLE)[0] == 200
         with process(TMPDIR=str(tmp_path)):  # of one that lives nothing is taken
             assert len(kept()) == 1
         second.send_signal(signal.SIGINT)
