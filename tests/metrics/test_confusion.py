@@ -10,6 +10,7 @@ from sklearn import metrics as sk
 import trueness
 from trueness import Confusion, InputError, Tally
 from trueness.metrics.definitions import METRIC_FAMILIES, METRICS, SYNONYMS
+from trueness.metrics.exact import quotient
 
 HAND = Confusion(tp=3, fp=1, fn=2, tn=4)
 EXPECTED = {
@@ -50,12 +51,32 @@ def test_the_table_of_metrics_is_complete():
     assert set(METRICS) | set(METRIC_FAMILIES) == {n.split("(")[0] for n in EXPECTED}
     for name, m in METRICS.items():
         assert m.name == name
-        assert m.question.endswith((".", "?", ")"))
+        assert m.question.endswith(("?", ")"))
         assert m.direction in ("higher", "lower", "none")
+        assert m.shape != "unknown"
+        assert m.title
         assert getattr(trueness, name) is m
         assert name in trueness.__all__
+        for alias in m.aliases:
+            assert trueness.metric(alias) is m
+            assert SYNONYMS[alias] == name
     assert not set(SYNONYMS) & (set(METRICS) | set(METRIC_FAMILIES))
     assert set(SYNONYMS.values()) <= set(METRICS) | set(METRIC_FAMILIES)
+    assert trueness.recall.is_share
+    assert not any(m.is_share for m in (trueness.f1, trueness.flagged, trueness.mcc))
+
+
+def test_floats_and_whole_numbers_come_from_one_formula(rng):
+    for c in rng.integers(1, 50, (50, 4)).tolist():
+        for m in METRICS.values():
+            value = quotient(m, c, 1)
+            value = float(Fraction(int(value[0]), int(value[1])))
+            value = np.copysign(abs(value) ** 0.5, value) if m.root else value
+            assert float(m(Confusion(*c))) == pytest.approx(value, rel=1e-14)
+    big = 3_000_000_000  # products of four do not overflow
+    assert trueness.mcc(Confusion(big, big, big, big)) == 0
+    assert trueness.kappa(Confusion(big, big, big, big)) == 0
+    assert trueness.youden(Confusion(big, 0, 0, big)) == 1
 
 
 SKLEARN = {
@@ -91,19 +112,6 @@ def test_values_stay_in_their_range(rng):
         assert value.max() <= m.range[1] + 1e-12
 
 
-def test_the_ratio_of_a_metric_is_its_value(rng):
-    c = rng.integers(1, 9, 4)
-    for m in METRICS.values():
-        if m.ratio is None:
-            continue
-        over = sum(Fraction(w) * int(n) for w, n in zip(m.ratio.over, c, strict=True))
-        if m.ratio.under is not None:
-            over /= sum(
-                Fraction(w) * int(n) for w, n in zip(m.ratio.under, c, strict=True)
-            )
-        assert m(Confusion(*c)) == float(over)
-
-
 def test_undefined_ratios_are_nan_and_silent():
     nothing_flagged = Confusion(0, 0, 3, 4)
     with warnings.catch_warnings():
@@ -115,46 +123,26 @@ def test_undefined_ratios_are_nan_and_silent():
         assert np.isnan(trueness.kappa(Confusion(5, 0, 0, 0)))
 
 
-def test_huge_counts_do_not_overflow():
-    big = 3_000_000_000
-    c = Confusion(big, big, big, big)
-    assert trueness.mcc(c) == 0
-    assert trueness.kappa(c) == 0
-    assert trueness.youden(Confusion(big, 0, 0, big)) == 1
-
-
-def brute_sweep(y, score):
-    for t in [np.inf, *sorted(set(score), reverse=True)]:
-        p = np.asarray(score) >= t
-        y = np.asarray(y)
-        yield ((p & (y == 1)).sum(), (p & (y == 0)).sum()), t
-
-
 def test_sweep_equals_brute_force(rng):
     y, s = rng.integers(0, 2, 60), rng.integers(0, 9, 60) / 4
     t = trueness.tally(y, s)
-    c = trueness.sweep(t)
-    expected = list(brute_sweep(y, s))
-    assert list(zip(c.tp, c.fp, strict=True)) == [e[0] for e in expected]
-    assert trueness.thresholds(t).tolist() == [e[1] for e in expected]
+    c, cuts = trueness.sweep(t), [np.inf, *sorted(set(s), reverse=True)]
+    assert c.tp.tolist() == [(y[s >= cut] == 1).sum() for cut in cuts]
+    assert c.fp.tolist() == [(y[s >= cut] == 0).sum() for cut in cuts]
     assert (c.tp + c.fn == t.n_pos).all()
     assert (c.fp + c.tn == t.n_neg).all()
     with_unknown = t + trueness.tally(None, [7.0, 0.1])
-    assert trueness.thresholds(with_unknown).tolist() == [e[1] for e in expected]
+    for x in (t, with_unknown):
+        assert trueness.thresholds(x).tolist() == cuts
+    assert trueness.sweep(Tally()).tp.tolist() == [0]
 
 
 def test_long_sweeps_are_walked_in_blocks(rng):
-    t = trueness.tally(rng.integers(0, 2, 40_000), rng.random(40_000))
-    c = trueness.sweep(t)
-    for m in (
-        trueness.accuracy,
-        trueness.f1,
-        trueness.mcc,
-        trueness.recall - 2 * trueness.fpr,
-    ):
+    c = trueness.sweep(rng.integers(0, 2, 40_000), rng.random(40_000))
+    for name in ("accuracy", "f1", "mcc", "recall - 2*fpr"):
+        m = trueness.metric(name)
         with np.errstate(invalid="ignore", divide="ignore"):
             assert np.array_equal(m(c), m.function(c), equal_nan=True)
-    assert trueness.sweep(Tally()).tp.tolist() == [0]
 
 
 def test_at_another_prevalence():

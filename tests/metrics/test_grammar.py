@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import trueness
 from trueness import Confusion, InputError
-from trueness.metrics.definitions import METRICS, SYNONYMS
-from trueness.metrics.grammar import constraints, known_names
+from trueness.metrics.definitions import METRICS
+from trueness.metrics.grammar import constraints
 
 C = Confusion(tp=3, fp=1, fn=2, tn=4)
 
@@ -39,22 +39,12 @@ def test_what_text_means(text, value):
     assert trueness.metric(text)(C) == pytest.approx(value)
 
 
-def test_every_name_and_synonym_is_understood():
-    for name in [*METRICS, *SYNONYMS]:
-        if SYNONYMS.get(name, name) in METRICS:
-            assert trueness.metric(name) is METRICS[SYNONYMS.get(name, name)]
-    assert "cost(fp=, fn=)" in known_names()
-
-
 def test_values_are_passed_on():
     assert trueness.metric(trueness.recall) is trueness.recall
     c = trueness.recall >= 0.9
     assert trueness.constraint(c) is c
     assert [repr(x) for x in constraints("recall >= 0.9")] == ["recall >= 0.9"]
-    assert [repr(x) for x in constraints(["fpr < 0.1", c])] == [
-        "fpr < 0.1",
-        "recall >= 0.9",
-    ]
+    assert constraints([c, "fpr < 0.1"])[0] is c
     assert constraints(()) == ()
 
 
@@ -98,6 +88,11 @@ def test_constraints_from_text(text, meant):
         ("recall; 1", "nothing more was expected"),
         ("1e999*recall", "must be one finite number"),
         ("(" * 60 + "recall" + ")" * 60, "more than 50 levels"),
+        ("tp*fp", "sums of counts can be divided"),
+        ("f1 / recall", "sums of counts can be divided"),
+        ("1 / tp", "a number cannot be divided by a metric"),
+        ("profit", "no metric of that name; known are accuracy"),
+        ("f_beta(1e308)", "beta must be at most 1e100"),
     ],
 )
 def test_slips_are_pointed_at(text, words):
@@ -173,18 +168,3 @@ def test_money_as_people_write_it():
     assert repr(trueness.cost(fp=1, fn=10, defer=0.3)) == (
         "cost(fp=1, fn=10) + 0.3*deferred"
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("tp*fp", "sums of counts can be divided"),
-        ("f1 / recall", "sums of counts can be divided"),
-        ("1 / tp", "a number cannot be divided by a metric"),
-        ("profit", "no metric of that name; known are accuracy"),
-        ("f_beta(1e308)", "beta must be at most 1e100"),
-    ],
-)
-def test_what_cannot_be_kept_exact_is_refused(text, words):
-    with pytest.raises(InputError, match=words):
-        trueness.metric(text)

@@ -29,10 +29,6 @@ def at(y, s, cut=0.5, names=None, **words):
     return estimates(trueness.tally(y, s, **words), cut, wanted)
 
 
-def three(e):
-    return e.low, e.value, e.high
-
-
 def wilson(p, n, z=Z):
     centre, half = p + z * z / 2 / n, z * math.sqrt(p * (1 - p) / n + z * z / 4 / n**2)
     return (centre - half) / (1 + z * z / n), (centre + half) / (1 + z * z / n)
@@ -105,17 +101,6 @@ def test_slopes_by_hand():
     found = estimates(t, 1, [METRICS["f1"]])["f1"]
     assert found.value == f1
     assert found.sd == pytest.approx(np.sqrt(variance), rel=1e-6)
-
-
-def test_clusters_of_alike_cases_count_once(rng):
-    y, s, _ = sample(100)
-    twice = np.tile(np.arange(100), 2)
-    paired = at(
-        np.tile(y, 2), np.tile(s, 2), cluster=twice, names=("recall", "f1", "mcc")
-    )
-    one = at(y, s, names=("recall", "f1", "mcc"))
-    for name, e in paired.items():
-        assert three(e) == pytest.approx(three(one[name]), abs=0.012), name
 
 
 def test_a_class_on_one_side_and_empty_ones():

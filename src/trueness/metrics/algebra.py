@@ -1,9 +1,7 @@
 """What can be said with metrics: sums, multiples and bounds?
 
-A ``Metric`` is a function of a confusion matrix, with a direction, a range and a
-reference. Metrics add and scale, so that an objective is written as people say it,
-``0.7 * accuracy + 0.3 * recall``; compared with a number they become a ``Constraint``,
-``recall >= 0.9``. The metrics themselves are in ``definitions.py``.
+``0.7 * accuracy + 0.3 * recall`` is a ``Metric`` again, ``recall >= 0.9`` a
+``Constraint``. The metrics themselves are in ``definitions.py``.
 """
 
 from __future__ import annotations
@@ -40,6 +38,11 @@ class Ratio(NamedTuple):
     under: Coefficients | None  # None: a plain sum
 
 
+def _bounding(sign: str) -> Callable[[Metric, Metric | float], Constraint]:
+    """Make a comparison of a metric, which is a constraint."""
+    return lambda self, bound: compare(self, sign, bound)
+
+
 @final
 @dataclass(frozen=True, repr=False, eq=False)
 class Metric:
@@ -50,36 +53,25 @@ class Metric:
 
     Attributes
     ----------
-    name : str
-        As it is written, in Python and as text.
-    direction : {"higher", "lower", "none"}
-        Which way is better.
-    range : (float, float)
-        Smallest and largest possible value.
-    reference : str
-        Where it comes from.
+    name, aliases, words : str, tuple of str, str
+        As it is written, in Python and as text; other names that people type; what
+        tables and figures call it.
+    direction, range : {"higher", "lower", "none"}, (float, float)
+        Which way is better; smallest and largest possible value.
+    question, reference : str
+        What it answers, and where it comes from.
     ratio : Ratio or None
         The metric as a quotient of sums of counts, where it is one.
-    terms : tuple of (float, Metric) or None
-        For a sum: its coefficients and parts.
-    constant : float
-        For a sum: what is added.
-    exact : callable or None
+    terms, constant : tuple of (float, Metric) or None, float
+        For a sum: its coefficients and parts, and what is added.
+    exact, root : callable or None, bool
         The metric as a quotient of polynomials: whole counts (tp, fp, fn, tn) give a
         numerator and a denominator, so that equal values are distinguished from close
-        ones.
-    root : bool
-        Whether ``exact`` gives the square of the metric, with its sign.
+        ones; with ``root`` those of its square, with its sign.
     shape : {"quotient", "product", "bent", "unknown"}
-        What is known of its form over a rectangle of tp and fp, for limits and
-        searches.
-    aliases : tuple of str
-        Other names that people type.
-    words : str
-        What tables and figures call it.
+        What is known of its form over a rectangle of tp and fp.
     shown : bool
-        Whether commands and the read-out beside the slider show it; tables of all
-        metrics show it anyway.
+        Whether commands and the read-out beside the slider show it.
     """
 
     name: str
@@ -179,17 +171,8 @@ class Metric:
             raise InputError(f"{self.name} cannot be divided by 0.")
         return self * (1 / number)
 
-    def __ge__(self, bound: Metric | float) -> Constraint:
-        return compare(self, ">=", bound)
-
-    def __le__(self, bound: Metric | float) -> Constraint:
-        return compare(self, "<=", bound)
-
-    def __gt__(self, bound: Metric | float) -> Constraint:
-        return compare(self, ">", bound)
-
-    def __lt__(self, bound: Metric | float) -> Constraint:
-        return compare(self, "<", bound)
+    __ge__, __le__ = _bounding(">="), _bounding("<=")
+    __gt__, __lt__ = _bounding(">"), _bounding("<")
 
 
 Terms = tuple[tuple[float, Metric], ...]
@@ -241,9 +224,6 @@ def cells_of(m: Metric) -> tuple[bool, ...]:
     """Does a metric depend on tp, fp, fn and tn, for a given number of cases?
 
     Tried on one table, and on four in which one cell has twice the share.
-
-    >>> cells_of(Metric("precision", lambda c: c.tp / (c.tp + c.fp)))
-    (True, True, False, False)
     """
     cells = np.array([7.0, 3.0, 4.0, 10.0]) * (1 + np.eye(5, 4, k=-1))
     cells *= 24 / cells.sum(axis=1, keepdims=True)
@@ -253,11 +233,7 @@ def cells_of(m: Metric) -> tuple[bool, ...]:
 
 
 def classes_of(m: Metric) -> tuple[bool, bool]:
-    """Does a metric depend on the positives, and on the negatives?
-
-    >>> classes_of(Metric("hits", lambda c: c.tp / (c.tp + c.fn)))
-    (True, False)
-    """
+    """Does a metric depend on the positives, and on the negatives?"""
     tp, fp, fn, tn = cells_of(m)
     return tp or fn, fp or tn
 
@@ -265,8 +241,7 @@ def classes_of(m: Metric) -> tuple[bool, bool]:
 def depends_on_prevalence(m: Metric) -> bool:
     """Does the metric change with the share of positives? (Class rates do not.)
 
-    Tried on one confusion matrix of irregular numbers at three prevalences: what is a
-    function of the two rates alone is the same at all of them.
+    Tried on one confusion matrix of irregular numbers at three prevalences.
     """
     c = Confusion(31.0, 17.0, 12.0, 53.0)
     values = [float(m(c.at_prevalence(p))) for p in (0.13, 0.41, 0.77)]
@@ -359,11 +334,7 @@ def _write_sum(terms: Terms, constant: float) -> str:
 
 
 def write_number(value: float) -> str:
-    """Write a number so that reading it gives the same number.
-
-    >>> write_number(2.0), write_number(0.1 + 0.2)
-    ('2', '0.30000000000000004')
-    """
+    """Write a number so that reading it gives the same number."""
     short = f"{value:g}"
     return short if float(short) == value else repr(float(value))
 
@@ -378,12 +349,8 @@ class Constraint:
 
     Attributes
     ----------
-    metric : Metric
-        What is bounded.
-    sign : {">=", "<=", ">", "<"}
-        The comparison.
-    bound : float
-        The number that the metric is compared with.
+    metric, sign, bound : Metric, {">=", "<=", ">", "<"}, float
+        What is bounded, how, and by which number.
     """
 
     metric: Metric

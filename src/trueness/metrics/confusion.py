@@ -1,8 +1,4 @@
-"""How many cases are right and wrong at a threshold, or at every threshold?
-
-A ``Confusion`` holds the four counts of a cut, for one threshold or for many at once;
-``sweep(tally)`` gives it for every threshold. Metrics are functions of it.
-"""
+"""How many cases are right and wrong at a threshold, or at every threshold?"""
 
 from __future__ import annotations
 
@@ -87,8 +83,8 @@ class Confusion(Record):
         if isinstance(self.tp, np.ndarray):
             return self
         c = object.__new__(Confusion)
-        names = ("tp", "fp", "fn", "tn")
-        c.__dict__.update(zip(names, map(np.asarray, self.cells), strict=True))
+        tp, fp, fn, tn = map(np.asarray, self.cells)
+        c.__dict__.update(tp=tp, fp=fp, fn=fn, tn=tn)
         return c
 
     @property
@@ -128,8 +124,7 @@ def _plain(counts: Array) -> Any:
 def thresholds(data: Tally) -> Floats:
     """Which thresholds does a tally have? +inf (nothing flagged), then every score.
 
-    Scores that only unlabelled cases have are left out, since they do not change the
-    confusion matrix.
+    Scores that only unlabelled cases have are left out.
     """
     return np.concatenate([[np.inf], data.labelled().score])
 
@@ -139,8 +134,7 @@ def sweep(data: Tally) -> Confusion:
     """How many cases are right and wrong at every threshold of ``thresholds``?
 
     At entry i the cases with a score of at least ``thresholds(data)[i]`` are flagged;
-    at entry 0 none are. Cases without a label do not count. The time is O(m) for m
-    distinct scores.
+    at entry 0 none are. Cases without a label do not count.
 
     Examples
     --------

@@ -1,14 +1,10 @@
-r"""How good is a cut, in every sense that people use?
+"""How good is a cut, in every sense that people use?
 
-A metric is defined here once: its name and other names, the question it answers, its
-formula in whole numbers, direction, range, shape and source. An objective, a
-constraint, a name on the command line, a row of the report, limits of binned tallies,
-a criterion without a gold standard and an entry in the docs are read from here.
-
-The formula of a metric is a quotient of two polynomials of the counts. Where both are
-sums of counts, their coefficients of (tp, fp, fn, tn) are written down (``_ratio``);
-otherwise a function gives numerator and denominator (``_quotient``), in floating point
-as in whole numbers (``exact.py``).
+A metric is defined here once; objectives, constraints, names on the command line, rows
+of the report, limits of binned tallies and entries in the docs are read from here. Its
+formula is a quotient of two polynomials of the counts: where both are sums of counts,
+their coefficients of (tp, fp, fn, tn) (``_ratio``), otherwise a function that gives
+numerator and denominator, in floating point as in whole numbers (``_quotient``).
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """Are two values of a metric equal, or only close?
 
-Whether two cuts are equally good, and whether ``recall >= 0.9`` holds at nine of ten,
-is a question about whole numbers. Metrics are quotients of polynomials in the counts,
-so the question is answered in Python's integers, with the numbers of a formula taken as
-they were typed (0.9 is nine tenths). Only sums that mix square roots (``mcc``,
-``g_mean``) with other terms are compared to 30 digits instead.
-
-The search in floating point comes first; only what it cannot decide comes here.
+Metrics are quotients of polynomials in the counts, so that is answered in Python's
+integers, with the numbers of a formula taken as they were typed (0.9 is nine tenths).
+Only sums that mix square roots (``mcc``, ``g_mean``) with other terms are compared to
+30 digits instead. Only what floating point cannot decide comes here.
 """
 
 from __future__ import annotations

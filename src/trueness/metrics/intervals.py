@@ -1,8 +1,7 @@
-r"""How sure is a metric at a given cut?
+"""How sure is a metric at a given cut?
 
 A metric is a function of four counts, so its influence values are its slopes by them.
-Shares of cases have Wilson's interval, all other metrics that of the engine. A cut that
-was tuned on the same cases is another matter: ``validate_threshold``.
+Shares of cases have Wilson's interval, all other metrics that of the engine.
 """
 
 from __future__ import annotations

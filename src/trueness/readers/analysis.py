@@ -61,8 +61,6 @@ class ReaderStudy(Record):
         Fully crossed, or what is nested; which of readers and cases are random.
     metric, method, level : str, str, float
         The endpoint, how it was analysed, and the level of the intervals.
-    notes : tuple of str
-        What to keep in mind.
     groups : int
         Groups of readers without a common case: 1 when the design is crossed, as many
         as readers when each has cases of their own, between them in a split plot.
@@ -144,6 +142,9 @@ def reader_study(
 
     .. math:: F = \frac{MS_T}{MS_{TR} + J \max(\mathrm{Cov}_2 - \mathrm{Cov}_3, 0)}
 
+    The design (crossed, cases or readers nested) is found from who read which cases.
+    ``docs/maths/readers.md`` has all formulas.
+
     Parameters
     ----------
     data
@@ -182,15 +183,6 @@ def reader_study(
         tests reject too many true hypotheses.
     level
         Confidence level of the intervals.
-
-    Notes
-    -----
-    The design (crossed, cases or readers nested) is found from who read which cases.
-    With J readers and D the denominator of F, a difference has the standard error
-    :math:`\sqrt{2 D / J}` and Hillis' degrees of freedom (2007). With fixed readers the
-    distribution is normal; with fixed cases :math:`D = MS_{TR}`; of readers nested
-    within treatments the mean square within treatments takes its place (Hillis 2014).
-    ``docs/maths/readers.md`` has all formulas.
 
     References
     ----------

@@ -1,27 +1,15 @@
 r"""How do the errors of readers go together, and what do their results vary by?
 
-All readers and treatments see the same cases, so their results vary together. Three
-estimates of the covariance matrix of the results, one row per reader and treatment:
-
-``jackknife``
-    leaves out one case k of the N of the study at a time, :math:`\frac{N-1}{N} \sum_k
-    (\theta_{(k)} - \bar\theta)(\theta_{(k)} - \bar\theta)'`; for every endpoint. Of a
-    sensitivity N counts the positives, of a specificity the negatives.
-``delong``
-    the placement values of the cases that two have in common (DeLong et al. 1988).
-``unbiased``
-    the product of two results less what it would be if they shared no case (Gallas
-    2006): exact on average.
-
-Obuchowski and Rockette's model (1995): the result of reader j with treatment i is
+Three estimates of the covariance matrix of the results, one row per reader and
+treatment (``COVARIANCES``), and Obuchowski and Rockette's model (1995): the result of
+reader j with treatment i is
 
 .. math:: \hat\theta_{ij} = \mu + \tau_i + R_j + (\tau R)_{ij} + \epsilon_{ij}
 
-where the errors of one study vary together, since all readers see the same cases: with
-variance Var, and covariances Cov1 (same reader, other treatment), Cov2 (other reader,
-same treatment) and Cov3 (both other).
-
-``docs/maths/readers.md`` has the degrees of freedom, and Behrens and Fisher's solution.
+where errors vary together, since all readers see the same cases: with variance Var, and
+covariances Cov1 (same reader, other treatment), Cov2 (other reader, same treatment) and
+Cov3 (both other). Degrees of freedom, and Behrens and Fisher's solution:
+``docs/maths/readers.md``.
 """
 
 from __future__ import annotations
@@ -54,7 +42,10 @@ def _sides(x: Readings, row: int) -> tuple[Floats, Floats]:
 
 
 def jackknife(x: Readings, end: Endpoint) -> Floats:
-    """Leave out one case at a time; a case that was not read changes nothing."""
+    """Leave out one case at a time; a case that was not read changes nothing.
+
+    Of a sensitivity the positives alone are the sample, of a specificity the negatives.
+    """
     less = np.repeat(results(x, end)[:, None], x.score.shape[1], axis=1)
     for k, read in enumerate(~np.isnan(x.score)):
         pos, neg = end.without(*_sides(x, k))
@@ -75,7 +66,7 @@ def _shares_cases(x: Readings) -> Array:
 
 
 def delong(x: Readings, end: Endpoint) -> Floats:
-    """Sum the products of the deviations of common cases, class by class."""
+    """Take placement values of cases in common (DeLong et al. 1988), class by class."""
     kernel = kernel_of(end, "delong")
     total = np.zeros((len(x.score), len(x.score)))
     for side, axis in ((x.positive, 1), (~x.positive, 0)):
@@ -94,7 +85,7 @@ def delong(x: Readings, end: Endpoint) -> Floats:
 
 
 def unbiased(x: Readings, end: Endpoint) -> Floats:
-    """Take off the product that independent cases would have. O(rows^2 n_pos n_neg)."""
+    """Take off the product that independent cases would have (Gallas 2006)."""
     won, read = _wins_of_rows(x, end, "unbiased")
     mean = won.sum(axis=(1, 2)) / read.sum(axis=(1, 2))
     apart = _apart(won) / _apart(read)

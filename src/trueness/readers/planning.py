@@ -73,6 +73,9 @@ def plan_readers(
     .. math:: \lambda = \frac{J d^2 / 2}{\sigma_{TR}^2 + \frac{c_*}{c} [\sigma^2 -
               \mathrm{Cov}_1 + (J - 1) \max(\mathrm{Cov}_2 - \mathrm{Cov}_3, 0)]}
 
+    with :math:`c_*` cases of the pilot study, whose share of positives and design are
+    kept, and :math:`c` of the new one. ``docs/maths/readers.md`` has all formulas.
+
     Parameters
     ----------
     study
@@ -93,17 +96,6 @@ def plan_readers(
     groups
         Into how many groups, each with cases of its own, the readers are divided (a
         split plot); as many as in the pilot study when None.
-
-    Notes
-    -----
-    :math:`c_*` are the cases of the pilot study, whose share of positives and whose
-    design are kept, and :math:`c` those of the new one; of groups of readers both are
-    the cases of one group. Where readers are nested within treatments the variance of
-    readers takes the place of :math:`\sigma_{TR}^2`, and Cov3 that of Cov1. The
-    assurance is the mean power over the values that the mean square of the pilot may
-    truly have, :math:`MS \, \nu / \chi^2_\nu` with its degrees of freedom
-    :math:`\nu`: a single pilot of few readers promises too much.
-    ``docs/maths/readers.md`` has all formulas.
 
     References
     ----------
