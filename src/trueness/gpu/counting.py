@@ -149,8 +149,9 @@ class DeviceTally:
         lowest = min(h[0] for h in heads if h.size)
         # a score that more than fills a bin has one of its own: it ends there, too
         heavy = [h[1:][h[1:] == h[:-1]] + 1 for h in heads]
-        known = [[lowest], [key_at_least(low, self.kind) for low in begin]]
-        starts = np.unique(np.concatenate([*known, *(h[1:] for h in heads), *heavy]))
+        # an empty list would be one of floats, which do not hold every key
+        first = [lowest, *(key_at_least(low, self.kind) for low in begin)]
+        starts = np.unique(np.concatenate([first, *(h[1:] for h in heads), *heavy]))
         return self._bins(starts.astype(heads[0].dtype))
 
     def between(self, ranges: Sequence[tuple[float, float]]) -> DeviceTally:
