@@ -24,9 +24,9 @@ from trueness.cli._columns import (
     Guess,
     choose,
     looks_counted,
+    read_share,
     several_scores,
 )
-from trueness.cli._options import read_share
 from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source, known
 from trueness.cli._verdicts import (
     as_wide,
