@@ -32,7 +32,8 @@ from trueness.data.first_look import LookedQuestion
 from trueness.data.first_look import look as look_at
 from trueness.data.multiclass import multiclass_auc
 from trueness.findings.cut import CutQuestion, find_cut, with_groups
-from trueness.findings.how_good import alike, how_good
+from trueness.findings.how_good import how_good
+from trueness.findings.notes import when
 from trueness.findings.records import table
 from trueness.findings.subject import subject
 from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS
@@ -286,7 +287,9 @@ def threshold(
         two, plots = choice.rule.defers or q.two, trueness.plots
         return (plots.zones if two else plots.guaranteed_cut)(t, choice)
 
-    found = replace(found, notes=(*found.notes, *alike(request.chosen.cluster or "")))
+    cluster = request.chosen.cluster
+    alike = when(cluster, "clusters", cluster=cluster)
+    found = replace(found, notes=(*found.notes, *alike))
     save_fitted(choice.rule, save)
     return answered(
         "threshold",
