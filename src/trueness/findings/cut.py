@@ -394,7 +394,7 @@ def _of_groups(t: Tally, groups: Mapping[str, Tally], q: CutQuestion) -> CutFind
         tables.append(table("On new cases", ("metric", "value"), rows))
         notes += said([sentences.zone_check(checked)])
     how = "proved optimal" if g.proved else "best found within the time limit"
-    alone = {
+    alone: dict[str, Any] = {
         "threshold": g.thresholds,
         "score_range": g.score_ranges,
         "confusion": g.confusions,

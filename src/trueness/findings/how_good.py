@@ -189,9 +189,7 @@ def unknown_share(t: Panel | Tally) -> bool:
     return t.design.sampling == CASE_CONTROL and t.design.prevalence is None
 
 
-def _table(
-    caption: str, first: list[str], rows: Mapping[tuple[str, ...], Measured]
-) -> Table:
+def _table(caption: str, first: list[str], rows: Mapping[Any, Measured]) -> Table:
     made = [[*names, *row.values()] for names, row in rows.items()]
     return table(caption, [*first, *MEASURES.values()], made)
 
