@@ -25,7 +25,6 @@ from trueness.calibration.errors import (
     calibration_error as calibration_error,
     calibration_index as calibration_index,
 )
-from trueness.calibration.gain import calibration_gain as calibration_gain
 from trueness.calibration.maps import (
     at_prevalence as at_prevalence,
     load_map as load_map,
@@ -37,7 +36,10 @@ from trueness.calibration.slope import (
     calibration_line as calibration_line,
     calibration_test as calibration_test,
 )
-from trueness.calibration.verdict import calibration_verdict as calibration_verdict
+from trueness.calibration.verdict import (
+    calibration_gain as calibration_gain,
+    calibration_verdict as calibration_verdict,
+)
 from trueness.comparison.dominance import dominates as dominates
 from trueness.comparison.paired import (
     compare as compare,

@@ -2,7 +2,7 @@
 
 from trueness._core.records import Estimate as Estimate
 from trueness.calibration.errors import CalibrationIndex as CalibrationIndex
-from trueness.calibration.gain import CalibrationGain as CalibrationGain
+from trueness.calibration.verdict import CalibrationGain as CalibrationGain
 from trueness.calibration.maps import Map as Map
 from trueness.calibration.reliability_curve import Reliability as Reliability
 from trueness.calibration.verdict import CalibrationVerdict as CalibrationVerdict

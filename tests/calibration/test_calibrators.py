@@ -32,14 +32,6 @@ def loss(t, c):
 # by hand
 
 
-def test_platt_through_two_scores_meets_both_shares():
-    t = trueness.Tally([0.0, 2.0], neg=[3, 1], pos=[1, 4])
-    c = trueness.calibrate(t, method="platt")
-    np.testing.assert_allclose(c([0, 2]), [1 / 4, 4 / 5], rtol=1e-12)
-    assert c.intercept == pytest.approx(math.log(1 / 3))
-    assert c.slope == pytest.approx((math.log(4) - math.log(1 / 3)) / 2)
-
-
 def test_isotonic_by_hand_and_between_the_scores():
     t = trueness.Tally([1, 2, 3, 4, 6], neg=[2, 0, 2, 1, 0], pos=[0, 1, 1, 2, 5])
     c = trueness.calibrate(t, method="isotonic")
@@ -70,14 +62,6 @@ def test_temperature_of_scores_and_of_log_odds_is_the_same():
     c = trueness.calibrate(useless, method="temperature")
     assert c.temperature == math.inf
     assert c([0.1, 0.9]).tolist() == [0.5, 0.5]
-
-
-def test_beta_leaves_calibrated_scores_alone():
-    s = np.array([0.05, 0.2, 0.4, 0.5, 0.8, 0.95])
-    t = trueness.Tally(s, pos=(s * 100).round(), neg=((1 - s) * 100).round())
-    c = trueness.calibrate(t, method="beta")
-    np.testing.assert_allclose([c.a, c.b, c.c], [1, 1, 0], atol=1e-9)
-    np.testing.assert_allclose(c(s), s, atol=1e-9)
 
 
 # slow twins

@@ -11,8 +11,7 @@ from scipy.stats import chi2, ncx2
 
 import trueness
 from trueness import InputError, Tally
-from trueness.calibration.calibrators import equal_mass
-from trueness.calibration.forecasts import Binned, Forecasts, binned
+from trueness.calibration.forecasts import Binned
 
 SURVEY = json.loads(
     (Path(__file__).parents[1] / "reference/calibration_survey.json").read_text()
@@ -58,48 +57,6 @@ def test_errors_are_those_of_the_survey_package(design):
         assert e.value == pytest.approx(value, rel=1e-8)
         # of unequal units the variance is the jackknife's, R's is linearised
         assert e.sd == pytest.approx(sd, rel=1e-8 if design == "plain" else 0.02)
-
-
-def test_covariance_of_bins_by_brute_force():
-    """Leave out each cluster, or each case of a class: the jackknife, linearised."""
-    y, p, rng = sample(200)
-    w, c = rng.uniform(0.5, 2, 200), rng.integers(0, 40, 200)
-    for how, of_share in (
-        ({"cluster": c, "weight": w}, False),
-        ({"cluster": c}, True),
-        ({"prevalence": 0.2}, False),
-    ):
-        s = Forecasts.of(trueness.tally(y, p, **how), "")
-        start = equal_mass(s.cases, 3)
-        found = binned(s, start, of_share=of_share)
-        at = np.searchsorted(s.score[start], p, side="right") - 1
-        each = np.asarray(how.get("weight", np.ones(200)))
-        unit = how.get("cluster", np.arange(200))
-        if "prevalence" in how:
-            each = np.where(y == 1, 0.2 / y.sum(), 0.8 / (1 - y).sum())
-
-        def gaps(v, at=at, of_share=of_share):
-            said = np.full(200, v @ y / v.sum()) if of_share else p
-            return np.array([np.average((y - said)[at == k], weights=v[at == k])
-                             for k in range(3)])  # fmt: skip
-
-        assert found.gap == pytest.approx(gaps(each))
-        moved = []
-        for k in np.unique(unit):
-            less = each * np.where(unit == k, 1 - 1e-6, 1)
-            moved.append((gaps(each) - gaps(less)) / 1e-6)
-        z = np.array(moved)
-        if "prevalence" in how:  # each class has its own mean
-            for label in (0, 1):
-                z[y == label] -= z[y == label].mean(axis=0)
-        kinds = [np.unique(unit[at == k]).size for k in range(3)]
-        if "prevalence" in how:
-            kinds = [each[at == k].sum() ** 2 / (each[at == k] ** 2).sum()
-                     for k in range(3)]  # fmt: skip
-        wider = np.sqrt(np.array(kinds) / (np.array(kinds) - 1))
-        want = z.T @ z * np.outer(wider, wider)
-        # cases of a bin are weighed by their units of the sample
-        assert found.covariance == pytest.approx(want, rel=0.02, abs=1e-6)
 
 
 def test_the_law_of_the_squares_is_exact_for_equal_bins():

@@ -5,7 +5,7 @@ import pytest
 
 import trueness
 from trueness import InputError, NotEnoughCases, Tally, calibration_gain
-from trueness.calibration.gain import deal_cases, gain_sentences
+from trueness.calibration.verdict import deal_cases, gain_sentences
 
 
 def sample(n=400, seed=1):

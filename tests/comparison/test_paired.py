@@ -394,17 +394,6 @@ def test_laws(ask, rng):
         assert (there.p_value < 0.05) == (not low <= 0 <= high)
 
 
-def test_weighted_and_clustered_tests_keep_their_level(rng):
-    ask = {"auc": [], "recall": [], "f1": []}
-    for _ in range(120):
-        y, s, how = sample(rng, 200, clusters=25)
-        p = trueness.panel(y, s, **how)
-        for name, p_values in ask.items():
-            p_values.append(ASKED[name](p).p_value)
-    for p_values in ask.values():
-        assert np.mean(np.array(p_values) < 0.05) < 0.05 + 0.06
-
-
 def test_to_frame_and_text(asah):
     found = trueness.compare_auc(asah)
     assert found.to_frame("dict")["first"] == ["ndka", "ndka", "s100b"]

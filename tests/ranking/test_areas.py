@@ -229,17 +229,6 @@ def test_label_mirror_and_exchange(method, rng):
         assert three(mirrored) == pytest.approx(three(a), abs=close)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_higher_level_is_wider_and_more_cases_are_narrower(method, rng):
-    y, s = tied_cases(rng, 60)
-    words = {"method": method, "rng": 1, "replicates": 4000}
-    found = [trueness.auc(y, s, level=level, **words) for level in (0.5, 0.9, 0.99)]
-    width = [a.high - a.low for a in found]
-    assert width == sorted(width)
-    many = trueness.auc(np.tile(y, 9), np.tile(s, 9), level=0.9, **words)
-    assert (many.high - many.low) == pytest.approx(width[1] / 3, rel=0.15)
-
-
 # corners, coverage, notes
 
 

@@ -130,19 +130,6 @@ def test_simplify_never_moves_the_curve_by_more_than_it_says(rng, name):
         assert len(few.threshold) == len(fx)
 
 
-def test_simplify_a_million_points_quickly_drawn(rng):
-    y = rng.random(300_000) < 0.3
-    curve = trueness.roc(trueness.tally(y, rng.normal(size=y.size) + y))
-    few = trueness.ranking.simplify(curve, points=200)
-    assert len(few.fpr) == 200
-    assert few.moved < 0.002
-    height = np.interp(few.fpr[1:-1] + few.moved, curve.fpr, curve.tpr)
-    assert (height >= few.tpr[1:-1] - few.moved).all()
-    fine = trueness.ranking.simplify(curve, tolerance=0.001)
-    assert 10 < len(fine.fpr) < 2000
-    assert fine.moved <= 0.001
-
-
 @pytest.mark.parametrize(
     ("wish", "words"),
     [

@@ -59,17 +59,6 @@ def test_fit_maximizes_the_likelihood(rng):
     assert fit.b.value == pytest.approx(best.x[1], abs=1e-3)
 
 
-def test_fit_is_of_ranks_only_and_mirrors(rng):
-    y = rng.random(120) < 0.5
-    s = np.round(rng.normal(size=120) + y, 1)
-    a = fit_binormal(trueness.tally(y, s))
-    b = fit_binormal(trueness.tally(y, np.exp(s)))
-    assert b.to_dict() == a.to_dict()
-    mirror = fit_binormal(trueness.tally(1 - y, -s))
-    assert mirror.auc.value == pytest.approx(a.auc.value, abs=1e-6)
-    assert mirror.alpha.value == pytest.approx(1 / a.alpha.value, rel=1e-5)
-
-
 def test_goodness_of_fit_rejects_what_is_not_binormal(rng):
     y = np.repeat([0, 1], 2000)
     bad = np.where(y, rng.choice([-3.0, 3.0], y.size), 0) + rng.normal(size=y.size)
@@ -146,10 +135,7 @@ def test_the_divergence_of_separated_classes_may_be_infinite():
     ],
 )
 def test_a_fit_without_a_maximum_says_so(t):
-    for ask in (
-        fit_binormal,
-        lambda t: kl_divergence(t, method="binormal"),
-    ):
+    for ask in (fit_binormal, lambda t: kl_divergence(t, method="binormal")):
         with pytest.raises(trueness.NotEnoughCases, match="gives the area without a"):
             ask(t)
 

@@ -84,16 +84,6 @@ def test_random_and_ideal_classifier():
     assert wrong.area == 1
 
 
-def test_density_of_a_large_sample_is_the_binormal_one(rng):
-    y = np.repeat([0, 1], 50_000)
-    G = leakage(trueness.tally(y, rng.normal(size=y.size) + y))
-    u = (np.arange(10) + 0.5) / 10
-    truth = trueness.ranking.binormal(1, 1)
-    edges = np.linspace(0, 1, 11)
-    expected = np.diff(truth(edges)) * 10
-    assert G.density(u, bins=10) == pytest.approx(expected, rel=0.03, abs=0.03)
-
-
 def test_errors():
     G = leakage(Tally([2, 1], pos=[3, 1], neg=[1, 5]))
     with pytest.raises(trueness.InputError, match=r"u must lie in \[0, 1\]"):

@@ -30,12 +30,7 @@ from trueness.calibration.formulas import (
     evaluate,
     just_above,
 )
-from trueness.calibration.maps import (
-    Map,
-    at_prevalence,
-    freeze,
-    register,
-)
+from trueness.calibration.maps import Map, at_prevalence, freeze, register
 from trueness.calibration.parametric import (
     beta,
     binormal,
@@ -160,8 +155,9 @@ def venn_abers(t: Tally) -> VennAbers:
     >>> [p.round(4) for p in c.interval([5.0])], c([5.0])
     ([array([0.3333]), array([0.6667])], array([0.5]))
     """
-    low, high = with_one_more(t.pos[::-1], t.neg[::-1])
-    score = t.score[::-1]
+    # a new negative among these cases is a new positive in their mirror image
+    low = 1 - _with_positive(t.neg, t.pos)[::-1]
+    high, score = _with_positive(t.pos[::-1], t.neg[::-1]), t.score[::-1]
     # between two scores p0 is that of the lower one, p1 that of the upper one
     low, high = np.concatenate([[0.0], low]), np.concatenate([high, [1.0]])
     rise_low, rise_high = np.diff(low) > 0, np.diff(high) > 0
@@ -173,14 +169,12 @@ def venn_abers(t: Tally) -> VennAbers:
     )
 
 
-def with_one_more(pos: Ints, neg: Ints) -> tuple[Floats, Floats]:
-    """Give p0 and p1 of a new case at each row, ascending (Vovk et al., alg. 1-4)."""
-    # a new negative among these cases is a new positive in their mirror image
-    return 1 - _with_positive(neg[::-1], pos[::-1])[::-1], _with_positive(pos, neg)
-
-
 def _with_positive(pos: Ints, neg: Ints) -> Floats:
-    """Give the isotonic value at each row when one positive is added to that row."""
+    """Give the isotonic value at each row when one positive is added to that row.
+
+    Vovk et al. (2015), algorithms 1 to 4: one walk along the cumulative sum diagram, in
+    whole numbers, so ties are exact.
+    """
     x, y = np.cumsum(pos + neg), np.cumsum(pos)
     corners = _corners(x, y)
     if x[-1] >= 2**31:  # products of two counts must not overflow

@@ -117,7 +117,10 @@ def calibration_error(
     debiased = found.mean_error(level)
     plain = replace(debiased, value=float(found.weight @ np.abs(found.gap)))
     rms = math.sqrt(max(float(found.weight @ (found.gap**2 - found.noise)), 0.0))
-    curves, said = line_limits(s, level, _smooth_of_lines)
+    # of hundreds of lines, on a coarser grid
+    curves, said = line_limits(
+        s, level, lambda p, n, y: smooth_error(p, n * y, n * (1 - y), 12, 512)[:, None]
+    )
     smooth = float(smooth_error(s.score, s.pos, s.neg))
     warning = (
         "By chance, even perfectly calibrated scores would have a plain error of "
@@ -164,12 +167,6 @@ def line_limits(
         "short. Look at reliability."
     )
     return np.stack([low, high]), [said] if p < 0.05 else []
-
-
-def _smooth_of_lines(score: Floats, cases: Array, shares: Floats) -> Floats:
-    # of hundreds of lines, on a coarser grid
-    error = smooth_error(score, cases * shares, cases * (1 - shares), 12, 512)
-    return np.asarray(error)[:, None]
 
 
 def smooth_error(

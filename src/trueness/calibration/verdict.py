@@ -1,25 +1,37 @@
-"""Can the scores be read as probabilities? The one verdict that every output shows.
+"""Can the scores be read as probabilities, and what does calibration gain?
 
-Size and test come from the residuals of the same bins, so that they cannot contradict
-each other, and see errors that cancel in one sum over all cases.
+Size and test of the verdict come from the residuals of the same bins, so that they
+cannot contradict each other, and see errors that cancel in one sum over all cases. The
+gain is that on cases which the map has not seen.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
-from trueness._core.arrays import Array
+from trueness._core.arrays import Array, Ints
+from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.numbers import level_text, number_of, p_is
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.words import described
+from trueness._core.numbers import level_text, number_of, p_is, written
+from trueness._core.progress import steps
 from trueness._core.records import Answer, Estimate, Record
+from trueness.calibration.calibrators import calibrate
 from trueness.calibration.forecasts import Binned, Forecasts, binned
-from trueness.counts.answers import of_tally
+from trueness.calibration.maps import Map
+from trueness.calibration.proper_scores import Losses, mean_measure, squares
+from trueness.calibration.slope import CalibrationLine, calibration_line
+from trueness.counts.answers import of_counts, of_tally
+from trueness.counts.cases import with_fields
 from trueness.counts.values import Tally
-from trueness.inference.limits import around, notes_of, share_limits
+from trueness.inference.limits import around, infer, notes_of, share_limits
+from trueness.inference.sample import needs_prevalence
 from trueness.inference.verification import remarks
 
 # each bin has at most about so large a part of the cases, and of the variance of labels
@@ -166,7 +178,11 @@ def calibration_verdict(
     s = Forecasts.of(data, "calibration_verdict")
     tolerance = _options.fraction(tolerance, "tolerance")
     level = _options.fraction(level, "level")
-    start = _bins(s)
+    # bins share out both the cases and their variance
+    variance = s.cases * s.score * (1 - s.score)
+    mass = s.cases / s.n + variance / max(float(variance.sum()), 1e-300)
+    number = np.floor((np.cumsum(mass) - mass / 2) * _PARTS)
+    start = np.flatnonzero(np.diff(number, prepend=-1))
     found = binned(s, start)
     size = found.mean_error(level)
     p = found.p_value
@@ -185,14 +201,6 @@ def calibration_verdict(
         tolerance,
         (*remarks(data), *notes_of(data)),
     )
-
-
-def _bins(s: Forecasts) -> Array:
-    """Where do bins start that share out both the cases and their variance?"""
-    variance = s.cases * s.score * (1 - s.score)
-    mass = s.cases / s.n + variance / max(float(variance.sum()), 1e-300)
-    number = np.floor((np.cumsum(mass) - mass / 2) * _PARTS)
-    return np.flatnonzero(np.diff(number, prepend=-1))
 
 
 def _worst(
@@ -233,3 +241,241 @@ def cases_of(share: float, many: int) -> str:
     """Say how many of so many cases a share is."""
     x = share * many
     return f"{x:.1f}" if x < 10 and round(x) != x else f"{x:,.0f}"
+
+
+# more cases than this are dealt by chance alone, without dealing one by one
+_MOST_DEALT = 1 << 24
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class CalibrationGain(Record):
+    """What does calibration gain on cases that the map has not seen?
+
+    Attributes
+    ----------
+    before, in_sample, cross_fitted : Estimate
+        Brier score of the scores as they are (NaN where these are not probabilities),
+        under the map fitted on the same cases (optimistic), and under maps fitted
+        without them.
+    gain : Estimate
+        ``before`` minus ``cross_fitted``, paired by case; above 0, calibration helps.
+    error_before, error_after : Estimate
+        Mean absolute difference of score and share of positives
+        (:func:`trueness.calibration_verdict`), before and cross-fitted.
+    order : str
+        What the map does to the order of the scores: "kept", "ties" (some different
+        scores get the same probability), "reversed", or "changed".
+    folds : int
+        Number of folds.
+    tally : Tally
+        The cases with their cross-fitted probabilities.
+    """
+
+    before: Estimate
+    in_sample: Estimate
+    cross_fitted: Estimate
+    gain: Estimate
+    error_before: Estimate
+    error_after: Estimate
+    order: str
+    folds: int
+    tally: Tally
+
+
+@of_counts
+def calibration_gain(
+    data: Tally | Mapping[Any, Tally],
+    *,
+    method: str = "auto",
+    folds: int = 5,
+    level: float = 0.95,
+    rng: int | np.random.Generator | None = 0,
+    fitted: Map | None = None,
+) -> Any:
+    r"""What does calibration gain on cases that the map has not seen?
+
+    .. math:: \frac1n \sum_i (s_i - y_i)^2 -
+              \frac1n \sum_i \big(f_{-k(i)}(s_i) - y_i\big)^2
+
+    with :math:`f_{-k}` the map fitted without fold k. Intervals are those of
+    :func:`trueness.brier`, paired for the gain; they take the maps as given.
+
+    Parameters
+    ----------
+    data
+        Labelled cases that the classifier was not trained on; or a mapping from group
+        to tally: maps are fitted on all together, and each group evaluated by itself.
+    method
+        A name from ``trueness.CALIBRATORS``.
+    folds
+        Number of folds; each class needs as many cases.
+    fitted
+        The map fitted on all these cases by ``method``, if it is there already.
+
+    Examples
+    --------
+    Scores of 0.9 and 0.6 where 3 of 5 and 2 of 5 are positive.
+
+    >>> t = Tally([0.9, 0.6], neg=[20, 30], pos=[30, 20])
+    >>> found = calibration_gain(t, method="isotonic", rng=0)
+    >>> round(found.before.value, 3), found.gain.value > 0
+    (0.305, True)
+    """
+    groups = dict(data) if isinstance(data, Mapping) else {"": data}
+    level = _options.fraction(level, "level")
+    folds = _options.whole_number(folds, "folds", at_least=2)
+    for part in groups.values():
+        _cases.one_classifier(part, "calibration_gain")
+        needs_prevalence(part, "calibration_gain")
+    if not groups:
+        raise NotEnoughCases("calibration_gain needs cases; found an empty mapping.")
+    groups = {name: part.labelled() for name, part in groups.items()}
+    first, *others = groups.values()
+    total = sum(others, start=first)
+    _cases.both_classes(total, "calibration_gain")
+    _cases.cases_for_folds(total, folds)
+    if total.design.prevalence is not None and isinstance(data, Mapping):
+        raise InputError(
+            "calibration_gain needs one sample for prevalence=; found groups, each of "
+            "which has a share of positives of its own. Ask for one group at a time."
+        )
+    whole = calibrate(total, method=method) if fitted is None else fitted
+    if not isinstance(whole, Map):
+        raise InputError(f"fitted must be a calibration map; found {described(whole)}.")
+    seen = _cross_fit(groups, total, method, folds, _options.generator(rng))
+    found = {n: _judged(part, whole, seen[n], level) for n, part in groups.items()}
+    return found if isinstance(data, Mapping) else found[""]
+
+
+def _cross_fit(
+    groups: dict[Any, Tally],
+    total: Tally,
+    method: str,
+    folds: int,
+    rng: np.random.Generator,
+) -> dict[Any, list[Array]]:
+    """Give (folds, m) probabilities, negatives and positives of folds, by group."""
+    columns = zip(*((x.score, x.neg, x.pos) for x in groups.values()), strict=True)
+    score, *counts = (np.concatenate(c) for c in columns)
+    neg, pos = (deal_cases(count, folds, rng) for count in counts)
+    p = np.full(neg.shape, np.nan)
+    for k in steps(range(folds), "Cross-fitting", unit="folds"):
+        here = neg[k] + pos[k] > 0
+        out = Tally(score, neg[k], pos[k])
+        rest = with_fields(total.without_design() - out, design=total.design)
+        p[k, here] = calibrate(rest, method=method)(score[here])
+    ends = np.cumsum([len(x) for x in groups.values()])[:-1]
+    parts = [np.split(x, ends, axis=1) for x in (p, neg, pos)]
+    return {n: [x[k] for x in parts] for k, n in enumerate(groups)}
+
+
+def deal_cases(count: Ints, folds: int, rng: np.random.Generator) -> Array:
+    """Deal counted cases over folds as evenly as possible: (folds, rows)."""
+    if count.sum() > _MOST_DEALT:
+        left, hands = count, []
+        for k in range(folds, 0, -1):
+            hands.append(rng.binomial(left, 1 / k))
+            left = left - hands[-1]
+        return np.array(hands)
+    row = np.repeat(np.arange(count.size), count)
+    rng.shuffle(row)
+    return np.array(
+        [np.bincount(row[k::folds], minlength=count.size) for k in range(folds)]
+    )
+
+
+def _judged(
+    part: Tally, fitted: Map, dealt: list[Array], level: float
+) -> CalibrationGain:
+    some = dealt[1] + dealt[2] > 0
+    score = np.broadcast_to(part.score, some.shape)[some]
+    p, neg, pos = (x[some] for x in dealt)
+    if not (score.size and score.min() >= 0 and score.max() <= 1):
+        # not on the scale of probabilities: there is nothing to compare with
+        score = np.full(score.shape, np.nan)
+    design = part.design
+
+    def mean(losses: Losses, neg: Array, pos: Array, least: float = 0.0) -> Estimate:
+        """Give a mean over cases that lose so much, row by row, at most 1 each."""
+        if np.isnan(losses[0]).any():
+            return around(math.nan, math.nan, math.nan, level, "student")
+        # one row for each score and fold, whatever its number
+        rows = with_fields(Tally(np.arange(neg.size, 0, -1.0), neg, pos), design=design)
+        return infer(rows, mean_measure(losses, least, 1.0), level=level)
+
+    plain, after = squares(score), squares(p)
+    seen = with_fields(Tally(p, neg, pos), design=design)
+    error = around(math.nan, math.nan, math.nan, level)
+    if not np.isnan(score).any():
+        error = calibration_verdict(part, level=level).size
+    inside = squares(np.asarray(fitted(part.score), dtype=np.float64))
+    return CalibrationGain(
+        mean(plain, neg, pos),
+        mean(inside, part.neg, part.pos),
+        mean(after, neg, pos),
+        mean((plain[0] - after[0], plain[1] - after[1]), neg, pos, -1.0),
+        error,
+        calibration_verdict(seen, level=level).size,
+        order_under(fitted, part),
+        len(some),
+        seen,
+    )
+
+
+def order_under(fitted: Map, t: Tally) -> str:
+    """Say what a map does to the order of the scores of a tally."""
+    step = np.diff(fitted(t.score[::-1]))
+    if (step < 0).any():
+        return "changed" if (step > 0).any() else "reversed"
+    return "kept" if (step > 0).all() else "ties"
+
+
+def line_after(found: CalibrationGain) -> CalibrationLine | None:
+    """Give the line through the cross-fitted probabilities, where there is one."""
+    try:
+        return calibration_line(found.tally, level=found.gain.level)
+    except NotEnoughCases:
+        return None
+
+
+def gain_sentences(found: CalibrationGain) -> list[str]:
+    """Say in cases what calibration gains, and what it does to the order."""
+    g, errors = found.gain, (found.error_before.value, found.error_after.value)
+    many = enough_cases(max(x for x in errors if not math.isnan(x)))
+    before, after = (cases_of(x, many) for x in errors)
+    if math.isnan(g.value):
+        said = [
+            f"On cases not used for fitting, probability and share of positives differ "
+            f"by {after} in {many:,} cases on average."
+        ]
+    else:
+        helps = "These cases do not show whether calibration helps."
+        if g.low > 0:
+            helps = "Calibration helps."
+        elif g.high < 0:
+            helps = "Calibration makes the scores worse; leave them as they are."
+        said = [
+            f"{helps} Score and share of positives differ by {before} in {many:,} "
+            f"cases on average, and by {after} after calibration, on cases not used "
+            "for fitting.",
+            f"The gain in Brier score is {written(g)}, in {found.folds} folds.",
+        ]
+    return [*said, *_ORDERS.get(found.order, ())]
+
+
+_ORDERS = {
+    "ties": ("Some different scores get the same probability.",),
+    "reversed": ("The map reverses the order: a higher score is less probable.",),
+    "changed": ("The map changes the order of the scores, so that the AUC changes.",),
+}
+
+
+def gain_rows(found: CalibrationGain) -> list[list[object]]:
+    """Give the Brier scores before and after, each with its words."""
+    rows: list[list[object]] = [
+        ["as they are", found.before],
+        ["calibrated, cases not used for fitting", found.cross_fitted],
+        ["calibrated, same cases (optimistic)", found.in_sample],
+    ]
+    return rows[math.isnan(found.before.value) :]

@@ -10,6 +10,7 @@ import typer
 
 import trueness
 from trueness._core.checks.errors import InputError
+from trueness._core.checks.options import choice, fraction
 from trueness._core.progress import progress
 from trueness.cli._app import Careful
 from trueness.cli._columns import Request, naming
@@ -28,8 +29,17 @@ plan = typer.Typer(help="How many cases do I need? Sample sizes.", no_args_is_he
 
 
 @plan.command(name="auc", cls=Careful)
-@command(like=plan_auc, models=MODELS)
-def plan_for_auc(**asked: Any) -> CommandAnswer:
+@command(models=MODELS)
+def plan_for_auc(
+    auc: float,
+    prevalence: float = 0.5,
+    half_width: float | None = None,
+    null: float | None = None,
+    power: float | None = None,
+    model: str = "binormal",
+    sampling: str = "case-control",
+    level: float = 0.95,
+) -> CommandAnswer:
     """How many cases are needed to know an AUC well enough?
 
     --auc: The AUC that you expect.
@@ -39,22 +49,42 @@ def plan_for_auc(**asked: Any) -> CommandAnswer:
 
     Example: trueness plan auc --auc 0.8 --prevalence 0.1 --half-width 0.03
     """
-    if (asked["half_width"] is None) == (asked["null"] is None):
+    if (half_width is None) == (null is None):
         raise InputError(
             "A plan needs a goal. Type --half-width 0.03 for a narrow interval, or "
             "--null 0.75 --power 0.9 for a test."
         )
-    found = plan_auc(**asked)
+    fraction(level, "--level")
+    choice(model, MODELS, "--model")
+    choice(sampling, ("cohort", "case-control"), "--sampling")
+    found = plan_auc(
+        auc=auc,
+        prevalence=prevalence,
+        half_width=half_width,
+        null=null,
+        power=power,
+        level=level,
+        model=model,
+        sampling=sampling,
+    )
     return answered(
         "plan auc",
-        planned(found, f"an AUC of {asked['auc']:g}"),
+        planned(found, f"an AUC of {auc:g}"),
         chart=lambda: trueness.plots.sample_size(found),
     )
 
 
 @plan.command(name="difference", cls=Careful)
-@command(like=plan_auc_difference)
-def plan_for_difference(**asked: Any) -> CommandAnswer:
+@command()
+def plan_for_difference(
+    first: float,
+    second: float,
+    correlation: float = 0.5,
+    prevalence: float = 0.5,
+    half_width: float | None = None,
+    power: float | None = None,
+    level: float = 0.95,
+) -> CommandAnswer:
     """How many cases are needed to show that two AUCs on the same cases differ?
 
     --first: One AUC that you expect.
@@ -64,13 +94,30 @@ def plan_for_difference(**asked: Any) -> CommandAnswer:
 
     Example: trueness plan difference --first 0.85 --second 0.8 --power 0.8
     """
-    found = planned(plan_auc_difference(**asked), "the difference")
-    return answered("plan difference", found)
+    found = plan_auc_difference(
+        first=first,
+        second=second,
+        correlation=correlation,
+        prevalence=prevalence,
+        half_width=half_width,
+        power=power,
+        level=level,
+    )
+    return answered("plan difference", planned(found, "the difference"))
 
 
 @plan.command(name="rate", cls=Careful)
-@command(like=plan_rate, without=("sampling",))
-def plan_for_rate(**asked: Any) -> CommandAnswer:
+@command()
+def plan_for_rate(
+    rate: str,
+    value: float,
+    prevalence: float = 0.5,
+    recall: float | None = None,
+    half_width: float | None = None,
+    null: float | None = None,
+    power: float | None = None,
+    level: float = 0.95,
+) -> CommandAnswer:
     """How many cases are needed to know recall, specificity or precision well enough?
 
     --rate: Which rate: recall, specificity or precision.
@@ -80,13 +127,24 @@ def plan_for_rate(**asked: Any) -> CommandAnswer:
 
     Example: trueness plan rate --rate recall --value 0.9 --prevalence 0.1 --null 0.8
     """
-    what = f"a {asked['rate']} of {asked['value']:g}"
-    return answered("plan rate", planned(plan_rate(**asked), what))
+    found = plan_rate(
+        rate,
+        value=value,
+        prevalence=prevalence,
+        recall=recall,
+        half_width=half_width,
+        null=null,
+        power=power,
+        level=level,
+    )
+    return answered("plan rate", planned(found, f"a {rate} of {value:g}"))
 
 
 @plan.command(cls=Careful)
-@command(like=plan_leaf)
-def leaf(**asked: Any) -> CommandAnswer:
+@command()
+def leaf(
+    p: float, confidence: float | None = None, utility: float | None = None
+) -> CommandAnswer:
     """How many cases does a leaf need to be trusted?
 
     --p: Share of the larger class in the leaf.
@@ -95,18 +153,19 @@ def leaf(**asked: Any) -> CommandAnswer:
 
     Example: trueness plan leaf --p 0.75 --confidence 0.95
     """
-    if asked["confidence"] is None and asked["utility"] is None:
+    if confidence is None and utility is None:
         raise InputError(
             "A plan needs a goal. Type --confidence 0.95, or --utility 0.7."
         )
-    n, p = plan_leaf(**asked), asked["p"]
-    level = "utility" if asked["confidence"] is None else "confidence"
+    n = plan_leaf(p, confidence=confidence, utility=utility)
+    shown = "utility" if confidence is None else "confidence"
     sizes = range(1, min(2 * n, 400) + 1) if n <= 200 else range(1, 2 * n, n // 100)
-    named = {f"p = {p:g}": ([1], [p])}
     return answered(
         "plan leaf",
-        planned_leaf(n, **asked),
-        chart=lambda: trueness.plots.levels_by_n(named, sizes, level=level),
+        planned_leaf(n, p=p, confidence=confidence, utility=utility),
+        chart=lambda: trueness.plots.levels_by_n(
+            {f"p = {p:g}": ([1], [p])}, sizes, level=shown
+        ),
     )
 
 

@@ -215,7 +215,13 @@ def _dominance(
 ) -> Dominance:
     """Hold two curves against each other, and against redrawn differences."""
     fpr_better, fpr_worse = _ranges(_corners(first), _corners(second))
-    recall_better, recall_worse = _recalls(first, second)
+    # precision is higher where the false positive rate at a recall is lower: of
+    # specificity over the miss rate
+    sides = [(1 - y[::-1], 1 - x[::-1]) for x, y in map(_corners, (first, second))]
+    recall_better, recall_worse = (
+        tuple((1 - high, 1 - low) for low, high in reversed(ranges))
+        for ranges in _ranges(*sides)
+    )
     grid, level, margin = asked.grid, asked.level, asked.margin
     curves = [height(*_corners(t), grid) for t in (first, second)]
     value, least = curves[0] - curves[1], _least(curves, (first, second))
@@ -253,17 +259,6 @@ _VERDICTS = ("equal", "is dominated", "dominates", "crosses")
 def _corners(t: Tally) -> tuple[Floats, Floats]:
     """Give the ROC curve, from (0, 0), one corner a row."""
     return running_shares(t.neg), running_shares(t.pos)
-
-
-def _recalls(first: Tally, second: Tally) -> tuple[Ranges, Ranges]:
-    """Where is precision higher? Where the false positive rate at a recall is lower."""
-    # specificity over the miss rate
-    sides = [(1 - y[::-1], 1 - x[::-1]) for x, y in map(_corners, (first, second))]
-    better, worse = (
-        tuple((1 - high, 1 - low) for low, high in reversed(ranges))
-        for ranges in _ranges(*sides)
-    )
-    return better, worse
 
 
 def _ranges(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -19,13 +18,8 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_one, listing
-from trueness.comparison.results import (
-    Comparison,
-    Pair,
-    adjusted,
-    few_cases,
-    together,
-)
+from trueness._core.records import Estimate
+from trueness.comparison.results import Comparison, Pair, adjusted, few_cases, together
 from trueness.counts.answers import of_counts, of_panel, refuse
 from trueness.counts.values import Panel, Tally
 from trueness.inference.differences import Contrast, ShareContrast, Side, apart
@@ -83,17 +77,13 @@ def compare_auc(
         if other is not None:
             raise InputError("compare_auc takes a panel alone; leave the rest out.")
         _cases.both_classes(data, "compare_auc")
-        return _compare_paired(data, "compare_auc", auc, "AUC", level, margin)
-    tallies = _unpaired_tallies(data, other)
-    parts = {k: valued(t, auc, level=level, name="AUC") for k, t in tallies.items()}
-    return _compare_apart(tallies, parts, "AUC", margin=margin)
-
-
-def _unpaired_tallies(x: Any, other: Any) -> dict[str, Tally]:
-    if isinstance(x, Tally) and isinstance(other, Tally):
-        tallies = {"first": x, "second": other}
-    elif isinstance(x, Mapping) and other is None:
-        tallies = {str(name): t for name, t in x.items()}
+        panel = _complete(data, "compare_auc")
+        columns = measured_columns(panel, auc, "AUC", level)
+        return _compare_columns(panel, columns, margin, "AUC")
+    if isinstance(data, Tally) and isinstance(other, Tally):
+        tallies = {"first": data, "second": other}
+    elif isinstance(data, Mapping) and other is None:
+        tallies = {str(name): t for name, t in data.items()}
     else:
         raise InputError(
             "compare_auc needs a panel (the same cases), a mapping of tallies or two "
@@ -102,7 +92,8 @@ def _unpaired_tallies(x: Any, other: Any) -> dict[str, Tally]:
     _cases.at_least_two(tuple(tallies), "compare_auc")
     for t in tallies.values():
         _cases.both_classes(t, "compare_auc")
-    return tallies
+    parts = {k: valued(t, auc, level=level, name="AUC") for k, t in tallies.items()}
+    return _compare_apart(tallies, parts, "AUC", margin=margin)
 
 
 def _complete(panel: Panel, what: str) -> Panel:
@@ -112,21 +103,6 @@ def _complete(panel: Panel, what: str) -> Panel:
     _cases.at_least_two(panel.names, what)
     _cases.complete_outputs(panel, what)
     return panel
-
-
-def _compare_paired(
-    data: Panel,
-    what: str,
-    statistic: Statistic,
-    name: str,
-    level: float,
-    margin: float | None,
-    ends: tuple[float, float] = (0.0, 1.0),
-) -> Comparison:
-    """Compare a number of each classifier, seen on the same cases."""
-    panel = _complete(data, what)
-    columns = measured_columns(panel, statistic, name, level, ends)
-    return _compare_columns(panel, meant(panel), columns, margin, name)
 
 
 def measured_columns(
@@ -154,13 +130,10 @@ def _on_panel(u: Influence, output: Array) -> Influence:
 
 
 def _compare_columns(
-    panel: Panel,
-    sample: Sample,
-    columns: Sequence[Valued],
-    margin: float | None,
-    method: str,
+    panel: Panel, columns: Sequence[Valued], margin: float | None, method: str
 ) -> Comparison:
     """Subtract influence values case by case, for every pair."""
+    sample = meant(panel)
     by_class = columns[0].by_class or sample.fixed
 
     def contrast(i: int, j: int) -> Contrast:
@@ -171,6 +144,16 @@ def _compare_columns(
         return Contrast.of(columns[i].side, columns[j].side, s)
 
     values = dict(zip(panel.names, (c.estimate for c in columns), strict=True))
+    return _on_the_same(panel, values, contrast, margin, method)
+
+
+def _on_the_same(
+    panel: Panel,
+    values: Mapping[str, Estimate],
+    contrast: Callable[[int, int], Contrast | ShareContrast],
+    margin: float | None,
+    method: str,
+) -> Comparison:
     notes = few_cases(panel) + notes_of(panel)
     return together(
         values, contrast, margin=margin, paired=True, method=method, notes=notes
@@ -240,15 +223,12 @@ def compare_metric(
             u = sample.influence(m.by_neg, m.by_pos)
             s = spread(sample.cases, u, by_class=m.by_class or sample.fixed)
             columns.append(Valued(e, Side(e.value, s, m.ends), u, m.by_class))
-        return _compare_columns(votes, sample, columns, margin, chosen.name)
+        return _compare_columns(votes, columns, margin, chosen.name)
 
     def contrast(i: int, j: int) -> ShareContrast:
         return _share_contrast(sample.cases, chosen.ratio, i, j, level)
 
-    answer = together(
-        values, contrast, margin=margin, paired=True, method=chosen.name,
-        notes=few_cases(votes) + notes_of(votes),
-    )  # fmt: skip
+    answer = _on_the_same(votes, values, contrast, margin, chosen.name)
     return _by_mcnemar(answer, contrast) if method == "mcnemar" else answer
 
 
@@ -348,7 +328,9 @@ def compare(
     level = _options.fraction(level, "level")
     _options.function(statistic, "compare")
     name = name_of(statistic)
-    return _compare_paired(data, "compare", statistic, name, level, margin, ends)
+    panel = _complete(data, "compare")
+    columns = measured_columns(panel, statistic, name, level, ends)
+    return _compare_columns(panel, columns, margin, name)
 
 
 @of_counts
@@ -392,7 +374,15 @@ def compare_groups(
     _cases.mapping_of_counts(data, "compare_groups")
     _options.function(statistic, "compare_groups")
     _cases.at_least_two([str(n) for n in data], "compare_groups")
-    pairs = _pairs(list(data), reference)
+    names, pairs = list(data), None
+    if reference is not None:
+        if not is_one(reference) or reference not in names:
+            raise InputError(
+                f"reference must be one of the groups {listing(names)}; found "
+                f"{described(reference)}."
+            )
+        at = names.index(reference)
+        pairs = [(k, at) for k in range(len(names)) if k != at]
     named = {str(name): t for name, t in data.items()}
     name = name_of(statistic)
     parts = {k: valued(t, statistic, ends, level, name) for k, t in named.items()}
@@ -403,18 +393,6 @@ def name_of(statistic: Callable[..., Any]) -> str:
     """Name a statistic as its author did."""
     name = getattr(statistic, "__name__", "statistic")
     return "statistic" if name == "<lambda>" else str(name)
-
-
-def _pairs(names: list[Any], reference: Any) -> list[tuple[int, int]]:
-    if reference is None:
-        return list(combinations(range(len(names)), 2))
-    if not is_one(reference) or reference not in names:
-        raise InputError(
-            f"reference must be one of the groups {listing(names)}; found "
-            f"{described(reference)}."
-        )
-    at = names.index(reference)
-    return [(k, at) for k in range(len(names)) if k != at]
 
 
 def _compare_apart(

@@ -105,9 +105,22 @@ def evaluate(metric: Metric, counts: tuple[Any, ...], unit: int) -> Values:
             weight = weight * abs(weight)
         over, under = value.over * weight.numerator, value.under * weight.denominator
         return _positive(over, under, value.root)
-    if any(value.root for _, value in terms):
-        return _rounded(terms)
-    return _added(terms, 0 * counts[0])
+    zero = 0 * counts[0]
+    if any(value.root for _, value in terms):  # rounded to ``DIGITS`` digits
+        total = zero
+        for weight, value in terms:
+            pairs = zip(value.over, value.under, strict=True)
+            exact = [weight * _real(Fraction(a, b), value.root) for a, b in pairs]
+            total = total + np.array(exact, dtype=object)
+        whole = np.array([round(x * 10**DIGITS) for x in total], dtype=object)
+        return Values(whole, 0 * whole + 10**DIGITS)
+    # over/under + (a/b) (o/u) = (over b u + a o under) / (under b u)
+    over, under = zero, zero + 1
+    for weight, value in terms:
+        a, b = weight.numerator, weight.denominator
+        over = over * (b * value.under) + a * value.over * under
+        under = under * (b * value.under)
+    return Values(over, under)
 
 
 def quotient(metric: Metric, counts: tuple[Any, ...], unit: int) -> tuple[Any, Any]:
@@ -134,29 +147,6 @@ def _dot(weights: tuple[float, ...], counts: tuple[Any, ...]) -> tuple[Any, int]
 def _positive(over: Any, under: Any, root: bool = False) -> Values:
     flip = np.where(under < 0, -1, 1).astype(object)
     return Values(over * flip, under * flip, root)
-
-
-def _added(terms: list[tuple[Fraction, Values]], zero: Any) -> Values:
-    # over/under + (a/b) (o/u) = (over b u + a o under) / (under b u)
-    over: Any = zero
-    under: Any = zero + 1
-    for weight, value in terms:
-        a, b = weight.numerator, weight.denominator
-        over = over * (b * value.under) + a * value.over * under
-        under = under * (b * value.under)
-    return Values(over, under)
-
-
-def _rounded(terms: list[tuple[Fraction, Values]]) -> Values:
-    """Add terms of which some are square roots, rounded to ``DIGITS`` digits."""
-    unit = 10**DIGITS
-    total = np.zeros(len(terms[0][1].over), dtype=object)
-    for weight, value in terms:
-        pairs = zip(value.over, value.under, strict=True)
-        exact = [_real(Fraction(a, b), value.root) for a, b in pairs]
-        total = total + np.array([weight * x for x in exact], dtype=object)
-    whole = np.array([round(x * unit) for x in total], dtype=object)
-    return Values(whole, 0 * whole + unit)
 
 
 def _real(value: Fraction, root: bool) -> Fraction:

@@ -38,7 +38,9 @@ def metric_measure(m: Metric, flags: Array, t: Tally) -> Measured:
     cells = np.array(_cells(t, flags))
     value, slopes = _slopes(m, cells)
     n = float(cells.sum())
-    ends = (0.0, n) if _is_count(m) else m.range
+    ends, r = m.range, m.ratio
+    if r is not None and r.under is None and {*r.over} <= {0, 1}:  # a number of cases
+        ends = (0.0, n)
     tp, fp, fn, tn = slopes - (slopes @ cells / n if n else 0.0)
     by_neg, by_pos = np.where(flags, fp, tn), np.where(flags, tp, fn)
     return Measured(value, by_neg, by_pos, ends, not depends_on_prevalence(m))
@@ -46,11 +48,6 @@ def metric_measure(m: Metric, flags: Array, t: Tally) -> Measured:
 
 def _cells(t: Tally, flags: Array) -> list[float]:
     return [float(c[at].sum()) for at in (flags, ~flags) for c in (t.pos, t.neg)]
-
-
-def _is_count(m: Metric) -> bool:
-    """Is it a number of cases, such as those flagged?"""
-    return m.ratio is not None and m.ratio.under is None and {*m.ratio.over} <= {0, 1}
 
 
 def _slopes(m: Metric, cells: Floats) -> tuple[float, Floats]:

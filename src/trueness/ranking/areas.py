@@ -239,23 +239,16 @@ def average_precision(
     both, name = (average_precision_measure, average_precisions), "average precision"
     asked = method, level, rng, replicates
     found = estimated_by(data, both, *asked, what="average_precision")
-    return replace(found, name=name, notes=(*found.notes, *_few_negatives(data)))
-
-
-def _few_negatives(t: Tally) -> tuple[str, ...]:
-    """Say where the top of the ranking rests on few negatives that count a lot."""
-    share = t.design.prevalence
-    if share is None:
-        return ()
-    each = (1 - share) / share * t.n_pos / t.n_neg
-    if each <= 2:
-        return ()
-    return (
-        f"At this prevalence a negative counts for as much as {about(each)} positives: "
-        "the top of the ranking rests on few negatives. Average precision is then too "
-        "high on average, and its limits hold less often than they say; collect more "
-        "negatives.",
-    )
+    notes, share = found.notes, data.design.prevalence
+    each = (1 - share) / share * data.n_pos / data.n_neg if share is not None else 0.0
+    if each > 2:
+        notes += (
+            f"At this prevalence a negative counts for as much as {about(each)} "
+            "positives: the top of the ranking rests on few negatives. Average "
+            "precision is then too high on average, and its limits hold less often "
+            "than they say; collect more negatives.",
+        )
+    return replace(found, name=name, notes=notes)
 
 
 def average_precision_measure(t: Tally) -> Measured:
@@ -338,30 +331,6 @@ def estimated_by(
     return percentiles(value, values, level, (*notes, *notes_of(t)))
 
 
-# Several classes: A(k|j) is how often a case of class k has a higher score *for class
-# k* than a case of class j. Every average of these areas is a sum of two-sample
-# U-statistics, so its variance follows from what each case adds (DeLong's placement
-# values, over all pairs of classes): no covariance between pairs is left out.
-
-
-def _pair_areas(code: Ints, scores: Floats) -> tuple[Floats, Floats, Floats]:
-    """Compare all pairs of classes, and say what each case adds; O(c^2 n log n).
-
-    ``area[k, j]`` is A(k|j). ``win[i, j]`` is the share of class j that case i beats by
-    the score of its own class, ``lose[i, k]`` the share of class k that beats case i by
-    the score of class k; ties count a half. Nothing for the case's own class.
-    """
-    n, c = scores.shape
-    win, lose, area = np.zeros((n, c)), np.zeros((n, c)), np.zeros((c, c))
-    members = [np.flatnonzero(code == k) for k in range(c)]
-    for k, j in permutations(range(c), 2):
-        own, other, s = members[k], members[j], scores[:, k]
-        win[own, j] = _share_below(np.sort(s[other]), s[own])
-        lose[other, k] = 1 - _share_below(np.sort(s[own]), s[other])
-        area[k, j] = win[own, j].mean()
-    return area, win, lose
-
-
 def _share_below(ordered: Floats, at: Floats) -> Floats:
     """Give the share of ``ordered`` below each value, ties counting a half."""
     below = np.searchsorted(ordered, at, side="left")
@@ -370,15 +339,25 @@ def _share_below(ordered: Floats, at: Floats) -> Floats:
 
 
 def multiclass_areas(code: Ints, scores: Floats, average: str) -> tuple[float, Floats]:
-    r"""Give an average of the areas, and the influence of each case on it.
+    r"""Give an average of the areas of several classes, and the influence of each case.
 
     "hand-till": :math:`M = \frac{1}{c(c-1)} \sum_{k \ne j} A(k|j)`, Hand and Till
     (2001), eq. (7); it does not depend on how common the classes are. "macro" and
     "weighted" average the areas of each class against all others, by equal weights or
-    by the shares of the classes.
+    by the shares of the classes. Every average is a sum of two-sample U-statistics, so
+    its variance follows from what each case adds (DeLong's placement values).
     """
-    area, win, lose = _pair_areas(code, scores)
+    # A(k|j), how often a case of class k has a higher score *for class k* than one of
+    # class j; win[i, j] is the share of class j that case i beats by the score of its
+    # own class, lose[i, k] the share of class k that beats case i by the score of k
     n, c = scores.shape
+    win, lose, area = np.zeros((n, c)), np.zeros((n, c)), np.zeros((c, c))
+    members = [np.flatnonzero(code == k) for k in range(c)]
+    for k, j in permutations(range(c), 2):
+        own, other, s = members[k], members[j], scores[:, k]
+        win[own, j] = _share_below(np.sort(s[other]), s[own])
+        lose[other, k] = 1 - _share_below(np.sort(s[own]), s[other])
+        area[k, j] = win[own, j].mean()
     size = np.bincount(code, minlength=c)
     share = size / n
     if average == "hand-till":
@@ -391,8 +370,8 @@ def multiclass_areas(code: Ints, scores: Floats, average: str) -> tuple[float, F
     rest = np.where(np.eye(c, dtype=bool), 0.0, size) / (n - size)[:, None]
     one = (rest * area).sum(axis=1)
     weights = np.full(c, 1 / c) if average == "macro" else share
-    own = (rest[code] * win).sum(axis=1)
-    influence = weights[code] * (own - one[code]) / share[code]
+    beaten = (rest[code] * win).sum(axis=1)
+    influence = weights[code] * (beaten - one[code]) / share[code]
     # a case of another class is one of the rest that class k must beat
     away = (lose - one) * weights / (1 - share)
     influence += np.where(code[:, None] == np.arange(c), 0.0, away).sum(axis=1)

@@ -114,7 +114,12 @@ def roc_band(
     least = rate_variance(value, cases.alike(grid, worth.pos))
     error = np.sqrt(np.maximum(drawn.var(axis=0), least))
     c = critical(np.abs(drawn - value) / error, level, kind) * worth.wider(level)
-    low, high = _widened(grid, value, c * error, 2 / worth.neg)
+    # two negatives to both sides, rising with fpr, and ending at 0 and 1
+    half, side = c * error, 2 / worth.neg
+    low = np.maximum.accumulate(np.clip(value - half, 0, 1))
+    high = np.minimum.accumulate(np.clip(value + half, 0, 1)[::-1])[::-1]
+    low = np.where(grid >= side, np.interp(grid - side, grid, low), 0.0)
+    high = np.interp(grid + side, grid, high)
     made = low, high, level, kind, "bootstrap"
     return Band(("fpr", "tpr"), grid, value, *made, notes=notes)
 
@@ -428,16 +433,6 @@ def _worth(x: Sample) -> _Worth:
         return _Worth(min(pos, s.units), min(neg, s.units), s.df)
     effect = max(s.variance / inferred(alone, auc_measure)[1].variance, 1.0)
     return _Worth(max(pos / effect, 1.0), max(neg / effect, 1.0), s.df)
-
-
-def _widened(
-    grid: Floats, value: Floats, half: Floats, side: float
-) -> tuple[Floats, Floats]:
-    """Let the band reach two negatives to both sides, rise with fpr and end at 0, 1."""
-    low = np.maximum.accumulate(np.clip(value - half, 0, 1))
-    high = np.minimum.accumulate(np.clip(value + half, 0, 1)[::-1])[::-1]
-    low = np.where(grid >= side, np.interp(grid - side, grid, low), 0.0)
-    return low, np.interp(grid + side, grid, high)
 
 
 def running_shares(count: Array) -> Floats:

@@ -1,7 +1,4 @@
-"""What do the figures of a ranking show? Curves, spreads and areas, without ink.
-
-Every function takes tallies by name and gives a value of :mod:`trueness._core.figures`.
-"""
+"""What do the figures of a ranking show? Of tallies by name, without ink."""
 
 from __future__ import annotations
 
@@ -51,7 +48,7 @@ def roc_figure(
 
     ``band`` is a kind of :func:`trueness.roc_band`, and ``asked`` goes there.
     """
-    lines = _lines(tallies, curves.roc, FPR, TPR, points)
+    lines = _lines(_each(tallies, curves.roc), FPR, TPR, points)
     bands = _bands(tallies, roc_band, FPR, band, asked)
     return Curves("ROC curve", FPR, TPR, lines, bands, (guide(FPR, TPR, *_DIAGONAL),))
 
@@ -60,7 +57,7 @@ def precision_recall_figure(
     tallies: Tallies, *, band: str | None = None, points: int = POINTS, **asked: Any
 ) -> Curves:
     """Which precision is left at which recall?"""
-    lines = _lines(tallies, curves.precision_recall, RECALL, PRECISION, points)
+    lines = _lines(_each(tallies, curves.precision_recall), RECALL, PRECISION, points)
     bands = _bands(tallies, precision_recall_band, RECALL, band, asked)
     shares = sorted({t.design.prevalence or t.prevalence for t in tallies.values()})
     chance = tuple(guide(RECALL, PRECISION, [0, 1], [p, p]) for p in shares)
@@ -89,18 +86,16 @@ def det_figure(tallies: Tallies, *, points: int = POINTS) -> Curves:
 
 def gain_figure(tallies: Tallies, *, points: int = POINTS) -> Curves:
     """Which share of the positives is among the cases with the highest scores?"""
-    lines = _lines(tallies, curves.gain_curve, FLAGGED, RECALL, points)
+    lines = _lines(_each(tallies, curves.gain_curve), FLAGGED, RECALL, points)
     chance = guide(FLAGGED, RECALL, *_DIAGONAL)
     return Curves("Cumulative gain", FLAGGED, RECALL, lines, guides=(chance,))
 
 
 def lift_figure(tallies: Tallies, *, points: int = POINTS) -> Curves:
     """How many times more frequent are positives among the cases flagged?"""
-    found = {n: curves.lift_curve(t) for n, t in tallies.items()}
-    top = max(float(c.lift.max()) for c in found.values())
-    y = Axis("lift", "Lift", 0.0, top)
-    lines = tuple(_line(n, c, FLAGGED, y, points) for n, c in found.items())
-    chance = guide(FLAGGED, y, [0, 1], [1, 1])
+    found = _each(tallies, curves.lift_curve)
+    y = Axis("lift", "Lift", 0.0, max(float(c.lift.max()) for c in found.values()))
+    lines, chance = _lines(found, FLAGGED, y, points), guide(FLAGGED, y, [0, 1], [1, 1])
     return Curves("Lift", FLAGGED, y, lines, guides=(chance,))
 
 
@@ -136,14 +131,15 @@ def score_figure(tallies: Tallies, bins: int = 40) -> Bars:
     if not known:
         raise NotEnoughCases("A figure of scores needs at least one case; found none.")
     edges = _even(min(s[-1] for s in known), max(s[0] for s in known), bins)
-
-    def counted(kind: str) -> dict[str, Any]:
-        return {
-            name: np.histogram(t.score, edges, weights=getattr(t, kind) + 0.0)[0]
-            for name, t in tallies.items()
-        }
-
-    return Bars("Scores", edges, counted("neg"), counted("pos"))
+    neg, pos = (
+        _each(
+            tallies,
+            lambda t, k: np.histogram(t.score, edges, weights=t.counts[k] + 0.0)[0],
+            k=k,
+        )
+        for k in (0, 1)
+    )
+    return Bars("Scores", edges, neg, pos)
 
 
 def _even(low: float, high: float, bins: int) -> Floats:
@@ -159,8 +155,7 @@ def _even(low: float, high: float, bins: int) -> Floats:
 
 def auc_figure(tallies: Tallies, *, level: float = 0.95) -> Intervals:
     """How good is each ranking, and how sure are we? The AUCs under one another."""
-    found = {name: auc(t, level=level) for name, t in tallies.items()}
-    return intervals("AUC", "AUC", found)
+    return intervals("AUC", "AUC", _each(tallies, auc, level=level))
 
 
 def plan_figure(found: Plan) -> Curves:
@@ -178,25 +173,24 @@ def plan_figure(found: Plan) -> Curves:
     return Curves(told, x, y, (Line(what, {"n": n, "value": value}),), dots=(dot,))
 
 
-def _lines(
-    tallies: Tallies, curve: Callable[[Tally], Any], x: Axis, y: Axis, points: int
-) -> tuple[Line, ...]:
-    return tuple(_line(name, curve(t), x, y, points) for name, t in tallies.items())
-
-
-def _line(name: str, curve: Any, x: Axis, y: Axis, points: int) -> Line:
-    most = _options.whole_number(points, "points", at_least=2)
-    kept = few_points(curve.x, curve.y / (y.high or 1.0), most, 0.0)
-    columns = {x.name: curve.x[kept], y.name: curve.y[kept]}
-    return Line(name, {**columns, "cut": curve.threshold[kept]})
+def _lines(found: Mapping[str, Any], x: Axis, y: Axis, points: int) -> tuple[Line, ...]:
+    """Draw curves by name, each with few points and their cuts."""
+    most, lines = _options.whole_number(points, "points", at_least=2), []
+    for name, c in found.items():
+        kept = few_points(c.x, c.y / (y.high or 1.0), most, 0.0)
+        columns = {x.name: c.x, y.name: c.y, "cut": c.threshold}
+        lines.append(Line(name, {k: v[kept] for k, v in columns.items()}))
+    return tuple(lines)
 
 
 def _bands(
     tallies: Tallies, band: Callable[..., Any], x: Axis, kind: str | None, asked: Any
 ) -> tuple[Line, ...]:
     """Give the band of each curve, or none."""
-    if kind is None:
-        return ()
-    found = {name: band(t, kind=kind, **asked) for name, t in tallies.items()}
+    found = _each(tallies, band, kind=kind, **asked) if kind else {}
     keys = (x.name, "low", "high")
     return tuple(Line(n, {k: getattr(b, k) for k in keys}) for n, b in found.items())
+
+
+def _each(tallies: Tallies, ask: Callable[..., Any], **asked: Any) -> dict[str, Any]:
+    return {name: ask(t, **asked) for name, t in tallies.items()}

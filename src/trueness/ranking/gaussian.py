@@ -228,7 +228,8 @@ def fit_binormal(data: Tally, *, level: float = 0.95) -> BinormalFit:
     t = data.labelled()
     _cases.both_classes(t, "fit_binormal")
     level = _options.fraction(level, "level")
-    neg, pos = _bins(t)
+    neg, pos = (c[::-1] for c in runs(t))  # from the lowest score up
+    neg, pos = (c.astype(np.float64) for c in grouped(neg, pos, _BINS))
     if neg.size < 4:
         raise NotEnoughCases(
             "fit_binormal needs classes that overlap at several scores; here one or "
@@ -255,13 +256,6 @@ def fit_binormal(data: Tally, *, level: float = 0.95) -> BinormalFit:
 def separation(auc: float) -> float:
     """How far apart are two unit normals with this AUC?"""
     return math.sqrt(2) * NormalDist().inv_cdf(auc)
-
-
-def _bins(t: Tally) -> tuple[Floats, Floats]:
-    """Give counts of bins from the lowest score up, at most ``_BINS`` of them."""
-    neg, pos = runs(t)
-    neg, pos = grouped(neg[::-1], pos[::-1], _BINS)
-    return neg.astype(np.float64), pos.astype(np.float64)
 
 
 class _Fit(NamedTuple):

@@ -18,7 +18,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Floats
 from trueness._core.binomial import divergence
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
@@ -230,7 +230,10 @@ def _measured(t: Tally, forth: bool) -> Measured:
     turn = -1 if forth else 1
     (one, n), (other, m) = [*zip((t.neg, t.pos), _sizes(t), strict=True)][::turn]
     # weights count in units of equal cases, of which half a one is added
-    a, b = (_shares(c, k) for c, k in ((one, n), (other, m)))
+    a, b = (
+        (c / float(c.sum()) * k + 0.5) / (k + c.size / 2)
+        for c, k in ((one, n), (other, m))
+    )
     ratio = np.log(a / b)
     value = float(a @ ratio)
     # two samples of one law differ by (k - 1)/2n each on average, as in a G-test
@@ -244,12 +247,6 @@ def _sizes(t: Tally) -> list[float]:
     """As how many equal cases do the negatives, and the positives, count?"""
     pairs = zip((t.neg, t.pos), t.squares, strict=False)
     return [kish(float(c.sum()), float(q.sum())) for c, q in pairs]
-
-
-def _shares(count: Array, number: float) -> Floats:
-    """Give the shares of bins with half a case added to each."""
-    cases = count / float(count.sum()) * number
-    return np.asarray((cases + 0.5) / (number + count.size / 2))
 
 
 def _between_halves(

@@ -78,7 +78,7 @@ def partial_auc(
 
 
 def partial_area(t: Tally, **part: Any) -> float:
-    """How large is the area inside? The value of :func:`partial_auc` alone."""
+    """Give the value of :func:`partial_auc` alone."""
     return partial_area_measure(**part)[0](t.labelled()).value
 
 

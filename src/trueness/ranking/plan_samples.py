@@ -1,14 +1,11 @@
-"""How are scores drawn from a model, and how far do their AUCs vary?
-
-Many samples at once: values, variances and limits as the library gives them of one.
-"""
+"""How are scores drawn from a model, and how far do the AUCs of many samples vary?"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,12 +28,12 @@ class SampledAreas(NamedTuple):
         """Give both limits, as ``inference`` makes them of an AUC, or of a contrast."""
         from scipy.special import stdtrit
 
+        if two and self.sides:
+            return self._recovered(level)
         t = stdtrit(np.maximum(self.df, 1.0), (1 + level) / 2)
-        if two and not self.sides:
+        if two:
             half = t * np.sqrt(self.variance)
             return self.value - half, self.value + half
-        if two:
-            return self._recovered(level)
         a = np.clip(self.value, 0.0, 1.0)
         varied = (self.variance > 0) & (a > 0) & (a < 1)
         worth = a * (1 - a) / np.where(varied, self.variance, 1.0)
@@ -96,12 +93,6 @@ def spreads(parts: Sequence[Floats], sizes: tuple[int, int]) -> SampledAreas:
     return SampledAreas(value, variance, np.where(doubt > 0, df, np.inf), min(sizes))
 
 
-class _ScoreModel(NamedTuple):
-    # how far do placements of both classes spread, and how are scores drawn?
-    spread: Callable[[float, int, int], tuple[float, float]]
-    draw: Callable[[np.random.Generator, Array, float], Floats]
-
-
 def _normal_spread(area: float, *_: int) -> tuple[float, float]:
     r"""Both spreads are P(two of three) - A^2 of normals with correlation 1/2.
 
@@ -128,27 +119,26 @@ def _fermi_scores(rng: np.random.Generator, label: Array, area: float) -> Floats
     return np.where(label, -ranks[1], -ranks[0]) + rng.random(label.shape)
 
 
-def _normal_scores(rng: np.random.Generator, label: Array, area: float) -> Floats:
-    return np.asarray(rng.normal(size=label.shape) + separation(area) * label)
-
-
-def _exponential_scores(rng: np.random.Generator, label: Array, area: float) -> Floats:
-    mean = np.where(label, area / (1 - area), 1.0)
-    return np.asarray(rng.exponential(size=label.shape) * mean)
-
-
-MODELS: dict[str, _ScoreModel] = {
-    "binormal": _ScoreModel(_normal_spread, _normal_scores),
-    "hanley-mcneil": _ScoreModel(
-        lambda a, *_: exponential_spread(a), _exponential_scores
+# how far placements of both classes spread (of an AUC, positives, negatives), and how
+# scores are drawn (of labels and an AUC)
+MODELS: dict[str, tuple[Callable[..., tuple[float, float]], Callable[..., Any]]] = {
+    "binormal": (
+        _normal_spread,
+        lambda rng, label, a: rng.normal(size=label.shape) + separation(a) * label,
     ),
-    "fermi-dirac": _ScoreModel(_fermi_spread, _fermi_scores),
+    "hanley-mcneil": (
+        lambda a, *_: exponential_spread(a),
+        lambda rng, label, a: (
+            rng.exponential(size=label.shape) * np.where(label, a / (1 - a), 1.0)
+        ),
+    ),
+    "fermi-dirac": (_fermi_spread, _fermi_scores),
 }
 
 
 def model_variance(model: str, area: float, pos: int, neg: int) -> float:
     """How far does the AUC of a model vary between samples? Kim et al., eq. 18."""
-    return float(pair_variance(area, *MODELS[model].spread(area, pos, neg), pos, neg))
+    return float(pair_variance(area, *MODELS[model][0](area, pos, neg), pos, neg))
 
 
 def difference_variance(a: float, b: float, rho: float, pos: int, neg: int) -> float:

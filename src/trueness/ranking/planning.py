@@ -468,7 +468,7 @@ def _auc_question(
         null,
         prevalence,
         level,
-        lambda rng, label: MODELS[model].draw(rng, label, auc)[None],
+        lambda rng, label: np.asarray(MODELS[model][1](rng, label, auc))[None],
         lambda pos, neg: model_variance(model, auc, pos, neg),
         cohort=sampling == "cohort",
     )
