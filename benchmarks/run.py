@@ -4,8 +4,8 @@
 
 One file per claim, ``bench_*.py``, each with a function ``rows()`` that yields ``Row``.
 Studies, ``study_*.py``, take longer and are run when they are named.
-Results are kept per file in ``results/`` and all of them are written to RESULTS.md, so
-that one benchmark can be run again alone.
+Results are kept per file in ``results/``. The first rows of each benchmark are written
+to RESULTS.md, so that one can be run again alone; pages show those of the studies.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
+MOST = 12  # rows of a benchmark in RESULTS.md
 
 
 def machine() -> str:
@@ -58,15 +59,16 @@ def write_table() -> None:
     lines = [
         "# Measured",
         "",
-        "Each table with its command; ratios are side by side in one run.",
+        "Each table with its command, its day and its machine; ratios are side by side",
+        f"in one run. Of long tables the first {MOST} rows; all are in `results/`.",
     ]
     for path in sorted((HERE / "results").glob("*.json")):
-        if path.stem.startswith("study_"):  # a study with a page of its own
+        if not (HERE / f"bench_{path.stem}.py").exists():
             continue
         result = json.loads(path.read_text())
         lines += [
             "",
-            f"## {result['title']}",
+            f"## {result['title'].rstrip('.')}",
             "",
             f"`python benchmarks/run.py {path.stem}`, {result['date']}, "
             f"{result['machine']}",
@@ -74,7 +76,7 @@ def write_table() -> None:
         ]
         head = list(result["rows"][0])
         lines += ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
-        for row in result["rows"]:
+        for row in result["rows"][:MOST]:
             lines.append("| " + " | ".join(str(row.get(h, "")) for h in head) + " |")
     (HERE / "RESULTS.md").write_text("\n".join(lines) + "\n")
 
@@ -89,6 +91,8 @@ def main(names: list[str]) -> None:
     (HERE / "results").mkdir(exist_ok=True)
     if len(names) == 1:
         result = run_file(every[names[0]])
+        if not result["rows"]:
+            sys.exit(0)  # what it needs is not on this machine
         (HERE / "results" / f"{names[0]}.json").write_text(json.dumps(result, indent=1))
     else:
         # a process each: imports and memory of one must not help or hinder the next

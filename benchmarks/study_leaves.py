@@ -36,7 +36,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier
 
 from trueness.estimators import leaf_report, prune
-from trueness.estimators.tree_leaves import tree_leaves
+from trueness.estimators.trees import tree_leaves
 
 HERE = Path(__file__).parent
 SHARED = Path(os.environ.get("TRUENESS_SHARED", HERE.parent.parent / "shared"))

@@ -167,30 +167,29 @@ def write_reference() -> None:
 
 def write_commands() -> None:
     """Write the page of the command line, from the commands themselves."""
-    import typer.main
+    from trueness.cli._app import COMMANDS, load
 
-    from trueness.cli import app
-
-    root = typer.main.get_command(app)
     page = ["# The command line", "", "```{include} ../_cli_head.md", "```", ""]
-    for name in root.list_commands(None):
-        command = root.get_command(None, name)
+    for name in COMMANDS:
+        command = load(name)
         parts = getattr(command, "commands", None) or {"": command}
         for part, leaf in parts.items():
             page += command_lines(f"trueness {name} {part}".rstrip(), leaf)
     (GENERATED / "cli.md").write_text("\n".join(page) + "\n")
-    (GENERATED / "json.md").write_text("\n".join(json_page(root, app)) + "\n")
+    (GENERATED / "json.md").write_text("\n".join(json_page()) + "\n")
 
 
-def json_page(root: Any, app: Any) -> list[str]:
+def json_page() -> list[str]:
     """List what ``--json`` writes for the example of every command, key by key."""
     from typer.testing import CliRunner
+
+    from trueness.cli._app import COMMANDS, app, load
 
     page = ["# What `--json` writes", "", "```{include} ../_json_head.md", "```", ""]
     meanings = meanings_of_fields()
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        for name in root.list_commands(None):
-            command = root.get_command(None, name)
+        for name in COMMANDS:
+            command = load(name)
             if getattr(command, "commands", None) or name in ("app", "demo"):
                 continue
             text = inspect.getdoc(inspect.unwrap(command.callback))

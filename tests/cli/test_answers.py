@@ -11,14 +11,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import typer.main
 from typer.testing import CliRunner
 
 import trueness
-from trueness.cli import COMMANDS, app
+from trueness.cli._app import COMMANDS, app, load
 
 SOURCE = Path(trueness.__file__).parents[1]
-ROOT = typer.main.get_command(app)
 PLANS = ["plan auc", "plan difference", "plan rate", "plan leaf"]
 NAMES = [n for n in COMMANDS if n not in ("plan", "app")] + PLANS  # app serves
 
@@ -27,12 +25,14 @@ def run(*words):
     return CliRunner().invoke(app, [str(w) for w in words], env={"COLUMNS": "80"})
 
 
+def command_named(name):
+    first, *part = name.split()
+    return load(first).commands[part[0]] if part else load(first)
+
+
 def callback(name):
     """Give the function behind a command."""
-    command = ROOT
-    for part in name.split():
-        command = command.get_command(None, part)
-    return command.callback
+    return command_named(name).callback
 
 
 def option_names(name):
@@ -176,7 +176,7 @@ def test_every_command_is_documented_and_has_the_common_options(name):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_of_commands_says_what_each_says_itself(name):
-    command = ROOT.get_command(None, name)
+    command = load(name)
     text = inspect.getdoc(inspect.unwrap(command.callback)) if name != "plan" else ""
     first = " ".join((text or command.help).split("\n\n")[0].split())
     assert COMMANDS[name] == first
@@ -210,9 +210,7 @@ def test_examples_work_as_shown(name, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", [*NAMES, "app"])
 def test_every_option_says_what_it_means(name):
-    command = ROOT
-    for part in name.split():
-        command = command.get_command(None, part)
+    command = command_named(name)
     silent = [p.name for p in command.params if not p.help]
     assert not silent
     # what the documentation explains is an option, and not a line of the help

@@ -85,21 +85,11 @@ def test_fidel_is_equation_26(rng, missing):
     new[rng.random(new.shape) < missing] = np.nan
     assert f(new) == pytest.approx(brute_fidel(rows, y, new), rel=1e-9, abs=1e-9)
     assert p.combine(f).n == 200
-    assert f.rank_threshold == pytest.approx(
-        [
-            trueness.fermi_dirac(p.observed(k)[[k]][k]).rank_threshold
-            if missing == 0
-            else f.rank_threshold[i]
-            for i, k in enumerate(p.names)
-        ]
-    )
-
-
-def test_fidel_uses_the_labelled_cases_only(rng):
-    p, _, _ = tied_panel(rng)
+    if not missing:
+        known = [trueness.fermi_dirac(p[k]).rank_threshold for k in p.names]
+        assert f.rank_threshold == pytest.approx(known)
     extra = Panel(NAMES, rng.normal(size=(50, 3)), unknown=np.ones(50, int))
-    a, b = quietly(trueness.fidel, p), quietly(trueness.fidel, p + extra)
-    assert a == b
+    assert quietly(trueness.fidel, p + extra) == f
 
 
 def test_correlation_is_spearman_within_the_classes(rng):
@@ -194,7 +184,7 @@ def test_copies_combine_to_themselves(seed):
         assert trueness.auc(t).value == pytest.approx(a if a > 0.5 else max(a, 1 - a))
 
 
-@pytest.mark.parametrize(("r", "m"), [(0.0, 4), (0.2, 7), (0.4, 10), (0.6, 4)])
+@pytest.mark.parametrize(("r", "m"), [(0.0, 4), (0.4, 10)])
 def test_correlated_beats_fidel_when_classifiers_correlate(r, m):
     rng = np.random.default_rng(m)
     aucs = np.linspace(0.55, 0.75, m)
@@ -215,9 +205,11 @@ def test_correlated_beats_fidel_when_classifiers_correlate(r, m):
 
 def test_warning_above_the_crossing_point():
     aucs = np.linspace(0.55, 0.75, 7)
-    assert trueness.ensembles.crossing(aucs) == pytest.approx(
-        0.38, abs=0.005
-    )  # measured: 0.39
+    crossing = trueness.ensembles.crossing
+    assert crossing(aucs) == pytest.approx(0.38, abs=0.005)  # measured: 0.39
+    # their errors cancel the more they agree
+    assert crossing([0.7]) == crossing([0.5, 0.5]) == crossing([0.7, 0.3]) == 1
+    assert crossing([0.7, 0.7]) == pytest.approx(1)
     low = trueness.simulate_panel(5000, 2000, aucs, correlation=0.2, rng=1)
     trueness.fidel(low)
     high = trueness.simulate_panel(5000, 2000, aucs, correlation=0.5, rng=1)
@@ -226,20 +218,10 @@ def test_warning_above_the_crossing_point():
     trueness.fidel(high, method="correlated")
 
 
-def test_crossing_edges():
-    assert trueness.ensembles.crossing([0.7]) == 1
-    assert trueness.ensembles.crossing([0.5, 0.5]) == 1
-    assert (
-        trueness.ensembles.crossing([0.7, 0.3]) == 1
-    )  # their errors cancel the more they agree
-    assert trueness.ensembles.crossing([0.7, 0.7]) == pytest.approx(1)
-
-
 def test_probabilities_of_dependent_classifiers_are_calibrated():
     p = trueness.simulate_panel(4000, 1200, [0.7, 0.75, 0.8], correlation=0.6, rng=3)
-    new = trueness.simulate_panel(
-        20_000, 6000, [0.7, 0.75, 0.8], correlation=0.6, rng=4
-    )
+    aucs = [0.7, 0.75, 0.8]
+    new = trueness.simulate_panel(20_000, 6000, aucs, correlation=0.6, rng=4)
     f = quietly(trueness.fidel, p)
     for fitted in (f, trueness.fidel(p, method="correlated")):
         probability = fitted.probability(new.rows)
@@ -278,40 +260,43 @@ def test_one_classifier_and_a_constant_one():
         assert trueness.auc(flat.combine(fit(flat))).value == trueness.auc(p["A"]).value
 
 
-def test_errors():
-    p = Panel(["A", "B"], [[2, 1], [1, 2]], [0, 1], [1, 0])
-    bare = p.hide()
-    with pytest.raises(NotEnoughCases, match="fidel needs at least one positive"):
-        trueness.fidel(bare)
-    with pytest.raises(NotEnoughCases, match="best_single needs"):
-        trueness.best_single(bare)
-    with pytest.raises(InputError, match="needs the prevalence"):
-        trueness.fidel(bare, aucs={"A": 0.7, "B": 0.8})
-    with pytest.raises(InputError, match="none for 'B'"):
-        trueness.fidel(bare, aucs={"A": 0.7}, prevalence=0.2)
-    with pytest.raises(InputError, match="also 'C'"):
-        trueness.fidel(bare, aucs={"A": 0.7, "B": 0.7, "C": 0.7}, prevalence=0.2)
-    with pytest.raises(InputError, match="mapping from name to AUC"):
-        trueness.fidel(bare, aucs=[0.7, 0.8], prevalence=0.2)
-    with pytest.raises(InputError, match=r"aucs\['A'\] must lie in"):
-        trueness.fidel(bare, aucs={"A": 7, "B": 0.8}, prevalence=0.2)
-    with pytest.raises(InputError, match="needs labelled cases"):
-        trueness.fidel(bare, labels="none", method="correlated")
-    with pytest.raises(InputError, match="labels must be one of"):
-        trueness.fidel(p, labels="no")
-    gap = Panel(["A", "B"], [[2, np.nan], [1, 2]], [0, 1], [1, 0])
-    with pytest.raises(NotEnoughCases, match="'B' has none for one class"):
-        trueness.fidel(gap)
-    with pytest.raises(InputError, match=r"shape \(m, 2\); found shape \(1, 3\)"):
-        trueness.wisdom_of_crowds(p)([[1, 2, 3]])
-    with pytest.raises(InputError, match="rows must be numbers"):
-        trueness.mean_score(p)([["a", "b"]])
+TWO = Panel(["A", "B"], [[2, 1], [1, 2]], [0, 1], [1, 0])
+GAP = Panel(["A", "B"], [[2, np.nan], [1, 2]], [0, 1], [1, 0])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: trueness.fidel(TWO.hide()), "fidel needs at least one positive"),
+        (lambda: trueness.best_single(TWO.hide()), "best_single needs"),
+        (lambda: published({"A": 0.7, "B": 0.8}, None), "needs the prevalence"),
+        (lambda: published({"A": 0.7}), "none for 'B'"),
+        (lambda: published({"A": 0.7, "B": 0.7, "C": 0.7}), "also 'C'"),
+        (lambda: published([0.7, 0.8]), "mapping from name to AUC"),
+        (lambda: published({"A": 7, "B": 0.8}), r"aucs\['A'\] must lie in"),
+        (
+            lambda: trueness.fidel(TWO, labels="none", method="correlated"),
+            "needs labelled cases",
+        ),
+        (lambda: trueness.fidel(TWO, labels="no"), "labels must be one of"),
+        (lambda: trueness.fidel(GAP), "'B' has none for one class"),
+        (lambda: trueness.wisdom_of_crowds(TWO)([[1, 2, 3]]), r"found shape \(1, 3\)"),
+        (lambda: trueness.mean_score(TWO)([["a", "b"]]), "rows must be numbers"),
+    ],
+)
+def test_errors(call, message):
+    with pytest.raises((InputError, NotEnoughCases), match=message):
+        call()
+
+
+def published(aucs, prevalence=0.2):
+    return trueness.fidel(TWO.hide(), aucs=aucs, prevalence=prevalence)
 
 
 # a combiner that was saved is the combiner
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_saved_and_loaded_is_equal_whatever_is_missing(seed, tmp_path):
     rng = np.random.default_rng(seed)
     rows = np.round(rng.normal(size=(30, 3)), rng.integers(0, 3))

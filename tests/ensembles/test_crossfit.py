@@ -75,11 +75,11 @@ def test_like_is_compared_with_like():
 
 def test_better_together_is_seldom_said_where_it_is_not_true():
     said = 0
-    for seed in range(60):
+    for seed in range(30):
         p = trueness.simulate_panel(60, 20, [0.75] * 3, correlation=0.97, rng=seed)
         found = trueness.compare_combiners(p, rng=seed)
         said += "Together they are better" in found.sentence()
-    assert said <= 4
+    assert said <= 2
     p = trueness.simulate_panel(2000, 800, [0.75] * 3, rng=1)
     assert "Together they are better" in trueness.compare_combiners(p).sentence()
 
@@ -98,32 +98,29 @@ def test_own_combiners_and_names():
         "first": lambda panel: lambda rows: rows[:, 0],
         "woc": trueness.wisdom_of_crowds,
     }
-    found = trueness.compare_combiners(
-        p, combiners=mine, against="first", folds=3, rng=0
-    )
+    words = {"combiners": mine, "against": "first", "folds": 3}
+    found = trueness.compare_combiners(p, **words, rng=0)
     assert set(found.auc) == {"first", "woc"}
     assert found.folds == 3
     few = trueness.compare_combiners(p, combiners=["fidel"], against="fidel", rng=0)
     assert list(few.auc) == ["fidel"]
-
-
-def test_missing_outputs_are_no_obstacle():
-    p = trueness.simulate_panel(400, 150, [0.6, 0.7, 0.8], rng=4)
     rows = p.rows.copy()
     rows[np.random.default_rng(0).random(rows.shape) < 0.2] = np.nan
-    holes = Panel(p.names, rows, p.neg, p.pos)
-    found = trueness.compare_combiners(holes, rng=0)
-    assert all(0.5 < e.value < 1 for e in found.auc.values())
-    assert all(0.5 < e.value < 1 for e in found.single.values())
+    holes = trueness.compare_combiners(Panel(p.names, rows, p.neg, p.pos), rng=0)
+    assert all(0.5 < e.value < 1 for e in [*holes.auc.values(), *holes.single.values()])
 
 
-def test_errors():
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({}, "5 folds need 5 cases of each class"),
+        ({"combiners": ["fidle"]}, "combiners must be one of"),
+        ({"against": "best"}, "against must be one of"),
+    ],
+)
+def test_errors(words, message):
     p = trueness.simulate_panel(20, 3, [0.6, 0.8], rng=3)
-    with pytest.raises(NotEnoughCases, match="5 folds need 5 cases of each class"):
-        trueness.compare_combiners(p, rng=0)
-    with pytest.raises(InputError, match="combiners must be one of"):
-        trueness.compare_combiners(p, combiners=["fidle"], rng=0)
-    with pytest.raises(InputError, match="against must be one of"):
-        trueness.compare_combiners(p, against="best", rng=0)
+    with pytest.raises((InputError, NotEnoughCases), match=message):
+        trueness.compare_combiners(p, rng=0, **words)
     with pytest.raises(NotEnoughCases, match="compare_combiners needs"):
         trueness.compare_combiners(p.hide(), rng=0)

@@ -7,6 +7,7 @@ import trueness
 from trueness import DoubtfulAssumption, InputError, NotEnoughCases, Panel
 
 AUCS = np.linspace(0.6, 0.9, 10)
+THREE = trueness.simulate_panel(3000, 1500, [0.7, 0.8, 0.9], rng=17)
 
 
 def errors(found, aucs):
@@ -71,17 +72,6 @@ def test_intervals_cover(method):
     assert np.mean(doubts) < 0.25
 
 
-def test_likelihood_is_more_precise_where_little_is_known():
-    rng = np.random.default_rng(14)
-    wrong = {"likelihood": [], "covariance": []}
-    for _ in range(8):
-        p = trueness.simulate_panel(2000, 800, [0.65, 0.75, 0.85], rng=rng)
-        for method, each in wrong.items():
-            found = trueness.agreement(p, method=method)
-            each.append(np.abs(errors(found, [0.65, 0.75, 0.85])).mean())
-    assert np.mean(wrong["likelihood"]) < np.mean(wrong["covariance"])
-
-
 SHOWN = {"A": 0.9, "B": 0.85, "C": 0.8, "D": 0.75}
 
 
@@ -101,18 +91,11 @@ def test_a_prevalence_above_one_half(method):
     assert errors(turned, errors(straight, 0)) == pytest.approx(0, abs=1e-6)
 
 
-def test_blind_fidel_is_close_where_positives_are_the_rule():
-    p = trueness.simulate_panel(20000, 16000, SHOWN, rng=1)
-    blind, seeing = trueness.fidel(p, labels="none"), trueness.fidel(p)
-    a, b = (trueness.auc(p.combine(f)).value for f in (blind, seeing))
-    assert a == pytest.approx(b, abs=0.002)
-
-
 @pytest.mark.filterwarnings("ignore::trueness.NotConverged")
 def test_intervals_cover_where_the_condition_is_rare():
     aucs = [0.9, 0.85, 0.8, 0.75]
     hits = []
-    for seed in range(12):
+    for seed in range(5):
         p = trueness.simulate_panel(8000, 160, aucs, rng=seed)
         for method in ("covariance", "likelihood"):
             found = trueness.agreement(p, method=method)
@@ -166,14 +149,6 @@ def test_dependence_is_noticed():
     assert found.misfit < 1e-3
 
 
-def test_three_classifiers_cannot_contradict_each_other():
-    found = trueness.agreement(
-        trueness.simulate_panel(3000, 1500, [0.7, 0.8, 0.9], rng=17)
-    )
-    assert np.isnan(found.misfit)
-    assert found.to_dict()["auc"]["C1"]["value"] == found.auc["C1"].value
-
-
 def test_no_agreement_at_all():
     rng = np.random.default_rng(18)
     p = Panel(list("ABCD"), rng.normal(size=(500, 4)), unknown=np.ones(500, int))
@@ -182,20 +157,23 @@ def test_no_agreement_at_all():
     flat = Panel(list("ABCD"), np.zeros((1, 4)), unknown=[500])
     found = trueness.agreement(flat, method="covariance")
     assert [e.value for e in found.auc.values()] == [0.5] * 4
+    assert np.isnan(trueness.agreement(THREE).misfit)  # three cannot contradict
 
 
-def test_errors():
-    p = trueness.simulate_panel(100, 40, [0.7, 0.8], rng=0)
-    with pytest.raises(NotEnoughCases, match="at least 3 classifiers"):
-        trueness.agreement(p)
-    p = trueness.simulate_panel(100, 40, [0.7, 0.8, 0.9], rng=0)
-    with pytest.raises(InputError, match="method must be one of"):
-        trueness.agreement(p, method="moments")
-    with pytest.raises(InputError, match="prevalence must lie in"):
-        trueness.agreement(p, prevalence=1.5)
-    with pytest.raises(NotEnoughCases, match="at least 2 cases"):
-        trueness.agreement(Panel(list("ABC"), np.empty((0, 3))))
-    gap = float("nan")
-    rows = [[1, gap, 2], [gap, 1, 2], [gap, 3, 1], [2, gap, 1]]
-    with pytest.raises(NotEnoughCases, match="'A' and 'B' have none in common"):
-        trueness.agreement(Panel(list("ABC"), rows, unknown=[1] * 4))
+NAN = float("nan")
+APART = [[1, NAN, 2], [NAN, 1, 2], [NAN, 3, 1], [2, NAN, 1]]
+
+
+@pytest.mark.parametrize(
+    ("panel", "words", "message"),
+    [
+        (trueness.simulate_panel(100, 40, [0.7, 0.8], rng=0), {}, "at least 3 class"),
+        (THREE, {"method": "moments"}, "method must be one of"),
+        (THREE, {"prevalence": 1.5}, "prevalence must lie in"),
+        (Panel(list("ABC"), np.empty((0, 3))), {}, "at least 2 cases"),
+        (Panel(list("ABC"), APART, unknown=[1] * 4), {}, "'A' and 'B' have none in"),
+    ],
+)
+def test_errors(panel, words, message):
+    with pytest.raises((InputError, NotEnoughCases), match=message):
+        trueness.agreement(panel, **words)

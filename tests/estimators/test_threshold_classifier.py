@@ -66,9 +66,7 @@ def test_constraints_guarantees_and_either_class(cases):
     assert sure.threshold_ <= model.threshold_
     surer = clone(model).set_params(guarantee=0.999).fit(X, names)
     assert surer.threshold_ <= sure.threshold_
-    turned = ThresholdClassifier(
-        maximize="precision", subject_to=["recall >= 0.9"], pos_label="no"
-    ).fit(X, names)
+    turned = clone(model).set_params(pos_label="no").fit(X, names)
     c = turned.operating_point_.confusion
     assert c.tp + c.fn == (names == "no").sum()
     found = turned.predict(X)
@@ -101,10 +99,7 @@ def test_it_travels_and_sits_in_searches(cases):
     model = ThresholdClassifier(make_pipeline(StandardScaler(), LogisticRegression()))
     same = pickle.loads(pickle.dumps(clone(model).fit(X, y)))  # noqa: S301
     assert (same.predict(X) == model.fit(X, y).predict(X)).all()
-    grid = {
-        "estimator__logisticregression__C": [0.1, 1.0],
-        "maximize": ["f1", "youden"],
-    }
+    grid = {"estimator__logisticregression__C": [0.1, 1.0], "maximize": ["f1", "tpr"]}
     search = GridSearchCV(model, grid, cv=3).fit(X, y)
     assert 0.5 < search.best_score_ <= 1
 
@@ -125,24 +120,16 @@ def test_metadata_is_routed(cases):
 
 def test_scorers(cases):
     X, y = cases
-    for scoring in (
-        make_scorer(trueness.auc, response_method="predict_proba"),
-        metric_scorer("recall", subject_to="precision >= 0.7"),
-    ):
-        found = cross_val_score(LogisticRegression(), X, y, scoring=scoring, cv=3)
-        assert ((found > 0) & (found <= 1)).all()
-        search = GridSearchCV(
-            LogisticRegression(), {"C": [0.01, 1]}, scoring=scoring, cv=3
-        )
-        assert search.fit(X, y).best_score_ > 0
     model = LogisticRegression().fit(X, y)
-    score = model.decision_function(X)
-    t = trueness.tally(y, score)
+    t = trueness.tally(y, model.decision_function(X))
     scorer = metric_scorer("recall", subject_to="precision >= 0.7")
     best = trueness.best_threshold(t, "recall", subject_to="precision >= 0.7")
     assert scorer(model, X, y) == best.value
-    lower = metric_scorer("brier" if "brier" in trueness.METRICS else "fpr")
-    assert lower(model, X, y) <= 0
+    area = make_scorer(trueness.auc, response_method="predict_proba")
+    for scoring in (scorer, area):
+        found = cross_val_score(LogisticRegression(), X, y, scoring=scoring, cv=3)
+        assert ((found > 0) & (found <= 1)).all()
+    assert metric_scorer("fpr")(model, X, y) <= 0
     assert metric_scorer("recall", subject_to="precision > 1")(model, X, y) == 0
     pickle.loads(pickle.dumps(scorer))  # noqa: S301
 

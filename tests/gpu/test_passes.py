@@ -182,6 +182,19 @@ def test_tallies_add():
     assert inside.pos.tolist() == ta.pos[kept].tolist()
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_bins_lose_no_case_and_span_no_gap(seed):
+    d, t = both(seed=seed, kind=torch.float64)
+    assert (d.coarse(50).n_neg, d.coarse(50).n_pos) == (t.n_neg, t.n_pos)
+    ranges = [(0.5, 0.6), (0.3, 0.4)]
+    found = d.between(ranges).coarse(9, [low for low, _ in ranges])
+    for low, high in ranges:
+        inside = (found.score >= low) & (found.high <= high)
+        kept = (t.score >= low) & (t.score <= high)
+        assert found.neg[inside].sum() == t.neg[kept].sum()
+        assert found.pos[inside].sum() == t.pos[kept].sum()
+
+
 @pytest.mark.parametrize("kind", [torch.float16, torch.float32, torch.float64])
 def test_paired_areas_are_compared(kind):
     rng = np.random.default_rng(9)

@@ -7,9 +7,9 @@ problem, and is said where it was typed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, final
 
@@ -24,9 +24,9 @@ from trueness.cli._columns import (
     Guess,
     choose,
     looks_counted,
+    read_share,
     several_scores,
 )
-from trueness.cli._options import read_share
 from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source, known
 from trueness.cli._verdicts import (
     as_wide,
@@ -56,15 +56,8 @@ from trueness.threshold.prevalence import read_prevalence
 HOW_DRAWN = "How the labelled cases were chosen"
 # of a table of attempts: how people call what passed, what was tried, and by whom
 PASSED = ("passed", "pass", "correct", "is_correct", "resolved", "success", "solved")
-ITEMS = (
-    "item",
-    "item_id",
-    "question_id",
-    "task_id",
-    "doc_id",
-    "problem",
-    "instance_id",
-)
+ITEMS = ("item", "item_id", "question_id", "task_id", "doc_id", "problem",
+         "instance_id")  # fmt: skip
 SYSTEMS = ("system", "model", "run", "agent")
 # what the columns are: how the option is called in a shell, and how it is guessed
 KINDS: Mapping[str, tuple[str, Guess]] = {
@@ -75,33 +68,22 @@ KINDS: Mapping[str, tuple[str, Guess]] = {
     "systems": ("passed", lambda source, _: named_like(source, PASSED)),
 }
 FIELDS = {
-    "label": "Label",
-    "positive": "Positive value",
-    "score": "Scores",
-    "vote": "Tests",
-    "node": "Leaf",
-    "judge": "Judges",
-    "passed": "Passed",
-    "labelled": HOW_DRAWN,
-    "rule": "Rule",
-    "count": "Count",
-    "weight": "Weight",
-    "cluster": "Clusters",
-    "by": "Groups",
-    "yes": "Verdict that means positive",
-    "verdict": "Verdicts",
-    "item": "Item",
-    "system": "System",
-    "level": "Confidence level",
-    "prevalence": "Prevalence in use",
-    "half-width": "Half-width",
+    "label": "Label", "positive": "Positive value", "score": "Scores", "vote": "Tests",
+    "node": "Leaf", "judge": "Judges", "passed": "Passed", "labelled": HOW_DRAWN,
+    "rule": "Rule", "count": "Count", "weight": "Weight", "cluster": "Clusters",
+    "by": "Groups", "yes": "Verdict that means positive", "verdict": "Verdicts",
+    "item": "Item", "system": "System", "level": "Confidence level",
+    "prevalence": "Prevalence in use", "half-width": "Half-width",
     "combine": "Combiner",
-}
+}  # fmt: skip
 # not "w": a guess that is wrong would move every number
 WEIGHT_NAMES = ("weight", "weights", "sample_weight", "survey_weight", "case_weight")
-WEIGHS_ONE = "every case weighs the same"
 NO_LABELS = "no human labels"
-BY_ITSELF = "every case stands for itself"
+# fields of a design that not every answer takes, and what is chosen there instead
+WITHOUT = {
+    "weight": "every case weighs the same",
+    "cluster": "every case stands for itself",
+}
 WHOLE = {
     "tests": "tests and judges are counted in whole cases",
     "leaves": "leaves are counted in whole cases",
@@ -110,12 +92,6 @@ WHOLE = {
 }
 MEMORY = "it needs more memory than is allowed; are there very many columns?"
 NOTHING = "-"  # in an address: none of the columns, also where one would be guessed
-
-
-_COLUMNS = (
-    *("label", "positive", "by", "count", "weight", "cluster", "rule", "yes"),
-    *("verdict", "item", "system"),
-)
 
 
 @final
@@ -203,67 +179,59 @@ class Asked:
     @property
     def data(self) -> tuple[Any, ...]:
         """What the counts depend on."""
-        return (self.file, self.kind, self.label, self.positive, self.columns,
-                self.by, self.count, self.weight, self.cluster, self.rule, self.yes,
-                self.labelled, self.verdict, self.item, self.system)  # fmt: skip
+        return tuple(getattr(self, name) for name in DATA)
 
 
-@final
-class _AddressFields:
-    """The fields of an address; what cannot be read is a problem of its field."""
-
-    def __init__(self, query: QueryParams) -> None:
-        self.query = query
-        self.problems: dict[str, str] = {}
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        return tuple(s for t in self.query.getlist(name) if (s := t.strip()))
-
-    def text(self, name: str) -> str:
-        return self.query.get(name, "").strip()
-
-    def number(self, name: str, check: Callable[[Any, str], float]) -> float | None:
-        text = self.text(name)
-        try:
-            return check(float(text), FIELDS.get(name, name)) if text else None
-        except InputError as err:
-            self.problems[name] = str(err)
-        except ValueError:
-            self.problems[name] = f"{text!r} is not a number."
-        return None
-
-    def one_of(self, name: str, names: Any) -> str | None:
-        text = self.query.get(name) or None
-        if text is None or text in names:
-            return text
-        self.problems[name] = f"{text!r} is none of {', '.join(names)}."
-        return None
+# what the counts depend on: the fields before those about the threshold
+DATA = tuple(f.name for f in fields(Asked))[:15]
 
 
 def read(query: QueryParams) -> Asked:
     """Read an address; what cannot be read is a problem of its field."""
-    fields = _AddressFields(query)
+    problems: dict[str, str] = {}
+
+    def text(name: str) -> str:
+        return query.get(name, "").strip()
+
+    def number(name: str, check: Callable[[Any, str], float]) -> float | None:
+        try:
+            given = text(name)
+            return check(float(given), FIELDS.get(name, name)) if given else None
+        except InputError as err:
+            problems[name] = str(err)
+        except ValueError:
+            problems[name] = f"{given!r} is not a number."
+        return None
+
+    def one_of(name: str, names: Iterable[str], otherwise: Any = None) -> Any:
+        given = query.get(name)
+        if given and given not in names:
+            problems[name] = f"{given!r} is none of {', '.join(names)}."
+            return otherwise
+        return given or otherwise
+
     # names of columns are taken as they are: a space may belong to them
-    columns: dict[str, Any] = {name: query.get(name) or None for name in _COLUMNS}
+    names = set(DATA) - {"file", "kind", "columns", "labelled"}
+    columns: dict[str, Any] = {name: query.get(name) or None for name in names}
     asked = Asked(
         **columns,
         columns=tuple(dict.fromkeys(filter(None, query.getlist("column")))),
         file=query.get("file", ""),
-        kind=fields.one_of("kind", KINDS),
-        labelled=fields.one_of("labelled", LABELLED),
-        goal=fields.one_of("goal", ("maximize", "minimize")) or "maximize",
-        objective=fields.text("objective"),
-        subject_to=fields.texts("subject_to"),
-        cost_fp=fields.number("cost_fp", _cost),
-        cost_fn=fields.number("cost_fn", _cost),
-        prevalence=fields.text("prevalence"),
-        level=fields.number("level", fraction) or 0.95,
-        calibrate=fields.one_of("calibrate", CALIBRATORS) or "auto",
-        half_width=fields.number("half_width", fraction),
+        kind=one_of("kind", KINDS),
+        labelled=one_of("labelled", LABELLED),
+        goal=one_of("goal", ("maximize", "minimize"), "maximize"),
+        objective=text("objective"),
+        subject_to=tuple(filter(None, map(str.strip, query.getlist("subject_to")))),
+        cost_fp=number("cost_fp", _cost),
+        cost_fn=number("cost_fn", _cost),
+        prevalence=text("prevalence"),
+        level=number("level", fraction) or 0.95,
+        calibrate=one_of("calibrate", CALIBRATORS, "auto"),
+        half_width=number("half_width", fraction),
         classifier=query.get("classifier", ""),
-        combine=fields.one_of("combine", COMBINERS) or "",
+        combine=one_of("combine", COMBINERS, ""),
     )
-    problems = fields.problems | _unreadable(asked)
+    problems |= _unreadable(asked)
     limits = enumerate(asked.subject_to)
     return replace(  # what is wrong is not asked for, so that the rest is shown
         asked,
@@ -283,23 +251,19 @@ def _cost(value: Any, name: str) -> float:
 def _unreadable(asked: Asked) -> dict[str, str]:
     """Try to read what was typed; say what is wrong, as one types."""
     found = {}
+    limit, share = partial(_limit, by=asked.by), asked.prevalence
     typed: list[tuple[str, Callable[[str], Any], str]] = [
-        (f"subject_to_{k}", partial(_limit, by=asked.by), s)
-        for k, s in enumerate(asked.subject_to)
+        *((f"subject_to_{k}", limit, s) for k, s in enumerate(asked.subject_to)),
+        ("objective", metric, asked.objective),
+        ("prevalence", lambda s: read_prevalence(read_share(s)), share),
     ]
-    if asked.objective:
-        typed.append(("objective", metric, asked.objective))
-    if asked.prevalence:
-        typed.append(
-            ("prevalence", lambda s: read_prevalence(read_share(s)), asked.prevalence)
-        )
     for name, reader, text in typed:
         try:
-            reader(text)
+            if text:
+                reader(text)
         except InputError as err:
             found[name] = in_page(str(err))
-    one = (asked.cost_fp is None) != (asked.cost_fn is None)
-    if one and not {"cost_fp", "cost_fn"} & found.keys():
+    if (asked.cost_fp is None) != (asked.cost_fn is None):
         found["cost_fn"] = "Both costs are needed, or none."
     return found
 
@@ -317,21 +281,17 @@ def _limit(text: str, by: str | None) -> Any:
 def complete(file: DataFile, asked: Asked) -> tuple[Asked, Chosen | None]:
     """Guess what was left open; None, and a problem, where that is not possible."""
     with file.held():  # guessing reads some rows
-        return _complete(file, asked)
-
-
-def _complete(file: DataFile, asked: Asked) -> tuple[Asked, Chosen | None]:
-    given = _with_guesses(file, asked)
-    option, guess = KINDS[str(given.kind)]
-    try:
-        _fits(file.source, given)
-        chosen = _chosen(file, given, guess)
-    except InputError as err:
-        text = str(err)
-        problems = {**asked.problems, field_of(text, option): in_page(text)}
-        with suppress(InputError):  # the label may be clear all the same
-            given = replace(given, label=_chosen(file, given, lambda *_: ()).label)
-        return replace(given, problems=problems), None
+        given = _with_guesses(file, asked)
+        option, guess = KINDS[str(given.kind)]
+        try:
+            _fits(file.source, given)
+            chosen = _chosen(file, given, guess)
+        except InputError as err:
+            text = str(err)
+            problems = {**asked.problems, field_of(text, option): in_page(text)}
+            with suppress(InputError):  # the label may be clear all the same
+                given = replace(given, label=_chosen(file, given, lambda *_: ()).label)
+            return replace(given, problems=problems), None
     is_long = given.kind == "judges" and asked.verdict is not None
     if not is_long:  # in the order of the file, so that one choice has one address
         order = tuple(c for c in file.source.types if c in chosen.scores)
@@ -351,22 +311,25 @@ def _with_guesses(file: DataFile, asked: Asked) -> Asked:
     source = file.source
     kind = asked.kind or ("systems" if file.judges else guess_kind(source))
     if kind == "systems":
-        words = ((ITEM, ITEMS), (SYSTEM, SYSTEMS))
         item, system = (
             in_log(source, own)
             if file.judges
             else next(iter(named_like(source, like)), None)
-            for own, like in words
+            for own, like in ((ITEM, ITEMS), (SYSTEM, SYSTEMS))
         )
         return replace(
             asked, kind=kind, item=asked.item or item, system=asked.system or system
         )
-    count = asked.named("count") if asked.count else _counts(source, asked)
-    weight = asked.weight
+    used = Chosen(asked.label, asked.columns, by=asked.by, cluster=asked.cluster)
+    count = asked.named("count") if asked.count else looks_counted(source, used)
+    weight, rule = asked.weight, NOTHING
+    taken = {asked.label, *asked.columns, asked.by, count, asked.cluster}
     if kind == "scores" and weight is None:
-        weight = _weights(source, asked)
-    given = replace(asked, kind=kind, count=count, weight=weight or NOTHING)
-    return replace(given, rule=_rules(source, given))
+        weight = _weights(source, taken)
+    if kind == "leaves":  # which column says in words what a leaf is?
+        like = [c for c in source.types if c.lower() == "rule" and c not in taken]
+        rule = asked.rule or (like[0] if like else NOTHING)
+    return replace(asked, kind=kind, count=count, weight=weight or NOTHING, rule=rule)
 
 
 def _chosen(file: DataFile, asked: Asked, guess: Guess) -> Chosen:
@@ -392,7 +355,7 @@ def _chosen(file: DataFile, asked: Asked, guess: Guess) -> Chosen:
 
 def _fits(source: Source, asked: Asked) -> None:
     """Refuse weights where cases are counted whole, and a rule that is not there."""
-    for word, instead in (("weight", WEIGHS_ONE), ("cluster", BY_ITSELF)):
+    for word, instead in WITHOUT.items():
         if asked.kind in WHOLE and asked.named(word):
             raise InputError(
                 f"--{word} is for scores with labels; {WHOLE[asked.kind]}. Choose "
@@ -450,11 +413,8 @@ def _attempts(file: DataFile, asked: Asked, guess: Guess) -> Chosen:
     if len(found) != 1:
         raise InputError("Which column says what passed? Type --passed NAME.")
     system = asked.named("system")
-    for name, option in (
-        (asked.item, "item"),
-        (found[0], "passed"),
-        (system, "system"),
-    ):
+    names = {"item": asked.item, "passed": found[0], "system": system}
+    for option, name in names.items():
         known(file.source, name, f"--{option}")
     return Chosen(None, tuple(found), by=system)
 
@@ -480,30 +440,14 @@ def guess_kind(source: Source) -> str:
     return "tests"
 
 
-def _counts(source: Source, asked: Asked) -> str | None:
-    """Which column looks like numbers of cases?"""
-    used = Chosen(asked.label, asked.columns, by=asked.by, cluster=asked.cluster)
-    return looks_counted(source, used)
-
-
-def _weights(source: Source, asked: Asked) -> str | None:
+def _weights(source: Source, taken: set[str | None]) -> str | None:
     """Which column is called like weights, and can hold them?"""
-    used = {asked.label, *asked.columns, asked.by, asked.count, asked.cluster}
     for c, kind in source.types.items():
         number = kind in WHOLE_TYPES or kind.startswith(REAL_TYPES)
-        if c.lower() in WEIGHT_NAMES and c not in used and number:
+        if c.lower() in WEIGHT_NAMES and c not in taken and number:
             low = source.rows.aggregate(f"min({quoted(c)})").fetchall()[0][0]
             return c if low is not None and low >= 0 else None
     return None
-
-
-def _rules(source: Source, asked: Asked) -> str:
-    """Which column says in words what a leaf is? Of leaves only."""
-    if asked.kind != "leaves":
-        return NOTHING
-    used = {asked.label, *asked.columns, asked.by, asked.count, asked.cluster}
-    like = [c for c in source.types if c.lower() == "rule" and c not in used]
-    return asked.rule or (like[0] if like else NOTHING)
 
 
 def field_of(sentence: str, option: str) -> str:

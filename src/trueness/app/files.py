@@ -60,6 +60,7 @@ class DataFile:
     place: str
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _readers: list[int] = field(default_factory=list)
+    _values: dict[str, list[str]] = field(default_factory=dict)
 
     @cached_property
     def _opened(self) -> tuple[Source, tuple[str, ...], list[Any]]:
@@ -140,10 +141,6 @@ class DataFile:
         ][:MOST_LOOKED]
         with self.held():
             return look(self.source.rows.limit(LOOKED).select(", ".join(cells)))
-
-    @cached_property
-    def _values(self) -> dict[str, list[str]]:
-        return {}
 
     def values(self, column: str) -> list[str]:
         """Give the values of a column, where they are few; to be chosen from."""
@@ -231,14 +228,11 @@ class Files:
             shutil.rmtree(folder, ignore_errors=True)
             raise
         self._files[word] = found
-        self._keep_few()
+        # the uploads that were used longest ago go
+        for old in [w for w in self._files if w.startswith(UPLOAD)][:-UPLOADS]:
+            self._files.pop(old).close()
+            shutil.rmtree(self.folder / old, ignore_errors=True)
         return self.get(word)
-
-    def _keep_few(self) -> None:
-        """Delete the uploads that were used longest ago."""
-        for word in [w for w in self._files if w.startswith(UPLOAD)][:-UPLOADS]:
-            self._files.pop(word).close()
-            shutil.rmtree(self.folder / word, ignore_errors=True)
 
     def close(self) -> None:
         """Delete the uploads, and let go of what was opened."""
@@ -286,7 +280,12 @@ def _unpacked(path: Path, limit: int) -> Path:
     if path.suffix.lower() not in (".gz", ".zst"):
         return path
     place, size = path.with_suffix(""), 0
-    with _decompressed(path) as packed, place.open("wb") as file:
+    if path.suffix.lower() == ".gz":
+        opened: Any = gzip.GzipFile(path)
+    else:
+        arrow = required("pyarrow", "files")
+        opened = arrow.CompressedInputStream(arrow.OSFile(str(path)), "zstd")
+    with opened as packed, place.open("wb") as file:
         while part := packed.read(PART):
             size += len(part)
             if size > limit:
@@ -294,13 +293,6 @@ def _unpacked(path: Path, limit: int) -> Path:
             file.write(part)
     path.unlink()
     return place
-
-
-def _decompressed(path: Path) -> Any:
-    if path.suffix.lower() == ".gz":
-        return gzip.open(path)
-    arrow = required("pyarrow", "files")
-    return arrow.CompressedInputStream(arrow.OSFile(str(path)), "zstd")
 
 
 def _tables(given: str) -> dict[str, str]:

@@ -173,9 +173,8 @@ class Jobs:
     def stop(self, what: Any) -> None:
         """Stop a job; it is begun anew when it is asked for anew."""
         with self._lock:
-            job = self._jobs.get(what)
-            if job is not None and not job.is_over:
-                self._stop(job)
+            if what in self._jobs:
+                self._stop(self._jobs[what])
 
     def drop(self, what: Any) -> None:
         """Forget how a job ended."""
@@ -188,8 +187,7 @@ class Jobs:
         with self._lock:
             self._closing.set()
             for job in self._jobs.values():
-                if not job.is_over:
-                    self._stop(job)
+                self._stop(job)
             self._lock.notify_all()
         for thread in self._threads:
             thread.join(ENDING)
@@ -204,8 +202,9 @@ class Jobs:
                     self._stop(job)
 
     def _stop(self, job: Job) -> None:
-        job.state = "stopped"
-        job.finished.set()
+        if not job.is_over:
+            job.state = "stopped"
+            job.finished.set()
 
     def _forget(self) -> None:
         over = [what for what, job in self._jobs.items() if job.is_over]
@@ -213,18 +212,18 @@ class Jobs:
             del self._jobs[what]
 
     def _next(self, lane: int) -> Job | None:
-        waiting = (j for j in self._jobs.values() if j.state == "waiting")
-        return next((j for j in waiting if j.lane == lane), None)
+        """Wait for a job of this lane; None at the end."""
+        with self._lock:
+            while not self._closing.is_set():
+                for job in self._jobs.values():
+                    if job.state == "waiting" and job.lane == lane:
+                        job.state = "running"
+                        return job
+                self._lock.wait()
+        return None
 
     def _work(self, lane: int) -> None:
-        while True:
-            with self._lock:
-                while not self._closing.is_set() and self._next(lane) is None:
-                    self._lock.wait()
-                job = self._next(lane)
-                if self._closing.is_set() or job is None:
-                    return
-                job.state = "running"
+        while (job := self._next(lane)) is not None:
             self._see_through(job)
 
     def _see_through(self, job: Job) -> None:
@@ -245,13 +244,8 @@ class Jobs:
         while not self._closing.wait(PATIENCE / 4):
             old = time.monotonic() - PATIENCE
             with self._lock:
-                for job in self._jobs.values():
-                    if not job.is_over and job.last_asked < old:
+                for what, job in list(self._jobs.items()):
+                    if job.last_asked < old:
                         self._stop(job)
-                gone = [
-                    what
-                    for what, job in self._jobs.items()
-                    if job.state == "stopped" and job.last_asked < old
-                ]
-                for what in gone:
-                    del self._jobs[what]
+                        if job.state == "stopped":
+                            del self._jobs[what]

@@ -13,19 +13,10 @@ import jinja2
 from starlette.datastructures import QueryParams
 
 from trueness import __version__
-from trueness.app.address import (
-    BY_ITSELF,
-    FIELDS,
-    HOW_DRAWN,
-    KINDS,
-    NO_LABELS,
-    NOTHING,
-    WEIGHS_ONE,
-    Asked,
-    in_page,
-)
-from trueness.app.downloads import Taken, combines
+from trueness.app import address
+from trueness.app.address import FIELDS, KINDS, WITHOUT, Asked, in_page
 from trueness.app.files import DataFile, Files
+from trueness.app.lines import Taken, combines
 from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli._source import REAL_TYPES, WHOLE_TYPES
 from trueness.ensembles.combiners import COMBINERS
@@ -104,7 +95,15 @@ def sections_of(asked: Asked, binned: bool) -> list[str]:
 
 @cache
 def _environment() -> jinja2.Environment:
-    return environment(jinja2.FunctionLoader(_own), face=PAGE)
+    made = environment(jinja2.FunctionLoader(_own), face=PAGE)
+    made.globals |= {
+        "version": __version__, "fields": FIELDS, "nothing": address.NOTHING,
+        "no_labels": address.NO_LABELS, "how_drawn": address.HOW_DRAWN, "ways": HOW,
+        "instead": WITHOUT, "kinds": {k: KIND_WORDS[k] for k in KINDS},
+        "at_once": AT_ONCE, "calibrators": list(CALIBRATORS),
+        "combiners": list(COMBINERS),
+    }  # fmt: skip
+    return made
 
 
 def _own(name: str) -> str | None:
@@ -118,18 +117,15 @@ def static(name: str) -> str:
 
 
 def _render(template: str, **given: Any) -> str:
-    text: str = (
-        _environment().get_template(template).render(version=__version__, **given)
-    )
+    """Write a page or a part of it; only the slider has words that move."""
+    text: str = _environment().get_template(template).render(**moving({}) | given)
     return text
 
 
 def start(files: Files, problem: str = "") -> str:
     """Write the first page: drop a file, or choose one."""
     limit = f"{files.limit / 2**20:,.0f} MB"
-    return _render(
-        "start.html.j2", files=files, problem=problem, limit=limit, **moving({})
-    )
+    return _render("start.html.j2", files=files, problem=problem, limit=limit)
 
 
 def look(
@@ -144,31 +140,19 @@ def look(
     What was ``typed`` is shown again, also where it cannot be read.
     """
     types = file.source.types
-    label = asked.label
+    whole = [c for c, kind in types.items() if kind in WHOLE_TYPES]
+    real = {c for c, kind in types.items() if kind.startswith(REAL_TYPES)}
     return _render(
         "look.html.j2",
         file=file,
         asked=asked,
         problems=asked.problems,
         types=types,
-        whole=[c for c, kind in types.items() if kind in WHOLE_TYPES],
-        numbers=[
-            c
-            for c, kind in types.items()
-            if kind in WHOLE_TYPES or kind.startswith(REAL_TYPES)
-        ],
-        weighs_one=WEIGHS_ONE,
-        by_itself=BY_ITSELF,
-        ways=HOW,
-        how_drawn=HOW_DRAWN,
-        no_labels=NO_LABELS,
-        values=file.values(label) if label in types else [],
-        kinds={k: KIND_WORDS[k] for k in KINDS},
-        fields=FIELDS,
-        nothing=NOTHING,
+        whole=whole,
+        numbers=[c for c in types if c in whole or c in real],
+        values=file.values(asked.label) if asked.label in types else [],
         combines=combines(asked) and "ensembles" in keys,
         keys=keys,
-        at_once=AT_ONCE,
         opened={*typed.getlist("open"), *(k for k in keys if asks(asked, k))},
         titles=titles(),
         taken=taken,
@@ -177,7 +161,6 @@ def look(
         prevalence=typed.get("prevalence", "").strip(),
         limits=[*(t.strip() for t in typed.getlist("subject_to") if t.strip()), ""],
         words=embedded(sorted({*known_names(), *SYNONYMS})),
-        **moving({}),
     )
 
 
@@ -203,22 +186,11 @@ def section(
     if waits and not waits[2]:  # a range around the share of positives here
         low, high = prevalence / 2, min(2 * prevalence, (1 + prevalence) / 2)
         waits = (*waits[:2], f"{low:.2g}:{high:.2g}")
+    without = [(v, FIELDS[k]) for k, v in WITHOUT.items() if asked.named(k)]
     return _render(
-        "section.html.j2",
-        s=made,
-        key=key,
-        asked=asked,
-        width=width,
-        without=[
-            (instead, FIELDS[word])
-            for word, instead in (("weight", WEIGHS_ONE), ("cluster", BY_ITSELF))
-            if asked.named(word)
-        ],
+        "section.html.j2", s=made, key=key, asked=asked, width=width, without=without,
         waits=waits,
-        calibrators=list(CALIBRATORS),
-        combiners=list(COMBINERS),
-        **moving({}),
-    )
+    )  # fmt: skip
 
 
 def asks(asked: Asked, key: str) -> bool:
@@ -234,9 +206,9 @@ def asks(asked: Asked, key: str) -> bool:
 def head(page: Page, cleaned: Sequence[str] = ()) -> str:
     """Write tiles and plain words, what was cleaned, and the sections, if any."""
     said = " ".join(in_page(text) for text in cleaned)
-    return _render("head.html.j2", page=page, cleaned=said, **moving({}))
+    return _render("head.html.j2", page=page, cleaned=said)
 
 
 def problem(words: str, again: bool = False) -> str:
     """Write why something is not there."""
-    return _render("problem.html.j2", words=words, again=again, **moving({}))
+    return _render("problem.html.j2", words=words, again=again)

@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -27,9 +27,10 @@ from trueness._core.checks.errors import InputError
 from trueness.app import downloads, pages
 from trueness.app import session as answers
 from trueness.app.access import LOCAL, Guard, Impatient, Key
-from trueness.app.address import KINDS, Asked, complete, field_of, in_page, read
+from trueness.app.address import DATA, KINDS, Asked, complete, field_of, in_page, read
 from trueness.app.files import GIVEN, DataFile, Files, TooLargeError, too_large
 from trueness.app.jobs import Job, Jobs
+from trueness.app.lines import COMBINER, combines, flagged_line, lines_of
 from trueness.app.session import Bench, Counted
 from trueness.cli._columns import Chosen
 
@@ -67,20 +68,9 @@ class Workbench:
                 self._chosen.clear()
             self._chosen[asked.data] = found
         known, chosen = self._chosen[asked.data]
-        names = (
-            "kind",
-            "label",
-            "columns",
-            "count",
-            "weight",
-            "rule",
-            "item",
-            "system",
-        )
-        columns = {k: getattr(known, k) for k in names}
-        problems = {**known.problems, **asked.problems} if chosen is None else {}
-        full = replace(asked, **columns, problems={**problems, **asked.problems})
-        return file, full, chosen
+        data = {name: getattr(known, name) for name in DATA}
+        problems = (known.problems if chosen is None else {}) | asked.problems
+        return file, replace(asked, **data, problems=problems), chosen
 
     # pages
 
@@ -90,27 +80,23 @@ class Workbench:
 
     async def look(self, request: Request) -> Response:
         """Show the page about a file."""
+
+        def page() -> str:  # this may read the file, and is done beside the server
+            if chosen is None:
+                return pages.look(file, asked, None, [], request.query_params)
+            taken = lines_of(asked, chosen, file)
+            binned = asked.kind == "scores" and file.rows > answers.MOST_ROWS
+            keys = pages.sections_of(asked, binned)
+            return pages.look(file, asked, taken, keys, request.query_params)
+
         try:
             file, asked, chosen = await self.asked(request)
-            page = await run_in_threadpool(
-                self._page, file, asked, chosen, request.query_params
-            )
+            return HTMLResponse(await run_in_threadpool(page))
         except InputError as err:
             return HTMLResponse(pages.start(self.files, in_page(str(err))), 404)
         except Exception as err:  # whatever a file holds, the server goes on
             words = f"This file could not be shown: {type(err).__name__}: {err}"
             return HTMLResponse(pages.start(self.files, words), 500)
-        return HTMLResponse(page)
-
-    def _page(
-        self, file: DataFile, asked: Asked, chosen: Chosen | None, typed: Any
-    ) -> str:
-        """Write the page; this may read the file, and is done beside the server."""
-        if chosen is None:
-            return pages.look(file, asked, None, [], typed)
-        taken = downloads.lines_of(asked, chosen, file)
-        binned = asked.kind == "scores" and file.rows > answers.MOST_ROWS
-        return pages.look(file, asked, taken, pages.sections_of(asked, binned), typed)
 
     async def static(self, request: Request) -> Response:
         """Give a style or a script."""
@@ -156,14 +142,13 @@ class Workbench:
 
         what = ("count", asked.data)
         job = self._ask(request, file, what, make, lane=0, topic="count")
-        if not await self._over(job, SOON):
+        if not await _over(job, SOON):
             return JSONResponse(job.progress(), 202)
         if job.state != "done" or job.result["problems"]:
             self.jobs.drop(what)
         if job.state == "done":
             return JSONResponse(job.result)
-        words = STOPPED if job.state == "stopped" else job.result
-        return JSONResponse({"problems": {}, "problem": in_page(words)})
+        return JSONResponse({"problems": {}, "problem": _why(job)})
 
     async def section(self, request: Request) -> Response:
         """Give a section, or how far it is."""
@@ -178,19 +163,21 @@ class Workbench:
         what, make = self._section(file, asked, chosen, key, quick)
         lane = 0 if quick else 1
         job = self._ask(request, file, what, make, lane, topic=(key, quick))
-        return await self._shown(job)
+        if not await _over(job, SOON):
+            return JSONResponse(job.progress(), 202)
+        if job.state == "done":
+            return HTMLResponse(job.result[0])
+        return HTMLResponse(pages.problem(_why(job), again=job.state == "stopped"))
 
     def _section(
         self, file: DataFile, asked: Asked, chosen: Chosen, key: str, quick: bool
     ) -> tuple[Any, Callable[[], Any]]:
         """Say what a section depends on, and how it is made."""
-        what = ("section", quick, asked.data, answers.depends(asked, key))
 
         def make() -> Any:
-            counted = self.bench.count(file, asked, chosen)
-            return _made(counted, asked, key, quick)
+            return _made(self.bench.count(file, asked, chosen), asked, key, quick)
 
-        return what, make
+        return ("section", quick, asked.data, answers.depends(asked, key)), make
 
     def _ask(
         self,
@@ -206,32 +193,14 @@ class Workbench:
             self.jobs.drop(what)
         return self.jobs.ask(what, make, tab, lane, topic if tab else None, file)
 
-    async def _over(self, job: Job, seconds: float | None = None) -> bool:
-        """Wait until a job is over, for a while; other requests go on meanwhile."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                while not job.is_over:
-                    await asyncio.sleep(0.01)
-        return job.is_over
-
-    async def _shown(self, job: Job) -> Response:
-        if not await self._over(job, SOON):
-            return JSONResponse(job.progress(), 202)
-        if job.state == "stopped":
-            return HTMLResponse(pages.problem(STOPPED, again=True))
-        if job.state == "failed":
-            return HTMLResponse(pages.problem(in_page(job.result)))
-        return HTMLResponse(job.result[0])
-
     async def stop(self, request: Request) -> Response:
         """Stop what a section, or something to take away, is waiting for."""
         file, asked, chosen = await self.asked(request)
         if chosen is not None:
+            key = request.path_params["key"]
             for quick in (False, True):
-                key = request.path_params["key"]
-                what, _ = self._section(file, asked, chosen, key, quick)
-                self.jobs.stop(what)
-            self.jobs.stop(self._taken(asked, key))
+                self.jobs.stop(self._section(file, asked, chosen, key, quick)[0])
+            self.jobs.stop(_taken(asked, key))
             self.jobs.stop((key, asked.data))
         return JSONResponse({})
 
@@ -250,7 +219,7 @@ class Workbench:
         cut, typed = found["values"]["threshold"], self.files.get(asked.file).typed
         found["flagged"] = ""
         if cut is not None and asked.columns:
-            found["flagged"] = downloads.flagged_line(typed, asked.score, cut)
+            found["flagged"] = flagged_line(typed, asked.score, cut)
         answer = JSONResponse(found)
         took = 1000 * (time.perf_counter() - begun)
         answer.headers["server-timing"] = f"look;dur={took:.2f}"
@@ -259,27 +228,20 @@ class Workbench:
     async def check(self, request: Request) -> Response:
         """Say what is wrong with what was typed, and the lines that give the same."""
         file, asked, chosen = await self.asked(request)
-        taken = chosen and downloads.lines_of(asked, chosen, file)
-        lines = taken and {k: getattr(taken, k) for k in taken.__dataclass_fields__}
+        taken = chosen and lines_of(asked, chosen, file)
         counted = self.bench.find(asked) if "unmet" in request.query_params else None
         unmet: dict[str, str] = {}
         if counted is not None and asked.kind == "scores" and not asked.problems:
             unmet = await run_in_threadpool(answers.unmet, counted, asked)
-        keys = [k for k in pages.WAITING if pages.asks(asked, k)]
         found = {
             "problems": asked.problems,
             "unmet": unmet,
-            "taken": lines,
-            "asks": keys,
+            "taken": taken and asdict(taken),
+            "asks": [k for k in pages.WAITING if pages.asks(asked, k)],
         }
         return JSONResponse(found)
 
     # to take away
-
-    def _taken(self, asked: Asked, name: str) -> Any:
-        depends = tuple(map(str, asked.wanted.items()))
-        rest = (asked.one_share, *asked.sections.values())
-        return ("take", name, asked.data, depends, rest)
 
     async def take(self, request: Request) -> Response:
         """Give a file to take away; ``ready`` asks how far it is."""
@@ -294,18 +256,17 @@ class Workbench:
             return await self._flagged(request, file, asked, chosen, name)
         job = self._making(request, file, asked, chosen, name)
         ready = "ready" in request.query_params
-        if not await self._over(job, SOON if ready else None):
+        if not await _over(job, SOON if ready else None):
             return JSONResponse(job.progress(), 202)
         if job.state != "done":
-            words = STOPPED if job.state == "stopped" else job.result
-            return _problem(in_page(words), 409)
+            return _problem(_why(job), 409)
         if ready:
             return JSONResponse({"ready": True})
-        figure = FIGURE.fullmatch(name)
+        found, figure = job.result, FIGURE.fullmatch(name)
+        if figure:
+            found = await run_in_threadpool(_drawn, figure, found)
         return Response(
-            await run_in_threadpool(_drawn, figure, job.result)
-            if figure
-            else job.result,
+            found,
             media_type=TYPES[Path(name).suffix],
             headers={"content-disposition": f'attachment; filename="{name}"'},
         )
@@ -318,17 +279,17 @@ class Workbench:
         if figure and figure[1] in pages.titles():
             what, make = self._section(file, asked, chosen, figure[1], quick=False)
             return self._ask(request, file, what, make, lane=1)
-        alone = name == downloads.COMBINER and not downloads.combines(asked)
+        alone = name == COMBINER and not combines(asked)
         alone |= name == "report.json" and asked.kind == "systems"
         if alone or name not in downloads.FILES:
             raise HTTPException(404)
-        line = downloads.lines_of(asked, chosen, file).command
+        line = lines_of(asked, chosen, file).command
 
         def make_file() -> Any:
             counted = self.bench.count(file, asked, chosen)
             return downloads.file_made(counted, asked, name, line)
 
-        return self._ask(request, file, self._taken(asked, name), make_file, lane=1)
+        return self._ask(request, file, _taken(asked, name), make_file, lane=1)
 
     async def _flagged(
         self, request: Request, file: DataFile, asked: Asked, chosen: Chosen, name: str
@@ -372,34 +333,52 @@ def _whole(request: Request, name: str) -> int:
     return int(text) if re.fullmatch(r"\d{1,12}", text) else 0
 
 
+async def _over(job: Job, seconds: float | None = None) -> bool:
+    """Wait until a job is over, for a while; other requests go on meanwhile."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while not job.is_over:
+                await asyncio.sleep(0.01)
+    return job.is_over
+
+
+def _why(job: Job) -> str:
+    """Say why a job that is over has given nothing."""
+    return STOPPED if job.state == "stopped" else in_page(job.result)
+
+
+def _taken(asked: Asked, name: str) -> Any:
+    """What does a file to take away depend on?"""
+    wanted = tuple(map(str, asked.wanted.items()))
+    rest = (asked.one_share, *asked.sections.values())
+    return ("take", name, asked.data, wanted, rest)
+
+
 def _made(
     counted: Counted, asked: Asked, key: str, quick: bool
 ) -> tuple[str, Any, *tuple[str, ...]]:
     """Make a section: its HTML, what it was made of, and whom its figures name."""
-    cleaned = counted.known.get("cleaned", ())
-    if key == "systems":
-        page = replace(answers.systems(counted, asked), answers=())  # said below
-        return pages.head(page, cleaned), page.findings[0]
-    if key == "nogold" or (key == "summary" and not counted.labelled):
-        page = answers.without_labels(counted, asked)
-        return pages.head(page, cleaned), page.findings[0]
-    if key == "judges":
-        page = answers.judged(counted, asked)
-        figures = tuple(f for s in page.findings for f in s.figures)
-        return pages.head(page, cleaned), replace(page.findings[0], figures=figures)
     if key == "leaves":
         made = answers.leaves(counted, asked)
         return pages.section(made, key, asked), made
-    if key == "summary":
-        return pages.head(answers.summary(counted, asked, quick), cleaned), None
     if key == "threshold":
         made, slider = answers.operating(counted, asked, quick)
         names = (m["name"] for m in slider["models"])
         return pages.operating(made, slider), made, *names
-    found = answers.section(counted, asked, key)
-    width = answers.options_of(counted, asked).half_width
-    share = float(counted.first.prevalence)
-    return pages.section(found, key, asked, width, share), found
+    whole = {"systems": answers.systems, "judges": answers.judged,
+             "nogold": answers.without_labels}.get(key)  # fmt: skip
+    if key == "summary" and not counted.labelled:
+        whole = answers.without_labels
+    if whole is None and key != "summary":
+        found = answers.section(counted, asked, key)
+        width = answers.options_of(counted, asked).half_width
+        share = float(counted.first.prevalence)
+        return pages.section(found, key, asked, width, share), found
+    page = whole(counted, asked) if whole else answers.summary(counted, asked, quick)
+    figures = tuple(f for s in page.findings for f in s.figures)
+    one = replace(page.findings[0], figures=figures) if page.findings else None
+    shown = replace(page, answers=()) if key == "systems" else page  # said below
+    return pages.head(shown, counted.known.get("cleaned", ())), one
 
 
 def _drawn(figure: re.Match[str], made: tuple[Any, ...]) -> bytes:
@@ -438,15 +417,8 @@ def application(workbench: Workbench, key: Key) -> Any:
         finally:
             workbench.close()
 
-    app = Starlette(
-        routes=workbench.routes,
-        lifespan=life,
-        exception_handlers={
-            InputError: _wrong,
-            HTTPException: _nothing,
-            Exception: _wrong,
-        },
-    )
+    wrong = {InputError: _wrong, HTTPException: _nothing, Exception: _wrong}
+    app = Starlette(routes=workbench.routes, lifespan=life, exception_handlers=wrong)
     return Guard(app, key)
 
 

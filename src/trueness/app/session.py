@@ -16,14 +16,7 @@ import numpy as np
 
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.progress import progress
-from trueness.app.address import (
-    BY_ITSELF,
-    FIELDS,
-    WEIGHS_ONE,
-    Asked,
-    in_page,
-    wide_table,
-)
+from trueness.app.address import FIELDS, WITHOUT, Asked, in_page, wide_table
 from trueness.app.files import DataFile
 from trueness.cli._columns import Chosen, Request, count_panel, with_verdicts
 from trueness.cli._verdicts import for_verdicts
@@ -82,15 +75,9 @@ class Counted:
     @property
     def first(self) -> Panel | Tally:
         """Give something that knows how many cases there are."""
-        found: Panel | Tally = (
-            next(iter(self.data.values())) if self.is_binned else self.data
-        )
+        binned = isinstance(self.data, dict)  # every score by itself
+        found: Panel | Tally = next(iter(self.data.values())) if binned else self.data
         return found
-
-    @property
-    def is_binned(self) -> bool:
-        """Was every score counted in bins, by itself?"""
-        return isinstance(self.data, dict)
 
     @property
     def labelled(self) -> bool:
@@ -100,87 +87,57 @@ class Counted:
 
 def count(file: DataFile, asked: Asked, chosen: Chosen) -> Counted:
     """Count the chosen columns, where they lie."""
-    wanted = (chosen.label, *chosen.scores, chosen.count, chosen.weight, chosen.by,
-              chosen.cluster)  # fmt: skip
     large = file.rows > MOST_ROWS
-    words = (("Weight", chosen.weight, WEIGHS_ONE),
-             (FIELDS["cluster"], chosen.cluster, BY_ITSELF))  # fmt: skip
-    for where, column, instead in words:
-        if large and column is not None:
+    for word, instead in WITHOUT.items():
+        if large and getattr(chosen, word) is not None:
             raise InputError(
                 f"Of more than {MOST_ROWS:,} rows scores are counted in bins, and "
                 "cases with weights or clusters are not put into bins; found "
-                f"{file.rows:,} rows. Choose {instead!r} under {where}, or open fewer "
-                "rows."
+                f"{file.rows:,} rows. Choose {instead!r} under {FIELDS[word]}, or open "
+                "fewer rows."
             )
-    if asked.kind == "judges":
-        return _verdicts(file, asked, chosen)
-    if asked.kind == "systems":
-        return _attempts(file, asked, chosen)
+    wanted = (chosen.label, *chosen.scores, chosen.count, chosen.weight, chosen.by,
+              chosen.cluster)  # fmt: skip
+    names = list(dict.fromkeys(n for n in wanted if n is not None))
     with file.held(), progress("Counting", unit=""):
-        names = list(dict.fromkeys(n for n in wanted if n is not None))
-        # a small file may hold very many rows, which are then left where they lie
-        rows = (
-            file.source.rows.select(", ".join(map(quoted, names)))
-            if large
-            else file.source.only(names)
-        )
-        request = Request(file.source, chosen, rows, asked.level, SEED)
+        source, known = file.source, {}
+        if asked.kind == "judges":
+            source, _, known["item"], _ = wide_table(file, asked)
+        if asked.kind in ("judges", "systems"):
+            rows = source.rows
+        elif large:  # a small file may hold very many rows, which stay where they lie
+            rows = source.rows.select(", ".join(map(quoted, names)))
+        else:
+            rows = source.only(names)
+        request = Request(source, chosen, rows, asked.level, SEED)
+        if asked.kind == "systems":
+            words: Any = {"passed": chosen.scores[0], "system": chosen.by}
+            found = attempts(rows, item=asked.item, **words)
+            return Counted(request, found if isinstance(found, dict) else {"": found})
         if asked.kind == "leaves":
-            return Counted(request, _leaves(request))
-        if asked.kind == "tests":
+            found = frames.leaves(rows, node=chosen.scores[0], **chosen.words)
+            return Counted(request, found)
+        if asked.kind == "scores" and large:
+            return Counted(request, *_binned(request))
+        if asked.kind == "judges":
+            request = with_verdicts(request, for_verdicts(request, asked.yes))
+        elif asked.kind == "tests":
             request = with_verdicts(request, asked.yes)
-        if large and asked.kind == "scores":
-            return Counted(request, _binned(request), _binned_groups(request))
         groups = count_panel(request, by=True) if chosen.by else None
-        return Counted(request, count_panel(request), groups)
+        return Counted(request, count_panel(request), groups, known)
 
 
-def _verdicts(file: DataFile, asked: Asked, chosen: Chosen) -> Counted:
-    """Count verdicts, of each system too, as ``trueness judge`` does."""
-    with file.held(), progress("Counting", unit=""):
-        source, _, item, _ = wide_table(file, asked)
-        request = Request(source, chosen, source.rows, asked.level, SEED)
-        request = with_verdicts(request, for_verdicts(request, asked.yes))
-        systems = count_panel(request, by=True) if chosen.by else None
-        return Counted(request, count_panel(request), systems, {"item": item})
-
-
-def _attempts(file: DataFile, asked: Asked, chosen: Chosen) -> Counted:
-    """Count attempts at items, of each system, as ``trueness evals`` does."""
-    words: Any = {"item": asked.item, "passed": chosen.scores[0], "system": chosen.by}
-    with file.held(), progress("Counting", unit=""):
-        found = attempts(file.source.rows, **words)
-    request = Request(file.source, chosen, file.source.rows, asked.level, SEED)
-    return Counted(request, found if isinstance(found, dict) else {"": found})
-
-
-def _leaves(request: Request) -> Any:
-    chosen = request.chosen
-    return frames.leaves(request.rows, node=chosen.scores[0], **chosen.words)
-
-
-def _binned(request: Request) -> dict[str, Tally]:
+def _binned(request: Request) -> tuple[dict[str, Tally], Mapping[Any, Tally] | None]:
     """Count each score by itself, so that memory is bounded whatever the rows."""
     chosen = request.chosen
-    return {
-        score: frames.tally(request.rows, score=score, at_most=BINS, **chosen.words)
-        for score in chosen.scores
-    }
 
+    def tally(score: str, **more: Any) -> Any:
+        return frames.tally(request.rows, score=score, **more, **chosen.words)
 
-def _binned_groups(request: Request) -> Mapping[Any, Tally] | None:
-    chosen = request.chosen
-    if chosen.by is None or len(chosen.scores) > 1:
-        return None
-    found: Mapping[Any, Tally] = frames.tally(
-        request.rows,
-        score=chosen.scores[0],
-        by=chosen.by,
-        at_most=BINS // 10,
-        **chosen.words,
-    )
-    return found
+    groups = None
+    if chosen.by is not None and len(chosen.scores) == 1:
+        groups = tally(chosen.scores[0], by=chosen.by, at_most=BINS // 10)
+    return {score: tally(score, at_most=BINS) for score in chosen.scores}, groups
 
 
 @final
@@ -199,25 +156,23 @@ class Bench:
     def find(self, asked: Asked) -> Counted | None:
         """Give the counts, if they were made, for the prevalence that is asked for."""
         with self._lock:
-            found = self._counted.get(asked.data)
-            if found is None:
+            if asked.data not in self._counted:
                 return None
             self._counted.move_to_end(asked.data)
-            return meant(found, asked.one_share)
+            return meant(self._counted[asked.data], asked.one_share)
 
     def count(self, file: DataFile, asked: Asked, chosen: Chosen) -> Counted:
         """Count, once; of several files the last ones stay."""
-        found = self.find(asked)
-        if found is None:
-            with listening() as cleaned:
-                found = count(file, asked, chosen)
-            found.known["cleaned"] = cleaned
-            with self._lock:
-                self._counted[asked.data] = found
-                while len(self._counted) > KEPT:
-                    self._counted.popitem(last=False)
-            found = meant(found, asked.one_share)
-        return found
+        if (known := self.find(asked)) is not None:
+            return known
+        with listening() as cleaned:
+            found = count(file, asked, chosen)
+        found.known["cleaned"] = cleaned
+        with self._lock:
+            self._counted[asked.data] = found
+            while len(self._counted) > KEPT:
+                self._counted.popitem(last=False)
+        return meant(found, asked.one_share)
 
 
 def meant(counted: Counted, prevalence: float | None) -> Counted:
@@ -255,14 +210,11 @@ def options_of(counted: Counted, asked: Asked, quick: bool = False) -> Wanted:
 
 def _half_width(counted: Counted) -> float:
     """Ask first for an interval two thirds as wide, in round numbers."""
-    found: float | None = counted.known.get("half_width")
-    if found is None:
+    if "half_width" not in counted.known:
         f = Subject(counted.data, read_asked(counted.first), known=counted.known)
-        best = f.models[0].auc
-        wide = (best.high - best.low) / 3
-        found = float(np.clip(float(f"{wide:.1g}"), 0.001, 0.2))
-        counted.known["half_width"] = found
-    return found
+        wide = float(f"{(f.models[0].auc.high - f.models[0].auc.low) / 3:.1g}")
+        counted.known["half_width"] = float(np.clip(wide, 0.001, 0.2))
+    return float(counted.known["half_width"])
 
 
 def findings(counted: Counted, asked: Asked, quick: bool = False) -> Subject:
@@ -300,44 +252,28 @@ def summary(counted: Counted, asked: Asked, quick: bool) -> Page:
 
     The sentences that other sections add are those of sections that are done.
     """
-    f = findings(counted, asked, quick)
+    f, known = findings(counted, asked, quick), counted.known
     if not quick:
         _ = f.checked
-    return Page(
-        "",
-        facts_of(counted.first, ""),
-        tiles(f),
-        answers(f, _headlines(counted, asked)),
-        (),
-    )
-
-
-def _headlines(counted: Counted, asked: Asked) -> dict[str, Finding | None]:
-    known = counted.known
-    return {k: known.get(("section", *depends(asked, k))) for k in QUESTIONS}
+    said = {k: known.get(("section", *depends(asked, k))) for k in QUESTIONS}
+    return Page("", facts_of(counted.first, ""), tiles(f), answers(f, said), ())
 
 
 def unmet(counted: Counted, asked: Asked) -> dict[str, str]:
     """Which constraint cannot be met together with those before it, and why?"""
-    if not _contradiction(counted, asked):
-        return {}
-    for k in range(len(asked.subject_to)):
-        some = replace(asked, subject_to=asked.subject_to[: k + 1])
-        if words := _contradiction(counted, some):
-            return {f"subject_to_{k}": in_page(words)}
-    return {}
-
-
-def _contradiction(counted: Counted, asked: Asked) -> str:
-    """Say why no threshold, or no pair of them, keeps the constraints."""
-    try:
-        f = findings(counted, asked, quick=True)
-        best = f.models[0]
-        if f.asked.two is not None:
-            best_thresholds(best.tally, **f.asked.two)
-    except (Infeasible, InputError) as err:
-        return str(err)
-    return ""
+    some, last = asked, {}
+    for k in range(len(asked.subject_to), 0, -1):
+        some = replace(asked, subject_to=asked.subject_to[:k])
+        try:  # is there a threshold, or a pair of them, that keeps so many?
+            f = findings(counted, some, quick=True)
+            best = f.models[0]
+            if f.asked.two is not None:
+                best_thresholds(best.tally, **f.asked.two)
+        except (Infeasible, InputError) as err:
+            last = {f"subject_to_{k - 1}": in_page(str(err))}
+        else:
+            break
+    return last
 
 
 @said_elsewhere()
@@ -351,20 +287,18 @@ def operating(counted: Counted, asked: Asked, quick: bool) -> tuple[Finding, Any
 
 def slider(counted: Counted, asked: Asked, f: Subject) -> dict[str, Any]:
     """Give the sliders: every distinct score is a step, numbers are looked up."""
-    models = [
-        {
-            "name": m.name,
-            "key": m.key,
-            "index": k,
-            "start": _start(counted, m),
-            "size": len(_steps(counted, m).threshold),
-        }
-        for k, m in enumerate(f.models)
-    ]
+    models: list[dict[str, Any]] = []
+    for k, m in enumerate(f.models):
+        steps = _steps(counted, m)
+        start = steps.at_or_above(m.point.threshold)
+        size = len(steps.threshold)
+        models.append(
+            {"name": m.name, "key": m.key, "index": k, "start": start, "size": size}
+        )
     return {
         "models": models,
         "constraints": [repr(c) for c in f.asked.subject_to],
-        "now": look_up(counted, asked, 0, _start(counted, f.models[0]))["values"],
+        "now": look_up(counted, asked, 0, models[0]["start"])["values"],
     }
 
 
@@ -376,21 +310,15 @@ def _steps(counted: Counted, m: Model) -> Steps:
     return found
 
 
-def _start(counted: Counted, m: Model) -> int:
-    return _steps(counted, m).at_or_above(m.point.threshold)
-
-
 def look_up(counted: Counted, asked: Asked, model: int, at: int) -> dict[str, Any]:
     """Give every number of the page at one step of one classifier."""
     f = findings(counted, asked, quick=True)
-    models = f.models
-    m = models[min(max(model, 0), len(models) - 1)]
-    all_steps = _steps(counted, m)
-    at = min(max(at, 0), len(all_steps.threshold) - 1)
-    chosen = at == all_steps.at_or_above(m.point.threshold)
-    s = all_steps.pick(at, m.point.threshold if chosen else None)
-    probability = _probability(counted, f, m, s.threshold)
-    found = columns(s, f.asked.costs, probability)
+    m = f.models[min(max(model, 0), len(f.models) - 1)]
+    steps = _steps(counted, m)
+    at = min(max(at, 0), len(steps.threshold) - 1)
+    chosen = at == steps.at_or_above(m.point.threshold)
+    s = steps.pick(at, m.point.threshold if chosen else None)
+    found = columns(s, f.asked.costs, _probability(counted, f, m, s.threshold))
     held = [bool(met(c, s.confusion)[0]) for c in f.asked.subject_to]
     values = {k: short(k, v)[0] for k, v in found.items()}
     return {"values": values, "meets": held, "at": at}
@@ -408,26 +336,20 @@ def _probability(counted: Counted, f: Subject, m: Model, cut: Any) -> Any:
 
 def without_labels(counted: Counted, asked: Asked) -> Page:
     """Answer about tests or judges whose truth nobody knows."""
-    return nogold.without_labels(
-        counted.data,
-        title="",
-        facts=facts_of(counted.data, ""),
-        level=asked.level,
-        rng=SEED,
-    )
+    facts = facts_of(counted.data, "")
+    words: Any = {"level": asked.level, "rng": SEED}
+    return nogold.without_labels(counted.data, title="", facts=facts, **words)
 
 
 def rates(
     counted: Counted, asked: Asked
 ) -> tuple[dict[str, Rate], dict[str, Panel], RateComparison | None]:
     """What is the true rate of each system, of which counts, and which is better?"""
-    systems = counted.groups or {}
-    panels: dict[str, Any] = {str(s): p for s, p in systems.items()}
+    request, how = counted.request, asked.labelled
+    panels: dict[str, Any] = {str(s): p for s, p in (counted.groups or {}).items()}
     panels = panels or {nogold.ALL: counted.data}
-    seed, how = counted.request.seed, asked.labelled
-    found = rates_of(panels, how, asked.level, seed)
-    request, item = counted.request, counted.known["item"]
-    compared = compared_of(request, panels, found, item, how)
+    found = rates_of(panels, how, asked.level, request.seed)
+    compared = compared_of(request, panels, found, counted.known["item"], how)
     return found, {s: panels[s] for s in found}, compared
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -51,9 +50,12 @@ COMMANDS = {
     "demo": "Evaluate the sample data, say what was found and write a report.",
 }
 # commands that share a module
-MODULES = {"combine": "compare", "apply": "calibrate", "nogold": "judge"}
-MODULES |= {"readers": "evals", "watch": "check", "leaves": "plan", "sql": "look"}
-MODULES |= {"demo": "report", "app": "report"}
+MODULES = {
+    **dict.fromkeys(("look", "sql", "threshold"), "evaluate"),
+    **dict.fromkeys(("combine", "calibrate", "apply"), "compare"),
+    **dict.fromkeys(("demo", "app"), "report"),
+    **{"nogold": "judge", "readers": "evals", "watch": "check", "leaves": "plan"},
+}
 CODES = (
     "Exit codes: 0 done; 1 the output could not be written or was closed by its "
     "reader; 2 wrong input; 3 too few cases, or no threshold meets the constraints; "
@@ -63,44 +65,16 @@ CODES = (
 
 
 class OnDemand(TyperGroup):
-    """A group whose commands are loaded when they are asked for."""
+    """A group that lists names and questions, and loads the one that is asked for."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Name the commands, in the order of the help."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Load one command."""
-        if cmd_name in COMMANDS and cmd_name not in self.commands:
-            self.commands[cmd_name] = load(cmd_name)
-        return self.commands.get(cmd_name)
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Show the list of commands without loading any."""
-        with self._listed():
-            super().format_help(ctx, formatter)
-
-    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
-        """Complete the name of a command without loading any."""
-        with self._listed():
-            return super().shell_complete(ctx, incomplete)
+    def __init__(self, **given: Any) -> None:
+        listed = {n: TyperCommand(n, help=q) for n, q in COMMANDS.items()}
+        super().__init__(**given | {"commands": listed})
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find a command; Typer suggests one of those it knows for a misspelt name."""
-        if args[0] in COMMANDS:
-            return super().resolve_command(ctx, args)
-        with self._listed():
-            return super().resolve_command(ctx, args)
-
-    @contextmanager
-    def _listed(self) -> Iterator[None]:
-        """Have names and questions in place of commands."""
-        loaded = self.commands
-        self.commands = {n: TyperCommand(n, help=q) for n, q in COMMANDS.items()}
-        try:
-            yield
-        finally:
-            self.commands = loaded
+        """Load a command; Typer suggests one of those it knows for a misspelt name."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, name and load(name), rest
 
 
 WORDS = "trueness.words"  # the words of a line, in the context of its command
@@ -115,9 +89,8 @@ class Careful(TyperCommand):
         options = {o: p for p in self.params for o in p.opts if o.startswith("-")}
         args = _each_with_its_option(args, options)
         rest: list[str] = super().parse_args(ctx, list(args))
-        typed = [
-            options[w] for word in args if (w := word.partition("=")[0]) in options
-        ]
+        words = (word.partition("=")[0] for word in args)
+        typed = [options[w] for w in words if w in options]
         for p in typed:
             often = getattr(p, "multiple", False) or getattr(p, "is_flag", False)
             if not often and typed.count(p) > 1:
@@ -143,6 +116,7 @@ def _each_with_its_option(args: list[str], options: dict[str, Any]) -> list[str]
     return made
 
 
+@cache
 def load(name: str) -> Any:
     """Make the command of this name from its module."""
     found = getattr(import_module(f"trueness.cli.{MODULES.get(name, name)}"), name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 from trueness._core.checks import columns as _columns
@@ -45,7 +45,7 @@ class Chosen:
     count: str | None = None
     by: str | None = None
     positive: Any = None
-    guessed: tuple[str, ...] = field(default=())
+    guessed: tuple[str, ...] = ()
     cluster: str | None = None
     weight: str | None = None
     sampling: str | None = None
@@ -88,34 +88,34 @@ def choose(
     option: str,
     scores: Sequence[str],
     guess: Guess,
-    label: str | None,
-    positive: str | None = None,
-    count: str | None = None,
-    by: str | None = None,
-    cluster: str | None = None,
-    weight: str | None = None,
     needs_label: bool = True,
+    **words: Any,
 ) -> Chosen:
-    """Which columns are meant? Those not named are taken when there is no doubt."""
-    names = list(source.types)
-    options = {"label": label, "count": count, "weight": weight, "by": by}
-    if _is_counts(source, label, scores) and (count, weight, cluster) == (None,) * 3:
-        return Chosen(None, (count_columns_of(names)["score"],), by=by)
-    for what, name in (options | {"cluster": cluster}).items():
-        known(source, name, f"--{what}")
+    """Which columns are meant? Those not named are taken when there is no doubt.
+
+    ``words`` are what else was said: fields of ``Chosen``.
+    """
+    label, beside = words.get("label"), ("count", "weight", "cluster")
+    counted = not any(words.get(k) for k in beside)
+    if counted and _is_counts(source, label, scores):
+        score = count_columns_of(list(source.types))["score"]
+        return Chosen(**words | {"label": None, "scores": (score,), "positive": None})
+    taken = {words.get(k) for k in (*beside, "by")}
+    for what in ("label", "count", "weight", "by", "cluster"):
+        known(source, words.get(what), f"--{what}")
     for name in _columns.distinct_names(list(scores), f"--{option}"):
         known(source, name, f"--{option}")
     guessed = []
     if label is None and needs_label:
-        label = _guess_label(source, {*scores, count, weight, by, cluster})
+        label = _guess_label(source, {*scores, *taken})
         guessed.append(f"label {names_of([label])}")
     if not scores:
-        scores = guess(source, {label, count, weight, by, cluster})
+        scores = guess(source, {label, *taken})
         many = "s" if len(scores) > 1 else ""
         guessed.append(f"{option}{many} {names_of(scores)}")
-    value = _positive(source, label, positive)
-    found = (tuple(guessed), cluster, weight)
-    return Chosen(label, tuple(scores), count, by, value, *found)
+    value = _positive(source, label, words.get("positive"))
+    found = {"label": label, "scores": tuple(scores), "positive": value}
+    return Chosen(**words | found, guessed=tuple(guessed))
 
 
 def _is_counts(source: Source, label: str | None, scores: Sequence[str]) -> bool:
@@ -373,3 +373,19 @@ def naming(chosen: Chosen) -> Iterator[None]:
         yield
     except InputError as err:
         raise type(err)(for_the_shell(str(err), chosen.label)) from None
+
+
+def read_share(text: str | None) -> float | tuple[float, float] | None:
+    """Read 0.01, or 0.01:0.05 for a range."""
+    if text is None:
+        return None
+    try:
+        numbers = [float(part) for part in text.split(":")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 2):
+        raise InputError(
+            f"--prevalence must be a share such as 0.01, or a range such as 0.01:0.05; "
+            f"found {text!r}."
+        )
+    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])

@@ -1,27 +1,29 @@
-"""What is a command? A function from a question to an answer.
+"""What is a command, and what can be typed after it?
 
-``command`` adds the options that all commands share, opens the file, chooses its
-columns, and shows the answer, as text, JSON and figure; so a new command is a function
-that takes a :class:`Request` and its own options and gives a ``CommandAnswer``. What
-its own options mean is said in its documentation, a line for each, ``--folds: ...``, or
-in ``_options`` where several commands have them.
+``command`` makes one of a function from a :class:`Request` and its own options to a
+``CommandAnswer``: it adds the options that all commands share, opens the file, chooses
+its columns, and shows the answer. What an option means is a line of the function's
+documentation, ``--folds: ...``, or of the text below where several commands have it.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
+import os
 import re
+import shlex
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, final, get_args
+
+import typer
 
 from trueness._core.checks.errors import InputError, NeedsWholeCases
 from trueness._core.checks.options import fraction
 from trueness._core.checks.words import listing
 from trueness._core.records import shown
-from trueness.cli import _options
 from trueness.cli._columns import (
     Chosen,
     Guess,
@@ -29,17 +31,109 @@ from trueness.cli._columns import (
     choose,
     looks_counted,
     one_score,
+    read_share,
     several_scores,
 )
-from trueness.cli._outputs import check_figure, check_targets
-from trueness.cli._shell import CommandAnswer, ending, say, saying, show, warnings_said
-from trueness.cli._source import WHOLE_TYPES, Source, open_source
+from trueness.cli._shell import (
+    CommandAnswer,
+    check_figure,
+    check_targets,
+    ending,
+    say,
+    saying,
+    show,
+    warnings_said,
+)
+from trueness.cli._source import WHOLE_TYPES, Source, is_there, open_source
 from trueness.counts.answers import refusal
 from trueness.counts.design import CANNOT
 from trueness.data.cleaning import listening
 from trueness.data.count_tables import are_counts, count_columns_of
 
 WIDTH = 74  # of an example
+# how an option is typed and what it means, under the panel of the help that shows it
+_TEXT = """
+[Data]
+--label, -l COLUMN: Column with the labels.
+--score, -s COLUMN: Column with scores; higher means more likely positive. Repeat it
+    where several are compared.
+--vote COLUMN: Column with the verdicts of a test; repeat it for each.
+--yes VALUE: Verdict that means positive, if verdicts are words and not 0 and 1.
+--node COLUMN: Column with the leaves.
+--positive VALUE: Label that counts as positive (not needed for 0/1).
+--count COLUMN: Column with the number of cases that a row stands for.
+--by COLUMN: Column with groups; answers for each group too.
+--decimal SIGN: Decimal sign in CSV, . or , (needed if 1,234 could be either).
+--missing-scores HOW: Cases without a score: drop them, or refuse to answer.
+--strict: Refuse values that would have to be cleaned to be understood.
+[How the cases came]
+--weight COLUMN: Column with the weights of cases (survey weights, inverse
+    probabilities).
+--cluster COLUMN: Column that says which cases belong together (patients, sites).
+--sampling HOW: How the cases came: "cohort", or "case-control" when their number in
+    each class was fixed; then what rests on the share of positives needs --prevalence.
+--prevalence SHARE: Share of positives where the score will be used, if it differs;
+    threshold and report take a range, 0.01:0.05.
+--unlabelled HOW: Cases without a label are "left out", or "missing at random" given
+    the score.
+[Options]
+--level SHARE: Confidence level of the intervals.
+--seed NUMBER: Seed of the random numbers.
+--maximize METRIC: What to maximise: "f1", "0.7*accuracy + 0.3*recall", ...
+--minimize METRIC: What to minimise: "cost(fp=1, fn=20)", ...
+--subject-to CONSTRAINT: Constraint: "recall >= 0.9", "flagged <= 500"; repeat it for
+    several.
+--at RULE: Threshold in use, or a rule that --save of threshold has written.
+--half-width WIDTH: Wanted half-width of the interval of the AUC.
+--null VALUE: Value from which it should be shown to differ (null hypothesis).
+--power SHARE: Wanted power of that test (0.9 by default).
+[Output]
+--output, -o FILE: Write all rows with the new column to this .parquet or .csv.
+--column NAME: Name of the new column.
+--save FILE: Save what was found to this JSON file.
+--json: Write JSON, for programs.
+--plot FILE: Draw the figure to this .svg, .png, .pdf or .html.
+--quiet, -q: Print only the answer and errors.
+--debug: Show the full traceback of an error.
+"""
+# what is shared, with its default
+WORDS = ("positive", "count", "weight", "cluster", "sampling", "prevalence",
+         "unlabelled", "by", "decimal", "missing_scores")  # fmt: skip
+SHARED: dict[str, tuple[Any, Any]] = {
+    **dict.fromkeys(WORDS, (str | None, None)),
+    "strict": (bool, False),
+    "level": (float, 0.95),
+    "seed": (int, 0),
+}
+LAST: dict[str, tuple[Any, Any]] = {
+    "json": (bool, False),
+    "plot": (Path | None, None),
+    "quiet": (bool, False),
+    "debug": (bool, False),
+}
+_FILES = (
+    "CSV, Parquet or JSON lines (also compressed, a folder, or 'many/*.parquet'), a "
+    "database (preds.duckdb::table), - for CSV on standard input, or sample:west_nile."
+)
+File = Annotated[str, typer.Argument(help=_FILES, metavar="FILE", show_default=False)]
+
+# an option may take several lines; all but its first are indented
+LINE = re.compile(r"^--[\w/-]+[^:\n]*: .*(?:\n +.*)*\n", re.MULTILINE)
+_TYPED = re.compile(r"(--[\w/-]+)(?:, (-\w))?(?: ([A-Z]+))?: (.*)", re.DOTALL)
+
+
+def read_lines(text: str) -> dict[str, str]:
+    """Give the lines of a text that explain options, by the names of the options."""
+    found = [m.strip() for m in LINE.findall(text)]
+    return {re.split("[/, :]", m[2:])[0].replace("-", "_"): m for m in found}
+
+
+MEANINGS = read_lines(_TEXT)
+PANELS = {
+    name: panel
+    for panel, lines in re.findall(r"\[([^]]+)\]\n([^[]*)", _TEXT)
+    for name in read_lines(lines)
+}
 
 
 @final
@@ -63,6 +157,7 @@ TWO_SCORES = Columns("score", several_scores, least=2)
 def command(
     columns: Columns | None = None,
     *,
+    like: Callable[..., Any] | None = None,
     without: tuple[str, ...] = (),
     cannot: str = "",
     ranges: bool = False,
@@ -70,28 +165,30 @@ def command(
 ) -> Callable[[Callable[..., CommandAnswer]], Callable[..., None]]:
     """Make a command of a function; ``without`` names shared options it cannot use.
 
-    ``cannot`` names its analysis: of the words that this one refuses no option is
-    shown, and who types one reads why. ``ranges``: the prevalence may be a range.
-    ``lists`` are names that the documentation lists where it says ``{methods}``.
+    The parameters of ``like`` are options too. ``cannot`` names its analysis: of the
+    words that this one refuses no option is shown, and who types one reads why.
+    ``ranges``: the prevalence may be a range. ``lists`` are names that the
+    documentation lists where it says ``{methods}``.
     """
     refused = CANNOT.get(cannot, {})
 
     def make(function: Callable[..., CommandAnswer]) -> Callable[..., None]:
         names = {k: ", ".join(v) for k, v in lists.items()}
         text = (inspect.getdoc(function) or "").format(**names)
-        meanings = _options.read_lines(text)
+        meanings = read_lines(text)
         shared = {} if columns is None else _shared(columns, (*without, *refused))
 
         @functools.wraps(function)
         def run(**given: Any) -> None:
             with ending(given["debug"], given["quiet"]):
-                last = {k: given.pop(k, d) for k, (_, d) in _options.LAST.items()}
+                last = {k: given.pop(k, d) for k, (_, d) in LAST.items()}
                 for word, why in refused.items():
                     if given.pop(word) is not None:
                         raise NeedsWholeCases(refusal(cannot, word, why))
                 check_figure(last["plot"])
                 words = {name: given.pop(name) for name in shared}
                 check_targets(words.get("file", given.get("file")), given | last)
+                fraction((given | words).get("level", 0.95), "--level")
                 with warnings_said() as answers, listening() as cleaned:
                     one = (_request(columns, words, given, ranges),) if columns else ()
                     answer = saying(function(*one, **given), cleaned)
@@ -100,51 +197,92 @@ def command(
             if answer.code:
                 raise SystemExit(answer.code)
 
+        more = _parameters(like) if like else []
+        more.sort(key=lambda p: p.name == "level")  # which comes last, as everywhere
         own = {
             p.name: (_explained(p.name, p.annotation, meanings), p.default)
-            for p in inspect.signature(function, eval_str=True).parameters.values()
-            if p.annotation is not Request
+            for p in (*_parameters(function), *more)
+            if p.name in (*meanings, *MEANINGS) or hasattr(p.annotation, "__metadata__")
+            if p.name not in without
         }
         first = dict(list(shared.items())[:3])  # the file and its columns
-        hidden = {word: (_options.hidden(word), None) for word in refused}
-        ends = {k: v for k, v in _options.LAST.items() if k not in without}
-        typed = [first, own, hidden, shared, ends]
-        every = {k: v for part in typed for k, v in part.items()}
+        hidden = {word: (_hidden(word), None) for word in refused}
+        ends = {k: v for k, v in LAST.items() if k not in without}
+        every: dict[str, Any] = first | own | hidden | shared | ends
         run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [_parameter(name, *about) for name, about in every.items()]
+            [
+                inspect.Parameter(
+                    name,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    annotation=_explained(name, kind, {}),
+                    default=default,
+                )
+                for name, (kind, default) in every.items()
+            ]
         )
         run.__annotations__ = {}
-        run.__doc__ = _help(_options.LINE.sub("", text))
+        run.__doc__ = _help(LINE.sub("", text))
         return run
 
     return make
 
 
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    return list(inspect.signature(function, eval_str=True).parameters.values())
+
+
 def _shared(columns: Columns, without: tuple[str, ...]) -> dict[str, tuple[Any, Any]]:
     kind = list[str] | None if columns.several else str | None
     first = {
-        "file": (_options.File, inspect.Parameter.empty),
+        "file": (File, inspect.Parameter.empty),
         "label": (str | None, None),
         columns.option: (kind, None),
     }
-    return first | {k: v for k, v in _options.SHARED.items() if k not in without}
+    return first | {k: v for k, v in SHARED.items() if k not in without}
 
 
 def _explained(name: str, kind: Any, meanings: dict[str, str]) -> Any:
-    """Make an option of a parameter that a line explains."""
-    if name not in meanings and name not in _options.MEANINGS:
-        return kind  # an argument, which says all itself
+    """Make an option of a parameter that a line explains.
+
+    ``--output, -o FILE: Where to write.`` is typed with a file, whose letter is -o.
+    """
+    if hasattr(kind, "__metadata__"):
+        return kind  # says all itself
+    own = name in meanings
+    found = re.fullmatch(_TYPED, meanings[name] if own else MEANINGS[name])
+    assert found is not None, name  # noqa: S101 - a line of this program
+    long, short, metavar, meaning = found.groups()
     writes = Path in (kind, *get_args(kind))
-    panel = _options.OUTPUT if writes else None
-    return Annotated[kind, _options.option(name, meanings.get(name, ""), panel)]
-
-
-def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
-    if not hasattr(kind, "__metadata__"):
-        kind = _explained(name, kind, {})
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default
+    option = typer.Option(
+        *filter(None, (long, short)),
+        metavar=metavar,
+        help=" ".join(meaning.split()),
+        rich_help_panel="Output" if writes else None if own else PANELS[name],
+        autocompletion=column_names if metavar == "COLUMN" else None,
     )
+    return Annotated[kind, option]
+
+
+def _hidden(word: str) -> Any:
+    """Make an option that no help shows, since the command will refuse it."""
+    meaning = f"A command that cannot use --{word} says why."
+    return Annotated[str | None, typer.Option(f"--{word}", help=meaning, hidden=True)]
+
+
+def column_names(incomplete: str) -> list[str]:
+    """Complete a column of the file that was typed before."""
+    # Typer has lost the file by then: an option without its value ends the parsing
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
+    try:
+        typed = shlex.split(line)[2:]
+    except ValueError:  # an open quote
+        typed = line.split()[2:]
+    file = next(filter(is_there, typed), None)
+    try:
+        names = list(open_source(file).types) if file else []
+    except (InputError, OSError):
+        return []
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def _help(text: str) -> str:
@@ -168,34 +306,33 @@ def _request(
     columns: Columns, words: dict[str, Any], own: dict[str, Any], ranges: bool
 ) -> Request:
     """Open the file and choose its columns; say which ones nobody had named."""
-    level = words.get("level", 0.95)
-    fraction(level, "--level")
     # rows that are written back keep their order
     ordered = own.get("output") is not None
     source = open_source(words["file"], ordered=ordered, decimal=words.get("decimal"))
-    option, named = _named(columns, words[columns.option], own.get(columns.instead))
-    names = ("label", "positive", "count", "weight", "cluster", "by")
+    usual, instead = words[columns.option], own.get(columns.instead)
+    if instead and usual:
+        raise InputError(
+            f"--{columns.instead} is for tests without labels, --{columns.option} for "
+            f"scores with labels. Type one of them."
+        )
+    named = instead or usual or []
+    share = read_share(words.get("prevalence"))
+    several = share if isinstance(share, tuple) else None
+    if several and not ranges:
+        raise InputError(
+            f"This command needs one prevalence, and found a range. Type --prevalence "
+            f"{several[0]:g}."
+        )
+    told = {"prevalence": None if several else share}
+    told |= {"missing": words.get("missing_scores")}
     chosen = choose(
         source,
-        option=option,
-        scores=named,
+        option=columns.instead if instead else columns.option,
+        scores=[named] if isinstance(named, str) else named,
         guess=columns.guess,
-        needs_label=columns.needs_label and option == columns.option,
-        **{k: words.get(k) for k in names},
+        needs_label=columns.needs_label and not instead,
+        **{k: v for k, v in words.items() if k in Chosen.__annotations__} | told,
     )
-    one = share = _options.read_share(words.get("prevalence"))
-    if isinstance(share, tuple):
-        one = None
-        if not ranges:
-            raise InputError(
-                f"This command needs one prevalence, and found a range. Type "
-                f"--prevalence {share[0]:g}."
-            )
-    came: dict[str, Any] = {
-        k: words.get(k) for k in ("sampling", "unlabelled", "decimal")
-    }
-    came |= {"missing": words.get("missing_scores"), "prevalence": one}
-    chosen = replace(chosen, **came, strict=bool(words.get("strict")))
     _say_what_was_taken(source, chosen)
     unused = looks_counted(source, chosen) if "count" in words else None
     if unused:
@@ -211,23 +348,8 @@ def _request(
     wanted = chosen.columns
     if chosen.label is None and are_counts(source.types):
         wanted = (*wanted, *count_columns_of(source.types).values())
-    rows, seed = source.only(wanted), words.get("seed", 0)
-    several = share if isinstance(share, tuple) else None
-    return Request(source, chosen, rows, level, seed, several)
-
-
-def _named(columns: Columns, usual: Any, instead: Any) -> tuple[str, list[str]]:
-    """Which option named columns, and which? They may be given in one way only."""
-    if instead and usual:
-        raise InputError(
-            f"--{columns.instead} is for tests without labels, --{columns.option} for "
-            f"scores with labels. Type one of them."
-        )
-    named = instead or usual or []
-    return (
-        columns.instead if instead else columns.option,
-        [named] if isinstance(named, str) else list(named),
-    )
+    level, seed = words.get("level", 0.95), words.get("seed", 0)
+    return Request(source, chosen, source.only(wanted), level, seed, several)
 
 
 def _say_what_was_taken(source: Source, chosen: Chosen) -> None:

@@ -8,8 +8,11 @@ own sentences on standard error, without a traceback, and an exit code, which
 
 from __future__ import annotations
 
+import csv
+import errno
 import json
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +29,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 import trueness
+from trueness._core.checks import options as _options
 from trueness._core.checks.errors import (
     DoubtfulAssumption,
     Infeasible,
@@ -34,13 +38,17 @@ from trueness._core.checks.errors import (
     NotEnoughCases,
     Optimistic,
 )
+from trueness._core.files import is_device, replacing
+from trueness._core.imports import required
 from trueness._core.progress import progress, silent
 from trueness._core.records import json_value, shown
 from trueness.cli._columns import Request
+from trueness.cli._source import Source, is_local
 from trueness.counts.design import PLAIN
+from trueness.data.files import meant_by
 from trueness.findings.notes import SHELL, Note
 from trueness.findings.notes import say as write_out
-from trueness.findings.records import MOST, Finding, Table
+from trueness.findings.records import MOST, Finding, Page, Table
 from trueness.findings.words import for_the_shell
 
 OWN_WARNINGS = (DoubtfulAssumption, NotConverged, Optimistic)
@@ -48,7 +56,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 _QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 
-
+FIGURES = (".svg", ".png", ".pdf", ".html")
+ROWS = (".parquet", ".csv")
 GAP = 2  # characters between the columns of a table
 
 
@@ -319,3 +328,129 @@ def _reason(err: OSError) -> str:
         return words
     where = f" {err.filename}" if err.filename else ""
     return f"cannot write or read{where}: {words}"
+
+
+def check_figure(plot: Path | None) -> None:
+    """Stop before the work, not after it, when a figure has no format."""
+    if plot is not None:
+        _options.choice(plot.suffix.lower(), FIGURES, "the ending of --plot")
+        required("altair", "plots")
+        if plot.suffix.lower() != ".html":
+            required("vl_convert", "plots")
+
+
+def check_targets(file: str | None, options: Mapping[str, Any]) -> None:
+    """Stop before the work when a file cannot be written where it is wanted.
+
+    ``file`` is the input; the options that are paths are outputs.
+    """
+    targets = {
+        f"--{k}": v for k, v in options.items() if isinstance(v, Path) and k != "folder"
+    }
+    read = meant_by(file) if file is not None and is_local(file) else []
+    inputs = {os.path.realpath(p) for p in read}
+    seen: dict[str, str] = {}
+    for option, path in targets.items():
+        real = os.path.realpath(path)
+        if real in inputs:
+            raise InputError(
+                f"{option} {path} is the input file, which would be overwritten. "
+                f"Choose another name."
+            )
+        if real in seen:
+            raise InputError(
+                f"{option} and {seen[real]} name the same file, {path}. Give each its "
+                f"own name."
+            )
+        seen[real] = option
+        _check_place(path)
+
+
+def _check_place(path: Path) -> None:
+    if not path.parent.is_dir():
+        words = f"{path} cannot be written: there is no folder {path.parent}"
+        raise OSError(errno.ENOENT, f"{words}. Make the folder first")
+    if path.is_dir():
+        raise OSError(errno.EISDIR, f"{path} cannot be written: it is a folder")
+    # a device is written itself, other files are replaced in their folder
+    place = path if is_device(path) else path.parent
+    if not os.access(place, os.W_OK):
+        words = f"{path} cannot be written: the folder {path.parent} is read-only"
+        raise OSError(errno.EACCES, words)
+
+
+def check_rows(output: Path | None, source: Source, column: str) -> None:
+    """Stop before the work when the rows cannot be written with this column."""
+    if output is None:
+        return
+    _options.choice(output.suffix.lower(), ROWS, "the ending of --output")
+    if column in source.types:
+        raise InputError(
+            f"--column must be a new name, but this file already has a column "
+            f"{column!r}. Type --column another_name."
+        )
+
+
+def write_rows(
+    source: Source, column: str, score: Callable[[Any], Any], output: Path | None
+) -> int:
+    """Write all rows of a file with one more column, all or nothing; say how many.
+
+    ``score`` makes the column from the table, so that rows cannot get out of step.
+    """
+    if output is None:
+        return 0
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    with progress("Writing", unit=""):
+        table = source.rows.to_arrow_table()
+        table = table.append_column(column, pa.array(score(table)))
+        with replacing(output) as temporary:
+            if output.suffix.lower() == ".csv" and source.is_text:
+                _write_as_it_was(source.as_text(), column, table[column], temporary)
+            elif output.suffix.lower() == ".csv":
+                pyarrow.csv.write_csv(table, temporary)
+            else:
+                pyarrow.parquet.write_table(table, temporary)
+    say(f"Rows with column {column!r} written to {output}.")
+    return int(table.num_rows)
+
+
+def _write_as_it_was(rows: Any, column: str, values: Any, path: Path) -> None:
+    """Write the text of every row, untouched, with one more column."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*rows.column_names, column])
+        start = 0
+        for batch in rows.to_batches():
+            added = values.slice(start, batch.num_rows).to_pylist()
+            start += batch.num_rows
+            columns = [c.to_pylist() for c in batch.columns]
+            writer.writerows(zip(*columns, added, strict=True))
+
+
+def write_report(page: Page, output: Path | None, say_so: bool = True) -> int:
+    """Write a page where it was asked for, say so, and give its size."""
+    if output is None:
+        return 0
+    from trueness.report.page import write_page  # Jinja2 is loaded when needed
+
+    written = write_page(page, output)
+    if say_so:
+        say(f"{written}; open it in a browser.")
+    return written.size
+
+
+def command_line() -> str:
+    """Give what was typed, for a report."""
+    return shlex.join(["trueness", *sys.argv[1:]])
+
+
+def save_fitted(fitted: Any, path: Path | None) -> None:
+    """Save a fitted map or combiner, to be read by ``trueness.load_map``."""
+    if path is None:
+        return
+    fitted.save(path)
+    say(f"Saved what was fitted to {path}.")

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, final
 
 import typer
 
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.options import choice
+from trueness._core.checks.words import nearest
 from trueness._core.files import alone, replacing
+from trueness._core.numbers import percent
 from trueness.cli._columns import Chosen, Request, choose, one_score
 from trueness.cli._command import command
-from trueness.cli._predictions import cases_of, predictions, with_scores
 from trueness.cli._shell import CommandAnswer, about, answered, say
-from trueness.cli._source import open_source
+from trueness.cli._source import Source, known, open_source
 from trueness.cli.evals import about_attempts, parts_of
+from trueness.counts.design import WORDS as DESIGN
+from trueness.data.count_tables import are_counts, count_columns_of
+from trueness.data.engines import quoted
 from trueness.data.eval_rows import attempts, read_evals
 from trueness.data.frames import panel, tally
 from trueness.findings.how_good import cases_note
@@ -27,7 +33,181 @@ from trueness.monitoring.kinds import KINDS
 from trueness.monitoring.measures import of_attempts
 from trueness.monitoring.questions import load_watch
 from trueness.monitoring.questions import watch as new_watch
+from trueness.monitoring.requirements import Requirement
 from trueness.monitoring.verdicts import Check, fact
+
+_BASELINE, _LABEL = "trueness_baseline", "trueness_label"
+Checked = tuple[Check, Note, dict[str, Any]]
+
+
+@final
+@dataclass(frozen=True)
+class Predictions:
+    """The rows of a file that have a score, and the columns that a contract names.
+
+    ``columns`` are those that counting takes beside the score (without a label the file
+    holds counts), ``missing`` is the share of the rows without a score.
+    """
+
+    source: Source
+    rows: Any
+    score: str
+    columns: dict[str, Any]
+    required: tuple[Requirement, ...]
+    missing: float
+
+    @property
+    def label(self) -> Any:
+        """Name the column of the labels."""
+        return self.columns["label"]
+
+    def panel(self, scores: list[str], rows: Any = None, by: str | None = None) -> Any:
+        """Count several columns together, in each group of a column too."""
+        rows = self.rows if rows is None else rows
+        return panel(rows, scores, by=by, **self.columns)
+
+
+def predictions(asked: Contract, file: str) -> Predictions:
+    """Open the file that a contract is about."""
+    source = open_source(file)
+    judged = [r.judges[0] for r in asked.requirements if r.judges]
+    if asked.score is None and len(judged) == len(asked.requirements):
+        asked = replace(asked, score=judged[0])  # a rate from judges has no score
+    for name in ("label", "score"):
+        if getattr(asked, name) is None:
+            raise InputError(
+                f'{asked.path} must name the column: add {name} = "NAME". '
+                f"{source.name} has {', '.join(source.types)}."
+            )
+    if are_counts(source.types) and asked.label not in source.types:
+        score = count_columns_of(source.types)["score"]
+        held = (source, source.rows, score, {"label": None})
+        return Predictions(*held, asked.requirements, 0.0)
+    label, score = (
+        known(source, str(getattr(asked, name)), name) for name in ("label", "score")
+    )
+    rows, missing = with_scores(source, score)
+    columns = {"label": label, "positive": asked.positive, "count": asked.count}
+    beside = {w: known(source, getattr(asked, w), w) for w in ("weight", "cluster")}
+    beside |= {word: getattr(asked, word) for word in DESIGN}
+    columns |= {word: said for word, said in beside.items() if said is not None}
+    return Predictions(source, rows, score, columns, asked.requirements, missing)
+
+
+def with_scores(source: Source, score: str) -> tuple[Any, float]:
+    """Give the rows that have a score, and the share of those that have none."""
+    name = quoted(score)
+    gone = f"{name} IS NULL"
+    if source.types[score] in ("DOUBLE", "FLOAT"):
+        gone = f"({gone} OR isnan({name}))"
+    counts = source.rows.aggregate(f"count(*) AS n, count_if({gone}) AS lost")
+    ((n, lost),) = counts.fetchall()
+    return source.rows.filter(f"NOT {gone}") if lost else source.rows, lost / n
+
+
+def cases_of(
+    p: Predictions, key: str | None, file: str | None
+) -> Callable[[str | None], Any]:
+    """Give a function that counts all cases, or those of each group of a column.
+
+    Each baseline that is a column is counted beside the score; one in a file of its
+    own on the same cases where a key joins the files, otherwise by itself.
+    """
+    both, old = _baseline(p, key, file)
+    named = (r.not_worse_than for r in p.required)
+    beside = [name for name in named if name and name in p.source.types]
+    paired = [([p.score, name], name, None) for name in beside]
+    if both is not None:
+        paired.append(([p.score, _BASELINE], "baseline", both))
+
+    def count(by: str | None) -> Any:
+        words = {"score": p.score, "by": known(p.source, by, "by"), **p.columns}
+        tallies = tally(p.rows, **words)
+        panels = {name: p.panel(scores, rows, by) for scores, name, rows in paired}
+        other: Any = None if old is None else tally(old, **words)
+        if by is None:
+            for r in p.required:  # judges that a requirement asks for
+                if r.judges:
+                    named = [known(p.source, j, "judges") for j in r.judges]
+                    panels[",".join(named)] = p.panel(named)
+            return Evidence(tallies, panels, other)
+        return {
+            str(g): Evidence(
+                t,
+                {name: parts[g] for name, parts in panels.items() if g in parts},
+                None if other is None else other.get(g),
+                str(g),
+            )
+            for g, t in tallies.items()
+        }
+
+    return count
+
+
+def _baseline(p: Predictions, key: str | None, file: str | None) -> tuple[Any, Any]:
+    """Give the rows of both files joined by their key, or those of the baseline."""
+    if file is None:
+        for r in p.required:
+            if r.not_worse_than and r.not_worse_than not in p.source.types:
+                near = nearest(r.not_worse_than, list(p.source.types))
+                raise InputError(
+                    f"{r} needs a baseline. Type --baseline last_release.parquet, or "
+                    f"name a column of {p.source.name} with its scores.{near}"
+                )
+        return None, None
+    other = open_source(file)
+    old, lost = with_scores(other, known(other, p.score, "score"))
+    if lost:
+        say(
+            f"{percent(lost)} of the rows of {other.name} have no score; they are left "
+            "out."
+        )
+    if key:
+        return _joined(p, key, other, old), None
+    known(other, p.label, "label")
+    return None, old
+
+
+def _joined(p: Predictions, key: str, other: Source, old: Any) -> Any:
+    """Put the baseline's score beside the candidate's, case by case."""
+    name, rows = quoted(key), p.rows
+    for one in (p.source, other):
+        known(one, key, "key")
+        counts = f"count({name}) - count(DISTINCT {name}) AS twice"
+        ((twice,),) = one.rows.aggregate(counts).fetchall()
+        if twice:  # joined, they would count as more cases
+            raise InputError(
+                f"{one.name}: {twice:,} rows repeat a value of the key {key!r}, so "
+                f"that cases cannot be paired. Name a key that each case has once, or "
+                f"leave key out of the contract."
+            )
+    if p.source.types[key] != other.types[key]:  # 7 and "7" name the same case
+        as_text = f"* REPLACE (CAST({name} AS VARCHAR) AS {name})"
+        rows, old = rows.project(as_text), old.project(as_text)
+    said = quoted(p.label) if p.label in other.types else "NULL"
+    wanted = f"{name}, {quoted(p.score)} AS {_BASELINE}, {said} AS {_LABEL}"
+    here = rows.to_arrow_table()
+    both = here.join(old.project(wanted).to_arrow_table(), key)
+    both = both.filter(both[_BASELINE].is_valid())
+    if not both.num_rows:
+        raise NotEnoughCases(
+            f"No case of {p.source.name} has a baseline score: the values of {key!r} "
+            f"in {other.name} are others. Leave key out of the contract for an "
+            f"unpaired comparison."
+        )
+    if both.num_rows < here.num_rows:
+        say(
+            f"{here.num_rows - both.num_rows:,} of {here.num_rows:,} rows have no "
+            f"baseline score with the same {key!r}; the comparison leaves them out."
+        )
+    pairs = zip(both[p.label].to_pylist(), both[_LABEL].to_pylist(), strict=True)
+    differ = sum(a != b for a, b in pairs if a is not None and b is not None)
+    if differ and p.source.types[p.label] == other.types.get(p.label):
+        raise InputError(
+            f"{differ:,} of {both.num_rows:,} cases have another {p.label!r} in "
+            f"{other.name} than in {p.source.name}. Is {key!r} the key of the cases?"
+        )
+    return both
 
 
 @command()
@@ -96,18 +276,20 @@ def check(
         return verdict_lines(found)
 
     made = requirements(found, counted, undecided or asked.undecided)
-    code = made.numbers["exit_code"]
-    return answered("check", made, chart=chart, about=told, code=code,
-                    contract=contract)  # fmt: skip
+    return answered(
+        "check",
+        made,
+        chart=chart,
+        about=told,
+        code=made.numbers["exit_code"],
+        contract=contract,
+    )
 
 
 def _write(path: Path, text: str) -> None:
     with replacing(path) as temporary:
         Path(temporary).write_text(text, encoding="utf-8")
     say(f"Written to {path}.")
-
-
-Checked = tuple[Check, Note, dict[str, Any]]
 
 
 def _checked(asked: Contract, file: str, baseline: str | None) -> Checked:
@@ -125,15 +307,8 @@ def _checked(asked: Contract, file: str, baseline: str | None) -> Checked:
         level=asked.level,
         adjust=asked.adjust,
     )
-    chosen = Chosen(
-        p.label,
-        (p.score,),
-        asked.count,
-        next(iter(groups), None),
-        asked.positive,
-        cluster=asked.cluster,
-        weight=asked.weight,
-    )
+    words = {k: getattr(asked, k) for k in ("count", "positive", "cluster", "weight")}
+    chosen = Chosen(p.label, (p.score,), by=next(iter(groups), None), **words)
     request = Request(p.source, chosen, p.rows, asked.level, 0)
     return found, cases_note(t), about(request, t)
 

@@ -1,28 +1,45 @@
-"""Which is better, is it better everywhere, and would they be better together?"""
+"""Which is better, would they be together, and what does a score mean?"""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 
 import trueness
-from trueness._core.checks.options import choice
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.options import choice, whole_number
+from trueness._core.checks.words import listing
 from trueness._core.progress import progress
-from trueness.cli._columns import Request, count_panel
-from trueness.cli._command import TWO_SCORES, command
-from trueness.cli._outputs import check_rows, save_fitted, write_rows
-from trueness.cli._shell import CommandAnswer, about, answered, each_group
+from trueness.calibration.calibrators import CALIBRATORS
+from trueness.calibration.maps import Map, load_map, map_to_json
+from trueness.cli._columns import Request, count_panel, count_tally, one_score
+from trueness.cli._command import ONE_SCORE, TWO_SCORES, File, command
+from trueness.cli._shell import (
+    CommandAnswer,
+    about,
+    answered,
+    check_rows,
+    each_group,
+    save_fitted,
+    write_rows,
+)
+from trueness.cli._source import Source, known, open_source
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
 from trueness.findings.records import Finding
 from trueness.findings.subject import subject
+from trueness.findings.what_scores_mean import what_a_map_changes
 from trueness.findings.which_is_better import (
     better_together,
     in_each_group,
     which_is_better,
 )
+from trueness.scale.application import apply as apply_map
+from trueness.scale.application import inputs_of
 
 
 def _asked(request: Request, ask: Any, **more: Any) -> tuple[Panel, Finding]:
@@ -91,3 +108,105 @@ def combine(
 def _score(fitted: Any, rows: Any, panel: Panel) -> Any:
     columns = [rows[n].to_numpy(zero_copy_only=False) for n in panel.names]
     return fitted(np.column_stack(columns).astype(np.float64))
+
+
+@command(ONE_SCORE, methods=CALIBRATORS)
+def calibrate(
+    request: Request,
+    method: str = "auto",
+    folds: int = 5,
+    output: Path | None = None,
+    column: str | None = None,
+    save: Path | None = None,
+) -> CommandAnswer:
+    """What does a score mean as a probability? Fits a map and applies it.
+
+    --method NAME: One of {methods}.
+    --folds NUMBER: Folds of the cross-fitting, which checks the map on new cases.
+
+    Example: trueness calibrate sample:west_nile --label virus --score adaboost \
+-o calibrated.parquet --save map.json
+    """
+    name = request.chosen.scores[0]
+    column = column or f"{name}_calibrated"
+    whole_number(folds, "--folds", at_least=2)
+    check_rows(output, request.source, column)
+    with progress("Fitting", unit=""):
+        t = count_tally(request, name)
+        groups = count_tally(request, name, by=True) if request.chosen.by else {}
+        fitted = trueness.calibrate(t, method=method)
+        sure = {"level": request.level, "rng": request.seed, "folds": folds}
+        by = str(request.chosen.by)
+        found, after = what_a_map_changes(t, fitted, method, name, groups, by, **sure)
+    save_fitted(fitted, save)
+    write_rows(
+        request.source, column, lambda rows: fitted(_numbers(rows[name])), output
+    )
+    return answered(
+        "calibrate",
+        *found,
+        chart=lambda: trueness.plots.reliability(after),
+        about=about(request, t),
+        method=method,
+        column=column,
+        map=json.loads(map_to_json(fitted)),
+    )
+
+
+def _numbers(column: Any) -> Any:
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+@command()
+def apply(
+    map: Annotated[
+        str,
+        typer.Argument(
+            help="What --save of calibrate or combine has written.",
+            metavar="MAP",
+            show_default=False,
+        ),
+    ],
+    file: File,
+    output: Path | None = None,
+    score: str | None = None,
+    column: str | None = None,
+) -> CommandAnswer:
+    """What are the scores of new rows? Applies a map saved by calibrate or combine.
+
+    Example: trueness apply map.json sample:west_nile --score adaboost \
+-o calibrated.parquet
+    """
+    if output is None:
+        raise InputError(
+            "No output file was named. Type -o FILE.parquet or -o FILE.csv."
+        )
+    fitted = load_map(map)
+    source = open_source(file, ordered=True)
+    names = _inputs(fitted, source, score)
+    new = column or (f"{names[0]}_calibrated" if len(names) == 1 else "combined")
+    check_rows(output, source, new)
+    one = names[0] if inputs_of(fitted) is None else None
+    rows = write_rows(
+        source,
+        new,
+        lambda t: apply_map(t.select(names), fitted, one, name=new)[new],
+        output,
+    )
+    kind = type(fitted).__name__
+    result: dict[str, Any] = {"map": kind, "file": source.name, "output": str(output)}
+    result |= {"scores": names, "column": new, "rows": rows}
+    return CommandAnswer(
+        "apply", result, [f"{rows:,} rows scored by {kind} from {listing(names)}."]
+    )
+
+
+def _inputs(fitted: Map, source: Source, score: str | None) -> list[str]:
+    """Which columns does the map read? Those it was fitted on, or the one named."""
+    several = inputs_of(fitted)
+    if several is not None and score is not None:
+        raise InputError(
+            f"This map reads the columns {listing(several)}; leave out --score."
+        )
+    names = list(several or ([score] if score else one_score(source, set())))
+    return [known(source, name, "This map") for name in names]

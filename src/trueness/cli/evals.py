@@ -12,13 +12,18 @@ import typer
 
 import trueness
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.options import choice, fraction
+from trueness._core.checks.options import choice
 from trueness._core.checks.words import listing
 from trueness._core.progress import progress
 from trueness.cli._columns import Request
 from trueness.cli._command import ONE_SCORE, command
-from trueness.cli._outputs import write_report
-from trueness.cli._shell import CommandAnswer, about, answered
+from trueness.cli._shell import (
+    CommandAnswer,
+    about,
+    answered,
+    command_line,
+    write_report,
+)
 from trueness.cli._source import sample_path
 from trueness.counts.design import PLAIN
 from trueness.counts.values import Tally
@@ -69,7 +74,6 @@ def evals(
 
     Example: trueness evals sample:judges --item pair --passed truth --by kind
     """
-    fraction(level, "--level")
     words: dict[str, Any] = {"item": item, "passed": passed, "system": system}
     words |= {"cluster": cluster, "threshold": threshold, "missing": missing}
     with progress("Counting", unit=""):
@@ -77,14 +81,10 @@ def evals(
         _named(logs, item, passed)
         runs = _runs(logs, words)
         groups = {g: _runs(part, words) for g, part in parts_of(logs, by or "").items()}
+    asked: Any = {"pass_at": pass_at or (), "pass_hat": pass_hat or (), "by": by or ""}
     with progress("Comparing", unit=""):
-        asked: Any = {
-            "pass_at": pass_at or (),
-            "pass_hat": pass_hat or (),
-            "by": by or "",
-        }
         found = how_often(runs, groups=groups, level=level, **asked)
-    write_report(lambda line: evals_page(found, ", ".join(log), line), output)
+    write_report(evals_page(found, ", ".join(log), command_line()), output)
     one = next(iter(found.numbers["systems"].values()))
     return answered(
         "evals",
@@ -214,31 +214,16 @@ def readers(
 
     Example: trueness readers sample:readers --label truth --score rating
     """
+    words = dict(locals())  # options of the study, but for two
+    del words["request"], words["fixed"]
+    chosen = request.chosen
+    words |= {"label": chosen.label, "score": chosen.scores[0], "level": request.level}
     if fixed is not None:
-        choice(fixed, ("readers", "cases"), "--fixed")
-    label, score = str(request.chosen.label), request.chosen.scores[0]
+        words[choice(fixed, ("readers", "cases"), "--fixed")] = "fixed"
     with progress("Comparing", unit=""):
-        rows = request.source.only((reader, treatment, case, label, score))
-        found = trueness.reader_study(
-            rows.to_arrow_table(),
-            reader=reader,
-            treatment=treatment,
-            case=case,
-            label=label,
-            score=score,
-            positive=request.chosen.positive,
-            metric=metric,
-            threshold=threshold,
-            readers="fixed" if fixed == "readers" else "random",
-            cases="fixed" if fixed == "cases" else "random",
-            covariance=covariance,
-            method=method,
-            margin=margin,
-            pairs=pairs,
-            scale=scale,
-            reference=reference,
-            level=request.level,
-        )
+        columns = (reader, treatment, case, str(chosen.label), chosen.scores[0])
+        rows = request.source.only(columns).to_arrow_table()
+        found = trueness.reader_study(rows, positive=chosen.positive, **words)
     return answered(
         "readers",
         compared_by_readers(found),

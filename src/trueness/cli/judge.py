@@ -9,13 +9,19 @@ from typing import Any
 
 import trueness
 from trueness._core.checks.errors import NotEnoughCases
-from trueness._core.checks.options import choice, fraction
+from trueness._core.checks.options import choice
 from trueness._core.progress import progress
 from trueness.cli._columns import Request, count_panel, votes_among, with_verdicts
-from trueness.cli._command import Columns, command
-from trueness.cli._options import File
-from trueness.cli._outputs import write_report
-from trueness.cli._shell import CommandAnswer, about, answered, each_group, say
+from trueness.cli._command import Columns, File, command
+from trueness.cli._shell import (
+    CommandAnswer,
+    about,
+    answered,
+    command_line,
+    each_group,
+    say,
+    write_report,
+)
 from trueness.cli._source import Source, unnamed
 from trueness.cli._verdicts import (
     as_wide,
@@ -132,7 +138,6 @@ def judge(
     Example: trueness judge sample:judges --judge skywork_gemma_27b \
 --judge internlm2_20b --label human --labelled random
     """
-    fraction(level, "--level")
     if labelled is not None:
         choice(labelled, LABELLED, "--labelled")
     with progress("Reading", unit=""):
@@ -152,11 +157,9 @@ def judge(
         rates = rates_of(panels, labelled, level, seed)
         compared = compared_of(request, panels, rates, item, labelled)
         plans = {s: _plan(panels[s], r, next, width) for s, r in rates.items()}
-    held = {s: panels[s] for s in rates}
-    write_report(
-        lambda line: judged(rates, held, compared, source=source.name, command=line),
-        output,
-    )
+    words: Any = {"source": source.name, "command": command_line()}
+    if output is not None:
+        write_report(judged(rates, panels, compared, **words), output)
     return answered(
         "judge",
         pass_rates(rates, compared, plans),

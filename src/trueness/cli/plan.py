@@ -10,7 +10,6 @@ import typer
 
 import trueness
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.options import choice, fraction
 from trueness._core.progress import progress
 from trueness.cli._app import Careful
 from trueness.cli._columns import Request, naming
@@ -29,17 +28,8 @@ plan = typer.Typer(help="How many cases do I need? Sample sizes.", no_args_is_he
 
 
 @plan.command(name="auc", cls=Careful)
-@command(models=MODELS)
-def plan_for_auc(
-    auc: float,
-    prevalence: float = 0.5,
-    half_width: float | None = None,
-    null: float | None = None,
-    power: float | None = None,
-    model: str = "binormal",
-    sampling: str = "case-control",
-    level: float = 0.95,
-) -> CommandAnswer:
+@command(like=plan_auc, models=MODELS)
+def plan_for_auc(**asked: Any) -> CommandAnswer:
     """How many cases are needed to know an AUC well enough?
 
     --auc: The AUC that you expect.
@@ -49,42 +39,22 @@ def plan_for_auc(
 
     Example: trueness plan auc --auc 0.8 --prevalence 0.1 --half-width 0.03
     """
-    if (half_width is None) == (null is None):
+    if (asked["half_width"] is None) == (asked["null"] is None):
         raise InputError(
             "A plan needs a goal. Type --half-width 0.03 for a narrow interval, or "
             "--null 0.75 --power 0.9 for a test."
         )
-    fraction(level, "--level")
-    choice(model, MODELS, "--model")
-    choice(sampling, ("cohort", "case-control"), "--sampling")
-    found = plan_auc(
-        auc=auc,
-        prevalence=prevalence,
-        half_width=half_width,
-        null=null,
-        power=power,
-        level=level,
-        model=model,
-        sampling=sampling,
-    )
+    found = plan_auc(**asked)
     return answered(
         "plan auc",
-        planned(found, f"an AUC of {auc:g}"),
+        planned(found, f"an AUC of {asked['auc']:g}"),
         chart=lambda: trueness.plots.sample_size(found),
     )
 
 
 @plan.command(name="difference", cls=Careful)
-@command()
-def plan_for_difference(
-    first: float,
-    second: float,
-    correlation: float = 0.5,
-    prevalence: float = 0.5,
-    half_width: float | None = None,
-    power: float | None = None,
-    level: float = 0.95,
-) -> CommandAnswer:
+@command(like=plan_auc_difference)
+def plan_for_difference(**asked: Any) -> CommandAnswer:
     """How many cases are needed to show that two AUCs on the same cases differ?
 
     --first: One AUC that you expect.
@@ -94,30 +64,13 @@ def plan_for_difference(
 
     Example: trueness plan difference --first 0.85 --second 0.8 --power 0.8
     """
-    found = plan_auc_difference(
-        first=first,
-        second=second,
-        correlation=correlation,
-        prevalence=prevalence,
-        half_width=half_width,
-        power=power,
-        level=level,
-    )
-    return answered("plan difference", planned(found, "the difference"))
+    found = planned(plan_auc_difference(**asked), "the difference")
+    return answered("plan difference", found)
 
 
 @plan.command(name="rate", cls=Careful)
-@command()
-def plan_for_rate(
-    rate: str,
-    value: float,
-    prevalence: float = 0.5,
-    recall: float | None = None,
-    half_width: float | None = None,
-    null: float | None = None,
-    power: float | None = None,
-    level: float = 0.95,
-) -> CommandAnswer:
+@command(like=plan_rate, without=("sampling",))
+def plan_for_rate(**asked: Any) -> CommandAnswer:
     """How many cases are needed to know recall, specificity or precision well enough?
 
     --rate: Which rate: recall, specificity or precision.
@@ -127,24 +80,13 @@ def plan_for_rate(
 
     Example: trueness plan rate --rate recall --value 0.9 --prevalence 0.1 --null 0.8
     """
-    found = plan_rate(
-        rate,
-        value=value,
-        prevalence=prevalence,
-        recall=recall,
-        half_width=half_width,
-        null=null,
-        power=power,
-        level=level,
-    )
-    return answered("plan rate", planned(found, f"a {rate} of {value:g}"))
+    what = f"a {asked['rate']} of {asked['value']:g}"
+    return answered("plan rate", planned(plan_rate(**asked), what))
 
 
 @plan.command(cls=Careful)
-@command()
-def leaf(
-    p: float, confidence: float | None = None, utility: float | None = None
-) -> CommandAnswer:
+@command(like=plan_leaf)
+def leaf(**asked: Any) -> CommandAnswer:
     """How many cases does a leaf need to be trusted?
 
     --p: Share of the larger class in the leaf.
@@ -153,19 +95,18 @@ def leaf(
 
     Example: trueness plan leaf --p 0.75 --confidence 0.95
     """
-    if confidence is None and utility is None:
+    if asked["confidence"] is None and asked["utility"] is None:
         raise InputError(
             "A plan needs a goal. Type --confidence 0.95, or --utility 0.7."
         )
-    n = plan_leaf(p, confidence=confidence, utility=utility)
-    shown = "utility" if confidence is None else "confidence"
+    n, p = plan_leaf(**asked), asked["p"]
+    level = "utility" if asked["confidence"] is None else "confidence"
     sizes = range(1, min(2 * n, 400) + 1) if n <= 200 else range(1, 2 * n, n // 100)
+    named = {f"p = {p:g}": ([1], [p])}
     return answered(
         "plan leaf",
-        planned_leaf(n, p=p, confidence=confidence, utility=utility),
-        chart=lambda: trueness.plots.levels_by_n(
-            {f"p = {p:g}": ([1], [p])}, sizes, level=shown
-        ),
+        planned_leaf(n, **asked),
+        chart=lambda: trueness.plots.levels_by_n(named, sizes, level=level),
     )
 
 

@@ -25,10 +25,16 @@ from trueness.cli._columns import (
     with_verdicts,
 )
 from trueness.cli._command import Columns, command
-from trueness.cli._outputs import command_line, make_folder
-from trueness.cli._shell import CommandAnswer, about, say, spoken
+from trueness.cli._shell import (
+    CommandAnswer,
+    about,
+    command_line,
+    say,
+    spoken,
+    write_report,
+)
 from trueness.cli._verdicts import open_verdicts
-from trueness.cli.threshold import rule_typed
+from trueness.cli.evaluate import rule_typed
 from trueness.data.cleaning import listening, tell
 from trueness.data.files import scan, tables_of
 from trueness.ensembles.combiners import COMBINERS
@@ -78,7 +84,14 @@ def report(
 
     Example: trueness report sample:west_nile --label virus -o report.html
     """
-    _is_html(output)
+    plain = is_device(output) or output.suffix.lower() in ("", ".html", ".htm")
+    if not plain:  # before the work
+        pdf = " Open it in a browser and print it to a PDF file."
+        raise InputError(
+            f"The report is an HTML page, so the name {output} would be misleading. "
+            f"Type -o {output.with_suffix('.html')}."
+            + (pdf if output.suffix.lower() == ".pdf" else "")
+        )
     if (cost_fp is None) != (cost_fn is None):
         raise InputError("Both costs are needed. Type --cost-fp 1 --cost-fn 20.")
     costs = None if cost_fp is None else {"fp": cost_fp, "fn": cost_fn}
@@ -96,8 +109,6 @@ def report(
         panel = count_classes(request, classes) if classes else count_panel(request)
         by = request.chosen.by and not classes
         groups = count_panel(request, by=True) if by else None
-    from trueness.report.page import write_page  # Jinja2 is loaded when it is needed
-
     with progress("Making the report", unit=""):
         page = page_about(
             panel,
@@ -119,16 +130,21 @@ def report(
             combiner=combine,
             command=command_line(),
         )
+
+    def chart() -> Any:
+        if isinstance(panel, dict) or (panel.n_pos and panel.n_neg):
+            return trueness.plots.roc(panel)
+        found = trueness.latent_class(panel, rng=request.seed, level=request.level)
+        return trueness.plots.posterior_densities(found)
+
     tell(cleaned)
     page = with_cleaned(page, cleaned)
-    written = write_page(page, output)
-    say(f"{written}; open it in a browser.")
     return CommandAnswer(
         "report",
-        report_result(page, output, written.size),
+        report_result(page, output, write_report(page, output)),
         # a page that goes to a device such as /dev/stdout goes there alone
         [] if is_device(output) else report_words(page),
-        chart=lambda: _figure(panel, request),
+        chart=chart,
         about=about(request, next(iter(panel.values())) if classes else panel),
     )
 
@@ -152,26 +168,6 @@ def report_words(page: Page) -> list[Any]:
     return lines
 
 
-def _figure(panel: Any, request: Request) -> Any:
-    """Draw the ROC curves, or without labels what the tests are worth."""
-    if isinstance(panel, dict) or (panel.n_pos and panel.n_neg):
-        return trueness.plots.roc(panel)
-    found = trueness.latent_class(panel, rng=request.seed, level=request.level)
-    return trueness.plots.posterior_densities(found)
-
-
-def _is_html(output: Path) -> None:
-    """Stop before the work when the name of the file promises something else."""
-    if is_device(output) or output.suffix.lower() in ("", ".html", ".htm"):
-        return
-    pdf = " Open it in a browser and print it to a PDF file."
-    raise InputError(
-        f"The report is an HTML page, so the name {output} would be misleading. Type "
-        f"-o {output.with_suffix('.html')}."
-        + (pdf if output.suffix.lower() == ".pdf" else "")
-    )
-
-
 @command()
 def demo(folder: Path = Path("demo_output")) -> CommandAnswer:
     """Evaluate the sample data, say what was found and write a report.
@@ -180,23 +176,33 @@ def demo(folder: Path = Path("demo_output")) -> CommandAnswer:
 
     Example: trueness demo
     """
-    make_folder(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as err:
+        words = f"the folder {folder} cannot be made: {err.strerror}"
+        raise OSError(err.errno, words) from err
     traps = trueness.panel(
         scan(samples.path("west_nile")), label="virus", scores=list(MODELS)
     )
-    asked: dict[str, Any] = {"maximize": "precision", "subject_to": ["recall >= 0.8"]}
     with progress("Looking at the sample", unit=""):
         page = page_about(
             traps,
             title="West Nile virus in mosquito traps",
             source="sample:west_nile",
-            **asked,
+            maximize="precision",
+            subject_to=["recall >= 0.8"],
         )
         tree = trueness.leaves(
             scan(samples.path("leaves")), node="leaf", label="virus", count="n"
         )
         leaves = which_leaves(tree.report())
-    written = _files(traps, page, folder)
+    written = {folder / "report.html": "the full report, with a slider"}
+    with progress("Writing the files", unit=""):
+        write_report(page, folder / "report.html", say_so=False)
+        # pictures are an extra, which the command line does without
+        if all(find_spec(library) for library in ("altair", "vl_convert")):
+            trueness.plots.save(trueness.plots.roc(traps), folder / "roc.svg")
+            written[folder / "roc.svg"] = "ROC curves of the five models"
     steps = [*page.answers, (leaves.question, leaves.answer)]
     parts: list[Any] = [
         f"Five models predict West Nile virus in {traps.n:,} mosquito traps of "
@@ -215,19 +221,6 @@ def demo(folder: Path = Path("demo_output")) -> CommandAnswer:
         "files": [{"path": str(p), "what": what} for p, what in written.items()],
     }
     return CommandAnswer("demo", result, parts, chart=lambda: trueness.plots.roc(traps))
-
-
-def _files(traps: Any, page: Page, folder: Path) -> dict[Path, str]:
-    from trueness.report.page import write_page  # Jinja2 is loaded when it is needed
-
-    written = {folder / "report.html": "the full report, with a slider"}
-    with progress("Writing the files", unit=""):
-        write_page(page, folder / "report.html")
-        # pictures are an extra, which the command line does without
-        if all(find_spec(library) for library in ("altair", "vl_convert")):
-            trueness.plots.save(trueness.plots.roc(traps), folder / "roc.svg")
-            written[folder / "roc.svg"] = "ROC curves of the five models"
-    return written
 
 
 @command(without=("json", "plot"))

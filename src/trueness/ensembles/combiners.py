@@ -1,13 +1,9 @@
-r"""Are several classifiers better together, and how should they be combined?
+"""Are several classifiers better together, and how should they be combined?
 
 Each combiner is a function from a panel to a map: called with rows of outputs (m, K) it
-gives a score a row, so ``panel.combine(f)`` is again one classifier, a Tally.
-
-FiDEL adds up what the rank of a case says in each classifier (Kim et al. 2021, eqs. 24
-to 26, doi:10.1073/pnas.2100761118). It needs no scores that are comparable, and only
-the AUC of each classifier and the prevalence: from labels, from publications, or
-(:mod:`trueness.ensembles.without_labels`) from the agreement of the classifiers alone.
-It takes them to err independently; :mod:`trueness.ensembles.correlated` does not.
+gives a score a row. FiDEL adds up what the rank of a case says in each classifier (Kim
+et al. 2021, eqs. 24 to 26, doi:10.1073/pnas.2100761118), from AUCs by labels, by
+publications, or by the agreement of the classifiers alone.
 """
 
 from __future__ import annotations
@@ -70,11 +66,9 @@ class FiDEL(RankMap):
 
     Attributes
     ----------
-    names : tuple of str (K,)
-        The classifiers, in the order of the columns.
-    auc : array (K,)
-        Their areas under the ROC curve. For an AUC below 1/2 beta is negative: such a
-        classifier is used with the opposite sign.
+    names, auc : (K,)
+        The classifiers and their areas under the ROC curve. Below 1/2 beta is negative:
+        such a classifier is used with the opposite sign.
     prevalence : float
         Share of positives.
     beta, llr, centre : array (K,)
@@ -171,32 +165,14 @@ def fidel(
         "independent": FiDEL. "correlated": weighs the classifiers by their dependence
         within the classes as well; needs labels.
 
-    Returns
-    -------
-    FiDEL or CorrelatedFiDEL
-        A map of rows: ``panel.combine(f)`` is the ensemble as a Tally,
-        ``f.predict(rows)`` are labels (L > 0), ``f.probability(rows)`` probabilities.
-
-    Warns
-    -----
-    DoubtfulAssumption
-        When the classifiers depend on each other so much that their best one alone is
-        expected to rank better than FiDEL.
-
     Notes
     -----
-    Kim et al. (2021), eqs. (24) to (26). Ties share their mid-rank. An AUC below 1/2 is
-    used as it is, with a negative beta, and is never replaced by 1 - AUC. An AUC of
-    exactly 0 or 1 is treated as if half a pair were in the opposite order, so that
-    every L is finite. With labels the probability is a logistic curve in L fitted to
-    them, which corrects the overconfidence of dependent classifiers; without labels,
-    the log-odds are logit(rho) + L, which is right if the classifiers are independent.
-    The cost is one sort of each column.
-
-    References
-    ----------
-    Kim SC, Arun AS, Ahsen ME, Vogel R, Stolovitzky G (2021). PNAS 118:e2100761118,
-    doi:10.1073/pnas.2100761118.
+    Kim et al. (2021, doi:10.1073/pnas.2100761118), eqs. (24) to (26). Ties share their
+    mid-rank. An AUC of exactly 0 or 1 is treated as if half a pair were in the opposite
+    order, so that every L is finite. With labels the probability is a logistic curve in
+    L fitted to them; without, the log-odds are logit(rho) + L, which is right if the
+    classifiers are independent. A ``DoubtfulAssumption`` warning says when they depend
+    on each other so much that the best one alone is expected to rank better.
 
     Examples
     --------
@@ -345,13 +321,9 @@ def _mean_of_seen(value: Floats, fill: float) -> Floats:
 def wisdom_of_crowds(data: Panel) -> WisdomOfCrowds:
     """What if every classifier's ranking counts the same? The mean rank.
 
-    The score is the mean share of the panel's cases that rank lower, so that higher is
-    better and the score lies between 0 and 1. No labels are used. Missing outputs do
-    not count.
-
-    References
-    ----------
-    Marbach et al. (2012), Nature Methods 9:796, doi:10.1038/nmeth.2016.
+    The score is the mean share of the panel's cases that rank lower, between 0 and 1
+    (Marbach et al. 2012, doi:10.1038/nmeth.2016). No labels are used. Missing outputs
+    do not count.
 
     Examples
     --------

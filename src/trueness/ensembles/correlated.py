@@ -1,20 +1,13 @@
 r"""How are classifiers combined that err together?
 
-FiDEL takes classifiers to be independent within the classes (eq. 24). Where they are
-not, the same error counts many times. Here each rank becomes a normal score
-
-.. math:: z = -\Phi^{-1}\!\left(\frac{r}{n + 1}\right)
-
-and generalised least squares weighs the classifiers: with S the mean of the covariances
-of both classes,
+Each rank becomes a normal score z, and generalised least squares weighs them: with S
+the mean of the covariances of both classes,
 
 .. math:: L = (m_1 - m_0)^T S^{-1} \left(z - \frac{m_1 + m_0}{2}\right).
 
 For normal classes no other weights have a higher AUC (Su and Liu 1993,
-doi:10.1080/01621459.1993.10476417), and where S is that of either class, L is their
-log-likelihood ratio. S is shrunk towards equal correlations, as far as its sampling
-error asks for (the idea of Ledoit and Wolf 2004 with the variances of Schäfer and
-Strimmer 2005), so ten classifiers on a few hundred cases stay well behaved.
+doi:10.1080/01621459.1993.10476417). S is shrunk towards equal correlations, as far as
+its sampling error asks for (Ledoit and Wolf 2004; Schäfer and Strimmer 2005).
 """
 
 from __future__ import annotations
@@ -95,26 +88,13 @@ def read_reference(panel: Panel, what: str, *, correlation: bool = True) -> Refe
     within = np.full((k, k), np.nan)
     if correlation and k > 1:
         within = (rank_correlation(columns, pos) + rank_correlation(columns, neg)) / 2
-    return Reference(
-        names=panel.names,
-        columns=columns,
-        ranks=ranks,
-        neg=neg,
-        pos=pos,
-        n=n,
-        n_pos=n_pos,
-        auc=(neg_mean - pos_mean) / n + 0.5,  # eq. (31)
-        correlation=within,
-    )
+    auc = (neg_mean - pos_mean) / n + 0.5  # eq. (31)
+    return Reference(panel.names, columns, ranks, neg, pos, n, n_pos, auc, within)
 
 
 def _class_means(value: Floats, cases: Array) -> tuple[Floats, Floats]:
     """Give the number of cases with a value, and the mean value, by column."""
-    weight = cases.astype(np.float64)
-    total = weight @ value
-    if np.isfinite(total).all():
-        return np.full(total.size, weight.sum()), total / max(weight.sum(), 1.0)
-    seen = ~np.isnan(value)
+    weight, seen = cases.astype(np.float64), ~np.isnan(value)
     count = weight @ seen.astype(np.float64)
     return count, weight @ np.where(seen, value, 0.0) / np.maximum(count, 1.0)
 
@@ -143,8 +123,9 @@ class RankMap(Map):
 
     @property
     def mean_correlation(self) -> float:
-        """How large is the class-conditional rank correlation, mean over pairs?"""
-        return mean_correlation(self.correlation)
+        """How large is the rank correlation within classes, mean over pairs?"""
+        pairs = self.correlation[np.triu_indices(len(self.correlation), 1)]
+        return float(np.nanmean(pairs)) if np.isfinite(pairs).any() else math.nan
 
 
 @register("fidel-correlated")
@@ -153,18 +134,15 @@ class RankMap(Map):
 class CorrelatedFiDEL(RankMap):
     """How strong is the evidence of all ranks of a case, if errors are correlated?
 
-    Called with rows (m, K) it gives L, the log-likelihood ratio of the module's
-    formula. A missing output is left out: the others are weighted as if they were the
-    whole panel. Made by ``trueness.fidel(panel, method="correlated")``.
+    Called with rows (m, K) it gives their log-likelihood ratio L. A missing output is
+    left out: the others are weighted as if they were the whole panel. Made by
+    ``trueness.fidel(panel, method="correlated")``; attributes beyond those of
+    :class:`trueness.records.FiDEL`:
 
     Attributes
     ----------
-    names, auc, prevalence, correlation, calibrator, scores, cases
-        As in :class:`trueness.records.FiDEL`.
-    mean_pos, mean_neg : array (K,)
-        Mean normal score of each class.
-    covariance : array (K, K)
-        Covariance of the normal scores within the classes, after shrinkage.
+    mean_pos, mean_neg, covariance : array (K,), (K,), (K, K)
+        Mean normal score of each class, and the covariance within the classes.
     shrinkage : float
         From 0 (as found) to 1 (all pairs equally correlated).
     """
@@ -265,12 +243,8 @@ def discriminate(
 def _shrunk_covariance(
     z: Floats, reference: Reference, mean_pos: Floats, mean_neg: Floats
 ) -> tuple[Floats, float]:
-    """Average the covariances of both classes, then shrink their correlations.
-
-    Both count the same, however rare one is: for normal classes the weights S^-1 d then
-    have the highest AUC of all (Su and Liu 1993). Pooling would let the larger class
-    decide.
-    """
+    """Average the covariances of both classes, then shrink their correlations."""
+    # pooling would let the larger class decide: Su and Liu (1993)
     seen = ~np.isnan(z)
     covariance, error = np.zeros((2, z.shape[1], z.shape[1]))
     for mean, count in ((mean_pos, reference.pos), (mean_neg, reference.neg)):
@@ -312,12 +286,6 @@ def rank_correlation_figure(f: RankMap) -> Matrix:
     return Matrix(what, "rank correlation", f.names, f.correlation)
 
 
-def mean_correlation(matrix: Floats) -> float:
-    """Give the mean over the pairs of a correlation matrix; NaN for one classifier."""
-    pairs = matrix[np.triu_indices(len(matrix), 1)]
-    return float(np.nanmean(pairs)) if np.isfinite(pairs).any() else math.nan
-
-
 def _separations(auc: ArrayLike) -> Any:
     """How far apart are the classes, in standard deviations of a normal score?"""
     return math.sqrt(2) * ndtri(np.clip(auc, 1e-6, 1 - 1e-6))
@@ -347,15 +315,7 @@ def crossing(auc: ArrayLike) -> float:
                        {(\sum d_i)^2 - \sum d_i^2}, \qquad
               r = \frac{6}{\pi} \arcsin\frac c2, \qquad d_i = \sqrt2\,\Phi^{-1}(A_i).
 
-    Parameters
-    ----------
-    auc
-        The AUCs of the classifiers.
-
-    Returns
-    -------
-    float
-        Between 0 and 1; 1 where FiDEL is never worse.
+    and 1 where FiDEL is never worse.
 
     Examples
     --------

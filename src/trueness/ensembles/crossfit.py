@@ -1,15 +1,8 @@
 """Which combination of classifiers is best on cases that it has not seen?
 
-Cases are dealt into folds, class by class; each combiner is fitted on the others and
-scores the fold that it has not seen. Scores of different fits need not be comparable,
-so the AUC is taken within each fold, and the mean over folds is reported, with paired
-intervals (``folds``): every combiner is judged on the same cases.
-
-A combination has two rivals. One is the classifier that would have been chosen on the
-cases that the combiner was fitted on ("best-single"): it may be another one in every
-fold, and where cases are few the one that did best on the rest does worst on the fold,
-so that its AUC can be below that of every classifier there is. The others are the
-classifiers themselves, on the same folds. Only who beats all of them is better.
+Each combiner is fitted on all folds but one and scores that one; the AUC is taken
+within each fold. A combination is better when it beats the classifier that would have
+been chosen on the rest ("best-single"), and every classifier by itself.
 """
 
 from __future__ import annotations
@@ -26,6 +19,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_several, listing
 from trueness._core.figures import Intervals, intervals
+from trueness._core.frames import native_frame
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record, shown
 from trueness.calibration.verdict import deal_cases
@@ -50,25 +44,18 @@ class CombinerComparison(Record):
 
     Attributes
     ----------
-    auc : mapping from name to Estimate
-        Mean out-of-sample AUC over the folds.
-    difference : mapping from name to Estimate
-        AUC minus that of ``against``, paired.
-    against : str
-        The combiner that the others are compared with.
-    folds : int
-        Number of folds.
-    n_pos, n_neg : int
-        Cases.
+    auc, difference : mapping from name to Estimate
+        Mean out-of-sample AUC over the folds; the same minus that of ``against``.
+    against, folds, n_pos, n_neg
+        What the others are compared with; number of folds, positives and negatives.
     single : mapping from name to Estimate
         The AUC of each classifier alone, as :func:`auc` gives it: nothing is fitted.
     gain : mapping from name of a combiner to mapping from classifier to Estimate
         AUC of the combiner minus that of the classifier, both within the folds, paired.
     p_value : mapping from name to float
-        For each combiner, the probability of so large an advantage over ``against`` and
-        every classifier alone if one of them is in truth as good (one-sided; the
-        largest p-value of the paired tests; Holm's correction for the number of
-        combiners).
+        The probability of so large an advantage over ``against`` and every classifier
+        alone if one of them is in truth as good (one-sided; the largest of the paired
+        tests; Holm's correction for the number of combiners).
     """
 
     auc: Mapping[str, Estimate]
@@ -107,8 +94,6 @@ class CombinerComparison(Record):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give a table with a row for each combiner."""
-        from trueness._core.frames import native_frame
-
         columns: dict[str, list[Any]] = {"combiner": list(self.auc)}
         for word, found in (("auc", self.auc), ("difference", self.difference)):
             columns[word] = [e.value for e in found.values()]
@@ -169,16 +154,10 @@ def compare_combiners(
 
     Notes
     -----
-    Within a fold the variances and covariances are those of DeLong et al. (1988) for
-    the fitted maps; folds are treated as independent. Limits and p-values are those of
-    :func:`auc` and :func:`compare_auc`. The interval is for the maps as fitted: it does
-    not include the variation of the fits themselves. Where a classifier has no output
-    for a case, its median is used within the folds.
-
-    References
-    ----------
-    DeLong ER, DeLong DM, Clarke-Pearson DL (1988). Biometrics 44:837,
-    doi:10.2307/2531595.
+    Limits and p-values are those of :func:`auc` and :func:`compare_auc` within the
+    folds, which are treated as independent. The interval is for the maps as fitted: it
+    does not include the variation of the fits themselves. Where a classifier has no
+    output for a case, its median is used within the folds.
 
     Examples
     --------
@@ -197,10 +176,8 @@ def compare_combiners(
     _cases.cases_for_folds(data, folds)
     names, k = list(chosen), len(chosen)
     judged = [*chosen.values(), *map(_alone, range(len(data.names)))]
-    found = MeasuredFolds(
-        _scored(data, judged, _deal(data, folds, rng)), auc, "AUC", level
-    )
-    base = names.index(against)
+    scored = _scored(data, judged, _deal(data, folds, rng))
+    found, base = MeasuredFolds(scored, auc, "AUC", level), names.index(against)
     gain = {
         name: [found.contrast(i, k + j) for j in range(len(data.names))]
         for i, name in enumerate(names)

@@ -69,9 +69,8 @@ def compare_folds(
     """Compare models that were trained and tested on the same folds, fold by fold."""
     _cases.at_least_two(data.names, "A comparison of folds")
     name = name or name_of(statistic)
-    found = MeasuredFolds(
-        data, statistic, name, _options.fraction(level, "level"), ends
-    )
+    level = _options.fraction(level, "level")
+    found = MeasuredFolds(data, statistic, name, level, ends)
     values = {k: found.estimate(i) for i, k in enumerate(data.names)}
     return together(values, found.contrast, margin=margin, paired=True, method=name)
 
@@ -88,10 +87,9 @@ class MeasuredFolds:
         ends: tuple[float, float] = (0.0, 1.0),
     ) -> None:
         self._name, self._level = name, level
+        asked = (statistic, name, level, ends)
         panels = [p.labelled() for p in data]
-        self._parts = [
-            measured_columns(p, statistic, name, level, ends) for p in panels
-        ]
+        self._parts = [measured_columns(p, *asked) for p in panels]
         self._samples = [meant(p) for p in panels]
 
     def side(self, k: int) -> Side:
@@ -119,11 +117,6 @@ class MeasuredFolds:
         return Contrast.of(self.side(i), self.side(j), averaged(spreads))
 
 
-def _chosen(data: Folds, *objective: Any, **choice: Any) -> Any:
-    """Choose on the scores of all folds together."""
-    return best_threshold(data.pooled(), *objective, **choice)
-
-
 def _validated(
     data: Folds,
     maximize: Any = None,
@@ -135,7 +128,7 @@ def _validated(
     """Choose on all folds but one, test on that one, and average."""
     level = _options.fraction(level, "level")
     choice = {"maximize": maximize, "minimize": minimize, "subject_to": subject_to}
-    whole = _chosen(data, **choice)
+    whole = best_threshold(data.pooled(), **choice)
     points, votes = [], []
     for k, part in enumerate(data):
         first, *others = (p for j, p in enumerate(data) if j != k)
@@ -180,17 +173,14 @@ def _cells(t: Tally) -> Confusion:
     return Confusion(*(float(c[t.score == s].sum()) for c, s in sides))
 
 
-def _calibrated(data: Folds, **options: Any) -> Any:
-    """Fit the map of a model that is refitted on all cases, on out-of-fold scores."""
-    return calibrate(data.pooled(), **options)
-
-
 OF_FOLDS: dict[str, Callable[..., Any]] = {
     "auc": partial(_measured, auc, "AUC"),
     "average_precision": partial(_measured, average_precision, "average precision"),
-    "best_threshold": _chosen,
+    "best_threshold": lambda data, *aim, **choice: best_threshold(
+        data.pooled(), *aim, **choice
+    ),
     "brier": partial(_measured, brier, "Brier score"),
-    "calibrate": _calibrated,
+    "calibrate": lambda data, **options: calibrate(data.pooled(), **options),
     "compare": compare_folds,
     "compare_auc": partial(compare_folds, statistic=auc, name="AUC"),
     "log_loss": partial(_measured, log_loss, "log loss"),

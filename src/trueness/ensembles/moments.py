@@ -1,23 +1,11 @@
-r"""What do covariances and third moments of ranks leave open about classifiers?
+"""What do covariances and third moments of ranks leave open about classifiers?
 
-If classifiers err independently within the classes, the centred rank shares x of a
-case have, with D = AUC - 1/2 and the prevalence rho,
-
-.. math:: \mathrm{E}[x_i x_j] = \rho (1 - \rho) D_i D_j, \qquad
-          \mathrm{E}[x_i x_j x_k] = \rho (1 - \rho) (1 - 2 \rho) D_i D_j D_k,
-
-whatever the distribution of the scores. The estimate has the smallest distance
-:math:`J = g^T \Omega^{-1} g` between these moments and those of the data (generalised
-method of moments, Hansen 1982), Omega being the covariance of the latter. The interval
-of a parameter holds the values at which the smallest distance, over all other
-parameters, exceeds that of the estimate by no more than a quantile of chi-square
-(Newey and West 1987). Where the classifiers hardly agree, such an interval is as wide
-as it has to be; the estimate plus or minus standard errors is not.
-
-References
-----------
-L. P. Hansen, Econometrica 50 (1982) 1029, doi:10.2307/1912775. W. K. Newey, K. D. West,
-International Economic Review 28 (1987) 777, doi:10.2307/2526578.
+The estimate has the smallest distance J = g' Omega^-1 g between the moments that AUCs
+and prevalence lead to expect and those of the data (generalised method of moments,
+Hansen 1982, doi:10.2307/1912775). The interval of a parameter holds the values at
+which the smallest J, over all other parameters, exceeds that of the estimate by no more
+than a quantile of chi-square (Newey and West 1987, doi:10.2307/2526578): where
+classifiers hardly agree, it is as wide as it has to be.
 """
 
 from __future__ import annotations
@@ -134,11 +122,9 @@ def rank_one(together: Floats) -> Floats:
 
 
 def _start(v: Floats, third: float, expected: float) -> Floats:
-    """Solve the moments for the parameters, each in turn.
-
-    With v_i v_j the covariances, the third moments are s v_i v_j v_k where
-    s = (1 - 2 rho) / sqrt(rho (1 - rho)), and D = v sqrt(4 + s^2).
-    """
+    """Solve the moments for the parameters, each in turn."""
+    # with v_i v_j the covariances, the third moments are s v_i v_j v_k where
+    # s = (1 - 2 rho) / sqrt(rho (1 - rho)), and D = v sqrt(4 + s^2)
     # without agreement there is no third moment either: half and half
     s = third / expected if expected > 0 else 0.0
     scale = math.sqrt(4 + s * s)
@@ -227,10 +213,7 @@ def farthest(m: Moments) -> Floats:
 
 
 def nearest(m: Moments, start: Floats, held: frozenset[int]) -> Solution:
-    """Which parameters are nearest to the data, those that are ``held`` staying?
-
-    Levenberg and Marquardt's steps, cut at the limits of the parameters.
-    """
+    """Find parameters nearest to the data by Levenberg and Marquardt's steps."""
     free = np.array([k for k in range(start.size) if k not in held], dtype=int)
     most = farthest(m)
     value, damping = np.clip(start, -most, most), 1e-3
@@ -294,22 +277,6 @@ def interval(
     m: Moments, best: Solution, at: int, quantile: float, held: frozenset[int]
 ) -> tuple[float, float]:
     """Between which values of a parameter is J within ``quantile`` of its smallest?"""
-    if at in held:
-        return float(best.value[at]), float(best.value[at])
-    limit = float(farthest(m)[at])
-    low, high = (_end(m, best, at, s * limit, quantile, held) for s in (-1, 1))
-    return low, high
-
-
-def _end(
-    m: Moments,
-    best: Solution,
-    at: int,
-    limit: float,
-    quantile: float,
-    held: frozenset[int],
-) -> float:
-    """Walk from the estimate towards a limit until J is too large; regula falsi."""
 
     def solve(x: float, start: Floats) -> tuple[float, Floats]:
         start = start.copy()
@@ -319,18 +286,25 @@ def _end(
         turned = s.value[1:].sum() < 0
         return math.inf if turned else s.distance - best.distance, s.value
 
-    inner, outer, near, low = float(best.value[at]), limit, best.value, 0.0
-    rise, _ = solve(limit, near)
-    if rise <= quantile:
-        return limit
-    z, high = math.sqrt(quantile), math.sqrt(min(rise, 1e6))
-    while abs(outer - inner) > 1e-4 * max(1.0, abs(limit)):
-        # sqrt(J) is nearly straight: aim at z, but always cut off a tenth
-        x = inner + min(max((z - low) / (high - low), 0.1), 0.9) * (outer - inner)
-        rise, value = solve(x, near)
-        root = math.sqrt(min(max(rise, 0.0), 1e6))
-        if root <= z:
-            inner, near, low = x, value, root
-        else:
-            outer, high = x, root
-    return (inner + outer) / 2
+    def end(limit: float) -> float:
+        """Walk from the estimate towards a limit until J is too large."""
+        inner, outer, near, low = float(best.value[at]), limit, best.value, 0.0
+        rise, _ = solve(limit, near)
+        if rise <= quantile:
+            return limit
+        z, high = math.sqrt(quantile), math.sqrt(min(rise, 1e6))
+        while abs(outer - inner) > 1e-4 * max(1.0, abs(limit)):
+            # sqrt(J) is nearly straight: aim at z, but always cut off a tenth
+            x = inner + min(max((z - low) / (high - low), 0.1), 0.9) * (outer - inner)
+            rise, value = solve(x, near)
+            root = math.sqrt(min(max(rise, 0.0), 1e6))
+            if root <= z:
+                inner, near, low = x, value, root
+            else:
+                outer, high = x, root
+        return (inner + outer) / 2
+
+    if at in held:
+        return float(best.value[at]), float(best.value[at])
+    limit = float(farthest(m)[at])
+    return end(-limit), end(limit)

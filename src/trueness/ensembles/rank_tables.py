@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -20,25 +19,18 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness.fermi.distribution import rank_scores
 
-# below this, sorting outputs before they are looked up costs more than it saves
+# below this, threads cost more than they save
 _MANY = 1 << 12
 
 
 @final
 @dataclass(frozen=True)
 class RankedColumn:
-    """One column of a panel, sorted.
+    """One column of a panel of ``size`` rows, sorted.
 
-    Attributes
-    ----------
-    score, cases : array (d,)
-        Distinct outputs, ascending, and how many reference cases have each.
-    order : array (m',)
-        The rows with an output, ascending.
-    group : array (m',)
-        Which entry of ``score`` each of them has.
-    size : int
-        Rows of the panel, m.
+    ``score`` and ``cases`` (d,) are distinct outputs, ascending, and how many reference
+    cases have each; ``order`` (m',) the rows with an output, ascending, and ``group``
+    which entry of ``score`` each of them has.
     """
 
     score: Floats
@@ -49,10 +41,8 @@ class RankedColumn:
 
     def midranks(self, out: Floats) -> None:
         """Write the rank of each row among the reference; NaN where it is missing."""
-        if self.order.size < out.size:
-            out[:] = np.nan
-        level = level_ranks(self.cases)
-        out[self.order] = level if self.distinct else level[self.group]
+        out[:] = np.nan
+        out[self.order] = level_ranks(self.cases)[self.group]
 
     def ranks_within(self, cases: Ints, place: Ints, out: Floats) -> None:
         """Write the ranks of the rows that have ``cases``, among these alone.
@@ -61,18 +51,9 @@ class RankedColumn:
         """
         to = place[self.order]
         here = to >= 0
-        to, count = to[here], cases[self.order[here]]
+        group, count = self.group[here], cases[self.order[here]]
         out[:] = np.nan
-        if self.distinct:
-            out[to] = level_ranks(count)
-            return
-        group = self.group[here]
-        out[to] = level_ranks(np.bincount(group, count, self.score.size))[group]
-
-    @property
-    def distinct(self) -> bool:
-        """Has every row an output of its own?"""
-        return self.order.size == self.score.size
+        out[to[here]] = level_ranks(np.bincount(group, count, self.score.size))[group]
 
     @property
     def median(self) -> float:
@@ -117,62 +98,21 @@ def level_ranks(cases: Array) -> Floats:
 
 def rank_columns(rows: Floats, cases: Ints) -> list[RankedColumn]:
     """Sort every column; rows without ``cases`` do not count in the reference."""
-    single = bool((cases == 1).all())
-    work = partial(_rank_column, cases=cases, single=single)
-    return parallel(work, rows.T, len(rows))
+
+    def work(column: Floats) -> RankedColumn:
+        order = np.argsort(column)[: column.size - int(np.isnan(column).sum())]
+        value = column[order]  # NaN came last
+        new = begins_run(value)
+        group = np.cumsum(new) - 1
+        count = np.bincount(group, cases[order]).astype(np.int64)
+        return RankedColumn(value[new], count, order, group, column.size)
+
+    return _parallel(work, list(np.ascontiguousarray(rows.T)), len(rows))
 
 
 def rank_table(columns: Sequence[RankedColumn]) -> Floats:
     """Lay the mid-ranks of all columns side by side, (m, K)."""
-    return _side_by_side(lambda c, out: c.midranks(out), columns, columns[0].size)
-
-
-def _side_by_side(
-    work: Callable[[Any, Floats], None], items: Sequence[Any], size: int
-) -> Floats:
-    """Let each item write its column of a table, each in one stretch of memory."""
-    table = np.empty((size, len(items)), order="F")
-    pairs = list(zip(items, table.T, strict=True))
-    parallel(lambda pair: work(*pair), pairs, size)
-    return table
-
-
-def _rank_column(column: Floats, cases: Ints, single: bool) -> RankedColumn:
-    column = np.ascontiguousarray(column)
-    order = ascending(column)
-    value = column[order]
-    new = begins_run(value)
-    if new.all():
-        count = np.ones(order.size, np.int64) if single else cases[order]
-        return RankedColumn(value, count, order, np.arange(order.size), column.size)
-    group = np.cumsum(new) - 1
-    count = np.bincount(group, None if single else cases[order]).astype(np.int64)
-    return RankedColumn(value[new], count, order, group, column.size)
-
-
-def ascending(x: Floats) -> Ints:
-    """Give the places of numbers in ascending order, without those that are missing.
-
-    The bits of a float, turned for negative ones, are in its order. Their last bits
-    make room for the place, so that keys alone are sorted, which is faster than an
-    argsort. Numbers that differ in those bits only are put right afterwards: what is
-    nearly in order is sorted in one pass.
-    """
-    gone = int(np.isnan(x).sum())
-    if gone or x.size < _MANY:
-        return np.argsort(x)[: x.size - gone]  # NaN comes last
-    bits, top = x.view(np.uint64), np.uint64(1 << 63)
-    low = np.uint64((1 << (x.size - 1).bit_length()) - 1)
-    key = np.where(bits < top, bits | top, ~bits)
-    key &= ~low
-    key |= np.arange(x.size, dtype=np.uint64)
-    key.sort()
-    key &= low
-    order = key.view(np.int64)
-    value = x[order]
-    if (value[1:] < value[:-1]).any():
-        order = order[np.argsort(value, kind="stable")]
-    return order
+    return _side_by_side(RankedColumn.midranks, columns, columns[0].size)
 
 
 def rank_rows(rows: Floats, scores: Sequence[Floats], cases: Sequence[Array]) -> Floats:
@@ -183,22 +123,25 @@ def rank_rows(rows: Floats, scores: Sequence[Floats], cases: Sequence[Array]) ->
 
     def work(item: tuple[Floats, Floats, Array], out: Floats) -> None:
         output, score, count = item
-        upto = np.cumsum(count[::-1])
-        if output.size < _MANY or np.isnan(output).any():
-            out[:] = rank_scores(output, score, upto)
-            return
-        # ascending outputs are looked up eight times faster than mixed ones
-        output = np.ascontiguousarray(output)
-        order = ascending(output)
-        out[order] = rank_scores(output[order], score, upto)
+        order = np.argsort(output)  # ascending outputs are looked up much faster
+        out[order] = rank_scores(output[order], score, np.cumsum(count[::-1]))
 
     items = list(zip(rows.T, scores, cases, strict=True))
     return _side_by_side(work, items, len(rows))
 
 
-def parallel(work: Callable[[Any], Any], items: Any, size: int) -> list[Any]:
+def _side_by_side(
+    work: Callable[[Any, Floats], None], items: Sequence[Any], size: int
+) -> Floats:
+    """Let each item write its column of a table, each in one stretch of memory."""
+    table = np.empty((size, len(items)), order="F")
+    pairs = list(zip(items, table.T, strict=True))
+    _parallel(lambda pair: work(*pair), pairs, size)
+    return table
+
+
+def _parallel(work: Callable[[Any], Any], items: Sequence[Any], size: int) -> list[Any]:
     """Do the same work on every column, several at a time if they are long."""
-    items = list(items)
     workers = min(threads(), len(items))
     if workers < 2 or size < _MANY:
         return [work(item) for item in items]
@@ -224,19 +167,13 @@ def rank_correlation(columns: Sequence[RankedColumn], cases: Ints) -> Floats:
         out -= (weight[~np.isnan(out)].sum() + 1) / 2
 
     ranks = _side_by_side(work, columns, here.size)
-    seen = ~np.isnan(ranks)
-    centred = ranks if seen.all() else np.nan_to_num(ranks)
-    weighed = centred if (weight == 1).all() else centred * weight[:, None]
-    together = centred.T @ weighed
-    if seen.all():
-        square = np.broadcast_to(np.diag(together)[:, None], together.shape)
-        common = np.full(together.shape, weight.sum())
-    else:
-        both = seen.astype(np.float64)
-        square = (centred**2 * weight[:, None]).T @ both
-        common = both.T @ (both * weight[:, None])
+    both = (~np.isnan(ranks)).astype(np.float64)
+    centred = np.nan_to_num(ranks)
+    weighed = centred * weight[:, None]
+    square, common = (centred * weighed).T @ both, both.T @ (both * weight[:, None])
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = np.where(common > 2, together / np.sqrt(square * square.T), np.nan)
+        found = centred.T @ weighed / np.sqrt(square * square.T)
+    found = np.where(common > 2, found, np.nan)
     known = np.isfinite(np.diag(found))
     found[known, known] = 1.0
     return np.clip(found, -1, 1)

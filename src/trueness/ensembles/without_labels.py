@@ -1,15 +1,9 @@
-r"""How good is each classifier, when nobody knows the truth? Their agreement tells.
+"""How good is each classifier, when nobody knows the truth? Their agreement tells.
 
 If classifiers err independently within the classes, only the truth makes their ranks
-covary, and the covariances and third moments of the ranks give every AUC and the
-prevalence, whatever the distribution of the scores (:mod:`trueness.ensembles.moments`).
-
-More precise where little is known, at the price of the Fermi-Dirac form, is the
-likelihood of the ranks: its EM steps are "weigh each case by FiDEL's probability" and
-"solve eqs. 3 and 4 for the weighted ranks", so at the maximum FiDEL agrees with itself.
-
-Parisi et al. 2014, doi:10.1073/pnas.1219097111; Ahsen, Vogel and Stolovitzky 2019,
-JMLR 20(166).
+covary (``moments``). More precise where little is known, at the price of the
+Fermi-Dirac form, is the likelihood of the ranks: its EM steps weigh each case by
+FiDEL's probability and solve eqs. 3 and 4 for the weighted ranks.
 """
 
 from __future__ import annotations
@@ -62,23 +56,14 @@ class Agreement(Record):
 
     Attributes
     ----------
-    auc : mapping from name to Estimate
-        Area under the ROC curve of each classifier.
-    prevalence : Estimate
-        Share of positives.
+    auc, prevalence : mapping from name to Estimate, and Estimate
+        Area under the ROC curve of each classifier, and the share of positives.
     misfit : float
-        The p-value of independent errors: the probability, if the errors of the
-        classifiers are independent (and the prevalence is the one that was given), of
-        ranks that deviate from this as far as these. Near 0, the estimates cannot be
-        trusted. NaN for three classifiers, which cannot contradict each other.
-    method : str
-        "covariance" or "likelihood".
-    n : int
-        Cases.
-    converged : bool
-        Whether the iteration converged.
-    notes : tuple of str
-        What is assumed, and what these cases leave undecided.
+        The p-value of independent errors (and of the prevalence, where one was given).
+        Near 0, the estimates cannot be trusted. NaN for three classifiers, which cannot
+        contradict each other.
+    method, n, converged
+        "covariance" or "likelihood", the cases, and whether the iteration converged.
     """
 
     auc: Mapping[str, Estimate]
@@ -117,30 +102,16 @@ def agreement(
         maximum likelihood under Fermi-Dirac ranks, which is more precise where this
         model is nearly true (prevalence near one half) and biased where it is not.
 
-    Warns
-    -----
-    DoubtfulAssumption
-        When the moments are too far from those of classifiers with independent errors
-        within the classes (``misfit`` below 0.001).
-
     Notes
     -----
-    Two things are assumed that unlabelled data cannot show: that errors are independent
-    within the classes (only partly checked by ``misfit``: an error that all classifiers
-    share looks like the truth), and that most of the classifiers are better than
-    chance, which decides the common sign. The same scores with the opposite sign have
-    the same AUCs and one minus the prevalence. An interval contains the values at which
-    the moments are not too far from those of the data, with all other parameters at
-    their best fit (see :mod:`trueness.ensembles.moments`): its coverage was 89 to 99 %
-    in simulations with a prevalence of 2 to 90 %, and it is all of [0, 1] where the
-    agreement is no more than expected by chance. For "likelihood" it is joined with the
-    sandwich interval. The time is O(m K^2) for m rows.
-
-    References
-    ----------
-    Parisi F, Strino F, Nadler B, Kluger Y (2014). PNAS 111:1253,
-    doi:10.1073/pnas.1219097111. Ahsen ME, Vogel RM, Stolovitzky GA (2019). JMLR
-    20(166):1-40.
+    Parisi et al. (2014), doi:10.1073/pnas.1219097111; Ahsen et al. (2019), JMLR
+    20(166). Two things are assumed that unlabelled data cannot show: that errors are
+    independent within the classes (partly checked by ``misfit``; below 0.001 there is a
+    ``DoubtfulAssumption`` warning), and that most of the classifiers are better than
+    chance, which decides the common sign. An interval contains the values at which the
+    moments are not too far from those of the data, and all of [0, 1] where the
+    agreement is no more than expected by chance; for "likelihood" it is joined with the
+    sandwich interval.
 
     Examples
     --------
@@ -180,8 +151,11 @@ def agreement(
         found, converged = _joined(ranked, found, level, fixed=prevalence is not None)
     misfit = chance_of_misfit(m, best, held)
     _warn(misfit, converged)
+    rows = zip(*(x.tolist() for x in found), strict=True)
+    rate, *each = [around(v, a, b, level, method, s) for v, s, a, b in rows]
+    areas = dict(zip(data.names, each, strict=True))
     notes = _notes(data.names, m, found, misfit, method)
-    return _record(data.names, ranked.n, found, misfit, method, level, converged, notes)
+    return Agreement(areas, rate, misfit, method, ranked.n, converged, notes)
 
 
 class _Agreed(NamedTuple):
@@ -228,10 +202,7 @@ def _from_moments(
 def _joined(
     ranked: Ranked, start: _Agreed, level: float, *, fixed: bool
 ) -> tuple[_Agreed, bool]:
-    """Maximise the likelihood; join its intervals with those of the moments.
-
-    The Fermi-Dirac form is an assumption; the moments do without it.
-    """
+    """Maximise the likelihood; join its intervals with those of the moments."""
     value, covariance, converged = _likelihood(ranked, start.at, fixed=fixed)
     sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     z = NormalDist().inv_cdf((1 + level) / 2)
@@ -382,19 +353,3 @@ def _notes(
             'contain those of method="covariance", which needs no form.'
         )
     return tuple(notes)
-
-
-def _record(
-    names: tuple[str, ...],
-    n: int,
-    f: _Agreed,
-    misfit: float,
-    method: str,
-    level: float,
-    converged: bool,
-    notes: tuple[str, ...],
-) -> Agreement:
-    rows = zip(*(x.tolist() for x in f), strict=True)
-    prevalence, *each = [around(v, a, b, level, method, s) for v, s, a, b in rows]
-    auc = dict(zip(names, each, strict=True))
-    return Agreement(auc, prevalence, misfit, method, n, converged, notes)

@@ -1,17 +1,10 @@
 r"""What is the chance that the case at this rank is positive, from the AUC alone?
 
-Among N cases, N1 of them positive, ranked with an area A under the ROC curve, the
-probability that assumes nothing else (maximum entropy) has the form of the Fermi-Dirac
-distribution of physics: rank is energy, positives are fermions,
-
-.. math:: P(1 \mid r) = \frac{1}{1 + e^{\beta (r - \mu)}}. \qquad (5)
-
-``fermi_dirac`` finds beta and mu. What follows from them: a threshold, the expected
-rates at each rank, and the standard error of the AUC. Maximum entropy is not truth:
-``docs/maths/fermi.md`` measures where it misses.
+.. math:: P(1 \mid r) = \frac{1}{1 + e^{\beta (r - \mu)}} \qquad (5)
 
 Kim et al. 2021, PNAS 118:e2100761118, doi:10.1073/pnas.2100761118; equation numbers
-are theirs.
+are theirs. Maximum entropy is not truth: ``docs/maths/fermi.md`` measures where it
+misses.
 """
 
 from __future__ import annotations
@@ -49,19 +42,14 @@ class FermiDirac(Answer):
 
     Attributes
     ----------
-    n, n_pos : int, float
-        Cases and (expected) positives among them.
-    prevalence, auc : float
-        Share of positives and area under the ROC curve.
-    beta : float
-        How fast the probability of a positive falls with rank; negative when the AUC is
-        below 1/2, infinite when every positive ranks before every negative.
+    n, n_pos, prevalence, auc
+        Cases, (expected) positives among them, their share, and the area.
+    beta, temperature : float
+        How fast the probability of a positive falls with rank, and 1 / beta; negative
+        when the AUC is below 1/2, infinite when it is 1.
     mu : float
         The rank at which positive and negative are equally likely, which may lie
-        outside the ranks 1 to N. For AUC = 1/2 it is the limit from above: infinite,
-        unless the prevalence is 1/2.
-    temperature : float
-        1 / beta.
+        outside the ranks 1 to N; infinite for AUC = 1/2 unless the prevalence is 1/2.
     rank_threshold : float
         r*: a rank beyond this one is evidence against a positive, Eq. 9.
 
@@ -104,10 +92,8 @@ class FermiDirac(Answer):
         ``"auprc"``, the area under the precision-recall curve by trapezoids (33), and
         ``"auprc_large"``, its form for large N (34).
 
-        Differs from eq. (14), which lacks the factor 1/2 of eq. (30). Differs from eq.
-        (33) as printed: the mean runs over k = 0..N-1 with Prec(0) = Prec(1); it is not
-        average precision. The time is O(N) for (33) and (34); otherwise it is O(1), or
-        grows with a window of ranks.
+        Differs from eq. (14), which lacks the factor 1/2 of eq. (30), and from eq. (33)
+        as printed: the mean runs over k = 0..N-1 with Prec(0) = Prec(1).
 
         Examples
         --------
@@ -115,19 +101,13 @@ class FermiDirac(Answer):
         >>> fd.expected("tpr", [0, 1, 2]).round(12)
         array([0. , 0.9, 1. ])
         """
-        known = (*_AT_RANK, *_OVERALL)
-        _options.choice(what, known, "what")
+        _options.choice(what, (*_AT_RANK, *_OVERALL), "what")
         if what in _OVERALL:
             return _OVERALL[what](self)
-        k = _cuts(rank, self.n, what)
-        return _AT_RANK[what](self, k)
+        return _AT_RANK[what](self, _cuts(rank, self.n, what))
 
     def at_prevalence(self, prevalence: float) -> FermiDirac:
-        """Give the distribution for the same number of cases at another prevalence.
-
-        The AUC is a property of the classifier and is kept; beta and mu are solved
-        again.
-        """
+        """Give that of as many cases and the same AUC at another prevalence."""
         prevalence = _options.fraction(prevalence, "prevalence")
         return fermi_dirac(n=self.n, prevalence=prevalence, auc=self.auc)
 
@@ -154,10 +134,7 @@ class FermiDirac(Answer):
 
     @property
     def p100(self) -> float:
-        r"""How often does one positive rank before two negatives? Eq. 23, corrected.
-
-        As ``p110``, with the classes exchanged and the ranks reversed.
-        """
+        """How often does one positive rank before two negatives? As ``p110``."""
         return self.auc**2 + self._sums.variances[1]
 
     @property
@@ -168,8 +145,7 @@ class FermiDirac(Answer):
                   + (N_0 - 1)(P_{100} - A^2)}{N_1 N_0}
 
         It uses only N, N1 and the AUC, not the scores, and is too low where positives
-        are rare and the AUC is high (for N=200, N1=20, AUC=0.9 it is 0.0289, where the
-        true value is 0.0355).
+        are rare and the AUC is high.
         """
         neg = self.n - self.n_pos
         over_neg, over_pos = self._sums.variances
@@ -207,20 +183,10 @@ def fermi_dirac(
 
     Notes
     -----
-    Kim et al. (2021), eqs. (3) to (5). For an AUC of 1/2, beta is 0; for an AUC of 0 or
-    1 it is infinite. Replacing the AUC by 1 - AUC gives -beta and N + 1 - mu;
-    exchanging the classes keeps beta and gives N + 1 - mu. The time does not depend on
-    N and is under 1 ms; the relative error of beta is 1e-10 or less for N from 2 to
-    10^9.
-
-    Differs from eq. (6) and eq. (10), which are off by half a rank, and from the strong
+    Kim et al. (2021, doi:10.1073/pnas.2100761118), eqs. (3) to (5). For an AUC of 1/2,
+    beta is 0; for an AUC of 0 or 1 it is infinite. The time does not depend on N.
+    Differs from eqs. (6) and (10), which are off by half a rank, and from the strong
     limit of the paper, which lacks a factor pi/2.
-
-    References
-    ----------
-    Kim SC, Arun AS, Ahsen ME, Vogel R, Stolovitzky G (2021). The Fermi-Dirac
-    distribution provides a calibrated probabilistic output for binary classifiers.
-    PNAS 118:e2100761118, doi:10.1073/pnas.2100761118.
 
     Examples
     --------
@@ -343,16 +309,9 @@ def midranks(t: Tally, score: ArrayLike | None = None) -> Floats:
     """Which rank would these scores have among the cases of a tally?
 
     Rank 1 is the highest score and tied cases share the mean of their ranks. Before a
-    new score come all cases with a higher score, and half of those tied with it: rank =
-    above + tied/2 + 1/2. Its rank therefore lies midway between those of its
-    neighbours, and ranges from 1/2 (above all) to n + 1/2 (below all).
-
-    Parameters
-    ----------
-    t
-        The reference; labelled or not, every case counts.
-    score
-        New scores of any shape; by default the scores of the tally itself.
+    new score come all cases with a higher score, labelled or not, and half of those
+    tied with it: rank = above + tied/2 + 1/2, from 1/2 (above all) to n + 1/2 (below
+    all). Without ``score`` the scores of the tally itself are ranked.
 
     Examples
     --------

@@ -6,7 +6,7 @@ figures, is made by ``where_to_cut`` from the same choice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, final
 
@@ -26,8 +26,16 @@ from trueness._core.records import Estimate
 from trueness.counts.design import CASE_CONTROL
 from trueness.counts.values import Tally
 from trueness.findings.how_good import cases_note
-from trueness.findings.notes import TITLES, Note, note
-from trueness.findings.records import Figure, Finding, Table, fields_of, said, table
+from trueness.findings.notes import Note, note, when
+from trueness.findings.records import (
+    Figure,
+    Finding,
+    Table,
+    fields_of,
+    finding,
+    said,
+    table,
+)
 from trueness.findings.subject import UNNAMED, cut_of
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
@@ -160,26 +168,23 @@ def _fits(q: CutQuestion) -> None:
 
 
 def _found(
+    choice: Any,
     t: Tally,
-    answer: list[Note],
-    tables: list[Table],
-    mind: list[Note],
+    answer: Iterable[Note],
+    tables: Iterable[Table],
+    mind: Iterable[Note] = (),
     *,
     key: str = "threshold",
-    figures: tuple[Figure, ...] = (),
-    about: tuple[str, str] = ("", ""),
+    more: Mapping[str, Any] | None = None,
     **known: Any,
-) -> Finding:
+) -> CutFinding:
     """Put an answer about a threshold together, with every key of its numbers."""
-    return Finding(
-        TITLES[key],
-        dict.fromkeys(KEYS) | {"groups": {}} | known,
-        (cases_note(t), *answer),
-        tuple(mind),
-        tuple(tables),
-        figures,
-        *about,
-        key,
+    numbers = dict.fromkeys(KEYS) | {"groups": {}} | known
+    if numbers["estimates"] is not None:
+        numbers["metrics"] = {k: e.value for k, e in numbers["estimates"].items()}
+    words = {"notes": tuple(mind), "tables": tuple(tables), **(more or {})}
+    return CutFinding(
+        finding(key, numbers, answer=(cases_note(t), *answer), **words), choice
     )
 
 
@@ -190,19 +195,28 @@ def _best(t: Tally, q: CutQuestion) -> CutFinding:
         # of a range the numbers are for the prevalence where the threshold is worst
         t = t.with_design(prevalence=point.prevalence)
     found = at_threshold(t, point.threshold, level=q.level).metrics
-    tables = [_matrix(point.confusion), _metrics(checked.metrics if checked else found)]
-    finding = _found(
+    mind: list[Note] = []
+    if checked is not None:
+        e, at = checked.corrected, checked.threshold
+        expect = {**fields_of(e, "value", "low", "high"), "instead": checked.value}
+        ends = {"low": cut_text(at.low), "high": cut_text(at.high)}
+        mind = [
+            note("optimistic"),
+            note("expect", **expect),
+            note("chosen again", level=at.level, **ends),
+            *said(sentences.met(checked)),
+        ]
+    return _found(
+        point,
         t,
         _sentences(point),
-        tables,
-        [*_checked(checked), *_for_prevalence(t)],
+        [_matrix(point.confusion), _metrics(checked.metrics if checked else found)],
+        [*mind, *_for_prevalence(t)],
         confusion=point.confusion,
-        metrics={name: e.value for name, e in found.items()},
         estimates=found,
         validation=checked and fields_of(checked, *VALIDATION),
         **fields_of(point, *POINT),
     )
-    return CutFinding(finding, point)
 
 
 def _validated(data: Any, q: CutQuestion) -> Validation | None:
@@ -220,38 +234,22 @@ def _sentences(point: OperatingPoint) -> list[Note]:
             note("flag a score", cut=cut_of(point)),
             note("same cases", low=low, high=high),
         ]
-    share = f", at a prevalence of {percent(point.prevalence)}"
-    known = point.sampling != CASE_CONTROL
-    what = sentences.objective_of(point.objective)
-    lines.append(
-        note("then is", what=what, value=point.value, share=share if known else "")
-    )
-    lines += said([*point.notes, *sentences.limiting(point)])
+    what, share = sentences.objective_of(point.objective), ""
+    if point.sampling != CASE_CONTROL:
+        share = f", at a prevalence of {percent(point.prevalence)}"
     more = len(point.score_ranges) - 1
-    if more > 0:
-        are = counted(more, "other threshold is", "other thresholds are")
-        lines.append(note("ties", are=are))
-    return lines
-
-
-def _checked(v: Validation | None) -> list[Note]:
-    if v is None:
-        return []
-    e, at = v.corrected, v.threshold
-    ends = {"low": cut_text(at.low), "high": cut_text(at.high)}
+    are = counted(more, "other threshold is", "other thresholds are")
     return [
-        note("optimistic"),
-        note("expect", value=e.value, low=e.low, high=e.high, instead=v.value),
-        note("chosen again", level=at.level, **ends),
-        *said(sentences.met(v)),
+        *lines,
+        note("then is", what=what, value=point.value, share=share),
+        *said([*point.notes, *sentences.limiting(point)]),
+        *when(more > 0, "ties", are=are),
     ]
 
 
-def _for_prevalence(t: Tally) -> list[Note]:
-    wanted = t.design.prevalence
-    if wanted is None:
-        return []
-    return [note("metrics for prevalence", wanted=wanted, share=t.prevalence)]
+def _for_prevalence(t: Tally) -> tuple[Note, ...]:
+    share = {"wanted": t.design.prevalence, "share": t.prevalence}
+    return when(share["wanted"] is not None, "metrics for prevalence", **share)
 
 
 def _given(t: Tally, q: CutQuestion, groups: Mapping[str, Tally]) -> CutFinding:
@@ -266,21 +264,24 @@ def _given(t: Tally, q: CutQuestion, groups: Mapping[str, Tally]) -> CutFinding:
     if rule.groups:
         rows = [(g, cut_text(rule.cuts(g)[1])) for g in rule.groups]
         tables.insert(0, table("Thresholds", ("group", "threshold"), rows))
-    finding = _found(
+    return _found(
+        found,
         t,
         [note(code, cut=cut_text(found.threshold), rule=repr(rule))],
         tables,
-        [note("intervals", level=q.level), note("given beforehand"),
-         *([note("decided", share=found.metrics["defer"])] if rule.defers else []),
-         *_for_prevalence(t), *said(found.notes)],
+        [
+            note("intervals", level=q.level),
+            note("given beforehand"),
+            *when(rule.defers, "decided", share=found.metrics.get("defer")),
+            *_for_prevalence(t),
+            *said(found.notes),
+        ],
         threshold=found.threshold,
         prevalence=t.prevalence if share is None else share,
         method="given",
-        metrics={name: e.value for name, e in found.metrics.items()},
         estimates=found.metrics,
         **fields_of(found, "notes", "confusion"),
-    )  # fmt: skip
-    return CutFinding(finding, found)
+    )
 
 
 def _promised(t: Tally, q: CutQuestion) -> CutFinding:
@@ -296,18 +297,19 @@ def _promised(t: Tally, q: CutQuestion) -> CutFinding:
     if two:
         known |= {"constraints": {p.constraint: p.value for p in g.proofs}}
         known |= {"method": "guaranteed pair of thresholds", "zones": g.to_dict()}
-        words = [*said([sentences.guaranteed_zone_sentence(g)])]
-        return CutFinding(_found(t, words, [_zones(g)], [], **known), g)
+        words = said([sentences.guaranteed_zone_sentence(g)])
+        return _found(g, t, words, [_zones(g)], **known)
     # a guarantee speaks of the cases as they came
     found = at_threshold(t.without_design(), g.threshold, level=q.level).metrics
     goal = next((f"{k} {v}" for k, v in q.wanted.items() if v is not None), None)
     c = confusion(t, g.threshold)
-    finding = _found(
+    return _found(
+        g,
         t,
         [
             note("flag a score", cut=cut_text(g.threshold)),
             note("promise", level=g.level, constraint=g.constraint),
-            *said(map(_proof, g.proofs)),
+            *map(_proof, g.proofs),
         ],
         [_matrix(c), _metrics(found)],
         [note("two-sided", level=q.level), *said(g.notes)],
@@ -317,24 +319,24 @@ def _promised(t: Tally, q: CutQuestion) -> CutFinding:
         binding=[],
         score_ranges=[g.score_range],
         confusion=c,
-        metrics={name: e.value for name, e in found.items()},
         estimates=found,
         **known,
     )
-    return CutFinding(finding, g)
 
 
-def _proof(p: Proof) -> str:
+def _proof(p: Proof) -> Note:
     name, sign, _ = p.constraint.split(maxsplit=2)
     text, many = text_of(name), counted(p.cases, *cases_of(name))
-    share = is_share(name)
-    value, bound = (percent(v) if share else written(v) for v in (p.value, p.bound))
-    side = "upper" if sign.startswith("<") else "lower"
-    proof = note(
-        "proof", text=text[:1].upper() + text[1:], value=value, many=many,
-        level=p.level, side=side, bound=bound,
-    )  # fmt: skip
-    return str(proof)
+    write = percent if is_share(name) else written
+    return note(
+        "proof",
+        text=text[:1].upper() + text[1:],
+        value=write(p.value),
+        many=many,
+        level=p.level,
+        side="upper" if sign.startswith("<") else "lower",
+        bound=write(p.bound),
+    )
 
 
 def _two(t: Tally, q: CutQuestion) -> CutFinding:
@@ -344,44 +346,40 @@ def _two(t: Tally, q: CutQuestion) -> CutFinding:
         rows = list(checked.metrics.items())
         tables.append(table("On new cases", ("metric", "value"), rows))
         notes = [*said([sentences.zone_check(checked)]), note("above and below")]
-    finding = _found(
+    drawn = Figure(
+        score_figure({q.name: t.labelled()}),
+        "Scores and deferred cases",
+        "Solid: positives. Dashed outline: negatives. Shaded: cases left to a person.",
+        order=(q.name,),
+        at=(z.lower, z.upper),
+    )
+    return _found(
+        z,
         t,
-        list(said(sentences.zone_sentences(z))),
+        said(sentences.zone_sentences(z)),
         tables,
         notes,
         key="zones",
-        figures=(_zone_figure(t, z, q.name),),
-        about=_ZONES,
+        more={"figures": (drawn,), **_ZONES},
         method="pair of thresholds, exact",
         zones=z.to_dict() | {"validation": checked and checked.to_dict()},
         **fields_of(z, "objective", "value", "constraints", "prevalence", "notes"),
     )
-    return CutFinding(finding, z)
 
 
-_ZONES = (
-    "All pairs of thresholds are compared exactly (Chow 1970, "
+_ZONES = {
+    "method": "All pairs of thresholds are compared exactly (Chow 1970, "
     "doi:10.1109/TIT.1970.1054406, is the case without constraints).",
-    "These numbers do not include what a person decides about the deferred cases: each "
-    "of them has the stated cost, whatever the decision.",
-)
-_GROUPS = (
-    "The best thresholds, one for each group, by branch and bound in whole numbers, "
-    "with a proof that none are better (Hardt et al. 2016 randomise instead). "
+    "caveat": "These numbers do not include what a person decides about the deferred "
+    "cases: each of them has the stated cost, whatever the decision.",
+}
+_GROUPS = {
+    "method": "The best thresholds, one for each group, by branch and bound in whole "
+    "numbers, with a proof that none are better (Hardt et al. 2016 randomise instead). "
     "Intervals of differences take the thresholds as fixed.",
-    "Equal rates are one idea of fairness among several that exclude each other; which "
-    "one is right is not a question of statistics.",
-)
-
-
-def _zone_figure(t: Tally, z: Zones, name: str) -> Figure:
-    return Figure(
-        score_figure({name: t.labelled()}),
-        "Scores and deferred cases",
-        "Solid: positives. Dashed outline: negatives. Shaded: cases left to a person.",
-        order=(name,),
-        at=(z.lower, z.upper),
-    )
+    "caveat": "Equal rates are one idea of fairness among several that exclude each "
+    "other; which one is right is not a question of statistics.",
+}
 
 
 def _of_groups(t: Tally, groups: Mapping[str, Tally], q: CutQuestion) -> CutFinding:
@@ -396,29 +394,26 @@ def _of_groups(t: Tally, groups: Mapping[str, Tally], q: CutQuestion) -> CutFind
         tables.append(table("On new cases", ("metric", "value"), rows))
         notes += said([sentences.zone_check(checked)])
     how = "proved optimal" if g.proved else "best found within the time limit"
-    alone = {
-        name: dict.fromkeys(KEYS[:-1])
-        | {
-            "threshold": g.thresholds[name],
-            "score_range": g.score_ranges[name],
-            "confusion": g.confusions[name],
-        }
-        for name in groups
+    alone: dict[str, Any] = {
+        "threshold": g.thresholds,
+        "score_range": g.score_ranges,
+        "confusion": g.confusions,
     }
-    finding = _found(
+    each = {n: {k: v[n] for k, v in alone.items()} for n in groups}
+    return _found(
+        g,
         t,
-        list(said(sentences.group_sentences(g))),
+        said(sentences.group_sentences(g)),
         tables,
         notes,
         key="group-cuts",
-        about=_GROUPS,
+        more=_GROUPS,
         method=f"a threshold for each group, {how}",
         group_cuts=g.to_dict(),
         validation=checked and fields_of(checked, *VALIDATION),
-        groups=alone,
+        groups={n: dict.fromkeys(KEYS[:-1]) | own for n, own in each.items()},
         **fields_of(g, "objective", "value", "constraints", "notes"),
     )
-    return CutFinding(finding, g)
 
 
 def with_groups(
@@ -427,7 +422,15 @@ def with_groups(
     """Add where each group would be cut if it were alone."""
     if not parts:
         return whole
-    rows = [(name, *_alone(f.numbers if f else None)) for name, f in parts.items()]
+    rows: list[tuple[Any, ...]] = []
+    for name, f in parts.items():
+        n = f.numbers if f else {}
+        if (c := n.get("confusion")) is None:
+            rows.append((name, *(None,) * 5))
+            continue
+        rates = (n["metrics"].get(k) for k in ("recall", "precision"))
+        cut = cut_text(n["threshold"], n["score_range"])
+        rows.append((name, cut, n["value"], *rates, int(c.tp + c.fp)))
     head = (by, "threshold", "objective", "recall", "precision", "flagged")
     made = table(f"The best threshold for each {by} alone", head, rows)
     each = {
@@ -439,19 +442,9 @@ def with_groups(
     )
 
 
-def _alone(n: dict[str, Any] | None) -> tuple[Any, ...]:
-    if n is None or n["confusion"] is None:
-        return (None,) * 5
-    c, rates = n["confusion"], (n["metrics"].get(k) for k in ("recall", "precision"))
-    cut = cut_text(n["threshold"], n["score_range"])
-    return (cut, n["value"], *rates, int(c.tp + c.fp))
-
-
 def _matrix(c: Confusion) -> Table:
-    rows = [
-        ("positive", number_of(float(c.tp)), number_of(float(c.fn))),
-        ("negative", number_of(float(c.fp)), number_of(float(c.tn))),
-    ]
+    counts = {"positive": (c.tp, c.fn), "negative": (c.fp, c.tn)}
+    rows = [(kind, *(number_of(float(n)) for n in two)) for kind, two in counts.items()]
     return table("Cases", ("cases", "flagged", "not flagged"), rows)
 
 

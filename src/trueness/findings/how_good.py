@@ -20,12 +20,19 @@ from trueness.comparison.paired import compare_auc
 from trueness.counts.answers import of_counts
 from trueness.counts.design import CASE_CONTROL
 from trueness.counts.values import Panel, Tally
-from trueness.findings.notes import TITLES, Note, note
-from trueness.findings.records import Figure, Finding, Table, said, table
+from trueness.findings.notes import Note, note, when
+from trueness.findings.records import (
+    Figure,
+    Finding,
+    Table,
+    fields_of,
+    finding,
+    said,
+    table,
+)
 from trueness.findings.subject import (
     UNNAMED,
     Subject,
-    Wanted,
     cut_of,
     named_groups,
     possible,
@@ -38,7 +45,7 @@ from trueness.metrics.algebra import write_number
 from trueness.metrics.definitions import METRICS, SHOWN
 from trueness.metrics.grammar import text_of
 from trueness.ranking.areas import REVERSED, auc, average_precision
-from trueness.threshold.at_cut import AtThreshold, at_threshold, confusion
+from trueness.threshold.at_cut import at_threshold, confusion
 
 MEASURES = {
     "auc": "AUC",
@@ -46,6 +53,7 @@ MEASURES = {
     "brier": "Brier score",
 }
 FEW = 50  # positives or negatives below which every rate is coarse
+_AT = ("flagged_rate", "recall", "fpr", "precision")
 Measured = dict[str, Estimate | None]
 METHOD = (
     "AUC: DeLong's variance (1988, doi:10.2307/2531595; of clusters Obuchowski's, "
@@ -107,69 +115,73 @@ def how_good(s: Subject, together: Estimate | None = None) -> Finding:
     a, tallies = s.asked, tallies_of(s.data)
     first = next(iter(tallies.values()))
     both_classes(first, "evaluate")
-    names = steps(tallies, "Measuring", len(tallies))
-    found = {n: _once(s, n, tallies[n]) for n in names}
+    found: dict[str, Measured] = {}
+    for n in steps(tallies, "Measuring", len(tallies)):
+        ask = partial(measures, s, n, tallies[n])
+        found[n] = s.once(("measures", n, a.level), ask)
     if not a.classes:  # the best one first
-        order = sorted(found, key=lambda n: -_value(found[n]["auc"]))
-        found = {n: found[n] for n in order}
-    by_group = {n: _in_groups(s, n) for n in found} if s.groups else {}
-    used = {} if a.at is None else {
-        n: at_threshold(tallies[n], a.at, level=a.level) for n in found
-    }  # fmt: skip
-    kind = "class" if a.classes else "score"
-    return Finding(
-        TITLES["ranking"],
+        worth = {n: x["auc"].value if x["auc"] else -1.0 for n, x in found.items()}
+        found = {n: found[n] for n in sorted(found, key=lambda n: -worth[n])}
+    alone, by_group = subject(s.data, level=a.level), {}
+    for n in found if s.groups else ():
+        parts = named_groups(s, n).items()
+        by_group[n] = {g: measures(alone, f"{n} in {g}", t) for g, t in parts}
+    used = {}
+    if a.at is not None:
+        used = {n: at_threshold(tallies[n], a.at, level=a.level) for n in found}
+    kind, unknown = "class" if a.classes else "score", unknown_share(first)
+    tables = [_table("How good is each?", [kind], {(n,): x for n, x in found.items()})]
+    if by_group:
+        rows = {(g, n): r for n, x in by_group.items() for g, r in x.items()}
+        tables.append(_table(f"In each {s.by}", [s.by, "score"], rows))
+    if used:
+        values = [[n, *(x.metrics.get(m) for m in SHOWN)] for n, x in used.items()]
+        head = [kind, *map(text_of, SHOWN)]
+        tables.append(table("At the threshold in use", head, values))
+    no_brier = any(x["brier"] is None for x in found.values())
+    one_class = any(r["auc"] is None for x in by_group.values() for r in x.values())
+    share = {"wanted": first.design.prevalence, "share": first.prevalence}
+    at = ("threshold", "confusion", "metrics")
+    return finding(
+        "ranking",
         {
             "scores": found,
             "groups": by_group,
             "multiclass_auc": together,
-            "at": {n: at_numbers(x) for n, x in used.items()},
+            "at": {n: fields_of(x, *at) for n, x in used.items()},
         },
-        answer=(
-            counted_note(s),
-            *([note("all classes", auc=together)] if together else []),
-        ),
+        answer=(_counted(s), *when(together, "all classes", auc=together)),
         notes=(
-            *([note("at", cut=write_number(float(a.at)))] if a.at is not None else []),
-            *_legend(a, found, by_group, first),
-            *alike(s.cluster),
+            *when(used, "at", cut=write_number(float(a.at or 0))),
+            note("intervals", level=a.level),
+            *when(no_brier and not unknown, "no brier"),
+            *when(one_class, "one class"),
+            *when(s.cluster, "clusters", cluster=s.cluster),
             *_warnings(found),
-            *_share(first),
+            *when(share["wanted"] is not None, "for prevalence", **share),
+            *when(unknown, "case-control"),
         ),
-        tables=(
-            _measures("", [kind], [[n, *row.values()] for n, row in found.items()]),
-            *_group_table(s.by, by_group),
-            *_at_table(kind, used),
-        ),
+        tables=tuple(tables),
         figures=_forests({shown(n): row for n, row in found.items()}),
         method=METHOD,
         caveat=CAVEAT,
-        key="ranking",
     )
-
-
-def _value(e: Estimate | None) -> float:
-    return -1.0 if e is None else e.value
-
-
-def _once(s: Subject, name: str, t: Tally) -> Measured:
-    return s.once(("measures", name, s.asked.level), partial(measures, s, name, t))
 
 
 def measures(s: Subject, name: str, t: Tally) -> Measured:
     """Give the numbers of one score; None for what these cases cannot tell."""
+    found: Measured = dict.fromkeys(MEASURES)
     if not t.n_pos or not t.n_neg:
-        return dict.fromkeys(MEASURES)
+        return found
     level = s.asked.level
-    area = s.once(("auc", name, level), partial(auc, t, level=level))
+    found["auc"] = s.once(("auc", name, level), partial(auc, t, level=level))
     if unknown_share(t):
-        return {"auc": area, "average_precision": None, "brier": None}
-    probabilities = t.score[-1] >= 0 and t.score[0] <= 1
-    return {
-        "auc": area,
-        "average_precision": average_precision(t, level=level),
-        "brier": _brier(t, level) if probabilities else None,
-    }
+        return found
+    found["average_precision"] = average_precision(t, level=level)
+    if t.score[-1] >= 0 and t.score[0] <= 1:  # probabilities
+        b = brier(t, level=level)
+        found["brier"] = around(b.value, b.low, b.high, b.level, b.method, b.sd)
+    return found
 
 
 def unknown_share(t: Panel | Tally) -> bool:
@@ -177,36 +189,18 @@ def unknown_share(t: Panel | Tally) -> bool:
     return t.design.sampling == CASE_CONTROL and t.design.prevalence is None
 
 
-def _brier(t: Tally, level: float) -> Estimate:
-    b = brier(t, level=level)
-    return around(b.value, b.low, b.high, b.level, b.method, b.sd)
+def _table(caption: str, first: list[str], rows: Mapping[Any, Measured]) -> Table:
+    made = [[*names, *row.values()] for names, row in rows.items()]
+    return table(caption, [*first, *MEASURES.values()], made)
 
 
-def _in_groups(s: Subject, name: str) -> dict[str, Measured]:
-    level = s.asked.level
-    alone = subject(s.data, level=level)
-    parts = named_groups(s, name)
-    return {g: measures(alone, f"{name} in {g}", t) for g, t in parts.items()}
-
-
-def at_numbers(x: AtThreshold) -> dict[str, Any]:
-    """Give what is known at a threshold in use."""
-    return {name: getattr(x, name) for name in ("threshold", "confusion", "metrics")}
-
-
-def counted_note(s: Subject) -> Note:
+def _counted(s: Subject) -> Note:
     """Say what was counted."""
-    x = s.cases
-    if s.asked.classes:
-        sizes = {c: t.n_pos for c, t in tallies_of(s.data).items()}
-        said_so = listed([f"{shown(c)} {n:,}" for c, n in sizes.items()])
-        return note("classes", n=x.n, number=len(sizes), sizes=said_so)
-    return cases_note(x)
-
-
-def alike(cluster: str) -> list[Note]:
-    """Say that the intervals allow for clusters, where there are some."""
-    return [note("clusters", cluster=cluster)] if cluster else []
+    if not s.asked.classes:
+        return cases_note(s.cases)
+    sizes = {c: t.n_pos for c, t in tallies_of(s.data).items()}
+    said_so = listed([f"{shown(c)} {n:,}" for c, n in sizes.items()])
+    return note("classes", n=s.cases.n, number=len(sizes), sizes=said_so)
 
 
 def cases_note(x: Panel | Tally) -> Note:
@@ -224,17 +218,6 @@ def cases_note(x: Panel | Tally) -> Note:
     )
 
 
-def _legend(
-    a: Wanted, found: dict[str, Measured], groups: dict[str, Any], t: Tally
-) -> list[Note]:
-    lines = [note("intervals", level=a.level)]
-    if not unknown_share(t) and any(row["brier"] is None for row in found.values()):
-        lines.append(note("no brier"))
-    if any(row["auc"] is None for parts in groups.values() for row in parts.values()):
-        lines.append(note("one class"))
-    return lines
-
-
 def _warnings(found: dict[str, Measured]) -> list[Note]:
     """Give what the estimates say of themselves, and warn of a reversed score."""
     lines: list[Note] = []
@@ -246,54 +229,21 @@ def _warnings(found: dict[str, Measured]) -> list[Note]:
     return lines
 
 
-def doubt(name: str, area: Estimate | None) -> list[Note]:
+def doubt(name: str, area: Estimate | None) -> tuple[Note, ...]:
     """Say where a score ranks the wrong way round, or like guessing."""
-    if area is None or area.low > 0.5:
-        return []
-    return [note("reversed" if area.high < 0.5 else "guessing", name=shown(name))]
+    unsure = area is not None and area.low <= 0.5
+    code = "reversed" if area and area.high < 0.5 else "guessing"
+    return when(unsure, code, name=shown(name))
 
 
-def _share(t: Tally) -> list[Note]:
-    """Say which share of positives the numbers are for."""
-    if t.design.prevalence is not None:
-        wanted = t.design.prevalence
-        return [note("for prevalence", wanted=wanted, share=t.prevalence)]
-    return [note("case-control")] if unknown_share(t) else []
-
-
-def few_cases(t: Tally) -> list[Note]:
+def few_cases(t: Tally) -> tuple[Note, ...]:
     """Say where there are few cases of a kind; heavy ones count for less."""
+    kinds = zip(("negative", "positive"), (t.neg, t.pos), t.squares, strict=False)
     few, kind = min(
-        (round(kish(float(c.sum()), float(q.sum()))), name)
-        for c, q, name in (
-            (t.pos, t.squares[1], "positive"),
-            (t.neg, t.squares[0], "negative"),
-        )
+        (round(kish(float(c.sum()), float(q.sum()))), name) for name, c, q in kinds
     )
-    if few >= FEW:
-        return []
     what = f"{number_of(few)} {kind} case{'' if few == 1 else 's'}"
-    return [note("few", are="is" if few == 1 else "are", few=what)]
-
-
-def _measures(caption: str, first: list[str], rows: list[list[Any]]) -> Table:
-    return table(caption or "How good is each?", [*first, *MEASURES.values()], rows)
-
-
-def _group_table(by: str, groups: dict[str, dict[str, Measured]]) -> list[Table]:
-    rows = [
-        [group, name, *row.values()]
-        for name, found in groups.items()
-        for group, row in found.items()
-    ]
-    return [_measures(f"In each {by}", [by, "score"], rows)] if rows else []
-
-
-def _at_table(kind: str, used: dict[str, AtThreshold]) -> list[Table]:
-    if not used:
-        return []
-    rows = [[n, *(x.metrics.get(m) for m in SHOWN)] for n, x in used.items()]
-    return [table("At the threshold in use", [kind, *map(text_of, SHOWN)], rows)]
+    return when(few < FEW, "few", are="is" if few == 1 else "are", few=what)
 
 
 def _forests(found: dict[str, Measured]) -> tuple[Figure, ...]:
@@ -302,8 +252,7 @@ def _forests(found: dict[str, Measured]) -> tuple[Figure, ...]:
     for key in ("auc", "average_precision"):
         known = {n: row[key] for n, row in found.items() if row[key] is not None}
         if len(known) > 1:
-            data = intervals(MEASURES[key], MEASURES[key], known)
-            more = key != "auc"
+            data, more = intervals(MEASURES[key], MEASURES[key], known), key != "auc"
             made.append(Figure(data, MEASURES[key], order=tuple(found), folded=more))
     return tuple(made)
 
@@ -316,44 +265,29 @@ def in_every_group(s: Subject) -> Finding | None:
     if len(both) < 2:
         return None
     areas = {g: auc(t, level=level) for g, t in both.items()}
-    at = best.point.threshold
-    rows = [(g, t.n, t.n_pos, areas.get(g), *_rates(t, at)) for g, t in tallies.items()]
+    rows = []
+    for g, t in tallies.items():
+        c = confusion(t, best.point.threshold).at_prevalence(t.design.prevalence)
+        rates = [float(METRICS[name](c)) for name in _AT]
+        rows.append((g, t.n, t.n_pos, areas.get(g), *rates))
+    low, high = (f(areas, key=lambda g: areas[g].value) for f in (min, max))
+    spread: dict[str, Any] = {"name": best.name, "lowest": low, "highest": high}
+    spread |= {"low": areas[low].value, "high": areas[high].value}
     test = possible(lambda: compare_auc(both, level=level))
+    if test is not None:
+        sure = "" if test.p_value < 1 - level else "not "
+        spread |= {"could": f"{sure}statistically significant", "p": test.p_value}
     head = ("group", "cases", "positive", "AUC", *map(text_of, _AT))
-    cut = note("groups cut", cut=cut_of(best.point))
-    return Finding(
-        TITLES["groups"],
+    drawn = intervals("AUC by group", "AUC", areas)
+    return finding(
+        "groups",
         {"auc": areas, "test": test},
-        answer=(_spread_of(best.name, areas, test, level),),
-        notes=(cut,),
+        answer=(note("groups untested" if test is None else "groups", **spread),),
+        notes=(note("groups cut", cut=cut_of(best.point)),),
         tables=(table(f"{best.name}, by group", head, rows),),
-        figures=(
-            Figure(intervals("AUC by group", "AUC", areas), "AUC by group", of="group"),
-        ),
+        figures=(Figure(drawn, "AUC by group", of="group"),),
         method="The groups hold different cases, so the test is unpaired (DeLong et "
         "al. 1988, doi:10.2307/2531595); groups with one class only have no AUC.",
         caveat="An AUC that is lower in each group than in all cases together is no "
         "error: part of the ranking then distinguishes the groups.",
-        key="groups",
     )
-
-
-_AT = ("flagged_rate", "recall", "fpr", "precision")
-
-
-def _rates(t: Tally, at: float) -> list[float]:
-    c = confusion(t, at).at_prevalence(t.design.prevalence)
-    return [float(METRICS[name](c)) for name in _AT]
-
-
-def _spread_of(
-    name: str, areas: Mapping[str, Estimate], test: Any, level: float
-) -> Note:
-    low, high = (f(areas, key=lambda g: areas[g].value) for f in (min, max))
-    ends = {"low": areas[low].value, "high": areas[high].value}
-    who = {"name": name, "lowest": low, "highest": high}
-    if test is None:
-        return note("groups untested", **who, **ends)
-    sure = test.p_value < 1 - level
-    could = "statistically significant" if sure else "not statistically significant"
-    return note("groups", **who, **ends, could=could, p=test.p_value)

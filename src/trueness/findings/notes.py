@@ -71,6 +71,11 @@ def note(code: str, **numbers: Any) -> Note:
     return Note(code, numbers)
 
 
+def when(said: Any, code: str, **numbers: Any) -> tuple[Note, ...]:
+    """Make a note where there is something to say."""
+    return (Note(code, numbers),) if said else ()
+
+
 def say(what: Note, face: str = PYTHON) -> str:
     """Write a note out for Python, the shell, the report or the page."""
     text = _Writer().vformat(

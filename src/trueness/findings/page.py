@@ -33,7 +33,7 @@ from trueness.findings import (
     without_labels,
 )
 from trueness.findings.how_good import doubt, few_cases, how_good, in_every_group
-from trueness.findings.notes import Note, note
+from trueness.findings.notes import Note, note, when
 from trueness.findings.records import Finding, Page, Tile, said
 from trueness.findings.slider import slider
 from trueness.findings.subject import (
@@ -71,7 +71,7 @@ QUESTIONS: Mapping[str, Question] = {
     "ensembles": partial(of_several, ask=which_is_better.better_together),
     "calibration": what_scores_mean.what_scores_mean,
     "calibrated": what_scores_mean.calibrated,
-    "groups": lambda s: in_every_group(s) if s.groups else None,
+    "groups": in_every_group,
     "group-cuts": where_to_cut.cuts_of_groups,
     "ranking": how_good,
     "scale": trust.lost_in_bins,
@@ -292,7 +292,8 @@ def _mind(s: Subject, made: Mapping[str, Finding | None]) -> list[Note]:
         said_so = ("miscalibrated", "not probabilities")
         both = (*calibration.answer, *calibration.notes)
         lines += [n for n in both if n.code in said_so]
-    lines += where_to_cut.feasible(s.models)
+    cannot = [m.name for m in s.models if not m.feasible]
+    lines += when(cannot, "infeasible", names=cannot)
     lines += _optimism(s)
     share = s.cases.design.prevalence
     where = "this prevalence" if share is None else f"a prevalence of {percent(share)}"

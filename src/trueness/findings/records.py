@@ -19,7 +19,7 @@ from trueness._core.html import html_table
 from trueness._core.names import told_apart
 from trueness._core.numbers import in_column, is_estimate
 from trueness._core.records import Record, json_value, shown
-from trueness.findings.notes import Note, note
+from trueness.findings.notes import TITLES, Note, note
 
 FigureData = Curves | Bars | Intervals | Crosses | Matrix
 MOST = 40  # letters of a name that came with the data
@@ -193,6 +193,11 @@ class Finding(Record):
         """Give the first table as a frame: numbers as numbers, intervals as columns."""
         first = self.tables[0].columns if self.tables else {}
         return native_frame(first, backend)
+
+
+def finding(key: str, numbers: Mapping[str, Any], **more: Any) -> Finding:
+    """Answer one of the questions of ``TITLES``."""
+    return Finding(TITLES[key], dict(numbers), key=key, **more)
 
 
 def _in_columns(t: Table) -> list[str]:

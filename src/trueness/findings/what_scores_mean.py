@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, final
@@ -31,8 +31,16 @@ from trueness.calibration.verdict import (
 )
 from trueness.counts.values import Tally
 from trueness.findings.how_good import cases_note
-from trueness.findings.notes import TITLES, Note, note
-from trueness.findings.records import Figure, Finding, Table, said, table
+from trueness.findings.notes import Note, note, when
+from trueness.findings.records import (
+    Figure,
+    Finding,
+    Table,
+    fields_of,
+    finding,
+    said,
+    table,
+)
 from trueness.findings.subject import Model, Subject, possible
 
 FEW = 20  # replicates where no band is drawn
@@ -44,7 +52,6 @@ BEFORE, AFTER = "as they are", "calibrated"
 class Meaning:
     """What the scores of one classifier are worth as probabilities."""
 
-    name: str
     curve: Reliability
     brier: ProperScore
     log_loss: ProperScore
@@ -70,7 +77,6 @@ def _meaning(m: Model, s: Subject) -> Meaning | None:
     t, level = m.tally, s.asked.level
     curve = partial(reliability, t, level=level, rng=s.asked.rng)
     return Meaning(
-        m.name,
         curve(replicates=s.asked.replicates or FEW),
         brier(t, level=level),
         log_loss(t, level=level),
@@ -80,18 +86,26 @@ def _meaning(m: Model, s: Subject) -> Meaning | None:
 
 def what_scores_mean(s: Subject) -> Finding | None:
     """Say which scores can be read as probabilities."""
-    found = meanings(s)
-    known = [x for x in found if x is not None]
+    found = dict(zip(s.names, meanings(s), strict=True))
+    known = {name: x for name, x in found.items() if x is not None}
     outside = [m.name for m in s.models if not m.is_probability]
     if not known and not outside:  # nothing that could be tested
         return None
-    return Finding(
-        TITLES["calibration"],
-        {x.name: _numbers(x) for x in known},
+    worst = [n for n, x in known.items() if math.isinf(x.log_loss.value)]
+    open_ended = [
+        n for n, x in known.items() if math.isinf(x.log_loss.high) and n not in worst
+    ]
+    return finding(
+        "calibration",
+        {n: fields_of(x, "brier", "log_loss", "verdict") for n, x in known.items()},
         answer=tuple(_verdicts(known)),
-        notes=(*_unbounded(known), *outside_note(outside)),
-        tables=_tables(s.models, found),
-        figures=tuple(_figure(s, found)),
+        notes=(
+            *when(worst, "log loss infinite", names=worst),
+            *when(open_ended, "log loss unbounded", names=open_ended),
+            *when(outside, "not probabilities", names=outside),
+        ),
+        tables=_tables(s.tallies, known),
+        figures=tuple(_figure(s, found[s.best.name], known)),
         method="Isotonic (CORP) reliability curve and decomposition of the Brier "
         "score: score = miscalibration - discrimination + uncertainty (Dimitriadis, "
         "Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118). A slope of 1 and an "
@@ -100,81 +114,59 @@ def what_scores_mean(s: Subject) -> Finding | None:
         "and Ma 2019, arXiv:1909.10155).",
         caveat="With few positives little can be found against calibration. It holds "
         "at the prevalence of these cases, and changes with it.",
-        key="calibration",
     )
 
 
-def _numbers(x: Meaning) -> dict[str, Any]:
-    return {"brier": x.brier, "log_loss": x.log_loss, "verdict": x.verdict}
-
-
-def _verdicts(known: Sequence[Meaning]) -> list[Note]:
+def _verdicts(known: Mapping[str, Meaning]) -> list[Note]:
     """Say the one verdict of each; of the best one also how far, and where."""
-    alike: dict[str, list[Meaning]] = {}
-    for x in known:
-        alike.setdefault(x.verdict.code, []).append(x)
-    lines = []
-    for code, some in alike.items():
-        p = min(x.verdict.p_value for x in some)
+    codes = dict.fromkeys(x.verdict.code for x in known.values())
+    best, lines = next(iter(known), ""), []
+    for code in codes:
+        some = {n: x.verdict for n, x in known.items() if x.verdict.code == code}
+        p = min(v.p_value for v in some.values())
         said_p = "" if math.isnan(p) else f" ({p_is(p)})"
-        names = [x.name for x in some]
-        lines.append(note(code, names=names, p=said_p))
-        if some[0] is known[0]:
-            of = f"{some[0].name}: " if len(known) > 1 else ""
-            lines += said(f"{of}{text}" for text in some[0].verdict.sentences[1:])
+        lines.append(note(code, names=list(some), p=said_p))
+        if best in some:
+            of = f"{best}: " if len(known) > 1 else ""
+            lines += said(f"{of}{text}" for text in some[best].sentences[1:])
     return lines
 
 
-def outside_note(names: Sequence[str]) -> list[Note]:
-    """Say whose scores are no probabilities."""
-    return [note("not probabilities", names=list(names))] if names else []
-
-
 def _tables(
-    models: Sequence[Model], found: Sequence[Meaning | None]
+    tallies: Mapping[str, Tally], known: Mapping[str, Meaning]
 ) -> tuple[Table, ...]:
     """Give the scores with their parts, and the line through them."""
-    parts, split, lines = [], [], []
-    for x, m in zip(found, models, strict=True):
-        if x is None:
-            continue
-        b, line = x.brier, possible(partial(calibration_line, m.tally))
-        three = (b.mcb.value, b.dsc.value, b.unc.value)
-        parts.append((x.name, x.verdict.code, x.verdict.size, b))
-        split.append((x.name, *three))
-        ends = (line and line.slope, line and line.intercept)
-        lines.append((x.name, x.log_loss, *ends))
-    if not parts:
+    if not known:
         return ()
+    lines = []
+    for name, x in known.items():
+        line = possible(partial(calibration_line, tallies[name]))
+        lines.append((name, x.log_loss, line and line.slope, line and line.intercept))
+    three = ("mcb", "dsc", "unc")
+    parts = [(n, *(getattr(x.brier, k).value for k in three)) for n, x in known.items()]
+    each = [(n, x.verdict.code, x.verdict.size, x.brier) for n, x in known.items()]
     head = ("classifier", "verdict", "mean error", "Brier score")
     brier_parts = ("classifier", "miscalibration", "discrimination", "uncertainty")
     more = ("classifier", "log loss", "slope", "intercept")
     return (
-        table("Calibration", head, parts),
-        table("Parts of the Brier score", brier_parts, split, brief=False),
+        table("Calibration", head, each),
+        table("Parts of the Brier score", brier_parts, parts, brief=False),
         table("Log loss and calibration line", more, lines, brief=False),
     )
 
 
-def _unbounded(known: Sequence[Meaning]) -> list[Note]:
-    """Say why a log loss is infinite, or could be."""
-    worst = [x.name for x in known if math.isinf(x.log_loss.value)]
-    ends = [x for x in known if math.isfinite(x.log_loss.value)]
-    open_ended = [x.name for x in ends if math.isinf(x.log_loss.high)]
-    found = {"log loss infinite": worst, "log loss unbounded": open_ended}
-    return [note(code, names=names) for code, names in found.items() if names]
-
-
-def _figure(s: Subject, found: Sequence[Meaning | None]) -> list[Figure]:
+def _figure(
+    s: Subject, first: Meaning | None, known: Mapping[str, Meaning]
+) -> list[Figure]:
     """Draw the share of positives against the score, with the consistency band."""
-    known = {x.name: x.curve for x in found if x is not None}
     if not known:
         return []
-    cut, first = float(np.clip(s.best.point.threshold, 0, 1)), found[0]
+    cut = float(np.clip(s.best.point.threshold, 0, 1))
     at = math.nan if first is None else float(first.probability(np.array(cut)))
+    curves = {name: x.curve for name, x in known.items()}
     return [
         Figure(
-            reliability_figure(known, "consistency"),
+            reliability_figure(curves, "consistency"),
             "Calibration",
             "On the diagonal a score is the probability that it states. The grey band "
             "is where the curve would lie if the scores were calibrated.",
@@ -200,8 +192,8 @@ def what_calibration_changes(
     t: Tally, gain: CalibrationGain, name: str, method: str
 ) -> Finding:
     """Compare scores before and after calibration, on cases not used for fitting."""
-    return Finding(
-        TITLES["calibrated"],
+    return finding(
+        "calibrated",
         {"method": method, **gain_numbers(gain)},
         answer=said(gain_sentences(gain)),
         tables=(table("Brier score", ("scores", "Brier score"), gain_rows(gain)),),
@@ -211,7 +203,6 @@ def what_calibration_changes(
         "fitted without it.",
         caveat="A map holds for cases like these, at this prevalence. The intervals "
         "take the fitted maps as given.",
-        key="calibrated",
     )
 
 
@@ -220,7 +211,7 @@ def gain_numbers(gain: CalibrationGain | None) -> dict[str, Any]:
     line = None if gain is None else line_after(gain)
     names = ("before", "in_sample", "cross_fitted", "gain")
     return {
-        "brier": gain and {name: getattr(gain, name) for name in names},
+        "brier": gain and fields_of(gain, *names),
         "slope": line and line.slope,
         "intercept": line and line.intercept,
         "folds": gain and gain.folds,
@@ -244,12 +235,11 @@ def what_a_map_changes(
     shares = np.linspace(0, 1, 6)
     picked = t.score[np.unique(((len(t) - 1) * shares).round().astype(int))]
     rows = [(float(s), float(p)) for s, p in zip(picked, fitted(picked), strict=True)]
-    meant = Finding(
-        TITLES["calibration"],
+    meant = finding(
+        "calibration",
         {},
         answer=(cases_note(t), note("fitted", method=method)),
         tables=(table("What a score means", ("score", "probability"), rows),),
-        key="calibration",
     )
     try:
         gain = calibration_gain(t, fitted=fitted, method=method, **sure)
@@ -260,11 +250,11 @@ def what_a_map_changes(
         why = "There are too few cases for cross-fitting."
         why = str(err) if isinstance(err, NeedsWholeCases) else why
         unknown = gain_numbers(None) | {"groups": {}}
-        return [meant, Finding("", unknown, (note("unknown gain", why=why),))], t.map(
-            fitted
-        )
-    each_row = [(str(g), x.tally.n, x.before, x.cross_fitted, x.gain)
-            for g, x in each.items()]  # fmt: skip
+        later = Finding("", unknown, (note("unknown gain", why=why),))
+        return [meant, later], t.map(fitted)
+    each_row = [
+        (str(g), x.tally.n, x.before, x.cross_fitted, x.gain) for g, x in each.items()
+    ]
     head = (by, "cases", "Brier before", "cross-fitted", "gain")
     found = what_calibration_changes(t, gain, name, method)
     numbers = {"groups": {str(g): gain_numbers(x) for g, x in each.items()}}

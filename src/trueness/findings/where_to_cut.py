@@ -11,21 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Array
 from trueness._core.checks.errors import InputError
 from trueness._core.figures import Curves
 from trueness._core.numbers import percent
 from trueness.findings.cut import CutQuestion, find_cut
-from trueness.findings.notes import TITLES, Note, note
-from trueness.findings.records import Figure, Finding, Table, said, table
-from trueness.findings.slider import Steps, quantity, steps, weight_of
-from trueness.findings.subject import (
-    Model,
-    Subject,
-    cut_of,
-    named_groups,
-    possible,
+from trueness.findings.notes import note, when
+from trueness.findings.records import (
+    Figure,
+    Finding,
+    Table,
+    fields_of,
+    finding,
+    said,
+    table,
 )
+from trueness.findings.slider import Steps, quantity, steps, weight_of
+from trueness.findings.subject import Subject, cut_of, named_groups, possible
 from trueness.findings.what_scores_mean import meanings
 from trueness.inference.sample import meant
 from trueness.metrics.grammar import text_of
@@ -47,6 +49,7 @@ from trueness.threshold.figures import (
 )
 from trueness.threshold.operating_point import best_threshold
 
+YOUDEN = "Youden's index (sensitivity + specificity - 1)"
 POINTS = 21  # of curves whose every point has limits of its own
 RARE = 0.1  # where fewer cases are positive, precision and recall say more than ROC
 
@@ -65,22 +68,40 @@ def steps_of(s: Subject) -> list[Steps]:
 
 def at_the_cut(s: Subject) -> Finding:
     """Show what every threshold does, and the chosen one."""
-    checked = s.checked
+    a, best, checked = s.asked, s.best, s.checked
+    given = isinstance(checked, AtThreshold)
     words = (
         "The intervals in the table take the given threshold as fixed"
-        if isinstance(checked, AtThreshold)
+        if given
         else "The table says what to expect on new cases: the choice is repeated on "
         "bootstrap samples and evaluated on the cases left out"
     )
     drawn: list[Figure | None] = [*_rates(s), _cost(s)]
-    if s.asked.replicates:  # a first look has no intervals, and waits for nothing
-        drawn += [_scores(s), _capacity(s), _benefit(s)]
-        drawn.append(possible(lambda: _any_cost(s)))
-    return Finding(
-        TITLES["threshold"],
-        {"threshold": s.best.point.threshold, "score_range": s.best.point.score_range},
-        answer=_how_to_move(s),
-        tables=_metrics(s),
+    if a.replicates:  # a first look has no intervals, and waits for nothing
+        drawn += [_scores(s), _capacity(s), _benefit(s), possible(lambda: _any_cost(s))]
+    tables: tuple[Table, ...] = ()
+    if checked is not None:
+        rows = [(quantity(name).text, found) for name, found in checked.metrics.items()]
+        where = "at the given threshold" if given else "on new cases, at the threshold"
+        caption = f"{best.name} {where}, {cut_of(best.point)}"
+        tables = (table(caption, ("metric", "value"), rows),)
+    limits = " and ".join(map(repr, a.subject_to))
+    chosen = note(
+        "chosen",
+        best="minimises" if a.smallest else "maximises",
+        what=text_of(a.objective.name) if a.stated else YOUDEN,
+        limits=f", subject to {limits}" if limits else "",
+    )
+    share = s.cases.design.prevalence
+    return finding(
+        "threshold",
+        fields_of(best.point, "threshold", "score_range"),
+        answer=(
+            chosen if a.at is None else note("given", at=a.at),
+            *when(limits, "red"),
+            *when(share is not None, "shares for", share=share),
+        ),
+        tables=tables,
         figures=tuple(f for f in drawn if f is not None),
         method="Every distinct score is tried as a threshold, so the chosen one is "
         "exactly the best. Bands of the ROC and precision-recall curves hold the whole "
@@ -89,29 +110,6 @@ def at_the_cut(s: Subject) -> Finding:
         f"doi:10.1007/s10994-006-8199-5. {words}.",
         caveat="A threshold holds for cases like these. Where positives are rarer, "
         "precision and net benefit fall although recall stays the same.",
-        key="threshold",
-    )
-
-
-def _how_to_move(s: Subject) -> tuple[Note, ...]:
-    a = s.asked
-    what = text_of(a.objective.name)
-    if not a.stated:
-        what = "Youden's index (sensitivity + specificity - 1)"
-    limits = " and ".join(map(repr, a.subject_to))
-    chosen = note(
-        "chosen",
-        best="minimises" if a.smallest else "maximises",
-        what=what,
-        limits=f", subject to {limits}" if limits else "",
-    )
-    if a.at is not None:
-        chosen = note("given", at=a.at)
-    share = s.cases.design.prevalence
-    return (
-        chosen,
-        *([note("red")] if limits else []),
-        *([note("shares for", share=share)] if share is not None else []),
     )
 
 
@@ -125,21 +123,16 @@ def _drawn(
 
 
 def _shaded(s: Subject, plane: str) -> tuple[Strip, ...]:
-    """Shade where a constraint is not met."""
+    """Shade where a constraint is not met, half a column wider: two strips meet."""
     if not s.asked.subject_to:
         return ()
-    first = steps_of(s)[0]
-    strips = region(s.asked.subject_to, plane, first.n_pos, first.n_neg, met=False)
-    return tuple(map(_wider, strips))
-
-
-def _wider(strip: Strip) -> tuple[Array, Array, Array]:
-    """Reach half a column to either side, so that two strips meet."""
-    x, low, high = strip
-    half = 0.5 / (ACROSS - 1)
-    across: Floats = np.concatenate([[x[0] - half], x, [x[-1] + half]]).clip(0, 1)
-    low, high = (np.concatenate([v[:1], v, v[-1:]]) for v in (low, high))
-    return across, low, high
+    first, half, made = steps_of(s)[0], 0.5 / (ACROSS - 1), []
+    limits = s.asked.subject_to
+    for x, *ends in region(limits, plane, first.n_pos, first.n_neg, met=False):
+        across = np.concatenate([[x[0] - half], x, [x[-1] + half]]).clip(0, 1)
+        low, high = (np.concatenate([v[:1], v, v[-1:]]) for v in ends)
+        made.append((across, low, high))
+    return tuple(made)
 
 
 def _rates(s: Subject) -> list[Figure]:
@@ -222,10 +215,13 @@ def _benefit(s: Subject) -> Figure | None:
     """Draw the net benefit of acting on scores that are probabilities."""
     stops = dict(zip(s.names, steps_of(s), strict=True))
     at = {
-        m.name: _some(np.maximum(cut[cut < 1], 0.0))
+        m.name: np.maximum(cut[cut < 1], 0.0)
         for m in s.models
         if m.is_probability and (cut := stops[m.name].threshold)[-1] < 1
     }
+    for name, cut in at.items():  # some stops of a slider, evenly, and both ends
+        few = np.linspace(0, cut.size - 1, min(cut.size, POINTS)).round()
+        at[name] = cut[few.astype(int)]
     if not at:
         return None
     asked = {m.name: m.tally for m in s.models if m.name in at}
@@ -237,6 +233,10 @@ def _benefit(s: Subject) -> Figure | None:
     c = first.confusion[first.start]
     odds = now_at / (1 - now_at) if now_at < 1 else 0.0  # nobody is flagged there
     now = float((c.tp - c.fp * odds) / (first.n_pos + first.n_neg))
+    # up to which probability is there anything to see?
+    seen = [line["p"][line["y"] > 0.02 * share] for line in data.lines]
+    last = max((float(x.max()) for x in seen if x.size), default=0.0)
+    reach = float(min(1.0, np.ceil(10 * max(last, 2 * share)) / 10))
     return _drawn(
         s,
         data,
@@ -247,23 +247,10 @@ def _benefit(s: Subject) -> Figure | None:
         "threshold net_benefit",
         at=(now_at, now),
         rule="threshold",
-        x=(0.0, _reach(data, share)),
+        x=(0.0, reach),
         y=(-top / 6, top),
         folded=True,
     )
-
-
-def _some(stops: Floats) -> Floats:
-    """Take some stops of a slider, evenly, and both ends."""
-    few = np.linspace(0, stops.size - 1, min(stops.size, POINTS)).round().astype(int)
-    return np.asarray(stops[few])
-
-
-def _reach(figure: Curves, prevalence: float) -> float:
-    """Up to which probability is there anything to see?"""
-    seen = [line["p"][line["y"] > 0.02 * prevalence] for line in figure.lines]
-    last = max((float(x.max()) for x in seen if x.size), default=0.0)
-    return float(min(1.0, np.ceil(10 * max(last, 2 * prevalence)) / 10))
 
 
 def _any_cost(s: Subject) -> Figure:
@@ -291,50 +278,33 @@ def _any_cost(s: Subject) -> Figure:
     )
 
 
-def _metrics(s: Subject) -> tuple[Table, ...]:
-    """Give every metric at the chosen threshold, with its interval where it has one."""
-    best, checked = s.best, s.checked
-    if checked is None:
-        return ()
-    rows = [(quantity(name).text, found) for name, found in checked.metrics.items()]
-    at = cut_of(best.point)
-    given = isinstance(checked, AtThreshold)
-    where = "at the given threshold" if given else "on new cases, at the threshold"
-    return (table(f"{best.name} {where}, {at}", ("metric", "value"), rows),)
-
-
 def cuts_for_prevalences(s: Subject) -> Finding | None:
     """Say where to cut if the prevalence of use lies in a range."""
     a = s.asked
     if a.range is None:
         return None
     point = best_threshold(s.best.tally, **a.choice, prevalences=a.range)
-    tables: tuple[Table, ...] = ()
-    if point.prevalences is None:
-        rows = list(point.metrics.items())
-        tables = (table("There", ("metric", "value"), rows),)
-    return Finding(
-        TITLES["prevalence"],
+    there = table("There", ("metric", "value"), point.metrics.items())
+    return finding(
+        "prevalence",
         {"point": point},
         answer=said(sentences.prevalence_sentences(point)),
-        tables=tables,
+        tables=(there,) if point.prevalences is None else (),
         method="Recall and false positive rate of every threshold are taken from these "
         "cases, the prevalence is the one asked about; for a range, the least "
         "favourable prevalence counts.",
         caveat="Where positives are rarer they may also be of another kind; this "
         "calculation cannot allow for that.",
-        key="prevalence",
     )
 
 
 def two_cuts(s: Subject) -> Finding | None:
     """Say where yes and no end, when the question spoke of deferred cases."""
-    two = s.asked.two
-    if two is None:
+    if s.asked.two is None:
         return None
-    goal = {k: two[k] for k in ("maximize", "minimize")}
-    limits = tuple(two["subject_to"])
-    q = CutQuestion(**goal, bounds=limits, level=s.asked.level, name=s.best.name)
+    two = dict(s.asked.two)
+    limits = tuple(two.pop("subject_to"))
+    q = CutQuestion(**two, bounds=limits, level=s.asked.level, name=s.best.name)
     return find_cut(s.best.tally, q).finding
 
 
@@ -360,9 +330,3 @@ def probabilities(s: Subject) -> list[Array | None]:
     """Give the share of positives at every step of each slider, where it is known."""
     each = zip(meanings(s), steps_of(s), strict=True)
     return [x and x.probability(stops.threshold) for x, stops in each]
-
-
-def feasible(models: list[Model]) -> list[Note]:
-    """Say whose threshold cannot meet the constraints."""
-    cannot = [m.name for m in models if not m.feasible]
-    return [note("infeasible", names=cannot)] if cannot else []

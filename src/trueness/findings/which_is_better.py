@@ -26,8 +26,8 @@ from trueness.counts.cases import with_fields
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.crossfit import CombinerComparison, compare_combiners
-from trueness.findings.how_good import alike, cases_note
-from trueness.findings.notes import TITLES, Note, note
+from trueness.findings.how_good import cases_note
+from trueness.findings.notes import TITLES, Note, note, when
 from trueness.findings.records import Figure, Finding, Table, said, table
 from trueness.findings.subject import Model, Subject, cut_of
 
@@ -61,7 +61,7 @@ def which_is_better(s: Subject) -> Finding:
         numbers_of(found, curves),
         answer=(cases_note(panel), *_verdict(s, found)),
         notes=(
-            *alike(s.cluster),
+            *when(s.cluster, "clusters", cluster=s.cluster),
             *_curve_notes(text, curves, s.best.key),
             *_left_out(curves, drawn),
             *said(found.notes),

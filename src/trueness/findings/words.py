@@ -30,7 +30,7 @@ KNOWN = frozenset(
         *("folds", "criterion", "dependence", "draws", "confidence", "utility", "null"),
         *("power", "half_width", "auc", "p", "cost_fp", "cost_fn", "column", "yes"),
         *("labelled", "judges", "item", "system", "judge", "cluster", "covariance"),
-        *("metric", "threshold", "margin", "recall", "correlation", "at"),
+        *("metric", "threshold", "margin", "recall", "correlation", "at", "model"),
     ]
 )
 # analyses that refuse a word of the sample, and what asks for them in a shell

@@ -27,7 +27,7 @@ from trueness.gpu.split import classes_of, sorted_keys
 
 # up to so many distinct scores the tally comes to the host
 FEW = 2**17
-_BLOCK = 4096
+_BLOCK, _COPIES = 4096, 32
 
 
 @final
@@ -149,8 +149,9 @@ class DeviceTally:
         lowest = min(h[0] for h in heads if h.size)
         # a score that more than fills a bin has one of its own: it ends there, too
         heavy = [h[1:][h[1:] == h[:-1]] + 1 for h in heads]
-        known = [[lowest], [key_at_least(low, self.kind) for low in begin]]
-        starts = np.unique(np.concatenate([*known, *(h[1:] for h in heads), *heavy]))
+        # an empty list would be one of floats, which do not hold every key
+        first = [lowest, *(key_at_least(low, self.kind) for low in begin)]
+        starts = np.unique(np.concatenate([first, *(h[1:] for h in heads), *heavy]))
         return self._bins(starts.astype(heads[0].dtype))
 
     def between(self, ranges: Sequence[tuple[float, float]]) -> DeviceTally:
@@ -283,13 +284,13 @@ def _counted(
 
 def _by_kernel(lib: Library, scores: Any, classes: Any) -> Ints:
     torch, n = lib.xp, lib.size(scores)
-    total = scores.new_zeros(3 * 2**16, dtype=torch.int64)
+    total = scores.new_zeros((_COPIES, 3 * 2**16), dtype=torch.int64)
     bits = scores.contiguous().view(torch.int16)
     with torch.cuda.device(scores.device):
         kernels_for(scores).count_bits[(-(-n // _BLOCK),)](
-            bits, classes, total, n, BLOCK=_BLOCK
+            bits, classes, total, n, COPIES=_COPIES, BLOCK=_BLOCK
         )
-    return np.asarray(lib.host(total))
+    return np.asarray(lib.host(total.sum(0)))
 
 
 def _copied(

@@ -47,8 +47,10 @@ def _kernels() -> Kernels | None:
         tl.atomic_add(out + 1, tl.sum((kind == 1).to(tl.int64), 0))
 
     @triton.jit
-    def count_bits(bits, classes, out, n, BLOCK: tl.constexpr):
-        # 16-bit scores: one place for each key and class
+    def count_bits(bits, classes, out, n, COPIES: tl.constexpr, BLOCK: tl.constexpr):
+        # 16-bit scores: one place for each key and class; blocks write to different
+        # copies, since many cases of few scores would wait for each other
+        out += (tl.program_id(0) % COPIES) * 0x30000
         at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
         inside = at < n
         x = tl.load(bits + at, mask=inside, other=0).to(tl.int32)

@@ -37,8 +37,8 @@ from trueness.scale.refinement import exact_threshold
 from trueness.threshold.at_cut import at_threshold as host_at_threshold
 
 # how many bins stand for the scores where a curve is asked for, and where only the
-# width of an interval is
-BINS, _WIDTH = 2**17, 2**14
+# width of an interval is: of losses, which change little within a bin, and of precision
+BINS, _WIDTH, _TOP = 2**17, 2**14, 2**15
 # how many bins a look for the best threshold makes, and how many cases it may copy
 _LOOK, _COPY = 2**13, 2**18
 
@@ -72,26 +72,23 @@ def auc(
 
 def average_precision(x: DeviceTally, **options: Any) -> Estimate:
     """Give the average precision; the width of its interval is that of bins."""
-    found: Estimate = unwrap(host_precision)(x.coarse(_WIDTH), **options)
+    found: Estimate = unwrap(host_precision)(x.coarse(_TOP), **options)
     share, odds = x.design.prevalence, 1.0
     if share is not None:
         odds = (1 - share) / share * x.n_pos / x.n_neg
     value = sums_of(x.lib, x.pos, x.neg, odds).precision / x.n_pos
-    moved: Estimate = _moved(found, value)
+    moved: Estimate = _moved(found, value, _TOP)
     return moved
 
 
-def _moved(found: Any, value: float) -> Any:
+def _moved(found: Any, value: float, bins: int) -> Any:
     """Put the exact value in the place of that of bins, and move the interval along."""
     gap = value - found.value
     low = min(max(0.0, found.low + gap), value)
     high = max(found.high + gap, value)
     if found.high <= 1:
         high = min(1.0, high)
-    note = (
-        f"The value is exact; the width of its interval was computed from {_WIDTH:,} "
-        "bins."
-    )
+    note = f"The value is exact; the width of its interval is that of {bins:,} bins."
     return replace(found, value=value, low=low, high=high, notes=(*found.notes, note))
 
 
@@ -106,7 +103,7 @@ def _proper_score(host: Callable[..., Any], losses: Callable[..., Any]) -> Any:
         )
         found = answer_with_limits(unwrap(host), (x.coarse(_WIDTH),), options)
         value = total / (x.n_pos + x.n_neg)
-        return replace(_moved(found, value), limits=(value, value))
+        return replace(_moved(found, value, _WIDTH), limits=(value, value))
 
     return ask
 
