@@ -372,6 +372,7 @@ def test_prior_alone_is_recognised():
 def test_not_converged_is_a_warning(monkeypatch):
     monkeypatch.setattr(_sampling, "MOST", {False: 4000, True: 4000})
     monkeypatch.setattr(_sampling, "MOST_STEPS", 1)
+    monkeypatch.setattr(_sampling, "REFIT", 3)
     with pytest.warns(trueness.NotConverged, match="effective draws of the 50,000"):
         post = trueness.latent_class(
             table("pathologists_holmquist1967"), draws=50_000, **NONE

@@ -43,8 +43,8 @@ from trueness.nogold.truth_given_votes import LABELLED, FromLabels
 
 DEPENDENCE = ("shared", "none")
 # effective draws of the model with shared errors, whose likelihood is an integral: a
-# twentieth of those asked for is enough for its wide intervals
-FEWER = 20
+# fortieth of those asked for is enough for its wide intervals
+FEWER = 40
 LEAST = 5  # labels of each class, from which on they determine the answer
 # share of draws on the other side at which classes are said to swap names
 SWAPPED = 0.01
@@ -95,7 +95,7 @@ def latent_class(
         :func:`trueness.prevalence` does with the same number; with ``prior``, several
         populations, or dependence="none" they enter the likelihood instead.
     draws
-        Effective number of draws of independent errors; a twentieth of shared ones.
+        Effective number of draws of independent errors; a fortieth of shared ones.
     ordered
         Whether alpha_k >= beta_k is certain (the paper's constraint; the prior is then
         uniform on that triangle). Without it the classes may be interchanged: a note

@@ -216,7 +216,8 @@ class LatentModel:
         """Give phi, 1 - phi, alpha, 1 - alpha, beta, 1 - beta, and both sigmas."""
         s, k = len(self.patterns.populations), len(self.patterns.names)
         v = np.clip(v, -FAR, FAR)
-        yes, no = ndtr(v[:, : s + 2 * k]), ndtr(-v[:, : s + 2 * k])
+        up, tail = v[:, : s + 2 * k] > 0, ndtr(-np.abs(v[:, : s + 2 * k]))
+        yes, no = np.where(up, 1 - tail, tail), np.where(up, tail, 1 - tail)
         alpha, not_alpha = yes[:, s : s + k], no[:, s : s + k]
         beta, not_beta = yes[:, s + k :], no[:, s + k :]
         if self.prior.ordered:  # the last coordinates are those of beta / alpha

@@ -9,10 +9,10 @@ probable accuracies and their covariance, and is weighted by Laplace's approxima
 (Particles in all dimensions follow the long ridge of shared errors too slowly: runs
 disagree.)
 
-*Draw from it.* Importance sampling from a mixture of Student t makes independent draws,
-with weights that are bounded since the prior is normal in these coordinates. A first
-pool teaches a better mixture; where the first follows the ridge of shared errors, half
-of the proposals stay with it (a defensive mixture: Hesterberg 1995).
+*Draw from it.* Importance sampling from a mixture of Student t makes independent draws;
+a weight above root N times the mean of N is cut to that (Ionides 2008). A first pool
+teaches a better mixture; where the first follows the ridge of shared errors, half of
+the proposals stay with it (a defensive mixture: Hesterberg 1995).
 
 *Polish.* Rows that were chosen by their weights take Metropolis steps: jumps to a point
 of the mixture, and steps around one component that keep most of the old place,
@@ -23,15 +23,19 @@ of the mixture, and steps around one component that keep most of the old place,
 whose acceptance does not fall with the dimension d, also in heavy tails (Kamatani's
 mixed preconditioned Crank-Nicolson steps).
 
-*How many are they worth?* Rows that come from one proposal are a family. With f a
-parameter of n rows, the variance of its mean is
+*How many are they worth?* Rows that come from one proposal, with shared errors from one
+particle of the ridge, are a family. With f a parameter of n rows and r its correlation
+before and after the steps, the variance of its mean is at most
 
-.. math:: V = \frac{1}{n^2} \sum_i \Bigl(\sum_{j \in \text{family } i}
-   (f_j - \bar f)\Bigr)^2
+.. math:: V = \frac{r}{n^2} \sum_i \Bigl(\sum_{j \in \text{family } i}
+   (f_j - \bar f)\Bigr)^2 + \frac{1 - r}{n} \operatorname{Var}(f),
 
-(Chan, Lai 2013; Lee, Whiteley 2018), and the rows are worth Var(f) / V draws: the least
-over all parameters. It cannot see what no proposal came near to. The evidence comes
-from draws and proposals together (bridge sampling). No cost grows with the cases.
+the sum taken before the steps (first ancestors: Chan, Lai 2013; Lee, Whiteley 2018);
+they are reversible, so that what they keep of it, the correlation at twice as many
+steps, is below r (Geyer 1992). Rows are worth Var(f) / V draws: the least over all
+parameters. It cannot see what no proposal came near to (docs/maths/nogold.md). The
+evidence comes from draws and proposals together (bridge sampling). No cost grows with
+the cases.
 
 References
 ----------
@@ -40,9 +44,11 @@ doi:10.1111/j.1467-9868.2006.00553.x; Rue, Martino, Chopin 2009, J. R. Stat. Soc
 71:319, doi:10.1111/j.1467-9868.2008.00700.x (Laplace, nested); Kamatani 2018, Electron.
 J. Stat. 12:2384, doi:10.1214/18-EJS1460; Chan, Lai 2013, Ann. Stat. 41:2877,
 doi:10.1214/13-AOS1172; Lee, Whiteley 2018, Biometrika 105:609,
-doi:10.1093/biomet/asy028; Meng, Wong 1996, Stat. Sinica 6:831 (bridges); Fraley,
-Raftery 2007, J. Classif. 24:155, doi:10.1007/s00357-007-0004-5 (mixtures); Hesterberg
-1995, Technometrics 37:185, doi:10.1080/00401706.1995.10484303
+doi:10.1093/biomet/asy028; Geyer 1992, Stat. Sci. 7:473, doi:10.1214/ss/1177011137;
+Ionides 2008, J. Comput. Graph. Stat. 17:295, doi:10.1198/106186008X320456; Meng, Wong
+1996, Stat. Sinica 6:831 (bridges); Fraley, Raftery 2007, J. Classif. 24:155,
+doi:10.1007/s00357-007-0004-5 (mixtures); Hesterberg 1995, Technometrics 37:185,
+doi:10.1080/00401706.1995.10484303
 """
 
 from __future__ import annotations
@@ -52,7 +58,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, final
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.progress import progress
@@ -70,8 +76,9 @@ DEGREES = 8.0
 STEP_SHARE = 0.5  # of the particles stay effective when t rises (Del Moral et al. 2006)
 MOST_LEVELS = 300  # of t: 10^10 cases take about 60
 RIDGE = 96  # particles in the 3 dimensions of the ridge, four to five a dimension
-# proposals at most, of independent and of shared errors: about 1 s of either
-MOST, MOST_STEPS = {False: 150_000, True: 12_000}, 72
+# proposals at most, of independent and of shared errors, and steps times tests: about
+# 1 s of either
+MOST, MOST_STEPS = {False: 60_000, True: 12_000}, 504
 REFIT = 6  # steps after which the mixture is fitted again: each kind of step twice
 NEAR = (0.3, 0.6, 0.9)  # b: one step in three is short, middling, almost a new draw
 EPS = 1e-4  # of a numerical slope: errors of rounding and of curvature are both 1e-8
@@ -139,24 +146,26 @@ def sample(
     number = (4 if model.shared else 2) * draws
     # a first pool teaches the proposal what the particles, which are few, did not
     v, weight = _proposed(model, mixture, 2000 + 100 * model.dim, rng)
-    family = resample(weight, min(number, len(v)), rng)
+    family = resample(_truncated(weight), min(number, len(v)), rng)
     if model.shared:
         taught = _polished(model, v[family], family, np.inf, REFIT, rng)[0]
-        mixture = _both(mixture, fit(taught, rng))
+        ridge, mixture = mixture, _both(mixture, fit(taught, rng))
     else:
         mixture = fit(v[family], rng)
     v, weight = _proposed(model, mixture, 4000, rng)
     # choosing rows adds the noise of as many rows: twice the draws are needed
-    while (found := kish(weight)) < 2 * draws and len(v) < MOST[model.shared]:
+    while (found := kish(_truncated(weight))) < 2 * draws and len(v) < MOST[model.shared]:
         wanted = 1.1 * (2 * draws / found - 1) * len(v)
         size = min(max(wanted, 1000), MOST[model.shared] - len(v), 4 * len(v))
         more = _proposed(model, mixture, int(size), rng)
         v, weight = np.vstack([v, more[0]]), np.concatenate([weight, more[1]])
-    family = rng.permutation(resample(weight, number, rng))
+    family = rng.permutation(resample(_truncated(weight), number, rng))
+    rows = v[family]
+    if model.shared:  # proposals near one particle of the ridge have it in common
+        family = _log_density(ridge, rows)[1].argmax(axis=0)
     enough = 0.9 * draws  # nobody sees a tenth
-    rows, worth, mcse, tried = _polished(
-        model, v[family], family, enough, MOST_STEPS, rng
-    )
+    most = max(MOST_STEPS // len(model.patterns.names), 3 * REFIT)
+    rows, worth, mcse, tried = _polished(model, rows, family, enough, most, rng)
     return rows, Diagnostics(
         worth >= enough,
         f"{worth:,.0f} effective draws of the {draws:,} asked for",
@@ -175,12 +184,18 @@ def _polished(
 
     Those of shared errors take some in any case: their weights are the less reliable.
     """
-    step, least = 0, min(3 * REFIT, most) if model.shared else 0
-    ratio = model.log_ratio(v) if least else np.zeros(0)
+    step, least = 0, min(3 * REFIT, most) * model.shared
+    start, ratio, n = _standardised(model, v), np.zeros(0), len(v)
+    order = np.argsort(family, kind="stable")
+    first = np.flatnonzero(np.diff(family[order], prepend=-1))
+    before = (np.add.reduceat(start[order], first) ** 2).sum(axis=0) / n**2
     while True:
-        worth, mcse = effective_draws(model, v, family)
+        kept = np.maximum((start * _standardised(model, v)).mean(axis=0), 0)
+        variance = kept * before + (1 - kept) / n  # of means, over that of parameters
+        worth = 1 / float(variance.max())
         if step >= most or (step >= least and worth >= draws):
-            return v, worth, mcse, step * len(v)
+            sd = np.hstack(list(model.natural(v).values())).std(axis=0)
+            return v, worth, sd * np.sqrt(variance), step * n
         ratio = ratio if ratio.size else model.log_ratio(v)
         mixture = fit(v, rng)
         for move in (_nearby, _anywhere, _nearby) * (REFIT // 3):
@@ -188,17 +203,10 @@ def _polished(
         step += REFIT
 
 
-def effective_draws(
-    model: LatentModel, v: Floats, family: Array
-) -> tuple[float, Floats]:
-    """How many draws are rows worth, and how far are the means of parameters off?"""
+def _standardised(model: LatentModel, v: Floats) -> Floats:
+    """Give the parameters of rows, with mean 0 and variance 1."""
     flat = np.hstack(list(model.natural(v).values()))
-    order = np.argsort(family, kind="stable")
-    first = np.flatnonzero(np.diff(family[order], prepend=-1))
-    sums = np.add.reduceat((flat - flat.mean(axis=0))[order], first)
-    variance = (sums**2).sum(axis=0) / len(v) ** 2
-    worth = flat.var(axis=0) / np.maximum(variance, 1e-300)
-    return float(worth.min()), np.sqrt(variance)
+    return (flat - flat.mean(axis=0)) / np.maximum(flat.std(axis=0), 1e-300)
 
 
 def _bridge(
@@ -235,6 +243,12 @@ def resample(log_weight: Floats, n: int, rng: Rng) -> Array:
     edges = np.cumsum(w) / w.sum()
     even = (rng.random() + np.arange(n)) / n
     return np.asarray(np.minimum(np.searchsorted(edges, even), w.size - 1))
+
+
+def _truncated(log_weight: Floats) -> Floats:
+    """Let no weight of N exceed root N times their mean (Ionides 2008)."""
+    mean = logsumexp(log_weight) - np.log(log_weight.size)
+    return np.minimum(log_weight, mean + np.log(log_weight.size) / 2)
 
 
 def _proposed(
@@ -479,19 +493,18 @@ def _ridge(model: LatentModel, start: Floats, rng: Rng) -> Mixture:
             ratio = peak.laplace - _log_normal(peak.v[:, given])
             step, t = _risen(ratio, t)
             peak = peak.at(resample(step * ratio, n, rng))
-            for far in (0.6, 1.5):
-                peak = _walked(model, peak, t, far, rng)
+            peak = _walked(model, peak, t, rng)
             came_by(step)
             if t == 1.0:
                 break
     return _along(peak)
 
 
-def _walked(model: LatentModel, peak: _Peak, t: float, far: float, rng: Rng) -> _Peak:
+def _walked(model: LatentModel, peak: _Peak, t: float, rng: Rng) -> _Peak:
     """Take a Metropolis step in what is held; the accuracies follow."""
     given, free = peak.given, peak.free
     root = np.linalg.cholesky(_covariance(peak.v[:, given]))
-    step = far * rng.standard_normal((len(peak.v), given.size)) @ root.T
+    step = rng.standard_normal((len(peak.v), given.size)) @ root.T
     new = peak.v.copy()
     new[:, given] += step
     new[:, free] += np.clip(np.einsum("nah,nh->na", peak.slope, step), -2, 2)
