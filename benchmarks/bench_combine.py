@@ -19,8 +19,7 @@ from side_by_side import fastest
 
 import trueness
 from trueness.nogold.combinations.best import draws_of
-from trueness.nogold.combinations.criteria import read_criterion
-from trueness.nogold.combinations.search import best_on_average
+from trueness.nogold.combinations.search import best_on_average, read_criterion
 
 CASES, DRAWS = 300, 1000
 

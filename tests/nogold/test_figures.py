@@ -37,7 +37,7 @@ def test_errors_that_go_together_slow_twin(judged):
 
 def test_a_judge_that_never_errs_has_no_correlation():
     p = trueness.panel([1, 1, 0, 0], {"a": [1, 1, 0, 0], "b": [1, 0, 1, 0]})
-    assert np.isnan(figures.error_correlations(p)[0, 1])
+    assert np.isnan(figures.errors_figure(p).value[0, 1])
 
 
 def test_judges_in_the_plane(judged):

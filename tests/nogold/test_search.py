@@ -8,10 +8,12 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from trueness.nogold.combinations import search
-from trueness.nogold.combinations.criteria import Draws, net, read_criterion
 from trueness.nogold.combinations.search import (
+    Draws,
     best_on_average,
     mean_of_best,
+    net,
+    read_criterion,
     winners,
 )
 from trueness.nogold.combinations.words import votes

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.options import choice, positive_number
-from trueness._core.checks.words import described, listing, nearest, places
+from trueness._core.checks.words import described, listing, nearest
 
 Array = NDArray[Any]
 
@@ -42,21 +42,6 @@ def panels_of_votes(panels: Mapping[Any, Any]) -> dict[str, Any]:
             "panel.vote, or use other cases."
         )
     return out
-
-
-# cases beyond which a posterior is a needle that no sampler finds in seconds
-MOST_CASES = 10**10
-
-
-def not_too_many(cases: int) -> None:
-    """Stop where no sampler would end."""
-    if cases > MOST_CASES:
-        raise InputError(
-            f"latent_class takes up to {MOST_CASES:,} cases; found {cases:,}. So many "
-            "cases leave no sampling error, only that of the model: divide all "
-            f"counts by {10 ** len(str(cases // MOST_CASES)):,}, and the answer is "
-            "the same."
-        )
 
 
 def _votes(panel: Any, where: str) -> Any:
@@ -93,25 +78,26 @@ def only_value(column: Array) -> float:
     return float(seen[0]) if seen.size == 1 else np.nan
 
 
-def prior_mapping(given: object, words: tuple[str, ...]) -> Mapping[str, Any]:
-    """Pass on a prior by parameter; None is uniform everywhere."""
-    if given is None:
-        return {}
-    if not isinstance(given, Mapping):
+def beta_priors(given: object, names: Mapping[str, Sequence[str]]) -> list[Array]:
+    """Read (a, b) of the Beta prior of each name of each parameter, (names, 2)."""
+    if given is not None and not isinstance(given, Mapping):
         raise InputError(
             f"prior must be a mapping such as "
             f'{{"prevalence": (1, 1), "sensitivity": {{"A": (9, 1)}}}}; '
             f"found {given!r}."
         )
-    for word in given:
-        choice(word, words, "The parameters of prior")
-    return given
+    for word in given or ():
+        choice(word, tuple(names), "The parameters of prior")
+    return [
+        np.array([_beta((given or {}).get(word), n, each, word) for n in each])
+        for word, each in names.items()
+    ]
 
 
-def beta_prior(
+def _beta(
     given: object, name: str, names: Sequence[str], word: str
 ) -> tuple[float, float]:
-    """Pass on (a, b) of a Beta prior, the same for all names or one for each."""
+    """Pass on (a, b), the same for all names or one for each; (1, 1) is uniform."""
     if isinstance(given, Mapping):
         for other in given:
             if other not in names:
@@ -129,17 +115,6 @@ def beta_prior(
         )
     what = f"Each of (a, b) of prior[{word!r}]"
     return positive_number(given[0], what), positive_number(given[1], what)
-
-
-def possible_order(mass: Array, names: Sequence[str], least: float) -> None:
-    """Stop when a prior contradicts sensitivity >= 1 - specificity."""
-    for name, share in zip(names, mass, strict=True):
-        if share < least:
-            raise InputError(
-                f"The prior of {name!r} is impossible with the order constraint: only "
-                f"{share:.2g} of it has sensitivity >= 1 - specificity. Are positive "
-                f"and negative swapped? Otherwise pass ordered=False."
-            )
 
 
 def vote_rows(rows: Any, names: Sequence[str]) -> NDArray[np.float64]:
@@ -178,56 +153,15 @@ def population(
     )
 
 
-def complete_votes(rows: Any, names: Sequence[str]) -> NDArray[np.float64]:
-    """Pass on rows of 0 and 1; a combination cannot use a missing vote."""
-    votes = vote_rows(rows, names)
-    gone = np.asarray(np.isnan(votes).any(axis=1))
-    if gone.any():
-        raise InputError(
-            f"A logical combination needs every vote; missing at {places(gone)} rows. "
-            "Type panel.observed(), or use post.probability, which allows missing "
-            "votes."
-        )
-    return votes
-
-
-def latent_posterior(post: Any, what: str) -> None:
-    """Stop when this is not what latent_class gives."""
+def latent_posterior(post: Any, what: str, most: float = np.inf) -> None:
+    """Stop when this is not what latent_class gives, or a table would not end."""
     if not hasattr(post, "draws") or not hasattr(post, "probability"):
         raise InputError(
             f"{what} needs a posterior; found {type(post).__name__}. Type "
             f"trueness.{what}(trueness.latent_class(panel))."
         )
-
-
-def at_most_classifiers(found: int, most: int) -> None:
-    """Stop a table that would not end."""
-    if found > most:
+    if len(post.names) > most:
         raise InputError(
-            f"This is possible for up to {most} classifiers; found {found}. "
+            f"This is possible for up to {most} classifiers; found {len(post.names)}. "
             f"trueness.best_combination takes any number."
         )
-
-
-def criterion(
-    given: Any, names: Sequence[str], read: Any, metrics: Sequence[str]
-) -> Any:
-    """Read a criterion that is not one of the names: a metric or its text."""
-    try:
-        return read(given)
-    except InputError as err:
-        near = nearest(given, [*names, *metrics])
-        why = f"found {described(given)}.{near}" if near else str(err)
-        raise InputError(
-            f"criterion must be one of {listing(names)}, or a metric; {why}"
-        ) from None
-
-
-def metric_sign(metric: Any) -> float:
-    """Give 1 where higher is better and -1 where lower is."""
-    if metric.direction in ("higher", "lower"):
-        return 1.0 if metric.direction == "higher" else -1.0
-    raise InputError(
-        f"A criterion needs a direction; {metric.name!r} is neither better when high "
-        f"nor when low."
-    )

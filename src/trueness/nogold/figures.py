@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from trueness._core.arrays import Floats
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.figures import (
     Axis,
@@ -19,7 +18,6 @@ from trueness._core.figures import (
     guide,
     intervals,
 )
-from trueness._core.records import Estimate
 from trueness.counts.values import Panel
 from trueness.nogold.label_plans import plan_labels
 from trueness.nogold.rate import Rate
@@ -33,10 +31,7 @@ RAW, CORRECTED = "raw", "corrected"
 
 
 def raw_rate(found: Rate) -> float:
-    """Give the share of yes among all verdicts, which everybody reports.
-
-    Grades are no verdicts: NaN where all judges give grades.
-    """
+    """Give the share of yes among all verdicts; NaN where all judges give grades."""
     said = [
         share
         for name, share in found.naive.items()
@@ -69,36 +64,18 @@ def judges_figure(found: Rate) -> Crosses:
         raise NotEnoughCases(
             "The ROC plane shows judges that say yes or no; all of these give grades."
         )
-    up = np.array([_ends(j.sensitivity) for j in named.values()])
-    across = np.array([_ends(j.specificity) for j in named.values()])
-    across = 1 - across[:, [0, 2, 1]]
+    each = [(j.sensitivity, j.specificity) for j in named.values()]
+    ends = np.array([[(e.value, e.low, e.high) for e in both] for both in each])
+    up, across = ends[:, 0], 1 - ends[:, 1, [0, 2, 1]]
     chance = guide(FALSE_PASS, TRUE_PASS, [0, 1], [0, 1])
     axes = (FALSE_PASS, TRUE_PASS)
     return Crosses("Judges", *axes, tuple(named), across, up, (chance,))
 
 
-def _ends(e: Estimate) -> tuple[float, float, float]:
-    return e.value, e.low, e.high
-
-
 def errors_figure(panel: Panel) -> Matrix:
     """Which judges err together? Correlations of their errors in labelled cases."""
-    value = error_correlations(panel)
-    label = "Correlation of errors"
-    return Matrix("Which errors go together", label, panel.names, value)
-
-
-def error_correlations(panel: Panel) -> Floats:
-    r"""How far do the errors of each pair of judges go together?
-
-    .. math:: r_{jk} = \frac{\sum_c \sum_{i \in c} (x_{ij} - \bar x_{cj})
-        (x_{ik} - \bar x_{ck})}{\sqrt{\sum_c \sum_{i \in c} (x_{ij} - \bar x_{cj})^2
-        \sum_c \sum_{i \in c} (x_{ik} - \bar x_{ck})^2}}
-
-    with deviations from the mean of the own class c, positive or negative: what is left
-    of the agreement of two judges when the truth is known. Cases without a label, or
-    with a verdict missing in the pair, are left out; NaN where a judge never errs.
-    """
+    # deviations from the mean of the own class: what is left of the agreement of two
+    # judges when the truth is known; NaN where a judge never errs
     size = len(panel.names)
     out = np.full((size, size), np.nan)
     for j in range(size):
@@ -114,7 +91,8 @@ def error_correlations(panel: Panel) -> Floats:
             scale = float(np.sqrt(cov[0, 0] * cov[1, 1]))
             if scale > 0:
                 out[j, k] = cov[0, 1] / scale
-    return out
+    label = "Correlation of errors"
+    return Matrix("Which errors go together", label, panel.names, out)
 
 
 def labels_figure(found: Rate, panel: Panel) -> Curves:

@@ -1,20 +1,13 @@
-r"""How good is each test, and how common is the condition, when nobody knows the truth?
+"""How good is each test, and how common is the condition, when nobody knows the truth?
 
-``latent_class`` takes a panel of 0/1 votes and gives the joint posterior of prevalence,
-sensitivities and specificities. Errors may be shared (``model``), or are said to be
-independent. Labels that are known answer by themselves (``truth_given_votes``).
-
-A model with more parameters than the table has degrees of freedom is not identified:
-two classifiers in one population have 5 parameters and 3 degrees of freedom (Hui,
-Walter 1980). Counting is necessary, not sufficient, so the rank of the derivative of
-all probabilities is taken too, at a point in general position (Jones, Johnson, Hanson,
-Christensen 2010, Biometrics 66:855, doi:10.1111/j.1541-0420.2009.01330.x).
+Errors may be shared (``model``), or are said to be independent; labels that are known
+answer by themselves (``truth_given_votes``).
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from types import MappingProxyType
@@ -24,7 +17,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import NotConverged
+from trueness._core.checks.errors import InputError, NotConverged
 from trueness._core.numbers import percent
 from trueness._core.records import Estimate
 from trueness.counts.answers import of_panel
@@ -33,7 +26,6 @@ from trueness.nogold.model import (
     LatentModel,
     Patterns,
     Prior,
-    by_name,
     read_patterns,
     read_prior,
 )
@@ -42,14 +34,13 @@ from trueness.nogold.sampling import Diagnostics, sample
 from trueness.nogold.truth_given_votes import LABELLED, FromLabels
 
 DEPENDENCE = ("shared", "none")
+MOST_CASES = 10**10  # beyond, a posterior is a needle that no sampler finds in seconds
 # effective draws of the model with shared errors, whose likelihood is an integral: a
 # fortieth of those asked for is enough for its wide intervals
 FEWER = 40
 LEAST = 5  # labels of each class, from which on they determine the answer
-# share of draws on the other side at which classes are said to swap names
-SWAPPED = 0.01
-# classifiers up to which all patterns are written down; more are identified by counting
-MOST_RANKED = 8
+SWAPPED = 0.01  # share of draws on the other side at which classes swap names
+MOST_RANKED = 8  # classifiers of which all patterns are tried; more are counted
 CLEAR = 3.0  # a Bayes factor of 20, "strong" (Kass, Raftery 1995)
 
 
@@ -105,8 +96,7 @@ def latent_class(
 
     Notes
     -----
-    Keith, Davey, Boyd 2012, Methods. The posterior depends on pattern counts only, so
-    the cost does not grow with the number of cases. The evidence of both models says
+    The cost does not grow with the number of cases. The evidence of both models says
     which the votes prefer (``log_bayes_factor``); that is the test of dependence. A
     ``NotConverged`` warning says when there are fewer effective draws than asked for.
     For the rate alone, of one judge, or of graded verdicts, use
@@ -115,11 +105,8 @@ def latent_class(
     References
     ----------
     Keith, Davey, Boyd 2012, BMC Bioinformatics 13:179, doi:10.1186/1471-2105-13-179.
-    Joseph, Gyorkos, Coupal 1995, Am. J. Epidemiol. 141:263,
-    doi:10.1093/oxfordjournals.aje.a117428.
     Qu, Tan, Kutner 1996, Biometrics 52:797, doi:10.2307/2533043.
     Hui, Walter 1980, Biometrics 36:167, doi:10.2307/2530508.
-    Albert, Dodd 2004, Biometrics 60:427, doi:10.1111/j.0006-341X.2004.00187.x.
 
     Examples
     --------
@@ -132,7 +119,14 @@ def latent_class(
     0.67
     """
     patterns = read_patterns(data)
-    _votes.not_too_many(int(patterns.total.sum()))
+    cases = int(patterns.total.sum())
+    if cases > MOST_CASES:
+        raise InputError(
+            f"latent_class takes up to {MOST_CASES:,} cases; found {cases:,}. So many "
+            "cases leave no sampling error, only that of the model: divide all "
+            f"counts by {10 ** len(str(cases // MOST_CASES)):,}, and the answer is "
+            "the same."
+        )
     _options.choice(dependence, DEPENDENCE, "dependence")
     _options.choice(labelled, LABELLED[:2], "labelled")
     draws = _options.whole_number(draws, "draws", at_least=100)
@@ -167,45 +161,72 @@ def fitted(
 
 
 def _written(
-    model: LatentModel,
-    dependence: str,
-    v: Floats,
-    found: Diagnostics,
-    level: float,
+    model: LatentModel, dependence: str, v: Floats, found: Diagnostics, level: float
 ) -> LatentPosterior:
-    """Summarise draws."""
+    """Summarise draws, and say what a reader must know."""
     if not found.converged:
         warnings.warn(f"latent_class: {found.message}.", NotConverged, 5)
-    flat = model.natural(v)
-    identified, notes = remarks(model, flat)
+    flat, notes = model.natural(v), []
+    free, parameters, rank = degrees_of_freedom(model.patterns)
+    identified = rank >= parameters
     if model.shared:
         identified = min(model.patterns.labels) >= LEAST
+    elif not identified:
+        notes.append(
+            f"Not identified: {parameters} parameters, but the data have {free} "
+            f"degrees of freedom and determine {rank} combinations of them. However "
+            f"many cases there are, the rest of the answer comes from the prior."
+        )
+    notes += constant_votes(model.patterns)
+    youden = (flat["sensitivity"] + flat["specificity"] - 1).sum(axis=1)
+    share = float(np.mean(youden < 0))
+    if share >= SWAPPED and not model.prior.ordered:
+        notes.append(
+            f"The two classes are interchanged in {100 * share:.0f} % of the draws "
+            "(label switching): there the classifiers, taken together, are worse than "
+            "chance, and 'positive' means 'negative'. Means over all draws are "
+            "meaningless; pass ordered=True or an informative prior."
+        )
     return record(model, dependence, flat, found, identified, notes, level)
 
 
+def constant_votes(patterns: Patterns) -> list[str]:
+    """Say which classifiers give the same vote to all cases."""
+    said = zip(patterns.names, map(_votes.only_value, patterns.rows.T), strict=True)
+    return [
+        f"{name} votes {vote:.0f} in every case, so its estimates rest on the prior "
+        "and on the other classifiers."
+        for name, vote in said
+        if np.isfinite(vote)
+    ]
+
+
 def record(
-    model: Any,
+    model: LatentModel | FromLabels,
     dependence: str,
     flat: dict[str, Floats],
     found: Diagnostics,
     identified: bool,
-    notes: tuple[str, ...],
+    notes: Sequence[str],
     level: float,
 ) -> LatentPosterior:
     """Write a posterior down; what votes alone do not determine has no value."""
-    known = identified or dependence != "shared"
-    each = [
-        estimate(column, level, known=known)
-        for word in PARAMETERS
-        for column in flat[word].T
-    ]
+    known, x = identified or dependence != "shared", model.patterns
+
+    def each(word: str, names: Sequence[str]) -> Mapping[str, Estimate]:
+        pairs = zip(names, flat[word].T, strict=True)
+        return MappingProxyType({n: estimate(c, level, known=known) for n, c in pairs})
+
+    phi = each("prevalence", x.populations)
     return LatentPosterior(
-        *by_name(model.patterns, each),
+        phi if len(phi) > 1 else phi[x.populations[0]],  # a single one has no name
+        each("sensitivity", x.names),
+        each("specificity", x.names),
         dependence,
         identified,
         np.nan,
         None,
-        notes,
+        tuple(notes),
         found,
         MappingProxyType(flat),
         level,
@@ -231,19 +252,16 @@ def _by_labels(
         *(True, message, worth, np.array(model.labels), sd / np.sqrt(worth)), len(sd)
     )
     alone = fitted(patterns, prior, "none", draws, level, rng)
-    post = record(model, "labels", flat, found, True, (), level)
-    notes = (LABELS[labelled].format(independent=_rate(alone)), *_few(patterns))
-    notes = (*notes, *constant_votes(patterns))
-    return replace(post, independent=alone, notes=notes)
-
-
-def _few(patterns: Patterns) -> list[str]:
-    return [
-        f"Only {number:.0f} of the labels are {word}, so the "
-        f"{('sensitivity', 'specificity')[word == 'negative']} is poorly known."
-        for word, number in zip(("positive", "negative"), patterns.labels, strict=True)
+    notes = [LABELS[labelled].format(independent=_rate(alone))]
+    known = zip(("positive", "negative"), PARAMETERS[1:], patterns.labels, strict=True)
+    notes += [
+        f"Only {number:.0f} of the labels are {word}, so the {of} is poorly known."
+        for word, of, number in known
         if number < LEAST
     ]
+    notes += constant_votes(patterns)
+    post = record(model, "labels", flat, found, True, notes, level)
+    return replace(post, independent=alone)
 
 
 LABELS = {
@@ -257,8 +275,7 @@ LABELS = {
 
 def _rate(post: LatentPosterior) -> str:
     """Write the prevalence, of the first population."""
-    e = post.prevalence
-    e = e if isinstance(e, Estimate) else next(iter(e.values()))
+    e = next(iter(post.estimates.values()))
     if post.open:
         return f"between {percent(e.low)} and {percent(e.high)}"
     return f"{percent(e.value)} ({percent(e.low)} to {percent(e.high)})"
@@ -269,9 +286,8 @@ def _shared_notes(
 ) -> list[str]:
     """Say what shared errors change, and which model the votes prefer."""
     name = post.names[0]
-    more = f"{np.exp(min(abs(gain), 50.0)):,.3g} times"
-    if abs(gain) > 50:
-        more = f"more than {more}"
+    over = "more than " if abs(gain) > 50 else ""
+    more = f"{over}{np.exp(min(abs(gain), 50.0)):,.3g} times"
     if gain > CLEAR:
         said = f"The votes contradict independent errors: they are {more} as probable "
         said += "if errors may be shared."
@@ -300,8 +316,7 @@ ALONE = (
 def degrees_of_freedom(patterns: Patterns) -> tuple[int, int, int]:
     """How many numbers can the table tell, how many are asked, how many can be known?
 
-    Returns the degrees of freedom of the data, the number of parameters, and the rank:
-    the number of parameters (or combinations of them) that the data determine.
+    The last is the rank of the derivative of all probabilities (Jones et al. 2010).
     """
     s, k = len(patterns.populations), len(patterns.names)
     parameters = s + 2 * k
@@ -343,46 +358,3 @@ def _chances(at: Array, sites: int, s: int, seen: Floats, labelled: bool) -> Arr
     a = at[s] * np.where(x, alpha, 1 - alpha).prod(axis=1)
     b = (1 - at[s]) * np.where(x, beta, 1 - beta).prod(axis=1)
     return np.concatenate([a, b]) if labelled else a + b
-
-
-def remarks(
-    model: LatentModel, flat: dict[str, Floats]
-) -> tuple[bool, tuple[str, ...]]:
-    """Say whether the model is identified, and what a reader must know."""
-    free, parameters, rank = degrees_of_freedom(model.patterns)
-    identified = rank >= parameters
-    notes = []
-    if not identified and not model.shared:
-        notes.append(
-            f"Not identified: {parameters} parameters, but the data have {free} "
-            f"degrees of freedom and determine {rank} combinations of them. However "
-            f"many cases there are, the rest of the answer comes from the prior."
-        )
-    notes += constant_votes(model.patterns) + _swaps(model, flat)
-    return identified, tuple(notes)
-
-
-def constant_votes(patterns: Patterns) -> list[str]:
-    """Say which classifiers give the same vote to all cases."""
-    said = zip(patterns.names, map(_votes.only_value, patterns.rows.T), strict=True)
-    return [
-        f"{name} votes {vote:.0f} in every case, so its estimates rest on the prior "
-        "and on the other classifiers."
-        for name, vote in said
-        if np.isfinite(vote)
-    ]
-
-
-def _swaps(model: LatentModel, flat: dict[str, Floats]) -> list[str]:
-    if model.prior.ordered:
-        return []
-    sum_of_youden = (flat["sensitivity"] + flat["specificity"] - 1).sum(axis=1)
-    share = float(np.mean(sum_of_youden < 0))
-    if share < SWAPPED:
-        return []
-    return [
-        f"The two classes are interchanged in {100 * share:.0f} % of the draws (label "
-        "switching): there the classifiers, taken together, are worse than chance, "
-        "and 'positive' means 'negative'. Means over all draws are meaningless; pass "
-        "ordered=True or an informative prior."
-    ]

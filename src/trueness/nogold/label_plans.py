@@ -1,8 +1,4 @@
-r"""Which cases should be labelled next, and how many labels does an answer take?
-
-``label_next`` of a rate shares out labels over the vote patterns; ``plan_labels`` says
-how many at random an interval of a given width takes.
-"""
+"""Which cases should be labelled next, and how many labels does an answer take?"""
 
 from __future__ import annotations
 
@@ -42,8 +38,7 @@ class LabelPlan(Record):
     ----------
     pattern : array of str
         Verdicts of the cases, in the order of the judges, such as "101"; "." is a
-        missing one. Where a judge gives grades, the pattern names each judge with its
-        full grade, such as "gpt=0.25, claude=3".
+        missing one. With grades "gpt=0.25, claude=3".
     labels : array
         How many of them to label.
     width_now, width_then : float
@@ -78,7 +73,7 @@ def plan_next(panel: Panel, width: float, labels: int) -> LabelPlan:
 
 def _given_votes(v: Votes) -> Floats:
     """How likely is a case of each pattern positive, by the labels that there are?"""
-    b = _truth.mode(_truth.Labelled(v.x, v.pos, v.neg))
+    b, _ = _truth.mode_and_information(_truth.Labelled(v.x, v.pos, v.neg))
     return np.asarray(_truth.probabilities(b[None], v.x)[0])
 
 
@@ -93,11 +88,7 @@ def _allocate(doubt: Floats, left: Floats, labels: int) -> Floats:
 
 
 def standard_error(p: Floats, v: Votes, known: Floats) -> float:
-    r"""What is the standard error of the rate with so many labels of each pattern?
-
-    .. math:: g' I^{-1} g + \operatorname{Var}(p) / N, \qquad
-       g = \sum_j W_j p_j (1 - p_j) z_j
-    """
+    """What is the standard error of the rate with so many labels of each pattern?"""
     z = np.column_stack([np.ones(len(p)), v.x])
     w = v.total / v.total.sum()
     spread = p * (1 - p)
@@ -175,8 +166,6 @@ def plan_labels(
         their errors.
     cases
         How many cases there will be.
-    level
-        Level of the interval.
 
     Examples
     --------
@@ -213,12 +202,12 @@ def plan_labels(
 
 def _from_panel(panel: Any) -> tuple[Floats, Votes, tuple[str, ...]]:
     v = read_votes(verdicts_of(read_verdicts(panel)))
-    if v.pos.sum() + v.neg.sum() == 0:
+    known = int(v.pos.sum() + v.neg.sum())
+    if not known:
         raise NotEnoughCases(
             "plan_labels needs a few labels to know how good these judges are; found "
             "none. Label some, or give prevalence, sensitivity and specificity."
         )
-    known = int(v.pos.sum() + v.neg.sum())
     note = f"The judges are assumed to be as accurate as {counted(known, 'label')} say."
     return _given_votes(v), v, (note,)
 

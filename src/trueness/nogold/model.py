@@ -1,27 +1,8 @@
-r"""What is the probability of these votes when nobody knows the truth?
+"""What is the probability of these votes when nobody knows the truth?
 
-Two latent classes. A case of population s is positive with probability phi_s; test k
-votes 1 with probability alpha_k for positives and beta_k for negatives. Within a class
-every case has its own ease z, the same for all tests (Qu, Tan, Kutner 1996),
-
-.. math:: P(x_k = 1 \mid +, z) = \Phi(\sqrt{1 + \sigma_+^2}\,\Phi^{-1}(\alpha_k)
-   + \sigma_+ z), \qquad z \sim N(0, 1),
-
-and likewise for negatives. The root keeps alpha_k the sensitivity itself, so that all
-priors mean what they meant; sigma = 0 is the model of independent errors (Keith, Davey,
-Boyd 2012, Methods). Everything is a function of how many cases showed each pattern j:
-
-.. math::
-
-   \ell = \sum_{sj} u_{sj} \log(\phi_s A_j + (1-\phi_s) B_j)
-        + p_{sj} \log(\phi_s A_j) + n_{sj} \log((1-\phi_s) B_j)
-
-with A_j, B_j the probabilities of pattern j in positives and negatives (a missing vote
-takes no part) and u, p, n the cases without a label, known positive and known negative.
-
-The sampler works on the whole space: coordinates are normal quantiles of phi, alpha and
-either beta or, under the order constraint, beta / alpha, which makes the triangle
-alpha >= beta unbounded. A direction of which the data say nothing is then normal.
+Two latent classes, whose tests may share errors (docs/maths/nogold.md, "Model"). The
+sampler works on the whole space: coordinates are normal quantiles of phi, alpha and
+either beta or, under the order constraint, beta / alpha.
 """
 
 from __future__ import annotations
@@ -29,18 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from types import MappingProxyType
 from typing import Any, final
 
 import numpy as np
 from scipy.special import betainc, betaln, ndtr, ndtri
 
 from trueness._core.arrays import Array, Floats, blocks
+from trueness._core.checks.errors import InputError
 from trueness.counts.values import Panel
 from trueness.nogold import _checks as _votes
 
-# the smallest share of a prior that the order constraint may leave
-LEAST_ORDERED = 1e-6
+LEAST_ORDERED = 1e-6  # share of a prior that the order constraint may leave
 FAR = 8.2  # beyond this quantile a probability rounds to 0 or 1
 TINY = 1e-300
 # the ease of a case, in equal steps from -REACH to REACH. Gauss and Hermite's rule puts
@@ -88,16 +68,12 @@ def read_patterns(data: Any) -> Patterns:
     first = next(iter(panels.values()))
     panels = {s: p[list(first.names)] for s, p in panels.items()}
     together: Panel = sum(panels.values())
-    at = {_key(row): j for j, row in enumerate(together.rows)}
+    at = {row.tobytes(): j for j, row in enumerate(together.rows)}
     counts = np.zeros((3, len(panels), len(together)))
     for s, p in enumerate(panels.values()):
-        j = [at[_key(row)] for row in p.rows]
+        j = [at[row.tobytes()] for row in p.rows]
         counts[:, s, j] = p.unknown, p.pos, p.neg
     return Patterns(first.names, tuple(map(str, panels)), together.rows, *counts)
-
-
-def _key(row: Floats) -> bytes:
-    return np.nan_to_num(row, nan=2.0).astype(np.int8).tobytes()
 
 
 def pattern_word(row: Floats) -> str:
@@ -136,18 +112,18 @@ class Prior:
 
 def read_prior(given: Any, patterns: Patterns, ordered: bool) -> Prior:
     """Read ``{"sensitivity": {"A": (a, b)}, ...}``; what is not named is uniform."""
-    given = _votes.prior_mapping(given, ("prevalence", "sensitivity", "specificity"))
-    phi, sens, spec = (
-        np.array([_votes.beta_prior(given.get(word), n, names, word) for n in names])
-        for word, names in (
-            ("prevalence", patterns.populations),
-            ("sensitivity", patterns.names),
-            ("specificity", patterns.names),
-        )
-    )
+    names = dict.fromkeys(("sensitivity", "specificity"), patterns.names)
+    by_word = {"prevalence": patterns.populations, **names}
+    phi, sens, spec = _votes.beta_priors(given, by_word)
     prior = Prior(phi, sens, spec, ordered)
     if ordered:
-        _votes.possible_order(prior.in_order, patterns.names, LEAST_ORDERED)
+        for name, share in zip(patterns.names, prior.in_order, strict=True):
+            if share < LEAST_ORDERED:
+                raise InputError(
+                    f"The prior of {name!r} is impossible with the order constraint: "
+                    f"only {share:.2g} of it has sensitivity >= 1 - specificity. Are "
+                    "positive and negative swapped? Otherwise pass ordered=False."
+                )
     return prior
 
 
@@ -173,10 +149,7 @@ class LatentModel:
         return (*parameter_labels(self.patterns), *more)
 
     def log_ratio(self, v: Floats) -> Floats:
-        """Give likelihood times prior over the standard normal density, as a log.
-
-        Both are normalised, so that the mean of the ratio is the evidence.
-        """
+        """Give the log of likelihood times prior over the standard normal density."""
         out, (_, counts, _) = np.empty(len(v)), self.cells
         for b in blocks(len(v), max(2**18 // max(counts.size, 1), 64)):
             prior, log_p = self.log_cells(v[b])
@@ -277,10 +250,7 @@ def quantile(yes: Floats, no: Floats) -> Floats:
 
 
 def halves(rows: Floats) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    """Which votes does the first half of the tests give, and the second, in each row?
-
-    A pattern is one of the first half and one of the second: two small tables make all.
-    """
+    """Which votes does either half of the tests give, in each row?"""
     codes = np.nan_to_num(rows, nan=2.0).astype(int)
     k = rows.shape[1] // 2
     parts = (
@@ -364,14 +334,12 @@ def _trapezoid(steps: int) -> tuple[Floats, Floats]:
 def order_mass(a: Array, b: Array, c: Array, d: Array) -> Floats:
     """How likely is Beta(a, b) at least as large as Beta(c, d), independently?
 
-    The trapezoid rule on the logit scale, which converges exponentially there.
-
     >>> float(order_mass(*map(np.array, ([1.0], [1.0], [1.0], [1.0])))[0])
     0.5
     """
     a, b, c, d = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (a, b, c, d)))
-    # integrate over the narrower of both, which the step must resolve: X >= Y is
-    # 1 - Y >= 1 - X
+    # the trapezoid rule on the logit scale, over the narrower of both, which the step
+    # must resolve: X >= Y is 1 - Y >= 1 - X
     turn = 1 / c + 1 / d < 1 / a + 1 / b
     a, b, c, d = (
         np.where(turn, v, u)[..., None] for u, v in ((a, d), (b, c), (c, b), (d, a))
@@ -393,22 +361,3 @@ def parameter_labels(patterns: Patterns) -> tuple[str, ...]:
         *(f"sensitivity[{n}]" for n in patterns.names),
         *(f"specificity[{n}]" for n in patterns.names),
     )
-
-
-def by_name(
-    patterns: Patterns, each: Sequence[Any]
-) -> tuple[Any, Mapping[str, Any], Mapping[str, Any]]:
-    """Give what there is of each parameter by population, and by test twice.
-
-    A single population has no name: what there is of it is given as it is.
-    """
-    s, k = len(patterns.populations), len(patterns.names)
-    phi, sens, spec = (
-        MappingProxyType(dict(zip(names, part, strict=True)))
-        for names, part in (
-            (patterns.populations, each[:s]),
-            (patterns.names, each[s : s + k]),
-            (patterns.names, each[s + k :]),
-        )
-    )
-    return each[0] if s == 1 else phi, sens, spec

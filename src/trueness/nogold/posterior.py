@@ -1,8 +1,4 @@
-"""What does the posterior of tests without a gold standard say?
-
-``LatentPosterior`` is what ``latent_class`` (in ``fitting``) gives: the draws, and what
-follows from them.
-"""
+"""What does the posterior of tests without a gold standard say?"""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ from trueness.nogold.model import parameter_labels, pattern_word
 from trueness.nogold.sampling import Diagnostics
 
 PARAMETERS = ("prevalence", "sensitivity", "specificity")
-CHAINS = 4  # draws are independent: chains are parts of them
+CHAINS = 4  # for ArviZ: parts of the draws
 RANKED = ("sensitivity", "specificity", "youden")
 
 
@@ -121,14 +117,12 @@ class LatentPosterior(Record):
     @property
     def names(self) -> tuple[str, ...]:
         """Which classifiers?"""
-        names: tuple[str, ...] = self._model.patterns.names
-        return names
+        return tuple(self._model.patterns.names)
 
     @property
     def populations(self) -> tuple[str, ...]:
         """Which populations are there? A single population has no name."""
-        populations: tuple[str, ...] = self._model.patterns.populations
-        return populations
+        return tuple(self._model.patterns.populations)
 
     @property
     def level(self) -> float:
@@ -217,14 +211,58 @@ class LatentPosterior(Record):
         return Ranking(self.names, by, np.array(share).T)
 
     def to_datatree(self) -> Any:
-        """Give the draws, log likelihood and data to ArviZ (extra ``bayes``)."""
-        return _datatree(self)
+        """Give the draws, log likelihood and data to ArviZ (extra ``bayes``).
+
+        There is one column a pattern of votes, and its number of cases beside.
+        """
+        xarray = required("xarray", "bayes")
+        # what a model adds has a dimension of its own
+        last = dict.fromkeys(("sensitivity", "specificity"), "classifier")
+        last |= {"prevalence": "population", "spread": "class"}
+        coords = {
+            "classifier": list(self.names),
+            "population": list(self.populations),
+            "class": ["pos", "neg"],
+        }
+        variables = {
+            k: (("chain", "draw", last.get(k, f"{k}_of")), _by_chain(v))
+            for k, v in self.flat.items()
+        }
+        used = {dims[2] for dims, _ in variables.values()}
+        known = {k: v for k, v in coords.items() if k in used}
+        log_p, count, label = self._pointwise()
+        votes = ("chain", "draw", "pattern"), _by_chain(log_p)
+        here = {"pattern": label}
+        return xarray.DataTree.from_dict(
+            {
+                "posterior": xarray.Dataset(variables, known),
+                "log_likelihood": xarray.Dataset({"votes": votes}, here),
+                "observed_data": xarray.Dataset({"cases": ("pattern", count)}, here),
+            }
+        )
+
+    def _pointwise(self) -> tuple[Floats, Floats, Array]:
+        """Give the log probability of a case of each pattern, and the cases of it."""
+        patterns, flat = self._model.patterns, self._flat
+        a, b = self._model.class_probabilities(flat, patterns.rows)
+        parts, count, label = [], [], []
+        for s, site in enumerate(self.populations):
+            phi = flat["prevalence"][:, [s]]
+            kinds = (
+                ("?", patterns.unknown[s], phi * a + (1 - phi) * b),
+                ("+", patterns.pos[s], phi * a),
+                ("-", patterns.neg[s], (1 - phi) * b),
+            )
+            for mark, cases, p in kinds:
+                seen = cases > 0
+                parts.append(np.log(np.maximum(p[:, seen], 1e-300)))
+                count.append(cases[seen])
+                rows = patterns.rows[seen]
+                label += [f"{site}{pattern_word(row)}{mark}" for row in rows]
+        return np.hstack(parts), np.concatenate(count), np.array(label)
 
     def summary(self) -> dict[str, Array]:
-        """Give one row per parameter: mean, sd, quantiles and Monte-Carlo error.
-
-        Mean and median are NaN where votes alone do not determine the parameters.
-        """
+        """Give one row per parameter: mean, sd, quantiles and Monte-Carlo error."""
         flat = np.concatenate(list(self._flat.values()), axis=1)
         low, high = (1 - self._level) / 2, (1 + self._level) / 2
         ends = np.quantile(flat, [low, 0.5, high], axis=0)
@@ -296,10 +334,7 @@ def span(e: Estimate) -> str:
 
 
 def estimate(values: Floats, level: float, *, known: bool = True) -> Estimate:
-    """Summarise draws by their mean, equal-tailed interval and standard deviation.
-
-    What is not known has an interval only.
-    """
+    """Summarise draws by mean, equal-tailed interval and sd; or by the interval."""
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     # costs of 1e300 are divided before they are squared
     unit = float(np.abs(values).max(initial=0.0)) or 1.0
@@ -310,60 +345,6 @@ def estimate(values: Floats, level: float, *, known: bool = True) -> Estimate:
     return around(value, low, high, level, "posterior", spread)
 
 
-def _datatree(post: LatentPosterior) -> Any:
-    """Give draws, log likelihood of each pattern, and counts, as a DataTree.
-
-    All cases of a pattern have the same likelihood, so that there is one column a
-    pattern, and its number of cases beside.
-    """
-    xarray = required("xarray", "bayes")
-    # what a model of shared errors adds has a dimension of its own
-    last = dict.fromkeys(("sensitivity", "specificity"), "classifier")
-    last |= {"prevalence": "population", "spread": "class"}
-    coords = {
-        "classifier": list(post.names),
-        "population": list(post.populations),
-        "class": ["pos", "neg"],
-    }
-    variables = {
-        k: (("chain", "draw", last.get(k, f"{k}_of")), _by_chain(v))
-        for k, v in post.flat.items()
-    }
-    used = {dims[2] for dims, _ in variables.values()}
-    posterior = xarray.Dataset(
-        variables, coords={k: v for k, v in coords.items() if k in used}
-    )
-    log_p, count, label = _pointwise(post)
-    pattern = xarray.Dataset(
-        {"votes": (("chain", "draw", "pattern"), _by_chain(log_p))},
-        coords={"pattern": label},
-    )
-    data = xarray.Dataset({"cases": ("pattern", count)}, coords={"pattern": label})
-    return xarray.DataTree.from_dict(
-        {"posterior": posterior, "log_likelihood": pattern, "observed_data": data}
-    )
-
-
 def _by_chain(flat: Floats) -> Floats:
     each = len(flat) // CHAINS
     return flat[: CHAINS * each].reshape(CHAINS, each, -1)
-
-
-def _pointwise(post: LatentPosterior) -> tuple[Floats, Floats, Array]:
-    """Give the log probability of a case of each pattern, and how many there are."""
-    patterns, flat = post.model.patterns, post.flat
-    a, b = post.model.class_probabilities(flat, patterns.rows)
-    parts, count, label = [], [], []
-    for s, site in enumerate(post.populations):
-        phi = flat["prevalence"][:, [s]]
-        kinds = (
-            ("?", patterns.unknown[s], phi * a + (1 - phi) * b),
-            ("+", patterns.pos[s], phi * a),
-            ("-", patterns.neg[s], (1 - phi) * b),
-        )
-        for mark, cases, p in kinds:
-            seen = cases > 0
-            parts.append(np.log(np.maximum(p[:, seen], 1e-300)))
-            count.append(cases[seen])
-            label += [f"{site}{pattern_word(row)}{mark}" for row in patterns.rows[seen]]
-    return np.hstack(parts), np.concatenate(count), np.array(label)

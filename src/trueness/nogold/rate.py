@@ -1,19 +1,7 @@
-r"""What is the true rate, when judges err and only some of their verdicts were checked?
+"""What is the true rate, when judges err and only some of their verdicts were checked?
 
-``prevalence`` takes a panel of verdicts, 0/1 or graded, of one judge or many; some
-cases carry a label. How those were chosen must be said, because three different
-estimators are right:
-
-``random``, ``by verdict``
-    labels say how likely a case is positive given its verdicts
-    (``truth_given_votes``), and all cases say how common each pattern is:
-    :math:`\theta = \sum_j W_j P(+ \mid x_j)`, right however the judges err;
-``by truth``
-    labels say only how verdicts are spread in either class, and the cases without a
-    label are a mixture of both (Rogan, Gladen 1978, doi:10.1093/oxfordjournals.aje.
-    a112510; here with several judges);
-no labels
-    a latent class model (:func:`trueness.latent_class`).
+How the labelled cases were chosen must be said, because three different estimators are
+right (docs/maths/judges.md).
 """
 
 from __future__ import annotations
@@ -33,27 +21,13 @@ from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
 from trueness.nogold import truth_given_votes as _truth
+from trueness.nogold import verdicts as _verdicts
 from trueness.nogold._checks import only_value
 from trueness.nogold.fitting import fitted
 from trueness.nogold.label_plans import LabelPlan, plan_next
 from trueness.nogold.model import read_patterns, read_prior
 from trueness.nogold.posterior import estimate
-from trueness.nogold.verdicts import (
-    Judge,
-    Verdicts,
-    by_counts,
-    by_shares,
-    design_effect,
-    distinct,
-    effective_judges,
-    never_labelled,
-    nothing,
-    random_p_value,
-    raw_shares,
-    read_verdicts,
-    read_votes,
-    verdicts_of,
-)
+from trueness.nogold.verdicts import Judge, Verdicts
 
 Rng = np.random.Generator
 DRAWS = 10_000  # of the model without labels
@@ -176,31 +150,23 @@ def prevalence(
         (any number of each pattern); or by their label (a fixed number of positives and
         of negatives, which then says nothing about the rate). Without labels it is not
         needed.
-    level
-        Level of the intervals.
 
     Notes
     -----
     With labels at random or by verdict nothing is assumed about the judges: they may
-    share errors, be worse than chance, or always say yes. A model of independent errors
-    is never used to sharpen the answer, because a small number of labels cannot
-    contradict it (see the page of maths). Intervals are for the rate of the population
-    that the cases came from; with labels by truth, the population that the cases
-    without a label came from. Of clusters, counts are divided by the design effect
-    (Kish 1965; without labels Rao, Scott 1984), so that five repeats of an item count
-    as much as they vary. :func:`trueness.latent_class` gives the same rate with labels
-    at random or by verdict, and the accuracies of all judges with their draws; use it
-    for priors, several populations, or combinations of tests.
-
-    Without labels judges may make the same errors, and the rate is not determined: see
-    :func:`trueness.latent_class`.
+    share errors, be worse than chance, or always say yes. Intervals are for the rate of
+    the population that the cases came from; with labels by truth, the population that
+    the cases without a label came from. Counts of clusters are divided by the design
+    effect (Kish 1965; without labels Rao, Scott 1984). :func:`trueness.latent_class`
+    gives the same rate with labels at random or by verdict, and the accuracies of all
+    judges with their draws; use it for priors, several populations, or combinations of
+    tests. Without labels judges may make the same errors, and the rate is not
+    determined.
 
     References
     ----------
     Rogan, Gladen 1978, Am. J. Epidemiol. 107:71,
     doi:10.1093/oxfordjournals.aje.a112510.
-    Angelopoulos et al. 2023, Science 382:669, doi:10.1126/science.adi6000.
-    Lee et al. 2025, arXiv:2511.21140.
     Rao, Scott 1984, Ann. Stat. 12:46, doi:10.1214/aos/1176346391.
 
     Examples
@@ -213,7 +179,7 @@ def prevalence(
     >>> bool(abs(r.value - 0.75) < 0.02), r.naive["J"]
     (True, 0.75)
     """
-    panel = read_verdicts(data)
+    panel = _verdicts.read_verdicts(data)
     level = _options.fraction(level, "level")
     rng = _options.generator(rng)
     if panel.n_pos + panel.n_neg == 0:
@@ -225,30 +191,39 @@ def prevalence(
             '"by verdict" or "by truth".'
         )
     _options.choice(labelled, _truth.LABELLED, "labelled")
-    if labelled == "by truth":
-        _truth.possible_by_truth(panel.n_pos, panel.n_neg, panel.n_unknown)
+    found = panel.n_pos, panel.n_neg, panel.n_unknown
+    if labelled == "by truth" and min(found) == 0:
+        raise NotEnoughCases(
+            "Labels that were chosen by truth need positives, negatives and cases "
+            "without a label; found {:,}, {:,} and {:,}. Were the labels drawn at "
+            'random? Then type labelled="random".'.format(*found)
+        )
     x, effect = _worth(panel, labelled, level)
+    both = None
     if labelled == "by truth":
         theta = _truth.draws_by_truth(x, rng)
-        judges, worth = by_counts(x, level, rng), effective_judges(x, level, rng)
-    else:
-        theta, judges, worth = _by_votes(x, labelled, level, rng)
+        judges = _verdicts.by_counts(x, level, rng)
+    else:  # post-stratify: the truth given the votes from labels, the votes from all
+        v = _verdicts.read_votes(x)
+        pos, neg, _ = _truth.joint_shares(_truth.design(v, labelled), v.total, rng)
+        theta, judges = pos.sum(axis=1), _verdicts.by_shares(x, pos, neg, level)
+        both = (pos, neg) if labelled == "by verdict" else None
+    worth = _verdicts.effective_judges(x, level, rng, both)
     notes = (*_clustered(panel, effect), *_notes(panel, labelled, judges))
     return _rate(panel, theta, judges, worth, labelled, level, notes)
 
 
 def _worth(panel: Panel, labelled: str, level: float) -> tuple[Verdicts, float]:
     """Count cases for as much as their clusters let them be worth."""
-    x = verdicts_of(panel)
+    x = _verdicts.verdicts_of(panel)
     if panel.clusters is None:
         return x, 1.0
     start = x.pos.sum() / (x.pos.sum() + x.neg.sum())
     if labelled == "by truth":
         start = float(_truth.draws_by_truth(x, np.random.default_rng(0)).mean())
-    effect = design_effect(
-        panel, _truth.influence_on_rate(x, labelled, float(start)), level
-    )
-    return verdicts_of(panel, effect), effect
+    u = _truth.influence_on_rate(x, labelled, float(start))
+    effect = _verdicts.design_effect(panel, u, level)
+    return _verdicts.verdicts_of(panel, effect), effect
 
 
 def _clustered(panel: Panel, effect: float) -> tuple[str, ...]:
@@ -259,17 +234,6 @@ def _clustered(panel: Panel, effect: float) -> tuple[str, ...]:
         f"{panel.n:,} cases are repeats of {c.number:,} items or clusters, and count "
         f"as {panel.n / effect:,.0f} independent cases (design effect {effect:.2f}).",
     )
-
-
-def _by_votes(
-    x: Verdicts, labelled: str, level: float, rng: Rng
-) -> tuple[Floats, dict[str, Judge], Estimate]:
-    """Post-stratify: the truth given the votes from labels, the votes from all."""
-    v = read_votes(x)
-    pos, neg, _ = _truth.joint_shares(_truth.design(v, labelled), v.total, rng)
-    judges = by_shares(x, pos, neg, level)
-    both = (pos, neg) if labelled == "by verdict" else None
-    return pos.sum(axis=1), judges, effective_judges(x, level, rng, both)
 
 
 def _rate(
@@ -288,7 +252,7 @@ def _rate(
     whole = estimate(theta, level, known=known)
     return Rate(
         *(whole.value, whole.low, whole.high, level),
-        MappingProxyType(raw_shares(panel)),
+        MappingProxyType(_verdicts.raw_shares(panel)),
         MappingProxyType(dict(judges)),
         worth,
         labelled,
@@ -304,8 +268,9 @@ def _rate(
 
 def _notes(panel: Panel, labelled: str, judges: Mapping[str, Judge]) -> tuple[str, ...]:
     """Say what is doubtful."""
-    out, x = [], verdicts_of(panel)
-    p = random_p_value(read_votes(x)) if labelled == "random" else 1.0
+    out, x = [], _verdicts.verdicts_of(panel)
+    random = labelled == "random"
+    p = _verdicts.random_p_value(_verdicts.read_votes(x)) if random else 1.0
     if p < DOUBT:
         out.append(
             "The labelled cases do not look like a random sample: their verdicts "
@@ -320,7 +285,7 @@ def _notes(panel: Panel, labelled: str, judges: Mapping[str, Judge]) -> tuple[st
             f"labelled negatives ({p_is(p)}). Do the labelled cases come from another "
             "population?"
         )
-    kept = distinct(panel.rows)
+    kept = _verdicts.distinct(panel.rows)
     twins = [n for k, n in enumerate(panel.names) if k not in kept]
     if twins:
         out.append(
@@ -349,7 +314,7 @@ def _notes(panel: Panel, labelled: str, judges: Mapping[str, Judge]) -> tuple[st
                 f"{'poorly known' if count else 'unknown'}. label_next says which "
                 "cases to label."
             )
-    unseen = never_labelled(panel)
+    unseen = _verdicts.never_labelled(panel)
     if labelled != "by truth" and unseen > 0.05:
         out.append(
             f"{percent(unseen)} of the cases have a combination of verdicts for which "
@@ -361,7 +326,7 @@ def _notes(panel: Panel, labelled: str, judges: Mapping[str, Judge]) -> tuple[st
 
 def _without_labels(panel: Panel, level: float, rng: Rng) -> Rate:
     """Give what votes alone can tell, where there are enough judges for a model."""
-    kept = [panel.names[k] for k in distinct(panel.rows)]
+    kept = [panel.names[k] for k in _verdicts.distinct(panel.rows)]
     if len(kept) < 3:
         raise NotEnoughCases(
             f"Without labels, the rate cannot be determined from {len(kept)} "
@@ -369,7 +334,7 @@ def _without_labels(panel: Panel, level: float, rng: Rng) -> Rate:
             "accuracies. Label some cases at random (50 are a good start), add "
             "judges that do not share their errors, or pass prior= to latent_class."
         )
-    effect = design_effect(panel, None, level)
+    effect = _verdicts.design_effect(panel, None, level)
     patterns = read_patterns(panel.without_clusters() if effect > 1 else panel)
     patterns = replace(patterns, unknown=patterns.unknown / effect)
     prior = read_prior(None, patterns, ordered=True)
@@ -379,7 +344,7 @@ def _without_labels(panel: Panel, level: float, rng: Rng) -> Rate:
         panel,
         post.flat["prevalence"][:, 0],
         {n: Judge(post.sensitivity[n], post.specificity[n]) for n in post.names},
-        nothing(level, "no labels"),
+        _verdicts.nothing(level, "no labels"),
         "none",
         level,
         (*_clustered(panel, effect), *post.notes),

@@ -1,21 +1,7 @@
-r"""Which system has the higher true rate?
+"""Which system has the higher true rate?
 
-``compare_prevalence`` compares the rates of several systems whose answers were judged,
-each by judges of its own accuracy, in pairs where they answered the same items.
-Systems mostly stumble over the same items, so that their rates err together, and their
-difference is known better than from two samples of different items. Each estimate is,
-to first order, a sum over cases of what each of them adds (its influence),
-
-.. math::
-
-   \hat\theta_s - \theta_s \approx \sum_{i} u_{is}, \qquad
-   \operatorname{Cor}(\hat\theta_s, \hat\theta_t) \approx
-   \frac{\sum_i u_{is} u_{it}}{\sqrt{\sum_i u_{is}^2 \sum_i u_{it}^2}},
-
-with all that one item adds taken together. A case adds its verdicts (how common such a
-pattern is) and, where it has a label, its residual. The draws of each rate stay as they
-are; only their order is changed, so that they correlate by this much (Iman, Conover
-1982, doi:10.1080/03610918208812265).
+Rates of systems that answered the same items err together: their draws are put into an
+order in which they correlate as the influence of the items does (docs/maths/judges.md).
 """
 
 from __future__ import annotations
@@ -145,18 +131,21 @@ def compare_prevalence(
         )
     level, rng = _options.fraction(level, "level"), _options.generator(rng)
     panels = {str(n): read_verdicts(p) for n, p in systems.items()}
-    by_item: list[Any] = []
+    items = {}
     if item is not None:
-        both = _split_item(panels, item)
-        panels, by_item = (
-            {n: p for n, (p, _) in both.items()},
-            [rows for _, rows in both.values()],
-        )
-    if item is not None and any(p.clusters is not None for p in panels.values()):
-        raise InputError(
-            "item= pairs answers that occur once; these are repeats, in clusters. "
-            "Leave one of item= and cluster= out."
-        )
+        items = {n: _items(n, p, item) for n, p in panels.items()}
+        panels = {n: p[[k for k in p.names if k != item]] for n, p in panels.items()}
+        if any(p.clusters is not None for p in panels.values()):
+            raise InputError(
+                "item= pairs answers that occur once; these are repeats, in clusters. "
+                "Leave one of item= and cluster= out."
+            )
+        together = set.intersection(*(set(i.tolist()) for i, _, _ in items.values()))
+        if not together:
+            raise NotEnoughCases(
+                "No item was answered by all systems, so the systems cannot be paired. "
+                "Do all systems use the same item numbers? Otherwise leave item= out."
+            )
     each = {
         n: prevalence(p, labelled=labelled, level=level, rng=rng)
         for n, p in panels.items()
@@ -166,9 +155,14 @@ def compare_prevalence(
     if item is None:
         notes = (*notes, APART)
     else:
-        r = _correlation(panels, by_item, draws, labelled)
+        r, number = _correlation(panels, items, draws, labelled)
         draws = _coupled(draws, r, rng)
-        notes = (*notes, _together(by_item, r))
+        mean = float(r[np.triu_indices(len(r), 1)].mean())
+        paired = (
+            f"Paired by item: {len(together):,} of {number:,} items were answered by "
+            f"all systems, and the errors of their rates correlate by {mean:.2f}."
+        )
+        notes = (*notes, paired)
     known = all(r.identified for r in each.values())
     return _compared(draws, level, notes, identified=known)
 
@@ -181,31 +175,24 @@ APART = (
 
 def _correlation(
     panels: Mapping[str, Panel],
-    by_item: list[Any],
+    items: Mapping[str, tuple[Floats, Array, Array]],
     draws: Mapping[str, Floats],
     labelled: str | None,
-) -> Floats:
-    """How far do the rates go together, item by item?"""
+) -> tuple[Floats, int]:
+    """How far do the rates go together, item by item, and how many items are there?"""
     if labelled is None or any(p.n_pos + p.n_neg == 0 for p in panels.values()):
         raise InputError(
             "Pairing by item needs labels in every system; without labels it is not "
             "known which answers are right. Leave item= out, or label some cases."
         )
-    own = [
-        influence_on_rate(verdicts_of(p), labelled, float(draws[n].mean()))
-        for n, p in panels.items()
-    ]
-    return _item_correlation(by_item, own)
-
-
-def _together(by_item: list[Any], r: Floats) -> str:
-    items = [set(part[0].tolist()) for part in by_item]
-    mean = float(r[np.triu_indices(len(r), 1)].mean())
-    return (
-        f"Paired by item: {len(set.intersection(*items)):,} of "
-        f"{len(set.union(*items)):,} items were answered by all systems, and the "
-        f"errors of their rates correlate by {mean:.2f}."
-    )
+    ids = np.unique(np.concatenate([i for i, _, _ in items.values()]))
+    each = np.zeros((len(panels), ids.size))
+    for s, (name, (own, pattern, counts)) in enumerate(items.items()):
+        x, theta = verdicts_of(panels[name]), float(draws[name].mean())
+        add = (counts * influence_on_rate(x, labelled, theta)[pattern]).sum(axis=1)
+        each[s] = np.bincount(np.searchsorted(ids, own), add, minlength=ids.size)
+    size = np.sqrt(np.maximum((each**2).sum(axis=1), 1e-300))
+    return np.asarray(each @ each.T / np.outer(size, size)), ids.size
 
 
 def _compared(
@@ -228,17 +215,11 @@ def _compared(
     if not identified:  # errors that judges share may differ between systems
         mean, better, p = (np.full(len(pairs), np.nan) for _ in range(3))
         low, high, reach = np.full((3, len(pairs)), np.nan)
+    first, second = np.array(pairs).T
     return RateComparison(
-        np.array([a for a, _ in pairs]),
-        np.array([b for _, b in pairs]),
-        mean,
-        low,
-        high,
-        np.minimum(mean - reach, low),
-        np.maximum(mean + reach, high),
-        better,
-        p,
-        np.array(holm(p.tolist())),
+        *(first, second, mean, low, high),
+        *(np.minimum(mean - reach, low), np.maximum(mean + reach, high)),
+        *(better, p, np.array(holm(p.tolist()))),
         MappingProxyType(
             {n: estimate(d, level, known=identified) for n, d in draws.items()}
         ),
@@ -247,67 +228,35 @@ def _compared(
     )
 
 
-def _split_item(panels: Mapping[str, Panel], item: Any) -> dict[str, tuple[Panel, Any]]:
-    """Take the column of the items out: panels of verdicts, and the rows by item."""
-    out = {}
-    for name, panel in panels.items():
-        if item not in panel.names:
-            raise InputError(
-                f"item= names the column of each panel that says which item a case is "
-                f"about; {name!r} has only {listing(panel.names)}, not {item!r}."
-                f"{nearest(item, panel.names)}"
-            )
-        judges = [n for n in panel.names if n != item]
-        if not judges:
-            raise InputError(f"{name!r} has no judge besides the column {item!r}.")
-        ids = panel.rows[:, panel.names.index(item)]
-        _once(ids, panel, name)
-        out[name] = panel[judges], (ids, _patterns_of(panel, judges), panel)
-    known = [set(ids.tolist()) for _, (ids, _, _) in out.values()]
-    if not set.intersection(*known):
-        raise NotEnoughCases(
-            "No item was answered by all systems, so the systems cannot be paired. "
-            "Do all systems use the same item numbers? Otherwise leave item= out."
+def _items(name: str, panel: Panel, item: str) -> tuple[Floats, Array, Array]:
+    """Give the item of each row, its row in a panel of the judges, and its counts."""
+    if item not in panel.names:
+        raise InputError(
+            f"item= names the column of each panel that says which item a case is "
+            f"about; {name!r} has only {listing(panel.names)}, not {item!r}."
+            f"{nearest(item, panel.names)}"
         )
-    return out
-
-
-def _once(ids: Floats, panel: Panel, name: str) -> None:
-    """Stop where an item has no number, or several cases in one system."""
+    judges = [n for n in panel.names if n != item]
+    if not judges:
+        raise InputError(f"{name!r} has no judge besides the column {item!r}.")
+    ids = panel.rows[:, panel.names.index(item)]
     if np.isnan(ids).any():
         raise InputError(
             f"Every case needs its item; {int(np.isnan(ids).sum()):,} rows of {name!r} "
             f"have none."
         )
+    counts = np.column_stack([panel.unknown, panel.pos, panel.neg])
     number, at = np.unique(ids, return_inverse=True)
-    cases = np.bincount(at, panel.pos + panel.neg + panel.unknown)
+    cases = np.bincount(at, counts.sum(axis=1))
     if cases.max() > 1:
         raise InputError(
             f"Each item must occur once in each system; item "
             f"{number[cases.argmax()]:g} occurs {cases.max():.0f} times in {name!r}. "
             f"Compare one answer per item, or leave item= out."
         )
-
-
-def _patterns_of(panel: Panel, judges: list[str]) -> Array:
-    """Which row of ``panel[judges]`` is each row of the panel?"""
     rows = panel.rows[:, [panel.names.index(n) for n in judges]]
-    at = {row.tobytes(): j for j, row in enumerate(panel[judges].rows)}
-    return np.array([at[row.tobytes()] for row in np.ascontiguousarray(rows)])
-
-
-def _item_correlation(by_item: list[Any], influence: list[Floats]) -> Floats:
-    """Correlate the rates by what each item adds to each of them."""
-    ids = np.unique(np.concatenate([part[0] for part in by_item]))
-    each = np.zeros((len(influence), ids.size))
-    for s, ((item, pattern, panel), u) in enumerate(
-        zip(by_item, influence, strict=True)
-    ):
-        counts = np.column_stack([panel.unknown, panel.pos, panel.neg])
-        add = (counts * u[pattern]).sum(axis=1)
-        each[s] = np.bincount(np.searchsorted(ids, item), add, minlength=ids.size)
-    size = np.sqrt(np.maximum((each**2).sum(axis=1), 1e-300))
-    return np.asarray(each @ each.T / np.outer(size, size))
+    place = {row.tobytes(): j for j, row in enumerate(panel[judges].rows)}
+    return ids, np.array([place[row.tobytes()] for row in rows]), counts
 
 
 def _coupled(

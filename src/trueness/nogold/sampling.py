@@ -1,54 +1,7 @@
-r"""How are draws from the posterior made, and when are there enough?
+"""How are draws from the posterior made, and when are there enough?
 
-*Find it.* The posterior may have several modes, ridges and corners. Sequential Monte
-Carlo moves particles of a standard normal while prior and likelihood are raised to a
-power t that grows from 0 to 1: at each t they are resampled by their weights and take
-Metropolis steps. With shared errors only prevalence and spreads are particles: given
-these the accuracies are close to normal, so that each particle carries its most
-probable accuracies and their covariance, and is weighted by Laplace's approximation.
-(Particles in all dimensions follow the long ridge of shared errors too slowly: runs
-disagree.)
-
-*Draw from it.* Importance sampling from a mixture of Student t makes independent draws;
-a weight above root N times the mean of N is cut to that (Ionides 2008). A first pool
-teaches a better mixture; where the first follows the ridge of shared errors, half of
-the proposals stay with it (a defensive mixture: Hesterberg 1995).
-
-*Polish.* Rows that were chosen by their weights take Metropolis steps: jumps to a point
-of the mixture, and steps around one component that keep most of the old place,
-
-.. math:: x' = m + \sqrt{1 - b^2}\,(x - m) + b \sqrt{w}\, L z, \qquad
-   w \sim \|x - m\|^2 / \chi^2_d,
-
-whose acceptance does not fall with the dimension d, also in heavy tails (Kamatani's
-mixed preconditioned Crank-Nicolson steps).
-
-*How many are they worth?* Rows that come from one proposal, with shared errors from one
-particle of the ridge, are a family. With f a parameter of n rows and r its correlation
-before and after the steps, the variance of its mean is at most
-
-.. math:: V = \frac{r}{n^2} \sum_i \Bigl(\sum_{j \in \text{family } i}
-   (f_j - \bar f)\Bigr)^2 + \frac{1 - r}{n} \operatorname{Var}(f),
-
-the sum taken before the steps (first ancestors: Chan, Lai 2013; Lee, Whiteley 2018);
-they are reversible, so that what they keep of it, the correlation at twice as many
-steps, is below r (Geyer 1992). Rows are worth Var(f) / V draws: the least over all
-parameters. It cannot see what no proposal came near to (docs/maths/nogold.md). The
-evidence comes from draws and proposals together (bridge sampling). No cost grows with
-the cases.
-
-References
-----------
-Del Moral, Doucet, Jasra 2006, J. R. Stat. Soc. B 68:411,
-doi:10.1111/j.1467-9868.2006.00553.x; Rue, Martino, Chopin 2009, J. R. Stat. Soc. B
-71:319, doi:10.1111/j.1467-9868.2008.00700.x (Laplace, nested); Kamatani 2018, Electron.
-J. Stat. 12:2384, doi:10.1214/18-EJS1460; Chan, Lai 2013, Ann. Stat. 41:2877,
-doi:10.1214/13-AOS1172; Lee, Whiteley 2018, Biometrika 105:609,
-doi:10.1093/biomet/asy028; Geyer 1992, Stat. Sci. 7:473, doi:10.1214/ss/1177011137;
-Ionides 2008, J. Comput. Graph. Stat. 17:295, doi:10.1198/106186008X320456; Meng, Wong
-1996, Stat. Sinica 6:831 (bridges); Fraley, Raftery 2007, J. Classif. 24:155,
-doi:10.1007/s00357-007-0004-5 (mixtures); Hesterberg 1995, Technometrics 37:185,
-doi:10.1080/00401706.1995.10484303
+Tempered sequential Monte Carlo finds it, importance sampling draws from it, Metropolis
+steps polish the draws (docs/maths/nogold.md, "Sampling", with the papers).
 """
 
 from __future__ import annotations
@@ -128,9 +81,6 @@ class Mixture(NamedTuple):
     inverse: Floats
 
 
-Move = Callable[[Floats, Mixture, Rng], tuple[Floats, Floats]]
-
-
 def sample(
     model: LatentModel, draws: int, rng: Rng, start: Floats | None = None
 ) -> tuple[Floats, Diagnostics]:
@@ -138,31 +88,33 @@ def sample(
 
     ``start`` is the mean of independent errors, where a search of shared ones begins.
     """
-    mixture = (
-        fit(_found(model, 400 + 30 * model.dim, rng), rng)
-        if start is None
-        else _ridge(model, start, rng)
-    )
-    number = (4 if model.shared else 2) * draws
+    if start is None:
+        first = fit(_found(model, 400 + 30 * model.dim, rng), rng)
+    else:
+        first = _ridge(model, start, rng)
+    number, most = (4 if model.shared else 2) * draws, MOST[model.shared]
     # a first pool teaches the proposal what the particles, which are few, did not
-    v, weight = _proposed(model, mixture, 2000 + 100 * model.dim, rng)
+    v, weight = _proposed(model, first, 2000 + 100 * model.dim, rng)
     family = resample(_truncated(weight), min(number, len(v)), rng)
     if model.shared:
         taught = _polished(model, v[family], family, np.inf, REFIT, rng)[0]
-        ridge, mixture = mixture, _both(mixture, fit(taught, rng))
+        # half of the proposals stay with the ridge (defensive: Hesterberg 1995)
+        both = zip(first, fit(taught, rng), strict=True)
+        share, *rest = (np.concatenate(part) for part in both)
+        mixture = Mixture(share / 2, *rest)
     else:
         mixture = fit(v[family], rng)
     v, weight = _proposed(model, mixture, 4000, rng)
     # choosing rows adds the noise of as many rows: twice the draws are needed
-    while (found := kish(_truncated(weight))) < 2 * draws and len(v) < MOST[model.shared]:
+    while (found := kish(_truncated(weight))) < 2 * draws and len(v) < most:
         wanted = 1.1 * (2 * draws / found - 1) * len(v)
-        size = min(max(wanted, 1000), MOST[model.shared] - len(v), 4 * len(v))
+        size = min(max(wanted, 1000), most - len(v), 4 * len(v))
         more = _proposed(model, mixture, int(size), rng)
         v, weight = np.vstack([v, more[0]]), np.concatenate([weight, more[1]])
     family = rng.permutation(resample(_truncated(weight), number, rng))
     rows = v[family]
     if model.shared:  # proposals near one particle of the ridge have it in common
-        family = _log_density(ridge, rows)[1].argmax(axis=0)
+        family = _log_density(first, rows)[1].argmax(axis=0)
     enough = 0.9 * draws  # nobody sees a tenth
     most = max(MOST_STEPS // len(model.patterns.names), 3 * REFIT)
     rows, worth, mcse, tried = _polished(model, rows, family, enough, most, rng)
@@ -183,6 +135,7 @@ def _polished(
     """Let rows take Metropolis steps until they are worth so many draws.
 
     Those of shared errors take some in any case: their weights are the less reliable.
+    Rows of a family have their first ancestor in common (Lee, Whiteley 2018).
     """
     step, least = 0, min(3 * REFIT, most) * model.shared
     start, ratio, n = _standardised(model, v), np.zeros(0), len(v)
@@ -191,7 +144,9 @@ def _polished(
     before = (np.add.reduceat(start[order], first) ** 2).sum(axis=0) / n**2
     while True:
         kept = np.maximum((start * _standardised(model, v)).mean(axis=0), 0)
-        variance = kept * before + (1 - kept) / n  # of means, over that of parameters
+        # of means, over that of parameters; steps are reversible, so that of what was
+        # before they keep the correlation at twice as many, which is less (Geyer 1992)
+        variance = kept * before + (1 - kept) / n
         worth = 1 / float(variance.max())
         if step >= most or (step >= least and worth >= draws):
             sd = np.hstack(list(model.natural(v).values())).std(axis=0)
@@ -206,7 +161,8 @@ def _polished(
 def _standardised(model: LatentModel, v: Floats) -> Floats:
     """Give the parameters of rows, with mean 0 and variance 1."""
     flat = np.hstack(list(model.natural(v).values()))
-    return (flat - flat.mean(axis=0)) / np.maximum(flat.std(axis=0), 1e-300)
+    sd = np.maximum(flat.std(axis=0), 1e-300)
+    return np.asarray((flat - flat.mean(axis=0)) / sd)
 
 
 def _bridge(
@@ -248,7 +204,7 @@ def resample(log_weight: Floats, n: int, rng: Rng) -> Array:
 def _truncated(log_weight: Floats) -> Floats:
     """Let no weight of N exceed root N times their mean (Ionides 2008)."""
     mean = logsumexp(log_weight) - np.log(log_weight.size)
-    return np.minimum(log_weight, mean + np.log(log_weight.size) / 2)
+    return np.asarray(np.minimum(log_weight, mean + np.log(log_weight.size) / 2))
 
 
 def _proposed(
@@ -257,16 +213,6 @@ def _proposed(
     """Draw points of the mixture, and give the logarithms of their weights."""
     v = _draws(mixture, n, rng)
     return v, model.log_ratio(v) + _log_normal(v) - _log_density(mixture, v)[0]
-
-
-def _both(a: Mixture, b: Mixture) -> Mixture:
-    """Propose from one half of the time, from the other else (Hesterberg 1995).
-
-    No weight is then more than twice as large as with either of them alone.
-    """
-    each = (np.concatenate(part) for part in zip(a, b, strict=True))
-    share, *rest = each
-    return Mixture(share / 2, *rest)
 
 
 def _log_normal(v: Floats) -> Floats:
@@ -324,7 +270,7 @@ def _moved(
     ratio: Floats,
     t: float,
     mixture: Mixture,
-    move: Move,
+    move: Callable[[Floats, Mixture, Rng], tuple[Floats, Floats]],
     rng: Rng,
 ) -> tuple[Floats, Floats]:
     """Take a Metropolis step with every particle."""
@@ -345,7 +291,7 @@ def _nearby(v: Floats, mixture: Mixture, rng: Rng) -> tuple[Floats, Floats]:
     """Propose steps around a component, chosen by how likely a point is of it.
 
     The step is reversible with respect to the density |x - m|^-d, in units of the
-    component; the chances to choose the component enter as they would in a mixture.
+    component (Kamatani 2018); the chances to choose it enter as those of a mixture.
     """
     n, d = v.shape
     _, chance, square = _log_density(mixture, v)

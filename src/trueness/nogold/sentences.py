@@ -96,9 +96,7 @@ def rate_sentences(r: Rate, system: str = "") -> list[str]:
 
 def _open(r: Rate) -> str:
     """Say that votes alone do not answer, how far they go, and what to do."""
-    width = r.high - r.low
-    alone = r.independent
-    beside = ""
+    width, alone, beside = r.high - r.low, r.independent, ""
     if alone is not None:
         beside = (
             f"; if their errors were independent, it would be "

@@ -1,39 +1,7 @@
-r"""What do labels say of the rate: the truth given the votes, or the votes by truth?
+"""What do labels say of the rate: the truth given the votes, or the votes by truth?
 
-Logistic regression of the label on the votes,
-
-.. math:: \operatorname{logit} P(+ \mid x) = b_0 + \sum_k b_k (x_k - \bar x_k),
-
-with the mean of each judge over *all* cases taken out. Nothing is assumed of how judges
-err: the likelihood equations make the fitted number of positives equal to the labelled
-one, in all cases and among the votes of each judge, whether or not the formula is right
-(a working model; cf. Firth and Bennett 1998, J. R. Stat. Soc. B 60:3,
-doi:10.1111/1467-9868.00105). So the average of P(+ | x) over all cases is a
-post-stratified estimate of the rate that borrows between thin patterns. When errors are
-independent the formula is exact.
-
-The prior adds fractions of a positive and a negative case: at the mean verdicts, or one
-for each group of cases that has an intercept of its own; that of the slopes is normal.
-Draws come from importance sampling around the mode; with several
-judges they get the spread that the estimate has whether or not the formula is right.
-
-With W the shares of the vote patterns, any table at all, accuracies follow from
-
-.. math:: P(x_j, +) = W_j P(+ \mid x_j), \qquad P(x_j, -) = W_j (1 - P(+ \mid x_j)).
-
-As log P(x | +) / P(x | -) is linear in the votes, votes may depend on each other in any
-way, but alike in both classes (no interaction of the class with two votes).
-
-Where labels were chosen by truth, so many known positives and so many known negatives,
-their number says nothing about the rate. They say how often positives and negatives get
-a "yes" (A and B), and the cases without a label how common a "yes" is,
-
-.. math:: q = \theta A + (1 - \theta) B
-
-(Rogan, Gladen 1978, doi:10.1093/oxfordjournals.aje.a112510), solved for theta with
-draws of A, B and q (a generalised confidence interval: Weerahandi 1993, J. Am. Stat.
-Assoc. 88:899, doi:10.1080/01621459.1993.10476355). Several judges are made one first
-(``one_verdict``).
+Logistic regression of the label on the votes is a working model, right however judges
+err; labels by truth are solved as Rogan and Gladen do (docs/maths/judges.md).
 """
 
 from __future__ import annotations
@@ -46,15 +14,14 @@ import numpy as np
 from scipy.special import expit, log_expit, ndtr
 
 from trueness._core.arrays import Array, Floats
-from trueness._core.checks.errors import NotEnoughCases
 from trueness.nogold.model import Patterns, parameter_labels, pattern_word
 from trueness.nogold.sampling import kish, resample
 from trueness.nogold.verdicts import Verdicts, Votes, read_votes, shares
 
 Rng = np.random.Generator
 LABELLED = ("random", "by verdict", "by truth")
-# standard deviation of a slope a priori: a judge of sensitivity and specificity .92
-# moves the log odds by 5, two standard deviations
+# sd of a slope a priori: a judge of sensitivity and specificity .92 moves the log odds
+# by 5, two of them
 SLOPE = 2.5
 DEGREES = 5.0  # of freedom of the proposals
 PROPOSALS, DRAWS = 12_000, 4000
@@ -62,10 +29,8 @@ STEPS = 100
 THIRD = 1 / 3  # of a case of each class that the prior adds to each of several groups
 ENOUGH = 10.0  # labels of the rarer class whose residuals count as much as the formula
 LEFT = 0.5  # least share of a residual that fitting is taken to leave
-# cases by which the labelled share of a pattern leans on that of its group
-LEAN = 30.0
-# by how much the log odds may depend a priori on a standard deviation of that share
-TILT = 0.5
+LEAN = 30.0  # cases by which the labelled share of a pattern leans on its group's
+TILT = 0.5  # sd a priori of the slope of a standard deviation of that share
 
 
 class Labelled(NamedTuple):
@@ -82,11 +47,9 @@ def design(v: Votes, labelled: str) -> Labelled:
     """Describe the verdicts for a regression that allows for how cases were chosen.
 
     Where that depends on the verdicts, cases with a majority of yes and of no have
-    intercepts of their own, as they were hardly labelled equally often. Nothing then
-    pulls the odds of one group, often large and nearly pure, towards those of the
-    other, and one judge has two shares that do not know of each other. How often each
-    pattern was labelled within its group is a regressor, so that fitted and observed
-    positives agree also among patterns that were labelled equally often.
+    intercepts of their own: nothing pulls the odds of one group, often large and nearly
+    pure, towards those of the other. How often each pattern was labelled within its
+    group is a regressor.
     """
     known = v.pos + v.neg
     if labelled == "random" or (known == v.total).all():
@@ -111,29 +74,6 @@ def design(v: Votes, labelled: str) -> Labelled:
     return Labelled(x[:, varies], v.pos, v.neg, groups[:, varies], spread[varies])
 
 
-def weighted_coefficients(
-    data: Labelled, rng: Rng, draws: int = DRAWS
-) -> tuple[Floats, float]:
-    """Draw them, and say how many independent draws the weights were worth."""
-    some = data.pos + data.neg > 0
-    data = data._replace(x=data.x[some], pos=data.pos[some], neg=data.neg[some])
-    mode, information = mode_and_information(data)
-    # information = L L', so L'^-1 z has its inverse as covariance: normal around the
-    # mode, stretched to Student t, whose tails are heavier than those of the posterior
-    factor = np.linalg.inv(np.linalg.cholesky(information)).T
-    size = max(PROPOSALS, 4 * draws)
-    z = rng.standard_normal((size, mode.size))
-    stretch = np.sqrt(DEGREES / rng.chisquare(DEGREES, size))[:, None]
-    b = mode + (z * stretch) @ factor.T
-    # the t density depends on the distance in units of the information only
-    square = ((z * stretch) ** 2).sum(axis=1)
-    log_q = -(DEGREES + mode.size) / 2 * np.log1p(square / DEGREES)
-    weight = _log_posterior(b, *_with_prior(data)) - log_q
-    chosen = rng.permutation(resample(weight, draws, rng))
-    stretch = _stretch(data, mode, information)
-    return np.asarray(mode + (b[chosen] - mode) @ stretch.T), kish(weight)
-
-
 def joint_shares(
     data: Labelled, total: Floats, rng: Rng, draws: int = DRAWS
 ) -> tuple[Floats, Floats, float]:
@@ -141,27 +81,31 @@ def joint_shares(
 
     (draws, patterns) each, and how many independent draws of the truth they are worth.
     """
-    b, worth = weighted_coefficients(data, rng, draws)
+    some = data.pos + data.neg > 0
+    known = data._replace(x=data.x[some], pos=data.pos[some], neg=data.neg[some])
+    mode, information = mode_and_information(known)
+    # information = L L', so L'^-1 z has its inverse as covariance: normal around the
+    # mode, stretched to Student t, whose tails are heavier than those of the posterior
+    factor = np.linalg.inv(np.linalg.cholesky(information)).T
+    size = max(PROPOSALS, 4 * draws)
+    z = rng.standard_normal((size, mode.size))
+    z *= np.sqrt(DEGREES / rng.chisquare(DEGREES, size))[:, None]
+    b = mode + z @ factor.T
+    # the t density depends on the distance in units of the information only
+    log_q = -(DEGREES + mode.size) / 2 * np.log1p((z**2).sum(axis=1) / DEGREES)
+    weight = _log_posterior(b, *_with_prior(known)) - log_q
+    chosen = rng.permutation(resample(weight, draws, rng))
+    b = mode + (b[chosen] - mode) @ _stretch(known, mode, information).T
     p, w = probabilities(b, data.x), shares(total, draws, rng)
-    return w * p, w * (1 - p), worth
+    return w * p, w * (1 - p), kish(weight)
 
 
 def _stretch(data: Labelled, mode: Floats, information: Floats) -> Floats:
-    r"""By which matrix do deviations from the mode get the spread of the estimate?
+    """By which matrix do deviations from the mode get the spread of the estimate?
 
-    With several judges the formula is a working model, and the posterior is as wide as
-    if it were right: too narrow by a few per cent where errors go together, too wide
-    where they are independent. The spread of the estimate itself is the sandwich
-
-    .. math:: I^{-1} M I^{-1}, \qquad
-       M = \sum_i \frac{(y_i - p_i)^2}{(1 - h_i)^2} z_i z_i'
-
-    with leverages h (White 1982, Econometrica 50:1, doi:10.2307/1912526; HC3 of
-    MacKinnon, White 1985, doi:10.1016/0304-4076(85)90158-7). Few labels of a class say
-    little about M, which is mixed with I accordingly, in each group of cases: where by
-    luck a group has too few of a class, its residuals are too small as well. One
-    verdict has a share of its own for yes and for no, so that the formula cannot be
-    wrong.
+    That of the sandwich (HC3 of MacKinnon, White 1985), mixed with the information
+    where a group has few labels of a class: by luck its residuals are then too small.
+    One verdict has a share of its own for yes and for no: the formula cannot be wrong.
     """
     if data.x.shape[1] < 2:
         return np.eye(mode.size)
@@ -183,11 +127,6 @@ def _stretch(data: Labelled, mode: Floats, information: Floats) -> Floats:
     return np.asarray(inverse @ np.linalg.cholesky(middle) @ factor.T)
 
 
-def mode(data: Labelled) -> Floats:
-    """Give the most likely intercept and slopes."""
-    return mode_and_information(data)[0]
-
-
 def probabilities(b: Floats, x: Floats) -> Floats:
     """Give P(+ | x) of each row in each draw, (draws, rows)."""
     return np.asarray(expit(b[:, :1] + b[:, 1:] @ x.T))
@@ -196,13 +135,10 @@ def probabilities(b: Floats, x: Floats) -> Floats:
 def _with_prior(data: Labelled) -> tuple[Floats, Floats, Floats, Floats]:
     """Give rows with an intercept, positives and negatives, and what holds slopes.
 
-    The prior adds half a case of each class at the mean, as Jeffreys does for a share.
-    Where no label is of a class his interval ends too early: 0 of 100 gives 2.5 %, and
-    a share of 3 % is then held in 92 % of samples. A whole case gives (1 - level) / 2
-    to the power 1 / n, as in his modified interval (Brown, Cai, DasGupta 2001, Stat.
-    Sci. 16:101, doi:10.1214/ss/1009213286, section 4.1.3). Of several groups each gets
-    a third of a case, whose median is the observed share almost exactly (Kerman 2011,
-    Electron. J. Stat. 5:1450, doi:10.1214/11-EJS648): halves would add up.
+    The prior adds half a case of each class at the mean, as Jeffreys does for a share,
+    and a whole case of a class without a label, where his interval ends too early
+    (Brown, Cai, DasGupta 2001, doi:10.1214/ss/1009213286, section 4.1.3). Of several
+    groups each gets a third of a case (Kerman 2011): halves would add up.
     """
     k = data.x.shape[1]
     at = np.zeros((1, k)) if data.groups is None else data.groups
@@ -242,39 +178,20 @@ def _log_posterior(
     return np.asarray(yes @ pos + no @ neg - b**2 @ ridge / 2)
 
 
-def _steps(data: Labelled, total: Floats) -> tuple[Floats, Floats]:
-    """Give P(+ | x), and how far the rate moves with a unit of residual of each row."""
-    b, information = mode_and_information(data)
-    p = probabilities(b[None], data.x)[0]
-    z = np.column_stack([np.ones(len(p)), data.x])
-    slope = z.T @ (total / total.sum() * p * (1 - p))
-    return p, z @ np.linalg.solve(information, slope)
-
-
-def influence(v: Votes, data: Labelled) -> Floats:
-    """Give the influence of cases, of one without a label, a positive, a negative."""
-    p, step = _steps(data, v.total)
-    seen = (p - v.total @ p / v.total.sum()) / v.total.sum()
-    return np.column_stack([seen, seen + step * (1 - p), seen - step * p])
-
-
 def draws_by_truth(x: Verdicts, rng: Rng) -> Floats:
-    """Draw the share of positives among the cases without a label."""
+    """Draw the share of positives among the cases without a label.
+
+    Each share of yes has the posterior of Jeffreys, and theta is what they solve to,
+    moved to 0 or 1 where that lies outside. Where positives do not say yes more often
+    than negatives, nothing is known.
+    """
     yes = one_verdict(x)
-    pos, neg, unknown = (
-        (float(c[yes].sum()), float(c[~yes].sum())) for c in (x.pos, x.neg, x.unknown)
+    a, b, q = (
+        rng.beta(c[yes].sum() + 0.5, c[~yes].sum() + 0.5, DRAWS)
+        for c in (x.pos, x.neg, x.unknown)
     )
-    return mixture_share(pos, neg, unknown, rng)
-
-
-def possible_by_truth(pos: int, neg: int, unknown: int) -> None:
-    """Stop where one of both classes, or cases without a label, are missing."""
-    if min(pos, neg, unknown) == 0:
-        raise NotEnoughCases(
-            f"Labels that were chosen by truth need positives, negatives and cases "
-            f"without a label; found {pos:,}, {neg:,} and {unknown:,}. Were the labels "
-            f'drawn at random? Then type labelled="random".'
-        )
+    gap = np.where(a > b, a - b, np.inf)
+    return np.where(a > b, np.clip((q - b) / gap, 0.0, 1.0), rng.random(DRAWS))
 
 
 def one_verdict(x: Verdicts) -> Array:
@@ -289,24 +206,6 @@ def one_verdict(x: Verdicts) -> Array:
     score = v.x @ np.where(in_pos < in_neg, -1.0, 1.0)
     middle = (v.pos @ score / v.pos.sum() + v.neg @ score / v.neg.sum()) / 2
     return np.asarray(score > middle)
-
-
-def mixture_share(
-    pos: tuple[float, float],
-    neg: tuple[float, float],
-    unknown: tuple[float, float],
-    rng: Rng,
-) -> Floats:
-    """Draw theta, given counts of yes and no in either class and without a label.
-
-    Each share has the posterior of Jeffreys, and theta is what they solve to, moved to
-    0 or 1 where that lies outside. A posterior of theta between 0 and 1 alone would end
-    before a rate near 1 too often: at .97, with 50 labels, in 5 to 7 % of samples.
-    Where positives do not say yes more often than negatives, nothing is known.
-    """
-    a, b, q = (rng.beta(y + 0.5, n + 0.5, DRAWS) for y, n in (pos, neg, unknown))
-    gap = np.where(a > b, a - b, np.inf)
-    return np.where(a > b, np.clip((q - b) / gap, 0.0, 1.0), rng.random(DRAWS))
 
 
 def outside_by_truth(x: Verdicts) -> float:
@@ -330,20 +229,19 @@ def influence_on_rate(x: Verdicts, labelled: str, theta: float) -> Floats:
     """What does a case without a label, a positive, a negative add to the rate?"""
     if labelled != "by truth":
         v = read_votes(x)
-        return influence(v, design(v, labelled))
+        data, w = design(v, labelled), v.total / v.total.sum()
+        b, information = mode_and_information(data)
+        p, z = probabilities(b[None], data.x)[0], np.insert(data.x, 0, 1, axis=1)
+        # how far the rate moves with a unit of residual of each row
+        step = z @ np.linalg.solve(information, z.T @ (w * p * (1 - p)))
+        seen = (p - w @ p) / v.total.sum()
+        return np.column_stack([seen, seen + step * (1 - p), seen - step * p])
     yes = one_verdict(x).astype(float)
-    _, _, pos, neg, unknown = x
-    a, b, q = (
-        (c @ yes + 0.5) / (c.sum() + 1) for c in (pos, neg, unknown)
-    )  # as the prior of Jeffreys
+    counts = x.unknown, x.pos, x.neg
+    q, a, b = ((c @ yes + 0.5) / (c.sum() + 1) for c in counts)  # prior of Jeffreys
     gap = a - b if abs(a - b) > 1e-3 else 1e-3
-    return np.column_stack(
-        [
-            (yes - q) / (unknown.sum() * gap),
-            -theta * (yes - a) / (pos.sum() * gap),
-            -(1 - theta) * (yes - b) / (neg.sum() * gap),
-        ]
-    )
+    parts = zip((1.0, -theta, theta - 1), (q, a, b), counts, strict=True)
+    return np.column_stack([k * (yes - m) / (c.sum() * gap) for k, m, c in parts])
 
 
 @final

@@ -1,18 +1,7 @@
-r"""What did the judges say, in numbers that an estimate can use?
+"""What did the judges say, in numbers that an estimate can use?
 
-A panel of verdicts, 0/1 or graded, of one judge or many, with counts of labelled and
-unlabelled cases: read and checked once (``read_verdicts``), centred for a regression
-(``read_votes``), and without judges that say the same as another (``distinct``).
-
-Accuracies come from the shares of vote patterns in both classes, or, where labels were
-chosen by truth, from the labelled cases alone. The worth of K judges whose errors
-correlate by r on average is that of
-
-.. math:: K_{\mathrm{eff}} = \frac{K}{1 + (K - 1) r}
-
-independent ones (the design effect of Kish 1965): the mean of K verdicts then has the
-variance of the mean of so many independent ones. K counts judges that agree in every
-case once, and those whose verdict is always the same not at all.
+Verdicts are read and checked once, centred for a regression, and counted for as much as
+their clusters let them be worth; judges get accuracies, and a worth of the panel.
 """
 
 from __future__ import annotations
@@ -93,11 +82,8 @@ def read_verdicts(data: Any) -> Panel:
 
 
 def read_votes(x: Verdicts) -> Votes:
-    """Centre the verdicts at their mean over all cases; grades are standardised.
-
-    Judges that agree in every case are one.
-    """
-    mean, scale = centre(x)
+    """Centre verdicts at their mean, standardise grades, count copied judges once."""
+    mean, scale = _centre(x)
     value = np.where(np.isnan(x.rows), mean, x.rows)
     kept = distinct(x.rows)
     away = (value - mean) / scale
@@ -105,7 +91,7 @@ def read_votes(x: Verdicts) -> Votes:
     return Votes(away[:, kept], x.total, x.pos, x.neg, lean > 0)
 
 
-def centre(x: Verdicts) -> tuple[Floats, Floats]:
+def _centre(x: Verdicts) -> tuple[Floats, Floats]:
     """Give mean and unit of each judge."""
     seen = ~np.isnan(x.rows)
     weight = x.total[:, None] * seen
@@ -165,9 +151,8 @@ def never_labelled(panel: Panel) -> float:
 def random_p_value(v: Votes) -> float:
     """Could labels at random have fallen on cases with these verdicts?
 
-    The mean verdict of each judge, and how far a case is from the average, are compared
-    between labelled and all cases (Hotelling's test, with the covariance that a sample
-    without replacement has).
+    Hotelling's test of the mean verdict of each judge, and of how far a case is from
+    the average, with the covariance of a sample without replacement.
     """
     known, cases = v.pos + v.neg, v.total.sum()
     z = np.column_stack([v.x, v.x.mean(axis=1) ** 2])
@@ -182,17 +167,10 @@ def random_p_value(v: Votes) -> float:
 
 
 def design_effect(panel: Panel, u: Floats | None, level: float) -> float:
-    r"""How many cases of a cluster are worth one that is alone?
+    """How many cases of a cluster are worth one that is alone (Kish 1965)?
 
-    .. math:: d = \frac{\frac{C}{C-1} \sum_c \bigl(\sum_{i \in c} u_i\bigr)^2}{\sum_i
-       u_i^2}
-
-    with u what a case adds to the rate, (m, 3) of one without a label, a positive and a
-    negative: the linearised variance by clusters over that of independent cases (Kish
-    1965). Without labels u is None, and d is the mean over all patterns (the first
-    correction of Rao and Scott 1984). Counts over d give a likelihood as wide as that
-    of the clusters; d allows for few of them by Student's quantile, and is 1 at least:
-    repeats do not say more than other cases.
+    u is what a case adds to the rate, (m, 3) of one without a label, a positive and a
+    negative; without labels None, and the effect is the mean over all patterns.
     """
     cells = panel.clusters
     if cells is None or cells.single:

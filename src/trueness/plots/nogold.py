@@ -12,9 +12,13 @@ from trueness._core.figures import Axis, Crosses, Curves, Line
 from trueness._core.records import shown
 from trueness.counts.values import Panel
 from trueness.nogold import figures
-from trueness.nogold.combinations.best import ENUMERATED, best_combination, rates_of
-from trueness.nogold.combinations.criteria import CRITERIA
-from trueness.nogold.combinations.table import all_combinations
+from trueness.nogold.combinations.best import (
+    ENUMERATED,
+    all_combinations,
+    best_combination,
+    rates_of,
+)
+from trueness.nogold.combinations.search import CRITERIA
 from trueness.nogold.combinations.words import votes
 from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.rate import Rate

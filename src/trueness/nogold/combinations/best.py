@@ -1,10 +1,4 @@
-r"""Which logical combination of classifiers is best, when nobody knows the truth?
-
-The votes of K classifiers fall into 2^K patterns; a combination flags some of them, and
-has the sensitivity sum(a_j) and the specificity 1 - sum(b_j), with a_j and b_j the
-probabilities of the flagged patterns in positives and negatives (Keith, Davey, Boyd
-2012, Methods). They enumerate 2^(2^K) combinations; ``search.py`` needs not.
-"""
+"""Which logical combination of classifiers is best, when nobody knows the truth?"""
 
 from __future__ import annotations
 
@@ -18,24 +12,31 @@ from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Array, Floats, blocks
 from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import places
 from trueness._core.records import Estimate, Record, brief, shown
 from trueness.calibration.maps import Map, freeze, register
 from trueness.metrics.definitions import cost
 from trueness.nogold import _checks as _votes
-from trueness.nogold.combinations.criteria import CRITERIA, Draws, net, read_criterion
-from trueness.nogold.combinations.search import best_on_average, winners
+from trueness.nogold.combinations.search import (
+    CRITERIA,
+    Draws,
+    all_sets,
+    best_on_average,
+    net,
+    read_criterion,
+    winners,
+)
 from trueness.nogold.combinations.words import formula, votes
 from trueness.nogold.posterior import LatentPosterior, estimate
 
-# classifiers up to which all combinations are written down
-ENUMERATED = 4
-# draws in which the best combination is looked for, beyond three classifiers
-DRAWS = 1000
-# patterns times draws that are held at a time
-ENTRIES = 2**22
-# values that differ by less are equal
-EQUAL = 1e-12
+ENUMERATED = 4  # classifiers up to which all combinations are written down
+DRAWS = 1000  # in which the best combination is looked for, beyond three classifiers
+ENTRIES = 2**22  # patterns times draws that are held at a time
+EQUAL = 1e-12  # values that differ by less
 RULES = ("expected", "most often")
+# combinations up to which a table words all, and draws of a table of more
+WORDED, TABLE_DRAWS = 2**8, 500
 
 
 @register("combination")
@@ -52,7 +53,14 @@ class LogicMap(Map):
 
     def __call__(self, rows: ArrayLike) -> Floats:
         """Give 1 or 0 for each row of votes."""
-        value = _votes.complete_votes(rows, self.names)
+        value = _votes.vote_rows(rows, self.names)
+        gone = np.asarray(np.isnan(value).any(axis=1))
+        if gone.any():
+            raise InputError(
+                f"A logical combination needs every vote; missing at {places(gone)} "
+                "rows. Type panel.observed(), or use post.probability, which allows "
+                "missing votes."
+            )
         power = 2.0 ** np.arange(len(self.names))
         patterns = self.cells.reshape(-1, len(self.names))
         return np.isin(value @ power, patterns @ power).astype(np.float64)
@@ -147,10 +155,8 @@ class CostRule(Record):
     ----------
     formula, threshold : str, float
         The patterns whose post-test probability exceeds fp / (fp + fn), in words.
-    cost : Estimate
-        Of a case, in expectation.
-    alternatives : mapping from name to Estimate
-        The cost of each single classifier, of flagging none and of flagging all.
+    cost, alternatives : Estimate, mapping from name to Estimate
+        Of a case, in expectation; of each classifier, flagging none and flagging all.
     combination : Combination
         The same rule, with its sensitivity, specificity and map.
     """
@@ -163,10 +169,7 @@ class CostRule(Record):
 
 
 def patterns_of(post: LatentPosterior, at: Any, s: int, prevalence: Any) -> Draws:
-    """Give pattern probabilities and the prevalence of population s in some draws.
-
-    The only place that looks into a model.
-    """
+    """Give pattern probabilities and the prevalence of population s in some draws."""
     flat = {name: part[at] for name, part in post.flat.items()}
     phi = flat["prevalence"][:, s]
     if prevalence is not None:
@@ -242,9 +245,8 @@ def best_combination(
     counts (F, Jaccard) and the product it mostly is, and else ``gap`` says how much
     better another combination could be. The average is over all draws while their
     number times 2^K is below 4 million, else over as many, evenly spaced (over all for
-    linear criteria; over 1,000 if 65,536 combinations of 4 must be tried).
-    ``probability_best`` uses 1,000 draws for more than 3 classifiers. A pattern that
-    adds nothing is not flagged.
+    linear criteria); ``probability_best`` uses 1,000 draws for more than 3 classifiers.
+    A pattern that adds nothing is not flagged.
 
     References
     ----------
@@ -310,10 +312,9 @@ def cost_rule(
     r"""Which vote patterns should be flagged, when errors have costs?
 
     Flag where the post-test probability exceeds fp / (fp + fn): the rule of least
-    expected cost, which is itself a logical combination. The probability is that of the
-    expected numbers of positives and negatives with the pattern; ``post.probability``,
-    the graded score, is its mean over the posterior, and can differ a little when there
-    are few data.
+    expected cost. The probability is that of the expected numbers of positives and
+    negatives with the pattern; ``post.probability``, its mean over the posterior, can
+    differ a little when there are few data.
 
     Parameters
     ----------
@@ -335,3 +336,154 @@ def cost_rule(
     value = read_criterion(price).value
     costs = {n: estimate(-value(*r, phi), post.level) for n, r in rates.items()}
     return CostRule(best.formula, fp / (fp + fn), best.score, costs, best)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class CombinationTable(Record):
+    """All combinations of up to four classifiers (the paper's Tables 2 to 4).
+
+    Every field but ``names`` has one entry a combination, in the order of the paper's
+    numbers (code + 1); ``formula`` is "" where there are too many (see ``sorted``).
+    Sensitivity and specificity have posterior mean, median and standard deviation,
+    ``product`` to ``min`` are posterior means of the paper's four criteria, and
+    ``best_product`` to ``best_min`` the shares of draws in which it is best.
+    """
+
+    number: Array
+    formula: Array
+    sensitivity: Floats
+    sensitivity_median: Floats
+    sensitivity_sd: Floats
+    specificity: Floats
+    specificity_median: Floats
+    specificity_sd: Floats
+    product: Floats
+    squares: Floats
+    sum: Floats
+    min: Floats
+    best_product: Floats
+    best_squares: Floats
+    best_sum: Floats
+    best_min: Floats
+    names: tuple[str, ...]
+
+    def sorted(self, by: str = "product", most: int | None = None) -> CombinationTable:
+        """Sort by a column of numbers, highest first, and keep the first ``most``."""
+        columns = [k for k, v in vars(self).items() if isinstance(v, np.ndarray)]
+        _options.choice(by, [c for c in columns if c != "formula"], "by")
+        if most is not None:
+            most = _options.whole_number(most, "most", at_least=1)
+        at = np.argsort(-getattr(self, by), kind="stable")[:most]
+        kept = {c: getattr(self, c)[at] for c in columns}
+        if len(at) <= WORDED:
+            kept["formula"] = _formulas(kept["number"], self.names)
+        return CombinationTable(**kept, names=self.names)
+
+    def __repr__(self) -> str:
+        """Show the ten best by the product."""
+        top = self if len(self.number) <= 10 else self.sorted(most=10)
+        rows = zip(
+            top.number, top.formula, top.sensitivity, top.specificity, strict=True
+        )
+        lines = [f"  {n:>5} {f:<32} {s:.3f} {p:.3f}" for n, f, s, p in rows]
+        head = f"{len(self.number):,} combinations: number, formula, sens., spec."
+        return "\n".join([head, *lines])
+
+
+def _formulas(number: Array, names: tuple[str, ...]) -> Array:
+    if len(number) > WORDED:
+        return np.full(len(number), "")
+    patterns = np.arange(2 ** len(names))
+    return np.array(
+        [formula(patterns[n - 1 >> patterns & 1 == 1], names) for n in number]
+    )
+
+
+def all_combinations(post: LatentPosterior) -> CombinationTable:
+    """How good is every logical combination of up to four classifiers?
+
+    ``sorted("min")`` sorts the table. With four classifiers 500 draws are used, with
+    fewer all of them (Keith, Davey, Boyd 2012, Tables 2 to 4).
+
+    Parameters
+    ----------
+    post
+        From :func:`trueness.latent_class`.
+    """
+    _votes.latent_posterior(post, "all_combinations", ENUMERATED)
+    patterns = np.arange(2 ** len(post.names))
+    d = draws_of(post, TABLE_DRAWS if patterns.size > 8 else ENTRIES)
+    parts = [_worth(*x[1:]) for x in all_sets(d, patterns, patterns < 0)]
+    columns: Any = {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
+    number = np.arange(1, 2**patterns.size + 1)
+    for name in CRITERIA:
+        won = winners(read_criterion(name), d) @ (1 << patterns)
+        columns[f"best_{name}"] = np.bincount(won, minlength=number.size) / len(won)
+    worded = _formulas(number, post.names)
+    return CombinationTable(number=number, formula=worded, names=post.names, **columns)
+
+
+def _worth(sens: Floats, spec: Floats) -> dict[str, Floats]:
+    """Summarise the rates of combinations, (draws, combinations), over the draws."""
+    out = {}
+    for word, rate in (("sensitivity", sens), ("specificity", spec)):
+        out[word] = rate.mean(axis=0)
+        out[f"{word}_median"] = np.median(rate, axis=0)
+        out[f"{word}_sd"] = rate.std(axis=0, ddof=1)
+    return out | {k: f(sens, spec, sens).mean(axis=0) for k, f in CRITERIA.items()}
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class CombinationFront(Record):
+    """All combinations that no other beats in sensitivity and specificity.
+
+    Attributes
+    ----------
+    sensitivity, specificity : array
+        At the posterior means of the patterns, with rising sensitivity.
+    """
+
+    sensitivity: Floats
+    specificity: Floats
+    _members: Array  # eight patterns a byte, as numpy.packbits packs them
+    _names: tuple[str, ...]
+
+    def patterns(self, i: int) -> Array:
+        """Which patterns does combination i flag?"""
+        flags = np.unpackbits(self._members[i], count=2 ** len(self._names))
+        return np.flatnonzero(flags)
+
+    def formula(self, i: int) -> str:
+        """Write combination i in words."""
+        return formula(self.patterns(i).tolist(), self._names)
+
+
+def combination_front(post: LatentPosterior) -> CombinationFront:
+    """Which combinations does no other beat in both sensitivity and specificity?
+
+    The front is exact, for up to 10 classifiers (Nemhauser, Ullmann 1969,
+    doi:10.1287/mnsc.15.9.494).
+
+    Parameters
+    ----------
+    post
+        From :func:`trueness.latent_class`.
+    """
+    _votes.latent_posterior(post, "combination_front", 10)
+    sums = [(d.a.sum(axis=0), d.b.sum(axis=0)) for d in every_draw(post)]
+    a, b = np.sum(sums, axis=0) / len(post.flat["sensitivity"])
+    sens, spec = np.zeros(1), np.ones(1)
+    members = np.zeros((1, -(-a.size // 8)), dtype=np.uint8)
+    # patterns that are clearly in or out come last: fewer sums in between
+    for j in np.argsort(np.maximum(a, b)):
+        n = sens.size
+        sens = np.concatenate([sens, sens + a[j]])
+        spec = np.concatenate([spec, spec - b[j]])
+        keep = np.lexsort((-spec, -sens))
+        top = np.maximum.accumulate(spec[keep])
+        keep = keep[np.concatenate([[True], spec[keep][1:] > top[:-1]])][::-1]
+        sens, spec, members = sens[keep], spec[keep], members[keep % n]
+        members[keep >= n, j // 8] |= np.uint8(128 >> (j % 8))
+    return CombinationFront(sens, spec, members, post.names)

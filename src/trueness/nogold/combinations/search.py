@@ -1,52 +1,207 @@
-r"""Which set of patterns is best, in one draw and on average over all draws?
+"""What makes a combination good, and which set of patterns is best?
 
-A linear criterion decides pattern by pattern, in a draw and on average. In a draw, one
-with convex level sets is best at a prefix of the patterns in likelihood-ratio order;
-product and minimum may be better off that order, within the bound of a fraction.
-
-On average others are climbed: patterns are decided by their gains at the set found so
-far (for a quotient in one draw, Dinkelbach 1967, doi:10.1287/mnsc.13.7.492), and those
-in doubt are flipped in all ways. Then some are proved, and the others stay *open*:
-
-* limits of the slopes limit the gain of a pattern; where it has one sign, it is proved;
-* a linear majorant has a largest value U, and no set with pattern j on the wrong side
-  is worth more than U - abs(c_j); where that is less than was found, it is proved. With
-  s, p, r rates and value of the set found in a draw, e = N - r Q, and chords for what
-  is convex in a linear form,
-
-  .. math::
-
-     S P \le \frac{(p S + s P)^2}{4 s p}, \qquad \min(S, P) \le l S + (1 - l) P, \qquad
-     \frac{N}{Q} \le r + \max\left(\frac{e}{Q_{low}}, \frac{e}{Q_{high}}\right)
-
-What is proved narrows the range of the rest, which proves more. If few stay open, all
-ways are tried; if not, the search is divided, with one pattern in or out. A search that
-is given up states its gap to U, or to the mean of the best values of the draws.
+A criterion is linear, convex (its level sets in the plane of both rates bound convex
+sets), concave (product, minimum) or a sum of several. How sets are searched, and proved
+to be the best, is in docs/maths/nogold.md, section "Combinations".
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from trueness._core.arrays import Array, Floats, blocks
-from trueness.nogold.combinations.criteria import Criterion, Draws, net, plane
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import described, listing, nearest
+from trueness.metrics.algebra import Metric, Ratio
+from trueness.metrics.confusion import Confusion
+from trueness.metrics.definitions import METRICS
+from trueness.metrics.grammar import metric
 
+Value = Callable[..., Array]
+TIE = 1e-14  # part of its probability that a pattern must add to be flagged
+STEP = 1e-6  # of slopes that are taken as differences
 # open patterns that are tried in all ways, and patterns that are flipped alone
 TRIED, NEAR = 12, 256
-# patterns of four classifiers, whose sets are all tried if need be
-FEW = 16
-# parts into which a search is divided before it gives up, times patterns
-PARTS = 2**15
-# sets whose values differ by less cannot be told apart in floating point
-ROUNDING = 1e-13
-# patterns of smaller probability are decided by their slopes: their square is rounding
-SMALL = 1e-7
+FEW = 16  # patterns of four classifiers, whose sets are all tried if need be
+PARTS = 2**15  # into which a search is divided before it gives up, times patterns
+ROUNDING = 1e-13  # sets whose values differ by less cannot be told apart
+SMALL = 1e-7  # less probable patterns are decided by slopes: their square is rounding
 TINY = 1e-300
 OPEN, OUT, IN = -1, 0, 1
 CONCAVE = ("product", "min")
+
+
+class Draws(NamedTuple):
+    """Pattern probabilities in positives and negatives, and the prevalence of draws."""
+
+    a: Floats  # (draws, patterns)
+    b: Floats
+    phi: Floats  # (draws,)
+
+    def rates(self, chosen: Array) -> Floats:
+        """Give sensitivity and specificity of a set, or of one a draw, (2, draws)."""
+        if chosen.ndim == 2:
+            sens, fpr = (np.einsum("dj,dj->d", p, chosen) for p in (self.a, self.b))
+        else:
+            sens, fpr = (p @ chosen.astype(np.float64) for p in (self.a, self.b))
+        return np.stack([sens, 1 - fpr])
+
+
+class Criterion(NamedTuple):
+    """A criterion by its name; what should be low is negated in ``value``."""
+
+    name: str
+    value: Value
+    shape: str
+    sign: float = 1.0
+    parts: tuple[tuple[float, Criterion], ...] = ()
+    constant: float = 0.0
+    ratio: Ratio | None = None  # where it is a quotient of sums of counts
+
+    def of(self, d: Draws, chosen: Array) -> Array:
+        """How good is a set, or one a draw, in each draw?"""
+        return self.value(*d.rates(chosen), d.phi)
+
+    @property
+    def bounded(self) -> bool:
+        """Are limits of its slopes known? Of quotients whose denominator is above 0."""
+        if self.ratio is None or self.ratio.under is None:
+            return self.name in SLOPE_LIMITS
+        at, up, down = self.planes(np.array([0.271, 0.618]))[1]
+        return bool((at + np.minimum(up, 0) + np.minimum(down, 0) > 0).all())
+
+    def planes(self, phi: Floats) -> Floats:
+        """Give numerator and denominator of a quotient: constant, and both slopes."""
+        over, under = self.ratio or (None, None)
+        each = [
+            [fn * phi + fp * (1 - phi), (tp - fn) * phi, (tn - fp) * (1 - phi)]
+            for tp, fp, fn, tn in (self.sign * np.array(over), np.array(under))
+        ]
+        return np.array(each)
+
+    def slopes(self, rates: Floats, phi: Floats) -> Floats:
+        """How steep is it in sensitivity and in specificity, in each draw?"""
+        if self.bounded:
+            (s, p), one = rates, np.ones_like(phi)
+            return np.stack(self.slope_limits((s, s), (p, p), phi)[0]) * one
+        out = []
+        # a linear criterion is as steep everywhere as between 0 and 1
+        for step in np.eye(2)[:, :, None] * (1 if self.shape == "linear" else STEP):
+            low, high = np.clip(rates - step, 0, 1), np.clip(rates + step, 0, 1)
+            rise = self.value(*high, phi) - self.value(*low, phi)
+            out.append(rise / (high - low).sum(axis=0))
+        return np.stack(out)
+
+    def slope_limits(self, sens: Any, spec: Any, phi: Floats) -> Any:
+        """Give the lowest and highest slopes between two ends of both rates."""
+        if self.name in SLOPE_LIMITS:
+            return SLOPE_LIMITS[self.name](*sens, *spec)
+        over, under = self.planes(phi)
+        corners = [(s, p) for s in sens for p in spec]
+        n, q = (np.array([plane(x, *at) for at in corners]) for x in (over, under))
+        # a quotient and its denominator are extreme at corners; its slopes are linear
+        # in the quotient and in 1 / Q, so they are extreme at the ends of these
+        slopes = [
+            (over[1:] - r * under[1:]) / x
+            for r in ((n / q).min(axis=0), (n / q).max(axis=0))
+            for x in (q.min(axis=0), q.max(axis=0))
+        ]
+        return np.min(slopes, axis=0), np.max(slopes, axis=0)
+
+    def gain_and_loss(self, rates: Floats, d: Draws) -> Floats:
+        """What does each pattern add and cost, to first order, summed over draws?"""
+        up, down = self.slopes(rates, d.phi)
+        return np.stack([up @ d.a, down @ d.b])
+
+    def gains(self, rates: Floats, d: Draws) -> Floats:
+        """What does each pattern add on average, to first order?"""
+        return net(*self.gain_and_loss(rates, d) / len(d.phi))
+
+
+def plane(form: Floats, sens: Floats, spec: Floats) -> Floats:
+    """Give constant + slope * sensitivity + slope * specificity."""
+    return np.asarray(form[0] + form[1] * sens + form[2] * spec)
+
+
+def net(gain: Floats, loss: Floats) -> Floats:
+    """Subtract a loss from a gain; what is no more than rounding is nothing."""
+    noise = TIE * (np.abs(gain) + np.abs(loss))
+    return np.where(np.abs(gain - loss) > noise, gain - loss, 0.0)
+
+
+def read_criterion(given: Any) -> Criterion:
+    """Read a name of ``CRITERIA``, a metric, or the text of a metric."""
+    if isinstance(given, str) and given in CRITERIA:
+        return Criterion(given, CRITERIA[given], SHAPES[given])
+    try:
+        found = metric(given)
+    except InputError as err:
+        near = nearest(given, [*CRITERIA, *METRICS])
+        why = f"found {described(given)}.{near}" if near else str(err)
+        raise InputError(
+            f"criterion must be one of {listing(tuple(CRITERIA))}, or a metric; {why}"
+        ) from None
+    return _of_metric(found)
+
+
+def _of_metric(m: Metric) -> Criterion:
+    if m.direction not in ("higher", "lower"):
+        raise InputError(
+            f"A criterion needs a direction; {m.name!r} is neither better when high "
+            f"nor when low."
+        )
+    sign = 1.0 if m.direction == "higher" else -1.0
+
+    def value(sens: Array, spec: Array, phi: Array) -> Array:
+        # sums that are 0 or 1 but for rounding, where a metric may be undefined
+        sens, spec = (
+            np.where(np.abs(x - np.rint(x)) < TIE, np.rint(x), x) for x in (sens, spec)
+        )
+        pos, neg = phi, 1 - phi
+        c = Confusion(pos * sens, neg * (1 - spec), pos * (1 - sens), neg * spec)
+        return np.asarray(sign * np.nan_to_num(m(c), nan=-sign * np.inf), np.float64)
+
+    if _is_linear(value):
+        return Criterion(m.name, value, "linear", sign)
+    if m.shape == "product":
+        return Criterion(m.name, value, "product")
+    if m.terms is None or len(m.terms) == 1:
+        return Criterion(m.name, value, "convex", sign, ratio=m.ratio)
+    # a direction is that of every part, so all of them turn round together
+    parts = tuple((abs(w), _of_metric(part)) for w, part in m.terms)
+    return Criterion(m.name, value, "sum of several", sign, parts, sign * m.constant)
+
+
+def _is_linear(value: Value) -> bool:
+    """Is this a plane over both rates? Tried at points in general position."""
+    sens = np.array([0, 1, 0, 0.37, 0.81, 0.12, 0.95, 0.5, 0.23])
+    spec = np.array([0, 0, 1, 0.59, 0.17, 0.93, 0.88, 0.5, 0.04])
+    for phi in (0.271, 0.618):
+        found = value(sens, spec, np.asarray(phi))
+        if not np.isfinite(found).all():
+            return False
+        plane = found[0] + (found[1] - found[0]) * sens + (found[2] - found[0]) * spec
+        if not np.allclose(found, plane, rtol=0, atol=1e-12 * np.abs(found).max()):
+            return False
+    return True
+
+
+# the paper's four: Keith, Davey, Boyd 2012, Methods
+CRITERIA: dict[str, Value] = {
+    "product": lambda sens, spec, phi: sens * spec,
+    "squares": lambda sens, spec, phi: sens**2 + spec**2,
+    "sum": lambda sens, spec, phi: sens + spec,
+    "min": lambda sens, spec, phi: np.minimum(sens, spec),
+}
+SHAPES = {"product": "product", "squares": "convex", "sum": "linear", "min": "min"}
+# lowest and highest slopes, with sensitivity in [s, t] and specificity in [p, q]
+SLOPE_LIMITS: dict[str, Any] = {
+    "product": lambda s, t, p, q: ((p, s), (q, t)),
+    "min": lambda s, t, p, q: ((t < p, s > q), (s <= q, t >= p)),
+}
 
 
 def all_sets(d: Draws, tried: Array, fixed: Array) -> Iterator[Any]:

@@ -1,15 +1,8 @@
 """How does one say a set of vote patterns in words?
 
-Patterns are numbered as in Keith, Davey, Boyd (2012): bit k (from the right, from 0) of
-the number is 1 when classifier k votes *no*. So pattern 0 is "all say yes".
-
-Sums of products are minimised by prime implicants (Quine 1952, McCluskey 1956), all of
-them, with a cover that takes the essential ones, then the one that covers most, and
-drops what has become superfluous: short, though not always shortest. The shorter of
-that and of the product of sums is written, or a weighted vote where both are long.
-
-An implicant says of each classifier that it says yes, says no, or does not matter: a
-place of a table with three entries an axis. A sum over it is one pass along each axis.
+Bit k (from the right, from 0) of a pattern's number is 1 when classifier k votes *no*
+(Keith, Davey, Boyd 2012). An implicant says of each classifier that it says yes, says
+no, or does not matter: a place of a table with three entries an axis.
 """
 
 from __future__ import annotations
@@ -22,10 +15,8 @@ import numpy as np
 
 from trueness._core.arrays import Array
 
-# classifiers up to which formulas are minimised; beyond, patterns are counted
-MOST = 12
-# literals a classifier beyond which a formula is better said as a weighted vote
-LONG = 2
+MOST = 12  # classifiers up to which formulas are minimised; of more, patterns counted
+LONG = 2  # literals a classifier beyond which a weighted vote says it better
 # largest weight of a weighted vote, and subproblems of the program that finds it
 LARGEST, NODES = 1000, 500
 YES, NO, EITHER = 0, 1, 2
@@ -116,8 +107,7 @@ def _points(inside: Array, names: Sequence[str]) -> str:
     """Write a weighted vote with small whole weights, if the set is one.
 
     One more vote must never turn yes into no; then the smallest patterns inside and the
-    largest outside decide. The weights solve an integer program: at least t points
-    inside, at most t - 1 outside, as few points as possible.
+    largest outside decide, by an integer program: as few points as possible.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
