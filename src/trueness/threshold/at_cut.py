@@ -1,16 +1,11 @@
-"""How good is the classifier at the threshold, or by the rule, that I use?
-
-``at_threshold(t, 0.5)`` gives the confusion matrix and every metric with its interval,
-``confusion(t, 0.5)`` the four counts alone. Both take any :class:`Rule`. ``f1(t,
-threshold=0.5)`` and ``precision(y_true, y_pred)`` ask for one metric.
-"""
+"""How good is the classifier at the threshold, or by the rule, that I use?"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, final
+from typing import Any, Concatenate, ParamSpec, TypeVar, final
 
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
@@ -38,15 +33,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class _Opener(Protocol):
-    """A decorator that lets an analysis of a tally take data."""
-
-    def __call__(
-        self, analysis: Callable[Concatenate[Tally, P], R], /
-    ) -> OfTally[P, R]: ...
-
-
-def together(asked: Callable[[Any], bool]) -> _Opener:
+def together(
+    asked: Callable[[Any], bool],
+) -> Callable[[Callable[Concatenate[Tally, P], R]], OfTally[P, R]]:
     """Let an analysis take data, and all groups at once where an argument asks for it.
 
     Otherwise each classifier and each group is asked by itself.
@@ -90,8 +79,7 @@ class AtThreshold(Record):
         Every metric of the decided cases, with its interval; and ``defer``, the share
         of cases that is deferred, where the rule defers some.
     prevalence : float or None
-        The prevalence that the metrics were computed for, where the design of the cases
-        says another one than theirs.
+        The prevalence of use, where the design of the cases says one.
     sampling : str
         How the cases were sampled: "cohort" or "case-control".
     notes : tuple of str
@@ -117,11 +105,9 @@ class AtThreshold(Record):
         return self.metrics.get(name) or known[meant.name]
 
     def __iter__(self) -> Iterator[str]:
-        """Give the names of the metrics."""
         return iter(self.metrics)
 
     def __repr__(self) -> str:
-        """Write the counts, then one metric a line."""
         tp, fp, fn, tn = (number_of(float(n)) for n in self.confusion.cells)
         head = (
             f"{self.rule!r}: {tp} true and {fp} false positives, {fn} false and {tn} "
@@ -163,8 +149,7 @@ def confusion(data: Tally | Mapping[Any, Tally], threshold: Any) -> Confusion:
       fn: 1
       tn: 1
     """
-    rule = rule_of(threshold)
-    return _counted(rule.verdicts(data))
+    return _counted(rule_of(threshold).verdicts(data))
 
 
 def _counted(t: Tally) -> Confusion:
@@ -195,18 +180,11 @@ def at_threshold(
     metrics
         Which metrics to compute; all of ``METRICS`` when None.
 
-    Returns
-    -------
-    AtThreshold or dict of AtThreshold
-
     Notes
     -----
-    Metrics that are shares of cases have Wilson's interval, of weighted or clustered
-    cases at as many independent ones as vary as much; other metrics have Student's
-    interval from their influence values (:func:`estimate`). Where labels are missing at
-    random given the score, the metrics, but not ``confusion``, are those of expected
-    counts (Begg and Greenes). Where a rule defers cases, metrics are those of the
-    decided ones.
+    Shares of cases have Wilson's interval, other metrics Student's from their influence
+    values (:func:`estimate`). Where labels are missing at random given the score, the
+    metrics, but not ``confusion``, are those of expected counts (Begg and Greenes).
 
     A threshold that was tuned on the same cases looks better here than it will be on
     new cases: see :func:`validate_threshold`.
@@ -223,13 +201,11 @@ def at_threshold(
     level = _options.fraction(level, "level")
     wanted = None
     if metrics is not None:
-        wanted = [_named(m) for m in one_or_more(metrics, _METRICS, '["recall", "f1"]')]
+        needed = "metrics must be metrics or their names in a list"
+        wanted = [_named(m) for m in one_or_more(metrics, needed, '["recall", "f1"]')]
     if is_several(threshold) and not _is_answer(threshold):
         return {cut: _at(data, Rule(cut), wanted, level) for cut in threshold}
     return _at(data, rule_of(threshold), wanted, level)
-
-
-_METRICS = "metrics must be metrics or their names in a list"
 
 
 def _at(
@@ -276,8 +252,14 @@ def metric_at(m: Metric, *args: Any, **options: Any) -> Any:
     """Ask for one metric of data: ``f1(t, threshold=0.5)``, ``f1(y_true, y_pred)``."""
 
     def ask(data: Tally, threshold: Any = None, *, level: float = 0.95) -> Any:
-        if threshold is None:
-            threshold = _verdicts(data, m)
+        if threshold is None:  # scores that are 0 and 1 are verdicts
+            threshold, scores = 1.0, set(data.score.tolist())
+            if not scores or not scores <= {0.0, 1.0}:
+                raise InputError(
+                    f"{m.name} needs a threshold, or verdicts that are 0 and 1; found "
+                    f"{len(scores):,} distinct scores. Type "
+                    f"trueness.{m.name}(y_true, y_score, threshold=0.5)."
+                )
         if depends_on_prevalence(m):
             needs_prevalence(data, m.name)
         found = at_threshold(data, threshold, metrics=[m], level=level)
@@ -291,15 +273,3 @@ def metric_at(m: Metric, *args: Any, **options: Any) -> Any:
 
     ask.__name__ = m.name
     return of_tally(ask)(*args, **options)
-
-
-def _verdicts(t: Tally, m: Metric) -> float:
-    """Take scores that are verdicts, 0 and 1, as such."""
-    scores = set(t.score.tolist())
-    if scores and scores <= {0.0, 1.0}:
-        return 1.0
-    raise InputError(
-        f"{m.name} needs a threshold, or verdicts that are 0 and 1; found "
-        f"{len(scores):,} distinct scores. Type "
-        f"trueness.{m.name}(y_true, y_score, threshold=0.5)."
-    )

@@ -1,13 +1,8 @@
-"""What do errors cost, and what is it worth to act on the scores?
-
-``cost_curve`` shows the smallest cost for every price of the two kinds of error,
-``decision_curve`` the net benefit of acting on scores that are probabilities.
-"""
+"""What do errors cost, and what is it worth to act on the scores?"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import final
@@ -90,18 +85,13 @@ def cost_curve(
         Scores and labels of one classifier, both classes present.
     at
         The weights w at which to evaluate, between 0 and 1; by default 0, 0.01, ..., 1.
-    rng
-        Seed or generator of the samples in which the choice is repeated.
 
     Notes
     -----
-    The interval is for the cost of the chosen threshold in the population. That of the
-    threshold taken as fixed (:func:`at_threshold`) is moved by the optimism of the
-    choice and widened where the choice varies more: the threshold is chosen again in
-    200 bootstrap samples and its cost there is compared with that among all cases
-    (Efron 1983), as in :func:`validate_threshold`. Of several thresholds with
-    equal cost the one that flags the fewest cases is given. The time is O(m) for m
-    distinct scores.
+    The interval is for the cost of the chosen threshold in the population: that of a
+    fixed threshold (:func:`at_threshold`), moved by the optimism of the choice and
+    widened where the choice varies more in 200 bootstrap samples (Efron 1983). Of
+    several thresholds with equal cost the one that flags the fewest cases is given.
 
     References
     ----------
@@ -123,14 +113,13 @@ def cost_curve(
     tp, fp = c.tp[best], c.fp[best]
     miss, alarm = 1 - tp / t.n_pos, fp / t.n_neg
     cost = w * miss + (1 - w) * alarm
-    sure = _CutRows(t, np.where(best > 0, t.score[np.maximum(best, 1) - 1], np.inf))
+    sure = _cut_rows(t, np.where(best > 0, t.score[np.maximum(best, 1) - 1], np.inf))
     found = [
         estimate(cut, replace(v * METRICS["fnr"] + (1 - v) * METRICS["fpr"],
                               range=(0.0, 1.0)), level)
         for v, cut in zip(w.tolist(), sure, strict=True)
     ]  # fmt: skip
-    low, high, sd = (np.array([getattr(e, k) for e in found])
-                     for k in ("low", "high", "sd"))  # fmt: skip
+    low, high, sd = np.array([(e.low, e.high, e.sd) for e in found]).T
     gain, varies = _choice_of_cost(t, w, rng)
     # where the choice varies more than the cost at a fixed threshold
     times = np.maximum(np.divide(varies, sd, out=np.ones(w.size), where=sd > 0), 1.0)
@@ -147,34 +136,27 @@ def cost_curve(
     )
 
 
-class _CutRows:
-    """Several cuts of a tally, whose rows between two of them are one."""
-
-    def __init__(self, t: Tally, cuts: Floats) -> None:
-        places = np.unique(cuts)
-        self.places = np.searchsorted(places, cuts) + 1.0
-        if not meant_by_rows(t):
-            t = rescored(t, np.searchsorted(places, t.score, side="right"))
-        else:  # the chance of a label goes with the score
-            self.places = cuts
-        self.sample = meant(t)
-
-    def __iter__(self) -> Iterator[Cut]:
-        """Give one cut after another."""
-        score = self.sample.cases.score
-        return (Cut(self.sample, score >= place) for place in self.places)
+def _cut_rows(t: Tally, cuts: Floats) -> list[Cut]:
+    """Cut a tally at several thresholds; rows between two of them are one."""
+    places = np.unique(cuts)
+    if not meant_by_rows(t):  # otherwise the chance of a label goes with the score
+        t = rescored(t, np.searchsorted(places, t.score, side="right"))
+        cuts = np.searchsorted(places, cuts) + 1.0
+    sample = meant(t)
+    return [Cut(sample, sample.cases.score >= cut) for cut in cuts]
 
 
 def _cheapest(tp: Array, fp: Array, w: Floats) -> Ints:
-    """Which cut has the smallest cost at each weight?
-
-    Only corners of the convex hull of the ROC curve can.
-    """
+    """Which cut has the smallest cost at each weight?"""
     # w TPR - (1 - w) FPR is linear, so that it is largest at a corner of the hull
     at = concave_corners(np.diff(tp), np.diff(fp))
     gain = tp[at] / tp[-1], fp[at] / fp[-1]
     worth = w[:, None] * gain[0] - (1 - w)[:, None] * gain[1]
     return np.asarray(at[np.argmax(worth, axis=1)], dtype=np.int64)
+
+
+_REPEATED = 200  # samples in which the cheapest threshold is chosen again
+_ROWS = 1000  # corners of the curve that are resampled
 
 
 def _choice_of_cost(t: Tally, w: Floats, rng: Seed) -> tuple[Floats, Floats]:
@@ -183,27 +165,22 @@ def _choice_of_cost(t: Tally, w: Floats, rng: Seed) -> tuple[Floats, Floats]:
     A cost that was chosen in a sample, less its cost among all cases, is what chance,
     and the choice among it, make: its mean is the optimism.
     """
+
+    def running(count: Array) -> Floats:
+        total = np.concatenate([[0], np.cumsum(count)])
+        return np.asarray(total / total[-1])
+
     few = coarser(corners(t), _ROWS)
-    tp, fp = (_running_shares(c) for c in (few.pos, few.neg))
+    tpr, fpr = running(few.pos), running(few.neg)
     lead = []
     for blocks in replicates(few, _REPEATED, rng):
         for n, p in zip(*blocks, strict=True):
             if n.any() and p.any():
-                seen = _running_shares(p), _running_shares(n)
+                seen = running(p), running(n)
                 at = _cheapest(*seen, w)
-                more = w * (tp[at] - seen[0][at]) + (1 - w) * (seen[1][at] - fp[at])
+                more = w * (tpr[at] - seen[0][at]) + (1 - w) * (seen[1][at] - fpr[at])
                 lead.append(more)
     return -np.mean(lead, axis=0), np.std(lead, axis=0)
-
-
-def _running_shares(count: Array) -> Floats:
-    """Which share of the cases is in the first 0, 1, 2, ... rows?"""
-    total = np.concatenate([[0], np.cumsum(count)])
-    return np.asarray(total / total[-1])
-
-
-_REPEATED = 200  # samples in which the cheapest threshold is chosen again
-_ROWS = 1000  # corners of the curve that are resampled
 
 
 @final
@@ -270,15 +247,11 @@ def decision_curve(
     Notes
     -----
     The net benefit is that of the scores as they are, calibrated or not: calibrate them
-    first (``t.map(trueness.calibrate(t))``). Intervals combine those of
-    the shares of true and false positives (:func:`at_threshold`) by Zou and Donner's
-    method: with the prevalence of the tally both are shares of all cases, so that the
-    prevalence is uncertain too; with a given prevalence they are rates of each class.
-
-    The standardised net benefit of a cohort is :math:`\mathrm{TPR} - o\,FP/P` with the
-    odds o. Of :math:`FP/P`, the limits are those of the share :math:`FP / (FP + P)`,
-    which is binomial given the sum; they are combined with those of the first term by
-    the same method (coverage: ``benchmarks/study_net_benefit.py``).
+    first (``t.map(trueness.calibrate(t))``). Intervals combine those of the shares of
+    true and false positives by Zou and Donner's method; with the prevalence of the
+    tally both are shares of all cases, with a given one rates of each class. In the
+    standardised net benefit of a cohort, :math:`\mathrm{TPR} - o\,FP/P` with the odds
+    o, the limits of :math:`FP/P` are those of the binomial share :math:`FP / (FP + P)`.
 
     References
     ----------
@@ -300,8 +273,8 @@ def decision_curve(
     p = _options.grid(every if threshold is None else threshold, "threshold",
                       below_one=True)  # fmt: skip
     needs_prevalence(data, "The net benefit")
-    known, cuts = data.design.prevalence, _CutRows(data, p)
-    x, odds = cuts.sample, p / (1 - p)
+    known, cuts, odds = data.design.prevalence, _cut_rows(data, p), p / (1 - p)
+    x = cuts[0].sample
     all_flagged = Cut(x, np.ones(len(x.cases), dtype=bool))
     here = estimate(all_flagged, METRICS["precision"], level)
     share, ends = here.value, np.array([here.low, here.high])
@@ -338,19 +311,19 @@ def _benefit(
     cut: Cut, odds: float, share: float, known: bool, level: float
 ) -> tuple[float, ...]:
     """Give the net benefit and its limits, then the same as a share of the largest."""
-    true, false = _TRUE, _FALSE
-    weights, m = (1.0, -odds), net_benefit(odds)
+    m = net_benefit(odds)
     if known:  # the classes are separate samples
-        true, false = METRICS["recall"], METRICS["fpr"]
-        weights = share, -(1 - share) * odds
-    rates = [estimate(cut, k, level) for k in (true, false)]
-    plain = _joined(cut, m, weights, rates)
-    if known:
-        return (*plain, *(_over(v, share) for v in plain))
+        rates = [estimate(cut, METRICS[k], level) for k in ("recall", "fpr")]
+        plain = _joined(cut, m, (share, -(1 - share) * odds), rates)
+        # of a prevalence of 1e-320 nothing is a part that a number holds
+        most = float(np.finfo(float).max) / 4
+        return (*plain, *(min(max(v / share, -most), most) for v in plain))
+    plain = _joined(cut, m, (1.0, -odds), [estimate(cut, k, level)
+                                           for k in (_TRUE, _FALSE)])  # fmt: skip
     part = replace(m, ratio=Ratio((1, -odds, 0, 0), (1, 0, 1, 0)),
                    function=lambda c: (c.tp - odds * c.fp) / (c.tp + c.fn))  # fmt: skip
-    alarms = _odds(estimate(cut, _ALARMS, level))
-    rates = [estimate(cut, METRICS["recall"], level), alarms]
+    rates = [estimate(cut, METRICS["recall"], level),
+             _odds(estimate(cut, _ALARMS, level))]  # fmt: skip
     return (*plain, *_joined(cut, part, (1.0, -odds), rates))
 
 
@@ -395,9 +368,3 @@ def _joined(
         )
         ends.append(math.sqrt(max(x * x + y * y + 2 * alike * x * y, 0.0)))
     return found.value, found.value - ends[0], found.value + ends[1]
-
-
-def _over(part: float, share: float) -> float:
-    # of a prevalence of 1e-320 nothing is a part that a number holds
-    most = float(np.finfo(float).max) / 4
-    return min(max(part / share, -most), most)

@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from trueness._core.arrays import Floats, Ints
+from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.frames import native_frame
@@ -37,7 +38,6 @@ from trueness.threshold.cuts import (
     values_of,
 )
 from trueness.threshold.prevalence import share_in_use, stop_unknown_share
-from trueness.threshold.search import undominated
 
 
 @final
@@ -141,6 +141,39 @@ def pareto(
         return _front(cuts, at, wanted)
     ranks = [_ranks(cuts, m if up else -m, at) for m, up in wanted]
     return _front(cuts, at[undominated(ranks)], wanted)
+
+
+def undominated(ranks: Sequence[Array]) -> NDArray[np.bool_]:
+    """Which columns does no other dominate? Rows are metrics, more is better."""
+    order = np.lexsort(ranks[::-1])[::-1]  # what dominates a column stands before it
+    good = np.zeros(order.size, dtype=bool)
+    if not order.size:
+        return good
+    if len(ranks) == 1:
+        return np.asarray(ranks[0] == ranks[0].max())
+    if len(ranks) == 2:
+        a, b = (r[order] for r in ranks)
+        start = np.r_[True, a[1:] != a[:-1]]
+        # the best of b at the same a, if better than at all larger a
+        top = b[start]
+        before = np.maximum.accumulate(np.r_[top[0] - 1, top[:-1]])
+        group = np.cumsum(start) - 1
+        good[order] = (b == top[group]) & (b > before[group])
+        return good
+    columns = np.stack(ranks, axis=1)[order]
+    new = np.r_[True, (columns[1:] != columns[:-1]).any(axis=1)]
+    kept = np.zeros((0, len(ranks)), dtype=columns.dtype)
+    verdicts: list[bool] = []
+    waiting: list[Any] = []
+    for column in columns[new]:
+        beaten = (kept >= column).all(axis=1).any()
+        beaten = beaten or any((x >= column).all() for x in waiting)
+        verdicts.append(not beaten)
+        waiting += [] if beaten else [column]
+        if len(waiting) > 64:
+            kept, waiting = np.concatenate([kept, waiting]), []
+    good[order] = np.array(verdicts)[np.cumsum(new) - 1]
+    return good
 
 
 Directed = list[tuple[Metric, bool]]

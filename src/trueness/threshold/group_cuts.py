@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.numbers import cut_text
 from trueness._core.records import Estimate, Record, brief
-from trueness._core.search import largest_quotient
 from trueness.counts.answers import of_counts
 from trueness.counts.cases import weighed_counts
 from trueness.counts.values import Tally
@@ -84,10 +83,8 @@ class GroupThresholds(Record):
         Flag a case of the group when ``score >= threshold``.
     score_ranges : dict of str to (float, float)
         The thresholds that flag the same cases.
-    value : float
-        The objective over all groups together.
-    bound : float
-        No choice of thresholds is better than this.
+    value, bound : float
+        The objective over all groups together; no choice is better than ``bound``.
     proved : bool
         Whether ``value`` is proved to be the best there is (of weighted cases: to nine
         digits of all their weight).
@@ -98,18 +95,13 @@ class GroupThresholds(Record):
         it is in the population.
     constraints : dict of str to float
         The value of each bounded metric, over all groups together.
-    common_threshold, common_value : float
-        The best common threshold for all groups that meets the limits on their total,
-        and its value.
-    common_gaps : dict of str to float
-        What the limited differences would be at the common threshold.
+    common_threshold, common_value, common_gaps
+        The best common threshold that meets the limits on all groups together, its
+        value, and what the limited differences would be there.
     free_value : float
-        The value without limits on differences; how far it is from ``value`` is what
-        the limits cost.
-    objective : str
-        What was maximised or minimised.
-    notes : tuple of str
-        What to keep in mind.
+        The value without limits on differences: what they cost.
+    objective, notes
+        What was maximised or minimised, and what to keep in mind.
     """
 
     thresholds: dict[str, float]
@@ -183,25 +175,13 @@ def group_thresholds(
     time_limit
         Seconds after which the best thresholds so far are returned, with a bound on how
         much better others could be.
-    level
-        Confidence level of the intervals of the differences.
-
-    Raises
-    ------
-    Infeasible
-        No thresholds meet the limits.
 
     Notes
     -----
-    The search is exact, over deterministic thresholds and in whole numbers. It is a
-    branch and bound over the smallest value of each limited metric, with Lagrange
-    multipliers for limits on totals (``search.py``). The answer is nearly always proved
-    optimal, and otherwise ``bound`` says how much better it could be.
-
-    The interval of a difference is for the difference in the population, at these
-    thresholds: Student's interval of each pair of groups, all of them at once (Dunn
-    1961), of which the widest apart says how far the groups differ; a ratio is a
-    difference of logarithms. It does not allow for the choice of the thresholds.
+    The search is exact, over deterministic thresholds and in whole numbers; where the
+    time is up before the proof is complete, ``bound`` says how much better others could
+    be. The interval of a difference holds for these thresholds in the population, of
+    all pairs of groups at once (Dunn 1961); it does not allow for their choice.
 
     References
     ----------
@@ -229,18 +209,27 @@ def group_thresholds(
                 "which no search can tell from nothing. Are the weights of all groups "
                 "on one scale?"
             )
-    ask = GroupQuestion(cuts, read_limits(subject_to, GROUPS))
+    bounds = read_limits(subject_to, GROUPS)
+    couples = [k for k in bounds if k.couples]
     start = time.monotonic()
     # what the limits cost needs a second search: a quarter of the time is kept for it
-    found, value, bound = ask.optimum(objective, start + 0.75 * time_limit)
-    if found.cuts is None:
-        raise _infeasible(ask, time_limit)
-    free = ask._replace(limits=tuple(k for k in ask.limits if not k.couples))
-    until = max(start, time.monotonic() - 0.75 * time_limit) + time_limit
-    at = free.optimum(objective, until)[1] if ask.couplings else value
+    found, value, bound = best_for_groups(
+        cuts, bounds, objective, start + 0.75 * time_limit
+    )
+    if found is None:
+        raise _infeasible(cuts, bounds, time_limit)
+    free = value
+    if couples:
+        until = max(start, time.monotonic() - 0.75 * time_limit) + time_limit
+        uncoupled = [k for k in bounds if not k.couples]
+        free = best_for_groups(cuts, uncoupled, objective, until)[1]
     sign = 1 if objective is shown else -1
-    common = _common(ask, objective)
-    each = list(zip(map(str, tallies), cuts, found.cuts, strict=True))
+    common = _common(cuts, bounds, objective)
+    each = list(zip(map(str, tallies), cuts, found, strict=True))
+    sides = [Cut.of(t, threshold_of(c.score, k))
+             for t, (_, c, k) in zip(tallies.values(), each, strict=True)]  # fmt: skip
+    # the first cut, which flags nothing, tells how many cases there are
+    all_ = _together(cuts, np.zeros(1), [np.array([0, k]) for k in found])
     return GroupThresholds(
         thresholds={name: threshold_of(c.score, k) for name, c, k in each},
         score_ranges={name: interval_of(c.score, k) for name, c, k in each},
@@ -248,19 +237,24 @@ def group_thresholds(
         bound=float(sign * bound),
         proved=bound == value,
         confusions={name: c.seen[k] for name, c, k in each},
-        gaps=_gap_estimates(ask, found.cuts, [*tallies.values()], level),
-        constraints={str(k): ask.total(k.metric, found.cuts) for k in ask.totals},
+        gaps={
+            k.name: around(_gap(cuts, k, found), *_gap_limits(k, sides, level), level,
+                           "student", name=k.name)
+            for k in couples
+        },
+        constraints={str(k): value_at(all_, k.metric, 1)
+                     for k in bounds if not k.where},
         common_threshold=common[0],
         common_value=sign * common[1],
         common_gaps=common[2],
-        free_value=float(sign * at),
+        free_value=float(sign * free),
         objective=objective_text(shown, objective),
         notes=(
             *(() if bound == value else (_UNPROVED,)),
             *_NOTES,
             *weighed_counts(next(iter(tallies.values()))),
         ),
-    )
+    )  # fmt: skip
 
 
 _NOTES = (
@@ -273,6 +267,11 @@ _NOTES = (
 _UNPROVED = (
     "The time limit was reached before the proof was complete: other "
     "thresholds could be better, up to the bound. Give a longer time_limit."
+)
+_REFUSAL = (
+    "Thresholds of several groups need a weighted sum of counts, or one quotient of "
+    "such sums (accuracy, cost, precision, f1, kappa), of all groups together; {} is "
+    'not. In every group any metric can be bounded: "mcc_min >= 0.3".'
 )
 
 
@@ -290,160 +289,105 @@ def _checked(groups: Any) -> dict[Any, Tally]:
     return {n: t.labelled() for n, t in groups.items()}
 
 
-_REFUSAL = (
-    "Thresholds of several groups need a weighted sum of counts, or one quotient of "
-    "such sums (accuracy, cost, precision, f1, kappa), of all groups together; {} is "
-    'not. In every group any metric can be bounded: "mcc_min >= 0.3".'
-)
+def _together(cuts: list[Cuts], score: Floats, places: list[Ints]) -> Cuts:
+    """Add up groups that are cut at these places, one for each common cut."""
+    seen, units = (
+        Confusion(*np.sum([x[at].cells for x, at in zip(kind, places, strict=True)],
+                          axis=0))
+        for kind in ([c.seen for c in cuts], [c.units for c in cuts])
+    )  # fmt: skip
+    units = seen if cuts[0].units is cuts[0].seen else units
+    return Cuts(score, seen, seen, units, cuts[0].scale)
 
 
-class GroupQuestion(NamedTuple):
-    """The cuts of every group, and the limits."""
+def best_for_groups(
+    cuts: list[Cuts], bounds: Sequence[Limit], objective: Metric, until: float
+) -> tuple[list[int] | None, Fraction, Fraction]:
+    """Give the best cuts until some time, their value, and a bound on any other's.
 
-    cuts: list[Cuts]
-    limits: tuple[Limit, ...]
+    A sum is maximised, or by Dinkelbach's method a quotient.
+    """
+    none = [np.zeros(1, dtype=np.int64)] * len(cuts)
+    whole = _together(cuts, np.zeros(0), none)
+    couples = [k for k in bounds if k.couples]
 
-    @property
-    def totals(self) -> list[Limit]:
-        """Give the limits on all groups together."""
-        return [k for k in self.limits if not k.where]
+    def quotient(m: Metric) -> Quotient:
+        return limits.quotient(m, whole, limits.ONE_CUT, _REFUSAL)
 
-    @property
-    def couplings(self) -> list[Limit]:
-        """Give the limits on differences."""
-        return [k for k in self.limits if k.couples]
-
-    @property
-    def whole(self) -> Cuts:
-        """Give the totals of all groups as one tally that is not cut."""
-        return self.together(
-            np.zeros(0), [np.zeros(1, dtype=np.int64)] * len(self.cuts)
-        )
-
-    def together(self, score: Floats, places: list[Ints]) -> Cuts:
-        """Add up groups that are cut at these places, one for each common cut."""
-        seen, units = (
-            Confusion(*np.sum([x[at].cells for x, at in zip(kind, places, strict=True)],
-                              axis=0))
-            for kind in ([c.seen for c in self.cuts], [c.units for c in self.cuts])
-        )  # fmt: skip
-        first = self.cuts[0]
-        units = seen if first.units is first.seen else units
-        return Cuts(score, seen, seen, units, first.scale)
-
-    def quotient(self, m: Metric) -> Quotient:
-        """Write a metric of the total as a quotient of sums of its counts."""
-        return limits.quotient(m, self.whole, limits.ONE_CUT, _REFUSAL)
-
-    def parts(self, form: Form) -> list[Any]:
+    def row(form: Form, constant: int = 0) -> GroupRow:
         """Write a weighted sum of counts as a sum over groups: a part for every cut."""
-        tp, fp = _weights(form)
-        kind = self.whole.kind(tp, fp)
-        return [
-            c.units.tp.astype(kind) * tp + c.units.fp.astype(kind) * fp
-            for c in self.cuts
-        ]
+        tp, fp = map(int, form[:-1])
+        kind = whole.kind(tp, fp)
+        parts = [c.units.tp.astype(kind) * tp + c.units.fp.astype(kind) * fp
+                 for c in cuts]  # fmt: skip
+        return GroupRow(parts, constant, (tp, fp))
 
-    def row(self, form: Form) -> GroupRow:
-        """Write a form that must not be negative as a sum over groups."""
-        return GroupRow(self.parts(form), form[-1], _weights(form))
+    goal = quotient(objective)
+    rows = [r for k in bounds if not k.where
+            for r in limits.rows_of(k.asked, quotient(k.metric))
+            if not limits.fixed(r) or r[-1] < 0]  # fmt: skip
+    if not limits.fixed(goal.under):
+        rows.append(limits.above_zero(goal.under))
 
-    def ratio(self, q: Quotient, cuts: Sequence[int] | None) -> Fraction | None:
-        """Give a quotient of sums at some cuts; None where it is undefined."""
-        if cuts is None:
+    def agrees(at: list[int]) -> bool:
+        places = list(zip(cuts, at, strict=True))
+        each = (([_exact(c, k.metric, i) for c, i in places], k) for k in couples)
+        return all(k.kept(k.between(values)) for values, k in each)
+
+    problem = GroupProblem(
+        rows=[row(r, r[-1]) for r in rows],
+        gaps=[Gap([values_of(c, k.metric) for c in cuts], partial(_highest, k))
+              for k in couples],
+        allowed=[_allowed(c, bounds) for c in cuts],
+        agrees=agrees,
+    )  # fmt: skip
+
+    def best(form: Form) -> GroupAnswer:
+        unit = math.lcm(*(w.denominator for w in form[:-1]))
+        worth = row(form * unit)
+        answer = GroupSearch(worth, problem, until).run()
+        # bounds are sums in floating point: of weights no proof goes beyond this
+        reach = 0.0
+        if whole.units is not whole.seen:
+            reach = sum(int(abs(x).max()) for x in worth.value) / 10**9
+        close = answer.bound - answer.value <= reach
+        ends = answer.value, answer.value if close else answer.bound
+        value, bound = (Fraction(x, unit) + form[-1] for x in ends)
+        return answer._replace(value=value, bound=bound)
+
+    def ratio(found: GroupAnswer) -> Fraction | None:
+        if found.cuts is None:
             return None
-        at = [c.units[k] for c, k in zip(self.cuts, cuts, strict=True)]
+        at = [c.units[k] for c, k in zip(cuts, found.cuts, strict=True)]
         counts = sum(int(c.tp) for c in at), sum(int(c.fp) for c in at)
-        under = limits.at(q.under, *counts)
-        return Fraction(limits.at(q.over, *counts) / under) if under else None
+        return Fraction(limits.at(goal.over, *counts) / limits.at(goal.under, *counts))
 
-    def total(self, m: Metric, cuts: Sequence[int]) -> float:
-        """Give a metric of all groups together."""
-        value = self.ratio(self.quotient(m), cuts)
-        return math.nan if value is None else float(value)
-
-    def between(self, k: Limit, cuts: Sequence[int]) -> Any:
-        """Give a difference between groups, in fractions where the metric allows."""
-        return k.between([_exact(c, k.metric, at)
-                          for c, at in zip(self.cuts, cuts, strict=True)])  # fmt: skip
-
-    def allowed(self, c: Cuts) -> Any:
-        """Which cuts of a group meet the limits on every single group?"""
-        keep = np.ones(len(c.score) + 1, dtype=bool)
-        for k in self.limits:
-            if k.couples:  # undefined meets no limit, and no ratio with a zero does
-                values = values_of(c, k.metric)
-                keep &= ~np.isnan(values) & ((values != 0) | (k.where == "gap"))
-            elif k.where:
-                keep &= holds(c, k.asked)
-        return keep
-
-    def gap(self, k: Limit) -> Gap:
-        """Give a metric at all cuts, and what may go with its smallest value."""
-        bound = k.asked.bound
-
-        def top(v: Any) -> Any:
-            # below zero a ratio stretches the other way
-            high = (
-                v + bound if k.where == "gap" else np.where(v < 0, v * bound, v / bound)
-            )
-            # a strict limit ends before what rounding lets through
-            return high - 4 * CLOSE * (1 + abs(high)) if k.asked.strict else high
-
-        return Gap([values_of(c, k.metric) for c in self.cuts], top)
-
-    def optimum(
-        self, objective: Metric, until: float
-    ) -> tuple[GroupAnswer, Fraction, Fraction]:
-        """Maximise a sum, or by Dinkelbach's method a quotient, up to some time."""
-        goal, first = self.quotient(objective), self.cuts[0]
-        rows = [
-            self.row(r)
-            for k in self.totals
-            for r in limits.rows_of(k.asked, self.quotient(k.metric))
-            if not limits.fixed(r) or r[-1] < 0
-        ]
-        gaps, allowed = (
-            [*map(self.gap, self.couplings)],
-            [*map(self.allowed, self.cuts)],
-        )
-
-        def agrees(cuts: list[int]) -> bool:
-            return all(k.kept(self.between(k, cuts)) for k in self.couplings)
-
-        def best(form: Form) -> GroupAnswer:
-            unit = math.lcm(*(w.denominator for w in form[:-1]))
-            u, weights = self.parts(form * unit), _weights(form * unit)
-            answer = GroupSearch(
-                GroupProblem(u, weights, rows, gaps, allowed, agrees), until
-            ).run()
-            # bounds are sums in floating point: of weights no proof goes beyond this
-            reach = (
-                sum(int(abs(x).max()) for x in u) / 10**9
-                if first.units is not first.seen
-                else 0
-            )
-            close = answer.bound - answer.value <= reach
-            ends = answer.value, answer.value if close else answer.bound
-            value, bound = (Fraction(x, unit) + form[-1] for x in ends)
-            return answer._replace(value=value, bound=bound)
-
-        if limits.fixed(goal.under):
-            answer = best(goal.over)
-            return answer, Fraction(answer.value), Fraction(answer.bound)
-        rows.append(self.row(limits.above_zero(goal.under)))
-        q, answer, again, _ = largest_quotient(
-            lambda q: best(goal.over - goal.under * q),
-            lambda found: self.ratio(goal, found.cuts),
-        )
-        # over - q under is at most the bound left; under is a whole number above zero
-        return answer, q, q if answer.cuts is None else q + max(0, again.bound)
+    value, answer, again, _ = limits.largest(goal, best, ratio)
+    if limits.fixed(goal.under) or answer.cuts is None:
+        return answer.cuts, Fraction(answer.value), Fraction(answer.bound)
+    # over - q under is at most the bound left; under is a whole number above zero
+    return answer.cuts, value, value + max(0, again.bound)
 
 
-def _weights(form: Form) -> tuple[int, int]:
-    """Give the whole numbers that true and false positives are multiplied by."""
-    tp, fp = map(int, form[:-1])
-    return tp, fp
+def _highest(k: Limit, v: Any) -> Any:
+    """Which value may go with a smallest one?"""
+    bound = k.asked.bound
+    # below zero a ratio stretches the other way
+    high = v + bound if k.where == "gap" else np.where(v < 0, v * bound, v / bound)
+    # a strict limit ends before what rounding lets through
+    return high - 4 * CLOSE * (1 + abs(high)) if k.asked.strict else high
+
+
+def _allowed(c: Cuts, bounds: Sequence[Limit]) -> Any:
+    """Which cuts of a group meet the limits on every single group?"""
+    keep = np.ones(len(c.score) + 1, dtype=bool)
+    for k in bounds:
+        if k.couples:  # undefined meets no limit, and no ratio with a zero does
+            values = values_of(c, k.metric)
+            keep &= ~np.isnan(values) & ((values != 0) | (k.where == "gap"))
+        elif k.where:
+            keep &= holds(c, k.asked)
+    return keep
 
 
 def _exact(c: Cuts, m: Metric, k: int) -> Any:
@@ -453,41 +397,30 @@ def _exact(c: Cuts, m: Metric, k: int) -> Any:
     return Fraction(v.over[0], v.under[0]) + as_fraction(m.constant)
 
 
-def _common(ask: GroupQuestion, goal: Metric) -> tuple[float, float, dict[str, float]]:
+def _common(
+    cuts: list[Cuts], bounds: Sequence[Limit], goal: Metric
+) -> tuple[float, float, dict[str, float]]:
     """Find the best cut that all groups share, within the limits on the total."""
-    score = np.unique(np.concatenate([c.score for c in ask.cuts]))[::-1]
+    score = np.unique(np.concatenate([c.score for c in cuts]))[::-1]
     # how many scores of each group are at least the k-th common one
     places = [
         np.concatenate([[0], np.searchsorted(-c.score, -score, side="right")])
-        for c in ask.cuts
+        for c in cuts
     ]
-    cuts = ask.together(score, places)
-    allowed = met_by([cuts], [k.asked for k in ask.totals]).all(axis=0)
-    best = best_cuts([cuts], goal, allowed)
+    all_ = _together(cuts, score, places)
+    allowed = met_by([all_], [k.asked for k in bounds if not k.where]).all(axis=0)
+    best = best_cuts([all_], goal, allowed)
     if not best.size:
         return math.nan, math.nan, {}
-    k = most_balanced(cuts, best)
-    gaps = {b.name: _gap_value(ask, b, [int(at[k]) for at in places])
-            for b in ask.couplings}  # fmt: skip
-    return threshold_of(score, k), value_at(cuts, goal, k), gaps
+    at = most_balanced(all_, best)
+    here = [int(x[at]) for x in places]
+    gaps = {k.name: _gap(cuts, k, here) for k in bounds if k.couples}
+    return threshold_of(score, at), value_at(all_, goal, at), gaps
 
 
-def _gap_value(ask: GroupQuestion, k: Limit, cuts: Sequence[int]) -> float:
-    pairs = zip(ask.cuts, cuts, strict=True)
-    return float(k.between([values_of(c, k.metric)[at] for c, at in pairs]))
-
-
-def _gap_estimates(
-    ask: GroupQuestion, cuts: Sequence[int], tallies: Sequence[Tally], level: float
-) -> dict[str, Estimate]:
-    """Give each difference between groups with an interval, the cuts taken as fixed."""
-    sides = [Cut.of(t, threshold_of(c.score, k))
-             for t, c, k in zip(tallies, ask.cuts, cuts, strict=True)]  # fmt: skip
-    return {
-        k.name: around(_gap_value(ask, k, cuts), *_gap_limits(k, sides, level), level,
-                       "student", name=k.name)
-        for k in ask.couplings
-    }  # fmt: skip
+def _gap(cuts: list[Cuts], k: Limit, at: Sequence[int]) -> float:
+    pairs = zip(cuts, at, strict=True)
+    return float(k.between([values_of(c, k.metric)[i] for c, i in pairs]))
 
 
 def _gap_limits(k: Limit, sides: list[Cut], level: float) -> tuple[float, float]:
@@ -512,20 +445,19 @@ def _gap_limits(k: Limit, sides: list[Cut], level: float) -> tuple[float, float]
     return (least, most) if k.where == "gap" else (math.exp(-most), math.exp(-least))
 
 
-def _infeasible(ask: GroupQuestion, seconds: float) -> Infeasible:
+def _infeasible(
+    cuts: list[Cuts], bounds: Sequence[Limit], seconds: float
+) -> Infeasible:
     """Say what cannot be met: one limit alone, or only all of them together."""
     until = time.monotonic() + seconds
-    for k in ask.limits:
-        if (
-            ask._replace(limits=(k,)).optimum(METRICS["accuracy"], until)[0].cuts
-            is None
-        ):
+    for k in bounds:
+        if best_for_groups(cuts, [k], METRICS["accuracy"], until)[0] is None:
             whose = (
                 "any thresholds of these groups" if k.where else "all groups together"
             )
             return Infeasible(f"{k} cannot be met by {whose}.")
     return Infeasible(
-        f"{' and '.join(map(str, ask.limits))} cannot be met together, or no "
+        f"{' and '.join(map(str, bounds))} cannot be met together, or no "
         "thresholds were found within the time limit. Loosen one of them, or give a "
         "longer time_limit."
     )

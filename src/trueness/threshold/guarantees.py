@@ -9,23 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, final
+from dataclasses import dataclass
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Floats, Ints
-from trueness._core.binomial import exact_end
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
 from trueness._core.numbers import cut_text
 from trueness._core.records import Answer, Record
-from trueness._core.search import bisect
 from trueness.counts.answers import of_tally
 from trueness.counts.resampling import Seed
-from trueness.counts.values import Tally, tally_of_rows
+from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
 from trueness.metrics.confusion import Confusion, sweep, swept
 from trueness.threshold.cuts import (
@@ -50,10 +48,9 @@ from trueness.threshold.prevalence import (
     share_in_use,
     stop_unknown_share,
 )
-from trueness.threshold.risks import Risk, ShareOfCases, read_risk
+from trueness.threshold.risks import Claim, MeanClaim, limit_of, read_claim
 from trueness.threshold.rule import Rule
-from trueness.threshold.search import Sum, best_pairs
-from trueness.threshold.zones import forbidding
+from trueness.threshold.zones import Sum, best_pairs, forbidding
 
 
 @final
@@ -177,8 +174,7 @@ def guaranteed_threshold(
         The probability with which all of them must hold at once.
     maximize, minimize
         Of the thresholds with the guarantee, take the one where this metric is best in
-        the sample. This choice does not weaken the guarantee, which holds for all of
-        them at once.
+        the sample. The guarantee holds for all of them at once.
     prevalences
         Shares of positives where the classifier will be used: two numbers are a range
         (the guarantee holds for every prevalence in it), an :class:`Estimate` has an
@@ -206,19 +202,14 @@ def guaranteed_threshold(
     the highest for ``recall >= b``, the lowest for ``fpr <= b`` and ``precision >= b``;
     with several constraints the one whose weakest evidence is strongest.
 
-    Rates that only rise or only fall with the threshold (recall, fnr, specificity, fpr,
-    flagged_rate): from where the constraint certainly holds the threshold moves until
-    the exact binomial test no longer rejects. A wrong guarantee needs a rejection at
-    the first threshold that fails in the population. That is one fixed threshold, so no
-    correction is needed. Other metrics: one half of the cases chooses an order of
-    thresholds, the other half tests them in this order until one fails.
-
-    The test is the exact binomial one for a share (recall, precision, accuracy, f1,
-    jaccard); that of Hoeffding and Bentkus for other means (f_beta, cost per case, net
-    benefit); and exact limits of recall and false positive rate, each with half of the
-    error, for youden, balanced_accuracy, likelihood ratios, and every quotient at a
-    prevalence of use. The last two are conservative. Of k constraints each is tested at
-    (1 - ``level``) / k (Bonferroni), so that any that passes all may be taken.
+    Rates that only rise or only fall with the threshold need no correction: it moves
+    until the exact binomial test no longer rejects. For other metrics one half of the
+    cases chooses an order of thresholds, and the other half tests them in this order
+    until one fails. Tests are exact for shares (recall, precision, accuracy, f1),
+    Hoeffding's and Bentkus's for other means (f_beta, cost per case, net benefit); for
+    youden, likelihood ratios and quotients at a prevalence of use exact limits of both
+    rates take the place of a test. The last two are conservative. Of k constraints each
+    is tested at (1 - ``level``) / k.
 
     References
     ----------
@@ -240,33 +231,62 @@ def guaranteed_threshold(
     _cases.some_labels(data, "guaranteed_threshold")
     level = _options.fraction(level, "level")
     asked = read_limits(subject_to, SIDES)
-    two = _asks_for_two(asked, maximize, minimize, thresholds)
+    objective = None
+    if maximize is not None or minimize is not None:
+        objective = read_objective(maximize, minimize)[1]
+    two = _asks_for_two(asked, objective is not None or thresholds is not None)
     share = share_in_use(data, prevalences)
-    metrics = [k.asked.metric for k in asked]
-    stop_unknown_share(data, share, metrics, "guaranteed_threshold")
+    stop_unknown_share(data, share, [k.metric for k in asked], "guaranteed_threshold")
     notes = left_out(data)
     t = data.labelled()
     alpha = float((1 - as_fraction(level)) / len(asked))
-    given = None if thresholds is None else _given(thresholds, sequence)
+    given = None if thresholds is None else _given(thresholds)
     generator = _options.generator(rng)
-    proved = [prove(t, k, alpha, generator, share, given) for k in asked]
+    proved = [
+        _prove(t, k, alpha, generator, share, given, sequence or given is None)
+        for k in asked
+    ]
     if two:
         upper, lower = _smallest_zone(t, proved)
     else:
-        upper = lower = _choose(t, proved, _goal(maximize, minimize), share)
-    return replace(_result(t, upper, lower, proved, level, 1 - alpha), notes=notes)
+        upper = lower = _choose(t, proved, objective, share)
+    proofs = [
+        _proof(p, lower if p.sided.where == "below" else upper, alpha, share)
+        for p in proved
+    ]
+    least = int(np.argmax([p.p_value for p in proofs]))
+    weakest, seen = proofs[least], proved[least].seen
+    threshold, ends = threshold_of(t.score, upper), interval_of(t.score, upper)
+    if given is not None:  # what was fixed beforehand is what is guaranteed
+        threshold = float(given[(ends[0] < given) & (given <= ends[1])][0])
+        ends = (threshold, threshold)
+    cases = t.pos + t.neg
+    return GuaranteedThreshold(
+        rule=Rule(threshold, threshold_of(t.score, lower) if two else None),
+        score_range=ends,
+        lower_range=interval_of(t.score, lower) if two else None,
+        constraint=" and ".join(p.constraint for p in proofs),
+        level=level,
+        value=weakest.value,
+        bound=weakest.bound,
+        p_value=weakest.p_value,
+        confusion=Confusion(seen.tp[upper], seen.fp[upper], seen.fn[lower],
+                            seen.tn[lower]),
+        cases=weakest.cases,
+        method=weakest.method,
+        defer=float(cases[upper:lower].sum()) / float(cases.sum()),
+        proofs=tuple(proofs),
+        notes=notes,
+    )  # fmt: skip
 
 
-def _asks_for_two(
-    asked: tuple[Limit, ...], maximize: Any, minimize: Any, thresholds: Any
-) -> bool:
+def _asks_for_two(asked: tuple[Limit, ...], more: bool) -> bool:
     """Are two thresholds asked for? Stops at what does not go together."""
     if not asked:
         raise InputError(
             'A guarantee needs a constraint; found none. Type "recall >= 0.9".'
         )
-    sided = [k for k in asked if k.where]
-    if not sided:
+    if not any(k.where for k in asked):
         return False
     for k in asked:
         if not k.where:
@@ -274,7 +294,7 @@ def _asks_for_two(
                 f"A guarantee for two thresholds is about one side; found {k}. "
                 'Type "precision above >= 0.9" or "npv below >= 0.99".'
             )
-    if any(x is not None for x in (maximize, minimize, thresholds)):
+    if more:
         raise InputError(
             "Of two guaranteed thresholds those with the fewest cases between them are "
             "taken. Leave maximize=, minimize= and thresholds= out."
@@ -282,7 +302,78 @@ def _asks_for_two(
     return True
 
 
-def _smallest_zone(t: Tally, proved: list[Proved]) -> tuple[int, int]:
+def _given(thresholds: ArrayLike) -> Floats:
+    at = np.atleast_1d(np.asarray(thresholds))
+    if at.ndim != 1 or not at.size or at.dtype.kind not in "iuf" or np.isnan(at).any():
+        raise InputError(
+            f"thresholds must be numbers, one or more; found {thresholds!r}. Type "
+            f"thresholds=[0.2, 0.5, 0.8]."
+        )
+    return at.astype(np.float64)
+
+
+class _Proved(NamedTuple):
+    """At which cuts a constraint is proved, in the order of trying, and on what."""
+
+    sided: Limit
+    claim: Claim
+    cuts: Ints
+    seen: Confusion  # the cases of the tests, at every cut
+    method: str
+
+
+def _prove(
+    t: Tally,
+    sided: Limit,
+    alpha: float,
+    rng: np.random.Generator,
+    share: Share | None,
+    given: Floats | None,
+    sequence: bool,
+) -> _Proved:
+    """Find the cuts at which a constraint is proved with an error of at most alpha.
+
+    Cuts are tried in an order that does not depend on the cases that test, until one
+    fails: the first wrong cut of the order is then one fixed cut, and for any wrong cut
+    to pass, that one must. So one test is enough, at the full error rate.
+    """
+    asked = sided.asked
+    claim = read_claim(asked, share, alpha)
+    if isinstance(claim, MeanClaim) and claim.is_share:
+        _stop_too_few(t, claim, asked, alpha, halved=given is None and not claim.way)
+    seen, method = sweep(t), "order statistics"
+    if given is not None:
+        order = t.score.size - np.searchsorted(t.score[::-1], given, side="left")
+        method = "fixed sequence" if sequence else "bonferroni"
+    elif claim.way:
+        # from where the share is 1 it only falls: the first threshold of the population
+        # that breaks the constraint is a fixed one
+        order = np.arange(len(t) + 1)[:: -claim.way]
+    else:
+        # one half of the cases chooses the order, the other one tests
+        pos, neg = rng.binomial(t.pos, 0.5), rng.binomial(t.neg, 0.5)
+        order = _order(claim, swept(pos, neg))
+        seen, method = swept(t.pos - pos, t.neg - neg), "split and fixed sequence"
+    met = claim.passes(seen[order], alpha if sequence else alpha / order.size)
+    cuts = order[np.logical_and.accumulate(met) if sequence else met]
+    if not cuts.size:
+        raise _not_proved(t, claim, asked, alpha)
+    if method.startswith("split") and not claim.towards:
+        cuts = cuts[::-1]  # the answer is the cut with the strongest evidence
+    return _Proved(sided, claim, cuts, seen, method)
+
+
+def _order(claim: Claim, learned: Confusion) -> Ints:
+    """From the strongest evidence on, towards cuts whose share is of more cases."""
+    evidence = claim.evidence(learned)
+    if not claim.towards:
+        return np.argsort(-evidence, kind="stable")
+    start = int(np.argmax(evidence))
+    end = evidence.size if claim.towards > 0 else -1
+    return np.arange(start, end, claim.towards)
+
+
+def _smallest_zone(t: Tally, proved: list[_Proved]) -> tuple[int, int]:
     """Take the two proved cuts with the fewest cases between them.
 
     The guarantee holds for all of them at once, so that choice does not weaken it.
@@ -300,138 +391,41 @@ def _smallest_zone(t: Tally, proved: list[Proved]) -> tuple[int, int]:
     return int(found.first[0]), int(found.second[0])
 
 
-class _Given(NamedTuple):
-    """Thresholds that were fixed beforehand, and how they are tried."""
-
-    at: Floats
-    sequence: bool
-
-
-def _given(thresholds: Any, sequence: bool) -> _Given:
-    at = np.atleast_1d(np.asarray(thresholds))
-    if at.ndim != 1 or not at.size or at.dtype.kind not in "iuf" or np.isnan(at).any():
-        raise InputError(
-            f"thresholds must be numbers, one or more; found {thresholds!r}. Type "
-            f"thresholds=[0.2, 0.5, 0.8]."
-        )
-    return _Given(at.astype(np.float64), sequence)
-
-
-class Proved(NamedTuple):
-    """At which cuts a constraint is proved, in the order of trying, and on what."""
-
-    sided: Limit
-    risk: Risk
-    cuts: Ints
-    used: Tally
-    method: str
-    share: Share | None
-    given: _Given | None = None
-
-    @property
-    def asked(self) -> Constraint:
-        """Give the constraint, whichever side it is about."""
-        return self.sided.asked
-
-    def swept(self) -> Confusion:
-        """Count the cases that were used for the tests, at every cut."""
-        return swept(self.used.pos, self.used.neg)
-
-
-def prove(
-    t: Tally,
-    sided: Limit,
-    alpha: float,
-    rng: np.random.Generator,
-    share: Share | None = None,
-    given: _Given | None = None,
-) -> Proved:
-    """Find the cuts at which a constraint is proved with an error of at most alpha."""
-    asked = sided.asked
-    risk = read_risk(asked, share, alpha)
-    if isinstance(risk, ShareOfCases):
-        _stop_too_few(t, risk, asked, alpha, split=given is None)
-    way, used = risk.monotone(), t
-    if given is not None:
-        cuts, method = _tried(t, risk, asked, alpha, given)
-    elif way:
-        # the share moves one way only, so the cuts let through are a ray, and a wrong
-        # one is among them only if the test rejects at the first threshold of the
-        # population that breaks the constraint: one test, no correction
-        cuts = np.flatnonzero(risk.passes(sweep(t), alpha))
-        # from where the share is 1 to the last cut before the test fails
-        cuts, method = cuts[::-way], "order statistics"
-    else:
-        cuts, used = _split(t, risk, asked, alpha, rng)
-        method = "split and fixed sequence"
-    return Proved(sided, risk, cuts, used, method, share, given)
-
-
-def _tried(
-    t: Tally, risk: Risk, asked: Constraint, alpha: float, given: _Given
-) -> tuple[Ints, str]:
-    """Try thresholds that were fixed beforehand, on all cases."""
-    k = t.score.size - np.searchsorted(t.score[::-1], given.at, side="left")
-    c = sweep(t)[k]
-    if given.sequence:
-        met = np.logical_and.accumulate(risk.passes(c, alpha))
-    else:
-        met = risk.passes(c, alpha / k.size)
-    if not met.any():
-        raise _not_proved(t, risk, asked, alpha)
-    return k[met], "fixed sequence" if given.sequence else "bonferroni"
-
-
-def _goal(maximize: Any, minimize: Any) -> Metric | None:
-    if maximize is None and minimize is None:
-        return None
-    return read_objective(maximize, minimize)[1]
-
-
 def _choose(
-    t: Tally, proved: list[Proved], goal: Metric | None, share: Share | None
+    t: Tally, proved: list[_Proved], goal: Metric | None, share: Share | None
 ) -> int:
     """Take one of the cuts at which everything is proved."""
-    first = proved[0]
     if goal is None and len(proved) == 1:
-        return int(first.cuts[-1])
-    allowed = np.ones(len(t) + 1, dtype=bool)
-    for p in proved:
-        allowed &= np.isin(np.arange(len(t) + 1), p.cuts)
+        return int(proved[0].cuts[-1])
+    places = np.arange(len(t) + 1)
+    allowed = np.all([np.isin(places, p.cuts) for p in proved], axis=0)
     if not allowed.any():
-        raise _not_together(t, proved)
+        ranges = [
+            f"{p.sided} at thresholds from {threshold_of(t.score, int(p.cuts.max())):g}"
+            f" to {threshold_of(t.score, int(p.cuts.min())):g}"
+            for p in proved
+        ]
+        raise NotEnoughCases(
+            f"Each constraint can be guaranteed, but not at the same threshold: "
+            f"{'; '.join(ranges)}. Loosen one of them, or collect more cases."
+        )
     if goal is not None:
         cuts = make_cuts(t.score, sweep(t), None if share is None else share.value)
         best = best_cuts([cuts], goal, allowed)
         if best.size:
             return int(most_balanced(cuts, best))
     # all must hold: the cut whose least sure constraint is surest
-    weakest = np.min([p.risk.evidence(p.swept()) for p in proved], axis=0)
+    weakest = np.min([p.claim.evidence(p.seen) for p in proved], axis=0)
     return int(np.argmax(np.where(allowed, weakest, -np.inf)))
 
 
-def _not_together(t: Tally, proved: list[Proved]) -> NotEnoughCases:
-    ranges = [
-        f"{p.asked!r} at thresholds from {threshold_of(t.score, int(p.cuts.max())):g} "
-        f"to {threshold_of(t.score, int(p.cuts.min())):g}"
-        for p in proved
-    ]
-    return NotEnoughCases(
-        f"Each constraint can be guaranteed, but not at the same threshold: "
-        f"{'; '.join(ranges)}. Loosen one of them, or collect more cases."
-    )
-
-
 def _stop_too_few(
-    t: Tally, risk: ShareOfCases, asked: Constraint, alpha: float, split: bool
+    t: Tally, claim: MeanClaim, asked: Constraint, alpha: float, halved: bool
 ) -> None:
-    word = risk.words
+    word, needed = claim.words, claim.fewest(alpha)
     sizes = {"positives": t.n_pos, "negatives": t.n_neg}
     found = sizes.get(word, t.n_pos + t.n_neg)
-    needed = risk.fewest(alpha)
-    # where the cases are split, one half must be enough
-    halved = split and not risk.monotone()
-    wanted = 2 * needed if halved else needed
+    wanted = 2 * needed if halved else needed  # one half must be enough
     if found >= wanted:
         return
     of = word if word in sizes else "labelled cases"
@@ -443,60 +437,25 @@ def _stop_too_few(
     )
 
 
-def _split(
-    t: Tally, risk: Risk, asked: Constraint, alpha: float, rng: np.random.Generator
-) -> tuple[Ints, Tally]:
-    """Let one half of the cases choose the order of cuts, and the other test them.
-
-    The order must not depend on the cases that test: then the first wrong cut of the
-    order is one fixed cut, and for any wrong cut to pass, that one must.
-    """
-    pos, neg = rng.binomial(t.pos, 0.5), rng.binomial(t.neg, 0.5)
-    # rows of the whole tally, also where a half has no case
-    order = _order(risk, swept(pos, neg))
-    held = tally_of_rows(t.score, t.neg - neg, t.pos - pos, t.unknown)
-    met = risk.passes(swept(held.pos, held.neg)[order], alpha)
-    found = order[np.logical_and.accumulate(met)]
-    if not found.size:
-        raise _not_proved(t, risk, asked, alpha)
-    # of metrics without a direction the cut with the strongest evidence is the answer
-    return (found if _direction(risk) else found[::-1]), held
-
-
-def _direction(risk: Risk) -> int:
-    """Towards which cuts is the share one of more cases: more flagged, or fewer?"""
-    if not isinstance(risk, ShareOfCases):
-        return 0
-    tp, fp, fn, tn = risk.cells
-    if tp and fp and not (fn or tn):
-        return 1
-    return -1 if fn and tn and not (tp or fp) else 0
-
-
-def _order(risk: Risk, learned: Confusion) -> Ints:
-    """From the strongest evidence on, towards cuts whose share is of more cases."""
-    evidence = risk.evidence(learned)
-    start = int(np.argmax(evidence))
-    way = _direction(risk)
-    if way > 0:
-        return np.arange(start, evidence.size)
-    if way < 0:
-        return np.arange(start, -1, -1)
-    return np.argsort(-evidence, kind="stable")
-
-
 def _not_proved(
-    t: Tally, risk: Risk, asked: Constraint, alpha: float
+    t: Tally, claim: Claim, asked: Constraint, alpha: float
 ) -> NotEnoughCases | Infeasible:
     """Say how many more cases like these would be proof, or that none would."""
     c = sweep(t)
-    at = int(np.argmax(risk.evidence(c)))
+    at = int(np.argmax(claim.evidence(c)))
     here, total = c[at], t.n_pos + t.n_neg
     value = float(asked.metric(here))
     where = f"at the threshold {cut_text(threshold_of(t.score, at))}"
+
+    def enough(times: float) -> bool:
+        p, q = math.floor(t.n_pos * times), math.floor(t.n_neg * times)
+        # rounded against the claim on both sides would forbid what rounding allows
+        tp = round(p * int(here.tp) / max(t.n_pos, 1))
+        fp = round(q * int(here.fp) / max(t.n_neg, 1))
+        return bool(claim.passes(Confusion(tp, fp, p - tp, q - fp), alpha))
+
     times, most = 1.0, 1e4
-    # one half of the cases tests, so that so many times as many give half of that
-    while not risk.passes(_enlarged(here, times / 2), alpha) and times < most:
+    while not enough(times / 2) and times < most:  # one half of the cases tests
         times *= 1.05
     if times >= most:
         return Infeasible(
@@ -512,84 +471,17 @@ def _not_proved(
     )
 
 
-def _enlarged(c: Confusion, times: float) -> Confusion:
-    """Give counts as if there were so many times more cases like these."""
-    pos, neg = int(c.tp + c.fn), int(c.fp + c.tn)
-    p, q = math.floor(pos * times), math.floor(neg * times)
-    # rounded against the claim on both sides would forbid what rounding allows
-    tp, fp = round(p * int(c.tp) / max(pos, 1)), round(q * int(c.fp) / max(neg, 1))
-    return Confusion(tp, fp, p - tp, q - fp)
-
-
-def _proof(p: Proved, cut: int, level: float) -> Proof:
+def _proof(p: _Proved, cut: int, alpha: float, share: Share | None) -> Proof:
     """Say why the constraint may be trusted at a cut."""
-    c = p.swept()[cut]
-    used = c if p.share is None else c.at_prevalence(p.share.value)
+    c = p.seen[cut]
+    used = c if share is None else c.at_prevalence(share.value)
+    value = float(p.sided.metric(used))
     return Proof(
         constraint=str(p.sided),
-        level=level,
-        value=float(p.asked.metric(used)),
-        bound=_limit_at(p, c, 1 - level),
-        p_value=float(p.risk.p_values(c)),
-        cases=int(p.risk.counts(c)[1]),
+        level=1 - alpha,
+        value=value,
+        bound=limit_of(p.sided.asked, p.claim, c, value, alpha, share),
+        p_value=float(p.claim.p_values(c)),
+        cases=int(p.claim.cases(c)),
         method=p.method,
     )
-
-
-def _limit_at(p: Proved, c: Confusion, alpha: float) -> float:
-    """How far could the bound be moved and still be proved? By bisection.
-
-    For a plain share this is the one-sided limit of Clopper and Pearson (1934).
-    """
-    m, upward = p.asked.metric, p.asked.upward
-    if isinstance(p.risk, ShareOfCases) and p.risk.is_bound(p.asked):
-        limit = float(exact_end(*p.risk.counts(c), alpha, low=True))
-        return limit if upward else 1 - limit
-    here = float(m(c if p.share is None else c.at_prevalence(p.share.value)))
-
-    def proved(bound: float) -> bool:
-        moved = Constraint(m, ">=" if upward else "<=", float(bound))
-        try:
-            return bool(read_risk(moved, p.share, alpha).passes(c, alpha))
-        except InputError:  # a bound that cannot be missed, such as 0 for a share
-            return False
-
-    # the bound itself is proved; the value of the sample never is, or is the end
-    given, end = p.asked.bound, here
-    if math.isinf(end):  # a likelihood ratio without an error of one kind
-        end = math.copysign(1.0, end) + 2 * given
-        while proved(end) and abs(end) < 1e12:
-            given, end = end, 2 * end
-    return float(bisect(proved, given, end))
-
-
-def _result(
-    t: Tally, upper: int, lower: int, proved: list[Proved], level: float, each: float
-) -> GuaranteedThreshold:
-    at = [lower if p.sided.where == "below" else upper for p in proved]
-    proofs = [_proof(p, k, each) for p, k in zip(proved, at, strict=True)]
-    least = int(np.argmax([p.p_value for p in proofs]))
-    weakest, given, seen = proofs[least], proved[0].given, proved[least].swept()
-    threshold, ends = threshold_of(t.score, upper), interval_of(t.score, upper)
-    if given is not None:  # what was fixed beforehand is what is guaranteed
-        same = given.at[(ends[0] < given.at) & (given.at <= ends[1])]
-        threshold = float(same[0])
-        ends = (threshold, threshold)
-    two = bool(proved[0].sided.where)
-    cases = t.pos + t.neg
-    return GuaranteedThreshold(
-        rule=Rule(threshold, threshold_of(t.score, lower) if two else None),
-        score_range=ends,
-        lower_range=interval_of(t.score, lower) if two else None,
-        constraint=" and ".join(p.constraint for p in proofs),
-        level=level,
-        value=weakest.value,
-        bound=weakest.bound,
-        p_value=weakest.p_value,
-        confusion=Confusion(seen.tp[upper], seen.fp[upper], seen.fn[lower],
-                            seen.tn[lower]),
-        cases=weakest.cases,
-        method=weakest.method,
-        defer=float(cases[upper:lower].sum()) / float(cases.sum()),
-        proofs=tuple(proofs),
-    )  # fmt: skip

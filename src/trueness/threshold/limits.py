@@ -20,16 +20,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from itertools import combinations_with_replacement
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trueness._core.arrays import Array
 from trueness._core.checks.errors import InputError
+from trueness._core.search import largest_quotient
 from trueness.metrics import exact
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
 from trueness.metrics.confusion import Confusion
@@ -39,6 +40,7 @@ from trueness.metrics.grammar import metric as read_metric
 from trueness.threshold.cuts import Cuts
 
 ConstraintLike = str | Constraint
+Found = TypeVar("Found")
 DEFAULT = "youden"  # what is maximised when nothing is said
 SIDES, GROUPS = ("above", "below"), ("gap", "ratio", "min", "max")
 _SIDED = re.compile(r"^\s*(?P<name>.+?)\s+(?P<where>above|below)\s*(?P<rest>[<>].+)$")
@@ -341,6 +343,19 @@ def above_zero(f: Form) -> Form:
     found = whole(f)
     found[-1] -= 1
     return found
+
+
+def largest(
+    q: Quotient, best: Callable[[Form], Found], ratio: Callable[[Found], Any]
+) -> tuple[Any, Found, Found, int]:
+    """Maximise a quotient where forms can be: one search if its denominator is fixed.
+
+    Otherwise by Dinkelbach's method; what is given is that of ``largest_quotient``.
+    """
+    if fixed(q.under):
+        found = best(q.over)
+        return ratio(found), found, found, 1
+    return largest_quotient(lambda x: best(q.over - q.under * x), ratio)
 
 
 def lead(c: Constraint, q: Quotient) -> Form:

@@ -1,19 +1,9 @@
 r"""Which cut does a 0-1 program choose, and what does its solver certify?
 
-The program of Ramazi and Mari Oriyad in two formulations, solved by HiGHS.
-
-Per case (their eqs. 1 to 6): a binary :math:`\tilde y_i` says whether case i is
-flagged, :math:`z_i` whether it is wrong, t is the threshold: 2N binaries, 4N rows.
-
-Per distinct score: a binary :math:`x_j` says whether the cases with the j-th highest
-score are flagged, :math:`x_j \ge x_{j+1}`, with counts as weights. It needs neither t
-nor a smallest gap, and for a linear objective without constraints its relaxation is
-integral already.
-
-Objectives and constraints may be linear in the counts (accuracy, recall, cost) or
-quotients of linear functions (precision, F-beta, kappa, lift). Quotients are maximised
-by Dinkelbach's method: maximise ``over - value * under`` until it cannot be positive.
-All coefficients are whole numbers, and what the solver returns is checked in them.
+The program of Ramazi and Mari Oriyad (eqs. 1 to 6), two binaries a case, and a smaller
+one, a binary per distinct score, solved by HiGHS. Quotients of linear functions are
+maximised by Dinkelbach's method. All coefficients are whole numbers, and what the
+solver returns is checked in them.
 """
 
 from __future__ import annotations
@@ -28,7 +18,6 @@ import numpy as np
 from trueness._core.arrays import Array, Ints
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.records import Record
-from trueness._core.search import largest_quotient
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.threshold import limits
 from trueness.threshold.cuts import Cuts
@@ -87,20 +76,6 @@ class Program(NamedTuple):
     most: Array
     first: Ints
 
-    def cut(self, x: Array) -> int:
-        """Read the number of flagged scores from a solution."""
-        return int((x[self.first] > 0.5).sum())
-
-    def forbid(self, k: int) -> tuple[Array, float]:
-        """Give a row and its upper bound that exclude cut k.
-
-        Its last score is flagged and the next one is not.
-        """
-        row = np.zeros(self.most.size)
-        row[self.first[k - 1 : k]] = 1.0
-        row[self.first[k : k + 1]] = -1.0
-        return row, 0.0 if k else -1.0
-
 
 _REFUSAL = (
     "A 0-1 program needs metrics that are linear in the counts, or one quotient of "
@@ -113,19 +88,11 @@ def per_score(cuts: Cuts) -> Program:
     """One binary a distinct score: x_1 >= x_2 >= ... with counts as weights."""
     from scipy import sparse
 
-    m = len(cuts.score)
-    pos, neg = np.diff(cuts.units.tp), np.diff(cuts.units.fp)
-    eye = sparse.eye_array(m, format="csr")
-    return Program(
-        name="a binary per distinct score",
-        flag=np.vstack([pos, neg]),
-        wrong=None,
-        matrix=eye[:-1] - eye[1:],
-        low=np.zeros(m - 1),
-        integral=np.ones(m),
-        most=np.ones(m),
-        first=np.arange(m),
-    )
+    flag = np.vstack([np.diff(cuts.units.tp), np.diff(cuts.units.fp)])
+    m = flag.shape[1]
+    eye, one = sparse.eye_array(m, format="csr"), np.ones(m)
+    return Program("a binary per distinct score", flag, None, eye[:-1] - eye[1:],
+                   np.zeros(m - 1), one, one, np.arange(m))  # fmt: skip
 
 
 def per_case(cuts: Cuts) -> Program:
@@ -158,15 +125,15 @@ def per_case(cuts: Cuts) -> Program:
         [zero, sparse.diags_array(rank - m), -column],  # t <= rank where y = 1
     ]
     low = np.concatenate([label, -label, rank + 0.5, np.full(n, -float(m))])
-    empty = np.zeros(n)
+    none, both = np.zeros(n), np.ones(2 * n)
     return Program(
         name="two binaries per case",
-        flag=np.vstack([np.r_[empty, label, 0], np.r_[empty, 1 - label, 0]]),
-        wrong=np.r_[np.ones(n), empty, 0],
+        flag=np.vstack([np.r_[none, label, 0], np.r_[none, 1 - label, 0]]),
+        wrong=np.r_[np.ones(n), none, 0],
         matrix=sparse.block_array(blocks).tocsr(),
         low=low,
-        integral=np.r_[np.ones(2 * n), 0],
-        most=np.r_[np.ones(2 * n), float(m)],
+        integral=np.r_[both, 0],
+        most=np.r_[both, float(m)],
         first=n + np.cumsum(pos + neg) - (pos + neg),
     )
 
@@ -196,32 +163,29 @@ def maximise(
     program: Program, cuts: Cuts, metric: Metric, constraints: tuple[Constraint, ...]
 ) -> tuple[Ints, Certificate]:
     """Find an optimal cut and its certificate."""
-    over, under = _quotient(metric, cuts)
+    goal = _quotient(metric, cuts)
     rows = [
         r for c in constraints for r in limits.rows_of(c, _quotient(c.metric, cuts))
     ]
+    linear = limits.fixed(goal.under)
+    rows += [] if linear else [limits.above_zero(goal.under)]
 
     def ratio(s: Solved) -> Fraction:
-        return Fraction(_at(over, cuts, s.cut), _at(under, cuts, s.cut))
+        over, under = (_at(f, cuts, s.cut) for f in goal)
+        return Fraction(over, under)
 
-    if limits.fixed(under):
-        solved = _solve(program, cuts, over, rows)
-        bound, steps = Fraction(solved.bound) / under[-1], 1
-    else:
-        rows.append(limits.above_zero(under))
-        value, solved, last, steps = largest_quotient(
-            lambda q: _solve(program, cuts, over * q.denominator - under * q.numerator,
-                             rows), ratio)  # fmt: skip
-        # the solver's bound on the lead, over the smallest possible denominator
-        bound = value + Fraction(max(0.0, last.bound)) / value.denominator
-        solved = solved._replace(gap=last.gap)
+    value, solved, last, steps = limits.largest(
+        goal, lambda f: _solve(program, cuts, f, rows), ratio
+    )
+    # the bound on the lead of a quotient, over a denominator of one or more
+    lead = last.bound / goal.under[-1] if linear else value + max(0.0, last.bound)
     certificate = Certificate(
         solver="HiGHS",
         formulation=program.name,
         status=solved.status,
-        value=float(ratio(solved)),
-        bound=float(bound),
-        gap=solved.gap,
+        value=float(value),
+        bound=float(lead),
+        gap=last.gap,
         nodes=solved.nodes,
         binaries=int(program.integral.sum()),
         rows=program.matrix.shape[0] + len(rows),
@@ -240,15 +204,25 @@ def _solve(program: Program, cuts: Cuts, objective: Form, rows: list[Form]) -> S
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
+    tp, fp = program.flag
     held = [LinearConstraint(program.matrix, program.low)] if len(program.low) else []
     for row in rows:
         # without their common divisor the solver's absolute tolerances mean something;
         # floor: on whole numbers a*tp + b*fp >= -c holds exactly when rounded, too
         a, b, c = map(float, row // (math.gcd(*row[:-1]) or 1))
-        held.append(LinearConstraint(a * program.flag[0] + b * program.flag[1], -c))
+        held.append(LinearConstraint(a * tp + b * fp, -c))
+    scale = math.lcm(*(w.denominator for w in objective))
+    objective = limits.whole(objective)
     # Dinkelbach's weights are products of counts, 10^12 and more
     unit = math.gcd(*objective[:-1]) or 1
-    weights, constant = _weights(program, cuts, objective, unit)
+    a, b = (float(w // unit) for w in objective[:-1])
+    weights, constant = a * tp + b * fp, float(objective[-1])
+    if program.wrong is not None and b <= 0:
+        # z counts the errors (Ramazi, eqs. 1 and 6): fp = errors - n_pos + tp. The rows
+        # bound z from below only, so that this needs b <= 0. Differs from eq. (6): its
+        # weights alpha and beta should be alpha/N and beta/P, as in the metric
+        weights = (a + b) * tp + b * program.wrong
+        constant = float(objective[-1] - objective[1] * cuts.n_pos)
     while True:
         result = milp(
             -weights,
@@ -261,32 +235,18 @@ def _solve(program: Program, cuts: Cuts, objective: Form, rows: list[Form]) -> S
             raise Infeasible("HiGHS proves that no threshold meets the constraints.")
         if result.x is None:
             raise RuntimeError(f"HiGHS found no threshold: {result.message}")
-        cut = program.cut(result.x)
-        if all(_at(r, cuts, cut) >= 0 for r in rows):
+        k = int((result.x[program.first] > 0.5).sum())
+        if all(_at(r, cuts, k) >= 0 for r in rows):
             break
-        values, most = program.forbid(cut)
-        held.append(LinearConstraint(values, -np.inf, most))
+        # forbid that the last score of this cut is flagged and the next one is not
+        only = np.zeros(program.most.size)
+        only[program.first[k - 1 : k]], only[program.first[k : k + 1]] = 1.0, -1.0
+        held.append(LinearConstraint(only, -np.inf, 0.0 if k else -1.0))
     proof = result.fun if result.mip_dual_bound is None else result.mip_dual_bound
     return Solved(
-        cut,
-        constant - unit * float(proof),
+        k,
+        (constant - unit * float(proof)) / scale,
         float(result.mip_gap or 0.0),
         int(result.mip_node_count or 0),
         result.message.split("(")[0].strip().rstrip("."),
     )
-
-
-def _weights(program: Program, cuts: Cuts, f: Form, unit: int) -> tuple[Array, float]:
-    """Write ``a tp + b fp``, in units, in the variables of the program.
-
-    Where there are z, the errors are counted by them (Ramazi, eqs. 1 and 6): with
-    fp = errors - n_pos + tp. That needs b <= 0, since the rows bound z from below only.
-    The second answer is what is left out, not in units.
-    """
-    a, b = (float(w // unit) for w in f[:-1])
-    if program.wrong is None or b > 0:
-        return a * program.flag[0] + b * program.flag[1], float(f[-1])
-    # Differs from eq. (6): its weights alpha and beta should be alpha/N and beta/P,
-    # which is what the coefficients of the metric are
-    weights = (a + b) * program.flag[0] + b * program.wrong
-    return weights, float(f[-1] - f[1] * cuts.n_pos)

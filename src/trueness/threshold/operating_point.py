@@ -35,6 +35,7 @@ from trueness.threshold.cuts import (
     best_cuts,
     expected_cuts,
     interval_of,
+    make_cuts,
     met_by,
     most_balanced,
     stop_infeasible,
@@ -59,10 +60,10 @@ from trueness.threshold.milp import (
 from trueness.threshold.prevalence import (
     Prevalences,
     Share,
-    cuts_in_use,
     share_in_use,
     stop_unknown_share,
 )
+from trueness.threshold.prevalence import prevalences as shares_in
 from trueness.threshold.rule import Rule
 
 
@@ -83,16 +84,13 @@ class OperatingPoint(Answer):
     confusion : Confusion
         The confusion matrix of the tally at the threshold.
     score_ranges : tuple of (float, float)
-        All such ranges that are optimal, highest first; each is another threshold with
-        the same value. (``method="milp"`` finds one of them.)
+        All such ranges that are optimal, highest first. (``method="milp"`` finds one.)
     binding : tuple of str
         The limiting constraints: without one of them the objective would be better.
-    objective : str
-        What was maximised or minimised.
+    objective, method : str
+        What was maximised or minimised, and how.
     constraints : dict of str to float
         The value of each bounded metric at the threshold.
-    method : str
-        How the threshold was found.
     prevalence : float
         The share of positives in use for which ``value`` and ``constraints`` are given;
         for a range, the prevalence at which the threshold is worst.
@@ -129,15 +127,14 @@ class OperatingPoint(Answer):
 
     @property
     def rule(self) -> Rule:
-        """Give the choice as a rule: flag a case when ``score >= threshold``."""
+        """Give the choice as a rule."""
         return Rule(self.threshold)
 
     @cached_property
     def metrics(self) -> dict[str, Estimate]:
-        """How large is every metric at the threshold, taking it as fixed?
+        """How large is every metric in use, taking the threshold as fixed?
 
-        The metrics are for the prevalence of use. :func:`validate_threshold` gives
-        intervals that allow for the choice of the threshold.
+        Intervals of :func:`validate_threshold` allow for its choice.
         """
         if self._cut is None:  # what is expected has no interval
             return {}
@@ -148,7 +145,6 @@ class OperatingPoint(Answer):
         return {m.name: estimate(self._cut, m, 0.95) for m in kept}
 
     def __repr__(self) -> str:
-        """Give the threshold and what follows from it, in a few lines."""
         others, c = len(self.score_ranges) - 1, self.confusion
         at, low, high = cut_texts(self.threshold, self.score_range)
         end = ")" if self.score_range[1] == math.inf else "]"
@@ -185,21 +181,19 @@ def best_threshold(
 ) -> OperatingPoint:
     r"""At which one threshold is a metric best, subject to these constraints?
 
-    (:func:`best_thresholds` finds two, with cases between them left to a person.)
-
     .. math:: \max_\tau\; f(TP(\tau), FP(\tau), FN(\tau), TN(\tau))
         \quad\text{subject to}\quad g_k(\tau) \ge b_k
 
-    Every distinct score is tried, so the answer is the exact optimum, and ties are
-    recognised exactly (see Notes).
+    Every distinct score is tried, so the answer is the exact optimum.
+    (:func:`best_thresholds` finds two, with cases between them left to a person.)
 
     Parameters
     ----------
     data
         Scores and labels of one classifier. Cases without a label do not count, or as
-        expected where labels are missing at random. With weighted cases, the counts,
-        also those in constraints (``flagged <= 500``), are sums of weights, and only
-        ``method="sweep"`` is available.
+        expected where labels are missing at random. Of weighted cases, counts
+        (``flagged <= 500``) are sums of weights, and only ``method="sweep"`` is
+        available.
     maximize
         Any metric, in Python or as text: ``"f1"``, ``0.7 * accuracy + 0.3 * recall``;
         by default Youden's J, recall + specificity - 1.
@@ -207,9 +201,9 @@ def best_threshold(
         Constraints: ``"recall >= 0.9"``, ``[precision >= 0.5, flagged <= 500]``.
     method
         ``"sweep"`` looks at every threshold; ``"milp"`` solves the 0-1 program with one
-        binary variable per distinct score; ``"milp-cases"`` solves the one with two
-        binary variables per case; ``"fermi-dirac"`` needs only ranks, AUC and
-        prevalence (see Notes).
+        binary variable per distinct score; ``"milp-cases"`` the one with two binary
+        variables per case; ``"fermi-dirac"`` needs only ranks, AUC and prevalence, and
+        puts the expectations of :func:`fermi_dirac` in the place of counts.
     minimize
         A metric to make small, in place of ``maximize``.
     prevalences
@@ -224,29 +218,19 @@ def best_threshold(
     Raises
     ------
     Infeasible
-        No threshold meets the constraints; the message names them and says how close
-        one can get.
+        No threshold meets the constraints; the message says how close one can get.
 
     Notes
     -----
-    At a prevalence of use, counts such as ``flagged`` are for the same number of cases
-    at that prevalence.
-
-    The thresholds that flag the same cases are an interval (low, high]. Of several
-    optimal thresholds the one is returned that flags nearest to as many cases as are
-    positive (smallest abs(fp - fn), then fewer flagged), and none that another one of
-    them dominates; ``score_ranges`` has the others. +inf flags nothing, the lowest
-    score everything.
+    Of several optimal thresholds the one is returned that flags nearest to as many
+    cases as are positive (smallest abs(fp - fn), then fewer flagged), and none that
+    another one of them dominates; ``score_ranges`` has the others. +inf flags nothing,
+    the lowest score everything. At a prevalence of use, counts such as ``flagged`` are
+    for the same number of cases at that prevalence.
 
     Equal values are recognised in whole numbers, with 0.7 meaning seven tenths; only
     sums with square roots (mcc, g_mean) are compared to 30 digits. An undefined value
-    (precision when nothing is flagged) is never optimal and meets no constraint. The
-    time is O(m) for m distinct scores.
-
-    ``"fermi-dirac"`` puts the expectations of :func:`fermi_dirac` in the place of
-    counts: ranks, AUC and prevalence are enough. For ``balanced_accuracy`` its
-    threshold is the closed form r* (Kim et al. 2021, eq. 9). The value is only as
-    accurate as the model.
+    (precision when nothing is flagged) is never optimal and meets no constraint.
 
     References
     ----------
@@ -307,30 +291,44 @@ def best_threshold(
     )
     if auc is not None:
         return point
-    # ranks of all cases tell what labels would
-    unlabelled = () if method == "fermi-dirac" else remarks(data)
-    notes = (*weighed_counts(data), *_about(share), *unlabelled)
-    sampling = data.design.sampling
+    notes, sampling, ends = [*weighed_counts(data)], data.design.sampling, None
     if share is not None:
         data, sampling = data.with_design(prevalence=point.prevalence), COHORT
-    ends = share[::2] if share is not None and share.is_range else None
-    return replace(point, notes=notes, sampling=sampling, prevalences=ends,
+        if share.is_range:
+            ends = share.low, share.high
+            notes += [f"Best in the worst case over prevalences from {share.low:g} to "
+                      f"{share.high:g}."]  # fmt: skip
+        elif share.low < share.high:
+            notes += [f"The prevalence {share.words()} is taken at its estimate; the "
+                      "intervals of validate_threshold allow for its "
+                      "uncertainty."]  # fmt: skip
+    if method != "fermi-dirac":  # ranks of all cases tell what labels would
+        notes += remarks(data)
+    return replace(point, notes=tuple(notes), sampling=sampling, prevalences=ends,
                    _cut=Cut.of(data, point.threshold))  # fmt: skip
 
 
-def _about(share: Share | None) -> tuple[str, ...]:
-    """Say what was done about a prevalence that is not known for sure."""
-    if share is None or share.low == share.high:
-        return ()
-    if share.is_range:
-        return (
-            f"Best in the worst case over prevalences from {share.low:g} to "
-            f"{share.high:g}.",
+def _cuts(
+    t: Tally,
+    method: str,
+    share: Share | None,
+    metrics: Sequence[Metric],
+    auc: float | None,
+) -> list[Cuts]:
+    """Count at every cut, for each prevalence that has to be looked at."""
+    known = None if share is None else share.value
+    ranged = share is not None and share.is_range
+    if ranged and method != "sweep":
+        raise InputError(
+            f'A range of prevalences needs method="sweep"; found method={method!r}.'
         )
-    return (
-        f"The prevalence {share.words()} is taken at its estimate; the intervals of "
-        "validate_threshold allow for its uncertainty.",
-    )
+    if method == "fermi-dirac":
+        return [expected_cuts(t, known, auc)]
+    first = all_cuts(t, known, "best_threshold")
+    if share is None or not ranged:
+        return [first]
+    shares = shares_in(share, metrics).tolist()
+    return [make_cuts(first.score, first.seen, p) for p in shares]
 
 
 def left_out(t: Tally, stacklevel: int = 5) -> tuple[str, ...]:
@@ -343,13 +341,10 @@ def on_bins(point: OperatingPoint, t: Tally) -> OperatingPoint:
     """Let the ranges end above the highest score of the next bin."""
     if not t.binned:
         return point
-    rising = t.score[::-1]
+    above = dict(zip(t.score.tolist(), t.high.tolist(), strict=True))
 
     def corrected(interval: Interval) -> Interval:
-        at = int(np.searchsorted(rising, interval[0]))
-        if at == rising.size or rising[at] != interval[0]:
-            return interval
-        return float(t.high[::-1][at]), interval[1]
+        return above.get(interval[0], interval[0]), interval[1]
 
     low, high = corrected(point.score_range)
     ends = np.array([v for v in (high, low) if np.isfinite(v)])
@@ -359,27 +354,6 @@ def on_bins(point: OperatingPoint, t: Tally) -> OperatingPoint:
         score_range=(low, high),
         score_ranges=tuple(map(corrected, point.score_ranges)),
     )
-
-
-def _cuts(
-    t: Tally,
-    method: str,
-    share: Share | None,
-    metrics: Sequence[Metric],
-    auc: float | None,
-) -> tuple[Cuts, ...]:
-    """Count at every cut, for each prevalence that has to be looked at."""
-    known = None if share is None else share.value
-    if share is not None and share.is_range and method != "sweep":
-        raise InputError(
-            f'A range of prevalences needs method="sweep"; found method={method!r}.'
-        )
-    if method == "fermi-dirac":
-        return (expected_cuts(t, known, auc),)
-    first = all_cuts(t, known, "best_threshold")
-    if share is None or not share.is_range:
-        return (first,)
-    return cuts_in_use(first.score, first.seen, share, metrics)
 
 
 METHODS = ("sweep", "milp", "milp-cases", "fermi-dirac")

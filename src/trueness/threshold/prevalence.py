@@ -1,10 +1,8 @@
 r"""How common is the condition where the classifier will be used, and how sure is that?
 
 A prevalence of use is a number, which the design of the cases says, or ``prevalences``:
-a range within which it lies, or an estimate with an interval (from a survey, or
-:func:`trueness.latent_class`). Rates of one class do not change with it; precision,
-accuracy, costs and benefits do. For a range one answer is right whatever the prevalence
-turns out to be: the cut that is best in the worst case.
+a range within which it lies, or an estimate with an interval. For a range the cut that
+is best in the worst case is right whatever the prevalence turns out to be.
 """
 
 from __future__ import annotations
@@ -24,8 +22,6 @@ from trueness._core.records import Estimate
 from trueness.counts.values import Panel, Tally
 from trueness.inference.sample import needs_prevalence
 from trueness.metrics.algebra import Metric, depends_on_prevalence
-from trueness.metrics.confusion import Confusion
-from trueness.threshold.cuts import Cuts, make_cuts
 
 STEPS = 33  # prevalences looked at where the worst need not be at an end
 
@@ -47,18 +43,15 @@ class Share(NamedTuple):
         return self.level is None and self.low < self.high
 
     @property
-    def ends(self) -> tuple[Share, ...]:
-        """Give the cases to distinguish: both ends of a range, or the share itself."""
-        if not self.is_range:
-            return (self,)
-        return Share(*[self.low] * 3), Share(*[self.high] * 3)
+    def ends(self) -> tuple[float, ...]:
+        """Give the shares to distinguish: both ends of a range, or the share itself."""
+        return (self.low, self.high) if self.is_range else (self.value,)
 
     def moved(self, z: Any, level: float, least: float = 1e-9) -> Any:
         """Which share lies z standard errors away from an estimate at this level?
 
-        Normal on the scale of log odds, with its own spread to either side, so that the
-        ends of the interval are those of the estimate. An interval may reach 0 or 1,
-        where the log odds end: they are taken as this small ``least``.
+        Normal on the scale of log odds, with its own spread to either side. An interval
+        may reach 0 or 1, where the log odds end: they are taken as ``least``.
         """
         ends = np.clip([self.low, self.value, self.high], least, 1 - least)
         low, mid, high = np.log(ends / (1 - ends))
@@ -74,7 +67,6 @@ class Share(NamedTuple):
         return f"{self.value:.4g} ({level_text(self.level)} {ends})"
 
 
-PrevalenceLike = float | tuple[float, float] | Estimate | Share | None
 Prevalences = tuple[float, float] | Estimate | None
 
 
@@ -137,25 +129,10 @@ def prevalences(share: Share, metrics: Iterable[Metric]) -> Floats:
 
 def moves_one_way(m: Metric) -> bool:
     """Does the metric, at any cut, only rise or only fall with the prevalence?"""
-    return m.ratio is not None or is_linear(m) or not depends_on_prevalence(m)
 
+    def linear(part: Metric) -> bool:
+        # a sum of counts, or its share of all cases, whose number does not change
+        fixed = part.ratio is not None and part.ratio.under in (None, (1, 1, 1, 1))
+        return fixed or not depends_on_prevalence(part)
 
-def is_linear(m: Metric) -> bool:
-    """Is the metric, at any cut, a linear function of the prevalence?"""
-    return all(_is_linear(part) for _, part in m.parts)
-
-
-def _is_linear(m: Metric) -> bool:
-    # a sum of counts, or its share of all cases, whose number does not change
-    fixed = m.ratio is not None and m.ratio.under in (None, (1, 1, 1, 1))
-    return fixed or not depends_on_prevalence(m)
-
-
-def cuts_in_use(
-    score: Floats, seen: Confusion, share: Share | None, metrics: Iterable[Metric]
-) -> tuple[Cuts, ...]:
-    """Put counts at every prevalence that has to be looked at."""
-    if share is None:
-        return (make_cuts(score, seen, None),)
-    at = prevalences(share, metrics)
-    return tuple(make_cuts(score, seen, float(p)) for p in at)
+    return m.ratio is not None or all(linear(part) for _, part in m.parts)

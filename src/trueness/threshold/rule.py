@@ -1,9 +1,7 @@
 """Which cases does a rule flag, leave to a person, or clear, and whose?
 
 A ``Rule`` is one cut, two cuts with a zone for doubt between them, or either for each
-group. It is what choices give and what :func:`at_threshold`, :func:`confusion`, figures
-and contracts take. Applied to counts it leaves three scores: 1 is flagged, 1/2 is
-deferred, 0 is not flagged; so a rule is one more classifier.
+group: what choices give, and what all that judges a choice takes.
 """
 
 from __future__ import annotations
@@ -57,17 +55,17 @@ class Rule(Record):
     lower: Cut | None = None
 
     def __post_init__(self) -> None:
-        """Check the numbers; of groups both must have the same."""
+        names = []  # the groups of the upper, and of the lower threshold
         for name in ("upper", "lower"):
             given = getattr(self, name)
             if isinstance(given, Mapping):
-                read = {str(k): threshold_number(v, name) for k, v in given.items()}
-                object.__setattr__(self, name, read)
+                given = {str(k): threshold_number(v, name) for k, v in given.items()}
+                names.append(set(given))
             elif name == "upper" or given is not None:
-                object.__setattr__(self, name, threshold_number(given, name))
-        if self.lower is not None and self._names(self.lower) != self._names(
-            self.upper
-        ):
+                given = threshold_number(given, name)
+                names.append(set())
+            object.__setattr__(self, name, given)
+        if names[0] != names[-1] or self.upper == {}:
             raise InputError(
                 "A rule for groups needs an upper and a lower threshold for each; "
                 f"found {described(self.upper)} and {described(self.lower)}."
@@ -79,10 +77,6 @@ class Rule(Record):
                     "The lower threshold must not lie above the upper one; found "
                     f"{low:g} and {high:g}. Type Rule({low:g}, lower={high:g})."
                 )
-
-    @staticmethod
-    def _names(cut: Cut) -> set[str] | None:
-        return set(cut) if isinstance(cut, Mapping) else None
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -119,15 +113,12 @@ class Rule(Record):
             The group of each case, or of all, for a rule that names groups.
         """
         score = np.asarray(score, dtype=np.float64)
-        if not self.groups or group is None or isinstance(group, str):
-            return self._decided(score, group)
-        names = np.asarray(group).astype(str)
-        found = np.full(score.shape, np.nan)
-        for name in np.unique(names):
-            found[names == name] = self._decided(score[names == name], name)
-        return found
-
-    def _decided(self, score: Floats, group: Any) -> Floats:
+        if self.groups and group is not None and not isinstance(group, str):
+            names = np.asarray(group).astype(str)
+            found = np.full(score.shape, np.nan)
+            for name in np.unique(names):
+                found[names == name] = self.decide(score[names == name], str(name))
+            return found
         lower, upper = self.cuts(group)
         kinds = [np.isnan(score), score >= upper, score < lower]
         return np.select(kinds, [np.nan, FLAGGED, NOT_FLAGGED], np.nan)
@@ -199,7 +190,6 @@ class Rule(Record):
         return cls(*cuts)
 
     def __repr__(self) -> str:
-        """Say in a line who is flagged, and who is deferred."""
         parts = []
         for name in self.groups or (None,):
             lower, upper = self.cuts(name)

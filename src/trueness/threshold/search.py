@@ -1,10 +1,21 @@
-r"""Which cuts are best together: two of one tally, or one of each group?
+r"""Which cuts, one of each group, are best together when groups must stay alike?
 
-Every count of two cuts :math:`i \le j`, or of a cut for each group, is a sum of
-functions of one cut each, and so is a weighted sum of counts. Wanted is the largest
-such sum while others are not negative, in whole numbers. Both searches are branch and
-bound over blocks of neighbouring cuts, whose largest entries a ``Tree`` holds: what a
-block cannot reach none of its cuts can.
+.. math:: \max \sum_g u_g(k_g) \quad\text{with}\quad \sum_g l_{rg}(k_g) + c_r \ge 0,
+    \qquad \max_g m_g(k_g) \le h\bigl(\min_g m_g(k_g)\bigr)
+
+A gap has :math:`h(v) = v + \delta`, a ratio :math:`h(v) = v / r`. Gaps tie the groups
+together through one number each, the smallest value v. Given v, each group has a window
+of cuts, :math:`v \le m_g \le h(v)`, and with the sums priced by multipliers
+:math:`\lambda_r \ge 0` the groups come apart:
+
+.. math:: B(v) = \sum_g \max_{k \in W_g(v)} [u_g(k) + \lambda l_g(k)] + \lambda c
+
+is an upper bound, and exact without sums. Branch and bound halves ranges of v (a value
+of some cut): a range has the windows of its ends joined. Values are whole numbers: a
+range that cannot be better by one is dropped. A single v that remains is solved by
+adding one group after another, keeping partial choices that none dominates and whose
+loss in the bound is small enough (Nemhauser and Ullmann 1969). All sums are of true and
+false positives, so that two of them decide who dominates.
 """
 
 from __future__ import annotations
@@ -21,9 +32,18 @@ from numpy.typing import NDArray
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks.errors import InputError
+from trueness.threshold.fronts import undominated
 
-MOST_PAIRS = 1_000  # equally good pairs that are listed
-_BATCH = 1 << 12  # blocks that are judged at once
+# windows are wider by some units in the last place; different quotients of counts up to
+# 10^6 are further apart, and what is found is checked in fractions
+CLOSE = 1e-15
+_BATCH = 1 << 12  # ranges that are judged at once
+_LOOKS = 25  # smallest values that are looked at before the search
+_PRICES = 8  # that are kept at once: each takes as much memory as the cuts
+# partial choices that are kept at once: few for a first look, then more and more, since
+# what few find leaves less to do for many
+_STATES = (1 << 5, 1 << 9, 1 << 15, 1 << 18)
+_SUMS = 1 << 24  # of partial choices and cuts of the next group: 128 MiB
 # below every sum: of floats, of 64 bits, and of weights beyond them
 _NOTHING: dict[str, Any] = {"f": -np.inf, "i": -(1 << 62), "O": -(1 << 300)}
 
@@ -58,110 +78,6 @@ class Tree:
         return best
 
 
-class Sum(NamedTuple):
-    """A function of a pair of cuts: ``i[first cut] + j[second cut]``."""
-
-    i: Any
-    j: Any
-
-
-class Pairs(NamedTuple):
-    """The best pairs: their value, their cuts, and whether all are listed."""
-
-    value: int
-    first: Ints
-    second: Ints
-    all_listed: bool
-
-
-def best_pairs(objective: Sum, rows: Sequence[Sum]) -> Pairs | None:
-    """Give the pairs with the largest objective at which no row is negative, or None.
-
-    Squares of blocks are quartered, those with the largest bounds first, and dropped
-    when their bound, or that of a row, says that no pair in them is wanted.
-    """
-    worth, *held = (Sum(Tree(s.i), Tree(s.j)) for s in (objective, *rows))
-    top: Any = None
-    found: list[Ints] = []
-    waiting = [np.ones((2, 1), dtype=np.int64)]
-    while waiting:
-        i, j = waiting.pop()
-        value, keep = worth.i.top[i] + worth.j.top[j], i <= j
-        for row in held:
-            keep &= np.asarray(row.i.top[i] + row.j.top[j] >= 0, dtype=bool)
-        if top is not None:  # of very many that are as good, some are enough
-            enough = sum(x.shape[1] for x in found) > MOST_PAIRS
-            keep &= np.asarray(value > top if enough else value >= top, dtype=bool)
-        i, j, value = i[keep], j[keep], value[keep]
-        if i.size and i[0] >= worth.i.full:  # blocks of one entry: all are as deep
-            best = value.max()
-            found = found if best == top else []
-            top = best
-            found.append(np.stack([i, j])[:, np.asarray(value == top, dtype=bool)])
-        elif i.size:
-            order = np.argsort(value)
-            for part in np.array_split(order, -(-order.size // _BATCH)):
-                both = 2 * np.stack([i[part], j[part]])[:, None] + _QUARTERS
-                waiting.append(both.reshape(2, -1))
-    if top is None:
-        return None
-    first, second = np.concatenate(found, axis=1) - worth.i.full
-    order = np.lexsort([first, second])[:MOST_PAIRS]
-    return Pairs(int(top), first[order], second[order], first.size <= MOST_PAIRS)
-
-
-_QUARTERS = np.array([[[0], [0], [1], [1]], [[0], [1], [0], [1]]])
-
-
-def way_of(values: Any) -> int:
-    """Do the values rise (1), fall (-1), or neither (0), as where one is undefined?"""
-    if (values[1:] >= values[:-1]).all():
-        return 1
-    return -1 if (values[1:] <= values[:-1]).all() else 0
-
-
-def undominated(ranks: Sequence[Array]) -> NDArray[np.bool_]:
-    """Which columns does no other dominate? Rows are metrics, more is better."""
-    order = np.lexsort(ranks[::-1])[::-1]  # what dominates a column stands before it
-    good = np.zeros(order.size, dtype=bool)
-    if not order.size:
-        return good
-    if len(ranks) == 1:
-        return np.asarray(ranks[0] == ranks[0].max())
-    if len(ranks) == 2:
-        a, b = (r[order] for r in ranks)
-        start = np.r_[True, a[1:] != a[:-1]]
-        # the best of b at the same a, if better than at all larger a
-        top = b[start]
-        before = np.maximum.accumulate(np.r_[top[0] - 1, top[:-1]])
-        group = np.cumsum(start) - 1
-        good[order] = (b == top[group]) & (b > before[group])
-        return good
-    columns = np.stack(ranks, axis=1)[order]
-    new = np.r_[True, (columns[1:] != columns[:-1]).any(axis=1)]
-    kept = np.zeros((0, len(ranks)), dtype=columns.dtype)
-    verdicts: list[bool] = []
-    waiting: list[Any] = []
-    for column in columns[new]:
-        beaten = (kept >= column).all(axis=1).any()
-        beaten = beaten or any((x >= column).all() for x in waiting)
-        verdicts.append(not beaten)
-        waiting += [] if beaten else [column]
-        if len(waiting) > 64:
-            kept, waiting = np.concatenate([kept, waiting]), []
-    good[order] = np.array(verdicts)[np.cumsum(new) - 1]
-    return good
-
-
-# windows are wider by some units in the last place; different quotients of counts up to
-# 10^6 are further apart, and what is found is checked in fractions
-CLOSE = 1e-15
-_PRICES = 8  # that are kept at once: each takes as much memory as the cuts
-_LOOKS = 25  # smallest values that are looked at first
-_BEAM, _STATES = 32, (1 << 9, 1 << 15, 1 << 18)  # partial choices kept at once
-_SUMS = 1 << 24  # of partial choices and cuts of the next group
-
-
 class Gap(NamedTuple):
     """A metric that must not differ too much between groups.
 
@@ -174,7 +90,7 @@ class Gap(NamedTuple):
 
 
 class GroupRow(NamedTuple):
-    """A sum over groups of whole numbers, plus a constant, that must reach zero.
+    """A sum over groups, at one cut each, plus a constant, in whole numbers.
 
     The numbers are true and false positives at these weights.
     """
@@ -183,12 +99,26 @@ class GroupRow(NamedTuple):
     constant: int
     weights: tuple[int, int]
 
+    def total(self, cuts: Sequence[int]) -> int:
+        """Give the sum at some cuts."""
+        pairs = zip(self.value, cuts, strict=True)
+        return self.constant + sum(int(v[k]) for v, k in pairs)
+
+    def at(self, places: list[Ints]) -> list[Floats]:
+        """Give the entries at some cuts of each group, as floats."""
+        pairs = zip(self.value, places, strict=True)
+        try:
+            return [np.asarray(v[x], dtype=np.float64) for v, x in pairs]
+        except OverflowError:
+            raise InputError(
+                "A metric or a constraint of groups multiplies counts by a number that "
+                "no float holds, beyond 1e308. Type smaller numbers."
+            ) from None
+
 
 class GroupProblem(NamedTuple):
-    """What to maximise, the sums and gaps to keep, and which cuts may be used."""
+    """The sums and gaps to keep, and which cuts may be used."""
 
-    objective: list[Any]
-    weights: tuple[int, int]
     rows: list[GroupRow]
     gaps: list[Gap]
     allowed: list[NDArray[np.bool_]]
@@ -207,14 +137,19 @@ class _Group:
     """The cuts of one group: which lie in a window, and how good is the best there?"""
 
     def __init__(self, gaps: list[Floats], may: NDArray[np.bool_]) -> None:
-        self.may, self.ways = may, [way_of(v) for v in gaps]
+        self.may = may
+        # does a metric rise (1), fall (-1), or neither (0), as where it is undefined?
+        self.ways = [
+            1 if (v[1:] >= v[:-1]).all() else -int((v[1:] <= v[:-1]).all())
+            for v in gaps
+        ]
         # along a metric that only rises or falls, windows are ranges of cuts; others
         # are sorted, undefined values last
         places = np.arange(may.size)
-        self.orders = [places[::way] if way else np.argsort(v, kind="stable")
-                       for v, way in zip(gaps, self.ways, strict=True)]  # fmt: skip
-        self.sorted = [v[o] for v, o in zip(gaps, self.orders, strict=True)]
-        self.odd = [o for o, way in zip(self.orders, self.ways, strict=True) if not way]
+        orders = [places[::way] if way else np.argsort(v, kind="stable")
+                  for v, way in zip(gaps, self.ways, strict=True)]  # fmt: skip
+        self.sorted = [v[o] for v, o in zip(gaps, orders, strict=True)]
+        self.odd = [o for o, way in zip(orders, self.ways, strict=True) if not way]
 
     def trees(self, worth: Floats) -> list[Tree]:
         """Make ready to be asked for the best cut of a window."""
@@ -249,10 +184,12 @@ class _Group:
 class _Window:
     """The cuts that go with one smallest value, and what they are worth at prices."""
 
-    def __init__(self, p: GroupProblem, places: list[Ints]) -> None:
-        self.p, self.places = p, places
-        self.worth = _at(p.objective, places)
-        self.parts = [_at(r.value, places) for r in p.rows]
+    def __init__(
+        self, goal: GroupRow, rows: list[GroupRow], places: list[Ints]
+    ) -> None:
+        self.places, self.worth = places, goal.at(places)
+        self.parts = [r.at(places) for r in rows]
+        self.constants = np.array([float(r.constant) for r in rows])
 
     def weights(self, price: Floats) -> list[Floats]:
         """Give the worth of every cut: objective and priced sums."""
@@ -264,7 +201,7 @@ class _Window:
 
     def dual(self, rounds: int) -> tuple[float, Floats]:
         """Find prices that make the bound small: any are valid, good ones are sharp."""
-        price = np.zeros(len(self.p.rows))
+        price = np.zeros(len(self.parts))
         bound = sum(float(w.max()) for w in self.worth)
         for _ in range(rounds if len(price) > 1 else 1):
             before = bound
@@ -276,11 +213,10 @@ class _Window:
 
     def rays(self) -> Iterator[tuple[float, Floats]]:
         """Find prices that show that no choice keeps all sums, where there are such."""
-        for r in range(len(self.p.rows)):
-            price = np.zeros(len(self.p.rows))
+        for r in range(len(self.parts)):
+            price, bound = np.zeros(len(self.parts)), math.inf
             # what one sum misses by a whole number weighs more than the objective
             price[r] = 1 + sum(float(np.ptp(w)) for w in self.worth)
-            bound = math.inf
             for other in range(len(price)):
                 bound = bound if other == r else self._least(price, other)
             yield bound, price
@@ -298,9 +234,9 @@ class _Window:
             weights = self.weights(price)
             best = [int(np.argmax(w)) for w in weights]
             chosen = zip(self.parts[r], best, strict=True)
-            slope = self.p.rows[r].constant + sum(float(v[i]) for v, i in chosen)
+            slope = self.constants[r] + sum(float(v[i]) for v, i in chosen)
             total = sum(float(w[i]) for w, i in zip(weights, best, strict=True))
-            return x, total + _constant(self.p, price), slope
+            return x, total + float(price @ self.constants), slope
 
         low, high = at(0.0), at(0.0)
         while high[2] < 0 and high[0] < 1e12:
@@ -315,50 +251,16 @@ class _Window:
         return high[1]
 
 
-def _constant(p: GroupProblem, price: Floats) -> float:
-    return float(sum(x * row.constant for x, row in zip(price, p.rows, strict=True)))
-
-
-def _at(values: list[Any], places: list[Ints]) -> list[Floats]:
-    """Give the entries at some cuts of each group."""
-    pairs = zip(values, places, strict=True)
-    try:
-        return [np.asarray(v[x], dtype=np.float64) for v, x in pairs]
-    except OverflowError:
-        raise InputError(
-            "A metric or a constraint of groups multiplies counts by a number that no "
-            "float holds, beyond 1e308. Type smaller numbers."
-        ) from None
-
-
 class GroupSearch:
-    r"""Which cuts, one per group, are best together when the groups must stay alike?
+    """The search that the module describes, for as long as there is time."""
 
-    .. math:: \max \sum_g u_g(k_g) \quad\text{with}\quad \sum_g l_{rg}(k_g) + c_r \ge 0,
-        \qquad \max_g m_g(k_g) \le h\bigl(\min_g m_g(k_g)\bigr)
-
-    A gap has :math:`h(v) = v + \delta`, a ratio :math:`h(v) = v / r`. Gaps tie the
-    groups together through one number each, the smallest value v. Given v, each group
-    has a window of cuts, :math:`v \le m_g \le h(v)`, and with the sums priced by
-    multipliers :math:`\lambda_r \ge 0` the groups come apart:
-
-    .. math:: B(v) = \sum_g \max_{k \in W_g(v)} [u_g(k) + \lambda l_g(k)] + \lambda c
-
-    is an upper bound, and exact without sums. Branch and bound halves ranges of v (a
-    value of some cut): a range has the windows of its ends joined. Values are whole
-    numbers: a range that cannot be better by one is dropped. A single v that remains is
-    solved by adding one group after another, keeping partial choices that none
-    dominates and whose loss in the bound is small enough (Nemhauser and Ullmann 1969).
-    All sums are of true and false positives, so that two of them decide who dominates.
-    """
-
-    def __init__(self, p: GroupProblem, until: float) -> None:
+    def __init__(self, goal: GroupRow, p: GroupProblem, until: float) -> None:
         # sums that hold at all cuts are no limits
         rows = [r for r in p.rows if sum(v.min() for v in r.value) + r.constant < 0]
-        self.p, self.until = p._replace(rows=rows), until
+        self.goal, self.p, self.until = goal, p._replace(rows=rows), until
         self.best: list[int] | None = None
         # below every choice: prices that bound all by this prove that there is none
-        self.value: Any = sum(int(u.min()) for u in p.objective) - 1
+        self.value: Any = sum(int(u.min()) for u in goal.value) - 1
         self.prices: list[tuple[float, list[list[Tree]]]] = []
         self.steps = [
             np.unique(np.concatenate([v[np.isfinite(v)] for v in g.value]))
@@ -374,9 +276,8 @@ class GroupSearch:
             return GroupAnswer(None, self.value, self.value)
         each = max(2, round(_LOOKS ** (1 / max(1, len(self.steps)))))
         axes = [np.linspace(0, s.size - 1, each).astype(np.int64) for s in self.steps]
-        looks = (np.array(at, dtype=np.int64) for at in product(*axes))
-        found = [self._look(at) for at in looks]
-        self._add_price(max(found, key=lambda x: x[0])[1])
+        looks = [self._look(np.array(at, dtype=np.int64)) for at in product(*axes)]
+        self._add_price(max(looks, key=lambda x: x[0])[1])
         bound = self._branch()
         return GroupAnswer(self.best, self.value, max(bound, self.value))
 
@@ -386,10 +287,11 @@ class GroupSearch:
         return time.monotonic() > self.until
 
     def _add_price(self, price: Floats) -> None:
-        everywhere = [np.arange(a.size) for a in self.p.allowed]
-        weights = _Window(self.p, everywhere).weights(price)
-        trees = [g.trees(w) for g, w in zip(self.groups, weights, strict=True)]
-        self.prices.append((_constant(self.p, price), trees))
+        places = [np.arange(a.size) for a in self.p.allowed]
+        everywhere = _Window(self.goal, self.p.rows, places)
+        weights = zip(self.groups, everywhere.weights(price), strict=True)
+        constant = float(price @ everywhere.constants)
+        self.prices.append((constant, [g.trees(w) for g, w in weights]))
 
     def _ends(self, low: Ints, high: Ints) -> tuple[Floats, Floats]:
         bottom, top = np.empty(low.shape), np.empty(low.shape)
@@ -463,10 +365,10 @@ class GroupSearch:
         places = [g.inside(bottom, top) for g in self.groups]
         if not all(x.size for x in places):
             return -math.inf, np.zeros(len(self.p.rows)), None
-        window = _Window(self.p, places)
+        window = _Window(self.goal, self.p.rows, places)
         bound, price = window.dual(rounds)
         if _beats(bound, self.value):
-            self._add_groups(window, bound, price, _BEAM, free=False)
+            self._add_groups(window, bound, price, _STATES[0], free=False)
             if self.best is None:
                 proofs = (x for x in window.rays() if not _beats(x[0], self.value))
                 bound, price = next(proofs, (bound, price))
@@ -483,11 +385,10 @@ class GroupSearch:
             self._add_price(price)
         if window is None or not _beats(least, self.value):
             return True
-        # few partial choices first: what they find leaves fewer for the next; sums of
-        # no price often hold by themselves
+        # sums of no price often hold by themselves
         return any(
             self._add_groups(window, least, price, n, free)
-            for n in _STATES
+            for n in _STATES[1:]
             for free in ((True, False) if (price == 0).any() else (False,))
         )
 
@@ -500,7 +401,7 @@ class GroupSearch:
         """
         p, places = self.p, window.places
         if not p.rows:  # the groups come apart
-            pairs = zip(p.objective, places, strict=True)
+            pairs = zip(self.goal.value, places, strict=True)
             return self._take([x[np.argmax(u[x])] for u, x in pairs])
         complete, loss = True, np.zeros(1)
         picks: list[Ints] = []
@@ -508,9 +409,9 @@ class GroupSearch:
         least = [sum(float(x.min()) for x in parts) for parts in window.parts]
         live = [r for r, s, x in zip(p.rows, least, price, strict=True)
                 if s + r.constant < 0 and not (free and x == 0)]  # fmt: skip
-        ends = _extremes([p.weights, *(r.weights for r in live)])
-        totals = [0 * p.objective[0][:1], *(0 * r.value[0][:1] + r.constant
-                                            for r in live)]  # fmt: skip
+        sums = [self.goal, *live]
+        ends = _extremes([r.weights for r in sums])
+        totals = [0 * r.value[0][:1] + r.constant for r in sums]
         # what the groups that are not added yet can give to each sum at most
         ahead = [[float(v[x].max()) for v, x in zip(r.value, places, strict=True)]
                  for r in live]  # fmt: skip
@@ -526,11 +427,9 @@ class GroupSearch:
             near = near[:widest]
             loss = loss[:, None] + less[near]
             keep = _beats(bound - loss, self.value)
-            parts = [p.objective[g][x[near]], *(r.value[g][x[near]] for r in live)]
-            for total, part, most_left in zip(
-                totals[1:], parts[1:], ahead, strict=True
-            ):
-                left = sum(most_left[g + 1 :])
+            parts = [r.value[g][x[near]] for r in sums]
+            for total, part, rest in zip(totals[1:], parts[1:], ahead, strict=True):
+                left = sum(rest[g + 1 :])
                 reach = (total[:, None] + part).astype(np.float64) + left
                 keep &= reach >= -1e-9 * (1 + abs(left))
             old, new = np.nonzero(keep)
@@ -553,14 +452,10 @@ class GroupSearch:
     def _take(self, cuts: list[Any]) -> bool:
         """Keep cuts that are allowed and better; say whether they are allowed."""
         p, cuts = self.p, list(map(int, cuts))
-
-        def total(parts: list[Any]) -> int:
-            return sum(int(v[k]) for v, k in zip(parts, cuts, strict=True))
-
-        if any(total(r.value) + r.constant < 0 for r in p.rows) or not p.agrees(cuts):
+        if any(r.total(cuts) < 0 for r in p.rows) or not p.agrees(cuts):
             return False
-        if total(p.objective) > self.value:
-            self.value, self.best = total(p.objective), cuts
+        if (value := self.goal.total(cuts)) > self.value:
+            self.value, self.best = value, cuts
         return True
 
 
@@ -574,17 +469,15 @@ def _extremes(weights: Sequence[tuple[int, int]]) -> list[int]:
         (a, b), (c, d) = weights[i], weights[j]
         return a * d - b * c
 
+    def alike(i: int, j: int) -> bool:
+        return sum(a * b for a, b in zip(weights[i], weights[j], strict=True)) >= 0
+
     some = [k for k, w in enumerate(weights) if any(w)] or [0]
-    right = left = start = some[0]
-    for k in some:
-        side = turn(start, k)
-        if side > 0:
-            left = k if turn(left, k) > 0 else left
-        elif side < 0:
-            right = k if turn(right, k) < 0 else right
-        elif any(x * y < 0 for x, y in zip(weights[start], weights[k], strict=True)):
-            return []  # opposite
-    return [right, left] if right == left or turn(right, left) > 0 else []
+    for i, j in product(some, repeat=2):
+        between = all(turn(i, k) >= 0 <= turn(k, j) for k in some)
+        if between and (turn(i, j) > 0 or all(alike(i, k) for k in some)):
+            return [i, j]
+    return []
 
 
 def _sortable(values: Any) -> Any:

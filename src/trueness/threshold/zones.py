@@ -8,18 +8,17 @@ for a deferred case and whatever must hold on either side.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from trueness._core.arrays import Array
+from trueness._core.arrays import Array, Ints
 from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
 from trueness._core.numbers import cut_text, percent
 from trueness._core.records import Record, brief
-from trueness._core.search import largest_quotient
 from trueness.counts.answers import of_tally
 from trueness.counts.cases import weighed_counts
 from trueness.counts.values import Tally
@@ -47,7 +46,7 @@ from trueness.threshold.limits import (
 )
 from trueness.threshold.operating_point import left_out
 from trueness.threshold.rule import Rule
-from trueness.threshold.search import Pairs, Sum, best_pairs
+from trueness.threshold.search import Tree
 
 _REFUSAL = (
     "Two thresholds at once need a weighted sum of counts, or one quotient of such "
@@ -175,14 +174,10 @@ def best_thresholds(
 
     Notes
     -----
-    The optimum over all pairs of thresholds is exact, in whole numbers, and found
-    without trying every pair: each count is a function of one threshold plus a function
-    of the other, so that squares of neighbouring pairs have bounds (``search.py``).
-    Quotients take a few rounds of Dinkelbach's method. Of several optimal pairs the one
-    that defers fewest is returned, then the one with the smallest abs(fp - fn).
-
-    Chow's rule, the optimum when scores are the true probabilities, is the special case
-    without constraints.
+    The optimum over all pairs of thresholds is exact, in whole numbers; quotients take
+    a few rounds of Dinkelbach's method. Of several optimal pairs the one that defers
+    fewest is returned, then the one with the smallest abs(fp - fn). Chow's rule is the
+    special case without constraints, for scores that are the true probabilities.
 
     References
     ----------
@@ -208,6 +203,9 @@ def best_thresholds(
     found, value = choose_pair(cuts, objective, bounds)
     if found is None:
         raise _infeasible(cuts, bounds)
+    # one cut is a pair with nothing in between
+    k = np.arange(len(cuts.score) + 1)
+    single = choose_pair(cuts, objective, bounds, [Sum(k, -k)])[1]
     i, j = fewest_deferred(cuts, found)
     pairs = zip(found.first.tolist(), found.second.tolist(), strict=True)
     sign, seen, score = 1 if objective is shown else -1, cuts.seen, cuts.score
@@ -229,7 +227,7 @@ def best_thresholds(
         deferred_pos=(seen.tp[j] - seen.tp[i]).item(),
         deferred_neg=(seen.fp[j] - seen.fp[i]).item(),
         defer=float(_deferred(cuts, i, j)) / float(cuts.positives + cuts.negatives),
-        single=sign * _single(cuts, objective, bounds),
+        single=math.nan if single is None else sign * float(single),
         pairs=tuple(
             (interval_of(score, b), interval_of(score, a))
             for a, b in [(i, j), *(p for p in pairs if p != (i, j))]
@@ -257,42 +255,52 @@ def fewest_deferred(cuts: Cuts, found: Pairs) -> tuple[int, int]:
 def _value(cuts: Cuts, bound: Limit, i: int, j: int) -> float:
     if bound.where:
         return value_at(cuts, bound.metric, i if bound.where == "above" else j)
-    over, under = (_at(cuts, f, i, j) for f in _quotient(bound.metric, cuts))
-    return float(over / under) if under else math.nan
+    value = _ratio(cuts, _quotient(bound.metric, cuts), i, j)
+    return math.nan if value is None else float(value)
+
+
+class Sum(NamedTuple):
+    """A function of a pair of cuts: ``i[first cut] + j[second cut]``."""
+
+    i: Any
+    j: Any
+
+
+class Pairs(NamedTuple):
+    """The best pairs of cuts, and whether all are listed."""
+
+    first: Ints
+    second: Ints
+    all_listed: bool
 
 
 def choose_pair(
-    cuts: Cuts, objective: Metric, bounds: tuple[Limit, ...]
+    cuts: Cuts, objective: Metric, bounds: tuple[Limit, ...], rows: Iterable[Sum] = ()
 ) -> tuple[Pairs | None, Fraction | None]:
     """Find the best pairs, and their value; None when none is allowed."""
-    rows = [r for bound in bounds for r in _rows(cuts, bound)]
-    over, under = _quotient(objective, cuts)
-
-    def value(found: Pairs | None) -> Fraction | None:
-        if found is None:
-            return None
-        i, j = int(found.first[0]), int(found.second[0])
-        return Fraction(_at(cuts, over, i, j) / _at(cuts, under, i, j))
-
-    if limits.fixed(under):
-        found = best_pairs(_sum(cuts, limits.whole(over)), rows)
-        return found, value(found)
-    rows.append(_sum(cuts, limits.above_zero(under)))
-    q, found, again, _ = largest_quotient(
-        lambda q: best_pairs(_sum(cuts, limits.whole(over - under * q)), rows), value
+    rows = [*rows, *(r for bound in bounds for r in _rows(cuts, bound))]
+    goal = _quotient(objective, cuts)
+    if not limits.fixed(goal.under):
+        rows.append(_sum(cuts, limits.above_zero(goal.under)))
+    value, found, again, _ = limits.largest(
+        goal,
+        lambda form: best_pairs(_sum(cuts, limits.whole(form)), rows),
+        lambda x: x and _ratio(cuts, goal, int(x.first[0]), int(x.second[0])),
     )
     # all pairs on which the lead is zero are optimal, not only the last found
-    return again or found, q
+    return again or found, value if found else None
 
 
 def _quotient(metric: Metric, cuts: Cuts) -> limits.Quotient:
     return limits.quotient(metric, cuts, limits.TWO_CUTS, _REFUSAL)
 
 
-def _at(cuts: Cuts, form: Form, i: int, j: int) -> Any:
-    """Evaluate a weighted sum of counts at a pair of cuts, exactly."""
+def _ratio(cuts: Cuts, q: limits.Quotient, i: int, j: int) -> Fraction | None:
+    """Evaluate a quotient of counts at a pair of cuts, exactly; None if undefined."""
     tp, fp = cuts.units.tp, cuts.units.fp
-    return limits.at(form, *(int(n[k]) for k in (i, j) for n in (tp, fp)))
+    over, under = (limits.at(f, *(int(n[k]) for k in (i, j) for n in (tp, fp)))
+                   for f in q)  # fmt: skip
+    return Fraction(over / under) if under else None
 
 
 def _sum(cuts: Cuts, form: Form) -> Sum:
@@ -317,21 +325,46 @@ def forbidding(bound: Limit, met: Array) -> Sum:
     return Sum(row, none) if bound.where == "above" else Sum(none, row)
 
 
-def _single(cuts: Cuts, objective: Metric, bounds: tuple[Limit, ...]) -> float:
-    """What would the best single cut reach, nothing deferred?"""
-    over, under = _quotient(objective, cuts)
-    # one cut is a pair with nothing in between
-    top, bottom = (
-        s.i + s.j for s in (_sum(cuts, limits.whole(f)) for f in (over, under))
-    )
-    allowed = np.asarray(bottom > 0, dtype=bool)
-    for r in (r for bound in bounds for r in _rows(cuts, bound)):
-        allowed &= np.asarray(r.i + r.j >= 0, dtype=bool)
-    at = np.flatnonzero(allowed)
-    if not at.size:
-        return math.nan
-    k = int(at[np.argmax((top[at] / bottom[at]).astype(np.float64))])
-    return float(_at(cuts, over, k, k) / _at(cuts, under, k, k))
+_LISTED = 1_000  # equally good pairs
+_BATCH = 1 << 12  # squares that are judged at once
+_QUARTERS = np.array([[[0], [0], [1], [1]], [[0], [1], [0], [1]]])
+
+
+def best_pairs(objective: Sum, rows: Sequence[Sum]) -> Pairs | None:
+    """Give the pairs with the largest objective at which no row is negative, or None.
+
+    Branch and bound: squares of neighbouring pairs are quartered, those with the
+    largest bounds first, and dropped when their bound, or that of a row, says that no
+    pair in them is wanted.
+    """
+    worth, *held = (Sum(Tree(s.i), Tree(s.j)) for s in (objective, *rows))
+    top: Any = None
+    found: list[Ints] = []
+    waiting = [np.ones((2, 1), dtype=np.int64)]
+    while waiting:
+        i, j = waiting.pop()
+        value, keep = worth.i.top[i] + worth.j.top[j], i <= j
+        for row in held:
+            keep &= np.asarray(row.i.top[i] + row.j.top[j] >= 0, dtype=bool)
+        if top is not None:  # of very many that are as good, some are enough
+            enough = sum(x.shape[1] for x in found) > _LISTED
+            keep &= np.asarray(value > top if enough else value >= top, dtype=bool)
+        i, j, value = i[keep], j[keep], value[keep]
+        if i.size and i[0] >= worth.i.full:  # blocks of one entry: all are as deep
+            best = value.max()
+            found = found if best == top else []
+            top = best
+            found.append(np.stack([i, j])[:, np.asarray(value == top, dtype=bool)])
+        elif i.size:
+            order = np.argsort(value)
+            for part in np.array_split(order, -(-order.size // _BATCH)):
+                both = 2 * np.stack([i[part], j[part]])[:, None] + _QUARTERS
+                waiting.append(both.reshape(2, -1))
+    if top is None:
+        return None
+    first, second = np.concatenate(found, axis=1) - worth.i.full
+    order = np.lexsort([first, second])[:_LISTED]
+    return Pairs(first[order], second[order], first.size <= _LISTED)
 
 
 def _infeasible(cuts: Cuts, bounds: tuple[Limit, ...]) -> Exception:
