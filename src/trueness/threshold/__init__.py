@@ -11,9 +11,10 @@ What remains of any of these choices on other cases?           ``validation``
 Which rule keeps a promise in the population?                  ``guarantees``, ``risks``
 Which cuts are worth considering when several metrics count?   ``fronts``
 What do errors cost, what is acting on the scores worth?       ``costs``
+How are choices made again on bootstrap samples?               ``repeats``
 What does a 0-1 program say, and its solver certify?           ``milp``
 What is bounded, and where; which metrics are linear?          ``limits``
-Which cuts are best together: two, or one of each group?       ``search``
+Which cuts, one of each group, are best together?              ``search``
 =============================================================  =======================
 
 A tally is swept into the right and wrong cases of every cut (``cuts``); a metric turns

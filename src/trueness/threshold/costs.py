@@ -37,9 +37,8 @@ class CostCurve(Answer):
     Attributes
     ----------
     weight : array (n,)
-        The share of the largest possible cost that is due to missed positives:
-        prevalence * cost of a miss, over that plus (1 - prevalence) * cost of a false
-        alarm. Holte's probability cost function PC(+).
+        The share of the largest possible cost that is due to missed positives, Holte's
+        probability cost function PC(+).
     cost, low, high : array (n,)
         The smallest cost, as a share of the largest possible one, and its interval.
     trivial : array (n,)
@@ -49,7 +48,7 @@ class CostCurve(Answer):
     recall, fpr : array (n,)
         Recall (sensitivity) and false positive rate at that threshold.
     level : float
-        Confidence level of the intervals.
+        Confidence level.
     """
 
     weight: Floats
@@ -141,7 +140,7 @@ def _cut_rows(t: Tally, cuts: Floats) -> list[Cut]:
     places = np.unique(cuts)
     if not meant_by_rows(t):  # otherwise the chance of a label goes with the score
         t = rescored(t, np.searchsorted(places, t.score, side="right"))
-        cuts = np.searchsorted(places, cuts) + 1.0
+        cuts = np.asarray(np.searchsorted(places, cuts) + 1.0, np.float64)
     sample = meant(t)
     return [Cut(sample, sample.cases.score >= cut) for cut in cuts]
 
@@ -195,16 +194,12 @@ class DecisionCurve(Answer):
     net_benefit, low, high : array (n,)
         True positives per case, minus false positives per case weighted by the odds of
         the threshold, and its interval.
-    treat_all, treat_all_low, treat_all_high : array (n,)
-        Net benefit of acting always, and its interval.
-    treat_none : array (n,)
-        Net benefit of acting never: zero.
+    treat_all, treat_all_low, treat_all_high, treat_none : array (n,)
+        Net benefit of acting always, and its interval; of acting never: zero.
     standardised, standardised_low, standardised_high : array (n,)
         Net benefit as a share of the largest possible one, the prevalence.
-    prevalence : float
-        The share of positives in use.
-    level : float
-        Confidence level of the intervals.
+    prevalence, level : float
+        The share of positives in use, and the confidence level.
     sampling : str
         How the cases were sampled: "cohort" or "case-control".
     """

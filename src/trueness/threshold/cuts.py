@@ -1,10 +1,8 @@
 """Which cuts are allowed, which are best, and which thresholds make them?
 
-A *cut* is one way to divide the cases by a threshold: cut 0 flags nothing, cut i the
-cases with one of the i highest scores. Values are computed in floating point for all
-cuts at once; where rounding could decide (equal values, a bound that is just met), they
-are compared again in whole numbers (``metrics/exact.py``). Without labels the counts
-are those that the Fermi-Dirac law expects from ranks, AUC and prevalence.
+Cut 0 flags nothing, cut i the cases with one of the i highest scores. Values are
+computed in floating point for all cuts at once; where rounding could decide, they are
+compared again in whole numbers (``metrics/exact.py``).
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
 from trueness._core.records import brief
 from trueness.counts.values import Tally
-from trueness.fermi.distribution import FermiDirac, fermi_dirac
+from trueness.fermi.distribution import fermi_dirac
 from trueness.inference.verification import impute
 from trueness.metrics import exact
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
@@ -172,39 +170,34 @@ def expected_cuts(t: Tally, prevalence: float | None, auc: float | None) -> Cuts
     """
     _cases.one_classifier(t, "best_threshold")
     if auc is not None:
-        return _from_numbers(t, prevalence, auc)
-    if not (t.n_pos and t.n_neg) and t.n_unknown:
-        raise InputError(
-            f'method="fermi-dirac" needs auc= and prevalence= when not all is '
-            f"labelled; this tally has {t.n_pos:,} positives, {t.n_neg:,} negatives "
-            f"and {t.n_unknown:,} unknowns. Type auc=0.8, prevalence=0.1."
-        )
-    _cases.both_classes(t, 'best_threshold with method="fermi-dirac"')
-    t = t.labelled()
-    expected = _expected(fermi_dirac(t), t.pos + t.neg)
-    if prevalence is not None:
-        prevalence = _options.fraction(prevalence, "prevalence")
-    return make_cuts(t.score, sweep(t), prevalence, expected=expected)
-
-
-def _from_numbers(t: Tally, prevalence: float | None, auc: float) -> Cuts:
-    if prevalence is None:
-        raise InputError(
-            'method="fermi-dirac" with auc= needs prevalence= too, the share of '
-            "positives among the cases. Type prevalence=0.1."
-        )
-    fd = fermi_dirac(n=t.n, prevalence=prevalence, auc=auc)
-    expected = _expected(fd, t.pos + t.neg + t.unknown)
-    return make_cuts(t.score, expected, None)._replace(asked=fd.prevalence)
-
-
-def _expected(fd: FermiDirac, cases: Ints) -> Confusion:
-    """Add up the chances of the ranks that each cut flags."""
+        if prevalence is None:
+            raise InputError(
+                'method="fermi-dirac" with auc= needs prevalence= too, the share of '
+                "positives among the cases. Type prevalence=0.1."
+            )
+        fd = fermi_dirac(n=t.n, prevalence=prevalence, auc=auc)
+        cases = t.pos + t.neg + t.unknown
+    else:
+        if not (t.n_pos and t.n_neg) and t.n_unknown:
+            raise InputError(
+                f'method="fermi-dirac" needs auc= and prevalence= when not all is '
+                f"labelled; this tally has {t.n_pos:,} positives, {t.n_neg:,} negatives"
+                f" and {t.n_unknown:,} unknowns. Type auc=0.8, prevalence=0.1."
+            )
+        _cases.both_classes(t, 'best_threshold with method="fermi-dirac"')
+        t = t.labelled()
+        fd, cases = fermi_dirac(t), t.pos + t.neg
+    # add up the chances of the ranks that each cut flags
     ranks = np.concatenate([[0], np.cumsum(cases)])
     pos, neg = fd.n_pos, fd.n - fd.n_pos
     tp = pos * np.asarray(fd.expected("tpr", ranks))
     fp = neg * np.asarray(fd.expected("fpr", ranks))
-    return Confusion(tp, fp, pos - tp, neg - fp)
+    expected = Confusion(tp, fp, pos - tp, neg - fp)
+    if auc is not None:
+        return make_cuts(t.score, expected, None)._replace(asked=fd.prevalence)
+    if prevalence is not None:
+        prevalence = _options.fraction(prevalence, "prevalence")
+    return make_cuts(t.score, sweep(t), prevalence, expected=expected)
 
 
 def exact_values(cuts: Cuts, metric: Metric, at: Array) -> exact.Values:
@@ -243,35 +236,24 @@ def _within_a_class(metric: Metric) -> bool:
     return not (fp or tn) or not (tp or fn)
 
 
-def _divides_once(cuts: Cuts, metric: Metric) -> bool:
-    """Is the float of equal quotients equal, and that of different ones different?
-
-    One division of whole numbers below 2**26 is: different quotients of such numbers
-    are further apart than floats.
-    """
-    as_counted = cuts.asked is None and cuts.units is cuts.seen
-    if metric.ratio is None or not (as_counted or _within_a_class(metric)):
-        return False
-    weights = [abs(w) for part in metric.ratio if part for w in part]
-    whole = all(float(w).is_integer() for w in weights)
-    return whole and max(weights) * (cuts.n_pos + cuts.n_neg) < 2**26
-
-
 def rounding_of(cuts: Cuts, metric: Metric) -> float:
     """How far can rounding move a value of this metric, and disturb its order?"""
-    if _divides_once(cuts, metric):
-        return 0.0
+    as_counted = cuts.asked is None and cuts.units is cuts.seen
+    if metric.ratio is not None and (as_counted or _within_a_class(metric)):
+        # one division of whole numbers below 2**26: different quotients of such
+        # numbers are further apart than floats
+        weights = [abs(w) for part in metric.ratio if part for w in part]
+        whole = all(float(w).is_integer() for w in weights)
+        if whole and max(weights) * (cuts.n_pos + cuts.n_neg) < 2**26:
+            return 0.0
     size = abs(metric.constant)
     for weight, part in metric.parts:
-        size += abs(weight) * _largest(cuts, part)
+        largest = np.abs(part.range).max()
+        if np.isinf(largest):
+            values = np.abs(part(cuts.used))
+            largest = values[np.isfinite(values)].max(initial=0.0)
+        size += abs(weight) * float(largest)
     return ROUNDING * size
-
-
-def _largest(cuts: Cuts, metric: Metric) -> float:
-    if np.isfinite(metric.range).all():
-        return float(np.abs(metric.range).max())
-    values = np.abs(metric(cuts.used))
-    return float(values[np.isfinite(values)].max(initial=0.0))
 
 
 def holds(cuts: Cuts, constraint: Constraint) -> NDArray[np.bool_]:
@@ -397,39 +379,28 @@ def thresholds_of(score: Floats, at: Ints) -> Floats:
     return found
 
 
-def stop_infeasible(
-    cuts: Cuts, constraints: Sequence[Constraint], met: NDArray[np.bool_]
-) -> None:
+Met = NDArray[np.bool_]  # (constraints, cuts)
+
+
+def stop_infeasible(cuts: Cuts, constraints: Sequence[Constraint], met: Met) -> None:
     """Say which constraints cannot be met, and how close one can get."""
     if met.all(axis=0).any():
         return
-    kept = _smallest_conflict(met)
-    if len(kept) == 1:
-        c = constraints[kept[0]]
-        raise Infeasible(f"{c!r} cannot be met: {_closest(cuts, c, _all_of(met, []))}.")
-    close = []
-    for k in kept:
-        others = _all_of(met, [j for j in kept if j != k])
-        close.append(f"{constraints[k]!r}: {_closest(cuts, constraints[k], others)}")
-    raise Infeasible(
-        f"{len(kept)} constraints cannot be met together. With the other"
-        f"{'s' if len(kept) > 2 else ''} met, " + "; ".join(close) + "."
-    )
-
-
-def _smallest_conflict(met: NDArray[np.bool_]) -> list[int]:
-    """Give constraints that cannot be met together, though all but any one can."""
-    # a constraint that can go while the conflict stays is no part of it
     kept = list(range(len(met)))
     for k in range(len(met)):
+        # a constraint that can go while the conflict stays is no part of it
         fewer = [j for j in kept if j != k]
-        if not _all_of(met, fewer).any():
-            kept = fewer
-    return kept
-
-
-def _all_of(met: NDArray[np.bool_], rows: list[int]) -> NDArray[np.bool_]:
-    return np.asarray(met[rows].all(axis=0))
+        kept = kept if met[fewer].all(axis=0).any() else fewer
+    close = []
+    for k in kept:
+        others = np.asarray(met[[j for j in kept if j != k]].all(axis=0))
+        close.append((f"{constraints[k]!r}", _closest(cuts, constraints[k], others)))
+    if len(kept) == 1:
+        raise Infeasible(f"{close[0][0]} cannot be met: {close[0][1]}.")
+    raise Infeasible(
+        f"{len(kept)} constraints cannot be met together. With the other"
+        f"{'s' if len(kept) > 2 else ''} met, " + "; ".join(map(": ".join, close)) + "."
+    )
 
 
 def _closest(cuts: Cuts, c: Constraint, allowed: Array) -> str:
@@ -438,12 +409,11 @@ def _closest(cuts: Cuts, c: Constraint, allowed: Array) -> str:
     if np.isnan(values).all():
         return f"{name} is undefined at every threshold (there are {cuts.sizes})"
     at = int(np.nanargmax(values) if c.upward else np.nanargmin(values))
-    word = "most" if c.upward else "least"
     cut = threshold_of(cuts.score, at)
-    where = (
-        "where nothing is flagged" if np.isinf(cut) else f"at the threshold {cut:.6g}"
-    )
-    return f"{name} is at {word} {values[at]:.6g}, {where}"
+    where = f"at the threshold {cut:.6g}"
+    if np.isinf(cut):
+        where = "where nothing is flagged"
+    return f"{name} is at {'most' if c.upward else 'least'} {values[at]:.6g}, {where}"
 
 
 def stop_undefined(cuts: Cuts, metric: Metric, allowed: Array) -> None:
@@ -461,11 +431,7 @@ def stop_undefined(cuts: Cuts, metric: Metric, allowed: Array) -> None:
 
 
 def stopped_by(
-    cuts: Cuts,
-    metric: Metric,
-    constraints: Sequence[Constraint],
-    met: NDArray[np.bool_],
-    at: int,
+    cuts: Cuts, metric: Metric, constraints: Sequence[Constraint], met: Met, at: int
 ) -> tuple[str, ...]:
     """Which constraints keep the objective from being better?
 
@@ -474,19 +440,12 @@ def stopped_by(
     """
     if not constraints:
         return ()
-    every = range(len(met))
-    alone = [
-        k
-        for k in every
-        if _improves(cuts, metric, _all_of(met, [j for j in every if j != k]), at)
-    ]
-    free = np.ones(len(cuts.score) + 1, dtype=bool)
-    if not alone and _improves(cuts, metric, free, at):
-        top = most_balanced(cuts, best_cuts([cuts], metric, free))
-        alone = [k for k in every if not met[k, top]]
+
+    def best_without(k: int | None) -> Ints:
+        others = [j for j in range(len(met)) if k is not None and j != k]
+        return best_cuts([cuts], metric, np.asarray(met[others].all(axis=0)))
+
+    alone = [k for k in range(len(met)) if at not in best_without(k)]
+    if not alone and at not in (free := best_without(None)):
+        alone = np.flatnonzero(~met[:, most_balanced(cuts, free)]).tolist()
     return tuple(repr(constraints[k]) for k in alone)
-
-
-def _improves(cuts: Cuts, metric: Metric, allowed: Array, at: int) -> bool:
-    """Is an allowed cut better than this one, which is allowed too, exactly?"""
-    return at not in best_cuts([cuts], metric, allowed)

@@ -96,27 +96,13 @@ def _benefit(d: DecisionCurve, standardised: bool) -> dict[str, Array]:
 
 
 # a point of a plane, as true and false positives of so many of each class
-Plane = Callable[[Array, Array, float, float], tuple[Array, Array]]
-
-
-def _of_rates(x: Array, y: Array, n_pos: float, n_neg: float) -> tuple[Array, Array]:
-    return y * n_pos, x * n_neg
-
-
-def _of_precision(x: Array, y: Array, n_pos: float, _: float) -> tuple[Array, Array]:
-    tp = x * n_pos
-    return tp, tp * (1 - y) / np.maximum(y, 1e-9)
-
-
-def _of_flagged(x: Array, y: Array, n_pos: float, n_neg: float) -> tuple[Array, Array]:
-    tp = y * n_pos
-    return tp, x * (n_pos + n_neg) - tp
-
-
-PLANES: dict[str, Plane] = {
-    "roc": _of_rates,
-    "precision_recall": _of_precision,
-    "gain": _of_flagged,
+PLANES: dict[str, Callable[[Array, Array, float, float], tuple[Array, Array]]] = {
+    "roc": lambda x, y, pos, neg: (y * pos, x * neg),
+    "precision_recall": lambda x, y, pos, _: (
+        x * pos,
+        x * pos * (1 - y) / np.maximum(y, 1e-9),
+    ),
+    "gain": lambda x, y, pos, neg: (y * pos, x * (pos + neg) - y * pos),
 }
 # points of a plane at which constraints are asked: finer than a pixel
 ACROSS, UP = 241, 961
@@ -144,11 +130,8 @@ def region(
     for constraint in constraints:
         held &= np.asarray(constraint(c), dtype=bool)
     possible = (fp >= 0) & (fp <= n_neg * (1 + 1e-12))
-    return _strips((held if met else ~held) & possible)
-
-
-def _strips(marked: Array) -> list[Strip]:
-    """Join the marked stretches of neighbouring columns, as long as they are alike."""
+    marked = (held if met else ~held) & possible
+    # marked stretches of neighbouring columns are joined, as long as they are alike
     done: list[list[tuple[float, ...]]] = []
     growing: list[list[tuple[float, ...]]] = []
     for k, column in enumerate(marked):
@@ -159,12 +142,8 @@ def _strips(marked: Array) -> list[Strip]:
             growing = [[] for _ in ends]
         for strip, (low, high) in zip(growing, ends / (UP - 1), strict=True):
             strip.append((k / (ACROSS - 1), float(low), float(high)))
-    return [_columns(strip) for strip in done + growing]
-
-
-def _columns(strip: list[tuple[float, ...]]) -> Strip:
-    where, low, high = np.array(strip).T
-    return where, low, high
+    columns = (np.array(strip).T for strip in done + growing)
+    return [(where, low, high) for where, low, high in columns]
 
 
 def feasible_region(

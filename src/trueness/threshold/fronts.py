@@ -1,12 +1,9 @@
-"""What is given up for what, as the threshold moves?
-
-``pareto`` keeps the cuts that no other cut beats.
-"""
+"""What is given up for what, as the threshold moves?"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, final
@@ -47,10 +44,9 @@ class ParetoFront(Answer):
 
     Attributes
     ----------
-    threshold : array (n,)
-        The thresholds of the front, highest first.
-    low, high : array (n,)
-        The interval (low, high] of thresholds that flag the same cases.
+    threshold, low, high : array (n,)
+        The thresholds of the front, highest first, and the intervals (low, high] of
+        those that flag the same cases.
     values : dict of str to array (n,)
         The metrics along the front, at the prevalence of use.
     confusion : Confusion
@@ -70,20 +66,13 @@ class ParetoFront(Answer):
     prevalence: float
 
     def __len__(self) -> int:
-        """How many cuts?"""
         return len(self.threshold)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give a table with a row for each threshold."""
-        c = self.confusion
-        columns = {
-            "threshold": self.threshold,
-            "low": self.low,
-            "high": self.high,
-            **self.values,
-            **{f.name: getattr(c, f.name) for f in fields(c)},
-        }
-        return native_frame(columns, backend)
+        columns = {k: getattr(self, k) for k in ("threshold", "low", "high")}
+        counts = zip(("tp", "fp", "fn", "tn"), self.confusion.cells, strict=True)
+        return native_frame({**columns, **self.values, **dict(counts)}, backend)
 
 
 @of_tally
@@ -98,8 +87,7 @@ def pareto(
     """Which thresholds are worth considering when several metrics count?
 
     A threshold is left out when another one is at least as good in every metric and
-    better in one. What remains is the whole Pareto front, including the part that no
-    weighted sum of the metrics would find.
+    better in one: the whole Pareto front, also what no weighted sum would find.
 
     Parameters
     ----------
@@ -137,10 +125,19 @@ def pareto(
     for m, _ in wanted:
         usable &= ~np.isnan(values_of(cuts, m))
     at = np.flatnonzero(usable)
-    if not at.size:  # no cut has a value of every metric: an empty front
-        return _front(cuts, at, wanted)
-    ranks = [_ranks(cuts, m if up else -m, at) for m, up in wanted]
-    return _front(cuts, at[undominated(ranks)], wanted)
+    if at.size:  # otherwise no cut has a value of every metric
+        ranks = [_ranks(cuts, m if up else -m, at) for m, up in wanted]
+        at = at[undominated(ranks)]
+    ends = np.concatenate([[np.inf], cuts.score, [-np.inf]])
+    return ParetoFront(
+        threshold=thresholds_of(cuts.score, at),
+        low=ends[at + 1],
+        high=ends[at],
+        values={m.name: values_of(cuts, m)[at] for m, _ in wanted},
+        confusion=cuts.seen[at],
+        directions={m.name: "higher" if up else "lower" for m, up in wanted},
+        prevalence=cuts.prevalence,
+    )
 
 
 def undominated(ranks: Sequence[Array]) -> NDArray[np.bool_]:
@@ -176,20 +173,25 @@ def undominated(ranks: Sequence[Array]) -> NDArray[np.bool_]:
     return good
 
 
-Directed = list[tuple[Metric, bool]]
-
-
-def _directed(metrics: Any, maximize: Any, minimize: Any) -> Directed:
-    wanted: Directed = []
-    for m in map(read_metric, _several(metrics, "metrics")):
-        if m.direction == "none":
-            raise InputError(
-                f"pareto cannot know whether more or less of {m.name} is better. Type "
-                f'maximize=["{m.name}"] or minimize=["{m.name}"].'
-            )
-        wanted.append((m, m.direction == "higher"))
-    wanted += [(read_metric(m), True) for m in _several(maximize, "maximize")]
-    wanted += [(read_metric(m), False) for m in _several(minimize, "minimize")]
+def _directed(metrics: Any, maximize: Any, minimize: Any) -> list[tuple[Metric, bool]]:
+    """Read the metrics, and whether more of each is better."""
+    wanted = []
+    asked = {"metrics": metrics, "maximize": maximize, "minimize": minimize}
+    for what, given in asked.items():
+        needed = f"{what} must be metrics or their names in a list"
+        several = (
+            ()
+            if given is None
+            else one_or_more(given, needed, '["recall", "precision"]')
+        )
+        for m in map(read_metric, several):
+            up = m.direction if what == "metrics" else what
+            if up == "none":
+                raise InputError(
+                    f"pareto cannot know whether more or less of {m.name} is better. "
+                    f'Type maximize=["{m.name}"] or minimize=["{m.name}"].'
+                )
+            wanted.append((m, up in ("higher", "maximize")))
     if len(wanted) < 2:
         raise InputError(
             f"pareto needs two or more metrics; found {len(wanted)}. Type "
@@ -197,13 +199,6 @@ def _directed(metrics: Any, maximize: Any, minimize: Any) -> Directed:
         )
     _columns.distinct_names([m.name for m, _ in wanted], "metrics")
     return wanted
-
-
-def _several(given: Any, what: str) -> tuple[Any, ...]:
-    if given is None:
-        return ()
-    needed = f"{what} must be metrics or their names in a list"
-    return one_or_more(given, needed, '["recall", "precision"]')
 
 
 def _ranks(cuts: Cuts, metric: Metric, at: Ints) -> Ints:
@@ -219,33 +214,13 @@ def _ranks(cuts: Cuts, metric: Metric, at: Ints) -> Ints:
     if reach and is_exact(metric):
         for start, stop in zip(starts, np.r_[starts[1:], order.size], strict=True):
             if stop - start > 1 and np.isfinite(values[order[start]]):
-                run = slice(int(start), int(stop))
-                order[run], step[run] = _sorted_exactly(cuts, metric, at, order[run])
+                run = order[start:stop]
+                over, under, _ = exact_values(cuts, metric, at[run])
+                # squares of roots with their sign have the order of the roots
+                exact = [Fraction(a, b) for a, b in zip(over, under, strict=True)]
+                places = sorted(range(run.size), key=exact.__getitem__)
+                new = [1, *(exact[a] != exact[b] for a, b in pairwise(places))]
+                order[start:stop], step[start:stop] = run[places], new
     ranks = np.empty(at.size, dtype=np.int64)
     ranks[order] = np.cumsum(step)
     return ranks
-
-
-def _sorted_exactly(
-    cuts: Cuts, metric: Metric, at: Ints, run: Ints
-) -> tuple[Ints, Ints]:
-    """Sort a run of close values, and say which begin a new value."""
-    over, under, _ = exact_values(cuts, metric, at[run])
-    # squares of roots with their sign have the order of the roots
-    values = [Fraction(a, b) for a, b in zip(over, under, strict=True)]
-    places = sorted(range(run.size), key=values.__getitem__)
-    new = [1, *(values[a] != values[b] for a, b in pairwise(places))]
-    return run[places], np.array(new, dtype=np.int64)
-
-
-def _front(cuts: Cuts, at: Ints, wanted: Directed) -> ParetoFront:
-    ends = np.concatenate([[np.inf], cuts.score, [-np.inf]])
-    return ParetoFront(
-        threshold=thresholds_of(cuts.score, at),
-        low=ends[at + 1],
-        high=ends[at],
-        values={m.name: values_of(cuts, m)[at] for m, _ in wanted},
-        confusion=cuts.seen[at],
-        directions={m.name: "higher" if up else "lower" for m, up in wanted},
-        prevalence=cuts.prevalence,
-    )

@@ -1,9 +1,4 @@
-"""Which cut should each group have, so that all are served alike?
-
-``group_thresholds`` finds the best cuts, one per group, under limits on how far the
-groups may differ and on what all of them may cost together: ``"recall_gap <= 0.02"``,
-``"fpr_ratio >= 0.8"``, ``"precision_min >= 0.5"``, ``"flagged <= 500"``.
-"""
+"""Which cut should each group have, so that all are served alike?"""
 
 from __future__ import annotations
 
@@ -121,11 +116,10 @@ class GroupThresholds(Record):
 
     @property
     def rule(self) -> Rule:
-        """Give the choice as a rule: a threshold for each group."""
+        """Give the choice as a rule."""
         return Rule(self.thresholds)
 
     def __repr__(self) -> str:
-        """Say where each group is cut and how far the groups differ."""
         proof = "the best there is" if self.proved else f"at most {self.bound:.6g}"
         lines = [f"GroupThresholds: {self.objective} = {self.value:.6g} ({proof})"]
         lines += [

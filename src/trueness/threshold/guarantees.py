@@ -1,8 +1,6 @@
 """Which threshold keeps its promise in the population, not only in the sample?
 
-``guaranteed_threshold`` gives a cut at which constraints hold among all cases of the
-kind, with a stated confidence, by tests in a fixed order. What a test of a constraint
-is, is in ``risks.py``.
+Constraints are tested in a fixed order of cuts; ``risks.py`` says by which tests.
 """
 
 from __future__ import annotations
@@ -64,11 +62,8 @@ class Proof(Record):
         What is guaranteed.
     level : float
         The confidence with which this constraint, taken alone, holds.
-    value : float
-        The metric in the sample. It is better than the constraint asks by a margin,
-        which is the cost of certainty.
-    bound : float
-        The one-sided confidence limit of the metric at the threshold.
+    value, bound : float
+        The metric in the sample, and its one-sided confidence limit.
     p_value : float
         The test of the constraint there; exact binomial for shares.
     cases : int
@@ -96,21 +91,17 @@ class GuaranteedThreshold(Answer):
     ----------
     rule : Rule
         One threshold, or two with a zone for doubt.
-    score_range : (float, float)
-        Every (upper) threshold above the first number, up to and including the second,
-        has the same guarantee.
-    lower_range : (float, float) or None
-        The same of a lower threshold.
+    score_range, lower_range : (float, float)
+        Every (upper, or lower) threshold above the first number, up to and including
+        the second, has the same guarantee.
     constraint : str
         What is guaranteed; several are joined by "and".
     level : float
         The confidence with which all constraints hold at once.
     value, bound, p_value, cases, method
-        As in :class:`Proof`; with several constraints, those of the constraint with the
-        weakest evidence. ``bound`` is one-sided.
+        As in :class:`Proof`, of the constraint with the weakest evidence.
     confusion : Confusion
-        The confusion matrix of the decided cases, of those that were used for that
-        test.
+        The decided ones of the cases that were used for that test.
     defer : float
         The share of the cases between two thresholds.
     proofs : tuple of Proof
@@ -173,8 +164,8 @@ def guaranteed_threshold(
     level
         The probability with which all of them must hold at once.
     maximize, minimize
-        Of the thresholds with the guarantee, take the one where this metric is best in
-        the sample. The guarantee holds for all of them at once.
+        Of the thresholds with the guarantee, which holds for all of them at once, take
+        the one where this metric is best in the sample.
     prevalences
         Shares of positives where the classifier will be used: two numbers are a range
         (the guarantee holds for every prevalence in it), an :class:`Estimate` has an
@@ -186,15 +177,6 @@ def guaranteed_threshold(
         Try ``thresholds`` in the order given until one fails, each at the full error
         rate (fixed sequence); or, when False, all of them with the error rate divided
         by their number (Bonferroni).
-    rng
-        Seed or generator, for shares that may rise and fall with the threshold
-        (precision, npv, accuracy): their cases are split at random.
-
-    Raises
-    ------
-    NotEnoughCases
-        Not even the best outcome with this number of cases would prove the constraint;
-        the message says how many more are needed.
 
     Notes
     -----

@@ -1,8 +1,5 @@
 r"""What is bounded, where, and which metrics are quotients of sums of counts?
 
-A ``Limit`` is a constraint and where it must hold: for all cases, on one side of two
-cuts, or between groups:
-
 =====================  ================================================================
 all decided cases      ``"recall >= 0.9"``
 ``above``, ``below``   ``"npv below >= 0.99"``: the upper or lower cut as if alone
@@ -11,9 +8,8 @@ all decided cases      ``"recall >= 0.9"``
 =====================  ================================================================
 
 Searches over several cuts, and programs, need metrics that are a weighted sum of counts
-or one quotient of such sums. The classes are of known size, so that tp and fp at a cut
-say all about it, and those at an upper and a lower cut all about a pair. The formula of
-a metric is code; its coefficients are read off its values, in fractions.
+or one quotient of such sums. The formula of a metric is code; its coefficients are read
+off its values, in fractions.
 """
 
 from __future__ import annotations
@@ -86,20 +82,17 @@ class Limit(NamedTuple):
     def range(self) -> tuple[float, float]:
         """Between which values does the quantity lie?"""
         low, high = self.metric.range
-        return {"gap": (0.0, high - low), "ratio": (0.0, 1.0)}.get(
-            self.where, (low, high)
-        )
+        coupled = {"gap": (0.0, high - low), "ratio": (0.0, 1.0)}
+        return coupled.get(self.where, (low, high))
 
     def between(self, values: Any) -> Any:
         """Give what is limited of the values of all groups, along the first axis."""
         values = np.asarray(values)
         low, high = values.min(axis=0), values.max(axis=0)
-        if self.where == "ratio":
-            with np.errstate(divide="ignore", invalid="ignore"):
-                return low / high
-        return (
-            high - low if self.where == "gap" else low if self.where == "min" else high
-        )
+        if self.where in ("min", "max"):
+            return low if self.where == "min" else high
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return high - low if self.where == "gap" else low / high
 
     def kept(self, value: Any) -> Any:
         """Is the limit kept? In fractions where the value is one."""
@@ -127,13 +120,10 @@ class Limit(NamedTuple):
                 return m(Confusion(tp, fp, fn + more_pos, tn + more_neg))
             if self.where == "below":
                 return m(Confusion(tp + more_pos, fp + more_neg, fn, tn))
-            doubt, pos, neg = (
-                more_pos + more_neg,
-                tp + more_pos + fn,
-                fp + more_neg + tn,
-            )
-            known = {"deferred": doubt, "defer": doubt / (pos + neg)}
-            known |= {"cases": pos + neg, "positives": pos, "negatives": neg}
+            pos, neg = tp + more_pos + fn, fp + more_neg + tn
+            known = {"deferred": more_pos + more_neg, "cases": pos + neg}
+            known |= {"defer": known["deferred"] / known["cases"]}
+            known |= {"positives": pos, "negatives": neg}
             decided = Confusion(tp, fp, fn, tn)
             parts = (
                 w * (known[part.name] if part.name in known else part(decided))

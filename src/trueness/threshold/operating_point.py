@@ -1,8 +1,4 @@
-"""Where should a classifier be cut?
-
-``best_threshold`` finds the threshold at which any metric is best, under any number of
-constraints, for the prevalence of use. ``METHODS`` lists how.
-"""
+"""Where should a classifier be cut?"""
 
 from __future__ import annotations
 
@@ -214,11 +210,6 @@ def best_threshold(
     auc
         For ``method="fermi-dirac"`` on cases without labels: the area under the ROC
         curve, known from elsewhere; ``prevalence`` must then be given too.
-
-    Raises
-    ------
-    Infeasible
-        No threshold meets the constraints; the message says how close one can get.
 
     Notes
     -----

@@ -78,25 +78,20 @@ class Validation(Answer):
     thresholds : dict of str to Estimate
         Each chosen threshold and the interval in which repeated choices lie:
         "threshold", or "lower" and "upper", or one for each group.
-    value : float
-        The objective in the sample, where the rule was chosen.
+    value, optimism : float
+        The objective in the sample, and what of it is optimism (negative when an
+        objective is minimised).
     corrected : Estimate
         What to expect of the choice on new cases, with an interval for the objective of
         the chosen rule in the population.
-    optimism : float
-        ``value - corrected.value``: the optimism of the sample (negative when an
-        objective is minimised).
     in_bag, out_of_bag : array
         The objective of each repeated choice on its own cases, and on those left out.
     metrics : dict of str to Estimate
-        What to expect of each metric on new cases, with an interval that allows for the
-        choice.
+        What to expect of each metric on new cases; intervals allow for the choice.
     holds : dict of str to float
-        How often each constraint, met where a choice was repeated, held on the cases
-        left out.
+        How often each constraint held on the cases that a repeated choice left out.
     failed : float
-        The share of samples in which nothing met the constraints, or the objective was
-        undefined.
+        The share of samples in which nothing could be chosen.
     prevalence : str
         The share of positives that every number is for.
     notes : tuple of str

@@ -1,9 +1,4 @@
-r"""Where do yes and no end, and where should a person look?
-
-Two cuts make three zones: below the lower cut no, from the upper cut on yes, between
-them doubt. ``best_thresholds`` finds the best pair of cuts exactly, whatever is paid
-for a deferred case and whatever must hold on either side.
-"""
+"""Where do yes and no end, and where should a person look?"""
 
 from __future__ import annotations
 
@@ -68,19 +63,15 @@ class Zones(Record):
     lower_range, upper_range : (float, float)
         Every threshold above the first number, up to and including the second, flags
         the same cases.
-    value : float
-        The objective, at the prevalence of use.
+    value, single : float
+        The objective at the prevalence of use, and that of the best single threshold
+        that meets the constraints (NaN: none does): what deferring cases is worth.
     confusion : Confusion
-        The confusion matrix of the cases of the tally that are decided.
-    deferred_pos, deferred_neg : int
-        Positives and negatives between the two thresholds; of weighted cases, like the
-        confusion matrix, sums of weights.
+        The confusion matrix of the cases that are decided.
+    deferred_pos, deferred_neg : float
+        Positives and negatives between the two thresholds, or their weights.
     defer : float
         The share of all cases that is deferred, at the prevalence of use.
-    single : float
-        The objective of the best single threshold that meets the constraints; how far
-        it is from ``value`` is what deferring cases is worth. NaN when no single
-        threshold meets them.
     pairs : tuple of (range, range)
         All optimal pairs, lower and upper, the chosen one first (at most 1,000).
     objective : str
@@ -115,7 +106,6 @@ class Zones(Record):
         return Rule(self.upper, self.lower)
 
     def __repr__(self) -> str:
-        """Say what happens in each zone, in a few lines."""
         c = self.confusion
         others = len(self.pairs) - 1
         upper = cut_text(self.upper, self.upper_range)
@@ -166,11 +156,6 @@ def best_thresholds(
         (``"precision above >= 0.9"``, ``"npv below >= 0.99"``), or on all decided cases
         (``"accuracy >= 0.95"``). "Above" and "below" may follow any metric, which is
         then computed at the upper or the lower threshold as if it were the only one.
-
-    Raises
-    ------
-    Infeasible
-        No pair of thresholds meets the constraints.
 
     Notes
     -----
