@@ -1,7 +1,14 @@
-"""The best cut by counting cases, in fractions: a slow twin that knows no Trueness."""
+"""Choices of cuts by counting, in fractions: a slow twin that knows no Trueness.
+
+A choice is a list of states (one for each prevalence that it must be good at). A state
+says for "" (all decided cases), "above" and "below" (each cut as if alone) and "groups"
+how many tp, fp, fn, tn and deferred cases there are.
+"""
 
 import math
+import operator
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 
@@ -14,113 +21,133 @@ def tied(rng, n, levels):
 
 
 def ratio(a, b):
-    return Fraction(a, b) if b else None
+    return Fraction(a) / b if b else None
 
 
-def _accuracy(tp, fp, fn, tn):
-    return ratio(tp + tn, tp + fp + fn + tn)
+def plus(*parts):
+    """Add weighted values; undefined where one of them is."""
+    return None if any(v is None for _, v in parts) else sum(w * v for w, v in parts)
 
 
-def _recall(tp, fp, fn, tn):
-    return ratio(tp, tp + fn)
-
-
-def _precision(tp, fp, fn, tn):
-    return ratio(tp, tp + fp)
-
-
-def _f2(tp, fp, fn, tn):
-    return ratio(5 * tp, 5 * tp + 4 * fn + fp)
-
-
-def _f1(tp, fp, fn, tn):
-    return ratio(2 * tp, 2 * tp + fn + fp)
-
-
-def _fpr(tp, fp, fn, tn):
-    return ratio(fp, fp + tn)
-
-
-def _flagged_rate(tp, fp, fn, tn):
-    return ratio(tp + fp, tp + fp + fn + tn)
-
-
-def _mix(tp, fp, fn, tn):
-    return Fraction(7, 10) * _accuracy(tp, fp, fn, tn) + Fraction(3, 10) * _recall(
-        tp, fp, fn, tn
-    )
-
-
-def _bac(tp, fp, fn, tn):
-    return (ratio(tp, tp + fn) + ratio(tn, fp + tn)) / 2
-
-
-def _pr(tp, fp, fn, tn):
-    p = _precision(tp, fp, fn, tn)
-    return None if p is None else p + 2 * _recall(tp, fp, fn, tn)
-
-
-def _cost(tp, fp, fn, tn):
-    return -(Fraction(1, 10) * fp + Fraction(3, 10) * fn)
-
-
-def _mcc_squared(tp, fp, fn, tn):
+def _mcc_squared(tp, fp, fn, tn, d):
     top = tp * tn - fp * fn
     return ratio(top * abs(top), (tp + fp) * (tp + fn) * (fp + tn) * (fn + tn))
 
 
-OBJECTIVES = {
-    "accuracy": _accuracy,
-    "precision": _precision,
-    "recall": _recall,
-    "f1": _f1,
-    "f_beta(2)": _f2,
-    "0.7*accuracy + 0.3*recall": _mix,
-    "balanced_accuracy": _bac,
-    "precision + 2*recall": _pr,
-    "-cost(fp=0.1, fn=0.3)": _cost,
-    "mcc": _mcc_squared,
-}
-CONSTRAINTS = {
-    "recall >= 0.6": lambda *c: _recall(*c) >= Fraction(6, 10),
-    "precision >= 0.7": lambda *c: (_precision(*c) or Fraction(-1)) >= Fraction(7, 10),
-    "fpr < 0.3": lambda *c: _fpr(*c) < Fraction(3, 10),
-    "flagged_rate <= 0.4": lambda *c: _flagged_rate(*c) <= Fraction(4, 10),
-    "flagged >= 3": lambda tp, fp, fn, tn: tp + fp >= 3,
-    "0.7*accuracy + 0.3*recall >= 0.6": lambda *c: _mix(*c) >= Fraction(6, 10),
-}
+TENTH = Fraction(1, 10)
+METRICS = {
+    "accuracy": lambda tp, fp, fn, tn, d: ratio(tp + tn, tp + fp + fn + tn),
+    "recall": lambda tp, fp, fn, tn, d: ratio(tp, tp + fn),
+    "fpr": lambda tp, fp, fn, tn, d: ratio(fp, fp + tn),
+    "precision": lambda tp, fp, fn, tn, d: ratio(tp, tp + fp),
+    "npv": lambda tp, fp, fn, tn, d: ratio(tn, tn + fn),
+    "f1": lambda tp, fp, fn, tn, d: ratio(2 * tp, 2 * tp + fn + fp),
+    "f_beta(2)": lambda tp, fp, fn, tn, d: ratio(5 * tp, 5 * tp + 4 * fn + fp),
+    "flagged": lambda tp, fp, fn, tn, d: tp + fp,
+    "flagged_rate": lambda tp, fp, fn, tn, d: ratio(tp + fp, tp + fp + fn + tn),
+    "deferred": lambda tp, fp, fn, tn, d: d,
+    "defer": lambda tp, fp, fn, tn, d: ratio(d, tp + fp + fn + tn + d),
+    "cost(fp=0.1, fn=0.3)": lambda tp, fp, fn, tn, d: TENTH * fp + 3 * TENTH * fn,
+    "fp + 2*fn + 0.4*deferred": lambda tp, fp, fn, tn, d: fp + 2 * fn + 4 * TENTH * d,
+    "80*tp - 5*fp - deferred": lambda tp, fp, fn, tn, d: 80 * tp - 5 * fp - d,
+    # with fixed classes a quotient of sums of tp and fp, too
+    "kappa": lambda tp, fp, fn, tn, d: ratio(
+        2 * (tp * tn - fp * fn), (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)
+    ),
+    "balanced_accuracy": lambda *c: plus(
+        (Fraction(1, 2), METRICS["recall"](*c)), (-Fraction(1, 2), METRICS["fpr"](*c)),
+        (1, Fraction(1, 2)),
+    ),
+    "0.7*accuracy + 0.3*recall": lambda *c: plus(
+        (7 * TENTH, METRICS["accuracy"](*c)), (3 * TENTH, METRICS["recall"](*c))
+    ),
+    "precision + 2*recall": lambda *c: plus(
+        (1, METRICS["precision"](*c)), (2, METRICS["recall"](*c))
+    ),
+    "mcc": _mcc_squared,  # with its sign
+}  # fmt: skip
+SIGNS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 
 
-def brute_force(y, score, objective, constraints, prevalence=None):
-    """All optimal (threshold, value) by counting cases at every score."""
-    found, best = [], None
-    for cut in [math.inf, *sorted(set(score), reverse=True)]:
-        flag = [s >= cut for s in score]
-        tp = sum(1 for f, v in zip(flag, y, strict=True) if f and v)
-        fp = sum(1 for f, v in zip(flag, y, strict=True) if f and not v)
-        pos, n = sum(y), len(y)
-        fn, tn = pos - tp, n - pos - fp
-        if prevalence is not None:
-            up, down = prevalence * n / pos, (1 - prevalence) * n / (n - pos)
-            tp, fn, fp, tn = tp * up, fn * up, fp * down, tn * down
-        c = (tp, fp, fn, tn)
-        value = objective(*c)
-        if value is None or not all(g(*c) for g in constraints):
+def value_of(name, state):
+    for where in ("above", "below"):
+        if name.endswith(f" {where}"):
+            return METRICS[name.removesuffix(f" {where}")](*state[where])
+    for kind in ("gap", "ratio", "min", "max"):
+        if name.endswith(f"_{kind}"):
+            each = [METRICS[name.removesuffix(f"_{kind}")](*c) for c in state["groups"]]
+            if None in each:
+                return None
+            low, high = min(each), max(each)
+            kinds = {"gap": high - low, "min": low, "max": high}
+            return kinds[kind] if kind in kinds else ratio(low, high)
+    return METRICS[name](*state[""])
+
+
+def met(text, state):
+    name, sign, bound = text.rsplit(" ", 2)
+    value = value_of(name, state)
+    return value is not None and SIGNS[sign](value, Fraction(bound))
+
+
+def best(choices, name, limits, sign=1):
+    """Give all choices that are best in their worst state, and that value."""
+    found, top = [], None
+    for key, states in choices:
+        values = [value_of(name, s) for s in states]
+        if None in values or not all(met(k, s) for k in limits for s in states):
             continue
-        if best is None or value > best:
-            found, best = [], value
-        if value == best:
-            found.append(cut)
-    return found, best
+        worst = min(sign * v for v in values)
+        if top is None or worst > top:
+            found, top = [], worst
+        if worst == top:
+            found.append(key)
+    return found, None if top is None else sign * top
 
 
-def instances(seed, many, names=tuple(OBJECTIVES)):
-    rng = np.random.default_rng(seed)
-    texts = list(CONSTRAINTS)
-    for _ in range(many):
-        n = int(rng.integers(3, 14))
-        y, score = tied(rng, n, levels=int(rng.integers(1, 6)))
-        score = np.clip(np.abs(score), 0, 1)  # many scores of exactly 0 and 1
-        name = names[rng.integers(len(names))]
-        subject = [texts[k] for k in rng.permutation(len(texts))[: rng.integers(3)]]
-        yield y.tolist(), score.tolist(), name, subject
+def in_numbers(name, value):
+    """Give a value as the float that Trueness shows."""
+    return (
+        math.copysign(math.sqrt(abs(value)), value) if name == "mcc" else float(value)
+    )
+
+
+def _running(t, share):
+    """Count true and false positives at every cut, in use."""
+    n, up, down = t.n_pos + t.n_neg, 1, 1
+    if share is not None:
+        up, down = share * n / t.n_pos, (1 - share) * n / t.n_neg
+    sums = (np.r_[0, np.cumsum(x)].tolist() for x in (t.pos, t.neg))
+    return [
+        (Fraction(tp) * up, Fraction(fp) * down) for tp, fp in zip(*sums, strict=True)
+    ]
+
+
+def _state(upper, lower, whole):
+    (tp, fp), (more, other), (pos, neg) = upper, lower, whole
+    return {
+        "": (tp, fp, pos - more, neg - other, more + other - tp - fp),
+        "above": (tp, fp, pos - tp, neg - fp, 0),
+        "below": (more, other, pos - more, neg - other, 0),
+    }
+
+
+def single(t, *shares):
+    """Give every cut, by its highest threshold."""
+    runs = [_running(t, p) for p in shares or (None,)]
+    for k, high in enumerate([math.inf, *t.score.tolist()]):
+        yield high, [_state(r[k], r[k], r[-1]) for r in runs]
+
+
+def pairs(t, share=None):
+    r = _running(t, share)
+    for i, j in product(range(len(r)), repeat=2):
+        if i <= j:
+            yield (i, j), [_state(r[i], r[j], r[-1])]
+
+
+def for_groups(tallies):
+    """Give every choice of a cut for each group."""
+    each = [[states[0][""] for _, states in single(t)] for t in tallies.values()]
+    for cuts in product(*each):
+        yield cuts, [{"": [sum(x) for x in zip(*cuts, strict=True)], "groups": cuts}]

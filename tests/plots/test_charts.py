@@ -14,7 +14,7 @@ from trueness._core.checks.errors import NeedsWholeCases, NotEnoughCases
 from trueness.counts.design import CANNOT
 from trueness.metrics.grammar import constraints
 from trueness.plots.monitoring import sequence
-from trueness.threshold.figures import feasible_region
+from trueness.threshold.figures import region
 
 HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
 OTHER = Tally([0.9, 0.4], pos=[3, 1], neg=[1, 9])
@@ -381,26 +381,23 @@ def test_zones_are_marked_on_the_scores():
 def test_capacity_is_the_line_of_equation_28():
     """pi_p tpr + pi_n fpr <= m: cuts the axes at m/pi_p and m/pi_n."""
     share, m = 0.3, 0.2
-    data = feasible_region(constraints(f"flagged_rate <= {m}"), share, 1000)
-    fpr, high = np.array(data["fpr"]), np.array(data["high"])
+    asked = constraints(f"flagged_rate <= {m}")
+    ((fpr, low, high),) = region(asked, "roc", 1000 * share, 1000 * (1 - share))
     line = (m - (1 - share) * fpr) / share
     assert fpr.max() == pytest.approx(m / (1 - share), abs=1 / 160)
     assert np.abs(high - np.minimum(line, 1)).max() <= 1 / 640 + 1e-9
-    assert not np.any(data["low"])
-    none = feasible_region(constraints(["recall >= 0.9", "recall <= 0.1"]), 0.5, 10)
-    assert none["fpr"] == []
+    assert not low.any()
+    assert region(constraints(["recall >= 0.9", "recall <= 0.1"]), "roc", 5, 5) == []
 
 
 def test_risk_is_the_line_of_equation_29():
     """Above a line of slope alpha pi_n / (beta pi_p), intercept 1 - c/(beta pi_p)."""
     share, alpha, beta, c, n = 0.3, 1.0, 4.0, 0.5, 1000
-    data = feasible_region(
-        constraints(f"cost(fp={alpha}, fn={beta}) <= {c * n}"), share, n
-    )
-    fpr, low = np.array(data["fpr"]), np.array(data["low"])
+    asked = constraints(f"cost(fp={alpha}, fn={beta}) <= {c * n}")
+    ((fpr, low, high),) = region(asked, "roc", n * share, n * (1 - share))
     line = 1 - c / (beta * share) + alpha * (1 - share) / (beta * share) * fpr
     assert np.abs(low - np.maximum(line, 0)).max() <= 1 / 640 + 1e-9
-    assert set(data["high"]) == {1.0}
+    assert set(high) == {1.0}
 
 
 def test_cost_and_decision_curves():

@@ -1,7 +1,4 @@
-"""A cut for each group: brute force over all cuts in fractions, and proofs."""
-
-from fractions import Fraction
-from itertools import product
+"""A cut for each group: proofs of larger problems, intervals, refusals."""
 
 import numpy as np
 import pytest
@@ -10,113 +7,12 @@ import trueness
 from trueness import Infeasible, InputError, Tally, group_thresholds
 
 
-def ratio(a, b):
-    return Fraction(a, b) if b else None
-
-
-METRICS = {
-    "recall": lambda c: ratio(c[0], c[0] + c[2]),
-    "fpr": lambda c: ratio(c[1], c[1] + c[3]),
-    "precision": lambda c: ratio(c[0], c[0] + c[1]),
-    "flagged_rate": lambda c: ratio(c[0] + c[1], sum(c)),
-    "accuracy": lambda c: ratio(c[0] + c[3], sum(c)),
-    "f1": lambda c: ratio(2 * c[0], 2 * c[0] + c[1] + c[2]),
-    # with fixed classes a quotient of sums of tp and fp, too
-    "kappa": lambda c: ratio(
-        2 * (c[0] * c[3] - c[1] * c[2]),
-        (c[0] + c[1]) * (c[1] + c[3]) + (c[0] + c[2]) * (c[2] + c[3]),
-    ),
-}
-
-
-def kept(cuts, name, kind, bound):
-    values = [METRICS[name](c) for c in cuts]
-    if None in values:
-        return False
-    low, high = min(values), max(values)
-    if kind == "gap":
-        return high - low <= bound
-    return low >= bound if kind == "min" else high > 0 and low / high >= bound
-
-
-def brute(groups, objective, between, flagged):
-    tables = []
-    for t in groups.values():
-        tp, fp = (np.r_[0, np.cumsum(n)].tolist() for n in (t.pos, t.neg))
-        pairs = zip(tp, fp, strict=True)
-        tables.append([(a, b, t.n_pos - a, t.n_neg - b) for a, b in pairs])
-    best = None
-    for cuts in product(*tables):
-        total = [sum(part) for part in zip(*cuts, strict=True)]
-        if total[0] + total[1] > flagged or not all(kept(cuts, *b) for b in between):
-            continue
-        value = METRICS[objective](total)
-        if value is not None and (best is None or value > best):
-            best = value
-    return best
-
-
-def small_groups(rng):
-    groups = {}
-    for name in "abc"[: rng.integers(2, 4)]:
-        pos = neg = np.zeros(1, dtype=int)
-        while not (pos.sum() and neg.sum()):
-            m = int(rng.integers(1, 6))
-            pos, neg = rng.integers(0, 5, m), rng.integers(0, 5, m)
-        groups[name] = Tally(np.arange(m)[::-1] * 1.0, neg, pos).labelled()
-    return groups
-
-
-def test_every_choice_of_cuts_in_fractions():
-    rng, done = np.random.default_rng(12), 0
-    bounds = {
-        "gap": (Fraction(0), Fraction(1, 10), Fraction(1, 3)),
-        "ratio": (Fraction(1, 2), Fraction(4, 5)),
-        "min": (Fraction(1, 2),),
-    }
-    for _ in range(60):
-        groups, between = small_groups(rng), []
-        for _ in range(rng.integers(0, 3)):
-            kind = list(bounds)[rng.integers(3)]
-            some = bounds[kind]
-            between.append(
-                (list(METRICS)[rng.integers(6)], kind, some[rng.integers(len(some))])
-            )
-        objective = ("accuracy", "f1", "precision")[rng.integers(3)]
-        flagged = int(rng.integers(1, sum(t.n for t in groups.values()) + 1))
-        best = brute(groups, objective, between, flagged)
-        words = [
-            f"{n}_{k} {'<=' if k == 'gap' else '>='} {float(b)!r}"
-            for n, k, b in between
-        ]
-        words.append(f"flagged <= {flagged}")
-        if best is None:
-            with pytest.raises(Infeasible):
-                group_thresholds(groups, objective, words, time_limit=5)
-            continue
-        g = group_thresholds(groups, objective, words, time_limit=5)
-        assert g.value == pytest.approx(float(best), rel=1e-12)
-        assert g.proved
-        done += 1
-    assert done > 25
-
-
-def test_kappa_of_all_groups_together():
-    rng = np.random.default_rng(5)
-    for _ in range(15):
-        groups = small_groups(rng)
-        flagged = int(rng.integers(2, sum(t.n for t in groups.values())))
-        best = brute(groups, "kappa", [], flagged)
-        g = group_thresholds(groups, "kappa", f"flagged <= {flagged}", time_limit=5)
-        assert (g.value, g.proved) == (pytest.approx(float(best), rel=1e-12), True)
-
-
 def test_larger_groups_are_proved_and_described():
     rng = np.random.default_rng(5)
     groups = {}
-    for k in range(5):
-        y = rng.random(3000) < 0.1 + 0.05 * k
-        x = rng.normal(size=3000) + (1 + 0.2 * k) * y
+    for k in range(4):
+        y = rng.random(1000) < 0.1 + 0.05 * k
+        x = rng.normal(size=1000) + (1 + 0.2 * k) * y
         groups[f"g{k}"] = trueness.tally(y, x)
     g = group_thresholds(groups, "accuracy", ["recall_gap <= 0.02"])
     assert g.proved
@@ -138,33 +34,18 @@ def test_larger_groups_are_proved_and_described():
 
 
 @pytest.mark.parametrize("limits", [
-    ["flagged <= 5000", "recall >= 0.5"], ["precision >= 0.6", "flagged <= 3000"]
+    ["flagged <= 1500", "recall >= 0.5"], ["precision >= 0.6", "flagged <= 900"]
 ])  # fmt: skip
 def test_two_limits_on_the_total_are_proved(rng, limits):
     groups = {}
-    for g in range(10):
-        y = rng.random(2000) < rng.uniform(0.1, 0.4)
+    for g in range(6):
+        y = rng.random(1000) < rng.uniform(0.1, 0.4)
         s = rng.normal(rng.uniform(0.8, 1.6) * y + rng.normal(0, 0.3), 1)
         groups[g] = trueness.tally(y, s)
     assert group_thresholds(groups, "accuracy", limits).proved
-    neither = ["recall >= 0.9", "flagged <= 4000"]
+    neither = ["recall >= 0.9", "flagged <= 1200"]
     with pytest.raises(Infeasible, match="cannot be met together"):
         group_thresholds(groups, "accuracy", neither)
-
-
-def test_objectives_of_rates_and_money():
-    groups = small_groups(np.random.default_rng(4))
-    whole = [sum(getattr(t, k) for t in groups.values()) for k in ("n_pos", "n_neg")]
-    g = group_thresholds(groups, "youden")
-    c = [sum(int(getattr(x, k)) for x in g.confusions.values()) for k in ("tp", "fp")]
-    assert g.value == pytest.approx(c[0] / whole[0] - c[1] / whole[1])
-    assert group_thresholds(groups, "balanced_accuracy").value == pytest.approx(
-        (g.value + 1) / 2
-    )
-    paid = group_thresholds(groups, minimize="cost(fp=1, fn=3, tp=-2)")
-    assert paid.value == min(
-        paid.value, trueness.cost(fp=1, fn=3, tp=-2)(trueness.Confusion(0, 0, *whole))
-    )
 
 
 def test_wrong_input():
@@ -188,16 +69,6 @@ def test_wrong_input():
         group_thresholds({"a": t, "b": t}, subject_to="positives >= 9")
     with pytest.raises(Infeasible, match=r"precision_min .* cannot be met"):
         group_thresholds({"a": t, "b": t}, subject_to="precision_min >= 0.99")
-
-
-def test_the_common_threshold_is_that_of_all_cases_together():
-    a = Tally([4, 3, 2, 1], pos=[3, 1, 1, 0], neg=[0, 1, 1, 3])
-    b = Tally([4, 3, 2, 1], pos=[2, 1, 1, 1], neg=[0, 1, 1, 3])
-    for metric in ("accuracy", "youden", "f1"):
-        point = trueness.best_threshold(a + b, metric)
-        found = group_thresholds({"a": a, "b": b}, metric)
-        assert found.common_threshold == point.threshold
-        assert found.common_value == point.value
 
 
 def test_the_interval_of_a_ratio_holds_groups_that_are_alike():

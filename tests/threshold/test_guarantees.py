@@ -62,74 +62,15 @@ def test_moves_until_the_exact_test_fails(text):
     assert g.confusion.tp == (flag & y).sum()
 
 
-CASES = {
-    "recall >= 0.9": lambda t: norm.sf(t - 1.5) < 0.9,
-    "fpr <= 0.05": lambda t: norm.sf(t) > 0.05,
-}
-
-
-@pytest.mark.parametrize("text", CASES)
-@pytest.mark.parametrize("decimals", [1, 12])
-def test_error_rate_is_at_most_what_was_promised(text, decimals):
-    """Draw samples, choose, and look the promise up in the population."""
-    rng, wrong, runs = np.random.default_rng(5), 0, 2000
-    for _ in range(runs):
-        y = np.arange(240) < 100
-        score = np.round(rng.normal(size=240) + 1.5 * y, decimals)
-        t = Tally(score, pos=y.astype(int), neg=(~y).astype(int))
-        g = guaranteed_threshold(t, text)
-        # rounded scores reach a threshold when the raw ones reach half a step less
-        step = 10.0**-decimals
-        raw = (math.ceil(g.threshold / step - 1e-9) - 0.5) * step
-        wrong += bool(CASES[text](raw))
-    # at most 5 %, and not idle: three standard errors of 2000 runs
-    limit = 0.05 + 3 * math.sqrt(0.05 * 0.95 / runs)
-    assert wrong / runs < limit
-    assert wrong / runs > 0.003
-
-
 def test_the_plain_sample_cut_fails_half_of_the_time():
     """What the guarantee is for: the best cut in the sample promises too much."""
     rng, wrong = np.random.default_rng(6), 0
-    for _ in range(300):
+    for _ in range(60):
         y = np.arange(240) < 100
         t = trueness.tally(y, rng.normal(size=240) + 1.5 * y)
         p = trueness.best_threshold(t, "specificity", "recall >= 0.9")
         wrong += norm.sf(p.threshold - 1.5) < 0.9
-    assert wrong / 300 > 0.3
-
-
-def test_error_rate_of_precision_with_split_and_sequence():
-    rng, wrong, done, runs = np.random.default_rng(7), 0, 0, 1000
-    for _ in range(runs):
-        y = rng.random(1500) < 0.3
-        t = trueness.tally(y, rng.normal(size=1500) + 1.5 * y)
-        try:
-            g = guaranteed_threshold(t, "precision >= 0.7", rng=rng)
-        except (NotEnoughCases, Infeasible):
-            continue
-        done += 1
-        hit, alarm = 0.3 * norm.sf(g.threshold - 1.5), 0.7 * norm.sf(g.threshold)
-        wrong += hit / (hit + alarm) < 0.7
-    assert done > 0.8 * runs
-    assert wrong / runs < 0.05 + 3 * math.sqrt(0.05 * 0.95 / runs)
-    assert g.method == "split and fixed sequence"
-    assert g.cases < 750
-
-
-def test_other_shares_that_rise_and_fall():
-    rng = np.random.default_rng(8)
-    y = rng.random(4000) < 0.3
-    t = trueness.tally(y, rng.normal(size=4000) + 2 * y)
-    npv = guaranteed_threshold(t, "npv >= 0.9", rng=1)
-    # as many cases as possible are left alone: well above the lowest scores
-    assert npv.cases > 1000
-    assert npv.bound >= 0.9
-    right = guaranteed_threshold(t, "accuracy >= 0.8", rng=1)
-    assert right.bound >= 0.8
-    rate = guaranteed_threshold(t, "flagged_rate <= 0.2")
-    assert rate.method == "order statistics"
-    assert 0.15 < rate.value < 0.2
+    assert wrong / 60 > 0.3
 
 
 def test_what_cannot_be_guaranteed():
@@ -170,11 +111,6 @@ def normal_tally(rng, n=900):
     return trueness.tally(y, rng.normal(size=n) + 1.8 * y)
 
 
-def test_one_constraint_in_a_list_is_that_constraint():
-    t = normal_tally(np.random.default_rng(1))
-    assert guaranteed_threshold(t, BOTH[:1]) == guaranteed_threshold(t, BOTH[0])
-
-
 def test_several_constraints_are_each_proved_at_a_share_of_the_error():
     """Against scipy's binomial tails at every cut, each at 0.025."""
     t = normal_tally(np.random.default_rng(2))
@@ -197,7 +133,7 @@ def test_several_constraints_are_each_proved_at_a_share_of_the_error():
 
 def test_error_rate_of_two_constraints_and_a_choice_between_the_cuts():
     """The one that is chosen greedily keeps both promises, 19 times of 20."""
-    rng, wrong, done, runs = np.random.default_rng(3), 0, 0, 1500
+    rng, wrong, done, runs = np.random.default_rng(3), 0, 0, 200
     for _ in range(runs):
         t = normal_tally(rng, 600)
         try:
@@ -231,6 +167,12 @@ def population(threshold, share=0.3, shift=1.5):
 
 
 RISKS = {
+    "recall >= 0.8": {},
+    "fpr <= 0.2": {},
+    "flagged_rate <= 0.3": {},
+    "precision >= 0.6": {},
+    "npv >= 0.85": {},
+    "accuracy >= 0.76": {},
     "f1 >= 0.6": {},
     "f_beta(2) >= 0.6": {},
     "net_benefit(0.25) >= 0.12": {},
@@ -242,7 +184,8 @@ RISKS = {
 
 
 @pytest.mark.parametrize("text", RISKS)
-def test_error_rate_of_more_risks(text):
+def test_error_rates_are_at_most_what_was_promised(text):
+    """Draw samples, choose, and look the promise up in the population."""
     rng, wrong, done, runs = np.random.default_rng(17), 0, 0, 60
     asked = trueness.constraint(text)
     for _ in range(runs):
@@ -253,11 +196,14 @@ def test_error_rate_of_more_risks(text):
         except (NotEnoughCases, Infeasible):
             continue
         done += 1
+        # rounded scores reach a threshold when the raw ones reach half a step less
         c = population(g.threshold - 0.005, RISKS[text].get("prevalence", 0.3))
         wrong += not asked(c)
         assert asked.decide(g.bound)
     assert done > runs / 2
     assert wrong / runs < 0.05 + 3 * math.sqrt(0.05 * 0.95 / runs)
+    fixed = text.startswith(("recall", "fpr", "flagged"))
+    assert g.method == ("order statistics" if fixed else "split and fixed sequence")
 
 
 def test_f1_by_hand():

@@ -1,4 +1,4 @@
-"""Where to cut: by hand, against brute force in fractions, at the edges."""
+"""Where to cut: by hand, at the edges, from ranks alone."""
 
 import itertools
 import json
@@ -9,36 +9,12 @@ import numpy as np
 import pytest
 
 import trueness
-import trueness.threshold.operating_point
-from cuts_by_counting import CONSTRAINTS, OBJECTIVES, brute_force, instances, tied
+from cuts_by_counting import best, single, tied
 from trueness import Infeasible, InputError, NotEnoughCases, Tally, best_threshold
 from trueness.metrics.definitions import METRICS
-from trueness.metrics.exact import evaluate, is_exact
+from trueness.metrics.exact import evaluate
 
 HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
-
-
-@pytest.mark.parametrize("prevalence", [None, Fraction(1, 10), Fraction(37, 100)])
-def test_sweep_is_brute_force_with_ties_and_constraints(prevalence):
-    infeasible = several = 0
-    for y, score, name, subject in instances(1, 800):
-        held = [CONSTRAINTS[c] for c in subject]
-        found, best = brute_force(y, score, OBJECTIVES[name], held, prevalence)
-        t = trueness.tally(y, score)
-        share = None if prevalence is None else float(prevalence)
-        if best is None:
-            infeasible += 1
-            with pytest.raises((Infeasible, NotEnoughCases)):
-                best_threshold(t, name, subject, prevalence=share)
-            continue
-        point = best_threshold(t, name, subject, prevalence=share)
-        assert [high for _, high in point.score_ranges] == found
-        several += len(found) > 1
-        value = math.copysign(math.sqrt(abs(best)), best) if name == "mcc" else best
-        assert point.value == pytest.approx(float(value), abs=1e-12)
-        check_threshold(point, y, score)
-    assert infeasible > 50
-    assert several > 25
 
 
 def check_threshold(point, y, score, kind=np.float64):
@@ -61,6 +37,11 @@ def test_by_hand():
     assert (p.confusion.tp, p.confusion.fp) == (3, 1)
     assert p.binding == ()
     assert p.prevalence == 4 / 10
+    infinite = best_threshold(HAND, "lr_positive")
+    assert (infinite.value, infinite.score_ranges) == (math.inf, ((0.7, 0.9),))
+    mixed = 0.7 * trueness.accuracy + 0.3 * trueness.recall  # as people type it, too
+    text = best_threshold(HAND, "0.7*accuracy + 0.3*recall", "precision >= 0.5")
+    assert best_threshold(HAND, mixed, [trueness.precision >= 0.5]) == text
 
 
 def test_minimize_and_its_words():
@@ -70,16 +51,6 @@ def test_minimize_and_its_words():
     assert p.objective == "minimize cost(fp=1, fn=3)"
     with pytest.raises(InputError, match="maximize or minimize, not both"):
         best_threshold(HAND, "f1", minimize="fpr")
-
-
-def test_python_and_text_say_the_same():
-    a = best_threshold(HAND, "0.7*accuracy + 0.3*recall", "precision >= 0.5")
-    b = best_threshold(
-        HAND,
-        0.7 * trueness.accuracy + 0.3 * trueness.recall,
-        [trueness.precision >= 0.5],
-    )
-    assert a == b
 
 
 def test_a_bound_that_is_just_met_holds():
@@ -98,13 +69,12 @@ def test_a_bound_that_is_just_met_holds():
 def test_equal_sums_that_round_differently_are_both_found():
     """One case more of one class for one less of the other: equal when both weigh."""
     rng, seen = np.random.default_rng(5), 0
-    for _ in range(100):
+    for _ in range(60):
         y = rng.permutation([0] * 20 + [1] * 20)
-        score = np.round(rng.normal(size=40) + y, 1)
-        t = trueness.tally(y, score)
+        t = trueness.tally(y, np.round(rng.normal(size=40) + y, 1))
         w = float(rng.integers(1, 10)) / 10
         m = w * trueness.recall + w * trueness.specificity
-        found, _ = brute_force(y.tolist(), score.tolist(), OBJECTIVES["accuracy"], [])
+        found, _ = best(single(t), "accuracy", [])
         values = np.asarray(m(trueness.sweep(t)))
         seen += len(found) > (values == values.max()).sum()
         assert [h for _, h in best_threshold(t, m).score_ranges] == found
@@ -164,26 +134,16 @@ def test_ends_flag_nothing_and_everything():
 def test_thresholds_at_the_boundaries_of_floats(kind):
     """Neighbouring floats have no middle; float32 has none where float64 has."""
     rng = np.random.default_rng(8)
-    for start in (0.0, 1e-40, 0.1, 1.0, 3e38, -2.5):
+    for start in (0.0, 1e-40, 0.1, 3e38, -2.5):
         score = [kind(start)]
         for _ in range(7):
             score.append(np.nextafter(score[-1], kind(np.inf)))
-        for _ in range(20):
+        for _ in range(5):
             y = rng.permutation([0, 0, 0, 0, 1, 1, 1, 1])
             t = trueness.tally(y, np.array(score, dtype=kind))
             for name in ("accuracy", "f1", "youden"):
                 check_threshold(best_threshold(t, name), y, score, kind)
                 check_threshold(best_threshold(t, name), y, score, np.float64)
-
-
-def test_float32_scores_in_general():
-    rng = np.random.default_rng(9)
-    for _ in range(100):
-        y, score = tied(rng, 30, levels=50)
-        score = (score / 3).astype(np.float32)
-        point = best_threshold(trueness.tally(y, score), "f1")
-        check_threshold(point, y, score, np.float32)
-        assert ((score >= point.threshold) == (score >= point.score_range[1])).all()
 
 
 def test_infeasible_says_how_close():
@@ -213,12 +173,6 @@ def test_undefined_objectives():
     assert alone.threshold == math.inf
 
 
-def test_infinite_values_are_the_best():
-    p = best_threshold(HAND, "lr_positive")
-    assert p.value == math.inf
-    assert p.score_ranges == ((0.7, 0.9),)
-
-
 def test_huge_counts_stay_exact():
     big = 10**15
     t = Tally([3, 2, 1], pos=[big, 1, 0], neg=[0, 1, big])
@@ -241,15 +195,9 @@ def test_wrong_input():
         best_threshold(Tally())
 
 
-def test_one_row():
-    p = best_threshold(Tally([0.5], pos=[2], neg=[1]), "accuracy")
-    assert (p.threshold, p.score_range, p.value) == (0.5, (-math.inf, 0.5), 2 / 3)
-
-
 @pytest.mark.parametrize("name", sorted(METRICS))
 def test_exact_forms_agree_with_the_metrics(name):
     m = METRICS[name]
-    assert is_exact(m)
     for c in itertools.product(range(4), repeat=4):
         with np.errstate(all="ignore"):
             value = float(m(trueness.Confusion(*c)))
@@ -280,22 +228,13 @@ def test_a_metric_without_exact_form_ties_within_rounding():
     assert len(p.score_ranges) == 3
 
 
-def test_numbers_are_taken_as_typed():
-    m = trueness.metric("0.1*accuracy + 0.2*accuracy")
-    assert m.name == "0.3*accuracy"
-    assert repr(trueness.constraint("recall + 0.1 >= precision + 0.3")).endswith(
-        ">= 0.2"
-    )
-    assert trueness.f_beta(1.1).ratio.under == (2.21, 1, 1.21, 0)
-
-
 @pytest.mark.parametrize(
     ("n", "share", "shift"), [(60, 0.5, 0.3), (400, 0.1, 1.5), (400, 0.9, 1.0)]
 )
 def test_fermi_dirac_cuts_at_r_star(n, share, shift):
     """For balanced accuracy floor(r*) ranks are flagged: Kim et al., eq. 9."""
     rng = np.random.default_rng(n)
-    for _ in range(10):
+    for _ in range(5):
         y = rng.random(n) < share
         y[:2] = False, True
         t = trueness.tally(y, rng.normal(size=n) + shift * y)
@@ -373,7 +312,7 @@ def test_how_it_reads():
 @pytest.mark.parametrize("bound", [(), "flagged <= 12", "precision >= 0.4"])
 def test_no_optimal_threshold_is_better_in_one_error_and_worse_in_none(goal, bound):
     rng = np.random.default_rng(8)
-    for _ in range(40):
+    for _ in range(15):
         y, s = rng.random(30) < 0.5, rng.integers(0, 12, 30) + rng.integers(0, 3, 30)
         try:
             point = trueness.best_threshold(y, s + 2 * y, goal, bound)
@@ -386,13 +325,6 @@ def test_no_optimal_threshold_is_better_in_one_error_and_worse_in_none(goal, bou
         for other in best:
             worse = other.fp > mine.fp or other.fn > mine.fn
             assert worse or (other.fp, other.fn) == (mine.fp, mine.fn)
-
-
-def test_of_equal_recalls_the_one_with_fewer_false_positives_is_taken():
-    # two positives found at 3 and at 2; the last two cannot be, by the constraint
-    t = Tally([4, 3, 2, 1], pos=[1, 1, 0, 2], neg=[0, 0, 2, 9])
-    point = trueness.best_threshold(t, "recall", "flagged <= 5")
-    assert (point.confusion.tp, point.confusion.fp) == (2, 0)
 
 
 def test_a_case_control_sample_says_nothing_about_precision():

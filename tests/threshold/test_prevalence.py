@@ -1,13 +1,11 @@
-"""Ranges and estimates of the prevalence: against brute force in fractions."""
+"""Ranges and estimates of the prevalence: what is said, what is refused."""
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import trueness
-from cuts_by_counting import tied
 from trueness import Estimate, InputError, Tally, best_threshold
 from trueness.threshold.prevalence import (
     depends_on_prevalence,
@@ -16,43 +14,6 @@ from trueness.threshold.prevalence import (
 )
 
 HAND = Tally([4, 3, 2, 1], pos=[40, 30, 20, 10], neg=[10, 20, 30, 40])
-ENDS = Fraction(1, 100), Fraction(3, 10)
-
-
-def f1(recall, fpr, share):
-    over = 2 * share * recall
-    under = over + share * (1 - recall) + (1 - share) * fpr
-    return over / under if under else None
-
-
-def accuracy(recall, fpr, share):
-    return share * recall + (1 - share) * (1 - fpr)
-
-
-def cuts(y, score):
-    levels = sorted(set(score.tolist()), reverse=True)
-    for k in range(len(levels) + 1):
-        flags = np.isin(score, levels[:k])
-        yield (
-            Fraction(int((flags & (y == 1)).sum()), int((y == 1).sum())),
-            Fraction(int((flags & (y == 0)).sum()), int((y == 0).sum())),
-        )
-
-
-@pytest.mark.parametrize("name", ["f1", "accuracy"])
-def test_the_worst_case_is_that_of_brute_force_in_fractions(name):
-    rng, value = np.random.default_rng(4), {"f1": f1, "accuracy": accuracy}[name]
-    for _ in range(60):
-        y, score = tied(rng, int(rng.integers(6, 30)), levels=int(rng.integers(2, 7)))
-        points = list(cuts(y, score))
-        worst = [[value(*p, share) for share in ENDS] for p in points]
-        worst = [None if None in w else min(w) for w in worst]
-        top = max(w for w in worst if w is not None)
-        found = best_threshold(
-            trueness.tally(y, score), name, prevalences=tuple(map(float, ENDS))
-        )
-        assert found.value == pytest.approx(float(top), rel=1e-14)
-        assert len(found.score_ranges) == sum(w == top for w in worst)
 
 
 def test_a_constraint_holds_in_the_whole_range():

@@ -8,7 +8,6 @@ from scipy.stats import norm
 
 import trueness
 from trueness import InputError, NotEnoughCases, Tally, validate_threshold
-from trueness._core.binomial import wilson
 from trueness.counts.resampling import draw
 
 HAND = Tally([4, 3, 2, 1], pos=[40, 30, 20, 10], neg=[10, 20, 30, 40])
@@ -61,11 +60,19 @@ def test_each_choice_is_that_of_the_sample_alone():
         assert v.in_bag == pytest.approx(values)
 
 
-def test_same_seed_same_answer():
-    a, b = (validate_threshold(HAND, rng=5, replicates=50) for _ in range(2))
-    assert a.to_dict() == b.to_dict()
-    c = validate_threshold(HAND, rng=np.random.default_rng(5), replicates=50)
-    assert np.array_equal(a.in_bag, c.in_bag)
+def test_ends_of_the_scale_and_costs():
+    """Nothing flagged is a threshold; costs are of all cases; no interval is empty."""
+    t = Tally([2, 1], pos=[2, 1], neg=[10, 300])
+    v = validate_threshold(t, "accuracy", rng=1, replicates=100)
+    assert v.choice.threshold == v.threshold.high == math.inf
+    v = validate_threshold(HAND, minimize="cost(fp=1, fn=1)", rng=4, replicates=200)
+    assert v.value == 60
+    assert 58 < v.corrected.value < 70
+    assert v.optimism < 1
+    perfect = Tally([2, 1], pos=[20, 0], neg=[0, 30])
+    v = validate_threshold(perfect, "f1", rng=2, replicates=50)
+    assert v.value == v.corrected.value == 1
+    assert all(e.low < e.high for e in v.metrics.values())
 
 
 def test_every_number_of_an_answer_is_for_one_prevalence():
@@ -87,26 +94,26 @@ def test_every_number_of_an_answer_is_for_one_prevalence():
 )
 def test_intervals_hold_the_truth_of_the_chosen_rule(metric, n, share, shift):
     """Of the chosen rule on new cases, in samples of a population that is known."""
-    rng, runs = np.random.default_rng(31), 150
+    rng, runs = np.random.default_rng(31), 80
     hits = {name: 0 for name in ("recall", "specificity", "precision", "accuracy")}
-    corrected = fixed = 0
+    corrected, flattery, rest = 0, [], []
     for _ in range(runs):
         t = trueness.tally(*binormal(rng, n, share, shift))
         v = validate_threshold(t, metric, rng=rng, replicates=60)
         truth = population(v.choice.threshold, share, shift, metric)
         corrected += v.corrected.low <= truth <= v.corrected.high
-        c = v.choice.confusion
-        low, high = wilson(c.tp + c.tn, n, 0.95)
-        right = population(v.choice.threshold, share, shift, "accuracy")
-        fixed += low <= right <= high
+        flattery.append(v.value - truth)
+        rest.append(v.corrected.value - truth)
         for name in hits:
             e = v.metrics.get(name)
             true = population(v.choice.threshold, share, shift, name)
             hits[name] += e is None or e.low <= true <= e.high
-    # a share of 0.95 of 150 has a standard error of 0.018
-    assert corrected / runs > 0.89
-    assert min(hits.values()) / runs > 0.89
-    assert fixed < corrected  # taking the cut as fixed promises too much
+    # a share of 0.95 of 80 has a standard error of 0.024
+    assert min(corrected, *hits.values()) / runs > 0.87
+    # the sample flatters by some hundredths; what is left is within noise of zero
+    error = np.std(rest) / math.sqrt(runs)
+    assert np.mean(flattery) > 0.03
+    assert abs(np.mean(rest)) < min(0.015 + 3 * error, np.mean(flattery) / 2 + error)
 
 
 def test_an_estimated_prevalence_widens_the_intervals():
@@ -158,34 +165,6 @@ def test_case_control_cases_know_no_prevalence():
         validate_threshold(HAND, sampling="random")
 
 
-def test_perfect_separation_has_no_empty_interval():
-    t = Tally([2, 1], pos=[20, 0], neg=[0, 30])
-    v = validate_threshold(t, "f1", rng=2, replicates=50)
-    assert v.value == v.corrected.value == 1
-    for e in v.metrics.values():
-        assert e.low < e.high
-
-
-@pytest.mark.parametrize(
-    ("metric", "n", "share", "shift"),
-    [("accuracy", 60, 0.4, 1.0), ("f1", 200, 0.1, 1.5), ("youden", 100, 0.3, 1.0)],
-)
-def test_the_correction_removes_the_optimism(metric, n, share, shift):
-    """The sample flatters by some hundredths; what is left is within noise of zero."""
-    rng = np.random.default_rng(7)
-    flattery, rest = [], []
-    for _ in range(60):
-        t = trueness.tally(*binormal(rng, n, share, shift))
-        v = validate_threshold(t, metric, rng=rng, replicates=40)
-        truth = population(v.choice.threshold, share, shift, metric)
-        flattery.append(v.value - truth)
-        rest.append(v.corrected.value - truth)
-    error = np.std(rest) / math.sqrt(len(rest))
-    assert np.mean(flattery) > 0.04
-    assert abs(np.mean(rest)) < 0.015 + 3 * error
-    assert abs(np.mean(rest)) < np.mean(flattery) / 2
-
-
 def test_repeated_choices_lie_where_new_samples_put_them():
     """The bootstrap spread of the threshold against that of fresh samples."""
     rng = np.random.default_rng(9)
@@ -193,7 +172,7 @@ def test_repeated_choices_lie_where_new_samples_put_them():
         trueness.best_threshold(
             trueness.tally(*binormal(rng, 1000, 0.3, 1.0)), "youden"
         )
-        for _ in range(150)
+        for _ in range(60)
     ]
     fresh = np.std([p.threshold for p in chosen])
     v = validate_threshold(
@@ -203,20 +182,6 @@ def test_repeated_choices_lie_where_new_samples_put_them():
         replicates=300,
     )
     assert fresh / 2 < v.threshold.sd < 2 * fresh
-
-
-def test_minimised_costs_are_scaled_to_the_size_of_the_tally():
-    v = validate_threshold(HAND, minimize="cost(fp=1, fn=1)", rng=4, replicates=200)
-    assert v.value == 60
-    assert 58 < v.corrected.value < 70
-    assert v.optimism < 1
-
-
-def test_nothing_flagged_is_a_threshold_too():
-    t = Tally([2, 1], pos=[2, 1], neg=[10, 300])
-    v = validate_threshold(t, "accuracy", rng=1, replicates=100)
-    assert v.choice.threshold == math.inf
-    assert v.threshold.high == math.inf
 
 
 def test_wrong_input():

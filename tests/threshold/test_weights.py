@@ -18,26 +18,6 @@ def sample(n=300, seed=0):
     return y, p, rng.exponential(size=n) ** 1.3
 
 
-def test_best_threshold_tries_every_cut():
-    y, p, w = sample()
-    t = trueness.tally(y, p, weight=w)
-
-    def f1(cut):
-        tp, fp, fn = (w[(p >= cut) & (y == 1)].sum(), w[(p >= cut) & (y == 0)].sum(),
-                      w[(p < cut) & (y == 1)].sum())  # fmt: skip
-        return 2 * tp / (2 * tp + fp + fn), tp + fp
-
-    values = {c: f1(c) for c in np.unique(p)}
-    best = max(v for v, _ in values.values())
-    found = trueness.best_threshold(t, "f1")
-    assert found.value == pytest.approx(best, rel=1e-12)
-    limit = 0.2 * w.sum()
-    best = max(v for v, flagged in values.values() if flagged <= limit)
-    found = trueness.best_threshold(t, "f1", subject_to=f"flagged <= {limit}")
-    assert found.value == pytest.approx(best, rel=1e-12)
-    assert "sums of weights" in found.notes[0]
-
-
 def test_copies_choose_the_same_cut():
     y, p, _ = sample()
     k = np.random.default_rng(1).integers(1, 5, y.size)
@@ -100,7 +80,7 @@ def of_kind(n, seed, kind):
     return (rng.random(n) < 0.2 + 0.6 * s).astype(int), s, w.get(kind, 1e50 * w["any"])
 
 
-@pytest.mark.parametrize("kind", ["any", "whole", "huge"])
+@pytest.mark.parametrize("kind", ["any", "huge"])
 def test_two_thresholds_try_every_pair(kind):
     y, s, w = of_kind(60, 3, kind)
     t = trueness.tally(y, s, weight=w)
@@ -126,7 +106,7 @@ def test_two_thresholds_try_every_pair(kind):
     assert any("sums of weights" in note for note in z.notes)
 
 
-@pytest.mark.parametrize("kind", ["any", "whole", "huge"])
+@pytest.mark.parametrize("kind", ["any", "huge"])
 def test_group_thresholds_try_every_choice(kind):
     data = {g: of_kind(50, k, kind) for k, g in enumerate("abc")}
     groups = {g: trueness.tally(y, s, weight=w) for g, (y, s, w) in data.items()}
@@ -164,16 +144,6 @@ def test_equal_weights_choose_and_validate_as_counts():
         assert one.value == pytest.approx(two.value, rel=1e-9)
         assert one.low == pytest.approx(two.low, abs=0.03)
         assert one.high == pytest.approx(two.high, abs=0.03)
-
-
-def test_more_unequal_weights_are_less_sure():
-    y, p, w = sample()
-    same, apart = (
-        trueness.validate_threshold(trueness.tally(y, p, weight=v), "f1", replicates=99)
-        for v in (np.full(y.size, 2.0), w**2)
-    )
-    wide = [v.corrected.high - v.corrected.low for v in (same, apart)]
-    assert wide[1] > 1.5 * wide[0]
 
 
 def test_a_weighted_operating_point_knows_how_few_its_cases_are():

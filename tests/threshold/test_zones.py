@@ -1,6 +1,4 @@
-"""Two cuts and a zone for doubt: brute force in fractions, coverage, error rates."""
-
-from fractions import Fraction
+"""Two cuts and a zone for doubt: by hand, coverage, error rates."""
 
 import numpy as np
 import pytest
@@ -8,7 +6,6 @@ from scipy.stats import norm
 
 import trueness
 from trueness import InputError, Tally, best_thresholds
-from trueness.metrics.algebra import as_fraction
 
 HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
 
@@ -24,82 +21,6 @@ def test_by_hand_with_a_price_for_each_case():
     assert dear.defer == 0
     assert dear.value == dear.single
     assert "deferred from 0.35 on: 2 positives, 3 negatives" in repr(z)
-
-
-OBJECTIVES = {
-    "cost(fp=1, fn=2, defer=0.4)": lambda tp, fp, fn, tn, d, n: (
-        -(fp + 2 * fn + Fraction(2, 5) * d)
-    ),
-    "accuracy": lambda tp, fp, fn, tn, d, n: (tp + tn) / (n - d) if n - d else None,
-    "f1": lambda tp, fp, fn, tn, d, n: (
-        2 * tp / (2 * tp + fp + fn) if 2 * tp + fp + fn else None
-    ),
-    "80*tp - 5*fp - 20*fn - deferred": lambda tp, fp, fn, tn, d, n: (
-        80 * tp - 5 * fp - 20 * fn - d
-    ),
-    "defer": lambda tp, fp, fn, tn, d, n: -d / n,
-}
-LIMITS = {
-    "defer <= 0.3": lambda tp, fp, fn, tn, d, n: d / n <= Fraction(3, 10),
-    "deferred < 4": lambda tp, fp, fn, tn, d, n: d < 4,
-    "precision above >= 0.6": lambda tp, fp, fn, tn, d, n: (
-        tp + fp > 0 and tp / (tp + fp) >= Fraction(3, 5)
-    ),
-    "npv below >= 0.8": lambda tp, fp, fn, tn, d, n: (
-        fn + tn > 0 and tn / (tn + fn) >= Fraction(4, 5)
-    ),
-    "accuracy >= 0.7": lambda tp, fp, fn, tn, d, n: (
-        n - d > 0 and (tp + tn) / (n - d) >= Fraction(7, 10)
-    ),
-    "f1 >= 0.5": lambda tp, fp, fn, tn, d, n: (
-        2 * tp + fp + fn > 0 and 2 * tp / (2 * tp + fp + fn) >= Fraction(1, 2)
-    ),
-}
-
-
-def brute(t, share, value, limits):
-    n = t.n_pos + t.n_neg
-    up = Fraction(1) if share is None else as_fraction(share) * n / t.n_pos
-    down = Fraction(1) if share is None else (1 - as_fraction(share)) * n / t.n_neg
-    tps = [up * int(k) for k in np.r_[0, np.cumsum(t.pos)]]
-    fps = [down * int(k) for k in np.r_[0, np.cumsum(t.neg)]]
-    best, count = None, 0
-    for i in range(len(tps)):
-        for j in range(i, len(tps)):
-            tp, fp, fn, tn = tps[i], fps[i], tps[-1] - tps[j], fps[-1] - fps[j]
-            counts = (tp, fp, fn, tn, n - tp - fp - fn - tn, n)
-            if all(LIMITS[k](*counts) for k in limits):
-                found = value(*counts)
-                if found is not None and (best is None or found > best):
-                    best, count = found, 0
-                count += found is not None and found == best
-    return best, count
-
-
-def test_every_pair_of_cuts_in_fractions():
-    rng = np.random.default_rng(8)
-    done = 0
-    for _ in range(150):
-        m = int(rng.integers(2, 7))
-        pos, neg = rng.integers(0, 4, m), rng.integers(0, 4, m)
-        if not (pos.sum() and neg.sum()):
-            continue
-        t = Tally(np.arange(m)[::-1] * 1.0, neg, pos).labelled()
-        name = list(OBJECTIVES)[rng.integers(len(OBJECTIVES))]
-        limits = rng.choice(list(LIMITS), rng.integers(0, 4), replace=False).tolist()
-        share = (None, 0.1, 0.3)[rng.integers(3)]
-        best, count = brute(t, share, OBJECTIVES[name], limits)
-        small = name.startswith(("cost", "defer"))
-        way = {"minimize" if small else "maximize": name}
-        if best is None:
-            with pytest.raises((trueness.Infeasible, trueness.NotEnoughCases)):
-                best_thresholds(t, subject_to=limits, prevalence=share, **way)
-            continue
-        z = best_thresholds(t, subject_to=limits, prevalence=share, **way)
-        assert (-z.value if small else z.value) == pytest.approx(float(best), abs=1e-12)
-        assert len(z.pairs) == count
-        done += 1
-    assert done > 60
 
 
 def sample(rng, n=500):

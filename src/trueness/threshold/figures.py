@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -144,16 +143,3 @@ def region(
             strip.append((k / (ACROSS - 1), float(low), float(high)))
     columns = (np.array(strip).T for strip in done + growing)
     return [(where, low, high) for where, low, high in columns]
-
-
-def feasible_region(
-    constraints: Sequence[Constraint], prevalence: float, n: float
-) -> dict[str, list[float]]:
-    """Between which true positive rates is each false positive rate allowed?"""
-    strips = region(constraints, "roc", n * prevalence, n * (1 - prevalence))
-    data: dict[str, list[Any]] = {"fpr": [], "low": [], "high": [], "part": []}
-    for part, strip in enumerate(strips):
-        columns = (*strip, np.full(strip[0].size, float(part)))
-        for key, values in zip(data, columns, strict=True):
-            data[key] += values.tolist()
-    return data

@@ -290,7 +290,7 @@ def _together(cuts: list[Cuts], score: Floats, places: list[Ints]) -> Cuts:
                           axis=0))
         for kind in ([c.seen for c in cuts], [c.units for c in cuts])
     )  # fmt: skip
-    units = seen if cuts[0].units is cuts[0].seen else units
+    units = seen if all(c.units is c.seen for c in cuts) else units
     return Cuts(score, seen, seen, units, cuts[0].scale)
 
 

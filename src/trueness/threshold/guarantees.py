@@ -184,14 +184,11 @@ def guaranteed_threshold(
     the highest for ``recall >= b``, the lowest for ``fpr <= b`` and ``precision >= b``;
     with several constraints the one whose weakest evidence is strongest.
 
-    Rates that only rise or only fall with the threshold need no correction: it moves
-    until the exact binomial test no longer rejects. For other metrics one half of the
-    cases chooses an order of thresholds, and the other half tests them in this order
-    until one fails. Tests are exact for shares (recall, precision, accuracy, f1),
-    Hoeffding's and Bentkus's for other means (f_beta, cost per case, net benefit); for
-    youden, likelihood ratios and quotients at a prevalence of use exact limits of both
-    rates take the place of a test. The last two are conservative. Of k constraints each
-    is tested at (1 - ``level``) / k.
+    Rates that only rise or only fall with the threshold need no correction; for other
+    metrics one half of the cases chooses an order of thresholds, and the other half
+    tests them until one fails. Tests are exact for shares of cases, and conservative
+    for other means and for weighted sums of recall and fpr. Of k constraints each is
+    tested at (1 - ``level``) / k.
 
     References
     ----------
