@@ -8,7 +8,7 @@ how many tp, fp, fn, tn and deferred cases there are.
 import math
 import operator
 from fractions import Fraction
-from itertools import product
+from itertools import accumulate, product
 
 import numpy as np
 
@@ -114,13 +114,13 @@ def in_numbers(name, value):
 
 def _running(t, share):
     """Count true and false positives at every cut, in use."""
-    n, up, down = t.n_pos + t.n_neg, 1, 1
+    pos, neg = ([*accumulate(map(Fraction, x.tolist()), initial=0)]
+                for x in (t.pos, t.neg))  # fmt: skip
+    up = down = Fraction(1)
     if share is not None:
-        up, down = share * n / t.n_pos, (1 - share) * n / t.n_neg
-    sums = (np.r_[0, np.cumsum(x)].tolist() for x in (t.pos, t.neg))
-    return [
-        (Fraction(tp) * up, Fraction(fp) * down) for tp, fp in zip(*sums, strict=True)
-    ]
+        n = pos[-1] + neg[-1]
+        up, down = share * n / pos[-1], (1 - share) * n / neg[-1]
+    return [(a * up, b * down) for a, b in zip(pos, neg, strict=True)]
 
 
 def _state(upper, lower, whole):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
 
@@ -66,72 +64,6 @@ def test_net_benefit_by_hand():
     assert trueness.cost_curve([1, 0], [2, 1], sample_weight=[1, 3]).cost.max() == 0
 
 
-def cells(y, s, w, cut):
-    """Add up the weights of tp, fp, fn and tn, case by case."""
-    pos, flag = y == 1, s >= cut
-    kinds = (flag & pos, flag & ~pos, ~flag & pos, ~flag & ~pos)
-    return np.array([w[k].sum() for k in kinds])
-
-
-def of_kind(n, seed, kind):
-    rng = np.random.default_rng(seed)
-    s = rng.integers(0, 6, n) / 10
-    w = {"any": rng.exponential(size=n) + 0.01, "whole": rng.integers(1, 5, n) + 0.0}
-    return (rng.random(n) < 0.2 + 0.6 * s).astype(int), s, w.get(kind, 1e50 * w["any"])
-
-
-@pytest.mark.parametrize("kind", ["any", "huge"])
-def test_two_thresholds_try_every_pair(kind):
-    y, s, w = of_kind(60, 3, kind)
-    t = trueness.tally(y, s, weight=w)
-    places = [np.inf, *np.unique(s)[::-1]]
-    costs, shares = [], []
-    for i, high in enumerate(places):
-        for low in places[i:]:
-            (tp, fp, *_), (tp2, fp2, fn, tn) = cells(y, s, w, high), cells(y, s, w, low)
-            doubt = tp2 + fp2 - tp - fp
-            if tp + fp <= 0.3 * w.sum() and fn + tn > 0 and tn / (fn + tn) >= 0.5:
-                costs.append(fp + 2 * fn + 0.4 * doubt)
-            if doubt <= 0.2 * w.sum() and tp + fp + fn > 0:
-                shares.append(2 * tp / (2 * tp + fp + fn))
-    limits = [f"flagged <= {float(0.3 * w.sum())!r}", "npv below >= 0.5"]
-    price = "cost(fp=1, fn=2, defer=0.4)"
-    z = trueness.best_thresholds(t, minimize=price, subject_to=limits)
-    assert z.value == pytest.approx(min(costs), rel=1e-9)
-    assert sum(z.confusion.cells) + z.deferred_pos + z.deferred_neg == pytest.approx(
-        w.sum()
-    )
-    z = trueness.best_thresholds(t, "f1", "defer <= 0.2")
-    assert z.value == pytest.approx(max(shares), rel=1e-9)
-    assert any("sums of weights" in note for note in z.notes)
-
-
-@pytest.mark.parametrize("kind", ["any", "huge"])
-def test_group_thresholds_try_every_choice(kind):
-    data = {g: of_kind(50, k, kind) for k, g in enumerate("abc")}
-    groups = {g: trueness.tally(y, s, weight=w) for g, (y, s, w) in data.items()}
-    most = float(0.4 * sum(w.sum() for *_, w in data.values()))
-    places = [[np.inf, *np.unique(s)] for _, s, _ in data.values()]
-    right, f1 = [], []
-    for cuts in product(*places):
-        each = [cells(*data[g], c) for g, c in zip("abc", cuts, strict=True)]
-        tp, fp, fn, tn = np.sum(each, axis=0)
-        if np.ptp([c[0] / (c[0] + c[2]) for c in each]) <= 0.2:
-            right.append((tp + tn) / (tp + fp + fn + tn))
-            if tp + fp <= most:
-                f1.append(2 * tp / (2 * tp + fp + fn))
-    g = trueness.group_thresholds(groups, "accuracy", "recall_gap <= 0.2")
-    assert g.proved
-    assert g.value == pytest.approx(max(right), rel=1e-9)
-    limits = ["recall_gap <= 0.2", f"flagged <= {most!r}"]
-    g = trueness.group_thresholds(groups, "f1", limits)
-    assert g.proved
-    assert g.value == pytest.approx(max(f1), rel=1e-9)
-    gap = g.gaps["recall_gap"]
-    assert gap.low <= gap.value <= gap.high
-    assert gap.high - gap.low > 0.1
-
-
 def test_equal_weights_choose_and_validate_as_counts():
     """Of equal weights only Student's quantile is left, for a spread not known."""
     y, p, _ = sample(150)
@@ -162,6 +94,7 @@ def test_tables_of_zones_and_groups_hold_weights_and_not_whole_cases():
         [1, 1, 0, 1, 0, 0], [6, 5, 4, 3, 2, 1], weight=[0.2, 0.1, 0.2, 0.1, 0.3, 0.2]
     )
     z = trueness.best_thresholds(t, minimize="cost(fp=1, fn=4, defer=0.3)")
+    assert any("sums of weights" in note for note in z.notes)
     assert sum(a + b for _, a, b in sentences.zone_rows(z)) == pytest.approx(1.1)
     g = trueness.group_thresholds({"a": t, "b": t}, subject_to="recall_min >= 0.7")
     for name, _, flagged, recall, precision in sentences.group_rows(g):
