@@ -92,7 +92,7 @@ _register_handlers(
         "device_panel": "trueness.gpu.panels",
         "device_tally": "trueness.gpu.counting",
         "metric": "trueness.metrics.grammar",
-        "metric_at": "trueness.threshold.at_cut",
+        "metric_at": "trueness.threshold.rule",
         "not_here": "trueness._core.names",
         "serve": "trueness.app.server",
         "write_panel": "trueness.data.storage",

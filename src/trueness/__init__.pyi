@@ -161,7 +161,7 @@ from trueness.scale.refinement import (
 )
 from trueness.scale.queries import sql as sql
 from trueness.scale.streams import Stream as Stream
-from trueness.threshold.at_cut import (
+from trueness.threshold.rule import (
     at_threshold as at_threshold,
     confusion as confusion,
 )

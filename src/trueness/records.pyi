@@ -44,7 +44,7 @@ from trueness.scale.certificates import Bounds as Bounds
 from trueness.scale.envelopes import CurveBounds as CurveBounds
 from trueness.scale.refinement import Refined as Refined
 from trueness.scale.streams import Folded as Folded
-from trueness.threshold.at_cut import AtThreshold as AtThreshold
+from trueness.threshold.rule import AtThreshold as AtThreshold
 from trueness.threshold.costs import (
     CostCurve as CostCurve,
     DecisionCurve as DecisionCurve,

@@ -75,3 +75,6 @@ def test_too_many_cases_for_two_binaries_each():
     t = Tally([2, 1], pos=[15_000, 0], neg=[0, 15_000])
     with pytest.raises(InputError, match=r"found 30,000 cases, at most 20,000"):
         best_threshold(t, method="milp-cases")
+    weighted = trueness.tally([0, 1], [1, 2], weight=[0.5, 1.5])
+    with pytest.raises(InputError, match="Weighted cases need"):
+        best_threshold(weighted, method="milp")

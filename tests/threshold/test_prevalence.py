@@ -7,7 +7,7 @@ import pytest
 
 import trueness
 from trueness import Estimate, InputError, Tally, best_threshold
-from trueness.threshold.prevalence import (
+from trueness.threshold.limits import (
     depends_on_prevalence,
     moves_one_way,
     read_prevalence,

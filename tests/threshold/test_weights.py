@@ -16,25 +16,6 @@ def sample(n=300, seed=0):
     return y, p, rng.exponential(size=n) ** 1.3
 
 
-def test_copies_choose_the_same_cut():
-    y, p, _ = sample()
-    k = np.random.default_rng(1).integers(1, 5, y.size)
-    one, two = trueness.tally(y, p, weight=k), trueness.tally(y, p, count=k)
-    for what, limits in (("f1", ()), ("accuracy", "recall >= 0.7"),
-                         ("precision", "flagged <= 200")):  # fmt: skip
-        a = trueness.best_threshold(one, what, limits)
-        b = trueness.best_threshold(two, what, limits)
-        assert (a.threshold, a.value) == pytest.approx((b.threshold, b.value))
-        assert a.binding == b.binding
-    a = trueness.best_threshold(one, "f1", prevalence=0.1)
-    b = trueness.best_threshold(two, "f1", prevalence=0.1)
-    assert (a.threshold, a.value) == pytest.approx((b.threshold, b.value))
-    with pytest.raises(trueness.InputError, match="Weighted cases need"):
-        trueness.best_threshold(one, method="milp")
-    with pytest.raises(trueness.Infeasible, match="cannot be met"):
-        trueness.best_threshold(one, subject_to="recall > 1")
-
-
 @pytest.mark.parametrize("ask", [trueness.decision_curve, trueness.cost_curve])
 def test_curves_of_weights_copies_and_equal_weights(ask):
     y, p, w = sample()

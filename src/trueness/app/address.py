@@ -50,8 +50,8 @@ from trueness.threshold.limits import (
     asks_for_groups,
     asks_for_two_cuts,
     read_limits,
+    read_prevalence,
 )
-from trueness.threshold.prevalence import read_prevalence
 
 HOW_DRAWN = "How the labelled cases were chosen"
 # of a table of attempts: how people call what passed, what was tried, and by whom

@@ -43,7 +43,6 @@ from trueness.metrics.definitions import SHOWN
 from trueness.metrics.grammar import cases_of, is_share, text_of
 from trueness.ranking.figures import score_figure
 from trueness.threshold import sentences
-from trueness.threshold.at_cut import at_threshold, confusion
 from trueness.threshold.group_cuts import group_thresholds
 from trueness.threshold.guarantees import (
     GuaranteedThreshold,
@@ -52,7 +51,7 @@ from trueness.threshold.guarantees import (
 )
 from trueness.threshold.limits import DEFAULT, asks_for_groups, asks_for_two_cuts
 from trueness.threshold.operating_point import OperatingPoint, best_threshold
-from trueness.threshold.rule import Rule, rule_of
+from trueness.threshold.rule import Rule, at_threshold, confusion, rule_of
 from trueness.threshold.validation import Validation, validate_threshold
 from trueness.threshold.zones import Zones, best_thresholds
 

@@ -45,7 +45,7 @@ from trueness.metrics.algebra import write_number
 from trueness.metrics.definitions import METRICS, SHOWN
 from trueness.metrics.grammar import text_of
 from trueness.ranking.areas import REVERSED, auc, average_precision
-from trueness.threshold.at_cut import at_threshold, confusion
+from trueness.threshold.rule import at_threshold, confusion
 
 MEASURES = {
     "auc": "AUC",

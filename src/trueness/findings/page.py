@@ -51,7 +51,7 @@ from trueness.inference.sample import needs_prevalence
 from trueness.inference.verification import remarks, said_elsewhere
 from trueness.metrics.grammar import text_of
 from trueness.metrics.intervals import meant_by_rows
-from trueness.threshold.at_cut import AtThreshold
+from trueness.threshold.rule import AtThreshold
 from trueness.threshold.sentences import limiting
 from trueness.threshold.validation import Validation
 

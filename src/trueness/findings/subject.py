@@ -30,15 +30,16 @@ from trueness.counts.values import Panel, Tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints, metric
 from trueness.ranking.areas import auc, auc_measure
-from trueness.threshold.at_cut import AtThreshold, at_threshold, confusion
 from trueness.threshold.limits import (
+    Prevalences,
     asks_for_groups,
     asks_for_two_cuts,
     read_objective,
+    read_prevalence,
     undeferred,
 )
 from trueness.threshold.operating_point import OperatingPoint, best_threshold
-from trueness.threshold.prevalence import Prevalences, read_prevalence
+from trueness.threshold.rule import AtThreshold, at_threshold, confusion
 from trueness.threshold.validation import Validation, validate_threshold
 
 T = TypeVar("T")

@@ -38,7 +38,6 @@ from trueness.ranking.figures import (
     score_figure,
 )
 from trueness.threshold import sentences
-from trueness.threshold.at_cut import AtThreshold
 from trueness.threshold.figures import (
     ACROSS,
     Strip,
@@ -48,6 +47,7 @@ from trueness.threshold.figures import (
     region,
 )
 from trueness.threshold.operating_point import best_threshold
+from trueness.threshold.rule import AtThreshold
 
 YOUDEN = "Youden's index (sensitivity + specificity - 1)"
 POINTS = 21  # of curves whose every point has limits of its own

@@ -34,7 +34,7 @@ from trueness.ranking.areas import AUC_METHODS, REVERSED, auc_from_moments
 from trueness.ranking.areas import average_precision as host_precision
 from trueness.scale.certificates import BOUNDED, answer_with_limits
 from trueness.scale.refinement import exact_threshold
-from trueness.threshold.at_cut import at_threshold as host_at_threshold
+from trueness.threshold.rule import at_threshold as host_at_threshold
 
 # how many bins stand for the scores where a curve is asked for, and where only the
 # width of an interval is: of losses, which change little within a bin, and of precision

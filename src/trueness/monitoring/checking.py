@@ -48,8 +48,7 @@ from trueness.monitoring.verdicts import (
     together,
 )
 from trueness.nogold.rate import prevalence
-from trueness.threshold.at_cut import confusion
-from trueness.threshold.rule import Rule
+from trueness.threshold.rule import Rule, confusion
 
 
 @of_counts

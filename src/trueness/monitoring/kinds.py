@@ -29,7 +29,7 @@ from trueness.monitoring.detectors import (
     mean_gains,
 )
 from trueness.monitoring.states import About, State, packed, packed_row, unpacked
-from trueness.threshold.at_cut import confusion
+from trueness.threshold.rule import confusion
 
 _BLOCK = 8  # cases of a block whose AUC is one number
 _MOST_BLOCKS, _MOST_CASES = 256, 10**6

@@ -65,13 +65,12 @@ from trueness.scale.rectangles import (
     search,
 )
 from trueness.threshold.costs import cost_curve, decision_curve
-from trueness.threshold.limits import read_objective
+from trueness.threshold.limits import read_objective, share_in_use
 from trueness.threshold.operating_point import (
     OperatingPoint,
     best_threshold,
     on_bins,
 )
-from trueness.threshold.prevalence import share_in_use
 
 _ONLY_BETWEEN = (
     "This tally is binned, so only thresholds between its bins were tried; "

@@ -1,10 +1,8 @@
 r"""Where do I cut, what does it cost, and how far can the choice be trusted?
 
 =============================================================  =======================
-Which scores are flagged, deferred, not flagged, for whom?     ``rule``
-How good is the rule that I use?                               ``at_cut``
+Which scores are flagged, deferred, for whom? How good is it?  ``rule``
 At which threshold is a metric best, under constraints?        ``operating_point``
-How common is the condition in use, and how sure is that?      ``prevalence``
 Where do yes and no end, and where should a person look?       ``zones``
 Which cut for each group, so that all are treated alike?       ``group_cuts``
 What remains of any of these choices on other cases?           ``validation``
@@ -13,7 +11,7 @@ Which cuts are worth considering when several metrics count?   ``fronts``
 What do errors cost, what is acting on the scores worth?       ``costs``
 How are choices made again on bootstrap samples?               ``repeats``
 What does a 0-1 program say, and its solver certify?           ``milp``
-What is bounded, and where; which metrics are linear?          ``limits``
+What is bounded, where, at which prevalence; what is linear?   ``limits``
 Which cuts, one of each group, are best together?              ``search``
 =============================================================  =======================
 

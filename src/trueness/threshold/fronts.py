@@ -34,7 +34,7 @@ from trueness.threshold.cuts import (
     thresholds_of,
     values_of,
 )
-from trueness.threshold.prevalence import share_in_use, stop_unknown_share
+from trueness.threshold.limits import share_in_use, stop_unknown_share
 
 
 @final

@@ -36,16 +36,14 @@ from trueness.threshold.limits import (
     SIDES,
     ConstraintLike,
     Limit,
-    read_limits,
-    read_objective,
-)
-from trueness.threshold.operating_point import left_out
-from trueness.threshold.prevalence import (
     Prevalences,
     Share,
+    read_limits,
+    read_objective,
     share_in_use,
     stop_unknown_share,
 )
+from trueness.threshold.operating_point import left_out
 from trueness.threshold.risks import Claim, MeanClaim, limit_of, read_claim
 from trueness.threshold.rule import Rule
 from trueness.threshold.zones import Sum, best_pairs, forbidding

@@ -44,22 +44,20 @@ from trueness.threshold.cuts import (
 from trueness.threshold.limits import (
     DEFAULT,
     ConstraintLike,
+    Prevalences,
+    Share,
     objective_text,
     read_objective,
+    share_in_use,
+    stop_unknown_share,
 )
+from trueness.threshold.limits import prevalences as shares_in
 from trueness.threshold.milp import (
     Certificate,
     maximise,
     per_case,
     per_score,
 )
-from trueness.threshold.prevalence import (
-    Prevalences,
-    Share,
-    share_in_use,
-    stop_unknown_share,
-)
-from trueness.threshold.prevalence import prevalences as shares_in
 from trueness.threshold.rule import Rule
 
 

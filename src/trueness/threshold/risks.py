@@ -25,7 +25,7 @@ from trueness.metrics.algebra import Constraint, as_fraction, depends_on_prevale
 from trueness.metrics.confusion import Confusion, swept
 from trueness.threshold import limits
 from trueness.threshold.cuts import make_cuts
-from trueness.threshold.prevalence import Share
+from trueness.threshold.limits import Share
 
 # which of tp, fp, fn, tn are counted
 _POSITIVES, _NEGATIVES = (True, False, True, False), (False, True, False, True)

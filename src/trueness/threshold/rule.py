@@ -1,4 +1,4 @@
-"""Which cases does a rule flag, leave to a person, or clear, and whose?
+"""Which cases does a rule flag, leave to a person, or clear, and how good is it?
 
 A ``Rule`` is one cut, two cuts with a zone for doubt between them, or either for each
 group: what choices give, and what all that judges a choice takes.
@@ -9,22 +9,37 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import wraps
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Concatenate, ParamSpec, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Floats
+from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import described
+from trueness._core.checks.words import described, is_several
 from trueness._core.files import as_written
-from trueness._core.numbers import cut_text
-from trueness._core.records import Record
+from trueness._core.frames import native_frame
+from trueness._core.numbers import cut_text, number_of
+from trueness._core.records import Estimate, Record
+from trueness.counts.answers import OfTally, of_counts, of_tally
+from trueness.counts.cases import rows_kept
+from trueness.counts.design import CASE_CONTROL
 from trueness.counts.values import Tally, rescored
+from trueness.inference.limits import notes_of
+from trueness.inference.sample import needs_prevalence
+from trueness.inference.verification import remarks
+from trueness.metrics.algebra import Metric, depends_on_prevalence
+from trueness.metrics.confusion import Confusion
+from trueness.metrics.definitions import METRICS
+from trueness.metrics.grammar import metric as read_metric
+from trueness.metrics.grammar import one_or_more
+from trueness.metrics.intervals import estimates, meant_by_rows, tidy, undefined
 
 Cut = float | Mapping[str, float]
 FLAGGED, DEFERRED, NOT_FLAGGED = 1.0, 0.5, 0.0
@@ -105,12 +120,7 @@ class Rule(Record):
     def decide(self, score: ArrayLike, group: Any = None) -> Floats:
         """What happens to each case? 1 is flagged, 0 is not, NaN is deferred.
 
-        Parameters
-        ----------
-        score
-            The scores.
-        group
-            The group of each case, or of all, for a rule that names groups.
+        A rule that names groups needs the group of each case, or of all.
         """
         score = np.asarray(score, dtype=np.float64)
         if self.groups and group is not None and not isinstance(group, str):
@@ -146,15 +156,15 @@ class Rule(Record):
     def to_sql(self, score: str = "score", group: str = "group") -> str:
         """Write the rule as an SQL expression: 1 flagged, 0 not, NULL deferred.
 
-        Parameters
-        ----------
-        score, group
-            The columns, by name.
+        ``score`` and ``group`` are the columns, by name.
         """
         column, parts = _quoted(score), []
         for name in self.groups or (None,):
             lower, upper = self.cuts(name)
-            whose = "" if name is None else f"{_quoted(group)} = {_text(name)} AND "
+            whose = ""
+            if name is not None:
+                text = name.replace("'", "''")
+                whose = f"{_quoted(group)} = '{text}' AND "
             parts += [f"WHEN {whose}{_at_least(column, upper)} THEN 1"]
             parts += [f"WHEN {whose}{_at_least(column, lower, below=True)} THEN 0"]
         return " ".join(["CASE", *parts, "END"])
@@ -228,13 +238,254 @@ def _quoted(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
 def _at_least(column: str, cut: float, below: bool = False) -> str:
     """Compare a column with a cut; infinite ones hold for every score, or for none."""
     if math.isinf(cut):
         holds = (cut < 0) != below
         return f"{column} IS NOT NULL" if holds else "FALSE"
     return f"{column} {'<' if below else '>='} {cut!r}"
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def together(
+    asked: Callable[[Any], bool],
+) -> Callable[[Callable[Concatenate[Tally, P], R]], OfTally[P, R]]:
+    """Let an analysis take data, and all groups at once where an argument asks for it.
+
+    Otherwise each classifier and each group is asked by itself.
+    """
+
+    def opened(analysis: Callable[Concatenate[Tally, P], R]) -> OfTally[P, R]:
+        alone: Any = of_tally(analysis)
+        joint: Any = of_counts(analysis)
+
+        @wraps(alone)
+        def call(*args: Any, **options: Any) -> Any:
+            at_once = any(map(asked, (*args[1:], *options.values())))
+            return (joint if at_once else alone)(*args, **options)
+
+        made: Any = call
+        return made  # type: ignore[no-any-return]
+
+    return opened
+
+
+def _is_answer(x: Any) -> bool:
+    return isinstance(x, Rule) or isinstance(getattr(x, "rule", None), Rule)
+
+
+def _names_groups(x: Any) -> bool:
+    return _is_answer(x) and bool(rule_of(x).groups)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class AtThreshold(Record):
+    """How good is the classifier at one threshold, or by one rule?
+
+    Attributes
+    ----------
+    rule : Rule
+        Which cases are flagged, and which are deferred.
+    confusion : Confusion
+        The four counts of the cases that are decided.
+    metrics : dict of str to Estimate
+        Every metric of the decided cases, with its interval; and ``defer``, the share
+        of cases that is deferred, where the rule defers some.
+    prevalence : float or None
+        The prevalence of use, where the design of the cases says one.
+    sampling : str
+        How the cases were sampled: "cohort" or "case-control".
+    notes : tuple of str
+        What the numbers assume.
+    """
+
+    rule: Rule
+    confusion: Confusion
+    metrics: dict[str, Estimate]
+    prevalence: float | None = None
+    sampling: str = "cohort"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def threshold(self) -> float:
+        """Give the score from which on cases are flagged; NaN where groups differ."""
+        return float("nan") if self.rule.groups else self.rule.cuts()[1]
+
+    def __getitem__(self, name: str) -> Estimate:
+        meant = read_metric(name)
+        known = {read_metric(k).name: e for k, e in self.metrics.items()}
+        return self.metrics.get(name) or known[meant.name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics)
+
+    def __repr__(self) -> str:
+        tp, fp, fn, tn = (number_of(float(n)) for n in self.confusion.cells)
+        head = (
+            f"{self.rule!r}: {tp} true and {fp} false positives, {fn} false and {tn} "
+            "true negatives"
+        )
+        rows = [f"  {e!r}" for e in self.metrics.values()]
+        return "\n".join([head, *rows, *(f"  Note: {n}" for n in self.notes)])
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Give one row per metric: metric, value, low, high, level, method, group."""
+        rows = tidy(self.metrics)
+        names = list(rows[0]) if rows else ["metric", "value", "low", "high"]
+        columns = {k: [row[k] for row in rows] for k in names}
+        return native_frame(columns, backend)
+
+
+@together(_names_groups)
+def confusion(data: Tally | Mapping[Any, Tally], threshold: Any) -> Confusion:
+    """How many cases are right and wrong at this threshold, or by this rule?
+
+    Labelled cases as they are: no prevalence moves these counts. Cases that a rule
+    defers are in none of the four.
+
+    Parameters
+    ----------
+    data
+        The counts, or data (``confusion(y_true, y_score, 0.5)``); for a rule
+        with groups a mapping from group to tally, or data with ``by=``.
+    threshold
+        Cases with a score of at least this are flagged; or a :class:`Rule`, or an
+        answer that holds one.
+
+    Examples
+    --------
+    >>> confusion([0, 1, 1, 0], [0.1, 0.4, 0.8, 0.5], 0.5)
+    Confusion
+      tp: 1
+      fp: 1
+      fn: 1
+      tn: 1
+    """
+    return _counted(rule_of(threshold).verdicts(data))
+
+
+def _counted(t: Tally) -> Confusion:
+    """Count verdicts, without those that are deferred."""
+    flagged, cleared = t.score == FLAGGED, t.score < DEFERRED
+    cells = [c[at].sum().item() for at in (flagged, cleared) for c in (t.pos, t.neg)]
+    return Confusion(*cells)
+
+
+@together(_names_groups)
+def at_threshold(
+    data: Tally | Mapping[Any, Tally],
+    threshold: Any,
+    *,
+    metrics: Iterable[str | Metric] | None = None,
+    level: float = 0.95,
+) -> Any:
+    """How good is the classifier at my threshold, or by my rule?
+
+    Parameters
+    ----------
+    data
+        The counts, or data (``at_threshold(y_true, y_score, 0.5)``); for a rule with
+        groups a mapping from group to tally, or data with ``by=``.
+    threshold
+        One threshold, chosen beforehand; a :class:`Rule`, or an answer that holds one;
+        or several thresholds, then the answer is a dict from threshold to record.
+    metrics
+        Which metrics to compute; all of ``METRICS`` when None.
+
+    Notes
+    -----
+    Shares of cases have Wilson's interval, other metrics Student's from their influence
+    values (:func:`estimate`). Where labels are missing at random given the score, the
+    metrics, but not ``confusion``, are those of expected counts (Begg and Greenes).
+
+    A threshold that was tuned on the same cases looks better here than it will be on
+    new cases: see :func:`validate_threshold`.
+
+    Examples
+    --------
+    >>> found = at_threshold([0, 1, 1, 0], [0.1, 0.4, 0.8, 0.5], 0.5)
+    >>> found["sensitivity"].value, found.metrics["precision"].value
+    (0.5, 0.5)
+    >>> t = Tally([3, 2, 1], pos=[8, 3, 1], neg=[1, 3, 9])
+    >>> at_threshold(t, Rule(3, lower=2))["accuracy"].value  # 17 of 19 that are decided
+    0.8947368421052632
+    """
+    level = _options.fraction(level, "level")
+    wanted = None
+    if metrics is not None:
+        needed = "metrics must be metrics or their names in a list"
+        wanted = [_named(m) for m in one_or_more(metrics, needed, '["recall", "f1"]')]
+    if is_several(threshold) and not _is_answer(threshold):
+        return {cut: _at(data, Rule(cut), wanted, level) for cut in threshold}
+    return _at(data, rule_of(threshold), wanted, level)
+
+
+def _at(
+    data: Any, rule: Rule, metrics: list[Metric] | None, level: float
+) -> AtThreshold:
+    plain = not (rule.groups or rule.defers)
+    t = data if plain else rule.verdicts(data)
+    _cases.some_labels(t, "at_threshold")
+    if meant_by_rows(t):
+        _cases.both_classes(t, "at_threshold")
+        if not plain:
+            raise InputError(
+                "Labels that are missing at random need a rule with one threshold for "
+                'all cases; found two of them, or groups. Type unlabelled="left out".'
+            )
+    decided = t if plain else rows_kept(t, t.score != DEFERRED)
+    found = estimates(decided, rule.cuts()[1] if plain else FLAGGED, metrics,
+                      level=level)  # fmt: skip
+    if rule.defers:  # of all cases, those that are not decided
+        asked = rescored(t, t.score == DEFERRED)
+        of_all = replace(METRICS["flagged_rate"], name="defer")
+        found |= estimates(asked, 1.0, [of_all], level=level)
+    d = t.design
+    notes = remarks(t, stacklevel=6)
+    if d.sampling == CASE_CONTROL and d.prevalence is None:
+        notes += (
+            "Metrics that depend on the prevalence are left out for a case-control "
+            "sample; pass prevalence= to get them.",
+        )
+    notes += (*notes_of(t), *undefined(found))
+    counted = _counted(rule.verdicts(t) if plain else t)
+    return AtThreshold(rule, counted, found, d.prevalence, d.sampling, notes)
+
+
+def _named(asked: str | Metric) -> Metric:
+    """Read a metric; it is shown by the name that was typed."""
+    m = read_metric(asked)
+    if isinstance(asked, str) and asked.lower() in m.aliases:
+        return replace(m, name=asked)
+    return m
+
+
+def metric_at(m: Metric, *args: Any, **options: Any) -> Any:
+    """Ask for one metric of data: ``f1(t, threshold=0.5)``, ``f1(y_true, y_pred)``."""
+
+    def ask(data: Tally, threshold: Any = None, *, level: float = 0.95) -> Any:
+        if threshold is None:  # scores that are 0 and 1 are verdicts
+            threshold, scores = 1.0, set(data.score.tolist())
+            if not scores or not scores <= {0.0, 1.0}:
+                raise InputError(
+                    f"{m.name} needs a threshold, or verdicts that are 0 and 1; found "
+                    f"{len(scores):,} distinct scores. Type "
+                    f"trueness.{m.name}(y_true, y_score, threshold=0.5)."
+                )
+        if depends_on_prevalence(m):
+            needs_prevalence(data, m.name)
+        found = at_threshold(data, threshold, metrics=[m], level=level)
+        if isinstance(found, dict):  # several thresholds
+            return {cut: one(x) for cut, x in found.items()}
+        return one(found)
+
+    def one(found: AtThreshold) -> Estimate:
+        e = found.metrics[m.name]
+        return replace(e, notes=e.notes or found.notes)
+
+    ask.__name__ = m.name
+    return of_tally(ask)(*args, **options)

@@ -368,7 +368,7 @@ class GroupSearch:
         window = _Window(self.goal, self.p.rows, places)
         bound, price = window.dual(rounds)
         if _beats(bound, self.value):
-            self._add_groups(window, bound, price, _STATES[0], free=False)
+            self._add_groups(window, bound, price, _STATES[0])
             if self.best is None:
                 proofs = (x for x in window.rays() if not _beats(x[0], self.value))
                 bound, price = next(proofs, (bound, price))
@@ -385,20 +385,12 @@ class GroupSearch:
             self._add_price(price)
         if window is None or not _beats(least, self.value):
             return True
-        # sums of no price often hold by themselves
-        return any(
-            self._add_groups(window, least, price, n, free)
-            for n in _STATES[1:]
-            for free in ((True, False) if (price == 0).any() else (False,))
-        )
+        return any(self._add_groups(window, least, price, n) for n in _STATES[1:])
 
     def _add_groups(
-        self, window: _Window, bound: float, price: Floats, most: int, free: bool
+        self, window: _Window, bound: float, price: Floats, most: int
     ) -> bool:
-        """Take the best choice in a window; say whether nothing better is left.
-
-        ``free``: sums without a price are not asked for, only of what is found.
-        """
+        """Take the best choice in a window; say whether nothing better is left."""
         p, places = self.p, window.places
         if not p.rows:  # the groups come apart
             pairs = zip(self.goal.value, places, strict=True)
@@ -407,8 +399,7 @@ class GroupSearch:
         picks: list[Ints] = []
         # sums that hold whatever is chosen here play no part
         least = [sum(float(x.min()) for x in parts) for parts in window.parts]
-        live = [r for r, s, x in zip(p.rows, least, price, strict=True)
-                if s + r.constant < 0 and not (free and x == 0)]  # fmt: skip
+        live = [r for r, s in zip(p.rows, least, strict=True) if s + r.constant < 0]
         sums = [self.goal, *live]
         ends = _extremes([r.weights for r in sums])
         totals = [0 * r.value[0][:1] + r.constant for r in sums]

@@ -34,7 +34,6 @@ from trueness.inference.spread import spread as spread_of
 from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import BOUNDS, one_or_more
-from trueness.threshold.at_cut import together
 from trueness.threshold.cuts import thresholds_of, unit_of
 from trueness.threshold.group_cuts import group_thresholds
 from trueness.threshold.limits import (
@@ -42,14 +41,16 @@ from trueness.threshold.limits import (
     SIDES,
     ConstraintLike,
     Limit,
+    Prevalences,
+    Share,
     asks_for_groups,
     asks_for_two_cuts,
     read_limits,
     read_objective,
+    share_in_use,
 )
+from trueness.threshold.limits import prevalences as shares_in
 from trueness.threshold.operating_point import best_threshold
-from trueness.threshold.prevalence import Prevalences, Share, share_in_use
-from trueness.threshold.prevalence import prevalences as shares_in
 from trueness.threshold.repeats import (
     Choice,
     Repeats,
@@ -58,6 +59,7 @@ from trueness.threshold.repeats import (
     choose_zones,
     repeat,
 )
+from trueness.threshold.rule import together
 from trueness.threshold.zones import best_thresholds
 
 # rows that a choice is repeated on: neighbouring scores are joined, since where exactly
