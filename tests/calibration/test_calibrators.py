@@ -88,18 +88,6 @@ def test_venn_abers_refits_with_the_case_added(rng):
             assert c(s) == pytest.approx(high / (1 - low + high), rel=1e-14)
 
 
-def test_venn_abers_on_long_tables_is_the_same(rng):
-    n = 20_000
-    y = (rng.random(n) < np.linspace(0.2, 0.8, n)).astype(int)
-    c = trueness.calibrate(y, np.arange(n), method="venn-abers")
-    for i in rng.integers(0, n, 25):
-        for label, value in enumerate(c.interval(i)):
-            w = np.ones(n)
-            x = y.astype(float)
-            w[i], x[i] = 2, (y[i] + label) / 2
-            assert value == pytest.approx(isotonic_regression(x, weights=w).x[i])
-
-
 def test_parametric_fits_are_the_maximum_of_the_likelihood(rng):
     y, p = probabilities(rng)
     t = trueness.tally(y, p)
@@ -338,16 +326,3 @@ def test_a_score_of_zero_means_below_the_smallest():
     assert c(0.0) == c(0.005) == c(0.001)
     assert trueness.calibrate(t, method="platt", scale="logit").low == 0.005
     assert trueness.calibrate(t, method="temperature").high == 0.75
-
-
-@pytest.mark.parametrize("method", ["auto", "platt"])
-@pytest.mark.parametrize("scale", [2.0**1020, 2.0**-1000])
-def test_scores_of_any_size_are_calibrated_alike(method, scale):
-    rng = np.random.default_rng(5)
-    label = rng.integers(0, 2, 60)
-    score = np.clip((label + rng.normal(size=60)) / 5, -1, 1)
-    small, large = (
-        trueness.calibrate(trueness.tally(label, score * by), method=method)(score * by)
-        for by in (1.0, scale)
-    )
-    assert large == pytest.approx(small, rel=1e-9)

@@ -80,15 +80,15 @@ def test_a_new_kind_of_map_can_hold_every_kind_of_field(tally, monkeypatch, tmp_
 
 def test_what_cannot_be_saved_says_so(tally, monkeypatch, tmp_path):
     inner = trueness.calibrate(tally, method="beta")
-    m = Everything(0.0, (), {}, inner, np.zeros(1))
+    m, wrong = (Everything(0.0, x, {}, inner, np.zeros(1)) for x in ((), {1}))
     with pytest.raises(trueness.InputError, match="not in the registry"):
-        trueness.save_map(m, tmp_path / "m.json")
+        m.save(tmp_path / "m.json")
     monkeypatch.setattr(maps, "MAPS", maps.MAPS | {"everything": Everything})
     with pytest.raises(trueness.InputError, match="found set"):
-        trueness.save_map(Everything(0.0, {1}, {}, inner, np.zeros(1)), tmp_path / "m")
+        wrong.save(tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(trueness.InputError, match="no folder"):
-        trueness.save_map(inner, tmp_path / "no" / "m.json")
+        inner.save(tmp_path / "no" / "m.json")
 
 
 FIELDS = {

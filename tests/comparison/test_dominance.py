@@ -137,15 +137,6 @@ def test_equal_curves_are_found_different_in_five_percent(rng):
     assert 0.006 < small < 0.1  # 160 values; by the band they were .006
 
 
-def test_crossing_curves_are_better_and_worse(rng):
-    d = quick(two_curves(rng, 400, [0.8, 0.8], spread=3))
-    assert d.p_better < 0.01
-    assert d.p_worse < 0.01
-    assert d.range_better[0] > d.range_worse[0]  # the second wins at low rates
-    assert d.margin > 0.1
-    assert not d.surely_better or d.surely_better[0][0] > 0
-
-
 def test_the_margin_holds_at_the_worst_rate(rng):
     """The second is better by .137 at most, near a false positive rate of .03."""
     f = np.linspace(0, 1, 10_001)[1:-1]

@@ -201,32 +201,7 @@ def test_older_papers_by_hand(rng):
     assert a.high - a.low == pytest.approx(2 * Z * a.sd)
 
 
-def test_the_bootstrap_has_the_variance_of_its_law(rng):
-    """That of a two-sample U-statistic of the empirical distribution, exactly."""
-    y, s = tied_cases(rng, 40)
-    win = wins(y, s)
-    p, q = win.shape
-    # Kim et al. (2021), eq. 18
-    total = win.var() + (p - 1) * win.mean(0).var() + (q - 1) * win.mean(1).var()
-    a = trueness.auc(y, s, method="bootstrap", rng=1, replicates=20_000)
-    assert a.sd**2 == pytest.approx(total / (p * q), rel=0.05)
-
-
 # laws, through public calls
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_label_mirror_and_exchange(method, rng):
-    y, s = tied_cases(rng, 50)
-    words = {"method": method, "replicates": 4000}
-    a = trueness.auc(y, s, rng=1, **words)
-    close = 0.02 if method == "bootstrap" else 1e-9
-    exchanged = trueness.auc(1 - y, s, rng=2, **words)
-    want = [1 - a.high, 1 - a.value, 1 - a.low]
-    assert three(exchanged) == pytest.approx(want, abs=close)
-    if method != "hanley-mcneil":  # its model has no such symmetry
-        mirrored = trueness.auc(1 - y, -s, rng=2, **words)
-        assert three(mirrored) == pytest.approx(three(a), abs=close)
 
 
 # corners, coverage, notes

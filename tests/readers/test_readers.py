@@ -456,21 +456,6 @@ def test_plan_of_groups_of_readers_by_hand(rng):
         trueness.plan_readers(crossed, difference=0.06, readers=3, groups=4)
 
 
-def test_plan_of_readers_nested_within_treatments_by_hand(rng):
-    data = simulated(rng, 5, (40, 40))
-    data["reader"] = data["reader"] + 5 * data["treatment"]
-    pilot = trueness.reader_study(data)
-    c = pilot.components
-    between, shrink = max(c.cov2 - c.cov3, 0), 80 / 120
-    alone = max(c.reader, 0) + shrink * (c.variance - c.cov2)
-    total = alone + 8 * shrink * between
-    df = 2 * 7 * total**2 / alone**2
-    by_hand = stats.ncf.sf(stats.f.ppf(0.95, 1, df), 1, df, 8 * 0.1**2 / 2 / total)
-    plan = trueness.plan_readers(pilot, difference=0.1, readers=8, cases=120)
-    assert plan.power[0] == pytest.approx(by_hand)
-    assert "of each treatment" in plan.notes[-1]
-
-
 STUDY_ERRORS = {
     "no column 'label'": lambda v: (v, {"label": "label"}),
     "read as numbers": lambda v: (v.assign(c=v.case2.astype(float)), {"case": "c"}),

@@ -85,11 +85,7 @@ class Histogram(Map):
 @final
 @dataclass(frozen=True, repr=False, eq=False)
 class VennAbers(Map):
-    """Two probabilities a score, one of which is perfectly calibrated.
-
-    ``interval`` gives both: ``low[number of low_edges <= score]`` and
-    ``high[number of high_edges < score]``; a call gives ``high / (1 - low + high)``.
-    """
+    """Two probabilities a score (``interval``); one is perfectly calibrated."""
 
     low_edges: Floats
     low: Floats
@@ -170,11 +166,8 @@ def venn_abers(t: Tally) -> VennAbers:
 
 
 def _with_positive(pos: Ints, neg: Ints) -> Floats:
-    """Give the isotonic value at each row when one positive is added to that row.
-
-    Vovk et al. (2015), algorithms 1 to 4: one walk along the cumulative sum diagram, in
-    whole numbers, so ties are exact.
-    """
+    """Give the isotonic value at each row when one positive is added to it, exactly."""
+    # Vovk et al. (2015), algorithms 1 to 4: one walk along the cumulative sum diagram
     x, y = np.cumsum(pos + neg), np.cumsum(pos)
     corners = _corners(x, y)
     if x[-1] >= 2**31:  # products of two counts must not overflow

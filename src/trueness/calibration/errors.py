@@ -298,11 +298,7 @@ def _quantile(values: Floats, upto: Floats, share: float) -> Floats:
 
 
 def loess(x: Floats, y: Floats, weight: Floats, at: Floats, span: float) -> Floats:
-    """Which value has the local quadratic regression of y on x, ascending, at points?
-
-    The nearest share ``span`` of the cases, ``weight``, count at a point, with tricube
-    weights (1 - (d / h)^3)^3 where h is the distance of the farthest of them.
-    """
+    """Give the local quadratic regression of y on x, ascending, at some points."""
     # a block of points at a time: the table of distances has x.size columns
     step = max(1, (1 << 20) // max(x.size, 1))
     parts = (at[k : k + step] for k in range(0, at.size, step))

@@ -39,11 +39,7 @@ def probabilities(data: Tally, what: str) -> Tally:
 
 
 class Forecasts(NamedTuple):
-    """The cases that are meant, in ascending order of score.
-
-    Sums of weights are brought to as many equal cases as tell as much (Kish), so that
-    what rests on how many cases there are does not change with the unit of weight.
-    """
+    """The cases that are meant, ascending by score; weights as equal cases (Kish)."""
 
     score: Floats
     pos: Array
@@ -112,11 +108,7 @@ def pooled(
 
 
 def equal_mass(cases: Array, bins: int) -> Array:
-    """Where do bins of about equally many cases start? Rows are never split.
-
-    >>> equal_mass(np.array([1, 1, 1, 1, 1, 1]), 3), equal_mass(np.array([9, 1]), 3)
-    (array([0, 2, 4]), array([0, 1]))
-    """
+    """Where do bins of about equally many cases start? Rows are never split."""
     middle = np.cumsum(cases) - cases / 2
     number = np.floor(middle * (bins / cases.sum()))
     return np.flatnonzero(np.diff(number, prepend=-1))
@@ -177,11 +169,7 @@ class Binned(NamedTuple):
         return end(seen, (1 + level) / 2), end(max(seen, first), (1 - level) / 2)
 
     def mean_error(self, level: float) -> Estimate:
-        """Give the mean absolute residual, less what noise adds, with its limits.
-
-        Kumar et al. (2019), section 4.2. It is at most the root of the mean square
-        (Jensen), and at least the mean of the residuals with the signs that were found.
-        """
+        """Give the mean absolute residual, less what noise adds (Kumar et al.)."""
         size = np.abs(self.gap)
         bias = self.weight @ (folded_mean(self.gap, self.noise) - size)
         value = max(float(self.weight @ size - bias), 0.0)
@@ -193,13 +181,12 @@ class Binned(NamedTuple):
         return around(value, low, math.sqrt(high), level, "squared error's root")
 
     def chi_square(self, null: Floats, parameters: int) -> tuple[float, float]:
-        r"""Give Pearson's statistic of no residual, and its p-value.
+        r"""Give Pearson's statistic of no residual, and its p-value (Rao, Scott 1981).
 
-        ``null`` are the variances of equal, independent and calibrated cases. With
+        ``null`` are the variances of equal, independent and calibrated cases; with
         :math:`M = N^{-1/2} \Sigma N^{-1/2}` the statistic times
         :math:`\mathrm{tr} M / \mathrm{tr} M^2` has about
-        :math:`(\mathrm{tr} M)^2 / \mathrm{tr} M^2` degrees of freedom (Rao, Scott 1981,
-        doi:10.1080/01621459.1981.10477633).
+        :math:`(\mathrm{tr} M)^2 / \mathrm{tr} M^2` degrees of freedom.
         """
         from scipy.special import chdtrc
 
@@ -238,11 +225,7 @@ def _below(seen: float, square: float, law: tuple[float, ...]) -> float:
 
 
 def binned(s: Forecasts, start: Array, *, of_share: bool = False) -> Binned:
-    """Give the mean residuals of bins that start at these rows.
-
-    ``of_share`` takes residuals from the share of positives of all, not from the score:
-    what a recalibrated score tells, bin by bin.
-    """
+    """Give mean residuals of bins, from the score or the share of positives."""
     said = np.full(s.score.size, s.share) if of_share else s.score
     bin_of = np.repeat(np.arange(start.size), np.diff(start, append=said.size))
     total, up = (np.add.reduceat(x, start) for x in (s.cases, s.pos))
@@ -270,13 +253,11 @@ def binned(s: Forecasts, start: Array, *, of_share: bool = False) -> Binned:
 def _covariance(
     s: Forecasts, by: list[Floats], bin_of: Array, bins: int, of_share: bool
 ) -> tuple[Floats, float]:
-    r"""Give the covariance of the means of bins, and the units that were drawn.
+    """Give the covariance of the means of bins, and the units that were drawn.
 
     A case adds ``by`` (of a negative, of a positive) to the mean of its own bin. Where
-    the numbers of both classes are fixed, the mean of a class is taken off, and where
-    the share of all is estimated, what the case adds to that; either shifts all cases
-    of a class alike. A bin of n units has :math:`n/(n-1)` times the plain variance, so
-    that independent cases have that of their sample.
+    the numbers of both classes are fixed, the mean of a class is taken off; where the
+    share of all is estimated, what the case adds to that.
     """
     known, cells, classes = s.sample.cases, s.sample.cases.grouped, []
     for y, count in ((0, known.neg), (1, known.pos)):

@@ -130,18 +130,15 @@ def _effective(s: Forecasts, fitted: Floats) -> float:
 
 
 def _likely_values(pos: Floats, neg: Floats, level: float) -> tuple[Floats, Floats]:
-    r"""Between which values is the curve at each row not unlikely?
-
-    With the value :math:`\theta` at row i, the most likely increasing curve is
-    :math:`\min(\hat f_L, \theta)` before the row and :math:`\max(\hat f_R, \theta)`
-    after it, with the isotonic curves of either side by itself.
-    """
+    """Between which values is the curve at each row not unlikely?"""
     from scipy.special import chdtri
 
     most = float(chdtri(1, 1 - level)) / 2
     best = _likelihood(isotonic_curve(pos, neg), pos, neg)
     low, high = np.empty(pos.size), np.empty(pos.size)
     for i in range(pos.size):
+        # with a value at row i the most likely increasing curve is that of either side
+        # by itself, cut off at the value
         sides = [_blocks(pos[:i], neg[:i]), _blocks(pos[i + 1 :], neg[i + 1 :])]
         sides.insert(1, (np.array([pos[i]]), np.array([neg[i]])))
         up, down = (np.concatenate(x) for x in zip(*sides, strict=True))

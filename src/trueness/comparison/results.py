@@ -191,9 +191,8 @@ def together(
 ) -> Comparison:
     """Judge all pairs, or those named, and whether all could be equal.
 
-    ``contrast`` gives the difference of two by their numbers. Of two classifiers, and
-    where a class of some pair shows no difference at all, the overall p-value is the
-    smallest adjusted one of the pairs: what was not seen is no part of a covariance.
+    Of two classifiers, and where a class of some pair shows no difference at all, the
+    overall p-value is the smallest adjusted one: what was not seen has no covariance.
     """
     names, each = tuple(values), tuple(values.values())
     level, wanted = each[0].level, asked_margin(margin)

@@ -90,11 +90,7 @@ def is_exact(metric: Metric) -> bool:
 
 
 def evaluate(metric: Metric, counts: tuple[Any, ...], unit: int) -> Values:
-    """Evaluate a metric, without its additive constant, in whole numbers.
-
-    ``counts`` are arrays of Python integers, ``unit`` times too large; every quotient
-    must be defined.
-    """
+    """Evaluate a metric, without its constant, of counts ``unit`` times too large."""
     terms = [
         (as_fraction(w), _positive(*quotient(part, counts, unit), part.root))
         for w, part in metric.parts

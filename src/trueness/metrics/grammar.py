@@ -115,10 +115,7 @@ BOUNDS = "subject_to must be constraints"
 
 
 def one_or_more(given: object, needed: str, example: str) -> tuple[Any, ...]:
-    """Take one metric or constraint, or any number of them, as several.
-
-    ``needed`` begins with the name of the argument that ``example`` is typed for.
-    """
+    """Take one metric or constraint, or any number of them, as several."""
     if isinstance(given, (str, Constraint, Metric)):
         return (given,)
     if is_several(given):
@@ -309,11 +306,7 @@ _CASES: dict[tuple[float, ...], tuple[str, str]] = {
 
 
 def text_of(name: str) -> str:
-    """Write the name of a metric for a reader.
-
-    >>> text_of("recall"), text_of("lift"), text_of("0.5*f1 + 0.5*recall")
-    ('recall (sensitivity)', 'lift', '0.5*f1 + 0.5*recall')
-    """
+    """Write the name of a metric for a reader: recall (sensitivity)."""
     return METRICS[name].title if name in METRICS else name
 
 
@@ -323,22 +316,14 @@ def is_share(name: str) -> bool:
 
 
 def cases_of(name: str) -> tuple[str, str]:
-    """Of which cases is this rate a share, one of them and several?
-
-    >>> cases_of("fpr"), cases_of("accuracy")
-    (('negative', 'negatives'), ('case', 'cases'))
-    """
+    """Of which cases is this rate a share, one of them and several?"""
     ratio = METRICS[name].ratio if name in METRICS else None
     under = None if ratio is None else ratio.under
     return ("case", "cases") if under is None else _CASES.get(under, ("case", "cases"))
 
 
 def constraint_text(constraint: str) -> str:
-    """Write a constraint in words; one that is a sum of metrics stays as it is.
-
-    >>> constraint_text("flagged <= 1000"), constraint_text("recall >= 0.8")
-    ('at most 1,000 flagged', 'recall (sensitivity) at least 80.0 %')
-    """
+    """Write a constraint in words; one that is a sum of metrics stays as it is."""
     found = re.fullmatch(r"(\w+) ([<>])=? ([\d.e+-]+)", constraint)
     if found is None or found[1] not in METRICS:
         return constraint

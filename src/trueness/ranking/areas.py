@@ -92,14 +92,9 @@ REVERSED = (
 
 
 def auc_measure(t: Tally) -> Measured:
-    r"""Give the AUC and its influence values, which are the placement values.
-
-    With :math:`V_i` the share of negatives that a positive at row i beats and
-    :math:`W_i` the share of positives that beat a negative there (ties one half),
+    r"""Give the AUC and its influence values, which are the placement values (DeLong).
 
     .. math:: u^+_i = \frac{V_i - A}{N_1}, \qquad u^-_i = \frac{W_i - A}{N_0}
-
-    DeLong et al. (1988).
     """
     sums = ([c[b].sum().item() for b in blocks(len(t))] for c in (t.neg, t.pos))
     # negatives, and positives, above each block of rows
@@ -129,8 +124,8 @@ def auc_from_moments(
 ) -> Estimate:
     """Give the answer of :func:`auc` from sums that were made elsewhere, as on a GPU.
 
-    Of negatives, then of positives: their number, and the sums of squares and of
-    fourth powers of their placement values about the AUC.
+    Of negatives, then of positives: number, sums of squares and of fourth powers of
+    placement values about the AUC.
     """
     s = auc_spread(n, two, four)
     found = limited(value, s, level=level, name="AUC")
@@ -254,13 +249,11 @@ def average_precision(
 def average_precision_measure(t: Tally) -> Measured:
     r"""Give the average precision and its influence values.
 
-    With precision :math:`P_k = T_k / F_k` (positives and cases flagged at row k),
+    A case is flagged at its own cut and at all lower ones; with :math:`P_k = T_k / F_k`
 
     .. math:: u^-_i = -\sum_{k \ge i} \frac{p_k}{N_1} \frac{P_k}{F_k}, \qquad
               u^+_i = \frac{P_i - AP}{N_1} + \sum_{k \ge i}
               \frac{p_k}{N_1} \frac{1 - P_k}{F_k}
-
-    The derivative of AP by a case: it is flagged at its own cut and at all lower ones.
     """
     pos, n_pos = t.pos, t.n_pos
     flagged = np.cumsum(pos + t.neg, dtype=np.float64)
@@ -384,11 +377,7 @@ def multiclass_areas(code: Ints, scores: Floats, average: str) -> tuple[float, F
 def multiclass_estimate(
     code: Ints, value: float, influence: Floats, level: float
 ) -> Estimate:
-    """Give an average its limits, as every measure has them.
-
-    Where the influence adds up to zero within each class, every class is a sample of
-    its own; otherwise the sizes of the classes are part of what varies.
-    """
+    """Give an average its limits; where each class adds up to zero, they are strata."""
     u = influence / code.size
     size = np.bincount(code).astype(np.float64)
     two, four = (np.bincount(code, u**k) for k in (2, 4))

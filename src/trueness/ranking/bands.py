@@ -207,20 +207,10 @@ def _checked(t: Tally, kind: str, level: float) -> tuple[Tally, float]:
 def _likely_alarms(
     t: Tally, recall: Floats, cohort: bool, level: float, kind: str
 ) -> tuple[Floats, Floats]:
-    r"""How many false alarms for each positive, fewest and most, are likely here?
-
-    A point of the curve is likely when some threshold makes its rates likely, by the
-    empirical likelihood ratio of Claeskens et al. (2003), smallest over thresholds.
-    With TP of P positives and FP of N negatives at a threshold, the distance of recall
-    r and a false alarms for each positive is
-
-    .. math:: P\,K(TP/P, r) + n\,K(FP/n, q), \qquad
-        K(p, q) = p \ln\frac{p}{q} + (1 - p) \ln\frac{1 - p}{1 - q}
-
-    with n = N and q = a P / N when both classes have fixed sizes. In a cohort FP is
-    binomial given FP + P, with q = a / (1 + a): n = FP + P, and the doubt in the share
-    of positives is part of it.
-    """
+    """How many false alarms for each positive, fewest and most, are likely here?"""
+    # the empirical likelihood ratio of Claeskens et al. (2003), least over thresholds:
+    # P K(TP/P, r) + n K(FP/n, q), with n = N and q = a P / N when both classes have
+    # fixed sizes; in a cohort FP is binomial given FP + P, with q = a / (1 + a)
     found, alarms = _path(t, recall)
     n_pos, n_neg = float(t.n_pos), float(t.n_neg)
     room = _distance(n_pos, recall.size, level, kind) ** 2 / 2
@@ -242,12 +232,9 @@ def _likely_alarms(
 
 
 def _path(t: Tally, recall: Floats) -> tuple[Floats, Floats]:
-    """Give positives found and false alarms at every threshold, and between ties.
-
-    The straight lines of tied cases and of joined rows are points of the curve too:
-    they are divided finely enough for the noise of a recall, and at each recall asked.
-    """
+    """Give positives found and false alarms at every threshold, and between ties."""
     tp, fp = (np.append(0.0, np.cumsum(c)) for c in (t.pos, t.neg))
+    # straight lines of tied cases are points of the curve too
     steps = np.linspace(0, 1, 100 + 4 * math.isqrt(int(t.n_pos)))
     between = np.setdiff1d(np.concatenate([steps, recall]) * t.n_pos, tp)
     return np.append(tp, between), np.append(fp, np.interp(between, tp, fp))
@@ -271,17 +258,12 @@ def _end(share: Floats, left: Floats, side: int) -> Floats:
 
 
 def _distance(n_pos: float, places: int, level: float, kind: str) -> float:
-    r"""How far from the data, in standard errors, are curves that are still likely?
-
-    A normal process along a path of length kappa leaves :math:`\pm c` with a
-    probability of at most :math:`2(1 - \Phi(c)) + \kappa e^{-c^2/2}/\pi` (Naiman
-    1986). The path has a corner at each recall that the sample tells apart, and the
-    angle between neighbours is the arc cosine of their correlation, which of shares of
-    the same positives is :math:`\sqrt{r(1-r') / [r'(1-r)]}` for r < r'.
-    """
+    """How far, in standard errors, are curves still likely? (Naiman 1986)"""
     if kind == "pointwise":
         return NormalDist().inv_cdf((1 + level) / 2)
     number = max(2, round(min(places, n_pos)))
+    # the angle between neighbours is the arc cosine of their correlation, which of
+    # shares of the same positives is sqrt(r(1-r') / [r'(1-r)]) for r < r'
     odds = np.arange(1, number) / np.arange(number - 1, 0, -1)
     kappa = float(np.arccos(np.sqrt(odds[:-1] / odds[1:])).sum())
 
@@ -295,15 +277,9 @@ def _distance(n_pos: float, places: int, level: float, kind: str) -> float:
 def _likely_draws(
     cases: _Redrawn, fpr: Floats, recall: Floats, level: float, kind: str
 ) -> tuple[Floats, Floats]:
-    r"""Between which numbers of false alarms per positive, most first, is the truth?
-
-    The odds of precision are r P / F with F false alarms among P positives at recall r,
-    so the band is one of log((F + 1/2) / P), which rises with r. In a cohort all cases
-    are drawn together, so that it holds the doubt in P too. The variance is at least
-    that of two independent counts. A sample does not resolve a recall below a positive
-    or two: the band reaches that far to both sides, where at the end all negatives are
-    false alarms and the share of positives alone counts.
-    """
+    """Between which numbers of false alarms per positive, most first, is the truth?"""
+    # the odds of precision are r P / F, so the band is one of log((F + 1/2) / P), which
+    # rises with r; its variance is at least that of two independent counts
     n_neg, n_pos = cases.counts.n_neg, cases.counts.n_pos
     worth = _worth(cases.sample)
     # weights are counted in units of an equal negative, of which half a one is added
@@ -321,6 +297,8 @@ def _likely_draws(
     half *= worth.wider(level)
     low = np.maximum.accumulate(centre - half)
     high = np.minimum.accumulate((centre + half)[::-1])[::-1]
+    # a sample does not resolve a recall below a positive or two; at the end all
+    # negatives are false alarms
     side = 2 / worth.pos
     low = np.where(recall >= side, np.interp(recall - side, recall, low), -np.inf)
     high = np.where(recall + side < 1, np.interp(recall + side, recall, high), np.inf)
@@ -416,11 +394,7 @@ class _Worth(NamedTuple):
 
 
 def _worth(x: Sample) -> _Worth:
-    r"""Count cases that vary as much, where redrawn curves do not vary at all.
-
-    Kish's number of each class, divided by the design effect (Kish 1965) of the AUC:
-    its variance over that of independent cases with these counts.
-    """
+    """Count cases that vary as much: Kish's number over the design effect."""
     s = inferred(x, auc_measure)[1]
     if x.imputed is None:
         alone = meant(x.cases.without_clusters())

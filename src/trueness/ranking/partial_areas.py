@@ -91,8 +91,7 @@ def partial_area_measure(
 ) -> tuple[Measure, Callable[[Array, Array], Floats]]:
     r"""Give the area inside a rectangle, as a measure and for many rows of counts.
 
-    A case moves the corners :math:`(x_k, y_k)` of the curve, and the area by the strip
-    between the old curve and the new one, where it lies inside the rectangle:
+    A case moves the area by the strip between the old curve and the new one inside:
 
     .. math:: dF = \int_{\text{inside}} (\delta y\,dx - \delta x\,dy), \qquad
               \delta x_k = \frac{[k \ge i] - x_k}{N_0}

@@ -440,11 +440,7 @@ class _Question(NamedTuple):
     def _drawn(
         self, sizes: tuple[int, int], samples: int, rng: np.random.Generator
     ) -> SampledAreas:
-        """Draw values and their variances; more of a much larger class add little.
-
-        Then what varies is drawn closer to the expected value, as the exact variances
-        of the larger and of the smaller number of cases say.
-        """
+        """Draw values and their variances; more of a much larger class add little."""
         most = max(_LARGER * min(sizes), 20)
         pos, neg = (min(k, most) for k in sizes)
         label = np.tile(np.arange(pos + neg) < pos, (samples, 1))
@@ -455,6 +451,7 @@ class _Question(NamedTuple):
             each = [spreads(apart, (pos, neg))._replace(sides=tuple(each))]
         if (pos, neg) == sizes:
             return each[0]
+        # as the exact variances of the larger and of the smaller number of cases say
         closer = self.variance(*sizes) / self.variance(pos, neg)
         return each[0].closer(self.value, closer, min(sizes))
 

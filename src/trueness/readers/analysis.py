@@ -348,13 +348,10 @@ def unseen_spread(
 def _tested(
     d: _Difference, a: Estimate, b: Estimate, asked: StudyQuestion, end: Endpoint
 ) -> _model.MeanContrast:
-    r"""Test a difference, symmetrically or by the logit limits of both means.
+    """Test a difference, symmetrically or by the logit limits of both means (MOVER).
 
-    .. math:: L = d - \sqrt{(a - l_a)^2 + (u_b - b)^2 - 2 r (a - l_a)(u_b - b)}
-
-    (Zou and Donner 2008), with the correlation r of the means that their standard
-    errors and that of the difference imply; never nearer than the symmetric limits.
-    Where nothing varies, the limits are those of independent cases (r = 0).
+    Zou and Donner (2008), with the correlation of the means that the standard errors
+    imply; never nearer than the symmetric limits. Where nothing varies, r = 0.
     """
     if d.sd == 0:
 
