@@ -136,11 +136,12 @@ def test_the_cases_it_was_grown_on_are_noticed(tree, cancer):
 
 
 def test_positive_may_be_either_class(tree, cancer):
-    one = leaf_report(tree, cancer["X_test"], cancer["y_test"], positive=1)
-    zero = leaf_report(tree, cancer["X_test"], cancer["y_test"], positive=0)
+    cases = cancer["X_test"], cancer["y_test"]
+    one, zero = (leaf_report(tree, *cases, positive=k) for k in (1, 0))
     assert one.confidence.tolist() == zero.confidence.tolist()
     turned = {"positive": "negative", "negative": "positive", "tie": "tie"}
     assert [turned[m] for m in one.majority] == zero.majority.tolist()
+    assert one.classes.tolist() == zero.classes.tolist()[::-1]
 
 
 def test_one_tree_of_a_forest(cancer):

@@ -36,12 +36,8 @@ def test_two_cases_by_hand():
     assert fd.p110 == pytest.approx(0.1 * 0.45**2 + 0.9 * 0.95**2)
     assert fd.p100 == pytest.approx(0.9 * 0.95**2 + 0.1 * 0.45**2)
     assert fd.auc_se == pytest.approx(math.sqrt(0.9 * 0.1))  # one pair: Bernoulli
-
-
-def test_standard_error_named_in_the_errata():
-    assert fermi_dirac(n=200, n_pos=20, auc=0.9).auc_se == pytest.approx(
-        0.0289, abs=5e-5
-    )
+    errata = fermi_dirac(n=200, n_pos=20, auc=0.9).auc_se
+    assert errata == pytest.approx(0.0289, abs=5e-5)
 
 
 def test_a_tally_gives_its_own_numbers():
@@ -81,46 +77,25 @@ AUC = st.one_of(
 
 
 @given(sizes(), AUC)
-def test_equations_3_and_4_hold(size, auc):
+def test_the_equations_by_their_sums(size, auc):
+    """Eqs 3 and 4; 27, 28 and 31 with half ties; 22 and 23 by their double sums."""
     n, n_pos = size
+    n_neg = n - n_pos
     fd = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
-    p, r = fd.probability(all_ranks(fd)), all_ranks(fd)
+    r, p = all_ranks(fd), fd.probability(all_ranks(fd))
+    q = 1 - p
     assert p.sum() == pytest.approx(n_pos, rel=1e-12)
-    eq4 = n_pos * (n + 1) / 2 + n_pos * (n - n_pos) * (0.5 - auc)
+    eq4 = n_pos * (n + 1) / 2 + n_pos * n_neg * (0.5 - auc)
     assert (r * p).sum() == pytest.approx(eq4, rel=1e-12)
-    assert ((p >= 0) & (p <= 1)).all()
-
-
-@given(sizes(), AUC)
-def test_equation_31_with_half_ties_is_the_auc(size, auc):
-    n, n_pos = size
-    fd = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
-    p = fd.probability(all_ranks(fd))
-    pairs = np.triu(np.outer(p, 1 - p), 1).sum() + (p * (1 - p)).sum() / 2
-    assert pairs / (n_pos * (n - n_pos)) == pytest.approx(auc, abs=1e-12)
+    before = np.tri(n, k=-1) + np.eye(n) / 2
+    assert q @ before @ p / (n_pos * n_neg) == pytest.approx(auc, abs=1e-12)
     assert fd.expected("auc") == pytest.approx(auc, abs=1e-12)
-    mean = ((all_ranks(fd) * p).sum() / n_pos, (all_ranks(fd) * (1 - p)).sum())
-    assert fd.expected("rank_pos") == pytest.approx(mean[0], rel=1e-12)
-    assert fd.expected("rank_neg") == pytest.approx(mean[1] / (n - n_pos), rel=1e-12)
-
-
-def brute_variances(fd):
-    p, q = fd.probability(all_ranks(fd)), 1 - fd.probability(all_ranks(fd))
-    before = np.tri(fd.n, k=-1) + np.eye(fd.n) / 2
-    f1, f0 = before @ p / fd.n_pos, before.T @ q / (fd.n - fd.n_pos)
-    return q @ f1**2 / (fd.n - fd.n_pos), p @ f0**2 / fd.n_pos
-
-
-@given(sizes(), AUC)
-def test_p110_and_p100_by_their_double_sums(size, auc):
-    n, n_pos = size
-    fd = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
-    p110, p100 = brute_variances(fd)
-    assert fd.p110 == pytest.approx(p110, abs=1e-12)
-    assert fd.p100 == pytest.approx(p100, abs=1e-12)
-    assert fd.p110 >= auc**2
-    assert fd.p100 >= auc**2
-    assert fd.auc_se >= 0
+    assert fd.expected("rank_pos") == pytest.approx(r @ p / n_pos, rel=1e-12)
+    assert fd.expected("rank_neg") == pytest.approx(r @ q / n_neg, rel=1e-12)
+    p110, p100 = q @ (before @ p / n_pos) ** 2, p @ (before.T @ q / n_neg) ** 2
+    assert fd.p110 == pytest.approx(p110 / n_neg, abs=1e-12)
+    assert fd.p100 == pytest.approx(p100 / n_pos, abs=1e-12)
+    assert min(fd.p110, fd.p100) >= auc**2
 
 
 @given(sizes(), st.floats(0.51, 0.999))
@@ -176,22 +151,17 @@ def test_symmetries(size, auc):
     worse = fermi_dirac(n=n, n_pos=n_pos, auc=1 - auc)
     other = fermi_dirac(n=n, n_pos=n - n_pos, auc=auc)
     r = all_ranks(fd)
-    if 1 - (1 - auc) == auc:
-        assert worse.beta == pytest.approx(-fd.beta, rel=1e-12)
-        assert worse.probability(r[::-1]) == pytest.approx(
-            fd.probability(r), rel=1e-9, abs=1e-12
-        )
-        assert worse.auc_se == pytest.approx(fd.auc_se, rel=1e-9)
-    assert other.beta == pytest.approx(fd.beta, rel=1e-12)
-    assert other.probability(r[::-1]) == pytest.approx(
-        1 - fd.probability(r), rel=1e-9, abs=1e-12
-    )
-    assert other.auc_se == pytest.approx(fd.auc_se, rel=1e-9)
+    p = fd.probability(r)
+    turned = [(other, 1, 1 - p)] + [(worse, -1, p)] * (1 - (1 - auc) == auc)
+    for new, sign, expected in turned:
+        assert new.beta == pytest.approx(sign * fd.beta, rel=1e-12)
+        known = pytest.approx(expected, rel=1e-9, abs=1e-12)
+        assert new.probability(r[::-1]) == known
+        assert new.auc_se == pytest.approx(fd.auc_se, rel=1e-9)
     if 1e-9 < abs(fd.beta) < math.inf:
-        assert other.mu == pytest.approx(n + 1 - fd.mu, rel=1e-9, abs=1e-6)
-        assert other.rank_threshold == pytest.approx(
-            n + 1 - fd.rank_threshold, rel=1e-9, abs=1e-6
-        )
+        for name in ("mu", "rank_threshold"):
+            known = pytest.approx(n + 1 - getattr(fd, name), rel=1e-9, abs=1e-6)
+            assert getattr(other, name) == known
 
 
 @given(sizes(), st.floats(0.01, 0.99), st.floats(0.01, 0.99))
@@ -254,9 +224,8 @@ def test_a_thousand_million_cases():
     assert fd.beta * 1e9 == pytest.approx(small.beta * 1e6, rel=1e-5)
     assert fd.auc_se * math.sqrt(1e3) == pytest.approx(small.auc_se, rel=1e-3)
     assert fd.expected("tpr", 10**9) == pytest.approx(1, rel=1e-12)
-    assert fermi_dirac(n=10**9, n_pos=1, auc=1 - 1e-9).expected("tpr", 10**9) == (
-        pytest.approx(1, rel=1e-12)
-    )
+    one = fermi_dirac(n=10**9, n_pos=1, auc=1 - 1e-9)
+    assert one.expected("tpr", 10**9) == pytest.approx(1, rel=1e-12)
 
 
 def test_midranks_share_ties(rng):

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import trueness
 from trueness import InputError, NotEnoughCases, top_probability
 from trueness.trees import entropic_binomial, entropic_tree
 
@@ -123,32 +122,30 @@ def test_tree_draws_follow_the_law(rng):
         tree.pmf([1, 2, 3], [1, 2, 3])
 
 
-def test_example_2_of_the_paper():
-    """Errata: 5/7 is .7143, and the blend is 103/147."""
-    assert top_probability(5, 7, "mle").value == 5 / 7
-    assert top_probability(5, 7, "emle").value == pytest.approx(2 / 3, abs=1e-15)
-    blend = top_probability(5, 7)
-    assert blend.value == pytest.approx(103 / 147, abs=1e-15)
-    assert trueness.confidence_level(7, blend.value) == pytest.approx(0.8748, abs=5e-5)
-    assert trueness.utility_level(7, blend.value) == pytest.approx(0.6504, abs=5e-5)
-
-
-def test_emle_edges_by_the_errata():
-    # (2y - n)^2 <= n, with equality for 3 of 4 (flat to fourth order), 45 and 55 of 100
-    for y, n in ((8, 16), (5, 9), (3, 4), (50, 100), (45, 100), (55, 100)):
-        assert top_probability(y, n, "emle").value == 0.5
-    assert top_probability(2, 2, "emle").value == 1.0
-    assert top_probability(56, 100, "emle").value > 0.5
-    assert top_probability(0, 5, "emle").value == 1.0
-    assert top_probability(0, 5).value == 1.0
-
-
-def test_one_case_says_nothing():
-    single = top_probability(1, 1, "emle")
-    assert math.isnan(single.value)
-    assert (single.low, single.high) == (0.5, 1.0)
-    assert top_probability(1, 1, "mle").value == 1.0
-    assert top_probability(0, 1).value == 1.0
+@pytest.mark.parametrize(
+    ("y", "n", "method", "value"),
+    [
+        # example 2 of the paper; errata: 5/7 is .7143, and the blend is 103/147
+        (5, 7, "mle", 5 / 7),
+        (5, 7, "emle", 2 / 3),
+        (5, 7, "blend", 103 / 147),
+        # (2y - n)^2 <= n, with equality for 3 of 4, 45 and 55 of 100
+        *((y, n, "emle", 0.5) for y, n in ((8, 16), (5, 9), (3, 4), (50, 100))),
+        *((y, 100, "emle", 0.5) for y in (45, 55)),
+        (2, 2, "emle", 1.0),
+        (0, 5, "emle", 1.0),
+        (0, 5, "blend", 1.0),
+        # one case says nothing
+        (1, 1, "emle", math.nan),
+        (1, 1, "mle", 1.0),
+        (0, 1, "blend", 1.0),
+    ],
+)
+def test_estimates_by_hand(y, n, method, value):
+    found = top_probability(y, n, method)
+    assert found.value == pytest.approx(value, abs=1e-15, nan_ok=True)
+    if n == 1:
+        assert (found.low, found.high) == (0.5, 1.0)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 7, 9, 16, 25, 40])

@@ -1,9 +1,11 @@
-"""Split this way, that way or not at all: the golf data and Figs 1 and 2."""
+"""Split this way, that way or not at all; which splits of a tree are kept."""
 
 import numpy as np
 import pytest
 
-from trueness import InputError, Leaves, NotEnoughCases, compare_splits
+from trueness import InputError, Leaves, NotEnoughCases, compare_splits, top_probability
+from trueness.trees import tree_levels
+from trueness.trees.splits import merge_splits, node_counts
 
 # Zhang (2024), table 10: neg and pos of each level
 GOLF = {
@@ -23,43 +25,19 @@ def by_name(found, field):
     return dict(zip(found.name.tolist(), getattr(found, field), strict=True))
 
 
-@pytest.mark.parametrize(
-    ("empty", "expected"),
-    [
-        (
-            "wrong",
-            {
-                "outlook": (0.7617, 0.6646),
-                "temperature": (0.7224, 0.5908),
-                "humidity": (0.8145, 0.6828),
-                "windy": (0.7461, 0.6231),
-            },
-        ),
-        (
-            "coin",
-            {
-                "outlook": (0.7638, 0.6660),
-                "temperature": (0.7251, 0.5915),
-                "humidity": (0.8145, 0.6828),
-                "windy": (0.7462, 0.6231),
-            },
-        ),
-    ],
-)
-def test_golf_by_the_errata(empty, expected):
-    found = compare_splits(GOLF, method="mle", empty=empty)
-    confidence, utility = by_name(found, "confidence"), by_name(found, "utility")
-    for name, (c, u) in expected.items():
-        assert confidence[name] == pytest.approx(c, abs=6e-5)
-        assert utility[name] == pytest.approx(u, abs=6e-5)
-    gini = by_name(found, "gini")
-    known = {
-        "outlook": 0.3429,
-        "temperature": 0.4405,
-        "humidity": 0.3673,
-        "windy": 0.4286,
+@pytest.mark.parametrize("empty", ["wrong", "coin"])
+def test_golf_by_the_errata(empty):
+    expected = {  # P(C) and P(U) of eq. (9) as printed, and with a coin; Gini
+        "outlook": ((0.7617, 0.6646), (0.7638, 0.6660), 0.3429),
+        "temperature": ((0.7224, 0.5908), (0.7251, 0.5915), 0.4405),
+        "humidity": ((0.8145, 0.6828), (0.8145, 0.6828), 0.3673),
+        "windy": ((0.7461, 0.6231), (0.7462, 0.6231), 0.4286),
     }
-    assert {k: round(gini[k], 4) for k in known} == known
+    found = compare_splits(GOLF, method="mle", empty=empty)
+    levels = [by_name(found, k) for k in ("confidence", "utility", "gini")]
+    for name, (printed, coin, gini) in expected.items():
+        known = (*(printed if empty == "wrong" else coin), gini)
+        assert [x[name] for x in levels] == pytest.approx(known, abs=6e-5)
 
 
 def test_the_ranking_claim_of_the_paper_is_false():
@@ -120,3 +98,82 @@ def test_counted_and_supposed_splits_stand_side_by_side():
 def test_wrong_input_is_answered_by_a_sentence(splits, options, error, message):
     with pytest.raises(error, match=message):
         compare_splits(splits, **options)
+
+
+def random_tree(rng, splits):
+    """Children after parents; each split takes a random leaf."""
+    left, right = [-1], [-1]
+    for _ in range(splits):
+        leaf = rng.choice([i for i, child in enumerate(left) if child < 0])
+        left[leaf], right[leaf] = len(left), len(left) + 1
+        left += [-1, -1]
+        right += [-1, -1]
+    return np.array(left), np.array(right)
+
+
+def slow_merge(left, right, neg, pos, floor, method):
+    """The rule by recursion: give the leaves below a node after merging."""
+
+    def levels(leaves):
+        n = [neg[j] + pos[j] for j in leaves]
+        p = [
+            top_probability(pos[j], m, method).value if m else 0.5
+            for j, m in zip(leaves, n, strict=True)
+        ]
+        p = np.nan_to_num(p, nan=0.5)
+        return tree_levels(sum(n), np.array(n) / sum(n), p)
+
+    def below(node):
+        if left[node] < 0:
+            return [node]
+        leaves = below(left[node]) + below(right[node])
+        if neg[node] + pos[node] == 0:
+            return [node]
+        split, alone = levels(leaves), levels([node])
+        thin = len(leaves) == 2 and split.confidence < floor
+        return leaves if split.utility > alone.utility + 1e-12 and not thin else [node]
+
+    return sorted(below(0))
+
+
+@pytest.mark.parametrize("method", ["mle", "emle", "blend"])
+@pytest.mark.parametrize("floor", [0.0, 0.8, 0.95])
+def test_merging_slow_twin(rng, method, floor):
+    for _ in range(8):
+        left, right = random_tree(rng, 12)
+        rate = rng.random(left.size)
+        size = rng.integers(0, 30, left.size)
+        leaf_pos = np.where(left < 0, rng.binomial(size, rate), 0)
+        leaf_neg = np.where(left < 0, size - leaf_pos, 0)
+        neg, pos = (node_counts(left, right, c) for c in (leaf_neg, leaf_pos))
+        assert neg[0] == leaf_neg.sum()
+        ends = merge_splits(left, right, neg, pos, confidence=floor, method=method)
+        assert np.flatnonzero(ends).tolist() == slow_merge(
+            left, right, neg, pos, floor, method
+        )
+
+
+def test_interactions_survive():
+    """Exclusive or: the first split alone is useless, both together are not."""
+    left, right = (
+        np.array([1, 3, 5, -1, -1, -1, -1]),
+        np.array([2, 4, 6, -1, -1, -1, -1]),
+    )
+    neg = node_counts(left, right, np.array([0, 0, 0, 48, 2, 2, 48]))
+    pos = node_counts(left, right, np.array([0, 0, 0, 2, 48, 48, 2]))
+    ends = merge_splits(left, right, neg, pos)
+    assert np.flatnonzero(ends).tolist() == [3, 4, 5, 6]
+
+
+def test_a_node_without_a_case_is_not_split():
+    left, right = np.array([1, -1, -1]), np.array([2, -1, -1])
+    zero = np.zeros(3, dtype=int)
+    assert merge_splits(left, right, zero, zero).tolist() == [True, False, False]
+
+
+def test_wrong_input_of_merging():
+    lone = np.array([-1])
+    with pytest.raises(InputError, match=r"confidence must lie in \[0, 1\)"):
+        merge_splits(lone, lone, lone + 2, lone + 2, confidence=1)
+    with pytest.raises(InputError, match="method must be one of"):
+        merge_splits(lone, lone, lone + 2, lone + 2, method="best")

@@ -204,18 +204,9 @@ def _from_labels(reference: Reference, prevalence: float | None) -> FiDEL:
     # ranks are among the reference, so the lines have its prevalence, not that of use
     beta, llr, centre = finite_lines(reference.n, reference.n_pos, reference.auc)
     total = _total(reference.ranks, beta, llr, centre)
-    f = FiDEL(
-        reference.names,
-        reference.auc,
-        rho,
-        beta,
-        llr,
-        centre,
-        reference.correlation,
-        "labels",
-        calibrator_of(total, reference, rho),
-        *reference_of(reference.columns),
-    )
+    known = (reference.names, reference.auc, rho, beta, llr, centre)
+    made = (reference.correlation, "labels", calibrator_of(total, reference, rho))
+    f = FiDEL(*known, *made, *reference_of(reference.columns))
     if len(f.names) > 1 and independent_loses(f.auc, f.correlation):
         best = f.names[int(np.argmax(np.abs(f.auc - 0.5)))]
         warnings.warn(
@@ -259,18 +250,10 @@ def _without_labels(
     columns = rank_columns(panel.rows, panel.neg + panel.pos + panel.unknown)
     sizes = np.array([max(2.0, float(c.cases.sum())) for c in columns])
     beta, llr, centre = finite_lines(sizes, sizes * rho, areas)
-    return FiDEL(
-        panel.names,
-        areas,
-        rho,
-        beta,
-        llr,
-        centre,
-        np.full((len(areas), len(areas)), np.nan),
-        "agreement" if aucs is None else "published",
-        _independent(rho),
-        *reference_of(columns),
-    )
+    source = "agreement" if aucs is None else "published"
+    made = (np.full((len(areas), len(areas)), np.nan), source, _independent(rho))
+    known = (panel.names, areas, rho, beta, llr, centre)
+    return FiDEL(*known, *made, *reference_of(columns))
 
 
 def _auc_of_each(aucs: object, names: Sequence[str]) -> Floats:
@@ -367,8 +350,8 @@ def best_single(data: Panel) -> BestSingle:
     """
     reference = read_reference(data, "best_single", correlation=False)
     at = int(np.argmax(reference.auc))
-    name, area = data.names[at], float(reference.auc[at])
-    return BestSingle(data.names, name, area, reference.columns[at].median)
+    known = (data.names[at], float(reference.auc[at]), reference.columns[at].median)
+    return BestSingle(data.names, *known)
 
 
 @register("mean-score")
@@ -410,10 +393,6 @@ def mean_score(data: Panel) -> MeanScore:
     return MeanScore(data.names, float((value * weight).sum()) / count)
 
 
-def _correlated(panel: Panel) -> Map:
-    return fidel(panel, method="correlated")
-
-
 def _quiet_fidel(panel: Panel) -> Map:
     # in a comparison the AUC says what the warning would
     with warnings.catch_warnings():
@@ -425,7 +404,7 @@ def _quiet_fidel(panel: Panel) -> Map:
 COMBINERS: Mapping[str, Callable[[Panel], Map]] = MappingProxyType(
     {
         "fidel": _quiet_fidel,
-        "fidel-correlated": _correlated,
+        "fidel-correlated": lambda panel: fidel(panel, method="correlated"),
         "wisdom-of-crowds": wisdom_of_crowds,
         "best-single": best_single,
         "mean-score": mean_score,

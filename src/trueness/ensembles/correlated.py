@@ -185,18 +185,9 @@ def correlated_fidel(
     _, mean_neg = _class_means(z, reference.neg)
     covariance, shrinkage = _shrunk_covariance(z, reference, mean_pos, mean_neg)
     total = discriminate(z, mean_pos, mean_neg, covariance)
-    return CorrelatedFiDEL(
-        reference.names,
-        reference.auc,
-        rho,
-        mean_pos,
-        mean_neg,
-        covariance,
-        shrinkage,
-        reference.correlation,
-        calibrator_of(total, reference, rho),
-        *reference_of(reference.columns),
-    )
+    known = (reference.names, reference.auc, rho, mean_pos, mean_neg, covariance)
+    made = (shrinkage, reference.correlation, calibrator_of(total, reference, rho))
+    return CorrelatedFiDEL(*known, *made, *reference_of(reference.columns))
 
 
 def calibrator_of(total: Floats, reference: Reference, rho: float) -> Map:

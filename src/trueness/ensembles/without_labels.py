@@ -222,10 +222,16 @@ def _likelihood(
     ranked: Ranked, start: Floats, *, fixed: bool
 ) -> tuple[Floats, Floats, bool]:
     """Climb to the maximum by EM and Newton steps on its fixed point."""
-    margin = 1 / ranked.n
-    value = _inside(np.append(start[0], start[1:] - 0.5), margin, fixed=fixed)
+
+    def inside(value: Floats) -> Floats:
+        """Keep AUCs, and a prevalence that is not given, off 0 and 1."""
+        d = np.clip(value[1:], 1 / ranked.n - 0.5, 0.5 - 1 / ranked.n)
+        rho = np.clip(value[0], 1 / ranked.n, 1 - 1 / ranked.n)
+        return np.append(value[0] if fixed else rho, d)
+
+    value = inside(np.append(start[0], start[1:] - 0.5))
     for _ in range(10):
-        value = _inside(_em(ranked, value, fixed=fixed), margin, fixed=fixed)
+        value = inside(_em(ranked, value, fixed=fixed))
     converged = False
     slope = np.zeros((value.size,) * 2)
     for _ in range(50):
@@ -234,7 +240,7 @@ def _likelihood(
         step = np.linalg.lstsq(np.eye(value.size) - slope, image - value)[0]
         step[0] *= not fixed
         step *= min(1.0, 0.1 / max(float(np.abs(step).max()), 1e-300))
-        new = _inside(value + step, margin, fixed=fixed)
+        new = inside(value + step)
         # 1e-5 is far below any standard error; nearer, a flat likelihood wanders
         converged = bool(np.abs(new - value).max() < 1e-5)
         value = new
@@ -244,13 +250,6 @@ def _likelihood(
     bread = np.linalg.pinv(np.eye(value.size) - slope)
     covariance = bread @ _influence(ranked, value, fixed=fixed) @ bread.T
     return value, covariance, converged
-
-
-def _inside(value: Floats, margin: float, *, fixed: bool) -> Floats:
-    """Keep AUCs off 0 and 1, and a prevalence that is not given off 0 and 1."""
-    d = np.clip(value[1:], margin - 0.5, 0.5 - margin)
-    rho = value[0] if fixed else np.clip(value[0], margin, 1 - margin)
-    return np.append(rho, d)
 
 
 def _weights(ranked: Ranked, value: Floats) -> Floats:

@@ -93,8 +93,7 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
 class Calibrator(Wrapper):
     """How does a classifier get probabilities that mean what they say?
 
-    A map of :func:`trueness.calibrate` is fitted on scores from cross-validation: no
-    case enters it with a score from a model that was trained on it.
+    A map of :func:`trueness.calibrate` is fitted on scores from cross-validation.
 
     Parameters
     ----------
@@ -209,15 +208,12 @@ class ThresholdClassifier(Wrapper):
         As in :class:`Calibrator`. A model that is trained already goes in with
         ``cv="prefit"`` too; the cases of ``fit`` are then used only to choose the
         threshold, and should be cases that the model was not trained on.
-    maximize, minimize
-        The objective: any metric of Trueness, or text such as ``"f1"`` or
-        ``"0.7*accuracy + 0.3*recall"``. Give one of them.
-    subject_to
-        Constraints: ``["recall >= 0.9"]``.
+    maximize, minimize, subject_to
+        One objective, a metric or text such as ``"0.7*accuracy + 0.3*recall"``, and
+        constraints, ``["recall >= 0.9"]``.
     rule
-        A :class:`trueness.Rule` that was chosen before; nothing is chosen then, and
-        ``fit`` trains the model only. ``predict`` needs a rule with one threshold,
-        ``decide`` takes any.
+        A :class:`trueness.Rule` that was chosen before; ``fit`` then trains the model
+        only. ``predict`` needs a rule with one threshold, ``decide`` takes any.
     guarantee
         Choose the threshold by :func:`trueness.guaranteed_threshold`: the constraints
         hold in the population with this confidence. True means 0.95.
@@ -240,11 +236,10 @@ class ThresholdClassifier(Wrapper):
 
     Notes
     -----
-    The value in ``operating_point_`` was chosen as the best of many and is optimistic;
-    ``trueness.validate_threshold(c.tally_, ...)`` says by how much. A guarantee is
-    strict for a model that did not see the cases (``cv="prefit"``). ``sample_weight``
-    is passed to the model; the threshold is chosen on unweighted cases, without those
-    whose weight is zero.
+    ``trueness.validate_threshold(c.tally_, ...)`` says by how much the value in
+    ``operating_point_`` is optimistic. A guarantee is strict for a model that did not
+    see the cases (``cv="prefit"``). ``sample_weight`` is passed to the model; the
+    threshold is chosen on unweighted cases, without those whose weight is zero.
 
     Examples
     --------
@@ -300,9 +295,8 @@ class ThresholdClassifier(Wrapper):
             response = common.response_of(base, self.response_method, "cut")
             params = dict(routed.estimator.fit)
             if self.rule is None:
-                score = self._turned(
-                    self._out_of_fold(X, y, folds, response, params), response
-                )
+                score = self._out_of_fold(X, y, folds, response, params)
+                score = self._turned(score, response)
             self.estimator_ = clone(base).fit(X, y, **params)
         self.operating_point_ = None
         if self.rule is None:
@@ -335,9 +329,8 @@ class ThresholdClassifier(Wrapper):
         return 1 - score if response == "predict_proba" else -score
 
     def _chosen(self) -> Any:
-        aim: dict[str, Any] = {"minimize": self.minimize}
-        if self.minimize is None:
-            aim = {"maximize": self.maximize}
+        lower = self.minimize is not None
+        aim = {"minimize": self.minimize} if lower else {"maximize": self.maximize}
         if self.guarantee is not False:
             sure = 0.95 if self.guarantee is True else self.guarantee
             sure = _options.fraction(sure, "guarantee")
@@ -417,8 +410,8 @@ def metric_scorer(
     """How good is a model at its best threshold under constraints, as a scorer?
 
     "Recall at a precision of 0.9" is ``metric_scorer("recall", subject_to="precision >=
-    0.9")``: every distinct threshold of the test fold is tried, and the best value
-    among those that meet the constraints is the score.
+    0.9")``. The threshold is chosen on the same fold that it is evaluated on, which is
+    right for comparing models, but optimistic as a forecast.
 
     Parameters
     ----------
@@ -428,17 +421,9 @@ def metric_scorer(
     subject_to
         Constraints. A fold in which no threshold meets them gets the worst possible
         value of the metric, so that a search can go on.
-    prevalence
+    prevalence, response_method
         The share of positives where the model is used, if it differs from that in the
-        data.
-    response_method
-        Which outputs of the model are taken as scores.
-
-    Notes
-    -----
-    The threshold is chosen on the same fold that it is evaluated on, which is right for
-    comparing models, but optimistic as a forecast; :class:`ThresholdClassifier` inside
-    a cross-validation is not.
+        data; which outputs of the model are taken as scores.
 
     Examples
     --------
@@ -452,11 +437,9 @@ def metric_scorer(
     """
     chosen = read_metric(metric)
     read_constraints(subject_to)
-    function = partial(
-        _best_value, metric=chosen, subject_to=subject_to, prevalence=prevalence
-    )
+    asked: Any = {"metric": chosen, "subject_to": subject_to, "prevalence": prevalence}
     return make_scorer(
-        function,
+        partial(_best_value, **asked),
         response_method=response_method,
         greater_is_better=chosen.direction != "lower",
     )

@@ -47,15 +47,11 @@ class FiDELClassifier(
     cv : int or splitter, optional
         Number of parts (or folds), or a scikit-learn splitter whose test sets are the
         parts. By default as many as classifiers for "disjoint", 5 for "same".
-    method : {"independent", "correlated"}
-        How the ranks are combined, see :func:`trueness.fidel`.
-    prevalence : float, optional
-        Share of positives where it will be used; by default that of the training cases.
-        With 0.5 the label is that of FiDEL's own rule, whatever the prevalence.
-    n_jobs : int, optional
-        Number of base classifiers that are trained at the same time.
-    random_state : int, RandomState or None
-        Seed of the random division into parts.
+    method, prevalence
+        As in :func:`trueness.fidel`. With a prevalence of 0.5 the label is that of
+        FiDEL's own rule.
+    n_jobs, random_state
+        Classifiers that are trained at the same time; seed of the division into parts.
 
     Attributes
     ----------
@@ -66,10 +62,9 @@ class FiDELClassifier(
 
     Notes
     -----
-    ``decision_function`` is the logit of ``predict_proba``, so that ``predict`` is the
-    likelier label; ``combiner_.predict`` is Kim et al.'s rule L > 0 (eq. 26). When a
-    class has fewer cases than there are parts, there are fewer parts, which classifiers
-    then share.
+    ``predict`` is the likelier label; ``combiner_.predict`` is Kim et al.'s rule L > 0
+    (eq. 26). When a class has fewer cases than there are parts, there are fewer parts,
+    which classifiers then share.
 
     Examples
     --------

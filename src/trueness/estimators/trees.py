@@ -58,8 +58,7 @@ def leaf_report(
     positive
         The class that counts as positive; by default the second one.
     classes
-        The forest's ``classes_`` when the tree is one of a forest, whose trees know
-        their classes by number only.
+        The forest's ``classes_`` when the tree is one of a forest.
     confidence, level, method, empty
         As in :meth:`trueness.Leaves.report`.
 
@@ -283,13 +282,12 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     estimator : DecisionTreeClassifier, optional
         The tree to grow; by default one without limits.
-    confidence : float
+    confidence, method
         Level of confidence that the last splits must reach; 0 merges by utility alone.
-    method : {"blend", "emle", "mle"}
         How class probabilities are estimated; see :func:`trueness.top_probability`.
     holdout : float
-        Share of the cases that decide on merging. With 0 the cases that the tree is
-        grown on decide, and on these nearly every split looks useful.
+        Share of the cases that decide on merging. With 0 those that the tree is grown
+        on decide, on which nearly every split looks useful.
     random_state : int, RandomState or None
         Decides which cases are held out, and seeds the tree.
 

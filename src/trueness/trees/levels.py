@@ -1,11 +1,8 @@
 """Can this leaf be trusted, and how many cases does it need?
 
-A leaf of a tree (a node, a segment, a stratum) holds n cases and predicts the majority
-of them; a tie is decided by a coin. With ``p`` the larger of the two true class
-probabilities, two events are wanted:
-
-* C, *confidence*: the majority of the n cases is the true majority;
-* U, *utility*: the next case is predicted right.
+A leaf holds n cases and predicts the majority of them; a tie is decided by a coin. Two
+events are wanted: C, *confidence*: the majority of the n cases is the true majority; U,
+*utility*: the next case is predicted right.
 
 With k = ceil(n/2) and d = 2p - 1, P(C) = 1/2 + I(d^2; 1/2, k) / 2 and P(U) = 1/2 +
 d I(d^2; 1/2, k) / 2, where I is the regularised incomplete beta function
