@@ -137,14 +137,13 @@ def test_scores_of_each_classifier_have_a_panel(two):
         assert heights[1:-1:2] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("goal", [{"half_width": 0.03}, {"null": 0.7, "power": 0.8}])
+@pytest.mark.parametrize("goal", [{"half_width": 0.08}, {"null": 0.6, "power": 0.8}])
 def test_a_plan_lies_on_its_line(goal):
     found = trueness.plan_auc(auc=0.8, prevalence=0.2, **goal)
     chart = plots.sample_size(found)
     reached = found.power if "null" in goal else found.half_width
-    assert [(r["n"], r["value"]) for r in rows(chart, 1)] == [
-        (found.n, pytest.approx(reached))
-    ]
+    (dot,) = rows(chart, 1)
+    assert (dot["n"], dot["value"]) == (found.n, pytest.approx(reached))
     n, value = (column(chart, 0, k) for k in ("n", "value"))
     assert n[0] < found.n < n[-1]
     assert ((1 if "null" in goal else -1) * np.diff(value) >= 0).all()
@@ -153,7 +152,7 @@ def test_a_plan_lies_on_its_line(goal):
 
 
 def test_large_data_stay_small_figures(rng):
-    y = rng.random(20_000) < 0.3
+    y = rng.random(10_000) < 0.3
     t = trueness.tally(y, rng.random(y.size))
     for chart in (
         plots.roc(t),
@@ -423,13 +422,11 @@ def test_several_classifiers_or_groups_in_one_figure(name):
     assert "of a, 7" in chart.to_dict()["description"]
     panel = trueness.panel([0, 1, 0, 1], {"x": [0.1, 0.9, 0.4, 0.6], "y": [0.3] * 4})
     assert set(column(getattr(plots, name)(panel), -1, "curve")) == {"x", "y"}
-
-
-def test_groups_of_other_prevalence_act_always_each_on_their_own():
-    found = layers(plots.decision_curve({"a": HAND, "b": OTHER}))
-    always = [x["rows"] for x in found if x["rows"][0]["curve"] == "act always"]
-    expected = [trueness.decision_curve(t).treat_all[0] for t in (HAND, OTHER)]
-    assert [r[0]["y"] for r in always] == pytest.approx(expected)
+    if name == "decision_curve":  # groups act always each on their own prevalence
+        found = [x["rows"] for x in layers(chart)]
+        always = [r[0]["y"] for r in found if r[0]["curve"] == "act always"]
+        expected = [trueness.decision_curve(t).treat_all[0] for t in (HAND, OTHER)]
+        assert always == pytest.approx(expected)
 
 
 # no gold standard
@@ -660,8 +657,16 @@ OPTIONS = {
 FIGURES = [n for n in plots.__all__ if hasattr(getattr(plots, n), "takes")]
 
 
-@pytest.mark.parametrize("word", CAME)
-@pytest.mark.parametrize("name", FIGURES)
+# all words once, of each figure one of them, and what it cannot take
+ASKED = [
+    (name, word)
+    for k, name in enumerate(FIGURES)
+    for j, word in enumerate(CAME)
+    if name == "roc" or j == k % len(CAME) or word in CANNOT.get(name, {})
+]
+
+
+@pytest.mark.parametrize(("name", "word"), ASKED)
 def test_a_figure_takes_how_the_cases_came(name, word):
     (y, came), figure = CAME[word], getattr(plots, name)
     options = OPTIONS.get(name, {})

@@ -27,13 +27,7 @@ from trueness.counts.rows import merge_bins
 from trueness.counts.values import Tally, tally_of_bins
 from trueness.data.cleaning import read_label_column
 from trueness.data.columns import column
-from trueness.data.engines import (
-    chosen_by,
-    collect,
-    weighed,
-    weight_sums,
-    weights_of,
-)
+from trueness.data.engines import chosen_by, collect, weighed, weight_sums, weights_of
 
 if TYPE_CHECKING:
     import narwhals as nw

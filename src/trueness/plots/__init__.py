@@ -1,16 +1,14 @@
 """What does it look like? The door for Altair and matplotlib.
 
-One function per figure. The module ``figures`` of the room it belongs to says what the
-figure shows (:mod:`trueness._core.figures`: numbers and words without ink), and a
-function here draws that: as an Altair chart, a value whose data and encoding can be
-read without drawing, or on axes of matplotlib that were passed as ``ax``. ``save``
-writes a chart to SVG, PNG, PDF or HTML without a browser.
+One function per figure, which gives what it shows (:mod:`trueness._core.figures`:
+numbers and words without ink); ``picture`` draws that: as an Altair chart, a value
+whose data and encoding can be read without drawing, or on axes of matplotlib that were
+passed as ``ax``. ``save`` writes a chart to SVG, PNG, PDF or HTML without a browser.
 
 To be read in this order: ``_draw`` (which classifiers, who draws), ``_altair`` and
 ``_matplotlib`` (how), ``_theme`` (the look, saving), then what is drawn.
 """
 
-from trueness.plots._draw import guarded as _guarded
 from trueness.plots._theme import save
 from trueness.plots.calibration import calibration_maps, decomposition, reliability
 from trueness.plots.comparison import (
@@ -62,48 +60,13 @@ from trueness.plots.trees import (
 )
 
 __all__ = [
-    "auc_forest",
-    "binormal_fit",
-    "calibration_maps",
-    "combination_plane",
-    "combiner_lines",
-    "combiners",
-    "comparison",
-    "cost_curve",
-    "decision_curve",
-    "decomposition",
-    "det",
-    "dominance",
-    "fermi_parameters",
-    "gain_curve",
-    "guaranteed_cut",
-    "identity",
-    "judge_errors",
-    "judge_labels",
-    "judge_plane",
-    "judge_rates",
-    "leaf_shares",
-    "leaf_tree",
-    "leakage",
-    "levels_by_n",
-    "lift_curve",
-    "majority_likelihood",
-    "operating_point",
-    "pareto",
-    "pareto_plane",
-    "pass_rates",
-    "posterior_densities",
-    "precision_recall",
-    "rank_correlation",
-    "rank_probability",
-    "reader_results",
-    "reliability",
-    "roc",
-    "sample_size",
-    "save",
-    "score_distributions",
-    "zones",
-]
-
-# every figure says what it needs; saving takes a path, which is checked there
-globals().update({n: _guarded(globals()[n]) for n in __all__ if n != "save"})
+    "auc_forest", "binormal_fit", "calibration_maps", "combination_plane",
+    "combiner_lines", "combiners", "comparison", "cost_curve", "decision_curve",
+    "decomposition", "det", "dominance", "fermi_parameters", "gain_curve",
+    "guaranteed_cut", "identity", "judge_errors", "judge_labels", "judge_plane",
+    "judge_rates", "leaf_shares", "leaf_tree", "leakage", "levels_by_n",
+    "lift_curve", "majority_likelihood", "operating_point", "pareto",
+    "pareto_plane", "pass_rates", "posterior_densities", "precision_recall",
+    "rank_correlation", "rank_probability", "reader_results", "reliability", "roc",
+    "sample_size", "save", "score_distributions", "zones",
+]  # fmt: skip

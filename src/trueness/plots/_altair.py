@@ -57,14 +57,16 @@ class Panels:
 Figure = Curves | Intervals | Bars | Crosses | Matrix | Panels
 
 
-def chart_of(figure: Figure, title: str, about: str = "") -> Any:
+def chart_of(figure: Any, title: str, about: str = "") -> Any:
     """Draw a figure; ``about`` says what it shows where its own words do not."""
     if isinstance(figure, Bars):
         figure = spread(figure)
     draw: dict[type, Any] = {
         Curves: _curves, Intervals: _intervals, Matrix: _matrix, Panels: _panels
     }  # fmt: skip
-    return styled(draw[type(figure)](figure), title, about or _about(figure))
+    made = draw.get(type(figure))
+    chart = figure if made is None else made(figure)  # a tree is a chart already
+    return styled(chart, title, about or _about(figure))
 
 
 def _about(figure: Any) -> str:

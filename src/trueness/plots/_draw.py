@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache, wraps
 from types import UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Union, cast, final, get_args, get_origin, get_type_hints
 
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import described
 from trueness._core.docs import documented
 from trueness._core.figures import Crosses
+from trueness.counts.answers import of_counts
 from trueness.counts.values import Panel, Tally
 from trueness.plots._altair import ONE, Figure, chart_of, with_ends
 
-F = TypeVar("F", bound=Callable[..., Any])
 Source = Tally | Panel | Mapping[Any, Tally]
+_ADDED = [
+    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
+    for name, value in {"title": "", "ax": None}.items()
+]
 
 
 def named(x: Source) -> dict[str, Tally]:
@@ -38,50 +43,68 @@ def named(x: Source) -> dict[str, Tally]:
     )
 
 
-def drawn(figure: Figure, title: str, ax: Any = None, about: str = "") -> Any:
+@final
+@dataclass(frozen=True)
+class Captioned:
+    """A figure with words of its own, and what of it fits on one pair of axes."""
+
+    figure: Any  # a Figure, or a chart of Altair
+    title: str = ""
+    about: str = ""
+    alone: Figure | None = None
+
+
+Shown = Figure | Captioned
+
+
+def picture(make: Callable[..., Shown]) -> Callable[..., Any]:
+    """Draw the figure that a function gives: it takes ``title`` and ``ax`` besides.
+
+    What is asked about ``data`` counts them. Of others the annotations say which record
+    or text they need, so they are read, once for all figures.
+    """
+    signature = inspect.signature(make)
+    counts = next(iter(signature.parameters)) == "data"
+    asked: Any = of_counts(make) if counts else make
+
+    @wraps(asked)
+    def call(*args: Any, title: str = "", ax: Any = None, **options: Any) -> Any:
+        given: dict[str, Any] = {"title": title}
+        if not counts:
+            given |= signature.bind_partial(*args, **options).arguments
+        for name, value in given.items():
+            hint = str if name == "title" else _hints(make).get(name, Any)
+            if not _fits(value, hint):
+                raise InputError(
+                    f"plots.{make.__name__} needs {name} to be {_written(hint)}; "
+                    f"found {described(value)}."
+                )
+        if ax is not None and not hasattr(ax, "plot"):
+            raise InputError(
+                f"plots.{make.__name__} draws on axes of matplotlib with ax=; found "
+                f"{described(ax)}. Type fig, ax = matplotlib.pyplot.subplots() and "
+                "pass ax=ax, or leave ax out for a chart of Altair."
+            )
+        made = asked(*args, **options)
+        shown = made if isinstance(made, Captioned) else Captioned(made)
+        return _drawn(shown, title or shown.title, ax)
+
+    own, said = inspect.signature(asked), cast("Any", call)
+    said.__signature__ = own.replace(parameters=[*own.parameters.values(), *_ADDED])
+    said.__doc__ = documented(asked.__doc__, said.__signature__.parameters)
+    return call
+
+
+def _drawn(shown: Captioned, title: str, ax: Any) -> Any:
     """Draw a figure on axes of matplotlib, or without them as an Altair chart."""
+    figure = shown.figure if ax is None else shown.alone or shown.figure
     if isinstance(figure, Crosses):
         figure = with_ends(figure)
     if ax is None:
-        return chart_of(figure, title, about)
+        return chart_of(figure, title, shown.about)
     from trueness.plots._matplotlib import on_axes  # which needs the library
 
     return on_axes(ax, figure, title)
-
-
-def guarded(figure: F) -> F:
-    """Let a figure say in words which record, text or axes it needs.
-
-    The annotations say it already, so they are read, once for all figures.
-    """
-    signature, counts = inspect.signature(figure), hasattr(figure, "takes")
-
-    @wraps(figure)
-    def call(*args: Any, **options: Any) -> Any:
-        # what is counted is read by its own decorator: title and axes are left
-        given = (
-            options if counts else signature.bind_partial(*args, **options).arguments
-        )
-        for name, value in given.items():
-            hint = _hints(figure).get(name, Any)
-            wrong = not _fits(value, hint) and (name == "title" or not counts)
-            if name == "ax" and value is not None and not hasattr(value, "plot"):
-                raise InputError(
-                    f"plots.{figure.__name__} draws on axes of matplotlib with ax=; "
-                    f"found {described(value)}. Type fig, ax = "
-                    "matplotlib.pyplot.subplots() and pass ax=ax, or leave ax out for "
-                    "a chart of Altair."
-                )
-            if wrong:
-                raise InputError(
-                    f"plots.{figure.__name__} needs {name} to be {_written(hint)}; "
-                    f"found {described(value)}."
-                )
-        return figure(*args, **options)
-
-    if not counts:
-        call.__doc__ = documented(figure.__doc__, signature.parameters)
-    return call  # type: ignore[return-value]  # the same arguments, the same figure
 
 
 @cache

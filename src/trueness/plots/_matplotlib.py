@@ -14,7 +14,6 @@ from matplotlib.axes import Axes
 
 from trueness._core.checks.errors import InputError
 from trueness._core.figures import Axis, Bars, Curves, Intervals, Matrix
-from trueness.plots._altair import Panels
 
 GREY, SHADE = "0.45", 0.2
 DASHES = ("--", ":", "-.")
@@ -23,17 +22,14 @@ WHISKER: dict[str, Any] = {"fmt": "o", "capsize": 3}
 
 def on_axes(ax: Any, figure: Any, title: str) -> Any:
     """Draw a figure on these axes, and give them back."""
-    if type(figure) is Panels:
-        raise InputError(
-            "A figure of several panels is not drawn on one pair of axes. Leave ax "
-            "out for a chart of Altair, or ask for fewer things at a time."
-        )
     draw: dict[type, Any] = {
-        Curves: _curves,
-        Intervals: _intervals,
-        Bars: _bars,
-        Matrix: _matrix,
-    }
+        Curves: _curves, Intervals: _intervals, Bars: _bars, Matrix: _matrix
+    }  # fmt: skip
+    if type(figure) not in draw:
+        raise InputError(
+            "A tree, or a figure of several panels, is not drawn on one pair of axes. "
+            "Leave ax out for a chart of Altair, or ask for fewer things at a time."
+        )
     draw[type(figure)](ax, figure)
     if title:
         ax.set_title(title)

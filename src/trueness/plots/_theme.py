@@ -20,16 +20,8 @@ from trueness._core.records import json_value
 alt: Any = lazy_import("altair", "plots")
 
 # Okabe and Ito: eight colours that colour-blind readers can tell apart
-COLOURS = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#000000",
-    "#F0E442",
-)
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00",
+           "#56B4E9", "#000000", "#F0E442")  # fmt: skip
 GREY = "#767676"
 SIZE = 320
 CELL = 52  # width of a cell with a number in it

@@ -18,23 +18,16 @@ from trueness.calibration.reliability_curve import (
     reliability_figure,
 )
 from trueness.calibration.reliability_curve import reliability as corp
-from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
 from trueness.plots._altair import ONE, Panels, spread
-from trueness.plots._draw import Source, drawn, named
+from trueness.plots._draw import Captioned, Shown, Source, named, picture
 from trueness.plots._theme import SIZE
 
 
-@of_counts
+@picture
 def reliability(
-    data: Source,
-    *,
-    level: float = 0.95,
-    replicates: int = 500,
-    rng: Any = 0,
-    title: str = "",
-    ax: Any = None,
-) -> Any:
+    data: Source, *, level: float = 0.95, replicates: int = 500, rng: Any = 0
+) -> Shown:
     """Which share of the cases with a score of p is positive? A chart.
 
     The curve is the isotonic regression of the labels on the scores (CORP), with its
@@ -53,29 +46,23 @@ def reliability(
         for name, t in named(data).items()
     }
     figure = reliability_figure(found)
-    if ax is not None or not isinstance(data, Tally):
-        return drawn(figure, title, ax)
+    if not isinstance(data, Tally):
+        return figure
     (calibrated,) = reliability_figure(found, "consistency").bands
     calibrated = replace(calibrated, name="calibrated scores would lie here")
-    figure = replace(figure, guides=(calibrated, *figure.guides))
+    both = replace(figure, guides=(calibrated, *figure.guides))
     scores: Any = spread(probability_bars(ONE, data.labelled()))
     scores = replace(scores, y=replace(scores.y, title="Share"))
     about = (
         f"Reliability diagram of {found[ONE].n:,} cases: share of positives against "
         f"score, with {level_text(level)} consistency and confidence bands"
     )
-    both = (figure, scores)
-    return drawn(Panels(about, both, heights=(SIZE, SIZE // 5)), title)
+    panels = Panels(about, (both, scores), heights=(SIZE, SIZE // 5))
+    return Captioned(panels, alone=figure)
 
 
-def calibration_maps(
-    maps: Mapping[str, Map],
-    t: Tally,
-    *,
-    bins: int = 12,
-    title: str = "",
-    ax: Any = None,
-) -> Any:
+@picture
+def calibration_maps(maps: Mapping[str, Map], t: Tally, *, bins: int = 12) -> Shown:
     """Which probability does each map give a score? A chart.
 
     Parameters
@@ -94,12 +81,11 @@ def calibration_maps(
             'calibration_maps({"platt": trueness.calibrate(t, method="platt")}, t).'
         )
     _cases.some_labels(t, "calibration_maps")
-    return drawn(map_figure(maps, t.labelled(), bins), title, ax)
+    return map_figure(maps, t.labelled(), bins)
 
 
-def decomposition(
-    scores: Mapping[str, ProperScore], *, title: str = "", ax: Any = None
-) -> Any:
+@picture
+def decomposition(scores: Mapping[str, ProperScore]) -> Shown:
     """Which classifier discriminates better, and which is calibrated better? A chart.
 
     Each classifier is a dot: discrimination to the right, miscalibration upwards. Lines
@@ -111,4 +97,4 @@ def decomposition(
         Results of :func:`trueness.brier` or :func:`trueness.log_loss` by name, on the
         same cases (their uncertainty is the same).
     """
-    return drawn(decomposition_figure(scores), title, ax)
+    return decomposition_figure(scores)

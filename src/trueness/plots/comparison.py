@@ -16,11 +16,12 @@ from trueness.ensembles.combiners import FiDEL
 from trueness.ensembles.correlated import CorrelatedFiDEL, rank_correlation_figure
 from trueness.ensembles.crossfit import CombinerComparison, combiner_figure
 from trueness.evals.ranks import Leaderboard, rates_figure
-from trueness.plots._draw import drawn
+from trueness.plots._draw import Captioned, Shown, picture
 from trueness.readers.analysis import ReaderStudy
 
 
-def dominance(found: Dominance, *, title: str = "", ax: Any = None) -> Any:
+@picture
+def dominance(found: Dominance) -> Shown:
     """Where is the first of two classifiers better, and how certain is it? A chart.
 
     Parameters
@@ -38,12 +39,13 @@ def dominance(found: Dominance, *, title: str = "", ax: Any = None) -> Any:
         verdict = "Both curves are equal"
     about = (
         f"Difference of two ROC curves with its {level_text(found.level)} band for the "
-        f"whole curve. {title or verdict}."
+        f"whole curve. {verdict}."
     )
-    return drawn(difference_figure(found), title or verdict, ax, about)
+    return Captioned(difference_figure(found), verdict, about)
 
 
-def comparison(found: Comparison, *, title: str = "", ax: Any = None) -> Any:
+@picture
+def comparison(found: Comparison) -> Shown:
     """Which classifiers differ, and by how much? All differences with intervals.
 
     Parameters
@@ -51,12 +53,11 @@ def comparison(found: Comparison, *, title: str = "", ax: Any = None) -> Any:
     found
         From :func:`trueness.compare_auc` or :func:`trueness.compare_metric`.
     """
-    return drawn(pairs_figure(found), title, ax)
+    return pairs_figure(found)
 
 
-def combiners(
-    comparison: CombinerComparison, *, title: str = "", ax: Any = None
-) -> Any:
+@picture
+def combiners(comparison: CombinerComparison) -> Shown:
     """How does each combiner rank unseen cases? AUCs with their intervals.
 
     Parameters
@@ -64,12 +65,11 @@ def combiners(
     comparison
         From :func:`trueness.compare_combiners`.
     """
-    return drawn(combiner_figure(comparison), title, ax)
+    return combiner_figure(comparison)
 
 
-def rank_correlation(
-    f: FiDEL | CorrelatedFiDEL, *, title: str = "", ax: Any = None
-) -> Any:
+@picture
+def rank_correlation(f: FiDEL | CorrelatedFiDEL) -> Shown:
     """Do classifiers make the same errors? Rank correlation within classes, by pair.
 
     Parameters
@@ -77,18 +77,17 @@ def rank_correlation(
     f
         From :func:`trueness.fidel`, fitted with labels.
     """
-    return drawn(rank_correlation_figure(f), title, ax)
+    return rank_correlation_figure(f)
 
 
+@picture
 def combiner_lines(
     x: Any,
     aucs: Mapping[str, Any],
     *,
     x_title: str,
     errors: Mapping[str, Any] | None = None,
-    title: str = "",
-    ax: Any = None,
-) -> Any:
+) -> Shown:
     """How does the AUC of each combiner change with x? One line per combiner.
 
     Kim et al. (2021), Figs 4B, S1 and S2.
@@ -114,11 +113,11 @@ def combiner_lines(
     lines = tuple(Line(k, {"x": at, "auc": v}) for k, v in area.items())
     ends = [band[end] for band in bands for end in ("low", "high")]
     y = span("auc", "AUC on unseen cases", *area.values(), *ends)
-    figure = Curves(f"AUC by {x_title}", span("x", x_title, at), y, lines, bands)
-    return drawn(figure, title, ax)
+    return Curves(f"AUC by {x_title}", span("x", x_title, at), y, lines, bands)
 
 
-def reader_results(found: ReaderStudy, *, title: str = "", ax: Any = None) -> Any:
+@picture
+def reader_results(found: ReaderStudy) -> Shown:
     """How well does each reader do with each treatment, and all readers on average?
 
     Parameters
@@ -145,20 +144,17 @@ def reader_results(found: ReaderStudy, *, title: str = "", ax: Any = None) -> An
     )
     mean = {"treatment": at, "value": value, "low": low, "high": high}
     dots = Line(f"mean of the readers, {level} interval", mean)
-    shown = title or (
-        f"All treatments equal: {p_is(found.p_value)}" if found.pairs else ""
-    )
+    shown = f"All treatments equal: {p_is(found.p_value)}" if found.pairs else ""
     about = (
         f"{metric} of {counted(len(found.readers), 'reader')} by treatment (grey), "
         f"with means and {level} intervals. {shown}"
     )
     figure = Curves(about, x, y, guides=each, dots=(dots,))
-    return drawn(figure, shown, ax, about)
+    return Captioned(figure, shown, about)
 
 
-def pass_rates(
-    found: Leaderboard | Mapping[str, Estimate], *, title: str = "", ax: Any = None
-) -> Any:
+@picture
+def pass_rates(found: Leaderboard | Mapping[str, Estimate]) -> Shown:
     """How often does each system pass, and which ranks can it have? A chart.
 
     Parameters
@@ -166,4 +162,4 @@ def pass_rates(
     found
         From :func:`trueness.leaderboard`, or rates by name.
     """
-    return drawn(rates_figure(found), title, ax)
+    return rates_figure(found)

@@ -11,10 +11,11 @@ from trueness._core.figures import Axis, Curves, Intervals, Line, guide, span
 from trueness.monitoring.verdicts import Check
 from trueness.monitoring.watching import Watch
 from trueness.plots._altair import Panels
-from trueness.plots._draw import drawn
+from trueness.plots._draw import Captioned, Shown, picture
 
 
-def verdict_lines(found: Check, *, title: str = "", ax: Any = None) -> Any:
+@picture
+def verdict_lines(found: Check) -> Shown:
     """Where does each interval lie relative to its bound?
 
     Parameters
@@ -38,10 +39,11 @@ def verdict_lines(found: Check, *, title: str = "", ax: Any = None) -> Any:
         keys=("requirement", "value"),
         more={"verdict": np.array([v.verdict for v in shown])},
     )
-    return drawn(figure, title, ax)
+    return figure
 
 
-def sequence(found: Watch, *, title: str = "", ax: Any = None) -> Any:
+@picture
+def sequence(found: Watch) -> Shown:
     """What did each batch show, and since when is there an alarm?
 
     Parameters
@@ -57,7 +59,7 @@ def sequence(found: Watch, *, title: str = "", ax: Any = None) -> Any:
         )
     parts = tuple(map(_batches, seen.values()))
     figure = Panels(about, parts, tuple(seen)) if found.groups else parts[0]
-    return drawn(figure, title, ax, about)
+    return Captioned(figure, about=about)
 
 
 def _rows(found: Watch) -> list[dict[str, Any]]:

@@ -23,12 +23,13 @@ from trueness.nogold.combinations.words import votes
 from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.rate import Rate
 from trueness.plots._altair import Panels
-from trueness.plots._draw import drawn
+from trueness.plots._draw import Captioned, Shown, picture
 
 BINS = 60
 
 
-def posterior_densities(post: LatentPosterior) -> Any:
+@picture
+def posterior_densities(post: LatentPosterior) -> Shown:
     """Draw the posterior of every parameter over its prior (Keith 2012, Figs 1, 2)."""
     # labels that answer by themselves have no prior of these parameters
     before: Mapping[str, Floats] = {}
@@ -49,7 +50,7 @@ def posterior_densities(post: LatentPosterior) -> Any:
         parts.append(Curves(str(name), x, y, bands=(area,), guides=under))
     what = "Posterior and prior density of every parameter"
     small: Any = {"columns": 3, "width": 170, "heights": (80,)}
-    return drawn(Panels(what, tuple(parts), **small), "")
+    return Panels(what, tuple(parts), **small)
 
 
 def _range(draws: Floats) -> tuple[float, float]:
@@ -66,9 +67,8 @@ def _density(draws: Floats, low: float, high: float) -> dict[str, Floats]:
     return {"value": (edges[1:] + edges[:-1]) / 2, "low": 0 * up, "high": up}
 
 
-def combination_plane(
-    post: LatentPosterior, most: int = 12, *, title: str = "", ax: Any = None
-) -> Any:
+@picture
+def combination_plane(post: LatentPosterior, most: int = 12) -> Shown:
     """Draw the best combinations in the ROC plane, with their 95 % intervals.
 
     Parameters
@@ -86,7 +86,7 @@ def combination_plane(
     x = _around("fpr", "1 - specificity", across)
     y = _around("tpr", "sensitivity", up)
     names = tuple(formula for formula, _, _ in found)
-    return drawn(Crosses("Combinations", x, y, names, across, up), title, ax)
+    return Crosses("Combinations", x, y, names, across, up)
 
 
 def _ends(draws: Floats) -> tuple[float, float, float]:
@@ -116,7 +116,8 @@ def _worth_drawing(post: LatentPosterior, most: int) -> dict[str, Array]:
     return found | {n: patterns[:, k] > 0 for k, n in enumerate(post.names)}
 
 
-def judge_rates(rates: Mapping[str, Rate], *, title: str = "", ax: Any = None) -> Any:
+@picture
+def judge_rates(rates: Mapping[str, Rate]) -> Shown:
     """How far is the raw rate of each system from the corrected one?
 
     Parameters
@@ -125,10 +126,11 @@ def judge_rates(rates: Mapping[str, Rate], *, title: str = "", ax: Any = None) -
         A mapping from system to its answer from :func:`trueness.prevalence`.
     """
     words = "Corrected rate (\N{BLACK CIRCLE}) and raw rate (\N{WHITE DIAMOND})"
-    return drawn(figures.rates_figure(rates), title or words, ax)
+    return Captioned(figures.rates_figure(rates), words)
 
 
-def judge_plane(found: Rate, *, title: str = "", ax: Any = None) -> Any:
+@picture
+def judge_plane(found: Rate) -> Shown:
     """How good is each judge, as a point in the ROC plane?
 
     Parameters
@@ -136,10 +138,11 @@ def judge_plane(found: Rate, *, title: str = "", ax: Any = None) -> Any:
     found
         From :func:`trueness.prevalence`.
     """
-    return drawn(figures.judges_figure(found), title, ax)
+    return figures.judges_figure(found)
 
 
-def judge_errors(panel: Panel, *, title: str = "", ax: Any = None) -> Any:
+@picture
+def judge_errors(panel: Panel) -> Shown:
     """Which judges make the same errors? The correlation of their errors, by pair.
 
     Parameters
@@ -147,10 +150,11 @@ def judge_errors(panel: Panel, *, title: str = "", ax: Any = None) -> Any:
     panel
         Verdicts of judges, with some labels.
     """
-    return drawn(figures.errors_figure(panel), title, ax)
+    return figures.errors_figure(panel)
 
 
-def judge_labels(found: Rate, panel: Panel, *, title: str = "", ax: Any = None) -> Any:
+@picture
+def judge_labels(found: Rate, panel: Panel) -> Shown:
     """How narrow would the interval of the rate be with more labels?
 
     Parameters
@@ -158,4 +162,4 @@ def judge_labels(found: Rate, panel: Panel, *, title: str = "", ax: Any = None) 
     found, panel
         The answer of :func:`trueness.prevalence`, and the panel that it was given.
     """
-    return drawn(figures.labels_figure(found, panel), title, ax)
+    return figures.labels_figure(found, panel)

@@ -10,27 +10,19 @@ from numpy.typing import ArrayLike
 
 from trueness._core.figures import POINTS, Axis, Curves, Line, guide, span
 from trueness._core.numbers import p_is
-from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
 from trueness.fermi.distribution import FermiDirac
 from trueness.fermi.distribution import fermi_dirac as solve
 from trueness.plots._altair import ONE, Panels
-from trueness.plots._draw import Source, drawn, named
+from trueness.plots._draw import Captioned, Shown, Source, named, picture
 from trueness.ranking import figures
 from trueness.ranking.areas import auc
 from trueness.ranking.gaussian import fit_binormal
 from trueness.ranking.planning import Plan
 
 
-@of_counts
-def roc(
-    data: Source,
-    *,
-    band: str | None = None,
-    title: str = "",
-    points: int = POINTS,
-    ax: Any = None,
-) -> Any:
+@picture
+def roc(data: Source, *, band: str | None = None, points: int = POINTS) -> Shown:
     """Which false positive rate does each true positive rate cost? A chart.
 
     Parameters
@@ -39,7 +31,7 @@ def roc(
         A tally, a panel, or a mapping from name to tally.
     """
     tallies = {_with_auc(name, t): t for name, t in named(data).items()}
-    return drawn(figures.roc_figure(tallies, band=band, points=points), title, ax)
+    return figures.roc_figure(tallies, band=band, points=points)
 
 
 def _with_auc(name: str, t: Tally) -> str:
@@ -47,46 +39,34 @@ def _with_auc(name: str, t: Tally) -> str:
     return f"{name}: AUC {a.value:.3f} ({a.low:.3f} to {a.high:.3f})"
 
 
-@of_counts
+@picture
 def precision_recall(
-    data: Source,
-    *,
-    band: str | None = None,
-    title: str = "",
-    points: int = POINTS,
-    ax: Any = None,
-) -> Any:
+    data: Source, *, band: str | None = None, points: int = POINTS
+) -> Shown:
     """Which precision (PPV) remains at each recall (sensitivity)? A chart."""
-    figure = figures.precision_recall_figure(named(data), band=band, points=points)
-    return drawn(figure, title, ax)
+    return figures.precision_recall_figure(named(data), band=band, points=points)
 
 
-@of_counts
-def det(data: Source, *, title: str = "", points: int = POINTS, ax: Any = None) -> Any:
+@picture
+def det(data: Source, *, points: int = POINTS) -> Shown:
     """Which miss rate goes with each false alarm rate, on probit axes? A chart."""
-    return drawn(figures.det_figure(named(data), points=points), title, ax)
+    return figures.det_figure(named(data), points=points)
 
 
-@of_counts
-def gain_curve(
-    data: Source, *, title: str = "", points: int = POINTS, ax: Any = None
-) -> Any:
+@picture
+def gain_curve(data: Source, *, points: int = POINTS) -> Shown:
     """Which share of the positives is among the cases with the highest scores?"""
-    return drawn(figures.gain_figure(named(data), points=points), title, ax)
+    return figures.gain_figure(named(data), points=points)
 
 
-@of_counts
-def lift_curve(
-    data: Source, *, title: str = "", points: int = POINTS, ax: Any = None
-) -> Any:
+@picture
+def lift_curve(data: Source, *, points: int = POINTS) -> Shown:
     """How many times more frequent are positives among flagged cases than among all?"""
-    return drawn(figures.lift_figure(named(data), points=points), title, ax)
+    return figures.lift_figure(named(data), points=points)
 
 
-@of_counts
-def score_distributions(
-    data: Source, *, bins: int = 40, title: str = "", ax: Any = None
-) -> Any:
+@picture
+def score_distributions(data: Source, *, bins: int = 40) -> Shown:
     """How are the scores of positives and of negatives spread? A chart.
 
     Parameters
@@ -94,25 +74,23 @@ def score_distributions(
     bins
         How many bins of equal width between the smallest and the largest score.
     """
-    return drawn(figures.score_figure(named(data), bins), title, ax)
+    return figures.score_figure(named(data), bins)
 
 
-@of_counts
-def auc_forest(
-    data: Source, *, level: float = 0.95, title: str = "", ax: Any = None
-) -> Any:
+@picture
+def auc_forest(data: Source, *, level: float = 0.95) -> Shown:
     """How large is the AUC of each classifier, and how sure are we? A forest plot."""
-    return drawn(figures.auc_figure(named(data), level=level), title, ax)
+    return figures.auc_figure(named(data), level=level)
 
 
-@of_counts
-def leakage(data: Source, *, title: str = "", ax: Any = None) -> Any:
+@picture
+def leakage(data: Source) -> Shown:
     """Which share of the positives is missed at each specificity? A chart of G."""
-    return drawn(figures.leakage_figure(named(data)), title, ax)
+    return figures.leakage_figure(named(data))
 
 
-@of_counts
-def binormal_fit(data: Tally, *, title: str = "", ax: Any = None) -> Any:
+@picture
+def binormal_fit(data: Tally) -> Shown:
     """Does a binormal curve fit? The ROC curve of the data and the fitted one.
 
     Parameters
@@ -121,11 +99,12 @@ def binormal_fit(data: Tally, *, title: str = "", ax: Any = None) -> Any:
         Shown above the figure; how good the fit is when empty.
     """
     fit = fit_binormal(data)
-    title = title or f"Binormal fit, test of the fit {p_is(fit.p_value)}"
-    return drawn(figures.binormal_figure(data, fit), title, ax)
+    title = f"Binormal fit, test of the fit {p_is(fit.p_value)}"
+    return Captioned(figures.binormal_figure(data, fit), title)
 
 
-def sample_size(found: Plan, *, title: str = "", ax: Any = None) -> Any:
+@picture
+def sample_size(found: Plan) -> Shown:
     """How does the half-width of the interval of an AUC, or the power, depend on n?
 
     Parameters
@@ -133,16 +112,14 @@ def sample_size(found: Plan, *, title: str = "", ax: Any = None) -> Any:
     found
         From :func:`trueness.plan_auc`; it is the dot on the line.
     """
-    return drawn(figures.plan_figure(found), title, ax)
+    return figures.plan_figure(found)
 
 
+@picture
 def rank_probability(
     fd: FermiDirac | Mapping[str, FermiDirac],
     observed: ArrayLike | Mapping[str, ArrayLike] | None = None,
-    *,
-    title: str = "",
-    ax: Any = None,
-) -> Any:
+) -> Shown:
     """How likely is a positive at each rank, and how often was there one?
 
     Kim et al. (2021), Fig. 1B: the Fermi-Dirac curve, with its threshold r* as a dashed
@@ -174,10 +151,11 @@ def rank_probability(
         Axis("p", "share of positives"),
         tuple(lines), dots=tuple(dots), rules=tuple(rules),
     )  # fmt: skip
-    return drawn(figure, title, ax)
+    return figure
 
 
-def fermi_parameters(n: int = 1000) -> Any:
+@picture
+def fermi_parameters(n: int = 1000) -> Shown:
     """How do beta and mu follow from AUC and prevalence? Kim et al. (2021), Fig. 2.
 
     Parameters
@@ -198,9 +176,10 @@ def fermi_parameters(n: int = 1000) -> Any:
     )
     parts = tuple(Curves(y.title, x, y, tuple(lines)) for y in both)
     what = "beta n and mu / n by AUC, for five prevalences."
-    return drawn(Panels(what, parts, columns=2), "")
+    return Panels(what, parts, columns=2)
 
 
+@picture
 def identity(
     x: ArrayLike,
     y: ArrayLike,
@@ -209,9 +188,7 @@ def identity(
     y_title: str,
     colour: Any = None,
     colour_title: str = "",
-    title: str = "",
-    ax: Any = None,
-) -> Any:
+) -> Shown:
     """Do two ways to find a number agree? Points, and the line where they are equal.
 
     Parameters
@@ -237,4 +214,4 @@ def identity(
     )
     what = f"{y_title} against {x_title}; on the dashed line both are equal"
     equal = guide(across, up, ends, ends)
-    return drawn(Curves(what, across, up, guides=(equal,), dots=dots), title, ax)
+    return Curves(what, across, up, guides=(equal,), dots=dots)

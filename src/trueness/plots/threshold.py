@@ -12,14 +12,13 @@ from trueness._core.arrays import Array
 from trueness._core.checks import cases as _cases
 from trueness._core.figures import POINTS, Curves, Line, guide, span
 from trueness._core.numbers import cut_text, percent
-from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.confusion import sweep
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
 from trueness.plots._altair import ONE, Panels, spread
-from trueness.plots._draw import Source, drawn, named
+from trueness.plots._draw import Captioned, Shown, Source, named, picture
 from trueness.ranking.figures import FPR, TPR, roc_figure, score_figure
 from trueness.threshold.cuts import all_cuts, values_of
 from trueness.threshold.figures import cost_curve_figure, decision_figure, region
@@ -32,7 +31,7 @@ from trueness.threshold.rule import DEFERRED, rule_of
 ROC = "ROC curve"
 
 
-@of_counts
+@picture
 def operating_point(
     data: Tally,
     maximize: str | Metric = DEFAULT,
@@ -40,9 +39,7 @@ def operating_point(
     *,
     prevalences: Any = None,
     minimize: str | Metric | None = None,
-    title: str = "",
-    ax: Any = None,
-) -> Any:
+) -> Shown:
     """Which ROC points do the constraints allow, and where is the best threshold?
 
     The plane of Sameni (2025), Fig. 4: the shaded region holds all pairs of rates that
@@ -77,12 +74,11 @@ def operating_point(
         + "".join(f", {b!r}" for b in bounds)
         + f"; threshold {cut_text(point.threshold)}, value {point.value:.4g}"
     )
-    return drawn(figure, title, ax, about)
+    return Captioned(figure, about=about)
 
 
-def guaranteed_cut(
-    t: Tally, found: GuaranteedThreshold, *, title: str = "", ax: Any = None
-) -> Any:
+@picture
+def guaranteed_cut(t: Tally, found: GuaranteedThreshold) -> Shown:
     """Which ROC points do guaranteed constraints allow, and where is the threshold?
 
     Parameters
@@ -98,7 +94,7 @@ def guaranteed_cut(
     place = {"fpr": [c.fp / t.n_neg], "tpr": [c.tp / t.n_pos]}
     figure = _plane(t, asked, t.prevalence, "guaranteed threshold", place)
     words = "ROC plane with the threshold at which " + " and ".join(map(repr, asked))
-    return drawn(figure, title, ax, f"{words} can be guaranteed.")
+    return Captioned(figure, about=f"{words} can be guaranteed.")
 
 
 def _plane(
@@ -132,7 +128,7 @@ def _edge(t: Tally, worth: Constraint, prevalence: float) -> Line:
     return guide(FPR, TPR, fpr[inside], up[inside], "same value")
 
 
-@of_counts
+@picture
 def pareto(
     data: Tally,
     metrics: Iterable[str | Metric] = (),
@@ -140,9 +136,7 @@ def pareto(
     maximize: Iterable[str | Metric] = (),
     minimize: Iterable[str | Metric] = (),
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
-    title: str = "",
-    ax: Any = None,
-) -> Any:
+) -> Shown:
     """How much of one metric is lost for another? All thresholds and the Pareto front.
 
     With more than two metrics the first is drawn against each of the others.
@@ -165,10 +159,10 @@ def pareto(
         grey = guide(x, y, every[first], every[other], "all thresholds")
         parts.append(Curves(what, x, y, (line,), guides=(grey,), dots=(line,)))
     several = Panels(what, tuple(parts), columns=len(parts))
-    return drawn(several if len(parts) > 1 else parts[0], title, ax, what)
+    return several if len(parts) > 1 else Captioned(parts[0], about=what)
 
 
-@of_counts
+@picture
 def pareto_plane(
     data: Tally,
     metrics: Iterable[str | Metric] = (),
@@ -176,9 +170,7 @@ def pareto_plane(
     maximize: Iterable[str | Metric] = (),
     minimize: Iterable[str | Metric] = (),
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
-    title: str = "",
-    ax: Any = None,
-) -> Any:
+) -> Shown:
     """Which points of the ROC curve are worth considering, in the allowed region?
 
     The thresholds of the Pareto front in the plane of :func:`operating_point`.
@@ -197,7 +189,7 @@ def pareto_plane(
     bounds = read_constraints(subject_to)
     figure = _plane(data, bounds, front.prevalence, "Pareto front", place)
     about = "ROC plane with the Pareto front of " + ", ".join(front.values)
-    return drawn(figure, title, ax, about)
+    return Captioned(figure, about=about)
 
 
 def _thinned(size: int) -> Array:
@@ -205,26 +197,19 @@ def _thinned(size: int) -> Array:
     return np.unique(np.linspace(0, size - 1, min(size, POINTS)).round().astype(int))
 
 
-@of_counts
-def cost_curve(
-    data: Source, *, level: float = 0.95, title: str = "", ax: Any = None
-) -> Any:
+@picture
+def cost_curve(data: Source, *, level: float = 0.95) -> Shown:
     """How low can the cost of errors be, for every weight of the two kinds? A chart.
 
     The dashed line is the better of "flag all" and "flag none".
     """
-    return drawn(cost_curve_figure(named(data), level=level), title, ax)
+    return cost_curve_figure(named(data), level=level)
 
 
-@of_counts
+@picture
 def decision_curve(
-    data: Source,
-    *,
-    level: float = 0.95,
-    standardised: bool = False,
-    title: str = "",
-    ax: Any = None,
-) -> Any:
+    data: Source, *, level: float = 0.95, standardised: bool = False
+) -> Shown:
     """What is the net benefit of the models, of acting always, and of acting never?
 
     Parameters
@@ -237,11 +222,11 @@ def decision_curve(
     tallies = named(data)
     if list(tallies) == [ONE]:
         tallies = {"act on the score": tallies[ONE]}
-    figure = decision_figure(tallies, level=level, standardised=standardised)
-    return drawn(figure, title, ax)
+    return decision_figure(tallies, level=level, standardised=standardised)
 
 
-def zones(t: Tally, found: Any, *, title: str = "", ax: Any = None) -> Any:
+@picture
+def zones(t: Tally, found: Any) -> Shown:
     """How are the scores of the two classes spread over the three zones? A chart.
 
     Parameters
@@ -270,4 +255,4 @@ def zones(t: Tally, found: Any, *, title: str = "", ax: Any = None) -> Any:
         f"Scores of both classes: negative below {lower}, positive from {upper} on, "
         f"{share} of the cases between."
     )
-    return drawn(figure, title, ax, about)
+    return Captioned(figure, about=about)

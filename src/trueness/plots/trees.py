@@ -14,8 +14,8 @@ from trueness._core.figures import Axis, Curves, Line, span
 from trueness._core.numbers import level_text
 from trueness._core.records import shown
 from trueness.plots._altair import VERDICTS
-from trueness.plots._draw import drawn
-from trueness.plots._theme import SIZE, alt, frame, styled
+from trueness.plots._draw import Captioned, Shown, picture
+from trueness.plots._theme import SIZE, alt, frame
 from trueness.trees.entropic import TOP_METHODS
 from trueness.trees.leaves import LeafReport, leaf_figure
 from trueness.trees.levels import tree_levels
@@ -24,6 +24,7 @@ from trueness.trees.splits import named_splits, split_parameters
 _LEVELS = {"confidence": "Level of confidence P(C)", "utility": "Level of utility P(U)"}
 
 
+@picture
 def levels_by_n(
     splits: Mapping[str, Any],
     n: Any = range(1, 101),
@@ -31,9 +32,7 @@ def levels_by_n(
     level: str = "confidence",
     method: str = "blend",
     empty: str | float = "coin",
-    title: str = "",
-    ax: Any = None,
-) -> Any:
+) -> Shown:
     """How do splits compare as the number of cases grows?
 
     Figures 1 and 2 of Zhang (2024): one line per split.
@@ -59,10 +58,11 @@ def levels_by_n(
         lines.append(Line(name, {"n": np.array(sizes), "level": np.array(found)}))
     x = span("n", "Cases n", sizes)
     y = span("level", _LEVELS[level], *(line["level"] for line in lines))
-    return drawn(Curves(_LEVELS[level], x, y, tuple(lines)), title, ax)
+    return Curves(_LEVELS[level], x, y, tuple(lines))
 
 
-def majority_likelihood(y: int, n: int, *, title: str = "", ax: Any = None) -> Any:
+@picture
+def majority_likelihood(y: int, n: int) -> Shown:
     """Which larger class probability explains y of n, with and without the labels?
 
     Figure 3 of Zhang (2024): the likelihood of p and that of the size of the majority,
@@ -93,16 +93,15 @@ def majority_likelihood(y: int, n: int, *, title: str = "", ax: Any = None) -> A
               for name, c in curves.items()),
         rules=tuple(estimate.items()),
     )  # fmt: skip
-    return drawn(figure, title, ax)
+    return figure
 
 
 def _log_likelihood(p: Array, y: int, n: int) -> Array:
     return np.asarray(xlogy(y, p) + xlog1py(n - y, -p))
 
 
-def leaf_tree(
-    tree: Any, report: LeafReport, *, names: Any = None, title: str = ""
-) -> Any:
+@picture
+def leaf_tree(tree: Any, report: LeafReport, *, names: Any = None) -> Shown:
     """Which leaves of this tree can be trusted, seen at a glance?
 
     The tree with its leaves coloured by their level of confidence; their size grows
@@ -124,27 +123,33 @@ def leaf_tree(
         names = getattr(tree, "feature_names_in_", None)
     left, right = low.children_left, low.children_right
     x, depth = _layout(left, right)
-    shown = np.flatnonzero(depth >= 0)
-    inner = shown[left[shown] >= 0]
+    ends = np.flatnonzero((depth >= 0) & (left < 0))
+    inner = np.flatnonzero((depth >= 0) & (left >= 0))
     # room for a question under each other leaf, within what a page can show
-    width = int(min(1400, max(SIZE, 75 * np.sum(left[shown] < 0))))
+    width = int(min(1400, max(SIZE, 75 * ends.size)))
     height = int(min(900, max(160, 84 * (depth.max() + 1))))
     # an edge ends above the question of its child, so that it crosses no words
     step = (height - 2 * _PADDING) / max(1, depth.max())
-    above = np.where(left >= 0, _QUESTION / step, 0.0)
-    layers = [
-        _edges(inner, left, right, x, depth, above),
-        _questions(inner, low, x, depth, names),
+    below = np.column_stack([left[inner], right[inner]]).ravel()
+    bottom = depth[below] - np.where(left[below] >= 0, _QUESTION / step, 0.0)
+    edges = _placed(x, depth, inner.repeat(2), x2=x[below], depth2=bottom)
+    feature = [f"x{f}" if names is None else str(names[f]) for f in low.feature[inner]]
+    cuts = zip(feature, low.threshold[inner], strict=True)
+    asked = _placed(x, depth, inner, question=[f"{f}\n<= {t:.4g}" for f, t in cuts])
+    chart = alt.layer(
+        edges.mark_rule(color="#c0c0c0").encode(x2="x2:Q", y2="depth2:Q"),
+        asked.mark_text(fontSize=10, dy=-18, lineBreak="\n", color="#333333").encode(
+            text="question:N", tooltip="question:N"
+        ),
         _leaves(report, x, depth),
-        _leaf_names(report, shown[left[shown] < 0], x, depth),
-    ]
-    chart = alt.layer(*layers).properties(width=width, height=height)
+        _leaf_names(report, ends, x, depth),
+    ).properties(width=width, height=height)
     trusted = int((report.verdict == "trust").sum())
     words = (
         f"A tree of {report.node.size} leaves coloured by level of confidence; "
         f"{trusted} reach {report.wanted:g}."
     )
-    return styled(chart, title, words)
+    return Captioned(chart, about=words)
 
 
 def _layout(left: Array, right: Array) -> tuple[Array, Array]:
@@ -169,45 +174,20 @@ def _layout(left: Array, right: Array) -> tuple[Array, Array]:
 _PADDING, _QUESTION = 34, 32  # pixels around a tree, and of a question in two lines
 
 
-def _place() -> dict[str, Any]:
+def _placed(x: Array, depth: Array, at: Array, **columns: Any) -> Any:
+    """Begin a chart with a row for each of these nodes, where it lies."""
     across = alt.Scale(nice=False, zero=False, padding=60)
     down = alt.Scale(reverse=True, nice=False, padding=_PADDING)
-    return {
-        "x": alt.X("x:Q", axis=None, scale=across),
-        "y": alt.Y("depth:Q", axis=None, scale=down),
-    }
-
-
-def _edges(
-    inner: Array, left: Array, right: Array, x: Array, depth: Array, above: Array
-) -> Any:
-    start, end = (
-        np.repeat(inner, 2),
-        np.column_stack([left[inner], right[inner]]).ravel(),
-    )
-    bottom = depth[end] - above[end]
-    columns = {"x": x[start], "depth": depth[start], "x2": x[end], "depth2": bottom}
-    rules = alt.Chart(frame(columns)).mark_rule(color="#c0c0c0")
-    return rules.encode(**_place(), x2="x2:Q", y2="depth2:Q")
-
-
-def _questions(inner: Array, low: Any, x: Array, depth: Array, names: Any) -> Any:
-    feature = [f"x{f}" if names is None else str(names[f]) for f in low.feature[inner]]
-    text = [
-        f"{f}\n<= {t:.4g}" for f, t in zip(feature, low.threshold[inner], strict=True)
-    ]
-    columns = {"x": x[inner], "depth": depth[inner], "question": text}
-    return (
-        alt.Chart(frame(columns))
-        .mark_text(fontSize=10, dy=-18, lineBreak="\n", color="#333333")
-        .encode(**_place(), text="question:N", tooltip="question:N")
+    rows = frame({"x": x[at], "depth": depth[at], **columns})
+    return alt.Chart(rows).encode(
+        x=alt.X("x:Q", axis=None, scale=across),
+        y=alt.Y("depth:Q", axis=None, scale=down),
     )
 
 
 def _leaves(report: LeafReport, x: Array, depth: Array) -> Any:
+    """Draw the leaves: colour, shape and size say how far each can be trusted."""
     columns = {
-        "x": x[report.node],
-        "depth": depth[report.node],
         "leaf": report.node,
         "cases": report.n,
         "confidence": report.confidence,
@@ -218,25 +198,16 @@ def _leaves(report: LeafReport, x: Array, depth: Array) -> Any:
     colour = alt.Scale(scheme="viridis", domain=[0.5, 1])
     known = [v for v in VERDICTS if v in report.verdict]
     shape = alt.Scale(domain=known, range=[VERDICTS[v][1] for v in known])
-    return (
-        alt.Chart(frame(columns))
-        .mark_point(filled=True, stroke="#333333", strokeWidth=0.5, opacity=1)
-        .encode(
-            **_place(),
-            color=alt.Color("confidence:Q", title="P(C)", scale=colour),
-            shape=alt.Shape("verdict:N", title="verdict", scale=shape),
-            size=alt.Size(
-                "cases:Q", title="cases", scale=alt.Scale(type="sqrt", range=[60, 500])
-            ),
-            tooltip=[
-                "leaf:N",
-                "rule:N",
-                "cases:Q",
-                alt.Tooltip("confidence:Q", format=".3f"),
-                alt.Tooltip("utility:Q", format=".3f"),
-                "verdict:N",
-            ],
-        )
+    size = alt.Scale(type="sqrt", range=[60, 500])
+    sure = [alt.Tooltip(f"{k}:Q", format=".3f") for k in ("confidence", "utility")]
+    marks = _placed(x, depth, report.node, **columns).mark_point(
+        filled=True, stroke="#333333", strokeWidth=0.5, opacity=1
+    )
+    return marks.encode(
+        color=alt.Color("confidence:Q", title="P(C)", scale=colour),
+        shape=alt.Shape("verdict:N", title="verdict", scale=shape),
+        size=alt.Size("cases:Q", title="cases", scale=size),
+        tooltip=["leaf:N", "rule:N", "cases:Q", *sure, "verdict:N"],
     )
 
 
@@ -251,15 +222,13 @@ def _leaf_names(report: LeafReport, ends: Array, x: Array, depth: Array) -> Any:
     empty = np.setdiff1d(ends, report.node)
     text += [f"no case\n#{node}" for node in empty]
     at = np.concatenate([report.node, empty]).astype(int)
-    columns = {"x": x[at], "depth": depth[at], "text": text}
-    return (
-        alt.Chart(frame(columns))
-        .mark_text(fontSize=9, dy=18, lineBreak="\n", color="#333333")
-        .encode(**_place(), text="text:N")
-    )
+    words = _placed(x, depth, at, text=text)
+    look: Any = {"fontSize": 9, "dy": 18, "lineBreak": "\n", "color": "#333333"}
+    return words.mark_text(**look).encode(text="text:N")
 
 
-def leaf_shares(r: LeafReport, *, title: str = "", ax: Any = None) -> Any:
+@picture
+def leaf_shares(r: LeafReport) -> Shown:
     """How large is the majority of each leaf, how certain is it, and can it be trusted?
 
     Parameters
@@ -272,4 +241,4 @@ def leaf_shares(r: LeafReport, *, title: str = "", ax: Any = None) -> Any:
         f"Share of the majority in each of {r.node.size} leaves with its "
         f"{level_text(r.level)} interval; {trusted} can be trusted."
     )
-    return drawn(leaf_figure(r), title, ax, about)
+    return Captioned(leaf_figure(r), about=about)
