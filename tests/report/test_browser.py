@@ -206,22 +206,16 @@ def test_figures_and_numbers_are_there_without_scripts(browser, path):
 def everything(panel, tmp_path_factory):
     """A report with all sections that cases with labels can have."""
     target = tmp_path_factory.mktemp("report") / "everything.html"
-    trueness.report.write(
-        panel,
-        target,
-        subject_to=["recall >= 0.7"],
-        cost={"fp": 1, "fn": 5},
-        groups={"x": panel, "y": panel},
-    )
+    asked = {"cost": {"fp": 1, "fn": 5}, "groups": {"x": panel, "y": panel}}
+    trueness.report.write(panel, target, subject_to=["recall >= 0.7"], **asked)
     return target
 
 
 @pytest.fixture(scope="module")
 def without_labels(tmp_path_factory):
     target = tmp_path_factory.mktemp("report") / "votes.html"
-    votes = trueness.Panel(
-        ["s", "t", "u"], [[0, 0, 0], [1, 0, 1], [1, 1, 1]], unknown=[50, 9, 31]
-    )
+    rows = [[0, 0, 0], [1, 0, 1], [1, 1, 1]]
+    votes = trueness.Panel(["s", "t", "u"], rows, unknown=[50, 9, 31])
     trueness.report.write(votes, target)
     return target
 
@@ -235,10 +229,8 @@ def test_no_accessibility_violation(browser, which, scheme, request):
         page.locator("details").evaluate_all("all => all.forEach(d => d.open = true)")
         axe = pytest.importorskip("axe_playwright_python.sync_playwright")
         found = axe.Axe().run(page)
-        wrong = [
-            (v["id"], v["nodes"][0]["html"][:200]) for v in found.response["violations"]
-        ]
-        assert wrong == []
+        wrong = found.response["violations"]
+        assert [(v["id"], v["nodes"][0]["html"][:200]) for v in wrong] == []
 
 
 @pytest.mark.slow

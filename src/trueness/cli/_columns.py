@@ -139,17 +139,17 @@ def _guess_label(source: Source, taken: set[str | None]) -> str:
     by_name = [c for c in free if c.lower() in LABEL_NAMES]
     if len(by_name) == 1:
         return by_name[0]
-    binary = [c for c in free if _holds_labels(source, c)]
+    two = ([0, 1], [-1, 1])
+    binary = [
+        c
+        for c in free
+        if source.types[c] == "BOOLEAN"
+        or source.reads_as(c) == "labels"
+        or (source.types[c] in WHOLE_TYPES and source.distinct(c, 2) in two)
+    ]
     if len(binary) == 1 and not by_name:
         return binary[0]
     raise unnamed("Which column holds the labels?", source, "--label NAME")
-
-
-def _holds_labels(source: Source, column: str) -> bool:
-    kind = source.types[column]
-    if kind == "BOOLEAN" or source.reads_as(column) == "labels":
-        return True
-    return kind in WHOLE_TYPES and source.distinct(column, 2) in ([0, 1], [-1, 1])
 
 
 def one_score(source: Source, taken: set[str | None]) -> tuple[str, ...]:
@@ -163,12 +163,17 @@ def one_score(source: Source, taken: set[str | None]) -> tuple[str, ...]:
 def several_scores(source: Source, taken: set[str | None]) -> tuple[str, ...]:
     """Take every column of fractions, when all of them lie between 0 and 1."""
     real, by_name = _candidates(source, taken)
-    if real and (len(real) == 1 or _all_probabilities(source, real)):
+    # text holds percentages, and numbers with a decimal comma
+    plain = [c for c in real if source.types[c] != "VARCHAR"]
+    ends: tuple[Any, ...] = ()
+    if len(real) > 1 and plain:
+        wanted = ", ".join(f"min({quoted(c)}), max({quoted(c)})" for c in plain)
+        (ends,) = source.rows.aggregate(wanted).fetchall()
+    if real and all(v is not None and 0 <= v <= 1 for v in ends):
         return tuple(real)
     if len(by_name) == 1:
         return tuple(by_name)
-    question = "Which columns hold the scores?"
-    raise unnamed(question, source, "--score NAME for each")
+    raise unnamed("Which columns hold the scores?", source, "--score NAME for each")
 
 
 def _candidates(source: Source, taken: set[str | None]) -> tuple[list[str], list[str]]:
@@ -188,15 +193,6 @@ def votes_among(source: Source, taken: set[str | None]) -> tuple[str, ...]:
     # a column of lists or structures has values that no set can hold
     binary = all(v in (0, 1) for c in free for v in source.distinct(c, 2))
     return tuple(free) if binary else ()
-
-
-def _all_probabilities(source: Source, columns: list[str]) -> bool:
-    columns = [c for c in columns if source.types[c] != "VARCHAR"]
-    if not columns:  # percentages, and numbers with a decimal comma
-        return True
-    ends = ", ".join(f"min({quoted(c)}), max({quoted(c)})" for c in columns)
-    values = source.rows.aggregate(ends).fetchall()[0]
-    return all(v is not None and 0 <= v <= 1 for v in values)
 
 
 def _positive(source: Source, label: str | None, text: str | None) -> Any:
@@ -230,16 +226,28 @@ def with_verdicts(
     """
     votes, types = request.chosen.scores, request.source.types
     words = [c for c in votes if types[c] == "VARCHAR"]
+    if yes is None and words:
+        values = [str(v) for v in request.source.distinct(words[0], 3)]
+        if not values:
+            raise InputError(
+                f"Column {words[0]!r} holds no verdict at all. Leave it out."
+            )
+        raise InputError(
+            f"Verdicts must be 0 and 1; column {words[0]!r} holds "
+            f"{names_of(values, 3)}. Type --yes {values[-1]}, if that verdict means "
+            "positive."
+        )
     if yes is None:
-        _say_yes(request, words)
         return request
     if {types[c] for c in votes} == {"BOOLEAN"}:  # DuckDB reads yes and no as such
         yes = str(yes.lower() in _TRUE).lower()
     most = 2 + len(abstain)
     found = {
-        c: [_written(v) for v in request.source.distinct(c, most + 1) if v != ""]
+        # as SQL writes them
+        c: [str(v).lower() if isinstance(v, bool) else str(v)
+            for v in request.source.distinct(c, most + 1) if v != ""]
         for c in (words or votes)
-    }
+    }  # fmt: skip
     found = {c: [w for w in values if w not in abstain] for c, values in found.items()}
     for column, values in found.items():
         if len(values) > 2:
@@ -257,37 +265,18 @@ def with_verdicts(
     return replace(request, rows=request.rows.project(", ".join(others + made)))
 
 
-def _written(value: Any) -> str:
-    """Write a value as SQL does."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def as_votes(
     columns: Iterable[str], yes: str, abstain: Sequence[str] = ()
 ) -> list[str]:
     """Write columns of words as columns of 0 and 1, in SQL."""
-    return [_as_vote(c, yes, abstain) for c in columns]
-
-
-def _as_vote(column: str, yes: str, abstain: Sequence[str] = ()) -> str:
-    said = f"CAST({quoted(column)} AS VARCHAR)"
-    vote = f"CAST({said} = {text_in_sql(yes)} AS INTEGER)"
-    if abstain:
-        none = ", ".join(map(text_in_sql, abstain))
-        vote = f"CASE WHEN {said} NOT IN ({none}) THEN {vote} END"
-    return f"{vote} AS {quoted(column)}"
-
-
-def _say_yes(request: Request, words: Sequence[str]) -> None:
-    if not words:
-        return
-    values = [str(v) for v in request.source.distinct(words[0], 3)]
-    if not values:
-        raise InputError(f"Column {words[0]!r} holds no verdict at all. Leave it out.")
-    raise InputError(
-        f"Verdicts must be 0 and 1; column {words[0]!r} holds {names_of(values, 3)}. "
-        f"Type --yes {values[-1]}, if that verdict means positive."
-    )
+    made, none = [], ", ".join(map(text_in_sql, abstain))
+    for name in map(quoted, columns):
+        said = f"CAST({name} AS VARCHAR)"
+        vote = f"CAST({said} = {text_in_sql(yes)} AS INTEGER)"
+        if none:
+            vote = f"CASE WHEN {said} NOT IN ({none}) THEN {vote} END"
+        made.append(f"{vote} AS {name}")
+    return made
 
 
 def count_tally(request: Request, score: str, by: bool = False) -> Any:
@@ -313,7 +302,14 @@ def classes_of(request: Request) -> dict[Any, str]:
     found = one_spelling(found)
     if len(found) < 3 or request.source.types[label].startswith(REAL_TYPES):
         return {}
-    names = {str(c): [s for s in request.chosen.scores if _is_of(s, c)] for c in found}
+    names: dict[str, list[str]] = {str(c): [] for c in found}
+    for score in request.chosen.scores:
+        name = score.lower()
+        parts = re.split(r"[^0-9a-z]+", name)
+        for c, own in names.items():  # alone, or with another word beside it
+            word = c.lower()
+            if word in (name, parts[0], parts[-1]) or name.endswith(f"_{word}"):
+                own.append(score)
     if len(found) <= MOST_CLASSES and all(len(x) == 1 for x in names.values()):
         return {c: x[0] for c, x in names.items()}
     raise InputError(
@@ -324,20 +320,13 @@ def classes_of(request: Request) -> dict[Any, str]:
     )
 
 
-def _is_of(score: str, of: Any) -> bool:
-    """Is a column called after a class, with or without another word beside it?"""
-    name, word = score.lower(), str(of).lower()
-    apart = re.split(r"[^0-9a-z]+", name)
-    return name == word or word in (apart[0], apart[-1]) or name.endswith(f"_{word}")
-
-
 def count_classes(request: Request, classes: Mapping[Any, str]) -> dict[str, Any]:
     """Count each class against the rest."""
     c, found = request.chosen, {}
     beside = [name for name in (c.count, c.weight, c.cluster) if name is not None]
     for name, score in classes.items():
         kept = map(quoted, (score, *beside))
-        columns = ", ".join([_as_vote(str(c.label), str(name)), *kept])
+        columns = ", ".join([*as_votes([str(c.label)], str(name)), *kept])
         part = replace(request, rows=request.rows.project(columns))
         found[str(name)] = count_tally(part, score)
     return found

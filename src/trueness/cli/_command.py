@@ -24,26 +24,8 @@ from trueness._core.checks.errors import InputError, NeedsWholeCases
 from trueness._core.checks.options import fraction
 from trueness._core.checks.words import listing
 from trueness._core.records import shown
-from trueness.cli._columns import (
-    Chosen,
-    Guess,
-    Request,
-    choose,
-    looks_counted,
-    one_score,
-    read_share,
-    several_scores,
-)
-from trueness.cli._shell import (
-    CommandAnswer,
-    check_figure,
-    check_targets,
-    ending,
-    say,
-    saying,
-    show,
-    warnings_said,
-)
+from trueness.cli import _columns
+from trueness.cli import _shell as shell
 from trueness.cli._source import WHOLE_TYPES, Source, is_there, open_source
 from trueness.counts.answers import refusal
 from trueness.counts.design import CANNOT
@@ -142,16 +124,16 @@ class Columns:
     """Which columns does a command work on beside the labels, and what if unnamed?"""
 
     option: str
-    guess: Guess
+    guess: _columns.Guess
     least: int = 1
     several: bool = True
     needs_label: bool = True
     instead: str = ""  # an option of the command whose columns need no label
 
 
-ONE_SCORE = Columns("score", one_score, several=False)
-SCORES = Columns("score", several_scores)
-TWO_SCORES = Columns("score", several_scores, least=2)
+ONE_SCORE = Columns("score", _columns.one_score, several=False)
+SCORES = Columns("score", _columns.several_scores)
+TWO_SCORES = Columns("score", _columns.several_scores, least=2)
 
 
 def command(
@@ -162,7 +144,7 @@ def command(
     cannot: str = "",
     ranges: bool = False,
     **lists: Iterable[str],
-) -> Callable[[Callable[..., CommandAnswer]], Callable[..., None]]:
+) -> Callable[[Callable[..., shell.CommandAnswer]], Callable[..., None]]:
     """Make a command of a function; ``without`` names shared options it cannot use.
 
     The parameters of ``like`` are options too. ``cannot`` names its analysis: of the
@@ -172,7 +154,7 @@ def command(
     """
     refused = CANNOT.get(cannot, {})
 
-    def make(function: Callable[..., CommandAnswer]) -> Callable[..., None]:
+    def make(function: Callable[..., shell.CommandAnswer]) -> Callable[..., None]:
         names = {k: ", ".join(v) for k, v in lists.items()}
         text = (inspect.getdoc(function) or "").format(**names)
         meanings = read_lines(text)
@@ -180,20 +162,20 @@ def command(
 
         @functools.wraps(function)
         def run(**given: Any) -> None:
-            with ending(given["debug"], given["quiet"]):
+            with shell.ending(given["debug"], given["quiet"]):
                 last = {k: given.pop(k, d) for k, (_, d) in LAST.items()}
                 for word, why in refused.items():
                     if given.pop(word) is not None:
                         raise NeedsWholeCases(refusal(cannot, word, why))
-                check_figure(last["plot"])
+                shell.check_figure(last["plot"])
                 words = {name: given.pop(name) for name in shared}
-                check_targets(words.get("file", given.get("file")), given | last)
+                shell.check_targets(words.get("file", given.get("file")), given | last)
                 fraction((given | words).get("level", 0.95), "--level")
-                with warnings_said() as answers, listening() as cleaned:
+                with shell.warnings_said() as answers, listening() as cleaned:
                     one = (_request(columns, words, given, ranges),) if columns else ()
-                    answer = saying(function(*one, **given), cleaned)
+                    answer = shell.saying(function(*one, **given), cleaned)
                     answers.append(answer)
-                    show(answer, last["json"], last["plot"])
+                    shell.show(answer, last["json"], last["plot"])
             if answer.code:
                 raise SystemExit(answer.code)
 
@@ -304,7 +286,7 @@ def _help(text: str) -> str:
 
 def _request(
     columns: Columns, words: dict[str, Any], own: dict[str, Any], ranges: bool
-) -> Request:
+) -> _columns.Request:
     """Open the file and choose its columns; say which ones nobody had named."""
     # rows that are written back keep their order
     ordered = own.get("output") is not None
@@ -316,7 +298,7 @@ def _request(
             f"scores with labels. Type one of them."
         )
     named = instead or usual or []
-    share = read_share(words.get("prevalence"))
+    share = _columns.read_share(words.get("prevalence"))
     several = share if isinstance(share, tuple) else None
     if several and not ranges:
         raise InputError(
@@ -325,18 +307,19 @@ def _request(
         )
     told = {"prevalence": None if several else share}
     told |= {"missing": words.get("missing_scores")}
-    chosen = choose(
+    chosen = _columns.choose(
         source,
         option=columns.instead if instead else columns.option,
         scores=[named] if isinstance(named, str) else named,
         guess=columns.guess,
         needs_label=columns.needs_label and not instead,
-        **{k: v for k, v in words.items() if k in Chosen.__annotations__} | told,
+        **{k: v for k, v in words.items() if k in _columns.Chosen.__annotations__}
+        | told,
     )
     _say_what_was_taken(source, chosen)
-    unused = looks_counted(source, chosen) if "count" in words else None
+    unused = _columns.looks_counted(source, chosen) if "count" in words else None
     if unused:
-        say(
+        shell.say(
             f"Every row counts as one case. If column {unused!r} says how many cases a "
             f"row stands for, type --count {unused}."
         )
@@ -349,10 +332,10 @@ def _request(
     if chosen.label is None and are_counts(source.types):
         wanted = (*wanted, *count_columns_of(source.types).values())
     level, seed = words.get("level", 0.95), words.get("seed", 0)
-    return Request(source, chosen, source.only(wanted), level, seed, several)
+    return _columns.Request(source, chosen, source.only(wanted), level, seed, several)
 
 
-def _say_what_was_taken(source: Source, chosen: Chosen) -> None:
+def _say_what_was_taken(source: Source, chosen: _columns.Chosen) -> None:
     """Say which columns were taken unasked, and why the others were not."""
     if chosen.missing not in (None, "drop", "refuse"):
         raise InputError(
@@ -360,14 +343,16 @@ def _say_what_was_taken(source: Source, chosen: Chosen) -> None:
         )
     if not chosen.guessed:
         return
-    say(f"Using {' and '.join(chosen.guessed)}: no other column fits.")
+    shell.say(f"Using {' and '.join(chosen.guessed)}: no other column fits.")
     left = [
         f"'{shown(n, 40)}' ({_why(source, n)})"
         for n in source.types
         if n not in chosen.columns
     ]
     if left:
-        say(f"Not taken: {', '.join(left[:12])}{', ...' if len(left) > 12 else ''}.")
+        shell.say(
+            f"Not taken: {', '.join(left[:12])}{', ...' if len(left) > 12 else ''}."
+        )
 
 
 def _why(source: Source, name: str) -> str:

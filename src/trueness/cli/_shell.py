@@ -116,7 +116,13 @@ def show(
 ) -> None:
     """Draw the figure, then write the answer to standard output."""
     if plot is not None:
-        _draw(answer, plot)
+        if answer.chart is None:
+            raise InputError(
+                f"trueness {answer.command} draws no figure. Leave out --plot."
+            )
+        with progress("Drawing", unit=""):
+            trueness.plots.save(answer.chart(), plot)
+        say(f"Figure written to {plot}.")
     if as_json:
         text = json.dumps(envelope(answer), indent=2, allow_nan=False)
         sys.stdout.write(text + "\n")
@@ -152,16 +158,6 @@ def _noted(value: Any) -> Any:
             for k, v in value.items()
         }
     return value
-
-
-def _draw(answer: CommandAnswer, plot: Path) -> None:
-    if answer.chart is None:
-        raise InputError(
-            f"trueness {answer.command} draws no figure. Leave out --plot."
-        )
-    with progress("Drawing", unit=""):
-        trueness.plots.save(answer.chart(), plot)
-    say(f"Figure written to {plot}.")
 
 
 def about(request: Request, counted: Any) -> dict[str, Any]:
@@ -304,30 +300,22 @@ def _end(err: BaseException) -> int:
         _print(sys.stderr, "Interrupted; no file was left half-written.")
         return 130
     if isinstance(err, OSError):
-        _let_go()
+        try:
+            sys.stdout.flush()
+        except (OSError, ValueError):
+            # else Python tries again, and complains, while it closes the output
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        words = str(err.strerror or err).rstrip(".")
+        if "cannot be" not in words:  # else it is a sentence of ours
+            where = f" {err.filename}" if err.filename else ""
+            words = f"cannot write or read{where}: {words}"
         if not isinstance(err, BrokenPipeError):
-            _print(sys.stderr, f"Error: {_reason(err)}.")
+            _print(sys.stderr, f"Error: {words}.")
         return 1
     _print(sys.stderr, f"Error: {for_the_shell(str(err))}")
     impossible = isinstance(err, (NotEnoughCases, Infeasible))
     return 3 if impossible else 2
-
-
-def _let_go() -> None:
-    """Keep Python from trying again, and complaining, while it closes the output."""
-    with suppress(OSError, ValueError):
-        sys.stdout.flush()
-        return
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _reason(err: OSError) -> str:
-    words = str(err.strerror or err).rstrip(".")
-    if "cannot be" in words:  # a sentence of ours
-        return words
-    where = f" {err.filename}" if err.filename else ""
-    return f"cannot write or read{where}: {words}"
 
 
 def check_figure(plot: Path | None) -> None:
@@ -363,20 +351,15 @@ def check_targets(file: str | None, options: Mapping[str, Any]) -> None:
                 f"own name."
             )
         seen[real] = option
-        _check_place(path)
-
-
-def _check_place(path: Path) -> None:
-    if not path.parent.is_dir():
-        words = f"{path} cannot be written: there is no folder {path.parent}"
-        raise OSError(errno.ENOENT, f"{words}. Make the folder first")
-    if path.is_dir():
-        raise OSError(errno.EISDIR, f"{path} cannot be written: it is a folder")
-    # a device is written itself, other files are replaced in their folder
-    place = path if is_device(path) else path.parent
-    if not os.access(place, os.W_OK):
-        words = f"{path} cannot be written: the folder {path.parent} is read-only"
-        raise OSError(errno.EACCES, words)
+        if not path.parent.is_dir():
+            words = f"{path} cannot be written: there is no folder {path.parent}"
+            raise OSError(errno.ENOENT, f"{words}. Make the folder first")
+        if path.is_dir():
+            raise OSError(errno.EISDIR, f"{path} cannot be written: it is a folder")
+        # a device is written itself, other files are replaced in their folder
+        if not os.access(path if is_device(path) else path.parent, os.W_OK):
+            words = f"{path} cannot be written: the folder {path.parent} is read-only"
+            raise OSError(errno.EACCES, words)
 
 
 def check_rows(output: Path | None, source: Source, column: str) -> None:
@@ -409,26 +392,19 @@ def write_rows(
         table = table.append_column(column, pa.array(score(table)))
         with replacing(output) as temporary:
             if output.suffix.lower() == ".csv" and source.is_text:
-                _write_as_it_was(source.as_text(), column, table[column], temporary)
+                text = source.as_text().append_column(column, table[column])
+                with temporary.open("w", encoding="utf-8", newline="") as file:
+                    writer = csv.writer(file, lineterminator="\n")
+                    writer.writerow(text.column_names)
+                    for batch in text.to_batches():  # every row untouched
+                        columns = (c.to_pylist() for c in batch.columns)
+                        writer.writerows(zip(*columns, strict=True))
             elif output.suffix.lower() == ".csv":
                 pyarrow.csv.write_csv(table, temporary)
             else:
                 pyarrow.parquet.write_table(table, temporary)
     say(f"Rows with column {column!r} written to {output}.")
     return int(table.num_rows)
-
-
-def _write_as_it_was(rows: Any, column: str, values: Any, path: Path) -> None:
-    """Write the text of every row, untouched, with one more column."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*rows.column_names, column])
-        start = 0
-        for batch in rows.to_batches():
-            added = values.slice(start, batch.num_rows).to_pylist()
-            start += batch.num_rows
-            columns = [c.to_pylist() for c in batch.columns]
-            writer.writerows(zip(*columns, added, strict=True))
 
 
 def write_report(page: Page, output: Path | None, say_so: bool = True) -> int:

@@ -177,7 +177,15 @@ def _scan(file: str, ordered: bool, decimal: str | None, threads: int | None) ->
         with path.open("rb") as stream:
             return _spooled(stream, file, decimal)
     if "://" not in file and not path.exists() and not any(c in file for c in "*?["):
-        raise _no_file(path)
+        folder = path.parent
+        here = [p for p in folder.iterdir() if is_data(p)] if folder.is_dir() else []
+        stems = {p.stem: p.name for p in here}  # endings make all names alike
+        near = get_close_matches(path.stem, stems, n=1)
+        hint = f" Did you mean {stems[near[0]]!r}?" if near else ""
+        raise InputError(
+            f"There is no file {path}.{hint} To try Trueness on sample data, type "
+            f"{SAMPLE}west_nile."
+        )
     if path.suffix.lower() in _SHEETS:
         raise InputError(
             f"{file} is a spreadsheet; Trueness reads CSV, Parquet and JSON lines. "
@@ -191,20 +199,6 @@ def _scan(file: str, ordered: bool, decimal: str | None, threads: int | None) ->
     with reading():
         small = path.stat().st_size <= _IN_MEMORY
         return in_memory(rows.to_arrow_table()) if small else rows
-
-
-def _no_file(path: Path) -> InputError:
-    """Say that there is no such file, and which one may be meant."""
-    folder = path.parent
-    there = [p for p in folder.iterdir() if is_data(p)] if folder.is_dir() else []
-    # without their endings: they make all names alike
-    stems = {p.stem: p.name for p in there}
-    near = get_close_matches(path.stem, stems, n=1)
-    hint = f" Did you mean {stems[near[0]]!r}?" if near else ""
-    return InputError(
-        f"There is no file {path}.{hint} To try Trueness on sample data, type "
-        f"{SAMPLE}west_nile."
-    )
 
 
 def _not_empty(path: Path, name: str) -> None:

@@ -112,7 +112,13 @@ def request_of(
     known(source, label, "--label")
     known(source, cluster, "--cluster")
     if system is not None:
-        _all_named(source, system)
+        gone = f"count_if({quoted(system)} IS NULL), count(*)"
+        ((lost, n),) = source.rows.aggregate(gone).fetchall()
+        if lost:
+            raise InputError(
+                f"--system must name a system for every answer; column {system!r} is "
+                f"empty in {lost:,} of {n:,} rows."
+            )
     if label is not None and source.types[label] != "VARCHAR":
         positive = positive if _is_value(source, label, positive) else None
     chosen = choose(
@@ -129,18 +135,7 @@ def request_of(
     )
     if chosen.guessed:
         say(f"Using {' and '.join(chosen.guessed)}: no other column fits.")
-    rows = source.rows
-    return Request(source, chosen, rows, level, seed)
-
-
-def _all_named(source: Source, system: str) -> None:
-    gone = f"count_if({quoted(system)} IS NULL), count(*)"
-    ((lost, n),) = source.rows.aggregate(gone).fetchall()
-    if lost:
-        raise InputError(
-            f"--system must name a system for every answer; column {system!r} is empty "
-            f"in {lost:,} of {n:,} rows."
-        )
+    return Request(source, chosen, source.rows, level, seed)
 
 
 def for_verdicts(request: Request, yes: str | None) -> str | None:
@@ -161,8 +156,7 @@ def _is_value(source: Source, label: str, positive: str | None) -> bool:
 
 def guess_judges(source: Source, taken: set[str | None]) -> tuple[str, ...]:
     """Take every other column when all of them hold 0 and 1 only."""
-    found = votes_among(source, taken)
-    if found:
+    if found := votes_among(source, taken):
         return found
     question = "Which columns hold the verdicts of judges?"
     raise unnamed(question, source, "--judge NAME for each")
@@ -183,7 +177,14 @@ def widened(
     keys = [item] if system is None else [item, system]
     _once(source, [*keys, judge], "verdict")
     if label is not None:
-        _agree(source, keys, label)
+        by = ", ".join(map(quoted, keys))
+        counts = f"{by}, count(DISTINCT {quoted(label)}) AS trueness_n"
+        differ = source.rows.aggregate(counts, by).filter("trueness_n > 1").limit(1)
+        for item_, *_ in differ.fetchall():
+            raise InputError(
+                f"Item {item_!r} has different labels in column {label!r} in rows of "
+                f"different judges. A label belongs to the answer, not to the verdict."
+            )
     clash = [n for n in names if n in (*keys, label)]
     if clash:
         raise InputError(
@@ -231,18 +232,6 @@ def _once(source: Source, keys: Sequence[str], what: str) -> None:
         )
 
 
-def _agree(source: Source, keys: Sequence[str], label: str) -> None:
-    by = ", ".join(map(quoted, keys))
-    counts = f"{by}, count(DISTINCT {quoted(label)}) AS trueness_n"
-    found = source.rows.aggregate(counts, by).filter("trueness_n > 1").limit(1)
-    rows = found.fetchall()
-    if rows:
-        raise InputError(
-            f"Item {rows[0][0]!r} has different labels in column {label!r} in rows of "
-            f"different judges. A label belongs to the answer, not to the verdict."
-        )
-
-
 def with_labels(
     source: Source, file: str, *, item: str, system: str | None, label: str
 ) -> Source:
@@ -258,8 +247,7 @@ def with_labels(
             f"Both {source.name} and {file} have a column {label!r}. Leave out "
             f"--labels, or rename one of them."
         )
-    if item not in source.types:
-        known(source, item, "--item")
+    known(source, item, "--item")
     text = ", ".join(
         f"CAST({quoted(k)} AS VARCHAR) AS k{i}" for i, k in enumerate(keys)
     )

@@ -315,12 +315,21 @@ def _checked(asked: Contract, file: str, baseline: str | None) -> Checked:
 
 def _checked_log(asked: Contract, file: str, baseline: str | None) -> Checked:
     """Check the attempts of a log, or of a table with a row per attempt."""
-    words = {"item": asked.key, "passed": asked.label, "cluster": asked.cluster}
+    words: dict[str, Any] = {"item": asked.key, "passed": asked.label}
+    words["cluster"] = asked.cluster
     data = {"the log": read_evals(file)}
     data |= {"the baseline": read_evals(baseline)} if baseline else {}
 
     def counted(part: dict[str, Any]) -> Evidence:
-        return Evidence.of(*(_attempts(d, words) for d in part.values()))
+        found = [attempts(d, **words) for d in part.values()]
+        for several in found:
+            if isinstance(several, dict):
+                raise InputError(
+                    "A contract is about one system; the log holds "
+                    f"{', '.join(several)}. Give the log of one of them, and that of "
+                    "another as --baseline."
+                )
+        return Evidence.of(*found)
 
     whole = counted(data)
     groups = {
@@ -332,16 +341,6 @@ def _checked_log(asked: Contract, file: str, baseline: str | None) -> Checked:
     )
     told = about_attempts([file], words | {"by": None}, [whole.tally])
     return found, note("said", text=f"{whole.tally}."), told
-
-
-def _attempts(data: Any, words: dict[str, Any]) -> Any:
-    found = attempts(data, **words)
-    if isinstance(found, dict):
-        raise InputError(
-            f"A contract is about one system; the log holds {', '.join(found)}. Give "
-            "the log of one of them, and that of another as --baseline."
-        )
-    return found
 
 
 def _first(file: str, path: Path, *, label: Any, score: Any, positive: Any) -> str:

@@ -15,19 +15,11 @@ from trueness._core.checks.options import choice, whole_number
 from trueness._core.checks.words import listing
 from trueness._core.progress import progress
 from trueness.calibration.calibrators import CALIBRATORS
-from trueness.calibration.maps import Map, load_map, map_to_json
+from trueness.calibration.maps import load_map, map_to_json
+from trueness.cli import _shell as shell
 from trueness.cli._columns import Request, count_panel, count_tally, one_score
 from trueness.cli._command import ONE_SCORE, TWO_SCORES, File, command
-from trueness.cli._shell import (
-    CommandAnswer,
-    about,
-    answered,
-    check_rows,
-    each_group,
-    save_fitted,
-    write_rows,
-)
-from trueness.cli._source import Source, known, open_source
+from trueness.cli._source import known, open_source
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
 from trueness.findings.records import Finding
@@ -51,23 +43,23 @@ def _asked(request: Request, ask: Any, **more: Any) -> tuple[Panel, Finding]:
         groups = count_panel(request, by=True) if by else {}
     with progress("Comparing", unit=""):
         found = ask(subject(panel, **words, cluster=request.chosen.cluster or ""))
-        parts = each_group(groups, lambda part: ask(subject(part, **words)))
+        parts = shell.each_group(groups, lambda part: ask(subject(part, **words)))
     return panel, in_each_group(found, parts, str(by))
 
 
 @command(TWO_SCORES)
-def compare(request: Request) -> CommandAnswer:
+def compare(request: Request) -> shell.CommandAnswer:
     """Which score is better, and is it better everywhere? Paired tests, dominance.
 
     Example: trueness compare sample:west_nile --label virus --score boosting \
 --score logistic
     """
     panel, found = _asked(request, which_is_better)
-    return answered(
+    return shell.answered(
         "compare",
         found,
         chart=lambda: trueness.plots.roc(panel),
-        about=about(request, panel),
+        about=shell.about(request, panel),
     )
 
 
@@ -78,7 +70,7 @@ def combine(
     output: Path | None = None,
     column: str = "combined",
     save: Path | None = None,
-) -> CommandAnswer:
+) -> shell.CommandAnswer:
     """Would they be better together? Compares ways to combine scores, applies one.
 
     --method NAME: One of {methods}; by default the best one.
@@ -88,26 +80,26 @@ def combine(
     """
     if method is not None:
         choice(method, list(COMBINERS), "--method")
-    check_rows(output, request.source, column)
+    shell.check_rows(output, request.source, column)
     panel, found = _asked(request, better_together, combiner=method or "")
     fitted = COMBINERS[found.numbers["method"]](panel)
-    save_fitted(fitted, save)
-    write_rows(request.source, column, lambda t: _score(fitted, t, panel), output)
+    shell.save_fitted(fitted, save)
+
+    def score(rows: Any) -> Any:
+        columns = [rows[n].to_numpy(zero_copy_only=False) for n in panel.names]
+        return fitted(np.column_stack(columns).astype(np.float64))
+
+    shell.write_rows(request.source, column, score, output)
     sure = {"level": request.level, "rng": request.seed}
-    return answered(
+    return shell.answered(
         "combine",
         found,
         chart=lambda: trueness.plots.combiners(
             trueness.compare_combiners(panel, **sure)
         ),
-        about=about(request, panel),
+        about=shell.about(request, panel),
         column=column,
     )
-
-
-def _score(fitted: Any, rows: Any, panel: Panel) -> Any:
-    columns = [rows[n].to_numpy(zero_copy_only=False) for n in panel.names]
-    return fitted(np.column_stack(columns).astype(np.float64))
 
 
 @command(ONE_SCORE, methods=CALIBRATORS)
@@ -118,7 +110,7 @@ def calibrate(
     output: Path | None = None,
     column: str | None = None,
     save: Path | None = None,
-) -> CommandAnswer:
+) -> shell.CommandAnswer:
     """What does a score mean as a probability? Fits a map and applies it.
 
     --method NAME: One of {methods}.
@@ -130,7 +122,7 @@ def calibrate(
     name = request.chosen.scores[0]
     column = column or f"{name}_calibrated"
     whole_number(folds, "--folds", at_least=2)
-    check_rows(output, request.source, column)
+    shell.check_rows(output, request.source, column)
     with progress("Fitting", unit=""):
         t = count_tally(request, name)
         groups = count_tally(request, name, by=True) if request.chosen.by else {}
@@ -138,23 +130,22 @@ def calibrate(
         sure = {"level": request.level, "rng": request.seed, "folds": folds}
         by = str(request.chosen.by)
         found, after = what_a_map_changes(t, fitted, method, name, groups, by, **sure)
-    save_fitted(fitted, save)
-    write_rows(
-        request.source, column, lambda rows: fitted(_numbers(rows[name])), output
-    )
-    return answered(
+    shell.save_fitted(fitted, save)
+
+    def score(rows: Any) -> Any:
+        values = rows[name].to_numpy(zero_copy_only=False)
+        return fitted(np.asarray(values, dtype=np.float64))
+
+    shell.write_rows(request.source, column, score, output)
+    return shell.answered(
         "calibrate",
         *found,
         chart=lambda: trueness.plots.reliability(after),
-        about=about(request, t),
+        about=shell.about(request, t),
         method=method,
         column=column,
         map=json.loads(map_to_json(fitted)),
     )
-
-
-def _numbers(column: Any) -> Any:
-    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 @command()
@@ -171,7 +162,7 @@ def apply(
     output: Path | None = None,
     score: str | None = None,
     column: str | None = None,
-) -> CommandAnswer:
+) -> shell.CommandAnswer:
     """What are the scores of new rows? Applies a map saved by calibrate or combine.
 
     Example: trueness apply map.json sample:west_nile --score adaboost \
@@ -183,11 +174,17 @@ def apply(
         )
     fitted = load_map(map)
     source = open_source(file, ordered=True)
-    names = _inputs(fitted, source, score)
+    several = inputs_of(fitted)  # those it was fitted on, or the one named
+    if several is not None and score is not None:
+        raise InputError(
+            f"This map reads the columns {listing(several)}; leave out --score."
+        )
+    inputs = several or ([score] if score else one_score(source, set()))
+    names = [known(source, name, "This map") for name in inputs]
     new = column or (f"{names[0]}_calibrated" if len(names) == 1 else "combined")
-    check_rows(output, source, new)
-    one = names[0] if inputs_of(fitted) is None else None
-    rows = write_rows(
+    shell.check_rows(output, source, new)
+    one = names[0] if several is None else None
+    rows = shell.write_rows(
         source,
         new,
         lambda t: apply_map(t.select(names), fitted, one, name=new)[new],
@@ -196,17 +193,6 @@ def apply(
     kind = type(fitted).__name__
     result: dict[str, Any] = {"map": kind, "file": source.name, "output": str(output)}
     result |= {"scores": names, "column": new, "rows": rows}
-    return CommandAnswer(
+    return shell.CommandAnswer(
         "apply", result, [f"{rows:,} rows scored by {kind} from {listing(names)}."]
     )
-
-
-def _inputs(fitted: Map, source: Source, score: str | None) -> list[str]:
-    """Which columns does the map read? Those it was fitted on, or the one named."""
-    several = inputs_of(fitted)
-    if several is not None and score is not None:
-        raise InputError(
-            f"This map reads the columns {listing(several)}; leave out --score."
-        )
-    names = list(several or ([score] if score else one_score(source, set())))
-    return [known(source, name, "This map") for name in names]

@@ -15,15 +15,9 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.options import choice
 from trueness._core.checks.words import listing
 from trueness._core.progress import progress
+from trueness.cli import _shell as shell
 from trueness.cli._columns import Request
 from trueness.cli._command import ONE_SCORE, command
-from trueness.cli._shell import (
-    CommandAnswer,
-    about,
-    answered,
-    command_line,
-    write_report,
-)
 from trueness.cli._source import sample_path
 from trueness.counts.design import PLAIN
 from trueness.counts.values import Tally
@@ -58,7 +52,7 @@ def evals(
     missing: str = "drop",
     output: Path | None = None,
     level: float = 0.95,
-) -> CommandAnswer:
+) -> shell.CommandAnswer:
     """How often do systems pass? pass@k, paired tests, leaderboards, from logs.
 
     --passed COLUMN: Column, or scorer of a log, that says whether an attempt passed.
@@ -84,9 +78,9 @@ def evals(
     asked: Any = {"pass_at": pass_at or (), "pass_hat": pass_hat or (), "by": by or ""}
     with progress("Comparing", unit=""):
         found = how_often(runs, groups=groups, level=level, **asked)
-    write_report(evals_page(found, ", ".join(log), command_line()), output)
+    shell.write_report(evals_page(found, ", ".join(log), shell.command_line()), output)
     one = next(iter(found.numbers["systems"].values()))
-    return answered(
+    return shell.answered(
         "evals",
         found,
         chart=lambda: trueness.plots.pass_rates(
@@ -193,7 +187,7 @@ def readers(
     margin: float | None = None,
     scale: str = "plain",
     reference: str = "student",
-) -> CommandAnswer:
+) -> shell.CommandAnswer:
     """Do readers do better with one treatment? Multi-reader multi-case studies.
 
     --reader COLUMN: Column with the readers.
@@ -224,9 +218,9 @@ def readers(
         columns = (reader, treatment, case, str(chosen.label), chosen.scores[0])
         rows = request.source.only(columns).to_arrow_table()
         found = trueness.reader_study(rows, positive=chosen.positive, **words)
-    return answered(
+    return shell.answered(
         "readers",
         compared_by_readers(found),
         chart=lambda: trueness.plots.reader_results(found),
-        about=about(request, Tally([0.0], neg=[found.n_neg], pos=[found.n_pos])),
+        about=shell.about(request, Tally([0.0], neg=[found.n_neg], pos=[found.n_pos])),
     )

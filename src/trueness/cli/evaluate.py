@@ -14,18 +14,10 @@ import trueness
 from trueness._core.checks.errors import InputError
 from trueness._core.numbers import counted
 from trueness._core.progress import progress
+from trueness.cli import _shell as shell
 from trueness.cli._app import WORDS
 from trueness.cli._columns import Request, classes_of, count_classes, count_tally
 from trueness.cli._command import ONE_SCORE, SCORES, File, command
-from trueness.cli._shell import (
-    CommandAnswer,
-    about,
-    answered,
-    each_group,
-    save_fitted,
-    say,
-    show,
-)
 from trueness.cli._source import open_source
 from trueness.data.engines import quoted
 from trueness.data.first_look import LookedQuestion
@@ -44,7 +36,7 @@ from trueness.threshold.rule import Rule
 
 
 @command()
-def look(file: File, decimal: str | None = None) -> CommandAnswer:
+def look(file: File, decimal: str | None = None) -> shell.CommandAnswer:
     """What is in this file, and what can be asked of it? Nothing is sent anywhere.
 
     Example: trueness look sample:west_nile
@@ -61,7 +53,7 @@ def look(file: File, decimal: str | None = None) -> CommandAnswer:
     if typed:
         asked = table("Questions", ["question", "type"], typed.items(), most=400)
     questions = [{"question": q, "type": text} for q, text in typed.items()]
-    return CommandAnswer(
+    return shell.CommandAnswer(
         "look",
         {"rows": found.rows, "columns": found.columns, "questions": questions},
         [table("Columns", head, rows), *remarks, asked],
@@ -93,7 +85,7 @@ def sql(
     bins: int | None = None,
     map: str | None = None,
     rule: str | None = None,
-) -> CommandAnswer:
+) -> shell.CommandAnswer:
     """Which query counts a table where it is? Its result is read by every command.
 
     Save the result as CSV or Parquet; trueness evaluate counts.csv and all other
@@ -124,7 +116,7 @@ def sql(
     words |= {"weight": weight, "cluster": cluster, "by": by, "bins": bins}
     words |= {"positive": _value(positive), "apply": read}
     query = write_query(str(table), dialect=str(dialect), **words)
-    return CommandAnswer("sql", {"dialect": dialect, "query": query}, [query])
+    return shell.CommandAnswer("sql", {"dialect": dialect, "query": query}, [query])
 
 
 def _value(text: str | None) -> Any:
@@ -143,7 +135,7 @@ MOST_ROWS = 5_000_000  # for which all classes together are asked
 
 
 @command(SCORES)
-def evaluate(request: Request, at: float | None = None) -> CommandAnswer:
+def evaluate(request: Request, at: float | None = None) -> shell.CommandAnswer:
     """How good is each score? AUC, average precision and Brier score, with intervals.
 
     A label with more than two classes is answered class by class, when there is a score
@@ -187,11 +179,11 @@ def evaluate(request: Request, at: float | None = None) -> CommandAnswer:
         truth = [None if v is None else str(v) for v in rows[names[0]].tolist()]
         scores = {str(k): rows[column] for k, column in classes.items()}
         together = multiclass_auc(truth, scores, level=request.level)
-    return answered(
+    return shell.answered(
         "evaluate",
         how_good(s, together),
         chart=lambda: trueness.plots.roc(drawn or tallies),
-        about=about(request, next(iter(tallies.values()))),
+        about=shell.about(request, next(iter(tallies.values()))),
     )
 
 
@@ -204,8 +196,8 @@ def _list_metrics(ctx: typer.Context, asked: bool) -> None:
         given = ", ".join(f"{k}=" for k in inspect.signature(family).parameters)
         known[f"{name}({given})"] = (family.__doc__ or "").strip().splitlines()[0]
     lines: list[Any] = [f"{name:23} {question}" for name, question in known.items()]
-    answer = CommandAnswer("threshold", {"metrics": known}, lines)
-    show(answer, as_json="--json" in ctx.meta[WORDS])
+    answer = shell.CommandAnswer("threshold", {"metrics": known}, lines)
+    shell.show(answer, as_json="--json" in ctx.meta[WORDS])
     raise typer.Exit
 
 
@@ -244,7 +236,7 @@ def threshold(
             callback=_list_metrics,
         ),
     ] = False,
-) -> CommandAnswer:
+) -> shell.CommandAnswer:
     """Where should the threshold be? The exact best one under constraints.
 
     A price for deferred cases, --minimize "cost(fp=1, fn=10, defer=0.3)", asks for two
@@ -269,14 +261,14 @@ def threshold(
         groups = count_tally(request, score, by=True) if by else {}
     limits = " ".join(filter(None, (maximize, minimize, *q.bounds)))
     if t.n_unknown and "flagged" in limits:
-        say(
+        shell.say(
             "The limit on flagged cases counts cases with a label only; "
             f"{counted(t.n_unknown, 'case has', 'cases have')} none."
         )
     with progress("Looking for the best threshold", unit=""):
         found, choice = find_cut(t, q, {str(g): part for g, part in groups.items()})
         if not q.for_groups:
-            parts = each_group(groups, lambda part: find_cut(part, q).finding)
+            parts = shell.each_group(groups, lambda part: find_cut(part, q).finding)
             found = with_groups(found, parts, str(by))
 
     def chart() -> Any:
@@ -290,10 +282,10 @@ def threshold(
     cluster = request.chosen.cluster
     alike = when(cluster, "clusters", cluster=cluster)
     found = replace(found, notes=(*found.notes, *alike))
-    save_fitted(choice.rule, save)
-    return answered(
+    shell.save_fitted(choice.rule, save)
+    return shell.answered(
         "threshold",
         found,
         chart=None if q.for_groups else chart,
-        about=about(request, t),
+        about=shell.about(request, t),
     )

@@ -11,27 +11,11 @@ import trueness
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.checks.options import choice
 from trueness._core.progress import progress
+from trueness.cli import _shell as shell
+from trueness.cli import _verdicts as verdicts
 from trueness.cli._columns import Request, count_panel, votes_among, with_verdicts
 from trueness.cli._command import Columns, File, command
-from trueness.cli._shell import (
-    CommandAnswer,
-    about,
-    answered,
-    command_line,
-    each_group,
-    say,
-    write_report,
-)
 from trueness.cli._source import Source, unnamed
-from trueness.cli._verdicts import (
-    as_wide,
-    first_twice,
-    for_verdicts,
-    numbered,
-    open_verdicts,
-    repeats_in_log,
-    request_of,
-)
 from trueness.counts.values import Panel
 from trueness.findings.without_labels import ALL, how_good_tests, judged, pass_rates
 from trueness.nogold.combinations.best import best_combination
@@ -63,7 +47,7 @@ def nogold(
     dependence: str = "shared",
     labelled: str = "random",
     draws: int = 10_000,
-) -> CommandAnswer:
+) -> shell.CommandAnswer:
     """How good is each test, and how common is the condition, if the truth is unknown?
 
     --criterion: Criterion of the best combination: product, squares, sum or min of
@@ -88,11 +72,11 @@ def nogold(
         one_more(1)
         best = best_combination(found, criterion=criterion)
         one_more(1)
-    return answered(
+    return shell.answered(
         "nogold",
         how_good_tests(panel, found, best, str(request.chosen.by)),
         chart=lambda: trueness.plots.posterior_densities(found),
-        about=about(request, panel),
+        about=shell.about(request, panel),
     )
 
 
@@ -116,7 +100,7 @@ def judge(
     count: str | None = None,
     level: float = 0.95,
     seed: int = 0,
-) -> CommandAnswer:
+) -> shell.CommandAnswer:
     """What is the true pass rate if judges make errors? Reads tables and logs.
 
     --judge COLUMN: Column with the verdicts of a judge, 0 and 1 or grades; repeat it
@@ -141,15 +125,17 @@ def judge(
     if labelled is not None:
         choice(labelled, LABELLED, "--labelled")
     with progress("Reading", unit=""):
-        source, of_log = open_verdicts(file)
-        cluster = cluster or repeats_in_log(source, of_log)
-        source, named, item, system = as_wide(
+        source, of_log = verdicts.open_verdicts(file)
+        cluster = cluster or verdicts.repeats_in_log(source, of_log)
+        source, named, item, system = verdicts.as_wide(
             source, of_log, judge, verdict, item, system, label, labels
         )
-        request = request_of(
+        request = verdicts.request_of(
             source, named, label, positive or yes, count, system, level, seed, cluster
         )
-        request = with_verdicts(request, for_verdicts(request, yes), abstain or ())
+        request = with_verdicts(
+            request, verdicts.for_verdicts(request, yes), abstain or ()
+        )
         panel = count_panel(request)
         systems = count_panel(request, by=True) if request.chosen.by else {}
     panels = {str(s): p for s, p in systems.items()} or {ALL: panel}
@@ -157,10 +143,10 @@ def judge(
         rates = rates_of(panels, labelled, level, seed)
         compared = compared_of(request, panels, rates, item, labelled)
         plans = {s: _plan(panels[s], r, next, width) for s, r in rates.items()}
-    words: Any = {"source": source.name, "command": command_line()}
+    words: Any = {"source": source.name, "command": shell.command_line()}
     if output is not None:
-        write_report(judged(rates, panels, compared, **words), output)
-    return answered(
+        shell.write_report(judged(rates, panels, compared, **words), output)
+    return shell.answered(
         "judge",
         pass_rates(rates, compared, plans),
         chart=lambda: (
@@ -168,7 +154,7 @@ def judge(
             if len(rates) > 1
             else trueness.plots.judge_plane(*rates.values())
         ),
-        about=about(request, panel),
+        about=shell.about(request, panel),
     )
 
 
@@ -182,7 +168,7 @@ def rates_of(
 
     if len(panels) == 1:
         return {s: rate(p) for s, p in panels.items()}
-    found = {s: r for s, r in each_group(panels, rate).items() if r is not None}
+    found = {s: r for s, r in shell.each_group(panels, rate).items() if r is not None}
     if not found:
         raise NotEnoughCases("None of the systems has enough labels or judges.")
     return found
@@ -203,7 +189,7 @@ def compared_of(
     asked |= {"level": request.level, "rng": request.seed}
     if item is not None and _paired(request, item):
         columns = replace(request.chosen, scores=(*request.chosen.scores, _NUMBER))
-        rows = numbered(request.rows, item, _NUMBER)
+        rows = verdicts.numbered(request.rows, item, _NUMBER)
         numbers = count_panel(replace(request, rows=rows, chosen=columns), by=True)
         wanted = {str(s): p for s, p in numbers.items() if str(s) in wanted}
         asked["item"] = _NUMBER
@@ -217,8 +203,8 @@ def _paired(request: Request, item: str) -> bool:
     # repeats of an item are no pairs
     if chosen.label is None or chosen.count is not None or chosen.cluster is not None:
         return False
-    if first_twice(request.source, (item, str(chosen.by))) is not None:
-        say(
+    if verdicts.first_twice(request.source, (item, str(chosen.by))) is not None:
+        shell.say(
             f"Some items of column {item!r} occur several times in a system, so the "
             f"systems are not compared item by item."
         )

@@ -16,14 +16,7 @@ from trueness._core.files import is_device
 from trueness._core.imports import handler, required
 from trueness._core.progress import progress
 from trueness.calibration.calibrators import CALIBRATORS
-from trueness.cli._columns import (
-    Request,
-    classes_of,
-    count_classes,
-    count_panel,
-    several_scores,
-    with_verdicts,
-)
+from trueness.cli import _columns as columns
 from trueness.cli._command import Columns, command
 from trueness.cli._shell import (
     CommandAnswer,
@@ -46,12 +39,12 @@ MODELS = ("boosting", "logistic", "adaboost", "forest", "neighbours")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-COLUMNS = Columns("score", several_scores, instead="vote")
+COLUMNS = Columns("score", columns.several_scores, instead="vote")
 
 
 @command(COLUMNS, ranges=True, maps=CALIBRATORS, combiners=COMBINERS)
 def report(
-    request: Request,
+    request: columns.Request,
     vote: list[str] | None = None,
     yes: str | None = None,
     output: Path = Path("report.html"),
@@ -103,12 +96,16 @@ def report(
                 "to choose. Leave out --maximize, --minimize, --subject-to, "
                 "--prevalence, --at, costs and --by."
             )
-        request = with_verdicts(request, yes)
-    classes = {} if vote else classes_of(request)
+        request = columns.with_verdicts(request, yes)
+    classes = {} if vote else columns.classes_of(request)
     with progress("Counting", unit=""), listening() as cleaned:
-        panel = count_classes(request, classes) if classes else count_panel(request)
+        panel = (
+            columns.count_classes(request, classes)
+            if classes
+            else columns.count_panel(request)
+        )
         by = request.chosen.by and not classes
-        groups = count_panel(request, by=True) if by else None
+        groups = columns.count_panel(request, by=True) if by else None
     with progress("Making the report", unit=""):
         page = page_about(
             panel,

@@ -12,30 +12,15 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from trueness._core import numbers
 from trueness._core.checks.cases import both_classes
 from trueness._core.checks.errors import InputError
-from trueness._core.numbers import (
-    counted,
-    cut_text,
-    cut_texts,
-    number_of,
-    percent,
-    written,
-)
 from trueness._core.records import Estimate
 from trueness.counts.design import CASE_CONTROL
 from trueness.counts.values import Tally
 from trueness.findings.how_good import cases_note
-from trueness.findings.notes import Note, note, when
-from trueness.findings.records import (
-    Figure,
-    Finding,
-    Table,
-    fields_of,
-    finding,
-    said,
-    table,
-)
+from trueness.findings.notes import Note, note, said, when
+from trueness.findings.records import Figure, Finding, Table, fields_of, finding, table
 from trueness.findings.subject import UNNAMED, cut_of
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
@@ -198,7 +183,7 @@ def _best(t: Tally, q: CutQuestion) -> CutFinding:
     if checked is not None:
         e, at = checked.corrected, checked.threshold
         expect = {**fields_of(e, "value", "low", "high"), "instead": checked.value}
-        ends = {"low": cut_text(at.low), "high": cut_text(at.high)}
+        ends = {"low": numbers.cut_text(at.low), "high": numbers.cut_text(at.high)}
         mind = [
             note("optimistic"),
             note("expect", **expect),
@@ -228,16 +213,16 @@ def _validated(data: Any, q: CutQuestion) -> Validation | None:
 def _sentences(point: OperatingPoint) -> list[Note]:
     lines = [note("flag nothing")]
     if not np.isposinf(point.threshold):
-        _, low, high = cut_texts(point.threshold, point.score_range)
+        _, low, high = numbers.cut_texts(point.threshold, point.score_range)
         lines = [
             note("flag a score", cut=cut_of(point)),
             note("same cases", low=low, high=high),
         ]
     what, share = sentences.objective_of(point.objective), ""
     if point.sampling != CASE_CONTROL:
-        share = f", at a prevalence of {percent(point.prevalence)}"
+        share = f", at a prevalence of {numbers.percent(point.prevalence)}"
     more = len(point.score_ranges) - 1
-    are = counted(more, "other threshold is", "other thresholds are")
+    are = numbers.counted(more, "other threshold is", "other thresholds are")
     return [
         *lines,
         note("then is", what=what, value=point.value, share=share),
@@ -261,12 +246,12 @@ def _given(t: Tally, q: CutQuestion, groups: Mapping[str, Tally]) -> CutFinding:
     code = "flagging" if isinstance(q.at, float) else "by rule"
     tables = [_matrix(found.confusion), _metrics(found.metrics)]
     if rule.groups:
-        rows = [(g, cut_text(rule.cuts(g)[1])) for g in rule.groups]
+        rows = [(g, numbers.cut_text(rule.cuts(g)[1])) for g in rule.groups]
         tables.insert(0, table("Thresholds", ("group", "threshold"), rows))
     return _found(
         found,
         t,
-        [note(code, cut=cut_text(found.threshold), rule=repr(rule))],
+        [note(code, cut=numbers.cut_text(found.threshold), rule=repr(rule))],
         tables,
         [
             note("intervals", level=q.level),
@@ -306,7 +291,7 @@ def _promised(t: Tally, q: CutQuestion) -> CutFinding:
         g,
         t,
         [
-            note("flag a score", cut=cut_text(g.threshold)),
+            note("flag a score", cut=numbers.cut_text(g.threshold)),
             note("promise", level=g.level, constraint=g.constraint),
             *map(_proof, g.proofs),
         ],
@@ -325,8 +310,8 @@ def _promised(t: Tally, q: CutQuestion) -> CutFinding:
 
 def _proof(p: Proof) -> Note:
     name, sign, _ = p.constraint.split(maxsplit=2)
-    text, many = text_of(name), counted(p.cases, *cases_of(name))
-    write = percent if is_share(name) else written
+    text, many = text_of(name), numbers.counted(p.cases, *cases_of(name))
+    write = numbers.percent if is_share(name) else numbers.written
     return note(
         "proof",
         text=text[:1].upper() + text[1:],
@@ -428,7 +413,7 @@ def with_groups(
             rows.append((name, *(None,) * 5))
             continue
         rates = (n["metrics"].get(k) for k in ("recall", "precision"))
-        cut = cut_text(n["threshold"], n["score_range"])
+        cut = numbers.cut_text(n["threshold"], n["score_range"])
         rows.append((name, cut, n["value"], *rates, int(c.tp + c.fp)))
     head = (by, "threshold", "objective", "recall", "precision", "flagged")
     made = table(f"The best threshold for each {by} alone", head, rows)
@@ -443,7 +428,10 @@ def with_groups(
 
 def _matrix(c: Confusion) -> Table:
     counts = {"positive": (c.tp, c.fn), "negative": (c.fp, c.tn)}
-    rows = [(kind, *(number_of(float(n)) for n in two)) for kind, two in counts.items()]
+    rows = [
+        (kind, *(numbers.number_of(float(n)) for n in two))
+        for kind, two in counts.items()
+    ]
     return table("Cases", ("cases", "flagged", "not flagged"), rows)
 
 

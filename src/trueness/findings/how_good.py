@@ -20,25 +20,9 @@ from trueness.comparison.paired import compare_auc
 from trueness.counts.answers import of_counts
 from trueness.counts.design import CASE_CONTROL
 from trueness.counts.values import Panel, Tally
-from trueness.findings.notes import Note, note, when
-from trueness.findings.records import (
-    Figure,
-    Finding,
-    Table,
-    fields_of,
-    finding,
-    said,
-    table,
-)
-from trueness.findings.subject import (
-    UNNAMED,
-    Subject,
-    cut_of,
-    named_groups,
-    possible,
-    subject,
-    tallies_of,
-)
+from trueness.findings import subject as subjects
+from trueness.findings.notes import Note, note, said, when
+from trueness.findings.records import Figure, Finding, Table, fields_of, finding, table
 from trueness.inference.limits import around
 from trueness.inference.spread import kish
 from trueness.metrics.algebra import write_number
@@ -107,12 +91,12 @@ def evaluate(
         whole: Panel | Tally = sum(others, start=first)
     else:
         whole = data  # type: ignore[assignment]  # not a mapping
-    return how_good(subject(whole, groups=groups, level=level, at=at))
+    return how_good(subjects.subject(whole, groups=groups, level=level, at=at))
 
 
-def how_good(s: Subject, together: Estimate | None = None) -> Finding:
+def how_good(s: subjects.Subject, together: Estimate | None = None) -> Finding:
     """Measure each classifier; ``together`` is the AUC of all classes, if known."""
-    a, tallies = s.asked, tallies_of(s.data)
+    a, tallies = s.asked, subjects.tallies_of(s.data)
     first = next(iter(tallies.values()))
     both_classes(first, "evaluate")
     found: dict[str, Measured] = {}
@@ -122,9 +106,9 @@ def how_good(s: Subject, together: Estimate | None = None) -> Finding:
     if not a.classes:  # the best one first
         worth = {n: x["auc"].value if x["auc"] else -1.0 for n, x in found.items()}
         found = {n: found[n] for n in sorted(found, key=lambda n: -worth[n])}
-    alone, by_group = subject(s.data, level=a.level), {}
+    alone, by_group = subjects.subject(s.data, level=a.level), {}
     for n in found if s.groups else ():
-        parts = named_groups(s, n).items()
+        parts = subjects.named_groups(s, n).items()
         by_group[n] = {g: measures(alone, f"{n} in {g}", t) for g, t in parts}
     used = {}
     if a.at is not None:
@@ -168,7 +152,7 @@ def how_good(s: Subject, together: Estimate | None = None) -> Finding:
     )
 
 
-def measures(s: Subject, name: str, t: Tally) -> Measured:
+def measures(s: subjects.Subject, name: str, t: Tally) -> Measured:
     """Give the numbers of one score; None for what these cases cannot tell."""
     found: Measured = dict.fromkeys(MEASURES)
     if not t.n_pos or not t.n_neg:
@@ -194,11 +178,11 @@ def _table(caption: str, first: list[str], rows: Mapping[Any, Measured]) -> Tabl
     return table(caption, [*first, *MEASURES.values()], made)
 
 
-def _counted(s: Subject) -> Note:
+def _counted(s: subjects.Subject) -> Note:
     """Say what was counted."""
     if not s.asked.classes:
         return cases_note(s.cases)
-    sizes = {c: t.n_pos for c, t in tallies_of(s.data).items()}
+    sizes = {c: t.n_pos for c, t in subjects.tallies_of(s.data).items()}
     said_so = listed([f"{shown(c)} {n:,}" for c, n in sizes.items()])
     return note("classes", n=s.cases.n, number=len(sizes), sizes=said_so)
 
@@ -223,7 +207,7 @@ def _warnings(found: dict[str, Measured]) -> list[Note]:
     lines: list[Note] = []
     for name, row in found.items():
         notes = [n for e in row.values() for n in getattr(e, "notes", ())]
-        who = "" if name == UNNAMED else f"{shown(name)}: "
+        who = "" if name == subjects.UNNAMED else f"{shown(name)}: "
         lines += said(f"{who}{n}" for n in notes if n != REVERSED)
         lines += doubt(name, row["auc"])
     return lines
@@ -257,10 +241,10 @@ def _forests(found: dict[str, Measured]) -> tuple[Figure, ...]:
     return tuple(made)
 
 
-def in_every_group(s: Subject) -> Finding | None:
+def in_every_group(s: subjects.Subject) -> Finding | None:
     """Does it hold in every group? The best classifier at one threshold."""
     best, level = s.best, s.asked.level
-    tallies = named_groups(s, best.key)
+    tallies = subjects.named_groups(s, best.key)
     both = {g: t for g, t in tallies.items() if t.n_pos and t.n_neg}
     if len(both) < 2:
         return None
@@ -273,7 +257,7 @@ def in_every_group(s: Subject) -> Finding | None:
     low, high = (f(areas, key=lambda g: areas[g].value) for f in (min, max))
     spread: dict[str, Any] = {"name": best.name, "lowest": low, "highest": high}
     spread |= {"low": areas[low].value, "high": areas[high].value}
-    test = possible(lambda: compare_auc(both, level=level))
+    test = subjects.possible(lambda: compare_auc(both, level=level))
     if test is not None:
         sure = "" if test.p_value < 1 - level else "not "
         spread |= {"could": f"{sure}statistically significant", "p": test.p_value}
@@ -283,7 +267,7 @@ def in_every_group(s: Subject) -> Finding | None:
         "groups",
         {"auc": areas, "test": test},
         answer=(note("groups untested" if test is None else "groups", **spread),),
-        notes=(note("groups cut", cut=cut_of(best.point)),),
+        notes=(note("groups cut", cut=subjects.cut_of(best.point)),),
         tables=(table(f"{best.name}, by group", head, rows),),
         figures=(Figure(drawn, "AUC by group", of="group"),),
         method="The groups hold different cases, so the test is unpaired (DeLong et "

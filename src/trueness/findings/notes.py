@@ -8,22 +8,12 @@ which nobody types into, leaves it out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from string import Formatter
 from typing import Any, final
 
-from trueness._core.numbers import (
-    about,
-    counted,
-    level_text,
-    listed,
-    number_of,
-    p_is,
-    percent,
-    spelt,
-    written,
-)
+from trueness._core import numbers
 from trueness.findings.words import for_readers, for_the_shell
 
 FROM_ROOMS = ("said", "unknown gain")  # sentences that speak Python
@@ -76,6 +66,11 @@ def when(said: Any, code: str, **numbers: Any) -> tuple[Note, ...]:
     return (Note(code, numbers),) if said else ()
 
 
+def said(texts: Iterable[str]) -> tuple[Note, ...]:
+    """Make notes of sentences that an answer of a room brings along, each once."""
+    return tuple(note("said", text=text) for text in dict.fromkeys(texts))
+
+
 def say(what: Note, face: str = PYTHON) -> str:
     """Write a note out for Python, the shell, the report or the page."""
     text = _Writer().vformat(
@@ -104,23 +99,20 @@ class _Writer(Formatter):
         return form(value) if form else format(value, format_spec)
 
 
-def _span(e: Any) -> str:
-    """Write an estimate of a share with its interval."""
-    return f"{percent(e.value)} ({percent(e.low)} to {percent(e.high)})"
-
-
 # how a number is written in a sentence
 FORMS: dict[str, Callable[[Any], str]] = {
-    "%": percent,
-    "n": number_of,
-    "about": about,
-    "e": written,
-    "p": p_is,
-    "level": level_text,
-    "list": listed,
-    "span": _span,
-    "spelt": spelt,
-    "cases": lambda n: counted(n, "case"),
+    "%": numbers.percent,
+    "n": numbers.number_of,
+    "about": numbers.about,
+    "e": numbers.written,
+    "p": numbers.p_is,
+    "level": numbers.level_text,
+    "list": numbers.listed,
+    "span": lambda e: "{} ({} to {})".format(
+        *map(numbers.percent, (e.value, e.low, e.high))
+    ),
+    "spelt": numbers.spelt,
+    "cases": lambda n: numbers.counted(n, "case"),
 }
 
 # what to type where, by what it is about

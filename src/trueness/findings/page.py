@@ -16,15 +16,12 @@ from typing import Any
 import numpy as np
 
 from trueness._core.checks.errors import InputError
-from trueness._core.numbers import (
-    level_text,
-    number_of,
-    percent,
-)
+from trueness._core.numbers import level_text, number_of, percent
 from trueness._core.progress import steps
 from trueness._core.records import shown
 from trueness.counts.cases import how_many
 from trueness.counts.values import Panel, Tally
+from trueness.findings import subject as subjects
 from trueness.findings import (
     trust,
     what_scores_mean,
@@ -33,19 +30,9 @@ from trueness.findings import (
     without_labels,
 )
 from trueness.findings.how_good import doubt, few_cases, how_good, in_every_group
-from trueness.findings.notes import Note, note, when
-from trueness.findings.records import Finding, Page, Tile, said
+from trueness.findings.notes import Note, note, said, when
+from trueness.findings.records import Finding, Page, Tile
 from trueness.findings.slider import slider
-from trueness.findings.subject import (
-    UNNAMED,
-    Subject,
-    cut_of,
-    largest,
-    possible,
-    strongest,
-    subject,
-)
-from trueness.findings.which_is_better import of_several
 from trueness.inference.limits import notes_of
 from trueness.inference.sample import needs_prevalence
 from trueness.inference.verification import remarks, said_elsewhere
@@ -60,15 +47,15 @@ MIND = "What should you keep in mind?"
 SAFE = 0.95  # a constraint that holds less often on new cases is mentioned
 COUNTED = ("cases", "total weight")  # what the head of the page says already
 Answers = tuple[tuple[str, tuple[Note, ...]], ...]
-Question = Callable[[Subject], Finding | None]
+Question = Callable[[subjects.Subject], Finding | None]
 
 # every question of a report, in the order of the page
 QUESTIONS: Mapping[str, Question] = {
     "threshold": where_to_cut.at_the_cut,
     "zones": where_to_cut.two_cuts,
     "prevalence": where_to_cut.cuts_for_prevalences,
-    "comparison": partial(of_several, ask=which_is_better.which_is_better),
-    "ensembles": partial(of_several, ask=which_is_better.better_together),
+    "comparison": lambda s: which_is_better.which_is_better(s) if s.several else None,
+    "ensembles": lambda s: which_is_better.better_together(s) if s.several else None,
     "calibration": what_scores_mean.what_scores_mean,
     "calibrated": what_scores_mean.calibrated,
     "groups": in_every_group,
@@ -96,8 +83,8 @@ def page_about(
     Parameters as in :func:`trueness.report.write`; ``data`` may be tallies by name, or,
     with ``classes``, of each class against the rest.
     """
-    data, fewer = strongest(data, classifier)
-    groups, some = largest(groups)
+    data, fewer = subjects.strongest(data, classifier)
+    groups, some = subjects.largest(groups)
     if classes and isinstance(data, Mapping):
         data, groups = {f"{c} against the rest": t for c, t in data.items()}, None
         _same_cases(data)
@@ -111,11 +98,11 @@ def page_about(
             cases, title=title, facts=facts, command=command, **kept
         )
     words = {"classes": classes, "classifier": classifier, **asked}
-    s = subject(data, groups=groups, **words)
+    s = subjects.subject(data, groups=groups, **words)
     made = {
         key: finding
         for key, ask in steps(QUESTIONS.items(), "Sections", len(QUESTIONS))
-        if (finding := possible(partial(ask, s)))
+        if (finding := subjects.possible(partial(ask, s)))
     }
     return Page(
         title or TITLE,
@@ -158,13 +145,11 @@ def facts_of(
     data: Panel | Tally, source: str, classes: Any = None
 ) -> tuple[tuple[str, str], ...]:
     """Say what was counted, for the head of the page."""
-    facts = [(data.unit, number_of(data.n))]
-    if classes is not None:
-        facts += [(shown(c), f"{number_of(t.n_pos)} ({percent(t.prevalence)})")
-                  for c, t in classes.items()]  # fmt: skip
-    elif data.n_pos + data.n_neg:
-        share = percent(data.prevalence)
-        facts.append(("positive", f"{number_of(data.n_pos)} ({share})"))
+    facts, labelled = [(data.unit, number_of(data.n))], data.n_pos + data.n_neg
+    parts = {"positive": data} if classes is None else classes
+    for name, t in parts.items() if classes or labelled else ():
+        facts.append((shown(name), f"{number_of(t.n_pos)} ({percent(t.prevalence)})"))
+    if classes is None and labelled:
         facts.append(("negative", number_of(data.n_neg)))
     if data.n_unknown:
         facts.append(("without a label", number_of(data.n_unknown)))
@@ -177,10 +162,7 @@ def facts_of(
     return tuple(facts)
 
 
-_TOLD = ("flagged_rate", "recall", "precision")
-
-
-def tiles(s: Subject) -> tuple[Tile, ...]:
+def tiles(s: subjects.Subject) -> tuple[Tile, ...]:
     """Give the few numbers that are seen first."""
     best, checked = s.best, s.checked
     a, point = best.auc, best.point
@@ -188,35 +170,29 @@ def tiles(s: Subject) -> tuple[Tile, ...]:
         AtThreshold: ("there", "the cases"),
         Validation: ("on new cases", "new cases"),
     }.get(type(checked), ("in this sample", "the cases"))
-    flagged, found, right = (_expected(s, k) for k in _TOLD)
+    (flagged, _), (found, found_span), (right, right_span) = _told(s)
     nothing = np.isposinf(point.threshold)
-    cut = "flag nothing" if nothing else cut_of(point)
+    cut = "flag nothing" if nothing else subjects.cut_of(point)
     span = f"{level_text(a.level)} CI {a.low:.3f} to {a.high:.3f}"
     return (
         Tile("flag from a score of", cut, f"{percent(flagged)} of {cases}"),
-        Tile(f"recall (sensitivity) {where}", percent(found), _range(s, "recall")),
-        Tile(f"precision (PPV) {where}", percent(right), _range(s, "precision")),
+        Tile(f"recall (sensitivity) {where}", percent(found), found_span),
+        Tile(f"precision (PPV) {where}", percent(right), right_span),
         Tile(f"AUC of {best.name}", f"{a.value:.3f}", span),
     )
 
 
-def _expected(s: Subject, name: str) -> float:
-    """Give a metric at the threshold: on new cases, or else in the sample."""
-    checked = s.checked
-    if checked is None or name not in checked.metrics:
-        return where_to_cut.steps_of(s)[0].at_start(name)
-    return checked.metrics[name].value
+def _told(s: subjects.Subject) -> tuple[tuple[float, str], ...]:
+    """Give what is told at the threshold, on new cases or else in the sample."""
+    first, found = where_to_cut.steps_of(s)[0], []
+    for name in ("flagged_rate", "recall", "precision"):
+        e = s.checked and s.checked.metrics.get(name)
+        span = e and f"{level_text(e.level)} CI {percent(e.low)} to {percent(e.high)}"
+        found.append((e.value if e else first.at_start(name), span or ""))
+    return tuple(found)
 
 
-def _range(s: Subject, name: str) -> str:
-    checked = s.checked
-    if checked is None or name not in checked.metrics:
-        return ""
-    e = checked.metrics[name]
-    return f"{level_text(e.level)} CI {percent(e.low)} to {percent(e.high)}"
-
-
-def answers(s: Subject, made: Mapping[str, Finding | None]) -> Answers:
+def answers(s: subjects.Subject, made: Mapping[str, Finding | None]) -> Answers:
     """Answer the questions of a reader in a hurry, from what was found."""
     found = {key: made.get(key) for key in ("comparison", "ensembles", "groups")}
     better = [n for f in found.values() if f for n in f.answer]
@@ -231,18 +207,18 @@ def answers(s: Subject, made: Mapping[str, Finding | None]) -> Answers:
     )
 
 
-def _good(s: Subject) -> list[Note]:
+def _good(s: subjects.Subject) -> list[Note]:
     best, others = s.best, s.models[1:]
     times = f"{100 * best.auc.value:.0f}"
-    lines = [note("auc", name=best.name, times=times, auc=best.auc)]
-    if others:
-        texts = ", ".join(f"{m.name} {m.auc.value:.3f}" for m in others[:5])
-        more = f" and {len(others) - 5} more" if len(others) > 5 else ""
-        lines.append(note("auc of others", others=texts, more=more))
-    return lines
+    texts = ", ".join(f"{m.name} {m.auc.value:.3f}" for m in others[:5])
+    more = f" and {len(others) - 5} more" if len(others) > 5 else ""
+    return [
+        note("auc", name=best.name, times=times, auc=best.auc),
+        *when(others, "auc of others", others=texts, more=more),
+    ]
 
 
-def _sure(s: Subject) -> list[Note]:
+def _sure(s: subjects.Subject) -> list[Note]:
     best, checked = s.best, s.checked
     lines = [note("auc between", name=best.name, auc=best.auc, level=s.asked.level)]
     lines += doubt(best.name, best.auc)
@@ -253,7 +229,7 @@ def _sure(s: Subject) -> list[Note]:
     return lines
 
 
-def _advice(s: Subject, made: Mapping[str, Finding | None]) -> list[Note]:
+def _advice(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Note]:
     """Give one advice: two thresholds or groups where they were asked for, else one."""
     for key in ("zones", "group-cuts", "prevalence"):
         special = made.get(key)
@@ -264,9 +240,9 @@ def _advice(s: Subject, made: Mapping[str, Finding | None]) -> list[Note]:
         return [note("flag nothing")]
     new = isinstance(s.checked, Validation)
     some = best.tally.n_unknown and not meant_by_rows(best.tally)
-    flagged, recall, precision = (_expected(s, k) for k in _TOLD)
-    lines = [
-        note("flag", name=best.name, cut=cut_of(point)),
+    flagged, recall, precision = (value for value, _ in _told(s))
+    return [
+        note("flag", name=best.name, cut=subjects.cut_of(point)),
         note(
             "then",
             expect="On new cases expect that this" if new else "That",
@@ -276,31 +252,30 @@ def _advice(s: Subject, made: Mapping[str, Finding | None]) -> list[Note]:
             precision=precision,
         ),
         *said(limiting(point)),
+        *when(not a.stated and a.at is None, "no costs"),
     ]
-    if not a.stated and a.at is None:
-        lines.append(note("no costs"))
-    return lines
 
 
-def _mind(s: Subject, made: Mapping[str, Finding | None]) -> list[Note]:
+def _mind(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Note]:
     data = s.best.tally
-    lines = [*said(notes_of(data)), *few_cases(data), *said(remarks(data))]
-    if meant_by_rows(data):
-        lines.append(note("labelled alone"))
     calibration = made.get("calibration")
-    if calibration is not None:
-        said_so = ("miscalibrated", "not probabilities")
-        both = (*calibration.answer, *calibration.notes)
-        lines += [n for n in both if n.code in said_so]
+    both = (*calibration.answer, *calibration.notes) if calibration else ()
     cannot = [m.name for m in s.models if not m.feasible]
-    lines += when(cannot, "infeasible", names=cannot)
-    lines += _optimism(s)
     share = s.cases.design.prevalence
     where = "this prevalence" if share is None else f"a prevalence of {percent(share)}"
-    return [*lines, note("cases like these", where=where)]
+    return [
+        *said(notes_of(data)),
+        *few_cases(data),
+        *said(remarks(data)),
+        *when(meant_by_rows(data), "labelled alone"),
+        *(n for n in both if n.code in ("miscalibrated", "not probabilities")),
+        *when(cannot, "infeasible", names=cannot),
+        *_optimism(s),
+        note("cases like these", where=where),
+    ]
 
 
-def _optimism(s: Subject) -> list[Note]:
+def _optimism(s: subjects.Subject) -> list[Note]:
     """Say what the choice of the threshold itself is worth on new cases."""
     checked = s.checked
     if s.asked.at is not None:
@@ -308,24 +283,18 @@ def _optimism(s: Subject) -> list[Note]:
     if not isinstance(checked, Validation) or isnan(checked.corrected.value):
         return [note("optimistic")]
     what = text_of(checked.choice.objective.partition(" ")[2])
-    lines = [
-        note(
-            "optimistic by",
-            what=what,
-            expect=checked.corrected.value,
-            instead=checked.value,
-        )
-    ]
+    expect = {"expect": checked.corrected.value, "instead": checked.value}
+    lines = [note("optimistic by", what=what, **expect)]
     rare = {c: share for c, share in checked.holds.items() if share < SAFE}
     return lines + [note("rarely met", name=c, share=v) for c, v in rare.items()]
 
 
-def measured(s: Subject) -> Note:
+def measured(s: subjects.Subject) -> Note:
     """Say what was measured, for who knows nothing of it."""
     data, many, name = s.best.tally, len(s.models) > 1, s.best.name
     if s.asked.classes:
         return note("measured classes", number=len(s.models), n=data.n)
-    who = "One classifier" if name == UNNAMED else f"The classifier {name}"
+    who = "One classifier" if name == subjects.UNNAMED else f"The classifier {name}"
     labelled = data.n_pos + data.n_neg
     some = how_many(data)
     known = f"; of the {number_of(labelled)} with a label" if data.n_unknown else ""

@@ -19,7 +19,7 @@ from trueness._core.html import html_table
 from trueness._core.names import told_apart
 from trueness._core.numbers import in_column, is_estimate
 from trueness._core.records import Record, json_value, shown
-from trueness.findings.notes import TITLES, Note, note
+from trueness.findings.notes import TITLES, Note
 
 FigureData = Curves | Bars | Intervals | Crosses | Matrix
 MOST = 40  # letters of a name that came with the data
@@ -214,11 +214,6 @@ def _in_columns(t: Table) -> list[str]:
 def fields_of(record: Any, *names: str) -> dict[str, Any]:
     """Give some fields of a record, for the numbers of a finding."""
     return {name: getattr(record, name) for name in names}
-
-
-def said(texts: Iterable[str]) -> tuple[Note, ...]:
-    """Make notes of sentences that an answer of a room brings along, each once."""
-    return tuple(note("said", text=text) for text in dict.fromkeys(texts))
 
 
 @final

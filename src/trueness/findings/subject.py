@@ -154,6 +154,11 @@ class Subject:
         return self.data
 
     @property
+    def several(self) -> bool:
+        """Are there several classifiers on the same cases?"""
+        return isinstance(self.data, Panel) and len(self.data.names) > 1
+
+    @property
     def models(self) -> list[Model]:
         """The classifiers, the best one first."""
         a = self.asked
@@ -332,10 +337,8 @@ def _models(s: Subject) -> list[Model]:
     """Put the classifiers in order: by the objective if one was stated, else by AUC."""
     a = s.asked
     tallies = s.once("tallies", lambda: tallies_of(s.data))
-    models = []
-    for text, (key, t) in zip(
-        told_apart([*tallies], NAME), tallies.items(), strict=True
-    ):
+    models, texts = [], told_apart([*tallies], NAME)
+    for text, (key, t) in zip(texts, tallies.items(), strict=True):
         _cases.both_classes(t, "report")
         point, feasible = _cut(t, a)
         area: Estimate = s.once(("auc", key, a.level), partial(auc, t, level=a.level))
@@ -348,37 +351,31 @@ def _models(s: Subject) -> list[Model]:
         return (not m.feasible, goal if goal == goal else math.inf, -m.auc.value)
 
     models.sort(key=order)
-    if not models[0].feasible:  # say what stops the best one
-        _named_cut(models[0], a)
+    first = models[0]
+    if not first.feasible:  # say what stops the best one
+        try:
+            best_threshold(first.tally, **a.choice)
+        except Infeasible as err:
+            who = "" if first.name == UNNAMED else f"{first.name}: "
+            raise Infeasible(f"{who}{err}") from err
     return models
 
 
 def _cut(t: Tally, a: Wanted) -> tuple[OperatingPoint, bool]:
     """Choose within the constraints, or without them where they cannot be met."""
-    if a.at is not None:
-        return _given(t, a.at, a.subject_to), True
-    try:
-        return best_threshold(t, **a.choice), True
-    except Infeasible:
-        return best_threshold(t, **a.choice | {"subject_to": ()}), False
-
-
-def _given(t: Tally, at: float, limits: tuple[Constraint, ...]) -> OperatingPoint:
-    """Give the point of a threshold that nobody has to choose."""
-    c = confusion(t, at)
-    return OperatingPoint(
-        threshold=at, score_range=(at, at), value=math.nan, confusion=c,
-        score_ranges=((at, at),), binding=(), objective="given", method="given",
-        constraints={repr(k): float(k.metric(c)) for k in limits},
-        prevalence=t.prevalence,
+    if a.at is None:
+        try:
+            return best_threshold(t, **a.choice), True
+        except Infeasible:
+            return best_threshold(t, **a.choice | {"subject_to": ()}), False
+    c, span = confusion(t, a.at), (a.at, a.at)  # nobody has to choose
+    limits = {repr(k): float(k.metric(c)) for k in a.subject_to}
+    given = OperatingPoint(
+        threshold=a.at, score_range=span, value=math.nan, confusion=c,
+        score_ranges=(span,), binding=(), objective="given", method="given",
+        constraints=limits, prevalence=t.prevalence,
     )  # fmt: skip
-
-
-def _named_cut(m: Model, a: Wanted) -> None:
-    try:
-        best_threshold(m.tally, **a.choice)
-    except Infeasible as err:
-        raise Infeasible(f"{m.name}: {err}" if m.name != UNNAMED else str(err)) from err
+    return given, True
 
 
 def strongest(data: Any, wanted: str) -> tuple[Any, str]:

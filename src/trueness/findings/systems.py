@@ -12,7 +12,7 @@ from trueness.comparison.results import Pair
 from trueness.evals.attempts import Attempts
 from trueness.evals.ranks import Leaderboard, leaderboard, rates_figure
 from trueness.evals.rates import pass_at_k, pass_hat_k, pass_rate
-from trueness.findings.notes import TITLES, Note, note
+from trueness.findings.notes import TITLES, Note, note, said
 from trueness.findings.records import (
     Figure,
     Finding,
@@ -20,7 +20,7 @@ from trueness.findings.records import (
     Table,
     Tile,
     fields_of,
-    said,
+    finding,
     table,
 )
 from trueness.readers.analysis import ReaderStudy
@@ -60,23 +60,29 @@ def how_often(
     }
     tables = [_rates_table(rows, board)]
     if by_group:
-        tables.append(_group_table(by, by_group))
+        each = ([g, s or "all", e] for g, x in by_group.items() for s, e in x.items())
+        tables.append(table(f"By {by}", [by, "system", "pass rate"], each))
     if board is not None:
-        tables.append(_pair_table(board))
-    notes = list(dict.fromkeys(n for each in rows.values() for e in each.values()
-                               for n in e.notes))  # fmt: skip
+        pairs = []
+        for p in board.comparison.pairs:
+            d = p.difference
+            value, low, high = as_precise(d.value, d.low, d.high)
+            between = f"{value} ({low} to {high})"
+            pairs.append([f"{p.first} - {p.second}", between, p_is(p.p_adjusted)])
+        head = ["pair", "difference", "adjusted p-value"]
+        tables.append(table("Differences", head, pairs))
+    notes = [n for each in rows.values() for e in each.values() for n in e.notes]
     notes += board.notes if board else ()
-    numbers = {
-        "systems": rows,
-        "items": {s: len(a) for s, a in runs.items()},
-        "attempts": {s: int(a.tried.sum()) for s, a in runs.items()},
-        "groups": by_group,
-        "leaderboard": None if board is None else board.columns(),
-        "differences": [] if board is None else list(board.comparison.pairs),
-    }
     return Finding(
         TITLES["evals" if board is None else "systems"],
-        numbers,
+        {
+            "systems": rows,
+            "items": {s: len(a) for s, a in runs.items()},
+            "attempts": {s: int(a.tried.sum()) for s, a in runs.items()},
+            "groups": by_group,
+            "leaderboard": None if board is None else board.columns(),
+            "differences": [] if board is None else list(board.comparison.pairs),
+        },
         (*said([_counted(runs)]), _answer(rows, board, level)),
         (*said(notes), note("trusted")),
         tuple(tables),
@@ -113,13 +119,10 @@ def _answer(
     first = {"first": shown(board.names[0]), "rate": _written(board.rates[0])}
     if board.worst_rank[0] == 1:
         return note("first alone", **first)
-    others = [shown(n) for n in board.names[1:] if _shares(board, n)]
+    same = [set(letters.split()) for letters in board.groups]
+    both = zip(board.names[1:], same[1:], strict=True)
+    others = [shown(n) for n, letters in both if letters & same[0]]
     return note("first with", **first, others=others)
-
-
-def _shares(board: Leaderboard, name: str) -> bool:
-    at = board.names.index(name)
-    return bool(set(board.groups[0].split()) & set(board.groups[at].split()))
 
 
 def _rates_table(
@@ -135,21 +138,6 @@ def _rates_table(
         for s in board.names
     ]
     return table("Pass rates", ["rank", "system", *names, "not different"], made)
-
-
-def _group_table(by: str, groups: Mapping[str, Mapping[str, Estimate]]) -> Table:
-    rows = [[g, s or "all", e] for g, each in groups.items() for s, e in each.items()]
-    return table(f"By {by}", [by, "system", "pass rate"], rows)
-
-
-def _pair_table(board: Leaderboard) -> Table:
-    rows = []
-    for p in board.comparison.pairs:
-        value, low, high = as_precise(*(getattr(p.difference, k)
-                                        for k in ("value", "low", "high")))  # fmt: skip
-        rows.append([f"{p.first} - {p.second}", f"{value} ({low} to {high})",
-                     p_is(p.p_adjusted)])  # fmt: skip
-    return table("Differences", ["pair", "difference", "adjusted p-value"], rows)
 
 
 def evals_page(found: Finding, source: str = "", command: str = "") -> Page:
@@ -180,19 +168,14 @@ def compared_by_readers(found: ReaderStudy) -> Finding:
     if rows:
         tables.append(table("Differences", ("difference", name, "p", "p (Holm)"), rows))
     fields = ("metric", "pairs", "components", "design", "assumed", "method", "notes")
-    each = zip(found.treatments, found.results, strict=True)
-    return Finding(
-        TITLES["readers"],
+    every = zip(found.treatments, found.results, strict=True)
+    each = {t: zip(found.readers, map(float, x), strict=True) for t, x in every}
+    return finding(
+        "readers",
         {
             "means": means,
-            "readers": {  # a nested reader has one treatment only
-                t: {
-                    r: float(v)
-                    for r, v in zip(found.readers, row, strict=True)
-                    if v == v
-                }
-                for t, row in each
-            },
+            # a nested reader has one treatment only
+            "readers": {t: {r: v for r, v in x if v == v} for t, x in each.items()},
             "equality": fields_of(found, "statistic", "df1", "df2", "p_value"),
             **fields_of(found, *fields),
         },
@@ -211,7 +194,6 @@ def compared_by_readers(found: ReaderStudy) -> Finding:
             *said(found.notes),
         ),
         tables=tuple(tables),
-        key="readers",
     )
 
 

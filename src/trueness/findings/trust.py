@@ -12,8 +12,8 @@ from trueness._core.figures import Axis, Curves, Line
 from trueness._core.numbers import written
 from trueness._core.records import Answer, apart
 from trueness.calibration.proper_scores import brier, log_loss
-from trueness.findings.notes import TITLES, Note, note
-from trueness.findings.records import Figure, Finding, fields_of, said, table
+from trueness.findings.notes import Note, note, said, when
+from trueness.findings.records import Figure, Finding, fields_of, finding, table
 from trueness.findings.subject import Subject
 from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN, Check
 from trueness.monitoring.watching import Watch
@@ -51,28 +51,23 @@ def enough_cases(s: Subject) -> Finding | None:
         (f"±{w:.3g}", p.n, p.n_pos, max(p.n - labelled, 0)) for w, p in plans.items()
     ]
     head = ("half-width", "cases", "of them positive", "more than now")
-    return Finding(
-        TITLES["planning"],
+    now, more = (m.auc.high - m.auc.low) / 2, plans[aim].n - labelled
+    then = note("narrow already", aim=aim)
+    if more > 0:
+        sizes = {"n": plans[aim].n, "pos": plans[aim].n_pos, "more": more}
+        then = note("cases needed", aim=aim, **sizes)
+    have = {"n": labelled, "level": s.asked.level, "name": m.name, "half": now}
+    return finding(
+        "planning",
         {"plan": plans[aim]},
-        answer=_enough(m.name, (m.auc.high - m.auc.low) / 2, labelled, plans[aim], s),
+        answer=(note("width now", **have), then),
         tables=(table(f"Cases for an interval of the AUC of {m.name}", head, rows),),
         method="The smallest number of cases for which the confidence interval of the "
         "AUC is on average as narrow as wanted, if AUC and prevalence are those found "
         "here and the scores of both classes are normal.",
         caveat="A plan is as good as the AUC that it expects; plan with a lower one "
         "too.",
-        key="planning",
     )
-
-
-def _enough(
-    name: str, now: float, labelled: int, plan: Any, s: Subject
-) -> tuple[Note, ...]:
-    have = note("width now", n=labelled, level=s.asked.level, name=name, half=now)
-    more, aim = plan.n - labelled, s.asked.half_width
-    if more <= 0:
-        return have, note("narrow already", aim=aim)
-    return have, note("cases needed", aim=aim, n=plan.n, pos=plan.n_pos, more=more)
 
 
 def lost_in_bins(s: Subject) -> Finding | None:
@@ -91,17 +86,24 @@ def lost_in_bins(s: Subject) -> Finding | None:
         found |= {"log loss": log_loss(t, level=level)}
     rows = [(what, x.value, _between(x)) for what, x in found.items()]
     head = ("what", "from the bins", "exact value between")
-    return Finding(
-        TITLES["scale"],
+    exact = roc(t).limits
+    middle = (np.asarray(exact.low) + np.asarray(exact.high)) / 2
+    line = Line(m.name, {"fpr": exact.x, "tpr": middle})
+    band = Line(m.name, {"fpr": exact.x, "low": exact.low, "high": exact.high})
+    x, y = Axis("fpr", FPR.title), Axis("tpr", TPR.title)
+    text, title = "The exact ROC curve runs inside the region.", "ROC curve, exactly"
+    data = Curves(title, x, y, (line,), (band,))
+    drawn = Figure(data, title, text, order=(m.name,), folded=True)
+    return finding(
+        "scale",
         found,
         answer=(note("bins", bins=len(t.score), between=_between(found["AUC"])),),
-        figures=(_exact_curve(m.name, roc(t).limits),),
+        figures=(drawn,),
         tables=(table("Exact values", head, rows),),
         method="Only the order of the cases inside a bin is lost. For each number the "
         "best and the worst possible order are known, and they are the limits.",
         caveat="These limits are not confidence intervals: they say what the bins "
         "hide, not how far new cases would differ.",
-        key="scale",
     )
 
 
@@ -112,17 +114,6 @@ def _between(x: Answer) -> str:
     return written(low) if low == high else apart(low, high).replace(" to ", " and ")
 
 
-def _exact_curve(name: str, limits: Any) -> Figure:
-    """Draw the region that holds the exact ROC curve."""
-    middle = (np.asarray(limits.low) + np.asarray(limits.high)) / 2
-    line = Line(name, {"fpr": limits.x, "tpr": middle})
-    band = Line(name, {"fpr": limits.x, "low": limits.low, "high": limits.high})
-    x, y = Axis("fpr", FPR.title), Axis("tpr", TPR.title)
-    data = Curves("ROC curve, exactly", x, y, (line,), (band,))
-    text = "The exact ROC curve runs inside the region."
-    return Figure(data, "ROC curve, exactly", text, order=(name,), folded=True)
-
-
 def which_leaves(
     found: LeafReport,
     groups: Mapping[str, LeafReport | None] | None = None,
@@ -130,8 +121,8 @@ def which_leaves(
 ) -> Finding:
     """Show every leaf with its levels of confidence and utility."""
     parts = {g: r for g, r in (groups or {}).items() if r is not None}
-    return Finding(
-        TITLES["leaves"],
+    return finding(
+        "leaves",
         {
             **_leaf_numbers(found),
             "groups": {g: r and _leaf_numbers(r) for g, r in (groups or {}).items()},
@@ -150,7 +141,6 @@ def which_leaves(
         "bias was removed.",
         caveat="Leaves that were grown on these cases look surer than they are; count "
         "them on cases that the tree has not seen.",
-        key="leaves",
     )
 
 
@@ -171,7 +161,7 @@ def planned(p: Plan, what: str) -> Finding:
     if not isnan(p.power):
         code = "paired power" if isnan(p.null) else "plan power"
         lines.append(note(code, what=what, null=p.null, power=p.power))
-    return Finding(TITLES["planning"], {"plan": p}, tuple(lines), key="planning")
+    return finding("planning", {"plan": p}, answer=tuple(lines))
 
 
 def planned_leaf(n: int, p: float, **wanted: float | None) -> Finding:
@@ -182,7 +172,7 @@ def planned_leaf(n: int, p: float, **wanted: float | None) -> Finding:
     }
     numbers = {"n": n, "asked": {"p": p, **wanted}, "reached": reached}
     answer = (note("plan leaf", n=n, **reached),)
-    return Finding(TITLES["planning"], numbers, answer, key="planning")
+    return finding("planning", numbers, answer=answer)
 
 
 def requirements(found: Check, counted: Note, undecided: str = "report") -> Finding:
@@ -196,8 +186,8 @@ def requirements(found: Check, counted: Note, undecided: str = "report") -> Find
         for v in found.ordered()
     ]
     head = ("verdict", "requirement", "measured", "limits")
-    return Finding(
-        TITLES["check"],
+    return finding(
+        "check",
         {
             "verdict": found.verdict,
             "exit_code": code,
@@ -211,7 +201,6 @@ def requirements(found: Check, counted: Note, undecided: str = "report") -> Find
         ),
         # a requirement is read to its end
         tables=(table("Requirements", head, rows, most=120),),
-        key="check",
     )
 
 
@@ -224,8 +213,8 @@ def still_good(held: Watch, counted: Note, new: bool) -> Finding:
     ]
     head = ("group", "", "value", "from", "to")
     found = held.sentence()
-    return Finding(
-        TITLES["watch"],
+    return finding(
+        "watch",
         {
             **fields_of(held, *words, "looks", *ends, "change"),
             "groups": {
@@ -237,9 +226,8 @@ def still_good(held: Watch, counted: Note, new: bool) -> Finding:
         },
         answer=(
             counted,
-            *(() if new else (note("counted before"),)),
+            *when(not new, "counted before"),
             note("watched", what=held.what, found=found),
         ),
         tables=(table("Groups", head, rows),) if rows else (),
-        key="watch",
     )

@@ -31,16 +31,8 @@ from trueness.calibration.verdict import (
 )
 from trueness.counts.values import Tally
 from trueness.findings.how_good import cases_note
-from trueness.findings.notes import Note, note, when
-from trueness.findings.records import (
-    Figure,
-    Finding,
-    Table,
-    fields_of,
-    finding,
-    said,
-    table,
-)
+from trueness.findings.notes import Note, note, said, when
+from trueness.findings.records import Figure, Finding, Table, fields_of, finding, table
 from trueness.findings.subject import Model, Subject, possible
 
 FEW = 20  # replicates where no band is drawn

@@ -16,16 +16,8 @@ from trueness._core.checks.errors import InputError
 from trueness._core.figures import Curves
 from trueness._core.numbers import percent
 from trueness.findings.cut import CutQuestion, find_cut
-from trueness.findings.notes import note, when
-from trueness.findings.records import (
-    Figure,
-    Finding,
-    Table,
-    fields_of,
-    finding,
-    said,
-    table,
-)
+from trueness.findings.notes import note, said, when
+from trueness.findings.records import Figure, Finding, Table, fields_of, finding, table
 from trueness.findings.slider import Steps, quantity, steps, weight_of
 from trueness.findings.subject import Subject, cut_of, named_groups, possible
 from trueness.findings.what_scores_mean import meanings
@@ -37,15 +29,7 @@ from trueness.ranking.figures import (
     roc_figure,
     score_figure,
 )
-from trueness.threshold import sentences
-from trueness.threshold.figures import (
-    ACROSS,
-    Strip,
-    cost_curve_figure,
-    decision_figure,
-    price_figure,
-    region,
-)
+from trueness.threshold import figures, sentences
 from trueness.threshold.operating_point import best_threshold
 from trueness.threshold.rule import AtThreshold
 
@@ -122,13 +106,13 @@ def _drawn(
     return Figure(data, title, text, order=s.names, at=place, follow=follow, **more)
 
 
-def _shaded(s: Subject, plane: str) -> tuple[Strip, ...]:
+def _shaded(s: Subject, plane: str) -> tuple[figures.Strip, ...]:
     """Shade where a constraint is not met, half a column wider: two strips meet."""
     if not s.asked.subject_to:
         return ()
-    first, half, made = steps_of(s)[0], 0.5 / (ACROSS - 1), []
+    first, half, made = steps_of(s)[0], 0.5 / (figures.ACROSS - 1), []
     limits = s.asked.subject_to
-    for x, *ends in region(limits, plane, first.n_pos, first.n_neg, met=False):
+    for x, *ends in figures.region(limits, plane, first.n_pos, first.n_neg, met=False):
         across = np.concatenate([[x[0] - half], x, [x[-1] + half]]).clip(0, 1)
         low, high = (np.concatenate([v[:1], v, v[-1:]]) for v in ends)
         made.append((across, low, high))
@@ -189,7 +173,7 @@ def _cost(s: Subject) -> Figure:
     counts = {m.name: meant(m.tally).counts for m in s.models}
     return _drawn(
         s,
-        s.once(("price", fp, fn), lambda: price_figure(counts, fp, fn)),
+        s.once(("price", fp, fn), lambda: figures.price_figure(counts, fp, fn)),
         "What a threshold costs",
         text,
         "flagged_rate cost",
@@ -225,7 +209,7 @@ def _benefit(s: Subject) -> Figure | None:
     if not at:
         return None
     asked = {m.name: m.tally for m in s.models if m.name in at}
-    data = decision_figure(asked, level=s.asked.level, at=at)
+    data = figures.decision_figure(asked, level=s.asked.level, at=at)
     best = max(float(line["y"].max()) for line in data.lines)
     first = steps_of(s)[0]
     share, now_at = first.share, float(np.clip(first.first, 0, 1))
@@ -258,7 +242,7 @@ def _any_cost(s: Subject) -> Figure:
     weights = np.linspace(0, 1, POINTS)
     data = s.once(
         ("cost_curve", level),
-        lambda: cost_curve_figure(s.tallies, level=level, at=weights),
+        lambda: figures.cost_curve_figure(s.tallies, level=level, at=weights),
     )
     at = weight_of(first.share, s.asked.costs)
     alarm, miss = first.at_start("fpr"), first.at_start("fnr")

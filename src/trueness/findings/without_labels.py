@@ -15,11 +15,11 @@ import numpy as np
 from trueness._core.checks.errors import InputError
 from trueness._core.figures import intervals
 from trueness._core.names import told_apart
-from trueness._core.numbers import counted, level_text, percent, points, spelt
+from trueness._core.numbers import MINUS, counted, level_text, percent, points, spelt
 from trueness._core.records import Estimate, shown
 from trueness.counts.values import Panel
 from trueness.ensembles.without_labels import Agreement, agreement
-from trueness.findings.notes import TITLES, note
+from trueness.findings.notes import TITLES, note, said, when
 from trueness.findings.records import (
     Figure,
     Finding,
@@ -27,7 +27,7 @@ from trueness.findings.records import (
     Table,
     Tile,
     fields_of,
-    said,
+    finding,
     table,
 )
 from trueness.findings.subject import NAME, possible
@@ -67,8 +67,9 @@ _RATED = {
     "none": "There are no labels, so verdicts alone do not determine the rate: the "
     f"interval is that of a latent class model whose judges may share errors {_QU}.",
 }
-_CRITERIA = {"product": "product", "squares": "sum of squares", "sum": "sum"}
-_CRITERIA["min"] = "minimum"
+_CRITERIA = {"product": "product", "squares": "sum of squares", "sum": "sum",
+             "min": "minimum"}  # fmt: skip
+_BOTH = ("sensitivity", "specificity")
 HOW = {
     "random": "at random",
     "by verdict": "by the verdicts of the judges",
@@ -103,19 +104,22 @@ def without_labels(
             tiles = _test_tiles(posterior, rule)
         else:
             agreed = agreement(data, level=level)
-            section, tiles = _how_good_scores(data, agreed), _score_tiles(agreed)
+            section = _how_good_scores(data, agreed)
+            best = max(agreed.auc, key=lambda name: agreed.auc[name].value)
+            e, whose = agreed.auc[best], f"AUC of {shown(best, 40)}"
+            area = Tile(whose, f"{e.value:.3f}", f"{e.low:.3f} to {e.high:.3f}")
+            tiles = [_tile("prevalence", agreed.prevalence), area]
     _, common, *good = section.answer
-    do = [*([] if votes and not posterior.open else [note("verify")])]
+    mind = (*said(str(w.message) for w in raised), *section.notes)
     answers = (
         ("How common is the condition?", (common,)),
         ("How good are they?", tuple(good)),
-        ("What should you do?", tuple(do)),
-        ("What should you keep in mind?", (
-            *said(str(w.message) for w in raised), *section.notes)),
-    )  # fmt: skip
+        ("What should you do?", when(not votes or posterior.open, "verify")),
+        ("What should you keep in mind?", mind),
+    )
     title = title or "How good are these tests?"
     section = replace(section, answer=(), notes=())  # the first screen has them
-    return Page(title, facts, tiles, answers, (section,), command=command)
+    return Page(title, facts, tuple(tiles), answers, (section,), command=command)
 
 
 def how_good_tests(
@@ -125,17 +129,15 @@ def how_good_tests(
     texts = told_apart(list(panel.names), NAME)
     alone = found.independent if found.open else None
     several = len(found.populations) > 1
-    shares = {g: found.prevalence[g] for g in found.populations} if several else {}
     head, columns = ["test"], [list[Any](texts)]
     for post, more in ((found, ""), (alone, ", if independent")):
-        if post is not None:
-            head += [f"sensitivity{more}", f"specificity{more}"]
-            columns += [[_cell(x[n]) for n in panel.names]
-                        for x in (post.sensitivity, post.specificity)]  # fmt: skip
+        for word in _BOTH if post is not None else ():
+            head.append(f"{word}{more}")
+            columns.append([_cell(getattr(post, word)[n]) for n in panel.names])
     tables = [table("Tests", head, zip(*columns, strict=True))]
     common = ["The first table has the prevalence of each population."]
     if several:
-        rows = [(g, _cell(p)) for g, p in shares.items()]
+        rows = [(g, _cell(found.prevalence[g])) for g in found.populations]
         tables.insert(0, table("Prevalence", (by, "prevalence"), rows))
     else:
         common = [sentences.credible_sentence("The prevalence", found.prevalence)]
@@ -145,54 +147,46 @@ def how_good_tests(
     if rule.criterion in _CRITERIA:
         what = f"{_CRITERIA[rule.criterion]} of sensitivity and specificity"
         best.append(f"It has the highest {what}.")
-    drawn = alone or found
-    return Finding(
-        TITLES["nogold"],
+    drawn = []
+    for word in _BOTH:
+        named = dict(zip(texts, getattr(alone or found, word).values(), strict=True))
+        title = f"{word.capitalize()}{', if errors were independent' if alone else ''}"
+        data = intervals(word.capitalize(), word, named)
+        drawn.append(Figure(data, title, of="test"))
+    counts = f"{counted(panel.n, 'case')}, {counted(len(texts), 'test')}"
+    unknown = f"{counts}; it is not known which cases have the condition."
+    other = found.independent
+    return finding(
+        "nogold",
         {
             **_posterior_numbers(found),
             **fields_of(found, "dependence", "identified", "log_bayes_factor", "notes"),
-            "independent": found.independent
-            and _posterior_numbers(found.independent),
+            "independent": other and _posterior_numbers(other),
             "combination": _rule_numbers(rule, found.open),
         },
-        said([
-            f"{counted(panel.n, 'case')}, {counted(len(texts), 'test')}; it is not "
-            "known which cases have the condition.", " ".join(common), *best,
-        ]),
-        said(found.notes),
-        tuple(tables),
-        tuple(
-            Figure(intervals(word, word.lower(), dict(zip(texts, x.values(),
-                                                          strict=True))),
-                   f"{word}{', if errors were independent' if alone else ''}",
-                   of="test")
-            for word, x in (("Sensitivity", drawn.sensitivity),
-                            ("Specificity", drawn.specificity))
-        ),
+        answer=said([unknown, " ".join(common), *best]),
+        notes=said(found.notes),
+        tables=tuple(tables),
+        figures=tuple(drawn),
         method=_LATENT,
-        key="nogold",
-    )  # fmt: skip
+    )
 
 
 def _posterior_numbers(found: LatentPosterior) -> dict[str, Any]:
     several = len(found.populations) > 1
-    groups = {g: {"prevalence": found.prevalence[g]}
-              for g in found.populations if several}  # fmt: skip
+    groups = found.populations if several else ()
+    tests = {n: {k: getattr(found, k)[n] for k in _BOTH} for n in found.names}
     return {
         "prevalence": None if several else found.prevalence,
-        "tests": {
-            n: {k: getattr(found, k)[n] for k in ("sensitivity", "specificity")}
-            for n in found.names
-        },
-        "groups": groups,
-    }  # fmt: skip
+        "tests": tests,
+        "groups": {g: {"prevalence": found.prevalence[g]} for g in groups},
+    }
 
 
 def _rule_numbers(rule: Combination, unknown: bool) -> dict[str, Any]:
     found = fields_of(rule, *_RULE, "gap")
     if unknown:  # an interval is all that there is
-        for word in ("sensitivity", "specificity"):
-            found[word] = replace(found[word], value=np.nan)
+        found |= {word: replace(found[word], value=np.nan) for word in _BOTH}
     return found
 
 
@@ -207,26 +201,15 @@ def _tile(name: str, e: Estimate) -> Tile:
     return Tile(name, percent(e.value), span)
 
 
-def _test_tiles(found: LatentPosterior, rule: Combination) -> tuple[Tile, ...]:
+def _test_tiles(found: LatentPosterior, rule: Combination) -> list[Tile]:
     """Show what is known: without labels intervals, and what independence gives."""
-    tiles, known = (
-        [_tile("prevalence", found.prevalence)],
-        _rule_numbers(rule, found.open),
-    )
+    known = _rule_numbers(rule, found.open)
+    tiles = [_tile("prevalence", found.prevalence)]
     if found.open and found.independent is not None:
         e = found.independent.prevalence
         tiles.append(_tile("if errors were independent", e))
     tiles.append(Tile("best rule", shown(rule.formula, 60), ""))
-    words = ("sensitivity", "specificity")
-    return (*tiles, *(_tile(f"its {word}", known[word]) for word in words))
-
-
-def _score_tiles(found: Agreement) -> tuple[Tile, ...]:
-    best = max(found.auc, key=lambda name: found.auc[name].value)
-    e = found.auc[best]
-    area = Tile(f"AUC of {shown(best, 40)}", f"{e.value:.3f}",
-                f"{e.low:.3f} to {e.high:.3f}")  # fmt: skip
-    return _tile("prevalence", found.prevalence), area
+    return [*tiles, *(_tile(f"its {word}", known[word]) for word in _BOTH)]
 
 
 def _how_good_scores(panel: Panel, found: Agreement) -> Finding:
@@ -234,8 +217,7 @@ def _how_good_scores(panel: Panel, found: Agreement) -> Finding:
     named = dict(zip(texts, (found.auc[n] for n in panel.names), strict=True))
     best = max(named, key=lambda n: named[n].value)
     forest = intervals("AUC without labels", "AUC", named)
-    checked = note("cannot check") if np.isnan(found.misfit) else note(
-        "checked", p=found.misfit)  # fmt: skip
+    code = "cannot check" if np.isnan(found.misfit) else "checked"
     return Finding(
         "How good is each classifier?",
         {"agreement": found},
@@ -244,7 +226,7 @@ def _how_good_scores(panel: Panel, found: Agreement) -> Finding:
             *said([sentences.credible_sentence("The prevalence", found.prevalence)]),
             note("agreed", best=best, auc=named[best]),
         ),
-        (note("independent errors"), checked),
+        (note("independent errors"), note(code, p=found.misfit)),
         (table("AUC, from agreement alone", ("classifier", "AUC"), named.items()),),
         (Figure(forest, "AUC without labels"),),
         method=_AGREE,
@@ -262,13 +244,21 @@ def pass_rates(
     ``plans`` holds, for each system, the labels to get ``next`` and those ``needed``.
     """
     several, plans = len(rates) > 1, plans or {}
+    first, more = next(iter(rates.values())), compared.notes if compared else ()
     texts = dict(zip(rates, told_apart(list(rates), NAME), strict=True))
-    words = {s: sentences.rate_sentences(r, texts[s] if several else "")
-             for s, r in rates.items()}  # fmt: skip
+    words = {
+        s: sentences.rate_sentences(r, texts[s] if several else "")
+        for s, r in rates.items()
+    }
     between = sentences.difference_sentences(compared) if compared else []
     named = {texts[s]: r for s, r in rates.items()}
-    tables = [_judge_table(named)]
-    drawn: tuple[Figure, ...] = ()
+    judges = [
+        [*([s] if several else []), *row]
+        for s, r in named.items()
+        for row in sentences.judge_rows(r)
+    ]
+    head = [*(["system"] if several else []), *sentences.JUDGE_HEAD]
+    tables, drawn = [table("Judges", head, judges)], tuple[Figure, ...]()
     if several:
         rows = sentences.system_rows(named)
         tables.insert(0, table("Systems", sentences.SYSTEM_HEAD, rows))
@@ -276,21 +266,35 @@ def pass_rates(
         seen = "Dot and line: corrected, with its interval. Diamond: raw."
         drawn = (Figure(data, data.what, seen, of="system"),)
     if compared is not None:
-        tables.append(_pairs(compared))
+        tables.append(_pairs(compared, first.level))
     planned = []
     for s, plan in plans.items():
         whose = "" if s == ALL else f"{shown(s)}: "
-        planned += [f"{whose}{text}" for text in _plan_sentences(plan)]
-        if plan.get("next"):
-            p = plan["next"]
-            rows = [[str(w), int(n)] for w, n in zip(p.pattern, p.labels, strict=True)]
+        if n := plan.get("needed"):
+            needed = {
+                "n": n.labels,
+                "width": 100 * n.width,
+                "without": n.without_judges,
+            }
+            planned.append(f"{whose}{note('labels needed', **needed)}")
+        if p := plan.get("next"):
+            to_label = p.labels.tolist()
+            made = sentences.label_sentence(p.width_now, p.width_then, to_label)
+            planned.append(f"{whose}{made}")
+            each = zip(map(str, p.pattern), to_label, strict=True)
             tables.append(
-                table("To label", ("verdicts in this order", "to label"), rows)
+                table("To label", ("verdicts in this order", "to label"), each)
             )
-    more = () if compared is None else compared.notes
+    cases = sum(r.cases for r in rates.values())
+    labels = sum(r.labels for r in rates.values())
+    counts = (
+        f"{counted(cases, 'answer')}, {counted(len(first.naive), 'judge')}; "
+        f"{counted(labels, 'label')}"
+        f"{f', chosen {HOW[first.labelled]}' if labels else ''}."
+    )
     also = any(r.labelled in ("random", "by verdict") for r in rates.values())
     return Finding(
-        TITLES["systems"] if several else TITLES["judges"],
+        TITLES["systems" if several else "judges"],
         {
             "systems": {
                 s: {
@@ -312,61 +316,26 @@ def pass_rates(
             "notes": list(more),
             "sentences": between,
         },
-        said([_counted(rates), *(" ".join(x) for x in words.values()), *between,
-              *planned]),
-        (*said(sentences.rate_notes(named, more)), *([note("also")] if also else [])),
+        said([counts, *(" ".join(x) for x in words.values()), *between, *planned]),
+        (*said(sentences.rate_notes(named, more)), *when(also, "also")),
         tuple(tables),
         drawn,
         key="systems",
         caveat="Intervals that overlap do not say that systems are equal; the table of "
         "differences does the comparison.",
-    )  # fmt: skip
-
-
-def _counted(rates: Mapping[str, Rate]) -> str:
-    first = next(iter(rates.values()))
-    cases, labels = (sum(getattr(r, k) for r in rates.values())
-                     for k in ("cases", "labels"))  # fmt: skip
-    how = f", chosen {HOW[first.labelled]}" if labels else ""
-    return (
-        f"{counted(cases, 'answer')}, {counted(len(first.naive), 'judge')}; "
-        f"{counted(labels, 'label')}{how}."
     )
 
 
-def _plan_sentences(plan: Mapping[str, Any]) -> list[str]:
-    lines = []
-    if n := plan.get("needed"):
-        lines.append(str(note("labels needed", n=n.labels, width=100 * n.width,
-                              without=n.without_judges)))  # fmt: skip
-    if p := plan.get("next"):
-        made = sentences.label_sentence(p.width_now, p.width_then, p.labels.tolist())
-        lines.append(made)
-    return lines
-
-
-def _judge_table(rates: Mapping[str, Rate]) -> Table:
-    several = ["system"] if len(rates) > 1 else []
-    rows = [
-        [*(several and [s]), *row]
-        for s, r in rates.items()
-        for row in sentences.judge_rows(r)
-    ]
-    return table("Judges", [*several, *sentences.JUDGE_HEAD], rows)
-
-
-def _pairs(c: RateComparison) -> Table:
-    level = next(iter(c.rates.values())).level
+def _pairs(c: RateComparison, level: float) -> Table:
     rows = [
         (
-            " \N{MINUS SIGN} ".join(shown(str(n[k]), NAME)
-                                     for n in (c.first, c.second)),
+            f"{shown(str(c.first[k]), NAME)} {MINUS} {shown(str(c.second[k]), NAME)}",
             around(c.difference[k], c.low[k], c.high[k], level),
             float(c.probability[k]),
             float(c.adjusted_p_value[k]),
         )
         for k in range(len(c.first))
-    ]  # fmt: skip
+    ]
     head = ("pair", "difference", "P(first is better)", "p (adjusted)")
     return table("Differences of the corrected rates", head, rows, brief=False)
 
@@ -395,21 +364,17 @@ def judged(
     ]
     sections = [replace(found, answer=(), notes=())] if several else []
     for s, r in rates.items():
-        sections.append(
-            _judges(r, panels[s], texts[s] if several else "", len(sections))
-        )
-    number = len(found.numbers["sentences"])
-    split = len(found.answer) - number
+        whose = texts[s] if several else ""
+        sections.append(_judges(r, panels[s], whose, len(sections)))
+    split = len(found.answer) - len(found.numbers["sentences"])
+    mind = tuple(n for n in found.notes if n.code != "also")
     answers = (
         (TITLES["judges"], found.answer[1:split]),
         ("Which is better?", found.answer[split:]),
-        ("What should you keep in mind?", tuple(n for n in found.notes
-                                                if n.code != "also")),
-    )  # fmt: skip
-    return Page(
-        title or TITLES["judges"], tuple(facts), _tiles(rates, texts), answers,
-        tuple(sections), command=command,
-    )  # fmt: skip
+        ("What should you keep in mind?", mind),
+    )
+    title, tiles = title or TITLES["judges"], _tiles(rates, texts)
+    return Page(title, tuple(facts), tiles, answers, tuple(sections), command=command)
 
 
 def _tiles(rates: Mapping[str, Rate], texts: Mapping[str, str]) -> tuple[Tile, ...]:
@@ -474,16 +439,16 @@ def _figures(r: Rate, panel: Panel) -> tuple[Figure, ...]:
                 f"{counted(r.labels, 'labelled case')}: 0 independent, 1 the same.",
             )
         )
-    if r.labels and r.labelled != "by truth":
-        made.append(lambda: _by_labels(r, panel))
+
+    def by_labels() -> Figure:
+        data = figures.labels_figure(r, panel)
+        seen = (
+            f"The {level_text(r.level)} interval that is expected with so many labels "
+            f"at random; the broken line is where you are "
+            f"({counted(r.labels, 'label')})."
+        )
+        order = tuple(line.name for line in data.lines)
+        return Figure(data, "What would more labels bring?", seen, order=order)
+
+    made += [by_labels] if r.labels and r.labelled != "by truth" else []
     return tuple(f for f in map(possible, made) if f is not None)
-
-
-def _by_labels(r: Rate, panel: Panel) -> Figure:
-    data = figures.labels_figure(r, panel)
-    seen = (
-        f"The {level_text(r.level)} interval that is expected with so many labels at "
-        f"random; the broken line is where you are ({counted(r.labels, 'label')})."
-    )
-    order = tuple(line.name for line in data.lines)
-    return Figure(data, "What would more labels bring?", seen, order=order)

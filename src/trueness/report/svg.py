@@ -13,12 +13,12 @@ the one that is chosen.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from trueness._core.arrays import Array
 from trueness._core.figures import Bars, Crosses, Curves, Intervals, Line, Matrix
@@ -73,16 +73,10 @@ class Drawn(NamedTuple):
 
 def draw(figure: Figure) -> Drawn:
     """Draw a figure of a finding."""
-    data = figure.data
-    if isinstance(data, Curves):
-        return _curves(figure, data)
-    if isinstance(data, Bars):
-        return _bars(figure, data)
-    if isinstance(data, Intervals):
-        return _forest(figure, data)
-    if isinstance(data, Crosses):
-        return _crosses(figure, data)
-    return _matrix(figure, data)
+    kinds: dict[type, Any] = {Curves: _curves, Bars: _bars, Intervals: _forest}
+    kinds |= {Crosses: _crosses, Matrix: _matrix}
+    drawn: Drawn = kinds[type(figure.data)](figure, figure.data)
+    return drawn
 
 
 def _share(values: Any, low: float, high: float) -> Array:
@@ -126,16 +120,14 @@ def element(
     >>> print(element("line", "rule", x1=1.04, data_x="a < b"))
     <line class="rule" x1="1" data-x="a &lt; b"/>
     """
-    words = Markup("").join(
-        Markup(' {}="{}"').format(
-            name.replace("_", "-"), value if isinstance(value, str) else _place(value)
-        )
+    words = "".join(
+        f' {name.replace("_", "-")}="'
+        f'{escape(value) if isinstance(value, str) else _place(value)}"'
         for name, value in {"class": kind, **given}.items()
         if value is not None
     )
-    if inside is None:
-        return Markup("<{}{}/>").format(tag, words)
-    return Markup("<{0}{1}>{2}</{0}>").format(tag, words, inside)
+    end = "/>" if inside is None else f">{escape(inside)}</{tag}>"
+    return Markup(f"<{tag}{words}{end}")  # noqa: S704 - escaped in these lines
 
 
 def _axes(axes: Axes) -> list[Markup]:
@@ -206,13 +198,6 @@ def upright(axes: Axes, x: float, kind: str = "", follow: str = "") -> Markup:
     return element("line", kind, **_follow(follow), x1=at, x2=at, y1=TOP, y2=foot)
 
 
-def tilted(axes: Axes, left: float, right: float, kind: str, follow: str) -> Markup:
-    """Draw a line from edge to edge; ``follow`` names its heights there."""
-    names = dict(zip(("data_left", "data_right"), follow.split(), strict=True))
-    (x1, x2), (y1, y2) = axes.px(axes.x), axes.py([left, right])
-    return element("line", kind, **names, x1=x1, x2=x2, y1=y1, y2=y2)
-
-
 def clipped(axes: Axes, marks: Sequence[Markup]) -> Markup:
     """Cut off what leaves the axes: an inner drawing does so by itself."""
     left, width = axes.left, WIDTH - axes.left - RIGHT
@@ -241,34 +226,25 @@ def _curves(f: Figure, data: Curves) -> Drawn:
         k = at[one.name]
         kind = f"curve c{k % 8}{' chosen' if f.legend or not k else ''}"
         drawn.append(_line(axes, data, one, kind, "" if f.legend else str(k)))
-    drawn += _named([one.name for one in data.lines], at, axes) if f.legend else []
-    names = ", ".join(one.name for one in data.lines)
-    text = f"{f.title} of {names}: {data.y.title} against {data.x.title}. {f.note}"
-    picture = drawing(axes, [clipped(axes, drawn), *_moving(f, axes)], text)
-    return Drawn(picture, _numbers(data, f.title))
-
-
-def _moving(f: Figure, axes: Axes) -> list[Markup]:
-    """Draw what the slider moves: a straight line, an upright, a dot."""
-    marks = []
+    right, last = WIDTH - RIGHT, axes.height - BOTTOM - 10
+    for j, one in enumerate(reversed(data.lines if f.legend else ())):
+        # in the lower right corner, beside a piece of its line
+        y, kind = last - TEXT * j, f"line curve chosen c{at[one.name] % 8}"
+        drawn.append(_segment(kind, right - 150, y - 4, right - 122, y - 4))
+        drawn.append(_text("name", right - 116, y, shown(one.name, 20)))
+    moving = []  # what the slider moves: a straight line, an upright, a dot
     if f.tilt:
-        marks.append(clipped(axes, [tilted(axes, *f.ends, "now rule", f.tilt)]))
+        names = dict(zip(("data_left", "data_right"), f.tilt.split(), strict=True))
+        (x1, x2), (y1, y2) = axes.px(axes.x), axes.py(f.ends)
+        straight = element("line", "now rule", **names, x1=x1, x2=x2, y1=y1, y2=y2)
+        moving.append(clipped(axes, [straight]))
     if f.at is not None:
-        marks += [upright(axes, f.at[0], "now rule", f.rule)] if f.rule else []
-        marks.append(dot(axes, *f.at, "now", f.follow))
-    return marks
-
-
-def _named(names: Sequence[str], at: Mapping[str, int], axes: Axes) -> list[Markup]:
-    """Name the curves in the lower right corner, each beside a piece of its line."""
-    right, bottom = WIDTH - RIGHT, axes.height - BOTTOM
-    marks = []
-    for j, name in enumerate(names):
-        y = bottom - 10 - TEXT * (len(names) - 1 - j)
-        kind = f"line curve chosen c{at[name] % 8}"
-        marks.append(_segment(kind, right - 150, y - 4, right - 122, y - 4))
-        marks.append(_text("name", right - 116, y, shown(name, 20)))
-    return marks
+        moving += [upright(axes, f.at[0], "now rule", f.rule)] if f.rule else []
+        moving.append(dot(axes, *f.at, "now", f.follow))
+    names_of = ", ".join(one.name for one in data.lines)
+    text = f"{f.title} of {names_of}: {data.y.title} against {data.x.title}. {f.note}"
+    picture = drawing(axes, [clipped(axes, drawn), *moving], text)
+    return Drawn(picture, _numbers(data, f.title))
 
 
 def axes_of(
@@ -298,16 +274,14 @@ def _numbers(figure: Curves, title: str) -> Table:
     for one in figure.lines:
         size = len(one[x.name])
         for i in np.unique(np.linspace(0, size - 1, 7).astype(int)):
-            row = [one.name, *([threshold_text(one["cut"][i])] if cut else [])]
+            row: list[Any] = [one.name]
+            if cut:
+                above = np.isposinf(one["cut"][i])
+                row.append("above all" if above else f"{one['cut'][i]:.6g}")
             keys = (x.name, y.name, *(("low", "high") if ends else ()))
             rows.append([*row, *(float(one[k][i]) for k in keys)])
     head = ["classifier", *(["threshold"] if cut else []), x.title, y.title]
     return table(title, [*head, *(["from", "to"] if ends else [])], rows)
-
-
-def threshold_text(threshold: float) -> str:
-    """Write a threshold of a table."""
-    return "above all" if np.isposinf(threshold) else f"{threshold:.6g}"
 
 
 def _bars(f: Figure, data: Bars) -> Drawn:
@@ -356,7 +330,9 @@ def _forest(f: Figure, data: Intervals) -> Drawn:
     every = (data.value, data.low, data.high, *data.marks.values())
     ends = np.concatenate([v[few] for v in every])
     ends = np.append(ends[np.isfinite(ends)], [] if data.zero is None else 0.0)
-    span = _padded(*((ends.min(), ends.max()) if ends.size else (0.0, 1.0)))
+    low, high = (ends.min(), ends.max()) if ends.size else (0.0, 1.0)
+    room, largest = 0.08 * high - 0.08 * low or 0.05, np.finfo(float).max
+    span = max(low - room, -largest), min(high + room, largest)
     text = f"{data.label} of each {f.of} with its interval. {f.note}".strip()
     rows = zip(data.names, *(v.tolist() for v in every), strict=True)
     picture = _intervals(data, span, bool(f.order), text)
@@ -384,7 +360,11 @@ def _intervals(
             marks.append(line(axes, [low, high], [at, at], f"{colour} thick"))
         for other in figure.marks.values():
             if np.isfinite(other[k]):
-                marks.append(_diamond(axes, float(other[k]), at))
+                # a diamond: a value that stands beside the estimate
+                x, y = float(axes.px(other[k])), float(axes.py(at))
+                corners = ((x, y - 6), (x + 6, y), (x, y + 6), (x - 6, y))
+                places = "L".join(f"{_place(p)} {_place(q)}" for p, q in corners)
+                marks.append(element("path", "line c1", d=f"M{places}Z"))
         marks.append(dot(axes, float(value), at, colour))
         for j, part in enumerate(reversed(lines)):
             place = float(axes.py(at - 0.34 * ROW)) - TEXT * j
@@ -392,14 +372,6 @@ def _intervals(
         place = float(axes.py(at - 0.34 * ROW))
         marks.append(_text("name end", WIDTH - RIGHT, place, numbers[k]))
     return drawing(axes, marks, description)
-
-
-def _diamond(axes: Axes, x: float, y: float) -> Markup:
-    """Mark a value that stands beside an estimate."""
-    a, b = float(axes.px(x)), float(axes.py(y))
-    corners = ((a, b - 6), (a + 6, b), (a, b + 6), (a - 6, b))
-    places = "L".join(f"{_place(p)} {_place(q)}" for p, q in corners)
-    return element("path", "line c1", d=f"M{places}Z")
 
 
 def _crosses(f: Figure, data: Crosses) -> Drawn:
@@ -439,8 +411,15 @@ def _matrix(f: Figure, data: Matrix) -> Drawn:
             value = float(data.value[i, j])
             rows.append((data.names[j], data.names[i], value))
             if np.isfinite(value):
-                kind = "c0" if value >= 0 else "c1"
-                marks.append(_cell(LEFT + side * j, y - tall, side, tall, kind, value))
+                kind, x = "c0" if value >= 0 else "c1", LEFT + side * j
+                place = {"x": x + 1, "y": y - tall + 1}
+                place |= {"width": side - 2, "height": tall - 2}
+                shade = f"{abs(value):.2f}"
+                marks.append(
+                    element("rect", f"area {kind}", fill_opacity=shade, **place)
+                )
+                at = (x + side / 2, y - tall / 2 + 4)
+                marks.append(_text("name mid", *at, f"{value:.2f}"))
     for j in range(size - 1):
         middle = LEFT + side * (j + 0.5)
         below = TOP + tall * (size - 1) + 15
@@ -448,15 +427,6 @@ def _matrix(f: Figure, data: Matrix) -> Drawn:
     text = f"{f.title}: {data.label} of each pair. {f.note}"
     numbers = table(f.title, ("first", "second", data.label), rows)
     return Drawn(_picture(height, text, marks), numbers)
-
-
-def _cell(
-    x: float, y: float, wide: float, tall: float, kind: str, value: float
-) -> Markup:
-    place = {"x": x + 1, "y": y + 1, "width": wide - 2, "height": tall - 2}
-    text = _text("name mid", x + wide / 2, y + tall / 2 + 4, f"{value:.2f}")
-    shade = f"{abs(value):.2f}"
-    return element("rect", f"area {kind}", fill_opacity=shade, **place) + text
 
 
 def _name_lines(name: str) -> list[str]:
@@ -472,12 +442,6 @@ def _name_lines(name: str) -> list[str]:
     cuts = [text] if minus < 0 else [text[: minus + 2], text[minus + 3 :]]
     lines = [part[k : k + WIDE] for part in cuts for k in range(0, len(part), WIDE)]
     return lines if len(lines[-1]) <= NAME else [*lines, ""]
-
-
-def _padded(low: float, high: float) -> tuple[float, float]:
-    room = 0.08 * high - 0.08 * low or 0.05
-    largest = np.finfo(float).max
-    return max(low - room, -largest), min(high + room, largest)
 
 
 def _segment(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
