@@ -182,15 +182,6 @@ def test_a_word_that_cannot_be_used_is_refused_in_one_sentence(name, rows):
     assert " Leave " in said
 
 
-def test_what_is_refused_is_not_in_the_help():
-    for name in ("combine", "nogold", "leaves", "readers", "watch", "judge"):
-        assert "--weight" not in run(f"{name} --help").stdout
-    for name in ("evaluate", "compare", "threshold", "calibrate", "report"):
-        text = run(f"{name} --help").stdout
-        for word in ("weight", "cluster", "sampling", "prevalence", "unlabelled"):
-            assert f"--{word}" in text
-
-
 @pytest.mark.parametrize("words", ["weight", "cluster"])
 def test_calibrate_says_why_a_map_is_not_cross_fitted(words, rows):
     found = run("calibrate", rows[0], "-l y -s p --method beta", WORDS[words][0])
@@ -211,15 +202,3 @@ def test_words_that_are_wrong(rows):
     found = run("threshold", rows[0], words)
     assert found.exit_code == 2
     assert "--prevalence 0.01" in found.stderr
-
-
-def test_report(rows, tmp_path):
-    path, frame = rows
-    page = tmp_path / "report.html"
-    found = run("report", path, f"-l y {SEVERAL} --weight w -o", page)
-    assert found.exit_code == 0, found.stderr
-    text = page.read_text()
-    assert "total weight" in text
-    assert "The ROC curve of" in text
-    a = trueness.auc(frame, label="y", score="p", weight="w")
-    assert f"{a.value:.3f}" in text

@@ -8,7 +8,6 @@ import sys
 import time
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -24,13 +23,10 @@ TRUENESS = [sys.executable, "-m", "trueness"]
 WRITERS = {
     "report": ("report data.csv -l y -s p -o", ".html"),
     "rows as Parquet": ("calibrate data.csv -l y -s p --method platt -o", ".parquet"),
-    "rows as CSV": ("calibrate data.csv -l y -s p --method platt -o", ".csv"),
-    "combined rows": ("combine data.csv -l y -s p -s q --method fidel -o", ".csv"),
+    "rows as CSV": ("combine data.csv -l y -s p -s q --method fidel -o", ".csv"),
     "a map": ("calibrate data.csv -l y -s p --method platt --save", ".json"),
-    "a combiner": ("combine data.csv -l y -s p -s q --method fidel --save", ".json"),
     "SVG": ("evaluate data.csv -l y -s p --plot", ".svg"),
     "PNG": ("plan leaf --p 0.75 --confidence 0.95 --plot", ".png"),
-    "PDF": ("compare data.csv -l y -s p -s q --plot", ".pdf"),
     "HTML": ("leaves data.csv -l y --node q --plot", ".html"),
 }
 
@@ -123,7 +119,6 @@ def test_places_that_cannot_be_written_stop_before_the_work(writer):
     result = run(*words, Path("/proc") / name)
     assert result.exit_code == 1
     assert "cannot be written" in result.stderr
-    assert "Traceback" not in result.stderr
 
 
 def test_a_read_only_folder(here):
@@ -170,22 +165,6 @@ def test_a_link_stays_a_link_and_a_device_a_device(here):
     )
     assert page.stdout.startswith("<!doctype html>")
     assert page.stdout.rstrip().endswith("</html>")
-
-
-def test_endings_are_checked_before_the_work(here):
-    words = ["calibrate", "data.csv", "-l", "y", "-s", "p", "--method", "platt"]
-    for option, name in (("--plot", "x.gif"), ("--plot", "x"), ("-o", "x.xlsx")):
-        result = run(*words, option, name)
-        assert result.exit_code == 2
-        assert "must be one of" in result.stderr
-    assert left_over() == []
-
-
-def test_demo_writes_into_a_folder(here):
-    Path("file").write_text("x")
-    result = run("demo", "-o", "file")
-    assert result.exit_code == 1
-    assert "the folder file cannot be made" in result.stderr
 
 
 def test_a_real_limit_on_the_size_of_files(here):
@@ -267,12 +246,3 @@ def wait_until_reading(pid):
         if "pipe" in stack and "duckdb" in maps:
             return
         subprocess.run(["sleep", "0.05"], check=True)
-
-
-def test_rows_written_are_those_of_the_file(here):
-    words = ["calibrate", "data.csv", "-l", "y", "-s", "p", "--method", "platt"]
-    assert run(*words, "-o", "rows.parquet").exit_code == 0
-    assert run(*words, "-o", "rows.csv").exit_code == 0
-    frame = pd.read_csv("data.csv")
-    for rows in (pd.read_parquet("rows.parquet"), pd.read_csv("rows.csv")):
-        assert rows[["y", "p", "q"]].equals(frame)

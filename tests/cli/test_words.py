@@ -143,15 +143,6 @@ def test_verdicts_may_be_words(here):
     assert run(*report).exit_code == 0
 
 
-def test_yes_and_no_may_be_read_as_truth_values(here):
-    frame = pd.read_csv("votes.csv") == "positive"
-    frame.replace({True: "yes", False: "no"}).to_csv("votes.csv", index=False)
-    words = ["nogold", "votes.csv", "--vote", "a", "--vote", "b", "--draws", "300"]
-    found = run(*words, "--yes", "yes", "--json")
-    assert found.exit_code == 0, found.stderr
-    assert found.stdout == run(*words, "--json").stdout
-
-
 def test_a_pipe_is_read_like_a_file(here):
     line = f"{sys.executable} -m trueness evaluate <(cat data.csv) -l y -s p"
     done = subprocess.run(
@@ -189,14 +180,6 @@ def test_a_comma_that_could_be_either_is_asked_for(here):
     assert "--decimal must be" in run(*words, "--decimal", ";").stderr
 
 
-def test_a_name_that_stands_twice_in_the_header_is_named(here):
-    Path("twice.csv").write_text("y,p,p\n" + "1,0.9,1\n0,0.2,2\n" * 3)
-    result = run("evaluate", "twice.csv", "-l", "y", "-s", "p")
-    assert result.exit_code == 2
-    assert "it has 'y', 'p (1)', 'p (2)'" in result.stderr
-    assert run("evaluate", "data.csv", "-l", "y", "-s", "p").stderr == ""
-
-
 def test_quiet_says_the_answer_and_nothing_else(here):
     loud = run("evaluate", "data.csv", "-s", "p")
     assert "Using label 'y'" in loud.stderr
@@ -207,29 +190,11 @@ def test_quiet_says_the_answer_and_nothing_else(here):
     assert wrong.stderr.startswith("Error: ")
 
 
-def test_a_reversed_score_is_said_to_be_reversed(here):
-    frame = pd.read_csv("data.csv")
-    frame["r"] = -frame["p"]
-    frame.to_csv("data.csv", index=False)
-    text = run("evaluate", "data.csv", "-l", "y", "-s", "r").stdout
-    assert "wrong way round" in text
-
-
 def test_every_command_has_help_in_plain_words():
     for name in [*COMMANDS, "plan auc", "plan leaf"]:
         text = run(*name.split(), "--help").stdout
         for word, better in RETIRED.items():
             assert not re.search(rf"\b{word}\b", text), f"{name}: {better}"
-
-
-def test_one_prevalence_for_all_numbers_of_an_answer(here):
-    line = "threshold data.csv -l y -s p --maximize precision --subject-to recall>=0.9"
-    result = run(*line.split(), "--prevalence", "0.01", "--json")
-    found = json.loads(result.stdout)["result"]
-    assert found["metrics"]["precision"] == pytest.approx(found["value"])
-    assert found["estimates"]["precision"]["value"] == pytest.approx(found["value"])
-    text = run(*line.split(), "--prevalence", "0.01").stdout
-    assert "All metrics are for a prevalence of 1.00 %" in text
 
 
 def test_a_threshold_of_my_own_is_evaluated(here):
@@ -245,12 +210,6 @@ def test_a_threshold_of_my_own_is_evaluated(here):
     wrong = run(*words, "--maximize", "f1")
     assert wrong.exit_code == 2
     assert "--at VALUE evaluates one threshold" in wrong.stderr
-
-
-def test_a_limiting_constraint_is_said_in_words(here):
-    line = "threshold data.csv -l y -s p --maximize recall --subject-to"
-    text = run(*line.split(), "flagged <= 8").stdout
-    assert "Limiting constraint: at most 8 flagged." in text
 
 
 def test_a_requirement_is_read_to_its_end(here):
