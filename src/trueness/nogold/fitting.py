@@ -300,8 +300,8 @@ def _shared_notes(
     first = "" if post.identified else ALONE
     return [
         f"{first}If classifiers may make the same errors, the prevalence is "
-        f"{_rate(post)} and the sensitivity of {name} {span(post.sensitivity[name])}; "
-        f"if errors were independent, they would be {_rate(alone)} and "
+        f"{_rate(post)} and the sensitivity of {name} {span(post.sensitivity[name])}. "
+        f"If errors were independent, they would be {_rate(alone)} and "
         f"{alone.sensitivity[name].value:.3f}. {said}"
     ]
 

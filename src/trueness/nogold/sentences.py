@@ -51,9 +51,9 @@ def credible_sentence(what: str, e: Estimate) -> str:
     """Say what a posterior says of one number; of an open one only the interval."""
     if np.isnan(e.value):
         return (
-            f"{what} is not determined by votes alone: with a probability of "
-            f"{level_text(e.level)} it lies between {percent(e.low)} and "
-            f"{percent(e.high)}, if tests may make the same errors."
+            f"{what} is not determined by votes alone. If tests may make the same "
+            f"errors, it lies between {percent(e.low)} and {percent(e.high)} with a "
+            f"probability of {level_text(e.level)}."
         )
     return (
         f"{what} is about {percent(e.value)}; with a probability of "

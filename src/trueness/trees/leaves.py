@@ -421,7 +421,7 @@ def leaf_sentences(r: LeafReport) -> list[str]:
     """Say how many leaves can be trusted, and what the columns mean."""
     trusted = int((r.verdict == "trust").sum())
     return [
-        f"{trusted} of {counted(r.node.size, 'leaf', 'leaves')} can be trusted: with "
+        f"{trusted} of {counted(r.node.size, 'leaf', 'leaves')} can be trusted. With "
         "so many cases, the majority seen is the true majority with a probability "
         f"P(C) of {r.wanted:g} or more. P(U) is the probability that a new case has "
         "the label of the majority. A leaf is 'thin' when it has too few cases; "
