@@ -2,11 +2,9 @@
 
 import inspect
 import json
-import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,9 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 import trueness
+from shell import ENVIRONMENT
 from trueness.cli._app import COMMANDS, app, load
 
-SOURCE = Path(trueness.__file__).parents[1]
 PLANS = ["plan auc", "plan difference", "plan rate", "plan leaf"]
 NAMES = [n for n in COMMANDS if n not in ("plan", "app")] + PLANS  # app serves
 
@@ -231,10 +229,7 @@ def test_help_loads_no_analysis():
         "print([m for m in ('numpy', 'scipy', 'duckdb', 'altair') if m in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(SOURCE)},
-        capture_output=True,
-        text=True,
+        [sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True
     )
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
 

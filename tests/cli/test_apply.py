@@ -1,18 +1,11 @@
 """A saved map is applied to new rows, from a shell."""
 
-import json
-
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
 import trueness
-from trueness.cli import app
-
-
-def run(*words):
-    return CliRunner().invoke(app, [str(w) for w in words])
+from shell import answer, run
 
 
 @pytest.fixture
@@ -33,9 +26,7 @@ def test_a_calibrator(folder):
     fit = ("calibrate", folder / "old.csv", "--label", "y", "--score", "p")
     assert run(*fit, "--method", "isotonic", "--save", folder / "m.json").exit_code == 0
     line = ("apply", folder / "m.json", folder / "new.parquet", "--score", "p")
-    done = run(*line, "-o", folder / "out.parquet", "--json")
-    assert done.exit_code == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = answer(*line, "-o", folder / "out.parquet")
     assert found["result"]["rows"] == 300
     out, new = (pl.read_parquet(folder / f) for f in ("out.parquet", "new.parquet"))
     assert out.drop("p_calibrated").equals(new)

@@ -1,42 +1,16 @@
 """The command line as a newcomer uses it: files, columns, errors, pipes."""
 
 import json
-import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import trueness
-from trueness.cli import _start, app
-
-SOURCE = Path(trueness.__file__).parents[1]
-
-
-def run(*words, text=None):
-    return CliRunner().invoke(app, [str(w) for w in words], input=text)
-
-
-def answer(*words, text=None):
-    """Run with --json: nothing but JSON on standard output."""
-    result = run(*words, "--json", text=text)
-    assert result.exit_code == 0, result.stderr
-    return json.loads(result.stdout)
-
-
-def shell(*words, **options):
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "COLUMNS": "100"}
-    return subprocess.run(
-        [sys.executable, "-m", "trueness", *map(str, words)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        **options,
-    )
+from shell import ENVIRONMENT, answer, run
+from trueness.cli import _start
 
 
 @pytest.fixture
@@ -339,9 +313,8 @@ def test_sorts_are_chosen_before_numpy_is_loaded():
     assert not _start.slow_avx512(info.format("AuthenticAMD", ""))
     assert not _start.slow_avx512(info.format("GenuineIntel", "avx512f"))
     code = "import trueness.cli._start, sys; print('numpy' in sys.modules)"
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     loaded = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+        [sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True
     )
     assert loaded.stdout == "False\n"
 
@@ -382,3 +355,24 @@ def test_flagged_says_that_it_counts_labelled_cases_only(tmp_path):
     words = ("threshold", path, "-l", "y", "-s", "p", "--maximize", "recall")
     assert "1 case has none" in run(*words, "--subject-to", "flagged <= 2").stderr
     assert "have none" not in run(*words, "--subject-to", "fpr <= 0.5").stderr
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.2", "::", "example.org"])  # noqa: S104
+def test_other_machines_are_let_in_only_by_who_knows(host):
+    result = run("app", "--host", host, "--no-browser")
+    assert result.exit_code == 2
+    assert "--i-know" in result.stderr
+    assert "other machines" in result.stderr
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    result = run("app", "--no-browser")
+    assert result.exit_code == 2, result.output
+    assert 'pip install "trueness[app]"' in result.stderr
+
+
+def test_a_file_that_is_not_there_is_told_before_anything_begins():
+    result = run("app", "nowhere.csv", "--no-browser")
+    assert result.exit_code == 2
+    assert "There is no file nowhere.csv" in result.stderr

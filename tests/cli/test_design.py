@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
+import shell
 import trueness
-from trueness.cli import app
 
 LABEL = {"label": "y", "score": "p"}
 # the words of the shell, and those of Python
@@ -32,19 +30,16 @@ WORDS = {
 CLUSTERED = "The intervals allow for likeness of cases with the same site."
 
 
+def split(words):
+    return [part for w in words for part in shlex.split(str(w))]
+
+
 def run(*words):
-    line = [part for w in words for part in split(w)]
-    return CliRunner().invoke(app, line)
-
-
-def split(word):
-    return shlex.split(word) if isinstance(word, str) else [str(word)]
+    return shell.run(*split(words))
 
 
 def told(*words):
-    found = run(*words, "--json")
-    assert found.exit_code == 0, found.stderr
-    return json.loads(found.stdout)
+    return shell.answer(*split(words))
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +70,8 @@ def same(found, want):
 @pytest.mark.parametrize("words", WORDS)
 def test_evaluate_says_what_python_says(words, rows):
     path, frame = rows
-    shell, given = WORDS[words]
-    line = ("evaluate", path, "-l y -s p --by g --at 0.5", shell)
+    typed, given = WORDS[words]
+    line = ("evaluate", path, "-l y -s p --by g --at 0.5", typed)
     found = told(*line)
     for group, by in (("a", frame[frame["g"] == "a"]), (None, frame)):
         result = found["result"]
@@ -97,8 +92,8 @@ def test_evaluate_says_what_python_says(words, rows):
 @pytest.mark.parametrize("words", [w for w in WORDS if w != "at random"])
 def test_compare_says_what_python_says(words, rows):
     path, frame = rows
-    shell, given = WORDS[words]
-    line = ("compare", path, "-l y -s p -s q", shell)
+    typed, given = WORDS[words]
+    line = ("compare", path, "-l y -s p -s q", typed)
     found = told(*line)["result"]
     both = trueness.panel(frame, label="y", scores=["p", "q"], **given)
     same(
@@ -112,8 +107,8 @@ def test_compare_says_what_python_says(words, rows):
 @pytest.mark.parametrize("words", WORDS)
 def test_threshold_says_what_python_says(words, rows):
     path, frame = rows
-    shell, given = WORDS[words]
-    line = ("threshold", path, "-l y -s p", shell)
+    typed, given = WORDS[words]
+    line = ("threshold", path, "-l y -s p", typed)
     found = told(*line, "--at 0.5")["result"]
     want = trueness.at_threshold(frame, **LABEL, **given, threshold=0.5).metrics
     for name, e in found["estimates"].items():

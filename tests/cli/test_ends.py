@@ -9,15 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-import trueness
-from trueness.cli import app
+from shell import ENVIRONMENT, TRUENESS, run
 
-SOURCE = Path(trueness.__file__).parents[1]
 ROWS = "y,p,q\n" + "1,0.9,0.7\n1,0.8,0.9\n0,0.5,0.1\n1,0.5,0.6\n0,0.2,0.3\n" * 4
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(SOURCE), "COLUMNS": "100"}
-TRUENESS = [sys.executable, "-m", "trueness"]
 
 # every way to write a file: the words before its name, and its ending
 WRITERS = {
@@ -29,10 +24,6 @@ WRITERS = {
     "PNG": ("plan leaf --p 0.75 --confidence 0.95 --plot", ".png"),
     "HTML": ("leaves data.csv -l y --node q --plot", ".html"),
 }
-
-
-def run(*words):
-    return CliRunner().invoke(app, [str(w) for w in words])
 
 
 @pytest.fixture

@@ -6,14 +6,13 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+import shell
 import trueness
-from trueness.cli._app import app
 
 
 def run(*words):
-    return CliRunner().invoke(app, ["evals", *map(str, words)])
+    return shell.run("evals", *words)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import os
 import pty
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,21 +12,14 @@ import pandas as pd
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
-from typer.testing import CliRunner
 
-import trueness
+from shell import ENVIRONMENT, TRUENESS, run
 from trueness._core.records import Estimate
-from trueness.cli import app
 from trueness.cli._shell import _fitting
 from trueness.findings.records import table
 
-SOURCE = Path(trueness.__file__).parents[1]
 ROWS = "1,0.9\n1,0.8\n0,0.5\n1,0.5\n0,0.2\n0,0.1\n0,0\n"
 HOSTILE = ["\x1b[31mred\x07", "a\u202ertl", "tab\there", "[bold]x[/bold]", "\U0001f600"]
-
-
-def run(*words, text=None):
-    return CliRunner().invoke(app, [str(w) for w in words], input=text)
 
 
 def said(result):
@@ -177,10 +169,10 @@ def test_tables_break_rather_than_wrap(width):
 def on_terminal(*words, **more):
     """Run in a pseudo-terminal of 80 columns and give all that it shows."""
     main, other = pty.openpty()
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "COLUMNS": "80", **more}
     running = subprocess.Popen(
-        [sys.executable, "-m", "trueness", *map(str, words)],
-        env=environment, stdout=other, stderr=other, stdin=other,
+        [*TRUENESS, *map(str, words)],
+        env={**ENVIRONMENT, "COLUMNS": "80", **more},
+        stdout=other, stderr=other, stdin=other,
     )  # fmt: skip
     os.close(other)
     text = b""

@@ -8,19 +8,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import trueness
 from retired import RETIRED
-from trueness.cli import COMMANDS, app
+from shell import SOURCE, answer, run
+from trueness.cli import COMMANDS
 from trueness.findings.words import for_the_shell
 
-SOURCE = Path(trueness.__file__).parent
 ROWS = "y,p,q\n" + "1,0.9,0.7\n1,0.8,0.9\n0,0.5,0.1\n1,0.5,0.6\n0,0.2,0.3\n" * 4
-
-
-def run(*words, text=None):
-    return CliRunner().invoke(app, [str(w) for w in words], input=text)
 
 
 @pytest.fixture
@@ -143,11 +138,18 @@ def test_verdicts_may_be_words(here):
     assert run(*report).exit_code == 0
 
 
+def test_yes_and_no_may_be_read_as_truth_values(here):
+    frame = pd.read_csv("votes.csv") == "positive"
+    frame.replace({True: "yes", False: "no"}).to_csv("votes.csv", index=False)
+    words = ["nogold", "votes.csv", "--vote", "a", "--vote", "b", "--draws", "300"]
+    assert answer(*words, "--yes", "yes") == answer(*words)
+
+
 def test_a_pipe_is_read_like_a_file(here):
     line = f"{sys.executable} -m trueness evaluate <(cat data.csv) -l y -s p"
     done = subprocess.run(
         ["bash", "-c", line],
-        env={"PYTHONPATH": str(SOURCE.parent), "PATH": "/usr/bin:/bin"},
+        env={"PYTHONPATH": str(SOURCE), "PATH": "/usr/bin:/bin"},
         capture_output=True,
         text=True,
     )

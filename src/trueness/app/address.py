@@ -28,14 +28,14 @@ from trueness.cli._columns import (
     several_scores,
 )
 from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source, known
-from trueness.cli._verdicts import (
+from trueness.cli.judge import (
     as_wide,
     guess_judges,
+    guess_votes,
     in_log,
     repeats_in_log,
     request_of,
 )
-from trueness.cli.judge import guess_votes
 from trueness.cli.plan import NODE_NAMES, guess_node
 from trueness.data.engines import quoted
 from trueness.data.first_look import COUNT_NAMES

@@ -26,7 +26,7 @@ from trueness._core.files import temporary_folder
 from trueness._core.imports import required
 from trueness._core.records import shown
 from trueness.cli._source import SAMPLE, Source
-from trueness.cli._verdicts import open_verdicts
+from trueness.cli.judge import open_verdicts
 from trueness.data.engines import CONNECTIONS, quoted, reading
 from trueness.data.files import tables_of
 from trueness.data.first_look import Look, look

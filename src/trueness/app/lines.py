@@ -12,7 +12,7 @@ from trueness.app.address import KINDS, Asked, wide_table
 from trueness.app.files import DataFile
 from trueness.cli._columns import Chosen, as_votes
 from trueness.cli._source import SAMPLE
-from trueness.cli._verdicts import first_twice, wide_sql
+from trueness.cli.judge import first_twice, wide_sql
 from trueness.data.engines import quoted
 from trueness.findings.subject import apart, asked_of_two, of_one_cut
 from trueness.threshold.limits import asks_for_two_cuts, undeferred

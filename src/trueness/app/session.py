@@ -19,8 +19,7 @@ from trueness._core.progress import progress
 from trueness.app.address import FIELDS, WITHOUT, Asked, in_page, wide_table
 from trueness.app.files import DataFile
 from trueness.cli._columns import Chosen, Request, count_panel, with_verdicts
-from trueness.cli._verdicts import for_verdicts
-from trueness.cli.judge import compared_of, rates_of
+from trueness.cli.judge import compared_of, for_verdicts, rates_of
 from trueness.cli.plan import with_rules
 from trueness.counts.values import Panel, Tally
 from trueness.data import frames

@@ -4,9 +4,8 @@ Commands that are read together share a module, loaded when one is asked for, so
 ``trueness --help`` is quick. A command is its options, one call that gives findings,
 and ``answered``, which shows them. To be read in this order: ``_start`` runs first and
 imports nothing heavy; ``_app`` lists the commands; ``_command`` makes a command of a
-function; ``_options`` holds what can be typed; ``_source`` opens files and ``_columns``
-chooses their columns; ``_shell`` speaks and ``_outputs`` writes files. ``_verdicts``
-(judge) and ``_predictions`` (check) count in ways of their own.
+function and holds what can be typed; ``_source`` opens files and ``_columns`` chooses
+their columns; ``_shell`` speaks and writes files.
 
 A file becomes a ``Source``, with its columns a ``Request``, counted a ``Tally`` or a
 ``Panel``, asked a ``Finding``, which is shown: as sentences and tables, as JSON, as a

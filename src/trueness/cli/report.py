@@ -26,8 +26,8 @@ from trueness.cli._shell import (
     spoken,
     write_report,
 )
-from trueness.cli._verdicts import open_verdicts
 from trueness.cli.evaluate import rule_typed
+from trueness.cli.judge import open_verdicts
 from trueness.data.cleaning import listening, tell
 from trueness.data.files import scan, tables_of
 from trueness.ensembles.combiners import COMBINERS
