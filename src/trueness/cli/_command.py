@@ -8,13 +8,13 @@ documentation, ``--folds: ...``, or of the text below where several commands hav
 
 from __future__ import annotations
 
-import functools
 import inspect
 import os
 import re
 import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, final, get_args
 
@@ -160,7 +160,7 @@ def command(
         meanings = read_lines(text)
         shared = {} if columns is None else _shared(columns, (*without, *refused))
 
-        @functools.wraps(function)
+        @wraps(function)
         def run(**given: Any) -> None:
             with shell.ending(given["debug"], given["quiet"]):
                 last = {k: given.pop(k, d) for k, (_, d) in LAST.items()}
@@ -188,7 +188,9 @@ def command(
             if p.name not in without
         }
         first = dict(list(shared.items())[:3])  # the file and its columns
-        hidden = {word: (_hidden(word), None) for word in refused}
+        # no help shows what the command will refuse
+        unseen = partial(typer.Option, help="It says why not.", hidden=True)
+        hidden = {w: (Annotated[str | None, unseen(f"--{w}")], None) for w in refused}
         ends = {k: v for k, v in LAST.items() if k not in without}
         every: dict[str, Any] = first | own | hidden | shared | ends
         run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
@@ -243,12 +245,6 @@ def _explained(name: str, kind: Any, meanings: dict[str, str]) -> Any:
         autocompletion=column_names if metavar == "COLUMN" else None,
     )
     return Annotated[kind, option]
-
-
-def _hidden(word: str) -> Any:
-    """Make an option that no help shows, since the command will refuse it."""
-    meaning = f"A command that cannot use --{word} says why."
-    return Annotated[str | None, typer.Option(f"--{word}", help=meaning, hidden=True)]
 
 
 def column_names(incomplete: str) -> list[str]:

@@ -20,7 +20,6 @@ from trueness.cli._columns import Request, classes_of, count_classes, count_tall
 from trueness.cli._command import ONE_SCORE, SCORES, File, command
 from trueness.cli._source import open_source
 from trueness.data.engines import quoted
-from trueness.data.first_look import LookedQuestion
 from trueness.data.first_look import look as look_at
 from trueness.data.multiclass import multiclass_auc
 from trueness.findings.cut import CutQuestion, find_cut, with_groups
@@ -48,7 +47,14 @@ def look(file: File, decimal: str | None = None) -> shell.CommandAnswer:
     ]
     head = ["column", "holds", "values", "missing", "could be"]
     remarks = [f"{c.name}: {' '.join(c.remarks)}" for c in found.columns if c.remarks]
-    typed = {q.question: _typed(q, file) for q in found.questions}
+    typed = {}
+    for q in found.questions:  # the command that answers it
+        words = ["trueness", q.command, file]
+        for name, value in q.columns.items():
+            option = "vote" if q.command == "nogold" else name.removesuffix("s")
+            for one in value if isinstance(value, list) else [value]:
+                words += [f"--{option}", str(one)]
+        typed[q.question] = shlex.join(words)
     asked: Any = "No question fits these columns as they are; see docs of formats."
     if typed:
         asked = table("Questions", ["question", "type"], typed.items(), most=400)
@@ -59,16 +65,6 @@ def look(file: File, decimal: str | None = None) -> shell.CommandAnswer:
         [table("Columns", head, rows), *remarks, asked],
         about={"file": file},
     )
-
-
-def _typed(question: LookedQuestion, file: str) -> str:
-    """Write the command that answers a question."""
-    words = ["trueness", question.command, file]
-    for name, value in question.columns.items():
-        option = "vote" if question.command == "nogold" else name.removesuffix("s")
-        for one in value if isinstance(value, list) else [value]:
-            words += [f"--{option}", str(one)]
-    return shlex.join(words)
 
 
 @command(dialects=DIALECTS)

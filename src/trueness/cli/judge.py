@@ -405,7 +405,13 @@ def judge(
     with progress("Estimating the pass rate", unit=""):
         rates = rates_of(panels, labelled, level, seed)
         compared = compared_of(request, panels, rates, item, labelled)
-        plans = {s: _plan(panels[s], r, next, width) for s, r in rates.items()}
+        plans: dict[str, dict[str, Any]] = {s: {} for s in rates}
+        for s, r in rates.items():  # more labels, where that was asked
+            if next:
+                plans[s]["next"] = r.label_next(next)
+            if width is not None:
+                held = panels[s].without_clusters()
+                plans[s]["needed"] = plan_labels(held, width=width, level=r.level)
     words: Any = {"source": source.name, "command": shell.command_line()}
     if output is not None:
         shell.write_report(judged(rates, panels, compared, **words), output)
@@ -474,12 +480,3 @@ def _paired(request: Request, item: str) -> bool:
         )
         return False
     return True
-
-
-def _plan(panel: Panel, r: Rate, next: int, width: float | None) -> dict[str, Any]:
-    """Plan more labels, where that was asked."""
-    plan: dict[str, Any] = {"next": r.label_next(next)} if next else {}
-    if width is not None:
-        held = panel.without_clusters()
-        plan["needed"] = plan_labels(held, width=width, level=r.level)
-    return plan

@@ -126,6 +126,10 @@ def how_good(s: subjects.Subject, together: Estimate | None = None) -> Finding:
     one_class = any(r["auc"] is None for x in by_group.values() for r in x.values())
     share = {"wanted": first.design.prevalence, "share": first.prevalence}
     at = ("threshold", "confusion", "metrics")
+    counted = cases_note(s.cases)
+    if a.classes:
+        sizes = listed([f"{shown(c)} {t.n_pos:,}" for c, t in tallies.items()])
+        counted = note("classes", n=s.cases.n, number=len(tallies), sizes=sizes)
     return finding(
         "ranking",
         {
@@ -134,7 +138,7 @@ def how_good(s: subjects.Subject, together: Estimate | None = None) -> Finding:
             "multiclass_auc": together,
             "at": {n: fields_of(x, *at) for n, x in used.items()},
         },
-        answer=(_counted(s), *when(together, "all classes", auc=together)),
+        answer=(counted, *when(together, "all classes", auc=together)),
         notes=(
             *when(used, "at", cut=write_number(float(a.at or 0))),
             note("intervals", level=a.level),
@@ -176,15 +180,6 @@ def unknown_share(t: Panel | Tally) -> bool:
 def _table(caption: str, first: list[str], rows: Mapping[Any, Measured]) -> Table:
     made = [[*names, *row.values()] for names, row in rows.items()]
     return table(caption, [*first, *MEASURES.values()], made)
-
-
-def _counted(s: subjects.Subject) -> Note:
-    """Say what was counted."""
-    if not s.asked.classes:
-        return cases_note(s.cases)
-    sizes = {c: t.n_pos for c, t in subjects.tallies_of(s.data).items()}
-    said_so = listed([f"{shown(c)} {n:,}" for c, n in sizes.items()])
-    return note("classes", n=s.cases.n, number=len(sizes), sizes=said_so)
 
 
 def cases_note(x: Panel | Tally) -> Note:

@@ -87,7 +87,13 @@ def page_about(
     groups, some = subjects.largest(groups)
     if classes and isinstance(data, Mapping):
         data, groups = {f"{c} against the rest": t for c, t in data.items()}, None
-        _same_cases(data)
+        sizes = {t.n if isinstance(t, Tally) else None for t in data.values()}
+        if len(sizes) != 1 or None in sizes:
+            raise InputError(
+                "A report on several tallies needs classes of the same cases, as "
+                "trueness.one_vs_rest(y_true, scores) gives them. Groups stand beside "
+                "all cases, under their own name."
+            )
     cases = next(iter(data.values())) if isinstance(data, Mapping) else data
     title, facts = shown(title, 120), facts_of(cases, source, data if classes else None)
     needs_prevalence(cases, "A report")
@@ -129,16 +135,6 @@ def with_cleaned(page: Page, cleaned: Sequence[str]) -> Page:
     line = note("cleaned", what=named.sub(r"\1", " ".join(cleaned)))
     found = [(q, (*notes, line) if q == MIND else notes) for q, notes in page.answers]
     return replace(page, answers=tuple(found))
-
-
-def _same_cases(classes: Mapping[str, Any]) -> None:
-    sizes = {getattr(t, "n", None) for t in classes.values()}
-    if len(sizes) != 1 or not all(isinstance(t, Tally) for t in classes.values()):
-        raise InputError(
-            "A report on several tallies needs classes of the same cases, as "
-            "trueness.one_vs_rest(y_true, scores) gives them. Groups stand beside all "
-            "cases, under their own name."
-        )
 
 
 def facts_of(

@@ -73,33 +73,31 @@ def how_often(
         tables.append(table("Differences", head, pairs))
     notes = [n for each in rows.values() for e in each.values() for n in e.notes]
     notes += board.notes if board else ()
+    sizes = {s: (len(a), int(a.tried.sum())) for s, a in runs.items()}
+    first, of = next(iter(sizes.values())), ""
+    if len(runs) > 1:
+        of = f"{len(runs)} systems, each with "
+    counts = f"{of}{counted(first[0], 'item')} and {counted(first[1], 'attempt')}."
+    if len({*sizes.values()}) > 1:
+        tried = ", ".join(f"{shown(s)} {n:,}" for s, (_, n) in sizes.items())
+        counts = f"{len(runs)} systems; attempts: {tried}."
     return Finding(
         TITLES["evals" if board is None else "systems"],
         {
             "systems": rows,
-            "items": {s: len(a) for s, a in runs.items()},
-            "attempts": {s: int(a.tried.sum()) for s, a in runs.items()},
+            "items": {s: items for s, (items, _) in sizes.items()},
+            "attempts": {s: n for s, (_, n) in sizes.items()},
             "groups": by_group,
             "leaderboard": None if board is None else board.columns(),
             "differences": [] if board is None else list(board.comparison.pairs),
         },
-        (*said([_counted(runs)]), _answer(rows, board, level)),
+        (*said([counts]), _answer(rows, board, level)),
         (*said(notes), note("trusted")),
         tuple(tables),
         (Figure(rates_figure(board or next(iter(rows.values()))), "Pass rates"),),
         method=_METHOD,
         key="evals",
     )
-
-
-def _counted(runs: Runs) -> str:
-    first = next(iter(runs.values()))
-    items, tried = len(first), int(first.tried.sum())
-    if any((len(a), int(a.tried.sum())) != (items, tried) for a in runs.values()):
-        sizes = [f"{shown(s)} {int(a.tried.sum()):,}" for s, a in runs.items()]
-        return f"{len(runs)} systems; attempts: {', '.join(sizes)}."
-    of = f"{len(runs)} systems, each with " if len(runs) > 1 else ""
-    return f"{of}{counted(items, 'item')} and {counted(tried, 'attempt')}."
 
 
 def _written(e: Estimate) -> str:

@@ -56,24 +56,23 @@ class Meaning:
 
 def meanings(s: Subject) -> list[Meaning | None]:
     """Measure the calibration of each classifier whose scores can be probabilities."""
-    sure = s.asked.sure
+    a, sure = s.asked, {"level": s.asked.level}
+
+    def ask(m: Model) -> Meaning | None:
+        if not m.is_probability:
+            return None
+        number = a.replicates or FEW
+        return Meaning(
+            reliability(m.tally, **sure, rng=a.rng, replicates=number),
+            brier(m.tally, **sure),
+            log_loss(m.tally, **sure),
+            calibration_verdict(m.tally, **sure),
+        )
+
     return [
-        s.once(("meaning", m.key, sure), partial(possible, partial(_meaning, m, s)))
+        s.once(("meaning", m.key, a.sure), partial(possible, partial(ask, m)))
         for m in s.models
     ]
-
-
-def _meaning(m: Model, s: Subject) -> Meaning | None:
-    if not m.is_probability:
-        return None
-    t, level = m.tally, s.asked.level
-    curve = partial(reliability, t, level=level, rng=s.asked.rng)
-    return Meaning(
-        curve(replicates=s.asked.replicates or FEW),
-        brier(t, level=level),
-        log_loss(t, level=level),
-        calibration_verdict(t, level=level),
-    )
 
 
 def what_scores_mean(s: Subject) -> Finding | None:
@@ -184,12 +183,24 @@ def what_calibration_changes(
     t: Tally, gain: CalibrationGain, name: str, method: str
 ) -> Finding:
     """Compare scores before and after calibration, on cases not used for fitting."""
+    # scores outside 0 to 1 have one curve only
+    both = {BEFORE: t} if t.score[-1] >= 0 and t.score[0] <= 1 else {}
+    both[AFTER] = gain.tally
+    curves = {n: reliability(x, replicates=FEW) for n, x in both.items()}
+    drawn = Figure(
+        replace(reliability_figure(curves), bands=()),
+        "Before and after",
+        "Nearer to the diagonal is better. The calibrated probabilities are those of "
+        "cases that were not used for fitting.",
+        order=(AFTER, BEFORE),
+        legend=True,
+    )
     return finding(
         "calibrated",
         {"method": method, **gain_numbers(gain)},
         answer=said(gain_sentences(gain)),
         tables=(table("Brier score", ("scores", "Brier score"), gain_rows(gain)),),
-        figures=(_before_and_after(t, gain.tally),),
+        figures=(drawn,),
         method=f"{name}, calibrated by the method {method}. Cross-fitting with "
         f"{gain.folds} folds: every case gets its probability from a map that was "
         "fitted without it.",
@@ -253,19 +264,3 @@ def what_a_map_changes(
     tables = (*found.tables, table(f"The map in each {by}", head, each_row))
     changed = replace(found, numbers=found.numbers | numbers, tables=tables)
     return [meant, changed], gain.tally
-
-
-def _before_and_after(t: Tally, after: Tally) -> Figure:
-    """Draw both reliability curves; scores outside 0 to 1 have one only."""
-    shown = {BEFORE: t} if t.score[-1] >= 0 and t.score[0] <= 1 else {}
-    curves = {
-        n: reliability(t, replicates=FEW) for n, t in {**shown, AFTER: after}.items()
-    }
-    return Figure(
-        replace(reliability_figure(curves), bands=()),
-        "Before and after",
-        "Nearer to the diagonal is better. The calibrated probabilities are those of "
-        "cases that were not used for fitting.",
-        order=(AFTER, BEFORE),
-        legend=True,
-    )

@@ -62,7 +62,28 @@ def at_the_cut(s: Subject) -> Finding:
     )
     drawn: list[Figure | None] = [*_rates(s), _cost(s)]
     if a.replicates:  # a first look has no intervals, and waits for nothing
-        drawn += [_scores(s), _capacity(s), _benefit(s), possible(lambda: _any_cost(s))]
+        scores = Figure(
+            s.once("scores", lambda: score_figure(s.tallies)),
+            "Scores",
+            "Solid: positives. Dashed outline: negatives. Cases to the right of the "
+            "line are flagged.",
+            order=s.names,
+            at=(steps_of(s)[0].first, 0.0),
+            rule="threshold",
+            folded=True,
+        )
+        capacity = _drawn(
+            s,
+            s.once("gain", lambda: gain_figure(s.tallies)),
+            "Capacity",
+            "Share of the positives that is found when only so many cases can be "
+            "handled.",
+            "flagged_rate recall",
+            shaded=_shaded(s, "gain"),
+            rule="flagged_rate",
+            folded=True,
+        )
+        drawn += [scores, capacity, _benefit(s), possible(lambda: _any_cost(s))]
     tables: tuple[Table, ...] = ()
     if checked is not None:
         rows = [(quantity(name).text, found) for name, found in checked.metrics.items()]
@@ -147,19 +168,6 @@ def _rates(s: Subject) -> list[Figure]:
     return [recall, roc] if share < RARE else [roc, recall]
 
 
-def _capacity(s: Subject) -> Figure:
-    return _drawn(
-        s,
-        s.once("gain", lambda: gain_figure(s.tallies)),
-        "Capacity",
-        "Share of the positives that is found when only so many cases can be handled.",
-        "flagged_rate recall",
-        shaded=_shaded(s, "gain"),
-        rule="flagged_rate",
-        folded=True,
-    )
-
-
 def _cost(s: Subject) -> Figure:
     (fp, fn), first = s.asked.costs, steps_of(s)[0]
     text = f"Lower is better. A false positive costs {fp:g}, a false negative {fn:.4g}."
@@ -179,19 +187,6 @@ def _cost(s: Subject) -> Figure:
         "flagged_rate cost",
         at=(first.at_start("flagged_rate"), now),
         rule="flagged_rate",
-    )
-
-
-def _scores(s: Subject) -> Figure:
-    return Figure(
-        s.once("scores", lambda: score_figure(s.tallies)),
-        "Scores",
-        "Solid: positives. Dashed outline: negatives. Cases to the right of the line "
-        "are flagged.",
-        order=s.names,
-        at=(steps_of(s)[0].first, 0.0),
-        rule="threshold",
-        folded=True,
     )
 
 
