@@ -226,10 +226,13 @@ def _curves(f: Figure, data: Curves) -> Drawn:
         k = at[one.name]
         kind = f"curve c{k % 8}{' chosen' if f.legend or not k else ''}"
         drawn.append(_line(axes, data, one, kind, "" if f.legend else str(k)))
-    right, last = WIDTH - RIGHT, axes.height - BOTTOM - 10
-    for j, one in enumerate(reversed(data.lines if f.legend else ())):
+    right, low = WIDTH - RIGHT, axes.height - BOTTOM - 10 + TEXT
+    for j, one in enumerate(data.lines if f.legend else ()):
         # in the lower right corner, beside a piece of its line
-        y, kind = last - TEXT * j, f"line curve chosen c{at[one.name] % 8}"
+        y, kind = (
+            low - TEXT * (len(data.lines) - j),
+            f"line curve chosen c{at[one.name] % 8}",
+        )
         drawn.append(_segment(kind, right - 150, y - 4, right - 122, y - 4))
         drawn.append(_text("name", right - 116, y, shown(one.name, 20)))
     moving = []  # what the slider moves: a straight line, an upright, a dot
