@@ -186,14 +186,14 @@ def test_calibrate_says_why_a_map_is_not_cross_fitted(words, rows):
 
 
 def test_words_that_are_wrong(rows):
-    said = run("evaluate", rows[0], "-l y -s p --weight z").stderr
-    assert "--weight must name a column" in said
-    said = run("evaluate", rows[0], "-l y -s p --unlabelled ignored").stderr
-    assert "--unlabelled must be" in said
-    found = run("evaluate", rows[0], "-l y -s p --prevalence 0.01:0.05")
-    assert found.exit_code == 2
-    assert "needs one prevalence" in found.stderr
-    words = "-l y -s p --sampling case-control --maximize precision"
-    found = run("threshold", rows[0], words)
-    assert found.exit_code == 2
-    assert "--prevalence 0.01" in found.stderr
+    for line, sentence in {
+        "evaluate {} -l y -s p --weight z": "--weight must name a column",
+        "evaluate {} -l y -s p --unlabelled ignored": "--unlabelled must be",
+        "evaluate {} -l y -s p --prevalence 0.01:0.05": "needs one prevalence",
+        "threshold {} -l y -s p --sampling case-control --maximize precision": (
+            "--prevalence 0.01"
+        ),
+    }.items():
+        found = run(line.format(rows[0]))
+        assert found.exit_code == 2
+        assert sentence in found.stderr

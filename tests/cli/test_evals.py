@@ -68,13 +68,13 @@ def test_a_log_needs_no_columns(tmp_path):
 
 
 def test_wrong_lines_are_taught(tables, tmp_path):
-    result = run(tables[0])
-    assert result.exit_code == 2
-    assert "--item NAME --passed NAME" in result.stderr
-    result = run(tables[0], "--item", "q", "--passed", "ok", "--pass-at", 9)
-    assert result.exit_code == 3
-    assert "Ask for 3 or less" in result.stderr
-    result = run(tables[0], "--item", "q", "--passed", "ok", "--by", "nothing")
-    assert result.exit_code == 2
-    assert "no column 'nothing'" in result.stderr
-    assert run(tmp_path / "none.csv").exit_code == 2
+    named = (tables[0], "--item", "q", "--passed", "ok")
+    for words, code, sentence in (
+        (tables[:1], 2, "--item NAME --passed NAME"),
+        ((*named, "--pass-at", 9), 3, "Ask for 3 or less"),
+        ((*named, "--by", "nothing"), 2, "no column 'nothing'"),
+        ((tmp_path / "none.csv",), 2, "none.csv"),
+    ):
+        result = run(*words)
+        assert result.exit_code == code
+        assert sentence in result.stderr

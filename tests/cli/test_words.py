@@ -79,14 +79,6 @@ def test_errors_speak_the_language_of_the_shell(name, here):
     assert not PYTHON.search(result.stderr), result.stderr
 
 
-def test_a_report_is_html(here):
-    result = run("report", "data.csv", "-l", "y", "-s", "p", "-o", "x.pdf")
-    assert result.exit_code == 2
-    assert "-o x.html" in result.stderr
-    assert "print it to a PDF" in result.stderr
-    assert not Path("x.pdf").exists()
-
-
 def test_the_foot_of_a_report_has_date_and_version_and_no_flag_stands_in_it(
     here, monkeypatch
 ):

@@ -229,10 +229,8 @@ def _curves(f: Figure, data: Curves) -> Drawn:
     right, low = WIDTH - RIGHT, axes.height - BOTTOM - 10 + TEXT
     for j, one in enumerate(data.lines if f.legend else ()):
         # in the lower right corner, beside a piece of its line
-        y, kind = (
-            low - TEXT * (len(data.lines) - j),
-            f"line curve chosen c{at[one.name] % 8}",
-        )
+        y = low - TEXT * (len(data.lines) - j)
+        kind = f"line curve chosen c{at[one.name] % 8}"
         drawn.append(_segment(kind, right - 150, y - 4, right - 122, y - 4))
         drawn.append(_text("name", right - 116, y, shown(one.name, 20)))
     moving = []  # what the slider moves: a straight line, an upright, a dot
