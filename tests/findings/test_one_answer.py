@@ -1,16 +1,14 @@
 """Twenty data sets through Python, shell and report: one answer to each question."""
 
-import json
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import trueness
+from shell import answer, run
 from trueness._core.numbers import cut_text
-from trueness.cli import app
 from trueness.findings.notes import CATALOGUE, PAGE, PYTHON, REPORT, SHELL, say
 from trueness.findings.page import page_about
 
@@ -35,10 +33,8 @@ def sets():
     out = {}
 
     def add(name, y, words=None, **scores):
-        columns = dict(scores)
-        more = {w: v for w, v in (words or {}).items()}
-        frame = pd.DataFrame({"y": y, **columns, **more})
-        out[name] = (frame, list(scores), {w: w for w in more})
+        frame = pd.DataFrame({"y": y, **scores, **(words or {})})
+        out[name] = (frame, list(scores), {w: w for w in words or ()})
 
     y, p = made(400, 0.3, 1.5, rng)
     add("plain", y, p=p)
@@ -92,26 +88,23 @@ def found():
     return ask
 
 
+def design(name):
+    return {k: v for k, v in SETS[name][2].items() if k != "by"}
+
+
 def page_of(name):
     frame, scores, words = SETS[name]
-    design = {k: v for k, v in words.items() if k != "by"}
-    counts = trueness.panel(frame, label="y", scores=scores, **design)
-    groups = None
-    if "by" in words:
-        groups = trueness.panel(frame, label="y", scores=scores, by="by")
-    return page_about(counts, groups=groups)
+    ask = {"label": "y", "scores": scores}
+    groups = trueness.panel(frame, **ask, by="by") if "by" in words else None
+    return page_about(trueness.panel(frame, **ask, **design(name)), groups=groups)
 
 
 def shell(command, path, scores, words):
-    line = [command, str(path), "--label", "y"]
-    for s in scores:
-        line += ["--score", s]
-    for k, v in words.items():
-        line += [f"--{k}", v]
-    line += ["-o", str(path.parent / "r.html")] if command == "report" else []
-    done = CliRunner().invoke(app, [*line, "--json"])
-    assert done.exit_code == 0, done.stderr
-    return json.loads(done.stdout)
+    line = [command, path, "--label", "y"]
+    for name, value in [*(("score", s) for s in scores), *words.items()]:
+        line += [f"--{name}", value]
+    line += ["-o", path.parent / "r.html"] if command == "report" else []
+    return answer(*line)
 
 
 def every_note(page):
@@ -120,17 +113,14 @@ def every_note(page):
 
 
 def tally(name, score):
-    frame, _, words = SETS[name]
-    design = {k: v for k, v in words.items() if k != "by"}
-    return trueness.tally(frame, label="y", score=score, **design)
+    return trueness.tally(SETS[name][0], label="y", score=score, **design(name))
 
 
 @pytest.mark.parametrize("name", SETS)
 def test_every_face_has_the_same_auc(name, found, tmp_path):
     page, evaluated, _ = found(name, tmp_path)
-    frame, scores, words = SETS[name]
-    design = {k: v for k, v in words.items() if k != "by"}
-    python = trueness.evaluate(frame, label="y", score=scores, **design)
+    frame, scores, _ = SETS[name]
+    python = trueness.evaluate(frame, label="y", score=scores, **design(name))
     for s in scores:
         want = trueness.auc(tally(name, s))
         assert python.numbers["scores"][s]["auc"] == want
@@ -139,16 +129,10 @@ def test_every_face_has_the_same_auc(name, found, tmp_path):
             [want.value, want.low, want.high], nan_ok=True
         )
     # in the tables of every section a score has one AUC, written in one way
-    seen = {}
-    for f in page.findings:
-        for t in f.tables:
-            for k, head in enumerate(t.head):
-                if head != "AUC":
-                    continue
-                for values in t.rows:
-                    who = str(values[0]).removesuffix(" alone")
-                    if who in scores:
-                        seen.setdefault(who, set()).add(values[k])
+    seen = {s: set() for s in scores}
+    tables = [t for f in page.findings for t in f.tables if "AUC" in t.head]
+    for values, at in ((v, t.head.index("AUC")) for t in tables for v in t.rows):
+        seen.get(str(values[0]).removesuffix(" alone"), set()).add(values[at])
     for s in scores:
         assert seen[s] == {trueness.auc(tally(name, s))}
 
@@ -174,12 +158,11 @@ def test_there_is_one_threshold_and_one_best(name, found, tmp_path):
     said = " ".join(s for q in reported["result"]["summary"] for s in q["sentences"])
     assert len(set(re.findall(r"gives it (\S+) or more", said))) <= 1
     assert set(re.findall(r"gives it (\S+) or more", said)) == advised
-    frame, _, words = SETS[name]
-    line = ["threshold", str(tmp_path / "cut.csv"), "--label", "y", "--score", best]
-    frame.to_csv(line[1], index=False)
-    for k, v in words.items():
-        line += [f"--{k}", v] if k != "by" else []
-    told = CliRunner().invoke(app, line).stdout
+    line = ["threshold", tmp_path / "cut.csv", "--label", "y", "--score", best]
+    SETS[name][0].to_csv(line[1], index=False)
+    for k, v in design(name).items():
+        line += [f"--{k}", v]
+    told = run(*line).stdout
     assert set(re.findall(r"score is (\S+) or more", told)) == advised
     model = page.slider["models"][0]
     start = model["columns"]["threshold"][model["start"]]
@@ -190,11 +173,11 @@ def test_there_is_one_threshold_and_one_best(name, found, tmp_path):
 def test_there_is_one_verdict_on_calibration(name, found, tmp_path):
     page, _, _ = found(name, tmp_path)
     codes = {"miscalibrated", "close", "calibrated", "undecided"}
+    said = [n for n in every_note(page) if n.code in codes]
     told = {}
-    for n in every_note(page):
-        if n.code in codes:
-            for who in n.numbers["names"]:
-                told.setdefault(who, set()).add(n.code)
+    for n in said:
+        for who in n.numbers["names"]:
+            told.setdefault(who, set()).add(n.code)
     for s in SETS[name][1]:
         t = tally(name, s)
         if t.score[-1] < 0 or t.score[0] > 1:

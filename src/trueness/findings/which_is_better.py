@@ -14,11 +14,7 @@ from trueness._core.checks.options import choice
 from trueness._core.figures import intervals
 from trueness._core.numbers import MINUS, level_text, p_value
 from trueness._core.records import Estimate
-from trueness.comparison.dominance import (
-    Dominance,
-    difference_figure,
-    dominance_of_pairs,
-)
+from trueness.comparison import dominance
 from trueness.comparison.paired import compare_auc
 from trueness.comparison.results import Comparison
 from trueness.counts.answers import refuse
@@ -38,7 +34,7 @@ DOMINANCE = (
     *("verdict", "p_value", "p_better", "p_worse", "range_better", "range_worse"),
     *("fpr_better", "fpr_worse", "surely_better", "surely_worse", "margin"),
 )
-Pairs = dict[tuple[str, str], Dominance]
+Pairs = dict[tuple[str, str], dominance.Dominance]
 
 
 def which_is_better(s: Subject) -> Finding:
@@ -53,7 +49,7 @@ def which_is_better(s: Subject) -> Finding:
         pairs = list(combinations(keys, 2))
         if len(pairs) > MOST_PAIRS:  # of many, those of the best one
             pairs = [pair for pair in pairs if best in pair]
-        curves = dominance_of_pairs(few, pairs, level=level, rng=s.asked.rng)
+        curves = dominance.dominance_of_pairs(few, pairs, level=level, rng=s.asked.rng)
     named = {f"{text[p.first]} {MINUS} {text[p.second]}": p for p in found.pairs}
     rows = [
         (name, p.difference, p_value(p.p_value), p_value(p.p_adjusted))
@@ -186,7 +182,7 @@ def _figures(
             f"{level_text(d.level)} confidence the whole true difference lies in the "
             "band."
         )
-        data = difference_figure(d, name)
+        data = dominance.difference_figure(d, name)
         made.append(
             Figure(data, "Better everywhere?", seen, order=(name,), folded=many)
         )
