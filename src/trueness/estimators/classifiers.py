@@ -57,19 +57,12 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
                 setattr(self, name, getattr(self.estimator_, name))
 
     def _out_of_fold(
-        self,
-        X: Any,  # noqa: N803
-        y: Any,
-        folds: Any,
-        response: str,
-        params: Any = None,
+        self, rows: Any, y: Any, folds: Any, response: str, params: Any = None
     ) -> Any:
         """Score each case by a model that did not see it."""
+        how = {"method": response, "n_jobs": self.n_jobs, "params": params}
         try:
-            score = cross_val_predict(
-                clone(self._base()), X, y, cv=folds, method=response,
-                n_jobs=self.n_jobs, params=params,
-            )  # fmt: skip
+            score = cross_val_predict(clone(self._base()), rows, y, cv=folds, **how)
         except ValueError as err:
             if "partitions" not in str(err):
                 raise
@@ -318,10 +311,10 @@ class ThresholdClassifier(Wrapper):
     def _positive(self) -> Any:
         return self.classes_[1] if self.pos_label is None else self.pos_label
 
-    def _of_positive(self, model: Any, X: Any) -> Any:  # noqa: N803
+    def _of_positive(self, model: Any, rows: Any) -> Any:
         """Give one score per case, higher for the positive class."""
         response = common.response_of(model, self.response_method, "cut")
-        return self._turned(common.scores_of(model, X, response), response)
+        return self._turned(common.scores_of(model, rows, response), response)
 
     def _turned(self, score: Any, response: str) -> Any:
         if self._positive() == self.classes_[1]:

@@ -10,12 +10,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import Bunch, _safe_indexing, check_random_state, get_tags
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import (
-    _num_samples,
-    check_consistent_length,
-    check_is_fitted,
-    indexable,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, indexable
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
@@ -115,9 +110,9 @@ class FiDELClassifier(
             self.feature_names_in_ = trained[0].feature_names_in_
         return self
 
-    def _parts(self, X: Any, label: Any, groups: Any, models: int) -> list[Any]:  # noqa: N803
+    def _parts(self, rows: Any, label: Any, groups: Any, models: int) -> list[Any]:
         if hasattr(self.cv, "split"):
-            return [test for _, test in self.cv.split(X, label, groups)]
+            return [test for _, test in self.cv.split(rows, label, groups)]
         wanted = self.cv
         if wanted is None:
             wanted = max(2, models) if self.partition == "disjoint" else 5
@@ -125,39 +120,36 @@ class FiDELClassifier(
         number = min(wanted, int(np.bincount(label).min()))
         if number < 2:
             raise ValueError(
-                "FiDELClassifier needs at least 2 cases of each class; found "
-                f"{_num_samples(X)} sample(s), {np.bincount(label).tolist()} by class."
+                f"FiDELClassifier needs at least 2 cases of each class; found "
+                f"{label.size} sample(s), {np.bincount(label).tolist()} by class."
             )
         seed = check_random_state(self.random_state).randint(2**31)
         kind = StratifiedKFold if groups is None else StratifiedGroupKFold
         split = kind(number, shuffle=True, random_state=seed)
         return [test for _, test in split.split(np.zeros(len(label)), label, groups)]
 
-    def _disjoint(self, X: Any, label: Any, parts: Any, models: Any) -> Any:  # noqa: N803
+    def _disjoint(self, rows: Any, label: Any, parts: Any, models: Any) -> Any:
         own = [parts[k % len(parts)] for k in range(len(models))]
-        trained = self._train(X, label, zip(models, own, strict=True))
-        outputs = np.column_stack([_output(m, X) for m in trained])
+        trained = self._train(rows, label, zip(models, own, strict=True))
+        outputs = np.column_stack([_output(m, rows) for m in trained])
         for k, part in enumerate(own):
             outputs[part, k] = np.nan  # never judged on the cases that it was shown
         return trained, outputs
 
-    def _same(self, X: Any, label: Any, parts: Any, models: Any) -> Any:  # noqa: N803
+    def _same(self, rows: Any, label: Any, parts: Any, models: Any) -> Any:
         outputs = np.full((len(label), len(models)), np.nan)
         everyone = np.arange(len(label))
         for part in parts:
             rest = np.setdiff1d(everyone, part)
-            fold = self._train(X, label, [(m, rest) for m in models])
-            unseen = _safe_indexing(X, part)
+            fold = self._train(rows, label, [(m, rest) for m in models])
+            unseen = _safe_indexing(rows, part)
             outputs[part] = np.column_stack([_output(m, unseen) for m in fold])
-        return self._train(X, label, [(m, everyone) for m in models]), outputs
+        return self._train(rows, label, [(m, everyone) for m in models]), outputs
 
-    def _train(self, X: Any, label: Any, pairs: Any) -> list[Any]:  # noqa: N803
+    def _train(self, rows: Any, label: Any, pairs: Any) -> list[Any]:
         target = self.classes_[label]
-        return list(
-            Parallel(n_jobs=self.n_jobs)(
-                delayed(_fitted)(clone(model), X, target, part) for model, part in pairs
-            )
-        )
+        jobs = (delayed(_fitted)(clone(m), rows, target, part) for m, part in pairs)
+        return list(Parallel(n_jobs=self.n_jobs)(jobs))
 
     def decision_function(self, X: Any) -> Any:  # noqa: N803
         """How strongly does each case look positive? The logit of its probability."""
@@ -215,17 +207,17 @@ def _named(estimators: Any) -> tuple[list[str], list[Any]]:
     return names, list(estimators)
 
 
-def _fitted(model: Any, X: Any, y: Any, part: Any) -> Any:  # noqa: N803
-    return model.fit(_safe_indexing(X, part), _safe_indexing(y, part))
+def _fitted(model: Any, rows: Any, y: Any, part: Any) -> Any:
+    return model.fit(_safe_indexing(rows, part), _safe_indexing(y, part))
 
 
-def _output(model: Any, X: Any) -> Any:  # noqa: N803
+def _output(model: Any, rows: Any) -> Any:
     """Give one score a case, higher for the second class."""
     if hasattr(model, "decision_function"):
-        return _steady(model.decision_function(X))
+        return _steady(model.decision_function(rows))
     if hasattr(model, "predict_proba"):
-        return _steady(np.asarray(model.predict_proba(X))[:, 1])
-    return (model.predict(X) == model.classes_[1]).astype(np.float64)
+        return _steady(np.asarray(model.predict_proba(rows))[:, 1])
+    return (model.predict(rows) == model.classes_[1]).astype(np.float64)
 
 
 def _steady(score: Any) -> Any:

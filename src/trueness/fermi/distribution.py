@@ -200,7 +200,20 @@ def fermi_dirac(
         _cases.both_classes(data, "fermi_dirac")
         t = data.labelled()
         n, n_pos, auc = t.n, t.n_pos, twice_wins(t) / (2 * t.n_pos * t.n_neg)
-    return _solved(*_numbers(n, n_pos, auc, prevalence))
+    n, n_pos, auc = _numbers(n, n_pos, auc, prevalence)
+    s = solve(n, n_pos, auc)
+    height = math.log(n_pos / (n - n_pos)) + s.llr
+    return FermiDirac(
+        n=n,
+        n_pos=n_pos,
+        prevalence=n_pos / n,
+        auc=auc,
+        beta=s.beta,
+        mu=_where(s.centre, height, s.beta),
+        temperature=math.inf if s.beta == 0 else 1 / s.beta,
+        rank_threshold=_where(s.centre, s.llr, s.beta),
+        _solution=s,
+    )
 
 
 def _numbers(
@@ -257,22 +270,6 @@ def _cuts(values: ArrayLike | None, n: int, what: str) -> Any:
     return rank.astype(np.float64)
 
 
-def _solved(n: int, n_pos: float, auc: float) -> FermiDirac:
-    s = solve(n, n_pos, auc)
-    height = math.log(n_pos / (n - n_pos)) + s.llr
-    return FermiDirac(
-        n=n,
-        n_pos=n_pos,
-        prevalence=n_pos / n,
-        auc=auc,
-        beta=s.beta,
-        mu=_where(s.centre, height, s.beta),
-        temperature=math.inf if s.beta == 0 else 1 / s.beta,
-        rank_threshold=_where(s.centre, s.llr, s.beta),
-        _solution=s,
-    )
-
-
 def _where(centre: float, height: float, beta: float) -> float:
     """At which rank does the line ``height - beta (r - centre)`` cross zero?"""
     if height == 0 or math.isinf(beta):
@@ -280,14 +277,9 @@ def _where(centre: float, height: float, beta: float) -> float:
     return centre + height / beta if beta else math.copysign(math.inf, height)
 
 
-def finite_line(n: float, n_pos: float, auc: float) -> tuple[float, float, float]:
-    """Give beta, llr and centre: L(r) = llr - beta (r - centre), finite for every AUC.
-
-    Where every positive stands before every negative (or behind) beta is infinite; it
-    is then taken as if half a pair were the other way.
-    """
+def _finite_line(n: float, n_pos: float, auc: float) -> tuple[float, float, float]:
     s = solve(int(n), n_pos, auc)
-    if math.isinf(s.beta):
+    if math.isinf(s.beta):  # as if half a pair were the other way
         pairs, part = n_pos * (n - n_pos), n_pos % 1
         wrong = (0.5 * pairs / (pairs + 1) + part * (1 - part) / 2) / pairs
         best, s = s.beta > 0, solve(int(n), n_pos, wrong)
@@ -297,11 +289,12 @@ def finite_line(n: float, n_pos: float, auc: float) -> tuple[float, float, float
 
 
 def finite_lines(n: ArrayLike, n_pos: ArrayLike, auc: ArrayLike) -> Floats:
-    """Give beta, llr and centre of several classifiers: three rows."""
-    each = zip(
-        *(np.asarray(x, np.float64).tolist() for x in (n, n_pos, auc)), strict=True
-    )
-    return np.array([finite_line(*numbers) for numbers in each]).T
+    """Give beta, llr and centre of several classifiers: three rows, finite ones.
+
+    They are those of L(r) = llr - beta (r - centre).
+    """
+    columns = (np.asarray(x, np.float64).tolist() for x in (n, n_pos, auc))
+    return np.array([_finite_line(*one) for one in zip(*columns, strict=True)]).T
 
 
 @whole_cases
