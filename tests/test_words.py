@@ -147,7 +147,7 @@ ONLY_PYTHON = {
         "scale/queries",
         "scale/refinement",
     ),
-    *("calibration/formulas", "calibration/maps"),
+    "calibration/maps",
     *("ensembles/combiners", "nogold/_checks", "evals/runs"),
 }
 PYTHON = re.compile(

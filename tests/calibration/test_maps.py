@@ -11,7 +11,7 @@ import pytest
 import trueness
 from conftest import tied_cases
 from trueness.calibration import maps
-from trueness.calibration.formulas import StepFunction
+from trueness.calibration.maps import StepFunction
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ the residuals of bins: ``forecasts``.
     Tally of probabilities --measure, inference--> losses, line, errors
 
 A calibrator is a function from a tally to a map, and one entry of ``CALIBRATORS``; its
-class stands under ``register``, its arithmetic is a formula (``formulas``). Calling,
+class stands under ``register``, its arithmetic is a formula. Calling,
 saving, loading, applying in an engine and the command line follow from that. The
 maths: ``docs/maths/calibration.md``.
 """

@@ -23,14 +23,17 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.isotonic import pool_violators, pooled_blocks
 from trueness.calibration.forecasts import equal_mass, pooled
-from trueness.calibration.formulas import (
+from trueness.calibration.maps import (
     Formula,
     Linear,
+    Map,
     StepFunction,
+    at_prevalence,
     evaluate,
+    freeze,
     just_above,
+    register,
 )
-from trueness.calibration.maps import Map, at_prevalence, freeze, register
 from trueness.calibration.parametric import (
     beta,
     binormal,

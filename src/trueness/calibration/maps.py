@@ -1,9 +1,10 @@
-"""What does a fitted map look like, how is it kept in a file, and carried elsewhere?
+"""What does a fitted map compute, how is it kept in a file, and carried elsewhere?
 
-A new kind is a frozen dataclass of plain values and arrays under ``register``, whose
-``expression`` says what it computes; maps of whole rows (combiners of a panel) write
-their own ``__call__``. Reading the JSON file runs no code but the constructors of the
-registered kinds, which check their fields.
+A map is a frozen dataclass of plain values and arrays under ``register``, whose
+``expression`` is one of five formulas: data, so that NumPy and a query engine compute
+the same. Maps of whole rows (combiners of a panel) write their own ``__call__``.
+Reading a file runs no code but the constructors of registered kinds, which check their
+fields.
 """
 
 from __future__ import annotations
@@ -11,27 +12,174 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit
 
-from trueness._core.arrays import Floats
+from trueness._core.arrays import Floats, blocks
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing, nearest, plain
 from trueness._core.files import as_written, replacing
 from trueness._core.imports import handler
 from trueness._core.records import Record
-from trueness.calibration.formulas import (
-    Chain,
-    Formula,
-    PriorShift,
-    direction,
-    evaluate,
-)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Logistic(Record):
+    """``1 / (1 + exp(-(intercept + sum_k coefficient_k f_k(s'))))``.
+
+    ``s'`` is the score clipped to ``[low, high]``, ``f_k`` is one of ``TRANSFORMS``.
+    """
+
+    intercept: float
+    terms: tuple[tuple[float, str], ...]
+    low: float = -np.inf
+    high: float = np.inf
+
+
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class StepFunction(Record):
+    """A table of steps: ``values[number of edges <= score]``, one more than edges."""
+
+    edges: Floats
+    values: Floats
+
+
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class Linear(Record):
+    """Straight lines between points, ``x`` ascending, constant beyond the ends."""
+
+    x: Floats
+    y: Floats
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class PriorShift(Record):
+    """Another prevalence by Bayes' rule: ``p pos / (p pos + (1 - p) neg)``."""
+
+    pos: float
+    neg: float
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Chain(Record):
+    """One formula after another, the first one first."""
+
+    parts: tuple[Formula, ...]
+
+
+Formula = Logistic | StepFunction | Linear | PriorShift | Chain
+
+# functions of one score that a Logistic may hold; all of them exist in SQL
+TRANSFORMS: dict[str, Callable[[Floats], Floats]] = {
+    "identity": lambda s: s,
+    "square": lambda s: s * s,
+    "log": np.log,
+    "log1m": lambda s: np.log1p(-s),
+    "logit": lambda s: np.log(s) - np.log1p(-s),
+}
+
+
+def direction(formula: Formula) -> int | None:
+    """Does it never fall (1) or never rise (-1)? None where that is not known."""
+    match formula:
+        case Logistic(_, terms):
+            return _common(
+                int(_RISING[n] * np.sign(c)) if n in _RISING else None for c, n in terms
+            )
+        case StepFunction(_, values) | Linear(_, values):
+            return _common(np.unique(np.sign(np.diff(values))).astype(int).tolist())
+        case PriorShift(pos, neg):
+            return 1 if min(pos, neg) >= 0 else None
+        case Chain(parts):
+            ways = [direction(p) for p in parts]
+            return None if None in ways else math.prod(ways)  # type: ignore[arg-type]
+
+
+# functions of one score, and whether they rise; a square does neither
+_RISING = {"identity": 1, "log": 1, "log1m": -1, "logit": 1}
+
+
+def _common(signs: Iterable[int | None]) -> int | None:
+    """Give the one direction that all parts have; 0 is flat and goes with both."""
+    found = set(signs) - {0}
+    if None in found or len(found) > 1:
+        return None
+    return found.pop() if found else 1
+
+
+def evaluate(formula: Formula, score: ArrayLike) -> Floats:
+    """Which number does this formula give each score? NaN stays NaN.
+
+    >>> steps = StepFunction(np.array([0.5]), np.array([0.1, 0.8]))
+    >>> evaluate(steps, [0.4, 0.5, np.nan])
+    array([0.1, 0.8, nan])
+    """
+    try:
+        value = np.asarray(score, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"A map needs scores, numbers in one array; found {type(score).__name__}. "
+            f"Type map([0.2, 0.7])."
+        ) from None
+    flat = value.reshape(-1)
+    if isinstance(formula, Linear):  # np.interp walks fastest through all at once
+        return _lines(formula, flat).reshape(value.shape)
+    out = np.empty_like(flat)
+    for b in blocks(flat.size):
+        out[b] = _block(formula, flat[b])
+    return out.reshape(value.shape)
+
+
+def _block(formula: Formula, s: Floats) -> Floats:
+    match formula:
+        case Logistic(intercept, terms, low, high):
+            s = np.clip(s, low, high)
+            total = np.full(s.shape, intercept)
+            with np.errstate(over="ignore"):  # log-odds beyond 1e308: p is 0 or 1
+                for coefficient, name in terms:
+                    total += coefficient * TRANSFORMS[name](s)
+            return np.asarray(expit(total))
+        case StepFunction(edges, values):
+            found = values[np.searchsorted(edges, s, side="right")]
+            return np.where(np.isnan(s), np.nan, found)
+        case Linear():
+            return _lines(formula, s)
+        case PriorShift(pos, neg):
+            return s * pos / (s * pos + (1 - s) * neg)
+        case Chain(parts):
+            for part in parts:
+                s = _block(part, s)
+            return s
+
+
+def _lines(formula: Linear, s: Floats) -> Floats:
+    out = np.interp(s, formula.x, formula.y)
+    if formula.x.size == 1:  # np.interp then forgets that NaN stays NaN
+        out = np.where(np.isnan(s), np.nan, out)
+    # between neighbouring or subnormal scores a line is too steep for a float
+    wild = ~np.isfinite(out) & ~np.isnan(s)
+    if wild.any():
+        at = np.searchsorted(formula.x, s[wild])
+        out[wild] = formula.y[np.minimum(at, formula.y.size - 1)]
+    return np.asarray(out)
+
+
+def just_above(edges: Floats) -> Floats:
+    """Give the next float, so that "edge < score" is "that <= score"."""
+    with np.errstate(over="ignore"):  # nothing is above the largest float
+        return np.asarray(np.nextafter(edges, np.inf))
+
 
 VERSION = 1
 _FORMAT = "trueness map"
@@ -205,9 +353,8 @@ def _decode(value: Any, name: str) -> Any:
                 numbers = [_decode(v, name) for v in items]
                 return np.array(numbers, dtype=np.float64).reshape(shape)
             except (TypeError, ValueError, OverflowError):
-                raise InputError(
-                    f"{name} is damaged: an array does not hold numbers."
-                ) from None
+                words = f"{name} is damaged: an array does not hold numbers."
+                raise InputError(words) from None
         case {"list": list(items)}:
             return tuple(_decode(v, name) for v in items)
         case {"mapping": dict(items)}:
@@ -280,9 +427,7 @@ def _works(map: Map) -> None:
         numbers = np.asarray(map(rows), dtype=np.float64)
     else:
         own = [v for v in vars(map).values() if isinstance(v, np.ndarray)]
-        score = np.concatenate(
-            [np.ravel(v) for v in own] + [[-1e6, 0.0, 0.5, 1.0, 1e6]]
-        )
+        score = np.concatenate([*own, [-1e6, 0.0, 0.5, 1.0, 1e6]], axis=None)
         numbers = map(score[np.isfinite(score)])
     if not np.isfinite(numbers).all():
         raise InputError("it gives no number for some scores.")
@@ -329,7 +474,7 @@ def at_prevalence(map: Map, old: float, new: float) -> AtPrevalence:
     r"""What does a score mean where the condition is rarer or more common?
 
     Where the scores of each class are distributed as before (label shift), the odds are
-    multiplied by a constant (Elkan 2001, Theorem 2):
+    multiplied by a constant (Elkan 2001, Proc. IJCAI 17:973, Theorem 2):
 
     .. math:: \frac{p'}{1-p'} = \frac{p}{1-p}
               \cdot \frac{\pi_{new}/(1-\pi_{new})}{\pi_{old}/(1-\pi_{old})}
@@ -338,14 +483,9 @@ def at_prevalence(map: Map, old: float, new: float) -> AtPrevalence:
     ----------
     map
         A fitted map from score to probability.
-    old
-        Prevalence of the data that the map was fitted on (after undersampling: there).
-    new
-        Prevalence where it is used.
-
-    References
-    ----------
-    C. Elkan, The foundations of cost-sensitive learning, IJCAI 2001, 973-978.
+    old, new
+        Prevalence of the data that it was fitted on (after undersampling: there), and
+        where it is used.
 
     Examples
     --------

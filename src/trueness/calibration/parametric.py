@@ -19,16 +19,18 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotConverged, NotEnoughCases
 from trueness._core.logistic import LogisticFit, fit_logistic, separated
-from trueness.calibration.formulas import (
+from trueness.calibration.maps import (
     TRANSFORMS,
     Chain,
     Formula,
     Linear,
     Logistic,
+    Map,
     StepFunction,
+    freeze,
     just_above,
+    register,
 )
-from trueness.calibration.maps import Map, freeze, register
 from trueness.counts.placements import twice_wins
 from trueness.counts.values import Tally
 from trueness.inference.spread import kish

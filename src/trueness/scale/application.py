@@ -1,6 +1,6 @@
 """How does a fitted map become a column, where the rows are?
 
-A calibrator says what it computes as a formula (``formulas.py``); here the formula is
+A calibrator says what it computes as a formula (``maps.py``); here the formula is
 written as an expression of the engine, so that no row leaves it. A map of several
 scores, or of a table too long for an expression, is applied through a join with the
 distinct outputs and their new score. Python never sees a row.
@@ -19,15 +19,15 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness._core.imports import lazy_import
-from trueness.calibration.formulas import (
+from trueness.calibration.maps import (
     Chain,
     Formula,
     Linear,
     Logistic,
+    Map,
     PriorShift,
     StepFunction,
 )
-from trueness.calibration.maps import Map
 from trueness.data.columns import column as read_column
 from trueness.data.columns import is_frame
 from trueness.data.engines import (
