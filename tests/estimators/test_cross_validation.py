@@ -15,6 +15,7 @@ from sklearn.model_selection import (
     cross_validate,
 )
 from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import LinearSVC
 
 import trueness
 from trueness import InputError, NotEnoughCases
@@ -183,7 +184,34 @@ def test_displays_as_scikit_learn_has_them(display, data, tmp_path):
     folds.figure_.savefig(tmp_path / "f.png")
     with pytest.raises(InputError, match="return_indices=True"):
         display.from_cv_results({}, X, y)
+    found = trueness.cross_validate(GaussianNB(), X, y, cv=4)
+    assert len(display.from_cv_results(found).curves) == 4
+    several = trueness.cross_validate({"a": GaussianNB(), "b": model}, X, y)
+    with pytest.raises(InputError, match="draws one model; found 'a', 'b'"):
+        display.from_cv_results(several)
     plt.close("all")
+
+
+@pytest.mark.filterwarnings("ignore:Labels")
+@pytest.mark.parametrize("model", [GaussianNB(), LinearSVC()])
+def test_the_positive_label_is_that_of_a_tally(data, model):
+    X, y = data
+    words = np.where(y == 1, "sick", "well")  # the positive one is the first class
+    asked = {"metrics": ("auc", "recall"), "cv": 3}
+    plain = trueness.cross_validate(model, X, y, **asked).values
+    named = trueness.cross_validate(model, X, words, **asked).values
+    assert named["auc"].value == pytest.approx(plain["auc"].value, abs=1e-3)
+    assert named["recall"].value == pytest.approx(plain["recall"].value, abs=0.01)
+    other = trueness.cross_validate(model, X, words, positive="well", **asked).values
+    assert other["recall"].value != named["recall"].value
+    fitted = model.fit(X, words)
+    shown = PrecisionRecallDisplay.from_estimator(fitted, X, words)
+    numbers = PrecisionRecallDisplay.from_estimator(model.fit(X, y), X, y)
+    assert shown.average_precision.value == pytest.approx(
+        numbers.average_precision.value, abs=1e-3
+    )
+    with pytest.raises(InputError, match="positive="):
+        trueness.cross_validate(model, X, np.where(y == 1, "ab", "cd"))
 
 
 def test_a_display_says_the_interval(data):

@@ -244,8 +244,8 @@ def few_cases(*parts: Cases) -> tuple[str, ...]:
 
 
 def wald_words(found: Comparison) -> str:
-    """Say what the overall test rests on; outputs without spread have no statistic."""
-    if not found.df:
+    """Say what a test of several rests on; of two, p is that of their difference."""
+    if found.df < 2:
         return ""
     free = counted(found.df, "degree") + " of freedom"
     return f" (Wald statistic {found.statistic:.4g} on {free})"

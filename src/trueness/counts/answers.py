@@ -44,7 +44,7 @@ from typing import (
 
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError, NeedsWholeCases, NotEnoughCases
-from trueness._core.checks.options import known_options, yes_or_no
+from trueness._core.checks.options import known_options, takes_them, yes_or_no
 from trueness._core.docs import documented
 from trueness._core.imports import handler
 from trueness.counts import design as _design
@@ -345,7 +345,11 @@ def _open(analysis: Callable[..., Any], takes: str) -> Any:
         # the common case first: it must cost nothing
         counted = args and type(args[0]) is Tally and takes != "panel"
         if counted and args[0].plain and options.keys() <= own.keys():
-            return analysis(*args, **options)
+            try:
+                return analysis(*args, **options)
+            except TypeError:
+                takes_them(analysis, args, options)
+                raise
         return _answer(q, args, options)
 
     made: Any = call
@@ -445,4 +449,8 @@ def _respond(
             return handler("answer_with_limits")(q.analysis, (x, *rest), options)
     if q.check is not None:
         q.check(x, q.name)
-    return q.analysis(x, *rest, **options)
+    try:
+        return q.analysis(x, *rest, **options)
+    except TypeError:
+        takes_them(q.analysis, (x, *rest), options)
+        raise

@@ -13,6 +13,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness.counts.counting import count_tally, read_labels
 from trueness.counts.values import Tally
+from trueness.data.cleaning import read_label_column
 
 RESPONSES = ("auto", "predict_proba", "decision_function")
 
@@ -55,10 +56,27 @@ def response_of(estimator: Any, asked: str, purpose: str) -> str:
     return known[0]
 
 
-def scores_of(estimator: Any, X: Any, response: str) -> Any:  # noqa: N803
-    """Give one score per case, higher for the second class."""
+def scores_of(
+    estimator: Any,
+    X: Any,  # noqa: N803
+    response: str,
+    positive: Any = None,
+) -> Any:
+    """Give one score per case, higher for the positive class; the second when None."""
     score = np.asarray(getattr(estimator, response)(X))
-    return score[:, 1] if score.ndim == 2 else score
+    return score_of(score, positive is None or estimator.classes_[1] == positive)
+
+
+def score_of(response: Any, second: bool) -> Any:
+    """Give the score of the second class, or of the first one, from a response."""
+    if response.ndim == 2:
+        return response[:, int(second)]
+    return response if second else -response
+
+
+def positive_label(y: Any, given: Any = None) -> Any:
+    """Which label is positive? The one given, or the one that ``tally`` understands."""
+    return read_label_column(np.asarray(y), given, "y").positive
 
 
 def tally_of(y: Any, score: Any, positive: Any) -> Tally:

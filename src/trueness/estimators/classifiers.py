@@ -443,7 +443,7 @@ def _best_value(
 ) -> float:
     y = np.asarray(y_true)
     # scikit-learn hands over the score of the larger label
-    t = common.tally_of(y, y_score, y.max()).with_design(prevalence=prevalence)
+    t = common.tally_of(y, y_score, np.unique(y)[-1]).with_design(prevalence=prevalence)
     lower = metric.direction == "lower"
     aim: dict[str, Any] = {"minimize": metric} if lower else {"maximize": metric}
     try:

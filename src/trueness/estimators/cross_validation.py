@@ -29,6 +29,7 @@ from sklearn.utils import _safe_indexing
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing
 from trueness._core.frames import native_frame
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record
@@ -38,7 +39,13 @@ from trueness.counts.values import Tally
 from trueness.data.frames import panel as count_panel
 from trueness.data.frames import tally as count_tally
 from trueness.ensembles.folds import MeasuredFolds
-from trueness.estimators._common import response_of, scores_of, two_labels
+from trueness.estimators._common import (
+    positive_label,
+    response_of,
+    score_of,
+    scores_of,
+    two_labels,
+)
 from trueness.inference.limits import averaged, infer, infer_folds, inferred, limited
 from trueness.inference.sample import Measure, Measured, meant
 from trueness.inference.spread import Spread
@@ -162,6 +169,7 @@ def cross_validate(
     metrics: str | Iterable[str] = ("auc", "accuracy", "brier"),
     cluster: Any = None,
     sample_weight: Any = None,
+    positive: Any = None,
     threshold: float | None = None,
     repeats: int = 0,
     n_jobs: int | None = None,
@@ -186,6 +194,8 @@ def cross_validate(
     cluster, sample_weight
         Of each case: which belong together, and so into one fold; their weights, for
         training and for testing.
+    positive
+        The label that counts as positive, as in :func:`tally`.
     threshold
         Where metrics cut; 0.5 for probabilities and 0 for decision values when None.
     repeats
@@ -218,8 +228,10 @@ def cross_validate(
     level = _options.fraction(level, "level")
     number = _options.whole_number(repeats, "repeats")
     y, classes = two_labels(y, "cross_validate")
+    positive = positive_label(y, positive)
     models = estimator if isinstance(estimator, Mapping) else {"": estimator}
-    data = _Data(X, y, classes[1], cluster, sample_weight, n_jobs)
+    up = bool(classes[1] == positive)
+    data = _Data(X, y, positive, up, cluster, sample_weight, n_jobs)
     names = (metrics,) if isinstance(metrics, str) else tuple(metrics)
     splits = _splits(cv, data)
     response = {k: response_of(m, "auto", "cross-validate") for k, m in models.items()}
@@ -260,8 +272,8 @@ _NOT_REFITTED = (
 )
 _TOGETHER = (
     "With few cases for each feature the errors of folds go together, and these "
-    "limits are too short: with 5 cases a feature they held the truth in .88 to .92 "
-    "of samples, with 20 in .91 to .94."
+    "limits are too short: with 5 cases a feature they held the truth in .82 to .91 "
+    "of samples, with 20 in .93 to .95. Those of repeats=10 held it in .93 to .97."
 )
 
 
@@ -281,6 +293,7 @@ class _Data(NamedTuple):
     X: Any
     y: Array
     positive: Any
+    up: bool  # is it the second class?
     cluster: Any
     weight: Any
     n_jobs: int | None
@@ -290,7 +303,7 @@ class _Data(NamedTuple):
         params = {} if self.weight is None else {"sample_weight": self.weight}
         how = {"cv": splits, "method": response, "n_jobs": self.n_jobs}
         score = cross_val_predict(clone(model), self.X, self.y, params=params, **how)
-        return np.asarray(score[:, 1] if score.ndim == 2 else score)
+        return np.asarray(score_of(score, self.up))
 
     def counted(self, scores: Mapping[str, Floats], at: Array) -> Any:
         """Count the cases of one fold: a panel, or the tally of one model."""
@@ -326,7 +339,12 @@ def _measure(name: str, threshold: float) -> tuple[str, Measure]:
     if name in MEASURES:
         title = "AUC" if name == "auc" else name.replace("_", " ")
         return title, MEASURES[name].measure
-    chosen = read_metric(name)
+    try:
+        chosen = read_metric(name)
+    except InputError as err:
+        raise InputError(
+            f"metrics takes {listing(MEASURES)}, and those at a threshold. {err}"
+        ) from None
 
     def measure(t: Tally) -> Measured:
         return metric_measure(chosen, t.score >= threshold, t)
@@ -372,7 +390,7 @@ def _inner_and_outer(
         # a model without both folds serves either of them
         for a, b in {(j, k), (k, j)}:
             score, rows = np.full(len(data.y), np.nan), _safe_indexing(data.X, parts[a])
-            score[parts[a]] = scores_of(fitted, rows, response)
+            score[parts[a]] = scores_of(fitted, rows, response, data.positive)
             out[a, b] = data.counted({"": score}, parts[a])
     return out
 

@@ -17,13 +17,20 @@ from sklearn.utils import _safe_indexing
 
 from trueness._core.arrays import Floats
 from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing
 from trueness._core.imports import required
 from trueness._core.records import Estimate, as_precise
 from trueness.calibration.reliability_curve import reliability
 from trueness.counts.folds import Folds
 from trueness.counts.values import Tally
 from trueness.data.frames import tally
-from trueness.estimators._common import response_of, scores_of, two_labels
+from trueness.estimators._common import (
+    positive_label,
+    response_of,
+    scores_of,
+    two_labels,
+)
+from trueness.estimators.cross_validation import CrossValidation
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.intervals import estimates
 from trueness.ranking.areas import auc, average_precision
@@ -155,17 +162,17 @@ class _Display:
         first that it has; all others are as in :meth:`from_predictions`.
         """
         response = response_of(estimator, response_method, "draw it")
-        score = scores_of(estimator, X, response)
-        more.setdefault("pos_label", estimator.classes_[1])
+        more["pos_label"] = positive_label(y, more.get("pos_label"))
+        score = scores_of(estimator, X, response, more["pos_label"])
         name = type(estimator).__name__ if name is None else name
         return cls.from_predictions(y, score, name=name, **more)
 
     @classmethod
     def from_cv_results(
         cls,
-        cv_results: Mapping[str, Any],
-        X: Any,  # noqa: N803
-        y: Any,
+        cv_results: CrossValidation | Mapping[str, Any],
+        X: Any = None,  # noqa: N803
+        y: Any = None,
         *,
         sample_weight: Any = None,
         response_method: str = "auto",
@@ -174,26 +181,36 @@ class _Display:
         ax: Any = None,
         **drawn: Any,
     ) -> Self:
-        """Draw every fold of ``sklearn.model_selection.cross_validate``.
+        """Draw every fold of :func:`trueness.cross_validate`, or of scikit-learn's.
 
-        It was called on these cases with ``return_estimator=True`` and
+        Scikit-learn's was called on these cases with ``return_estimator=True`` and
         ``return_indices=True``. All others are as in :meth:`from_estimator`.
         """
+        if isinstance(cv_results, CrossValidation):
+            folds = cv_results.folds
+            if folds.names:
+                raise InputError(
+                    f"{cls.__name__} draws one model; found {listing(folds.names)}. "
+                    "Cross-validate the one to be drawn by itself."
+                )
+            made = cls._of(list(folds), level, estimator_name=name)
+            return made.plot(ax=ax, **drawn)
         if not {"estimator", "indices"} <= set(cv_results):
             raise InputError(
                 "from_cv_results needs the models and the folds. Type "
                 "cross_validate(..., return_estimator=True, return_indices=True)."
             )
-        y, classes = two_labels(y, cls.__name__)
+        y, _ = two_labels(y, cls.__name__)
+        positive = positive_label(y)
         parts, tests = [], cv_results["indices"]["test"]
         for model, at in zip(cv_results["estimator"], tests, strict=True):
             response = response_of(model, response_method, "draw it")
-            score = scores_of(model, _safe_indexing(X, at), response)
-            words: dict[str, Any] = {"positive": classes[1]}
+            score = scores_of(model, _safe_indexing(X, at), response, positive)
+            words: dict[str, Any] = {"positive": positive}
             if sample_weight is not None:
                 words["weight"] = np.asarray(sample_weight)[at]
             parts.append(tally(y[at], score, **words))
-        made = cls._of(parts, level, estimator_name=name, pos_label=classes[1])
+        made = cls._of(parts, level, estimator_name=name, pos_label=positive)
         return made.plot(ax=ax, **drawn)
 
     def plot(

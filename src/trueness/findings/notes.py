@@ -205,6 +205,7 @@ CATALOGUE: dict[str, str] = {
     "unknown gain": "It is not known how well the map does on new cases. {why}",
     # which is better
     "best": "{name} is the best by {what}.",
+    "best alike": "{names:list} are equally good by {what}.",
     "better": "{best} ranks significantly better than {second} ({p:p}{adjusted}).",
     "not better": "{best} and {second} do not differ significantly in AUC "
     "({p:p}{adjusted}).",

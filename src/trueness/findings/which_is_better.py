@@ -131,9 +131,10 @@ def _verdict(s: Subject, found: Comparison) -> tuple[Note, Note]:
         adjusted=f", allowing for {several} comparisons" if several > 1 else "",
     )
     by_goal = s.asked.stated and s.asked.at is None
-    return note(
-        "best", name=best.name, what="the objective" if by_goal else "AUC"
-    ), sure
+    what = "the objective" if by_goal else "AUC"
+    if best.auc.value == second.auc.value and not by_goal:
+        return note("best alike", names=[best.name, second.name], what=what), sure
+    return note("best", name=best.name, what=what), sure
 
 
 def _each(s: Subject) -> Table:
@@ -152,7 +153,7 @@ def _curve_notes(text: Mapping[str, str], curves: Pairs, best: str) -> list[Note
     found: dict[str, list[str]] = {}
     for (a, b), d in curves.items():
         if best in (a, b):
-            first = "dominates" if a == best else "dominated"
+            first = "dominates" if a == best else "is dominated"
             code = {"equal": "curves equal", "crosses": "curves cross"}.get(
                 d.verdict, "curve above" if d.verdict == first else "curve below"
             )
@@ -258,6 +259,7 @@ def combined(
         method=f"Cross-fitting with {found.folds} folds: every case is scored by a "
         "combiner that has not seen it. FiDEL: Kim et al. 2021, "
         "doi:10.1073/pnas.2100761118; intervals by DeLong's method.",
-        caveat="Classifiers that make the same errors gain little from each other. The "
+        caveat="Classifiers that make the same errors gain little from each other. A "
+        "gain is a mean over the folds, not the difference of two AUCs shown. The "
         "intervals do not include the variation of the fits themselves.",
     )

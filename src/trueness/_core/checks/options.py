@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Collection, Sequence
 from functools import wraps
+from inspect import signature
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -60,6 +61,26 @@ def known_options(
                 f"{what} has no option {name}=.{nearest(name, known)} It takes "
                 f"{listing(sorted(own), 20)}."
             )
+
+
+def takes_them(
+    function: Callable[..., Any], args: Collection[object], options: dict[str, Any]
+) -> None:
+    """Stop at a call with arguments that a function does not take."""
+    own, name = signature(function), function.__name__
+    known_options(options, own.parameters, (), name)
+    try:
+        own.bind(*args, **options)
+    except TypeError as err:
+        _, _, lacking = str(err).partition("missing a required argument: ")
+        if lacking:
+            raise InputError(f"{name} needs {lacking.strip(chr(39))}=.") from None
+        named = [k for k, p in own.parameters.items() if p.kind is p.KEYWORD_ONLY]
+        last = described([*args][-1])
+        raise InputError(
+            f"{name} takes its options by name; found {last} without one. They are "
+            f"{listing(named, 20) or 'none'}."
+        ) from None
 
 
 def by_keyword(example: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
