@@ -39,6 +39,7 @@ KINDS = ("counts", "whole weights", "any weights", "huge weights")
 
 def as_kind(rng, t, kind):
     """Let the cases of each score and class be one, of that weight or of another."""
+    kind = str(rng.choice(KINDS[:3])) if kind == "mixed" else kind
     if kind == "counts":
         return t
     label, score = np.repeat([1, 0], len(t)), np.tile(t.score, 2)
@@ -127,7 +128,7 @@ def test_two_cuts(kind):
     assert min(several, infeasible) > 9
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "mixed"])
 def test_groups(kind):
     rng, done, infeasible = np.random.default_rng(12), 0, 0
     for _ in range(60):

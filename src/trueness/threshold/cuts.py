@@ -152,7 +152,7 @@ def make_cuts(
 
 def _in_units(c: Confusion, unit: Fraction | None) -> tuple[Confusion, Fraction]:
     """Write running sums as whole numbers of units, row by row."""
-    if c.tp.dtype.kind in "iu":
+    if c.tp.dtype.kind in "iu" and unit in (None, 1):
         return c, Fraction(1)
     # the last row is what no cut flags
     rows = [np.append(np.diff(x), rest[-1]) for x, rest in ((c.tp, c.fn), (c.fp, c.tn))]

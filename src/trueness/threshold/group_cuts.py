@@ -61,7 +61,6 @@ from trueness.threshold.search import (
     CLOSE,
     Gap,
     GroupAnswer,
-    GroupProblem,
     GroupRow,
     GroupSearch,
 )
@@ -296,7 +295,7 @@ def _together(cuts: list[Cuts], score: Floats, places: list[Ints]) -> Cuts:
 
 def best_for_groups(
     cuts: list[Cuts], bounds: Sequence[Limit], objective: Metric, until: float
-) -> tuple[list[int] | None, Fraction, Fraction]:
+) -> GroupAnswer:
     """Give the best cuts until some time, their value, and a bound on any other's.
 
     A sum is maximised, or by Dinkelbach's method a quotient.
@@ -328,39 +327,35 @@ def best_for_groups(
         each = (([_exact(c, k.metric, i) for c, i in places], k) for k in couples)
         return all(k.kept(k.between(values)) for values, k in each)
 
-    problem = GroupProblem(
-        rows=[row(r, r[-1]) for r in rows],
-        gaps=[Gap([values_of(c, k.metric) for c in cuts], partial(_highest, k))
-              for k in couples],
-        allowed=[_allowed(c, bounds) for c in cuts],
-        agrees=agrees,
-    )  # fmt: skip
+    kept = [row(r, r[-1]) for r in rows]
+    gaps = [Gap([values_of(c, k.metric) for c in cuts], partial(_highest, k))
+            for k in couples]  # fmt: skip
+    allowed = [_allowed(c, bounds) for c in cuts]
 
     def best(form: Form) -> GroupAnswer:
         unit = math.lcm(*(w.denominator for w in form[:-1]))
         worth = row(form * unit)
-        answer = GroupSearch(worth, problem, until).run()
+        search = GroupSearch(worth, kept, gaps, allowed, agrees, until)
+        at, value, bound = search.run()
         # bounds are sums in floating point: of weights no proof goes beyond this
         reach = 0.0
         if whole.units is not whole.seen:
             reach = sum(int(abs(x).max()) for x in worth.value) / 10**9
-        close = answer.bound - answer.value <= reach
-        ends = answer.value, answer.value if close else answer.bound
-        value, bound = (Fraction(x, unit) + form[-1] for x in ends)
-        return answer._replace(value=value, bound=bound)
+        bound = value if bound - value <= reach else bound
+        return at, Fraction(value, unit) + form[-1], Fraction(bound, unit) + form[-1]
 
     def ratio(found: GroupAnswer) -> Fraction | None:
-        if found.cuts is None:
+        if found[0] is None:
             return None
-        at = [c.units[k] for c, k in zip(cuts, found.cuts, strict=True)]
+        at = [c.units[k] for c, k in zip(cuts, found[0], strict=True)]
         counts = sum(int(c.tp) for c in at), sum(int(c.fp) for c in at)
         return Fraction(limits.at(goal.over, *counts) / limits.at(goal.under, *counts))
 
     value, answer, again, _ = limits.largest(goal, best, ratio)
-    if limits.fixed(goal.under) or answer.cuts is None:
-        return answer.cuts, Fraction(answer.value), Fraction(answer.bound)
+    if limits.fixed(goal.under) or answer[0] is None:
+        return answer
     # over - q under is at most the bound left; under is a whole number above zero
-    return answer.cuts, value, value + max(0, again.bound)
+    return answer[0], value, value + max(0, again[2])
 
 
 def _highest(k: Limit, v: Any) -> Any:

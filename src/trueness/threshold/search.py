@@ -23,7 +23,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -114,23 +113,6 @@ class GroupRow(NamedTuple):
                 "A metric or a constraint of groups multiplies counts by a number that "
                 "no float holds, beyond 1e308. Type smaller numbers."
             ) from None
-
-
-class GroupProblem(NamedTuple):
-    """The sums and gaps to keep, and which cuts may be used."""
-
-    rows: list[GroupRow]
-    gaps: list[Gap]
-    allowed: list[NDArray[np.bool_]]
-    agrees: Callable[[list[int]], bool]  # are the gaps kept, exactly?
-
-
-class GroupAnswer(NamedTuple):
-    """The best cuts found, their value, and the proof: nothing is above ``bound``."""
-
-    cuts: list[int] | None
-    value: int | Fraction  # whole, until a constant is added
-    bound: int | Fraction
 
 
 class _Group:
@@ -251,35 +233,53 @@ class _Window:
         return high[1]
 
 
-class GroupSearch:
-    """The search that the module describes, for as long as there is time."""
+# the best cuts found, their value, and the proof: nothing is above the last number
+GroupAnswer = tuple[list[int] | None, Any, Any]
 
-    def __init__(self, goal: GroupRow, p: GroupProblem, until: float) -> None:
+
+class GroupSearch:
+    """The search that the module describes: what to maximise, and what to keep.
+
+    ``allowed`` says which cuts of each group may be used, ``agrees`` whether the gaps
+    are kept, exactly.
+    """
+
+    def __init__(
+        self,
+        goal: GroupRow,
+        rows: list[GroupRow],
+        gaps: list[Gap],
+        allowed: list[NDArray[np.bool_]],
+        agrees: Callable[[list[int]], bool],
+        until: float,
+    ) -> None:
+        self.goal, self.gaps, self.agrees, self.until = goal, gaps, agrees, until
         # sums that hold at all cuts are no limits
-        rows = [r for r in p.rows if sum(v.min() for v in r.value) + r.constant < 0]
-        self.goal, self.p, self.until = goal, p._replace(rows=rows), until
+        self.rows = [r for r in rows if sum(v.min() for v in r.value) + r.constant < 0]
         self.best: list[int] | None = None
         # below every choice: prices that bound all by this prove that there is none
         self.value: Any = sum(int(u.min()) for u in goal.value) - 1
         self.prices: list[tuple[float, list[list[Tree]]]] = []
         self.steps = [
             np.unique(np.concatenate([v[np.isfinite(v)] for v in g.value]))
-            for g in p.gaps
+            for g in gaps
         ]
         self.groups = [
-            _Group([g.value[k] for g in p.gaps], may) for k, may in enumerate(p.allowed)
+            _Group([g.value[k] for g in gaps], may) for k, may in enumerate(allowed)
         ]
 
     def run(self) -> GroupAnswer:
         """Find the best cuts, with a proof or with what is left open at that time."""
-        if not all(s.size for s in self.steps) or not all(map(np.any, self.p.allowed)):
-            return GroupAnswer(None, self.value, self.value)
+        if not all(s.size for s in self.steps) or not all(
+            g.may.any() for g in self.groups
+        ):
+            return None, self.value, self.value
         each = max(2, round(_LOOKS ** (1 / max(1, len(self.steps)))))
         axes = [np.linspace(0, s.size - 1, each).astype(np.int64) for s in self.steps]
         looks = [self._look(np.array(at, dtype=np.int64)) for at in product(*axes)]
         self._add_price(max(looks, key=lambda x: x[0])[1])
         bound = self._branch()
-        return GroupAnswer(self.best, self.value, max(bound, self.value))
+        return self.best, self.value, max(bound, self.value)
 
     @property
     def late(self) -> bool:
@@ -287,15 +287,15 @@ class GroupSearch:
         return time.monotonic() > self.until
 
     def _add_price(self, price: Floats) -> None:
-        places = [np.arange(a.size) for a in self.p.allowed]
-        everywhere = _Window(self.goal, self.p.rows, places)
+        places = [np.arange(g.may.size) for g in self.groups]
+        everywhere = _Window(self.goal, self.rows, places)
         weights = zip(self.groups, everywhere.weights(price), strict=True)
         constant = float(price @ everywhere.constants)
         self.prices.append((constant, [g.trees(w) for g, w in weights]))
 
     def _ends(self, low: Ints, high: Ints) -> tuple[Floats, Floats]:
         bottom, top = np.empty(low.shape), np.empty(low.shape)
-        for c, (s, gap) in enumerate(zip(self.steps, self.p.gaps, strict=True)):
+        for c, (s, gap) in enumerate(zip(self.steps, self.gaps, strict=True)):
             bottom[:, c], top[:, c] = s[low[:, c]], gap.top(s[high[:, c]])
         return bottom, top
 
@@ -364,8 +364,8 @@ class GroupSearch:
         bottom, top = (e[0] for e in self._ends(at[None], at[None]))
         places = [g.inside(bottom, top) for g in self.groups]
         if not all(x.size for x in places):
-            return -math.inf, np.zeros(len(self.p.rows)), None
-        window = _Window(self.goal, self.p.rows, places)
+            return -math.inf, np.zeros(len(self.rows)), None
+        window = _Window(self.goal, self.rows, places)
         bound, price = window.dual(rounds)
         if _beats(bound, self.value):
             self._add_groups(window, bound, price, _STATES[0])
@@ -391,15 +391,15 @@ class GroupSearch:
         self, window: _Window, bound: float, price: Floats, most: int
     ) -> bool:
         """Take the best choice in a window; say whether nothing better is left."""
-        p, places = self.p, window.places
-        if not p.rows:  # the groups come apart
+        places = window.places
+        if not self.rows:  # the groups come apart
             pairs = zip(self.goal.value, places, strict=True)
             return self._take([x[np.argmax(u[x])] for u, x in pairs])
         complete, loss = True, np.zeros(1)
         picks: list[Ints] = []
         # sums that hold whatever is chosen here play no part
         least = [sum(float(x.min()) for x in parts) for parts in window.parts]
-        live = [r for r, s in zip(p.rows, least, strict=True) if s + r.constant < 0]
+        live = [r for r, s in zip(self.rows, least, strict=True) if s + r.constant < 0]
         sums = [self.goal, *live]
         ends = _extremes([r.weights for r in sums])
         totals = [0 * r.value[0][:1] + r.constant for r in sums]
@@ -442,8 +442,8 @@ class GroupSearch:
 
     def _take(self, cuts: list[Any]) -> bool:
         """Keep cuts that are allowed and better; say whether they are allowed."""
-        p, cuts = self.p, list(map(int, cuts))
-        if any(r.total(cuts) < 0 for r in p.rows) or not p.agrees(cuts):
+        cuts = list(map(int, cuts))
+        if any(r.total(cuts) < 0 for r in self.rows) or not self.agrees(cuts):
             return False
         if (value := self.goal.total(cuts)) > self.value:
             self.value, self.best = value, cuts
