@@ -265,24 +265,10 @@ def best_threshold(
     at = most_balanced(cuts[0], best)
     # all numbers are for the prevalence at which this cut is worst
     used = min(cuts, key=lambda c: values_of(c, objective)[at])
-    point = OperatingPoint(
-        threshold=threshold_of(used.score, at),
-        score_range=interval_of(used.score, at),
-        value=value_at(used, shown, at),
-        confusion=used.seen[at],
-        score_ranges=tuple(interval_of(used.score, int(i)) for i in best),
-        binding=stopped_by(used, objective, bounds, met, at),
-        objective=objective_text(shown, objective),
-        constraints={repr(c): value_at(used, c.metric, at) for c in bounds},
-        method=method,
-        prevalence=used.prevalence,
-        certificate=proof,
-    )
-    if auc is not None:
-        return point
-    notes, sampling, ends = [*weighed_counts(data)], data.design.sampling, None
+    threshold, ends = threshold_of(used.score, at), None
+    notes, sampling, in_use = [*weighed_counts(data)], data.design.sampling, data
     if share is not None:
-        data, sampling = data.with_design(prevalence=point.prevalence), COHORT
+        in_use, sampling = data.with_design(prevalence=used.prevalence), COHORT
         if share.is_range:
             ends = share.low, share.high
             notes += [f"Best in the worst case over prevalences from {share.low:g} to "
@@ -293,8 +279,23 @@ def best_threshold(
                       "uncertainty."]  # fmt: skip
     if method != "fermi-dirac":  # ranks of all cases tell what labels would
         notes += remarks(data)
-    return replace(point, notes=tuple(notes), sampling=sampling, prevalences=ends,
-                   _cut=Cut.of(data, point.threshold))  # fmt: skip
+    return OperatingPoint(
+        threshold=threshold,
+        score_range=interval_of(used.score, at),
+        value=value_at(used, shown, at),
+        confusion=used.seen[at],
+        score_ranges=tuple(interval_of(used.score, int(i)) for i in best),
+        binding=stopped_by(used, objective, bounds, met, at),
+        objective=objective_text(shown, objective),
+        constraints={repr(c): value_at(used, c.metric, at) for c in bounds},
+        method=method,
+        prevalence=used.prevalence,
+        certificate=proof,
+        prevalences=ends,
+        notes=tuple(notes),
+        sampling=sampling,
+        _cut=Cut.of(in_use, threshold) if auc is None else None,
+    )
 
 
 def _cuts(
