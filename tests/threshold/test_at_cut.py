@@ -57,13 +57,8 @@ def test_shares_have_wilsons_interval():
 
 
 def test_every_interval_holds_its_value_within_the_range():
-    for tp, fp, fn, tn in (
-        [5, 0, 0, 5],
-        [0, 0, 3, 4],
-        [0, 5, 5, 0],
-        [1, 0, 0, 0],
-        [9, 4, 2, 7],
-    ):
+    tables = [5, 0, 0, 5], [0, 0, 3, 4], [0, 5, 5, 0], [1, 0, 0, 0], [9, 4, 2, 7]
+    for tp, fp, fn, tn in tables:
         found = trueness.at_threshold(Tally([1, 0], pos=[tp, fn], neg=[fp, tn]), 1)
         for name, e in found.metrics.items():
             if np.isnan(e.value):  # one note says why

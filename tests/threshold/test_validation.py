@@ -112,8 +112,8 @@ def test_intervals_hold_the_truth_of_the_chosen_rule(metric, n, share, shift):
     assert min(corrected, *hits.values()) / runs > 0.87
     # the sample flatters by some hundredths; what is left is within noise of zero
     error = np.std(rest) / math.sqrt(runs)
-    assert np.mean(flattery) > 0.03
-    assert abs(np.mean(rest)) < min(0.015 + 3 * error, np.mean(flattery) / 2 + error)
+    assert np.mean(flattery) > 0.04
+    assert abs(np.mean(rest)) < min(0.015 + 3 * error, np.mean(flattery) / 2)
 
 
 def test_an_estimated_prevalence_widens_the_intervals():
@@ -133,15 +133,12 @@ def test_clusters_are_drawn_whole():
     """Copies of a case that belong together are no more than that case."""
     y, s = binormal(np.random.default_rng(3), 200, 0.4, 1.2)
     one = validate_threshold(y, s, maximize="f1", replicates=200)
-    alone = validate_threshold(
-        y, s, maximize="f1", replicates=200, cluster=np.arange(200)
-    )
+    words = {"maximize": "f1", "replicates": 200}
+    alone = validate_threshold(y, s, cluster=np.arange(200), **words)
     assert alone.corrected == one.corrected
-    many = [np.repeat(x, 4) for x in (y, s, np.arange(200))]
-    copies = validate_threshold(
-        many[0], many[1], maximize="f1", replicates=200, cluster=many[2]
-    )
-    taken = validate_threshold(many[0], many[1], maximize="f1", replicates=200)
+    y, s, who = (np.repeat(x, 4) for x in (y, s, np.arange(200)))
+    copies = validate_threshold(y, s, cluster=who, **words)
+    taken = validate_threshold(y, s, **words)
     wide, same, narrow = (
         v.corrected.high - v.corrected.low for v in (one, copies, taken)
     )
@@ -175,12 +172,8 @@ def test_repeated_choices_lie_where_new_samples_put_them():
         for _ in range(60)
     ]
     fresh = np.std([p.threshold for p in chosen])
-    v = validate_threshold(
-        trueness.tally(*binormal(rng, 1000, 0.3, 1.0)),
-        "youden",
-        rng=rng,
-        replicates=300,
-    )
+    t = trueness.tally(*binormal(rng, 1000, 0.3, 1.0))
+    v = validate_threshold(t, "youden", rng=rng, replicates=300)
     assert fresh / 2 < v.threshold.sd < 2 * fresh
 
 
@@ -191,15 +184,10 @@ def test_wrong_input():
         InputError, match="replicates must be a whole number, 2 or more"
     ):
         validate_threshold(HAND, replicates=1)
+    t, words = Tally([2, 1], pos=[50, 50], neg=[0, 1]), {"rng": 1, "replicates": 40}
+    # met by one case more or less: most samples miss it
     with pytest.raises(NotEnoughCases, match=r"in \d+ of 40 no threshold met"):
-        # met by one case more or less: most samples miss it
-        validate_threshold(
-            Tally([2, 1], pos=[50, 50], neg=[0, 1]),
-            "recall",
-            ["flagged >= 50", "flagged <= 50"],
-            rng=1,
-            replicates=40,
-        )
+        validate_threshold(t, "recall", ["flagged >= 50", "flagged <= 50"], **words)
 
 
 @pytest.mark.parametrize("scale", [2.0**1020, 2.0**-1020])
