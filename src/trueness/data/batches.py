@@ -104,7 +104,8 @@ class KeyCounter:
         if len(runs) % _FOLDED_AT_MOST == 0:
             folded = [r for r in runs if r.result().counts is not None]
             if len(folded) > 1:
-                merged = self._pool.submit(_merged_run, [r.result() for r in folded])
+                whole = [r.result() for r in folded]
+                merged = self._pool.submit(lambda: SortedRun(*_merge(whole)))
                 runs[:] = [r for r in runs if r not in folded] + [merged]
 
     def result(self) -> tuple[Floats, dict[Hashable, Ints]]:
@@ -146,10 +147,6 @@ def _merge(runs: Sequence[SortedRun]) -> tuple[Array, Array]:
     start = np.flatnonzero(begins_run(keys))
     total = np.add.reduceat(counts[order], start) if start.size else counts
     return keys[start], total
-
-
-def _merged_run(runs: Sequence[SortedRun]) -> SortedRun:
-    return SortedRun(*_merge(runs))
 
 
 Piece = tuple[Array, dict[Hashable, Array]]

@@ -44,19 +44,11 @@ MISSING = frozenset(
 # words of a label that is not known, where the others are a pair
 UNSURE = frozenset(
     [
-        *(
-            "unsure",
-            "uncertain",
-            "unclear",
-            "undecided",
-            "not sure",
-            "maybe",
-            "perhaps",
-        ),
+        *("unsure", "uncertain", "unclear", "undecided", "not sure", "maybe"),
         *("indeterminate", "inconclusive", "equivocal", "borderline", "ambiguous"),
         *("pending", "not done", "not tested", "not assessed", "don't know", "dk"),
         *("unklar", "unsicher", "vielleicht", "wei\xdf nicht", "peut-\xeatre", "forse"),
-        *("quiz\xe1s", "incierto", "incerto", "invalid", "n.b"),
+        *("quiz\xe1s", "incierto", "incerto", "invalid", "n.b", "perhaps"),
     ]
 )
 TOTALS = frozenset(
@@ -316,7 +308,8 @@ def numbers(values: Array, what: str, decimal: str | None = None) -> tuple[Array
 
     ``decimal`` says what stands before the decimals, where the values do not.
     """
-    words = [None if v is None else folded(v) for v in _plain(values)]
+    lost = zip(values.tolist(), _columns.missing(values), strict=True)
+    words = [None if gone else folded(v) for v, gone in lost]
     text = [w for w in words if w is not None and w not in MISSING]
     stripped = {w: w.translate(_SIGNS).strip() for w in text}
     odd = [w for w in dict.fromkeys(text) if not _NUMBER.fullmatch(stripped[w])]
@@ -334,15 +327,9 @@ def numbers(values: Array, what: str, decimal: str | None = None) -> tuple[Array
     }
     out = [np.nan if w is None or w in MISSING else read[w] for w in words]
     said = ["percentages"] * percent + ["numbers with a decimal comma"] * comma
-    lost = len(words) - len(text)
-    way = " and ".join(said) or "numbers"
-    gone = f", {counted(lost, 'value')} missing" if lost else ""
+    less, way = len(words) - len(text), " and ".join(said) or "numbers"
+    gone = f", {counted(less, 'value')} missing" if less else ""
     return np.array(out, dtype=np.float64), f"{what}: text read as {way}{gone}."
-
-
-def _plain(values: Array) -> Iterator[Any]:
-    gone = _columns.missing(values)
-    return (None if lost else v for v, lost in zip(values.tolist(), gone, strict=True))
 
 
 def _in_percent(text: Sequence[str], what: str) -> bool:

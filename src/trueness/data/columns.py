@@ -54,16 +54,12 @@ def on_device(x: Any) -> bool:
     return name == "cupy" or (name == "torch" and bool(getattr(x, "is_cuda", False)))
 
 
-def _from_tensor(values: Any) -> Any:
-    """Read a tensor of the host; NumPy has no bfloat16, whose values are float32s."""
-    values = values.detach()
-    return np.asarray(values.float() if "bfloat16" in str(values.dtype) else values)
-
-
 def column(values: Any, what: str) -> Array:
     """Turn a list, an array or a Series of any library into a NumPy array."""
     if isinstance(values, np.ma.MaskedArray):
-        return _masked(values, what)
+        found = values.data.astype(object)
+        found[np.ma.getmaskarray(values)] = None
+        return _columns.one_dimensional(found, what)
     if isinstance(values, np.ndarray):
         return _columns.one_dimensional(values, what)
     if isinstance(values, (list, tuple, range)):
@@ -78,14 +74,10 @@ def column(values: Any, what: str) -> Array:
             f'trueness.tally(frame, label="y", score="p").'
         )
     if type(values).__module__.partition(".")[0] == "torch":
-        return _columns.one_dimensional(_from_tensor(values), what)
+        host = values.detach()  # NumPy has no bfloat16, whose values are float32s
+        host = host.float() if "bfloat16" in str(host.dtype) else host
+        return _columns.one_dimensional(np.asarray(host), what)
     return _columns.one_dimensional(_from_series(values, what), what)
-
-
-def _masked(values: Any, what: str) -> Array:
-    objects = values.data.astype(object)
-    objects[np.ma.getmaskarray(values)] = None
-    return _columns.one_dimensional(objects, what)
 
 
 def _from_list(values: Any, what: str) -> Array:
@@ -170,24 +162,30 @@ def count_columns(
     _columns.same_length(**columns)
     first = next(iter(columns.values()))
     labels = read_label_values(y_true, words["positive"], "y_true", columns)
-    counts, weights = _numbers_of_cases(words["count"], words["weight"], first)
-    members = _read_clusters(words["cluster"], first)
+    count, weights, members = (words[k] for k in ("count", "weight", "cluster"))
+    counts = None if count is None else whole_cases(count, first)
+    if weights is not None and not isinstance(weights, Weights):  # added by an engine
+        weights = read_weights(beside(weights, "weight", first), counts)
+    members = None if members is None else beside(members, "cluster", first)
     kept = _cases_of(list(columns.values()), labels, counts, words["missing"])
 
     def counted(at: Any) -> Any:
         own = {name: values[at] for name, values in columns.items()}
-        cases = _pick(labels, at), _at(counts, at), _at(weights, at)
+        some = labels
+        if labels is not None and not isinstance(at, slice):
+            some = Labels(labels.values, labels.positive, labels.codes()[at])
+        given: Any = (counts, weights, members)
+        *cases, member = (None if x is None else x[at] for x in given)
         if kind == "panel":
-            return count_panel(own, *cases, cluster=_at(members, at))
+            return count_panel(own, some, *cases, cluster=member)
         ((what, score),) = own.items()
-        made = count_tally(score, *cases, cluster=_at(members, at), what=what)
+        made = count_tally(score, some, *cases, cluster=member, what=what)
         return made if words["at_most"] is None else made.coarse(words["at_most"])
 
     rows = None if kept is None else np.flatnonzero(kept)
     if words["by"] is None:
         return counted(slice(0, first.size) if rows is None else rows)
-    groups = column(words["by"], "by")
-    _columns.same_length(by=groups, scores=first)
+    groups = beside(words["by"], "by", first)
     rows = np.arange(first.size) if rows is None else rows
     names, member = _columns.group_members(groups[rows])
     order = np.argsort(member, kind="stable")
@@ -229,46 +227,18 @@ def _dropped(gone: Array, labels: Labels | None, count: Ints | None) -> str:
     )
 
 
-def whole_cases(values: Array, like: Array) -> Ints:
-    """Read how many cases each row stands for."""
-    _columns.same_length(count=values, scores=like)
-    return _columns.whole_counts(values, "count")
-
-
-def _numbers_of_cases(
-    count: Any, weight: Any, like: Array
-) -> tuple[Ints | None, Weights | None]:
-    """Read how many cases each row stands for, and how much they weigh."""
-    counts = None if count is None else whole_cases(column(count, "count"), like)
-    if weight is None:
-        return counts, None
-    if isinstance(weight, Weights):  # an engine has added them up
-        return counts, weight
-    each = column(weight, "weight")
-    _columns.same_length(weight=each, scores=like)
-    return counts, read_weights(each, counts)
-
-
-def _read_clusters(cluster: Any, like: Array) -> Array | None:
-    """Read which cluster each case belongs to."""
-    if cluster is None:
-        return None
-    if isinstance(cluster, str):
+def beside(values: Any, name: str, like: Array) -> Array:
+    """Read a column with a value for each score."""
+    if isinstance(values, str):
         raise InputError(
-            f"cluster={cluster!r} names a column of a frame; with arrays type cluster= "
+            f"{name}={values!r} names a column of a frame; with arrays type {name}= "
             "and the array."
         )
-    ids = column(cluster, "cluster")
-    _columns.same_length(cluster=ids, scores=like)
-    return ids
+    found = column(values, name)
+    _columns.same_length(**{name: found, "scores": like})
+    return found
 
 
-def _pick(labels: Labels | None, at: Any) -> Labels | None:
-    if labels is None or isinstance(at, slice):
-        return labels
-    code = labels.codes()[at]
-    return Labels(labels.values, labels.positive, code)
-
-
-def _at(values: Any, at: Any) -> Any:
-    return None if values is None else values[at]
+def whole_cases(count: Any, like: Array) -> Ints:
+    """Read how many cases each row stands for."""
+    return _columns.whole_counts(beside(count, "count", like), "count")

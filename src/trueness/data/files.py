@@ -11,7 +11,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from glob import glob
 from pathlib import Path
@@ -39,22 +39,14 @@ Source = str | os.PathLike[str]
 
 _COMPRESSED = (".gz", ".zst")
 _FORMATS = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".csv", ".tsv", ".txt"), "csv"),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "json"),
 }
 _DATABASES = {
-    ".duckdb": "duckdb",
-    ".db": "duckdb",
-    ".sqlite": "sqlite",
-    ".sqlite3": "sqlite",
-    "postgres": "postgres",
-    "postgresql": "postgres",
+    **dict.fromkeys((".duckdb", ".db"), "duckdb"),
+    **dict.fromkeys((".sqlite", ".sqlite3"), "sqlite"),
+    **dict.fromkeys(("postgres", "postgresql"), "postgres"),
     "mysql": "mysql",
 }
 # what is not a local file of these kinds needs an extension of DuckDB
@@ -128,12 +120,11 @@ def scan(
     Tally: 3 cases (1 negative, 2 positive, 0 unknown),
     2 distinct scores from 0.4 to 0.9
     """
-    sources: list[Any] = [source]
-    if is_several(source):
-        sources = [*source]
+    sources: Any = source if is_several(source) else [source]
+    places = []
     for one in sources:
         _options.file_path(one, "scan")
-    places = [os.fsdecode(one) for one in sources]
+        places.append(os.fsdecode(one))
     if not places:
         raise InputError("scan needs at least one file; found an empty list.")
     if settings is not None and not isinstance(settings, Mapping):
@@ -201,9 +192,8 @@ def _load_extensions(connection: Any, places: list[str]) -> None:
     """Load what remote files and databases need, or say how to get it."""
     for place in places:
         scheme = place.split("://")[0].lower() if "://" in place else ""
-        kind = _database(place)
-        needed = _EXTENSIONS.get(scheme) if kind is None else kind
-        if needed is not None and needed != "duckdb":
+        needed = _database(place) or _EXTENSIONS.get(scheme, "duckdb")
+        if needed != "duckdb":
             _load(connection, needed, place)
 
 
@@ -215,7 +205,14 @@ def _load(connection: Any, name: str, place: str) -> None:
         return
     except duckdb.Error:
         if "://" not in place:  # a file: nobody asked for a network
-            raise InputError(_not_here(place, name)) from None
+            csv = f"{os.path.splitext(os.path.basename(place))[0]}_table.csv"
+            query = "'SELECT * FROM table'"
+            raise InputError(
+                f"{place} is a database of {name}; DuckDB's extension that reads these "
+                f"is not installed here, and nothing is fetched without being asked. "
+                f"Write the table to a CSV file: sqlite3 -header -csv {place} {query} "
+                f"> {csv}. Or fetch the extension once: duckdb -c 'INSTALL {name}'."
+            ) from None
     try:  # an address was given: DuckDB may fetch what it needs
         connection.install_extension(name)
         connection.load_extension(name)
@@ -229,17 +226,6 @@ def _load(connection: Any, name: str, place: str) -> None:
             f"FOLDER/v{duckdb.__version__}/{platform} and type "
             f'trueness.scan(..., settings={{"extension_directory": "FOLDER"}}).'
         ) from None
-
-
-def _not_here(place: str, name: str) -> str:
-    csv = f"{os.path.splitext(os.path.basename(place))[0]}_table.csv"
-    query = "'SELECT * FROM table'"
-    return (
-        f"{place} is a database of {name}; DuckDB's extension that reads these is not "
-        f"installed here, and nothing is fetched without being asked. Write the table "
-        f"to a CSV file: sqlite3 -header -csv {place} {query} > {csv}. Or fetch the "
-        f"extension once: duckdb -c 'INSTALL {name}'."
-    )
 
 
 def _opened(
@@ -263,9 +249,29 @@ def _opened(
     files = [_literal(f) for f in files]
     if types is not None and kind != "csv":
         raise InputError(f"types= is for CSV files; {files[0]} brings its own types.")
+    if len(files) > 1 and not union_by_name:
+        _same_columns(_columns_of(connection, files, kind))
     if kind == "csv":
-        return _csv(connection, files, types, union_by_name, decimal)
-    return _READERS[kind](connection, files, union_by_name)
+        return read_csv(connection, files, types, decimal)
+    if kind == "json":
+        return _json(connection, files)
+    return _parquet(connection, files, union_by_name)
+
+
+def _columns_of(connection: Any, files: list[str], kind: str) -> dict[str, set[str]]:
+    """Which columns, of Parquet files also of which types, has each file?"""
+    if kind == "parquet":
+        rows = connection.execute(
+            "SELECT file_name, list(name || ' ' || coalesce(logical_type, type)) "
+            "FROM parquet_schema($files) WHERE type IS NOT NULL GROUP BY file_name",
+            {"files": files},
+        ).fetchall()
+        return {name: set(found) for name, found in rows}
+    if kind == "json":
+        read = connection.read_json
+        return {f: set(read(f, sample_size=1000).columns) for f in files}
+    read = csv_reader(connection, files, None)
+    return {f: set(read([f], sample_size="1000").columns) for f in files}
 
 
 def _as_named(files: list[str], kind: str) -> None:
@@ -327,8 +333,6 @@ def _format(name: str) -> str | None:
 
 
 def _parquet(connection: Any, files: list[str], union_by_name: bool) -> Any:
-    if len(files) > 1 and not union_by_name:
-        _same_columns(_parquet_columns(connection, files))
     # folders named day=2026-11-15 are a column, as Hive and Spark write them
     folders = all("=" in os.path.basename(os.path.dirname(f)) for f in files)
     rows = connection.read_parquet(
@@ -349,16 +353,6 @@ def _designed(rows: Any, design: Mapping[str, Any]) -> Any:
     return rows.project(f"*{more}")
 
 
-def _parquet_columns(connection: Any, files: list[str]) -> dict[str, set[str]]:
-    """Which columns of which types has each file?"""
-    rows = connection.execute(
-        "SELECT file_name, list(name || ' ' || coalesce(logical_type, type)) "
-        "FROM parquet_schema($files) WHERE type IS NOT NULL GROUP BY file_name",
-        {"files": files},
-    ).fetchall()
-    return {name: set(found) for name, found in rows}
-
-
 def _same_columns(columns: Mapping[str, set[str]]) -> None:
     """Stop when files differ in columns or types: a cast could change scores."""
     usual = Counter(frozenset(c) for c in columns.values()).most_common(1)[0][0]
@@ -372,23 +366,7 @@ def _same_columns(columns: Mapping[str, set[str]]) -> None:
         )
 
 
-def _csv(
-    connection: Any,
-    files: list[str],
-    types: Any,
-    union_by_name: bool,
-    decimal: str | None,
-) -> Any:
-    if len(files) > 1 and not union_by_name:
-        read = csv_reader(connection, files, None)
-        _same_columns({f: set(read([f], sample_size="1000").columns) for f in files})
-    return read_csv(connection, files, types, decimal)
-
-
-def _json(connection: Any, files: list[str], union_by_name: bool) -> Any:
-    if len(files) > 1 and not union_by_name:
-        read = connection.read_json
-        _same_columns({f: set(read(f, sample_size=1000).columns) for f in files})
+def _json(connection: Any, files: list[str]) -> Any:
     rows = connection.read_json(files, sample_size=SAMPLE, union_by_name=True)
     kinds = dict(zip(rows.columns, rows.types, strict=True))
     if len(files) == 1 and str(kinds.get("columns", "")).startswith("STRUCT"):
@@ -439,8 +417,7 @@ def _attached(connection: Any, place: str, table: str | None) -> Any:
     if table not in found:
         raise InputError(
             f"table= must name a table of {without_password(place)}; found {table!r}, "
-            f"and it has "
-            f"{listing(found, 12) or 'no tables'}."
+            f"and it has {listing(found, 12) or 'no tables'}."
             f"{nearest(table, list(found))}"
         )
     path = ".".join(map(quoted, found[table]))
@@ -480,9 +457,3 @@ def _tables(
         for s, t, kind in rows
         if kind in kinds and s not in ("information_schema", "pg_catalog", "pg_toast")
     }
-
-
-_READERS: dict[str, Callable[[Any, list[str], bool], Any]] = {
-    "parquet": _parquet,
-    "json": _json,
-}

@@ -30,15 +30,8 @@ LABEL_NAMES = ("label", "y", "y_true", "target", "truth", "outcome")
 SCORE_NAMES = ("score", "y_score", "p", "prob", "probability", "prediction")
 COUNT_NAMES = ("n", "count", "counts", "cases", "freq", "frequency")
 _WEIGHT_NAMES = ("weight", "weights", "w", "wt", "sample_weight", "survey_weight")
-_CLUSTER_WORDS = (
-    "patient",
-    "subject",
-    "person",
-    "user",
-    "site",
-    "cluster",
-    "household",
-)
+_CLUSTER_WORDS = ("patient", "subject", "person", "user", "site", "cluster",
+                  "household")  # fmt: skip
 _ITEM_WORDS = ("item", "question", "prompt", "case", "doc", "document", "task")
 _JUDGE_WORDS = ("judge", "rater", "annotator", "reader", "reviewer", "grader", "model")
 MOST_ROWS = 100_000  # that are looked at
@@ -149,11 +142,6 @@ def look(data: Any) -> Look:
     data
         A frame of any library, lazy ones too (:func:`trueness.scan` opens files), or a
         mapping from name to column.
-
-    Returns
-    -------
-    Look
-        With a line for each column, and the questions that they can answer.
 
     Notes
     -----

@@ -50,12 +50,9 @@ MISSING = ("refuse", "drop", "keep")
 _ROLES = ("label", "count", "weight", "cluster", "by")
 _NAMED = {
     "tally": ("y_score", 'score="p"', "Name the score column of the frame"),
-    "panel": (
-        '{"a": a, "b": b}',
-        'scores=["a", "b"]',
-        "Name the score columns in a list",
-    ),
-}
+    "panel": ('{"a": a, "b": b}', 'scores=["a", "b"]',
+              "Name the score columns in a list"),
+}  # fmt: skip
 
 
 class PanelWords(TypedDict, total=False):
@@ -166,10 +163,6 @@ def tally(
         What stands before the decimals of scores that are text, "." or ","; needed only
         where 1,234 could be either.
 
-    Returns
-    -------
-    Tally or dict of Tally
-
     Notes
     -----
     Counts of parts merge exactly; sums of weights merge to rounding. The time is at
@@ -235,10 +228,6 @@ def panel(
         Cases in which an output is missing: ``"keep"`` them (the default), ``"drop"``
         them, or ``"refuse"`` to count.
 
-    Returns
-    -------
-    Panel or dict of Panel
-
     Examples
     --------
     >>> panel([1, 0, 0], {"a": [1, 0, 1], "b": [1, 1, 1]})
@@ -273,10 +262,6 @@ def leaves(
     positive, count
         As in :func:`tally`.
 
-    Returns
-    -------
-    Leaves
-
     Examples
     --------
     >>> leaves([1, 0, 1, None], ["a", "a", "b", "b"])
@@ -293,10 +278,8 @@ def leaves(
     labels = read_label_values(y_true, positive, "y_true", {"nodes": names})
     cases = np.ones(names.size, np.int64)
     if count is not None:
-        cases = whole_cases(column(count, "count"), names)
-    from trueness.trees.leaves import (
-        Leaves,  # loads SciPy, which tallies do without
-    )
+        cases = whole_cases(count, names)
+    from trueness.trees.leaves import Leaves  # loads SciPy, which tallies do without
 
     return Leaves(names, *split_counts(labels, cases))
 

@@ -216,12 +216,11 @@ def _read(
     number = {name: k for k, name in enumerate(names)}
     code = np.full(labels.size, -1, dtype=np.int64)
     code[~gone] = [number[plain(v)] for v in labels[~gone]]
-    numbers = [_numbers(c, f"scores[{k}]") for k, c in enumerate(columns)]
+    numbers = []
+    for k, values in enumerate(columns):
+        score = _columns.numeric_scores(values, f"scores[{k}]")
+        numbers.append(_columns.finite_scores(score, f"scores[{k}]"))
     return names, code, np.column_stack(numbers).astype(np.float64)
-
-
-def _numbers(values: Array, what: str) -> Array:
-    return _columns.finite_scores(_columns.numeric_scores(values, what), what)
 
 
 @engines.in_turn

@@ -93,7 +93,7 @@ def stream(opened: Any, wanted: Mapping[str, str], positive: Any) -> Tally:
                 if counter is None:
                     counter = KeyCounter(value.dtype)
                 for pile, at in _piles(labels, value.size):
-                    counter.add(value[_without(at, gone)], pile)
+                    counter.add(value[at if gone is None else at & ~gone], pile)
                 seen(value.size)
         if lost:
             raise InputError(_columns.not_finite(f"score={score!r}", lost, total))
@@ -134,17 +134,13 @@ def weigh(opened: Any, wanted: Mapping[str, str], positive: Any) -> Tally:
     if not parts:
         return Tally()
     place, *sums = parts[0] if len(parts) == 1 else merge_counts(parts)
-    if label is not None and _first_is_positive(codes, positive, label):
-        sums = [sums[k] for k in (1, 0, 2, 4, 3, 5)]
+    if label is not None:
+        negative, chosen = _pair(codes, positive, label)
+        if codes.get(chosen) == 0 or codes.get(negative) == 1:  # they came first
+            sums = [sums[k] for k in (1, 0, 2, 4, 3, 5)]
     if ones:  # cases of weight one are cases
         sums = [c.astype(np.int64) for c in sums[:3]]
     return tally_of_rows(place, *sums)
-
-
-def _first_is_positive(codes: Mapping[Any, int], positive: Any, label: str) -> bool:
-    """Has the label that came first the weights of the positives?"""
-    negative, chosen = _pair(codes, positive, label)
-    return codes.get(chosen) == 0 or codes.get(negative) == 1
 
 
 def _coded(labels: Any, size: int, codes: dict[Any, int]) -> Array:
@@ -174,13 +170,12 @@ def _added(rows: Sequence[tuple[Array, ...]]) -> tuple[Array, ...]:
     return weigh_scores(score, code, weight)
 
 
-def _pair(codes: Mapping[Any, int], positive: Any, label: str | None) -> Any:
-    found = _in_order(v for v in codes if v is not None)
-    return _columns.label_pair(found, positive, str(label))
-
-
-def _in_order(labels: Iterable[Any]) -> list[Any]:
-    return sorted(labels, key=lambda v: (type(v).__name__, v))
+def _pair(labels: Iterable[Any], positive: Any, label: str | None) -> Any:
+    """Which of the labels is negative, and which positive?"""
+    known = sorted(
+        (v for v in labels if v is not None), key=lambda v: (type(v).__name__, v)
+    )
+    return _columns.label_pair(known, positive, str(label))
 
 
 def _batches(chosen: Any) -> Iterator[tuple[Any, Any, Any]]:
@@ -189,10 +184,8 @@ def _batches(chosen: Any) -> Iterator[tuple[Any, Any, Any]]:
         for batch in _arrow_batches(chosen.to_native()):
             stop_if_asked()
             there = batch.schema.names
-            score, label, weight = (
-                batch.column(k) if k in there else None for k in _ROLES
-            )
-            yield score, label, weight
+            score, *rest = (batch.column(k) if k in there else None for k in _ROLES)
+            yield score, rest[0], rest[1]
 
 
 def _arrow_batches(native: Any) -> Iterator[Any]:
@@ -219,10 +212,6 @@ def _numbers(values: Any, what: str) -> tuple[Array, Array | None]:
     return number, ~fine if null is None else null | ~fine
 
 
-def _without(at: Array, gone: Array | None) -> Array:
-    return at if gone is None else at & ~gone
-
-
 def _piles(labels: Any, size: int) -> Iterator[tuple[Any, Array]]:
     """Give each label value of a batch and where it stands; None is missing."""
     if labels is None:
@@ -237,15 +226,12 @@ def _piles(labels: Any, size: int) -> Iterator[tuple[Any, Array]]:
         return
     coded = labels.dictionary_encode()
     code = coded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
-    _too_many(coded.dictionary)
+    if len(coded.dictionary) > _MOST_LABELS:
+        some = coded.dictionary.to_pylist()[:_MOST_LABELS]
+        _columns.label_pair(sorted(some), None, "label")
     for k, value in enumerate([*coded.dictionary.to_pylist(), None]):
         k = -1 if value is None else k
         yield (None if value != value else value), code == k
-
-
-def _too_many(values: Any) -> None:
-    if len(values) > _MOST_LABELS:
-        _columns.label_pair(sorted(values.to_pylist()[:_MOST_LABELS]), None, "label")
 
 
 def _whole_pair(labels: Any) -> tuple[Any, Any, Array] | None:
@@ -267,6 +253,5 @@ def _stacked(counter: KeyCounter, label: str | None, positive: Any) -> Tally:
     unknown = piles.pop(None, zero)
     if label is None:
         return tally_of_rows(score, zero, zero, unknown)
-    negative, chosen = _columns.label_pair(_in_order(piles), positive, label)
-    columns = [piles.get(v, zero) for v in (negative, chosen)]
+    columns = [piles.get(v, zero) for v in _pair(piles, positive, label)]
     return tally_of_rows(score, *columns, unknown)

@@ -107,11 +107,6 @@ def read_verdicts(source: str | os.PathLike[str]) -> VerdictLog:
         (``.json``), samples of the lm-evaluation-harness (``.jsonl``); a folder or a
         pattern such as ``"logs/*.eval"`` of these, all of one program.
 
-    Returns
-    -------
-    VerdictLog
-        With the names of the judges and a column for each.
-
     Notes
     -----
     Inspect: C is 1, I and N are 0, P is one half, as in its own metrics; a sample that
@@ -152,7 +147,7 @@ def log_format(file: str) -> str | None:
         return "Inspect"
     held = _first_object(path)
     for name, known in FORMATS.items():
-        if any(keys <= held.keys() for keys in known.keys):
+        if any(held.keys() >= {*keys.split()} for keys in known.keys):
             return name
     return None
 
@@ -336,15 +331,11 @@ def _unpacked(held: zipfile.ZipFile, name: str, most: int) -> bytes:
         with held.open(name) as file:
             return file.read(most)
     except NotImplementedError:  # Zstandard, which Python knows from 3.14 on
-        return _by_zstandard(held, held.getinfo(name), most)
-
-
-def _by_zstandard(held: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
-    arrow = required("pyarrow", "files")
+        arrow, info = required("pyarrow", "files"), held.getinfo(name)
     with open(str(held.filename), "rb") as file:
         file.seek(info.header_offset)
-        name, extra = struct.unpack("<HH", file.read(_LOCAL)[26:])
-        file.seek(name + extra, os.SEEK_CUR)
+        lengths = struct.unpack("<HH", file.read(_LOCAL)[26:])  # of name and extra
+        file.seek(sum(lengths), os.SEEK_CUR)
         packed = file.read(info.compress_size)
     stream = arrow.CompressedInputStream(arrow.BufferReader(packed), "zstd")
     return bytes(stream.read(most))
@@ -446,25 +437,15 @@ def _line(text: str, number: int, file: str) -> dict[str, Any]:
 class Format(NamedTuple):
     """By which keys is a format recognised, and how is a file of it read?"""
 
-    keys: tuple[frozenset[str], ...]
+    keys: tuple[str, ...]
     rows: Callable[[str], Iterator[Row]]
 
 
 FORMATS = {
-    "Inspect": Format((frozenset({"eval", "status", "plan"}),), _inspect),
-    "promptfoo": Format(
-        (frozenset({"evalId", "results"}), frozenset({"results", "shareableUrl"})),
-        _promptfoo,
-    ),
+    "Inspect": Format(("eval status plan",), _inspect),
+    "promptfoo": Format(("evalId results", "results shareableUrl"), _promptfoo),
     "DeepEval": Format(
-        (
-            frozenset({"testCases", "metricsScores"}),
-            frozenset({"testRunData"}),
-            frozenset({"test_results"}),
-        ),
-        _deepeval,
+        ("testCases metricsScores", "testRunData", "test_results"), _deepeval
     ),
-    "lm-evaluation-harness": Format(
-        (frozenset({"doc_id", "doc", "filtered_resps"}),), _lm_eval
-    ),
+    "lm-evaluation-harness": Format(("doc_id doc filtered_resps",), _lm_eval),
 }
