@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from trueness._core.arrays import Floats, Ints
+from trueness._core.arrays import Floats
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
@@ -119,19 +119,14 @@ def quantile_edges(lazy: Any, names: Names, e: Extent, segments: int) -> Floats:
         spread = nw.col("score") * (2.0**30 * 1.6180339887498949)
         sample = sample.filter((spread - spread.floor()) < share)
     found = collect(sample.group_by("score").agg(_cases(names)))
-    score = column(found["score"], names["score"])
-    inner = _quantiles(score, found["cases"].to_numpy(), segments)
+    score, inner = column(found["score"], names["score"]), np.zeros(0)
+    if score.size:
+        order = np.argsort(score)
+        upto = np.cumsum(found["cases"].to_numpy()[order])
+        at = np.searchsorted(upto, upto[-1] * np.arange(1, segments) / segments)
+        inner = score[order][at]
     inner = inner[(inner > e.low) & (inner < e.high)]
     return np.unique(np.concatenate([[e.low], inner, [e.high]]))
-
-
-def _quantiles(score: Floats, cases: Ints, parts: int) -> Floats:
-    order = np.argsort(score)
-    upto = np.cumsum(cases[order])
-    if upto.size == 0:
-        return np.zeros(0)
-    at = np.searchsorted(upto, upto[-1] * np.arange(1, parts) / parts)
-    return np.asarray(score[order][at])
 
 
 def bin_number(score: Any, edges: Floats, each: int) -> Any:

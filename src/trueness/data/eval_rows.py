@@ -66,11 +66,6 @@ def attempts(
         ``"drop"`` leaves attempts without a verdict out and counts them as
         ``missing``, ``"fail"`` counts them as failed.
 
-    Returns
-    -------
-    Attempts
-        With several systems a dict, from system to attempts.
-
     Examples
     --------
     >>> rows = {"task": ["x", "x", "y", "y"], "ok": [1, 0, 1, 1]}
@@ -95,12 +90,10 @@ def attempts(
     if system is None:
         return _counted(items, verdict, together, missing)
     who, code = _numbered(column(found[system], system), system)
-    parts = {
-        name: _counted(items[at], verdict[at],
-                       None if together is None else together[at], missing)
-        for k, name in enumerate(who)
-        for at in [code == k]
-    }  # fmt: skip
+    parts = {}
+    for k, name in enumerate(who):
+        own = None if together is None else together[code == k]
+        parts[name] = _counted(items[code == k], verdict[code == k], own, missing)
     return parts
 
 
@@ -167,13 +160,9 @@ def _number(value: Any, name: str) -> float:
         return np.nan
     if isinstance(value, (bool, int, float, np.number, np.bool_)):
         return float(value)
-    known = _PASSED.get(str(value).strip().lower())
-    if known is not None:
-        return known
-    if not str(value).strip():
-        return np.nan
+    word = str(value).strip().lower()
     try:
-        return float(value)
+        return _PASSED[word] if word in _PASSED else float(word or "nan")
     except ValueError:
         raise InputError(
             f"Column {name!r} must say whether an attempt passed (true or false, 1 or "

@@ -22,7 +22,7 @@ from trueness._core.records import Estimate
 from trueness.counts.counting import Labels, count_tally
 from trueness.counts.values import Tally
 from trueness.data import engines
-from trueness.data.columns import column, is_frame
+from trueness.data.columns import column, is_frame, several_columns
 
 _AVERAGES = ("hand-till", "macro", "weighted")
 
@@ -242,12 +242,9 @@ def _of_frame(frame: Any, label: Any, scores: Any, what: str) -> tuple[Any, Any]
 
 
 def _score_columns(scores: Any, what: str) -> tuple[list[Array], list[Any] | None]:
-    if isinstance(scores, Mapping):
-        return [column(v, str(k)) for k, v in scores.items()], list(scores)
-    if is_frame(scores):
-        names = engines.column_names(scores)
-        opened = engines.open_frame(scores)
-        return [column(opened.get_column(n), n) for n in names], list(names)
+    if isinstance(scores, Mapping) or is_frame(scores):
+        named = several_columns(scores)
+        return [column(v, str(k)) for k, v in named.items()], list(named)
     matrix = _columns.as_array(scores, "scores")
     if matrix.ndim != 2 or matrix.shape[1] < 2:
         raise InputError(

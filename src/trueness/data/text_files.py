@@ -151,12 +151,11 @@ def _mended(files: Sequence[str]) -> list[str] | None:
         changed = changed or name != "utf-8" or len(texts[file]) < len(text)
     if not changed:
         return None
-    folder, copies = temporary_folder(), []
-    for k, text in enumerate(texts.values()):
-        copy = folder / f"{k}.csv"
+    folder = temporary_folder()
+    copies = [folder / f"{k}.csv" for k in range(len(texts))]
+    for copy, text in zip(copies, texts.values(), strict=True):
         copy.write_text(text, encoding="utf-8", newline="")
-        copies.append(str(copy))
-    return copies
+    return [*map(str, copies)]
 
 
 def _unpacked(file: str, most: int) -> bytes | None:
@@ -286,9 +285,5 @@ def _has_decimal_commas(rows: Any, names: Sequence[str]) -> bool:
 
 
 def _decimal_commas(values: Sequence[str]) -> bool:
-    with_comma = [v for v in values if "," in v]
-    return (
-        bool(with_comma)
-        and all(v and _COMMA.fullmatch(v) for v in values)
-        and not all(THOUSANDS.fullmatch(v) for v in with_comma)
-    )
+    sure = any("," in v and not THOUSANDS.fullmatch(v) for v in values)
+    return sure and all(v and _COMMA.fullmatch(v) for v in values)

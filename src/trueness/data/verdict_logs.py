@@ -287,16 +287,14 @@ def _eval(file: str) -> tuple[dict[str, Any], list[Any]]:
         with zipfile.ZipFile(file) as held:
             names = set(held.namelist())
             # a run that was stopped has no header, but what it was started with
-            head = next(
-                (n for n in ("header.json", "_journal/start.json") if n in names), None
-            )
-            if head is None:
+            heads = [n for n in ("header.json", "_journal/start.json") if n in names]
+            if not heads:
                 raise InputError(f"{file} is not a log of Inspect: it has no header.")
             if "summaries.json" in names:
-                about, samples = _entries(held, [head, "summaries.json"])
+                about, samples = _entries(held, [heads[0], "summaries.json"])
                 return about["eval"], samples
             samples = sorted(n for n in names if n.startswith("samples/"))
-            about, *found = _entries(held, [head, *samples])
+            about, *found = _entries(held, [heads[0], *samples])
             return about["eval"], found
     except zipfile.BadZipFile:
         raise InputError(
