@@ -163,25 +163,22 @@ def _noted(value: Any) -> Any:
 def about(request: Request, counted: Any) -> dict[str, Any]:
     """Say which file, which columns and how many cases an answer is about."""
     chosen = request.chosen
-    return {
-        "file": request.source.name,
-        "columns": {
-            "label": chosen.label,
-            "scores": list(chosen.scores),
-            "count": chosen.count,
-            "weight": chosen.weight,
-            "cluster": chosen.cluster,
-            "by": chosen.by,
-        },
-        "design": asdict(getattr(counted, "design", PLAIN)),
-        "positive": chosen.positive,
-        "cases": {
-            "n": counted.n,
-            "negative": counted.neg.sum().item(),
-            "positive": counted.pos.sum().item(),
-            "unknown": counted.unknown.sum().item(),
-        },
-    }
+    words = ("count", "weight", "cluster", "by")
+    columns = {"label": chosen.label, "scores": list(chosen.scores)}
+    columns |= {word: getattr(chosen, word) for word in words}
+    cases = (x.sum().item() for x in (counted.neg, counted.pos, counted.unknown))
+    design = getattr(counted, "design", PLAIN)
+    told = about_cases(request.source.name, columns, counted.n, *cases)
+    return told | {"design": asdict(design), "positive": chosen.positive}
+
+
+def about_cases(
+    file: str, columns: Mapping[str, Any], n: Any, neg: Any, pos: Any, unknown: Any
+) -> dict[str, Any]:
+    """Say which file, which columns and how many cases, as ``--json`` writes it."""
+    cases = {"n": n, "negative": neg, "positive": pos, "unknown": unknown}
+    head = {"file": file, "columns": columns, "design": asdict(PLAIN), "positive": None}
+    return head | {"cases": cases}
 
 
 def say(text: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +18,6 @@ from trueness.cli import _shell as shell
 from trueness.cli._columns import Request
 from trueness.cli._command import ONE_SCORE, command
 from trueness.cli._source import sample_path
-from trueness.counts.design import PLAIN
 from trueness.counts.values import Tally
 from trueness.data.eval_rows import columns_of_evals, read_evals, rows_of_evals
 from trueness.data.verdict_logs import SYSTEM, VerdictLog
@@ -94,22 +92,14 @@ def about_attempts(
     logs: list[str], words: Mapping[str, Any], parts: list[Attempts]
 ) -> dict[str, Any]:
     """Say which files and columns, and how many attempts, an answer is about."""
-    passed, tried = (sum(int(getattr(a, k).sum()) for a in parts)
-                     for k in ("passed", "tried"))  # fmt: skip
+    passed, tried = (
+        sum(int(getattr(a, k).sum()) for a in parts) for k in ("passed", "tried")
+    )
     missing = sum(a.missing for a in parts)
     columns = {"label": words["passed"], "scores": [], "count": None, "weight": None}
-    return {
-        "file": ", ".join(logs),
-        "columns": columns | {k: words[k] for k in ("cluster", "by")},
-        "design": asdict(PLAIN),
-        "positive": None,
-        "cases": {
-            "n": tried + missing,
-            "negative": tried - passed,
-            "positive": passed,
-            "unknown": missing,
-        },
-    }
+    columns |= {k: words[k] for k in ("cluster", "by")}
+    cases = (tried + missing, tried - passed, passed, missing)
+    return shell.about_cases(", ".join(logs), columns, *cases)
 
 
 def _named(logs: Mapping[str, Any], item: str | None, passed: str | None) -> None:
