@@ -184,25 +184,6 @@ def test_copies_combine_to_themselves(seed):
         assert trueness.auc(t).value == pytest.approx(a if a > 0.5 else max(a, 1 - a))
 
 
-@pytest.mark.parametrize(("r", "m"), [(0.0, 4), (0.4, 10)])
-def test_correlated_beats_fidel_when_classifiers_correlate(r, m):
-    rng = np.random.default_rng(m)
-    aucs = np.linspace(0.55, 0.75, m)
-    found = {"fidel": [], "fidel-correlated": [], "best-single": []}
-    for _ in range(6):
-        p = trueness.simulate_panel(500, 200, aucs, correlation=r, rng=rng)
-        new = trueness.simulate_panel(3000, 1200, aucs, correlation=r, rng=rng)
-        for name, values in found.items():
-            f = trueness.COMBINERS[name](p)
-            values.append(trueness.auc(new.combine(f)).value)
-    mean = {k: np.mean(v) for k, v in found.items()}
-    assert mean["fidel-correlated"] > mean["best-single"] - 0.005
-    if r >= 0.2:
-        assert mean["fidel-correlated"] > mean["fidel"]
-    else:
-        assert mean["fidel-correlated"] > mean["fidel"] - 0.005
-
-
 def test_warning_above_the_crossing_point():
     aucs = np.linspace(0.55, 0.75, 7)
     crossing = trueness.ensembles.crossing
