@@ -53,9 +53,8 @@ class Cuts(NamedTuple):
     @property
     def prevalence(self) -> float:
         """Which share of the cases is positive in use?"""
-        if self.asked is not None:
-            return self.asked
-        return float(self.positives / (self.positives + self.negatives))
+        part = Fraction(self.n_pos * self.scale.up, self.scale.unit)
+        return float(part / self.total) if self.asked is None else self.asked
 
     @property
     def n_pos(self) -> int:
@@ -68,14 +67,10 @@ class Cuts(NamedTuple):
         return int(self.units[0].tn)
 
     @property
-    def positives(self) -> Fraction:
-        """How many positive cases, or how much weight of them, are there in use?"""
-        return Fraction(self.n_pos * self.scale.up, self.scale.unit)
-
-    @property
-    def negatives(self) -> Fraction:
-        """How many negative cases, or how much weight of them, are there in use?"""
-        return Fraction(self.n_neg * self.scale.down, self.scale.unit)
+    def total(self) -> Fraction:
+        """How many cases, or how much weight of them, are there in use?"""
+        parts = self.n_pos * self.scale.up + self.n_neg * self.scale.down
+        return Fraction(parts, self.scale.unit)
 
     def kind(self, tp: int, fp: int, const: int = 0) -> Any:
         """Which type holds such multiples of the units? Beyond 64 bits Python's own."""

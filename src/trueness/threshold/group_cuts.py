@@ -45,17 +45,7 @@ from trueness.threshold.cuts import (
     value_at,
     values_of,
 )
-from trueness.threshold.limits import (
-    DEFAULT,
-    GROUPS,
-    ConstraintLike,
-    Form,
-    Limit,
-    Quotient,
-    objective_text,
-    read_limits,
-    read_objective,
-)
+from trueness.threshold.limits import DEFAULT, ConstraintLike
 from trueness.threshold.rule import Rule
 from trueness.threshold.search import (
     CLOSE,
@@ -192,7 +182,7 @@ def group_thresholds(
     tallies = _checked(data)
     level = _options.fraction(level, "level")
     time_limit = _options.positive_number(time_limit, "time_limit")
-    shown, objective = read_objective(maximize, minimize)
+    shown, objective = limits.read_objective(maximize, minimize)
     unit = unit_of(c for t in tallies.values() for c in (t.pos, t.neg))
     cuts = [all_cuts(t, None, "group_thresholds", unit) for t in tallies.values()]
     for name, c in zip(tallies, cuts, strict=True):
@@ -202,7 +192,7 @@ def group_thresholds(
                 "which no search can tell from nothing. Are the weights of all groups "
                 "on one scale?"
             )
-    bounds = read_limits(subject_to, GROUPS)
+    bounds = limits.read_limits(subject_to, limits.GROUPS)
     couples = [k for k in bounds if k.couples]
     start = time.monotonic()
     # what the limits cost needs a second search: a quarter of the time is kept for it
@@ -241,7 +231,7 @@ def group_thresholds(
         common_value=sign * common[1],
         common_gaps=common[2],
         free_value=float(sign * free),
-        objective=objective_text(shown, objective),
+        objective=limits.objective_text(shown, objective),
         notes=(
             *(() if bound == value else (_UNPROVED,)),
             *_NOTES,
@@ -294,7 +284,7 @@ def _together(cuts: list[Cuts], score: Floats, places: list[Ints]) -> Cuts:
 
 
 def best_for_groups(
-    cuts: list[Cuts], bounds: Sequence[Limit], objective: Metric, until: float
+    cuts: list[Cuts], bounds: Sequence[limits.Limit], objective: Metric, until: float
 ) -> GroupAnswer:
     """Give the best cuts until some time, their value, and a bound on any other's.
 
@@ -304,10 +294,10 @@ def best_for_groups(
     whole = _together(cuts, np.zeros(0), none)
     couples = [k for k in bounds if k.couples]
 
-    def quotient(m: Metric) -> Quotient:
+    def quotient(m: Metric) -> limits.Quotient:
         return limits.quotient(m, whole, limits.ONE_CUT, _REFUSAL)
 
-    def row(form: Form, constant: int = 0) -> GroupRow:
+    def row(form: limits.Form, constant: int = 0) -> GroupRow:
         """Write a weighted sum of counts as a sum over groups: a part for every cut."""
         tp, fp = map(int, form[:-1])
         kind = whole.kind(tp, fp)
@@ -332,7 +322,7 @@ def best_for_groups(
             for k in couples]  # fmt: skip
     allowed = [_allowed(c, bounds) for c in cuts]
 
-    def best(form: Form) -> GroupAnswer:
+    def best(form: limits.Form) -> GroupAnswer:
         unit = math.lcm(*(w.denominator for w in form[:-1]))
         worth = row(form * unit)
         search = GroupSearch(worth, kept, gaps, allowed, agrees, until)
@@ -358,7 +348,7 @@ def best_for_groups(
     return answer[0], value, value + max(0, again[2])
 
 
-def _highest(k: Limit, v: Any) -> Any:
+def _highest(k: limits.Limit, v: Any) -> Any:
     """Which value may go with a smallest one?"""
     bound = k.asked.bound
     # below zero a ratio stretches the other way
@@ -367,7 +357,7 @@ def _highest(k: Limit, v: Any) -> Any:
     return high - 4 * CLOSE * (1 + abs(high)) if k.asked.strict else high
 
 
-def _allowed(c: Cuts, bounds: Sequence[Limit]) -> Any:
+def _allowed(c: Cuts, bounds: Sequence[limits.Limit]) -> Any:
     """Which cuts of a group meet the limits on every single group?"""
     keep = np.ones(len(c.score) + 1, dtype=bool)
     for k in bounds:
@@ -387,7 +377,7 @@ def _exact(c: Cuts, m: Metric, k: int) -> Any:
 
 
 def _common(
-    cuts: list[Cuts], bounds: Sequence[Limit], goal: Metric
+    cuts: list[Cuts], bounds: Sequence[limits.Limit], goal: Metric
 ) -> tuple[float, float, dict[str, float]]:
     """Find the best cut that all groups share, within the limits on the total."""
     score = np.unique(np.concatenate([c.score for c in cuts]))[::-1]
@@ -407,12 +397,12 @@ def _common(
     return threshold_of(score, at), value_at(all_, goal, at), gaps
 
 
-def _gap(cuts: list[Cuts], k: Limit, at: Sequence[int]) -> float:
+def _gap(cuts: list[Cuts], k: limits.Limit, at: Sequence[int]) -> float:
     pairs = zip(cuts, at, strict=True)
     return float(k.between([values_of(c, k.metric)[i] for c, i in pairs]))
 
 
-def _gap_limits(k: Limit, sides: list[Cut], level: float) -> tuple[float, float]:
+def _gap_limits(k: limits.Limit, sides: list[Cut], level: float) -> tuple[float, float]:
     """Give the limits of the largest difference, or the smallest ratio, of any pair."""
     each = [
         inferred(x.sample, partial(metric_measure, k.metric, x.flags)) for x in sides
@@ -435,7 +425,7 @@ def _gap_limits(k: Limit, sides: list[Cut], level: float) -> tuple[float, float]
 
 
 def _infeasible(
-    cuts: list[Cuts], bounds: Sequence[Limit], seconds: float
+    cuts: list[Cuts], bounds: Sequence[limits.Limit], seconds: float
 ) -> Infeasible:
     """Say what cannot be met: one limit alone, or only all of them together."""
     until = time.monotonic() + seconds

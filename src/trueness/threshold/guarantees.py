@@ -24,6 +24,7 @@ from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
 from trueness.metrics.confusion import Confusion, sweep, swept
+from trueness.threshold import limits
 from trueness.threshold.cuts import (
     Interval,
     best_cuts,
@@ -32,17 +33,7 @@ from trueness.threshold.cuts import (
     most_balanced,
     threshold_of,
 )
-from trueness.threshold.limits import (
-    SIDES,
-    ConstraintLike,
-    Limit,
-    Prevalences,
-    Share,
-    read_limits,
-    read_objective,
-    share_in_use,
-    stop_unknown_share,
-)
+from trueness.threshold.limits import ConstraintLike, Prevalences
 from trueness.threshold.operating_point import left_out
 from trueness.threshold.risks import Claim, MeanClaim, limit_of, read_claim
 from trueness.threshold.rule import Rule
@@ -207,13 +198,15 @@ def guaranteed_threshold(
     _cases.one_classifier(data, "guaranteed_threshold")
     _cases.some_labels(data, "guaranteed_threshold")
     level = _options.fraction(level, "level")
-    asked = read_limits(subject_to, SIDES)
+    asked = limits.read_limits(subject_to, limits.SIDES)
     objective = None
     if maximize is not None or minimize is not None:
-        objective = read_objective(maximize, minimize)[1]
+        objective = limits.read_objective(maximize, minimize)[1]
     two = _asks_for_two(asked, objective is not None or thresholds is not None)
-    share = share_in_use(data, prevalences)
-    stop_unknown_share(data, share, [k.metric for k in asked], "guaranteed_threshold")
+    share = limits.share_in_use(data, prevalences)
+    limits.stop_unknown_share(
+        data, share, [k.metric for k in asked], "guaranteed_threshold"
+    )
     notes = left_out(data)
     t = data.labelled()
     alpha = float((1 - as_fraction(level)) / len(asked))
@@ -257,7 +250,7 @@ def guaranteed_threshold(
     )  # fmt: skip
 
 
-def _asks_for_two(asked: tuple[Limit, ...], more: bool) -> bool:
+def _asks_for_two(asked: tuple[limits.Limit, ...], more: bool) -> bool:
     """Are two thresholds asked for? Stops at what does not go together."""
     if not asked:
         raise InputError(
@@ -292,7 +285,7 @@ def _given(thresholds: ArrayLike) -> Floats:
 class _Proved(NamedTuple):
     """At which cuts a constraint is proved, in the order of trying, and on what."""
 
-    sided: Limit
+    sided: limits.Limit
     claim: Claim
     cuts: Ints
     seen: Confusion  # the cases of the tests, at every cut
@@ -301,10 +294,10 @@ class _Proved(NamedTuple):
 
 def _prove(
     t: Tally,
-    sided: Limit,
+    sided: limits.Limit,
     alpha: float,
     rng: np.random.Generator,
-    share: Share | None,
+    share: limits.Share | None,
     given: Floats | None,
     sequence: bool,
 ) -> _Proved:
@@ -369,7 +362,7 @@ def _smallest_zone(t: Tally, proved: list[_Proved]) -> tuple[int, int]:
 
 
 def _choose(
-    t: Tally, proved: list[_Proved], goal: Metric | None, share: Share | None
+    t: Tally, proved: list[_Proved], goal: Metric | None, share: limits.Share | None
 ) -> int:
     """Take one of the cuts at which everything is proved."""
     if goal is None and len(proved) == 1:
@@ -448,7 +441,7 @@ def _not_proved(
     )
 
 
-def _proof(p: _Proved, cut: int, alpha: float, share: Share | None) -> Proof:
+def _proof(p: _Proved, cut: int, alpha: float, share: limits.Share | None) -> Proof:
     """Say why the constraint may be trusted at a cut."""
     c = p.seen[cut]
     used = c if share is None else c.at_prevalence(share.value)

@@ -24,6 +24,7 @@ from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.intervals import Cut, estimate
+from trueness.threshold import limits
 from trueness.threshold.cuts import (
     Cuts,
     Interval,
@@ -41,17 +42,7 @@ from trueness.threshold.cuts import (
     value_at,
     values_of,
 )
-from trueness.threshold.limits import (
-    DEFAULT,
-    ConstraintLike,
-    Prevalences,
-    Share,
-    objective_text,
-    read_objective,
-    share_in_use,
-    stop_unknown_share,
-)
-from trueness.threshold.limits import prevalences as shares_in
+from trueness.threshold.limits import DEFAULT, ConstraintLike, Prevalences
 from trueness.threshold.milp import (
     Certificate,
     maximise,
@@ -242,11 +233,11 @@ def best_threshold(
             f'auc= is for method="fermi-dirac", which needs no labels; method='
             f'"{method}" counts labelled cases.'
         )
-    shown, objective = read_objective(maximize, minimize)
+    shown, objective = limits.read_objective(maximize, minimize)
     bounds = read_constraints(subject_to)
     metrics = (shown, *(c.metric for c in bounds))
-    share = share_in_use(data, prevalences)
-    stop_unknown_share(data, share, metrics, "best_threshold")
+    share = limits.share_in_use(data, prevalences)
+    limits.stop_unknown_share(data, share, metrics, "best_threshold")
     cuts = _cuts(data, method, share, metrics, auc)
     for c in cuts[1:]:  # the message names the prevalence at which it cannot be met
         stop_infeasible(c, bounds, met_by([c], bounds))
@@ -286,7 +277,7 @@ def best_threshold(
         confusion=used.seen[at],
         score_ranges=tuple(interval_of(used.score, int(i)) for i in best),
         binding=stopped_by(used, objective, bounds, met, at),
-        objective=objective_text(shown, objective),
+        objective=limits.objective_text(shown, objective),
         constraints={repr(c): value_at(used, c.metric, at) for c in bounds},
         method=method,
         prevalence=used.prevalence,
@@ -301,7 +292,7 @@ def best_threshold(
 def _cuts(
     t: Tally,
     method: str,
-    share: Share | None,
+    share: limits.Share | None,
     metrics: Sequence[Metric],
     auc: float | None,
 ) -> list[Cuts]:
@@ -317,7 +308,7 @@ def _cuts(
     first = all_cuts(t, known, "best_threshold")
     if share is None or not ranged:
         return [first]
-    shares = shares_in(share, metrics).tolist()
+    shares = limits.prevalences(share, metrics).tolist()
     return [make_cuts(first.score, first.seen, p) for p in shares]
 
 

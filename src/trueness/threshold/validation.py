@@ -34,22 +34,10 @@ from trueness.inference.spread import spread as spread_of
 from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import BOUNDS, one_or_more
+from trueness.threshold import limits
 from trueness.threshold.cuts import thresholds_of, unit_of
 from trueness.threshold.group_cuts import group_thresholds
-from trueness.threshold.limits import (
-    GROUPS,
-    SIDES,
-    ConstraintLike,
-    Limit,
-    Prevalences,
-    Share,
-    asks_for_groups,
-    asks_for_two_cuts,
-    read_limits,
-    read_objective,
-    share_in_use,
-)
-from trueness.threshold.limits import prevalences as shares_in
+from trueness.threshold.limits import ConstraintLike, Prevalences
 from trueness.threshold.operating_point import best_threshold
 from trueness.threshold.repeats import (
     Choice,
@@ -119,7 +107,7 @@ class Validation(Answer):
         return next(iter(self.thresholds.values()))
 
 
-@together(asks_for_groups)
+@together(limits.asks_for_groups)
 def validate_threshold(
     data: Tally | Mapping[Any, Tally],
     maximize: str | Metric | None = None,
@@ -173,14 +161,14 @@ def validate_threshold(
     level = _options.fraction(level, "level")
     number = _options.whole_number(replicates, "replicates", at_least=2)
     words = one_or_more(subject_to, BOUNDS, '["recall >= 0.9"]')
-    goal = read_objective(maximize, minimize)
+    goal = limits.read_objective(maximize, minimize)
     aim: dict[str, Any] = {"minimize": minimize, "subject_to": words}
     aim |= {} if maximize is None else {"maximize": maximize}
     if isinstance(data, Mapping):
         task = _of_groups(data, aim, goal)
     else:
         _cases.both_classes(data, "validate_threshold")
-        if asks_for_two_cuts([*words, maximize, minimize]):
+        if limits.asks_for_two_cuts([*words, maximize, minimize]):
             task = _of_zones(data, aim, goal)
         else:
             task = _of_one_cut(data, aim, goal, prevalences)
@@ -211,18 +199,19 @@ class _Task(NamedTuple):
     names: tuple[str, ...]  # of the cuts of a group, the highest first
     choose: Choice
     goal: Goal
-    shown: Iterable[Limit]  # measured besides objective and constraints
-    bounds: tuple[Limit, ...]
+    shown: Iterable[limits.Limit]  # measured besides objective and constraints
+    bounds: tuple[limits.Limit, ...]
     prevalence: str
     note: str
-    share: Share | None = None
+    share: limits.Share | None = None
     rows: int = _ROWS_OF_SEARCHES
 
     @property
-    def measured(self) -> dict[str, Limit]:
+    def measured(self) -> dict[str, limits.Limit]:
         """Give all that is measured, by name."""
         return {
-            k.name: k for k in (*self.shown, *self.bounds, Limit(self.goal[0] >= 0))
+            k.name: k
+            for k in (*self.shown, *self.bounds, limits.Limit(self.goal[0] >= 0))
         }
 
     @property
@@ -230,7 +219,7 @@ class _Task(NamedTuple):
         """At which prevalences is everything measured?"""
         return [None] if self.share is None else [*self.share.ends]
 
-    def measure(self, what: Limit, prevalence: float | None) -> Measure:
+    def measure(self, what: limits.Limit, prevalence: float | None) -> Measure:
         """Measure cells, scaled to the cases of each group and to a prevalence."""
         parts: Any = np.array(
             [[[float(t.n_pos + t.n_neg)]] for t in self.tallies.values()]
@@ -245,7 +234,7 @@ class _Task(NamedTuple):
 
         return measured
 
-    def value(self, what: Limit, cells: Array) -> Any:
+    def value(self, what: limits.Limit, cells: Array) -> Any:
         """Give a measure in use; of the objective the worst in a range."""
         shown, objective = self.goal
         if what.name != shown.name:
@@ -254,7 +243,7 @@ class _Task(NamedTuple):
         worst = np.min if objective is shown else np.max
         return worst([self.measure(what, p)(cells) for p in self.ends], axis=0)
 
-    def doubt(self, what: Limit, cells: Floats) -> float:
+    def doubt(self, what: limits.Limit, cells: Floats) -> float:
         """Give the variance that an estimated prevalence adds to a measure."""
         s = self.share
         if s is None or s.level is None:
@@ -265,8 +254,8 @@ class _Task(NamedTuple):
 
 def _of_one_cut(data: Tally, aim: Any, goal: Goal, prevalences: Prevalences) -> _Task:
     point = best_threshold(data, prevalences=prevalences, **aim)
-    t, share = data.labelled(), share_in_use(data, prevalences)
-    bounds = read_limits(aim["subject_to"], SIDES)
+    t, share = data.labelled(), limits.share_in_use(data, prevalences)
+    bounds = limits.read_limits(aim["subject_to"], limits.SIDES)
     shown = list(METRICS.values())
     if t.design.sampling == CASE_CONTROL and share is None:
         shown = [m for m in shown if not depends_on_prevalence(m)]
@@ -276,12 +265,14 @@ def _of_one_cut(data: Tally, aim: Any, goal: Goal, prevalences: Prevalences) -> 
         "The prevalence is that of the sample; if it differs in use, pass prevalence=."
     )
     if share is not None:
-        shares = [*shares_in(share, [goal[0], *(k.metric for k in bounds)]).tolist()]
+        shares = [
+            *limits.prevalences(share, [goal[0], *(k.metric for k in bounds)]).tolist()
+        ]
         words, note = share.words(), ""
         if share.is_range:
             note = "Values are the worst over the range of prevalences."
     choose = partial(choose_cut, goal[1], bounds, shares)
-    every = [Limit(m >= 0) for m in shown]
+    every = [limits.Limit(m >= 0) for m in shown]
     return _Task(point, {"": t}, ("threshold",), choose, goal, every, bounds, words,
                  note, share, _ROWS)  # fmt: skip
 
@@ -292,22 +283,22 @@ _OF_ZONES = ("precision above", "npv below", "recall above", "fpr above", "defer
 
 def _of_zones(data: Tally, aim: Any, goal: Goal) -> _Task:
     zones = best_thresholds(data, **aim)
-    bounds = read_limits(aim["subject_to"], SIDES)
+    bounds = limits.read_limits(aim["subject_to"], limits.SIDES)
     choose = partial(choose_zones, goal[1], bounds, data.design.prevalence)
-    shown = read_limits([f"{name} >= 0" for name in _OF_ZONES], SIDES)
+    shown = limits.read_limits([f"{name} >= 0" for name in _OF_ZONES], limits.SIDES)
     note = "What a person decides about the deferred cases is not included."
     return _Task(zones, {"": data.labelled()}, ("upper", "lower"), choose, goal, shown,
                  bounds, f"{zones.prevalence:.4g}", note,
-                 share_in_use(data))  # fmt: skip
+                 limits.share_in_use(data))  # fmt: skip
 
 
 def _of_groups(data: Mapping[Any, Tally], aim: Any, goal: Goal) -> _Task:
     found = group_thresholds(data, **aim)
     tallies = {str(name): t.labelled() for name, t in data.items()}
-    bounds = read_limits(aim["subject_to"], GROUPS)
+    bounds = limits.read_limits(aim["subject_to"], limits.GROUPS)
     unit = unit_of(c for t in tallies.values() for c in (t.pos, t.neg))
     choose = partial(choose_groups, goal[1], bounds, unit)
-    every = [Limit(m >= 0) for m in METRICS.values()]
+    every = [limits.Limit(m >= 0) for m in METRICS.values()]
     note = "Each group was drawn by itself, with as many cases as it has."
     return _Task(found, tallies, ("",), choose, goal, every, bounds,
                  "that of the sample", note)  # fmt: skip
@@ -404,7 +395,7 @@ def _without_optimism(cells: Floats, runs: Repeats) -> Floats:
 
 def _expected(
     task: _Task,
-    what: Limit,
+    what: limits.Limit,
     rows: list[Tally],
     cells: Floats,
     fair: Floats,

@@ -30,15 +30,7 @@ from trueness.threshold.cuts import (
     threshold_of,
     value_at,
 )
-from trueness.threshold.limits import (
-    SIDES,
-    ConstraintLike,
-    Form,
-    Limit,
-    objective_text,
-    read_limits,
-    read_objective,
-)
+from trueness.threshold.limits import ConstraintLike
 from trueness.threshold.operating_point import left_out
 from trueness.threshold.rule import Rule
 from trueness.threshold.search import Tree
@@ -181,8 +173,8 @@ def best_thresholds(
             "best_thresholds needs an objective: what a deferred case costs. Type "
             'minimize="cost(fp=1, fn=10, defer=0.3)".'
         )
-    shown, objective = read_objective(maximize, minimize)
-    bounds = read_limits(subject_to, SIDES)
+    shown, objective = limits.read_objective(maximize, minimize)
+    bounds = limits.read_limits(subject_to, limits.SIDES)
     needs_prevalence(data, "What is best in three zones")
     cuts = all_cuts(data, data.design.prevalence, "best_thresholds")
     found, value = choose_pair(cuts, objective, bounds)
@@ -211,13 +203,13 @@ def best_thresholds(
         confusion=Confusion(seen.tp[i], seen.fp[i], seen.fn[j], seen.tn[j]),
         deferred_pos=(seen.tp[j] - seen.tp[i]).item(),
         deferred_neg=(seen.fp[j] - seen.fp[i]).item(),
-        defer=float(_deferred(cuts, i, j)) / float(cuts.positives + cuts.negatives),
+        defer=float(_deferred(cuts, i, j)) / float(cuts.total),
         single=math.nan if single is None else sign * float(single),
         pairs=tuple(
             (interval_of(score, b), interval_of(score, a))
             for a, b in [(i, j), *(p for p in pairs if p != (i, j))]
         ),
-        objective=objective_text(shown, objective),
+        objective=limits.objective_text(shown, objective),
         constraints={str(k): _value(cuts, k, i, j) for k in bounds},
         prevalence=cuts.prevalence,
         notes=(*notes, *weighed_counts(data), *left_out(data)),
@@ -237,7 +229,7 @@ def fewest_deferred(cuts: Cuts, found: Pairs) -> tuple[int, int]:
     return int(i[at]), int(j[at])
 
 
-def _value(cuts: Cuts, bound: Limit, i: int, j: int) -> float:
+def _value(cuts: Cuts, bound: limits.Limit, i: int, j: int) -> float:
     if bound.where:
         return value_at(cuts, bound.metric, i if bound.where == "above" else j)
     value = _ratio(cuts, _quotient(bound.metric, cuts), i, j)
@@ -260,7 +252,10 @@ class Pairs(NamedTuple):
 
 
 def choose_pair(
-    cuts: Cuts, objective: Metric, bounds: tuple[Limit, ...], rows: Iterable[Sum] = ()
+    cuts: Cuts,
+    objective: Metric,
+    bounds: tuple[limits.Limit, ...],
+    rows: Iterable[Sum] = (),
 ) -> tuple[Pairs | None, Fraction | None]:
     """Find the best pairs, and their value; None when none is allowed."""
     rows = [*rows, *(r for bound in bounds for r in _rows(cuts, bound))]
@@ -288,7 +283,7 @@ def _ratio(cuts: Cuts, q: limits.Quotient, i: int, j: int) -> Fraction | None:
     return Fraction(over / under) if under else None
 
 
-def _sum(cuts: Cuts, form: Form) -> Sum:
+def _sum(cuts: Cuts, form: limits.Form) -> Sum:
     """Write a weighted sum, in whole numbers, as a function of i plus one of j."""
     a, b, c, d, const = form
     kind = cuts.kind(abs(a) + abs(c), abs(b) + abs(d), const)
@@ -296,7 +291,7 @@ def _sum(cuts: Cuts, form: Form) -> Sum:
     return Sum(tp * a + fp * b, tp * c + fp * d + const)
 
 
-def _rows(cuts: Cuts, bound: Limit) -> list[Sum]:
+def _rows(cuts: Cuts, bound: limits.Limit) -> list[Sum]:
     """Write a constraint as functions of the pair that must not be negative."""
     if bound.where:
         return [forbidding(bound, holds(cuts, bound.asked))]
@@ -304,7 +299,7 @@ def _rows(cuts: Cuts, bound: Limit) -> list[Sum]:
     return [_sum(cuts, r) for r in limits.rows_of(bound.asked, quotient)]
 
 
-def forbidding(bound: Limit, met: Array) -> Sum:
+def forbidding(bound: limits.Limit, met: Array) -> Sum:
     """Forbid the upper cuts, or the lower ones, at which a bound is not met."""
     row, none = np.where(met, 0, -1), np.zeros(met.size, dtype=np.int64)
     return Sum(row, none) if bound.where == "above" else Sum(none, row)
@@ -352,7 +347,7 @@ def best_pairs(objective: Sum, rows: Sequence[Sum]) -> Pairs | None:
     return Pairs(first[order], second[order], first.size <= _LISTED)
 
 
-def _infeasible(cuts: Cuts, bounds: tuple[Limit, ...]) -> Exception:
+def _infeasible(cuts: Cuts, bounds: tuple[limits.Limit, ...]) -> Exception:
     """Say which constraint stands alone in the way, or that they do together."""
     flat = _sum(cuts, limits.form([0] * 5))
     for bound in bounds:
