@@ -96,8 +96,10 @@ def choose(
     ``words`` are what else was said: fields of ``Chosen``.
     """
     label, beside = words.get("label"), ("count", "weight", "cluster")
-    counted = not any(words.get(k) for k in beside)
-    if counted and _is_counts(source, label, scores):
+    # of counts the columns that are named are those of what was counted
+    named = {label, *scores} & set(source.types)
+    counted = are_counts(source.types) and {str(n).lower() for n in named} <= {"score"}
+    if counted and not any(words.get(k) for k in beside):
         score = count_columns_of(list(source.types))["score"]
         return Chosen(**words | {"label": None, "scores": (score,), "positive": None})
     taken = {words.get(k) for k in (*beside, "by")}
@@ -116,15 +118,6 @@ def choose(
     value = _positive(source, label, words.get("positive"))
     found = {"label": label, "scores": tuple(scores), "positive": value}
     return Chosen(**words | found, guessed=tuple(guessed))
-
-
-def _is_counts(source: Source, label: str | None, scores: Sequence[str]) -> bool:
-    """Does the file hold counts, and not the columns that are named?
-
-    Those are the names in the predictions that were counted.
-    """
-    named = {label, *scores} & set(source.types)
-    return are_counts(source.types) and all(str(n).lower() == "score" for n in named)
 
 
 def looks_counted(source: Source, chosen: Chosen) -> str | None:

@@ -193,36 +193,26 @@ def answers(s: subjects.Subject, made: Mapping[str, Finding | None]) -> Answers:
     found = {key: made.get(key) for key in ("comparison", "ensembles", "groups")}
     better = [n for f in found.values() if f for n in f.answer]
     first = [n for n in better if n.code not in ("best", *COUNTED)]
-    bins = made.get("scale")
-    return (
-        ("What should you do?", tuple(_advice(s, made))),
-        ("How good is it?", (*_good(s), *first)),
-        ("How sure are we?", (*_sure(s), *(bins.answer if bins else ()))),
-        (MIND, tuple(_mind(s, made))),
-        ("What was measured?", (measured(s),)),
-    )
-
-
-def _good(s: subjects.Subject) -> list[Note]:
-    best, others = s.best, s.models[1:]
-    times = f"{100 * best.auc.value:.0f}"
+    bins, best, others, checked = made.get("scale"), s.best, s.models[1:], s.checked
     texts = ", ".join(f"{m.name} {m.auc.value:.3f}" for m in others[:5])
     more = f" and {len(others) - 5} more" if len(others) > 5 else ""
-    return [
-        note("auc", name=best.name, times=times, auc=best.auc),
+    good = (
+        note("auc", name=best.name, times=f"{100 * best.auc.value:.0f}", auc=best.auc),
         *when(others, "auc of others", others=texts, more=more),
-    ]
-
-
-def _sure(s: subjects.Subject) -> list[Note]:
-    best, checked = s.best, s.checked
-    lines = [note("auc between", name=best.name, auc=best.auc, level=s.asked.level)]
-    lines += doubt(best.name, best.auc)
+    )
+    sure = [note("auc between", name=best.name, auc=best.auc, level=s.asked.level)]
+    sure += doubt(best.name, best.auc)
     if checked is not None and {"recall", "precision"} <= checked.metrics.keys():
         r, p = checked.metrics["recall"], checked.metrics["precision"]
         new = "on new cases, " if isinstance(checked, Validation) else ""
-        lines.append(note("between", new=new, recall=r, precision=p))
-    return lines
+        sure.append(note("between", new=new, recall=r, precision=p))
+    return (
+        ("What should you do?", tuple(_advice(s, made))),
+        ("How good is it?", (*good, *first)),
+        ("How sure are we?", (*sure, *(bins.answer if bins else ()))),
+        (MIND, tuple(_mind(s, made))),
+        ("What was measured?", (measured(s),)),
+    )
 
 
 def _advice(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Note]:

@@ -220,15 +220,10 @@ def readout(data: Mapping[str, Any]) -> dict[str, str]:
         return {}
     model = data["models"][0]
     now = {k: v[model["start"]] for k, v in model["columns"].items()}
-    return {k: _text(k, v) for k, v in now.items()}
-
-
-def _text(name: str, value: Any) -> str:
-    if name == "threshold":
-        return "above all scores" if value is None else repr(value)
-    if value is None:
-        return "undefined"
-    kind = quantity(name).kind
-    if kind == "count":
-        return f"{int(value):,}"
-    return percent(value) if kind == "share" else f"{value:.4g}"
+    write = {"count": lambda v: f"{int(v):,}", "share": percent}
+    told = {
+        k: "undefined" if v is None else write.get(quantity(k).kind, "{:.4g}".format)(v)
+        for k, v in now.items()
+    }
+    cut = now["threshold"]
+    return told | {"threshold": "above all scores" if cut is None else repr(cut)}
