@@ -1,10 +1,9 @@
 """What does a fitted map compute, how is it kept in a file, and carried elsewhere?
 
-A map is a frozen dataclass of plain values and arrays under ``register``, whose
-``expression`` is one of five formulas: data, so that NumPy and a query engine compute
-the same. Maps of whole rows (combiners of a panel) write their own ``__call__``.
-Reading a file runs no code but the constructors of registered kinds, which check their
-fields.
+A map is a frozen dataclass under ``register``; its ``expression`` is data, so that
+NumPy and a query engine compute the same. Maps of whole rows write their own
+``__call__``. Reading a file runs no code but constructors of registered kinds, which
+check fields.
 """
 
 from __future__ import annotations
