@@ -20,8 +20,14 @@ from scipy.special import logsumexp, ndtri
 from scipy.stats import binom
 
 import trueness
-from trueness.monitoring.detectors import change_point, effects, mean_bets
-from trueness.monitoring.kinds import log_stakes, ranks_among, score_gains
+from trueness.monitoring.detectors import (
+    best_bets,
+    change_point,
+    effects,
+    log_stakes,
+    ranks_among,
+    score_gains,
+)
 from trueness.monitoring.measures import limits_of
 
 YEAR, TIMES, PARTS = 365, 20 * 365, 16
@@ -36,7 +42,7 @@ def sizes(n):
 
 
 class Means:
-    """The bets of ``kinds.numbers_told`` on a mean, for many streams at once."""
+    """The bets of ``detectors`` on a mean, for many streams at once."""
 
     def __init__(self, bound, side, ends=(0.0, 1.0), share=False):
         self.bound, self.side, self.ends, self.share = bound, side, ends, share
@@ -53,7 +59,9 @@ class Means:
         spread = most if self.share else (most + self.square) / (1 + self.n)
         # every effect is one over the root of the usual size of a look
         effect = effects(TIMES, 1.0) / np.sqrt(usual * spread)[:, None]
-        bets = mean_bets(effect, 1.0, self.bound, self.side, self.ends)
+        low, high = self.ends
+        worst = high - self.bound if self.side > 0 else self.bound - low
+        bets = best_bets(effect, 1.0, worst)
         y = self.side * (self.bound - x)
         self.n = self.n + n
         self.square = self.square + (every * (x - self.bound) ** 2).sum(axis=1)

@@ -136,8 +136,8 @@ def exact_end(y: Any, n: Any, tail: Any, *, low: bool) -> Any:
     """
     y, z = np.asarray(y, np.float64), np.asarray(n, np.float64) - y
     if low:
-        return np.where(y > 0, betaincinv(np.maximum(y, 1), z + 1, tail), 0.0)
-    return np.where(z > 0, betaincinv(y + 1, np.maximum(z, 1), 1 - tail), 1.0)
+        return np.where(y > 0, betaincinv(np.where(y > 0, y, 1), z + 1, tail), 0.0)
+    return np.where(z > 0, betaincinv(y + 1, np.where(z > 0, z, 1), 1 - tail), 1.0)
 
 
 def divergence(p: Any, q: Any) -> Any:

@@ -27,14 +27,13 @@ from trueness.data.frames import panel, tally
 from trueness.findings.how_good import cases_note
 from trueness.findings.notes import Note, note
 from trueness.findings.trust import requirements, still_good
-from trueness.monitoring.checking import Evidence, check_all
-from trueness.monitoring.contracts import Contract, first_contract, read_contract
-from trueness.monitoring.kinds import KINDS
+from trueness.monitoring.checking import Evidence, check_all, first_contract
+from trueness.monitoring.detectors import KINDS
 from trueness.monitoring.measures import of_attempts
 from trueness.monitoring.questions import load_watch
 from trueness.monitoring.questions import watch as new_watch
-from trueness.monitoring.requirements import Requirement
-from trueness.monitoring.verdicts import Check, fact
+from trueness.monitoring.requirements import Contract, Requirement, read_contract
+from trueness.monitoring.verdicts import Check
 
 _BASELINE, _LABEL = "trueness_baseline", "trueness_label"
 Checked = tuple[Check, Note, dict[str, Any]]
@@ -130,7 +129,7 @@ def cases_of(
                 if r.judges:
                     named = [known(p.source, j, "judges") for j in r.judges]
                     panels[",".join(named)] = p.panel(named)
-            return Evidence(tallies, panels, other)
+            return Evidence(tallies, panels, other, missing=p.missing)
         return {
             str(g): Evidence(
                 t,
@@ -298,14 +297,8 @@ def _checked(asked: Contract, file: str, baseline: str | None) -> Checked:
     whole = count(None)
     t = whole.tally
     groups = {by: count(by) for by in dict.fromkeys(r.by for r in p.required) if by}
-    gone = "missing_scores"
     found = check_all(
-        whole,
-        tuple(r for r in p.required if r.metric != gone),
-        facts=[fact(r, "", p.missing, t.n) for r in p.required if r.metric == gone],
-        groups=groups,
-        level=asked.level,
-        adjust=asked.adjust,
+        whole, p.required, groups=groups, level=asked.level, adjust=asked.adjust
     )
     words = {k: getattr(asked, k) for k in ("count", "positive", "cluster", "weight")}
     chosen = Chosen(p.label, (p.score,), by=next(iter(groups), None), **words)
@@ -456,7 +449,8 @@ def watch(
                 "of their own."
             )
         held.update(parts, name=name or source.name)
-        held.keep_columns(**columns)
+        plain = (str, int, float)  # they need not be named again
+        held.columns.update({k: v for k, v in columns.items() if isinstance(v, plain)})
         held.save(state)
 
     def chart() -> Any:

@@ -1,14 +1,15 @@
 """What was required of these data, and what do they say about it?
 
-``check`` takes requirements as they are typed or written in a contract, makes claims of
-them, each with a function from alpha to its one-sided limits, and lets ``verdicts``
-decide all claims together.
+``check`` makes claims of requirements, each with a function from alpha to its one-sided
+limits, and lets ``verdicts`` decide all claims together.
 """
 
 from __future__ import annotations
 
+import json
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, reduce
 from itertools import combinations
@@ -31,7 +32,6 @@ from trueness.monitoring.measures import (
     difference_limits,
     limits_of,
     paired_limits,
-    size_limits,
 )
 from trueness.monitoring.requirements import (
     Requirement,
@@ -40,14 +40,16 @@ from trueness.monitoring.requirements import (
     single,
 )
 from trueness.monitoring.verdicts import (
+    FAILS,
+    HOLDS,
     Check,
     Claim,
     Verdict,
     decide,
-    fact,
-    together,
+    prefix,
 )
 from trueness.nogold.rate import prevalence
+from trueness.threshold.operating_point import best_threshold
 from trueness.threshold.rule import Rule, confusion
 
 
@@ -76,8 +78,8 @@ def check(
         hold in each group.
     requirements
         Sentences such as ``"auc >= 0.8"`` and ``"recall >= 0.9 at 0.3"``, or tables of
-        fields (see :class:`trueness.monitoring.requirements.Requirement`); one or many.
-        A threshold may be a :class:`trueness.Rule`, or the file of one that was saved.
+        fields (:class:`trueness.monitoring.requirements.Requirement`); one or many. A
+        threshold may be a :class:`trueness.Rule`, or the file of one that was saved.
     baseline
         A tally of other cases (unpaired) for ``not_worse_than="baseline"``; where the
         data are groups, a mapping from group to tally.
@@ -85,25 +87,17 @@ def check(
         For requirements with ``by``: from the name of a column to its tallies, or
         panels.
     level
-        The confidence level: if the true value is exactly on its bound, the requirement
-        is said to hold in at most ``1 - level`` of samples, and to fail in at most as
-        many.
+        A truth exactly on its bound is said to hold in at most ``1 - level`` of
+        samples, and to fail in at most as many.
     adjust
-        ``"holm"``: the level is that of all requirements together; ``"none"``: it is
-        that of each requirement by itself.
-
-    Returns
-    -------
-    Check
-        With ``.verdict``, ``.verdicts``, ``.require()`` for tests, ``.to_junit()`` and
-        ``.to_markdown()``.
+        ``"holm"``: the level is that of all requirements together (Holm 1979);
+        ``"none"``: it is that of each requirement by itself.
 
     Notes
     -----
     The limits are those of the analyses themselves (``auc``, ``at_threshold``, ...) at
     level 0.9 for one-sided claims at 0.95. A difference of two independent measures has
-    the limits of Zou and Donner (2008). Holm (1979): with k claims not yet decided,
-    each is tested at :math:`\alpha / k`.
+    the limits of Zou and Donner (2008).
 
     Examples
     --------
@@ -113,16 +107,30 @@ def check(
     >>> [v.verdict for v in c.verdicts]
     ['holds', 'cannot tell yet']
     """
-    whole, spread = _parts(data, baseline)
-    named = {by: _each(parts) for by, parts in (groups or {}).items()}
-    return check_all(
-        whole,
-        [requirement(r) for r in _listed(requirements)],
-        spread=spread,
-        groups=named,
-        level=level,
-        adjust=adjust,
-    )
+    if isinstance(requirements, (str, Mapping, Requirement)):
+        requirements = [requirements]
+    if not is_several(requirements):
+        raise InputError(
+            f"Requirements are sentences; found {described(requirements)}. "
+            f'Type ["auc >= 0.8"].'
+        )
+    kinds = (Tally, Panel, Attempts)
+    named = {by: _each(x) for by, x in (groups or {}).items()}
+    parts = data.values() if isinstance(data, Mapping) else ()
+    if parts and all(isinstance(t, kinds) for t in parts):
+        old = dict(baseline) if isinstance(baseline, Mapping) else {}
+        named[""] = _each(data, old)
+        data = reduce(add, parts)
+        baseline = reduce(add, old.values()) if old else baseline
+    if not isinstance(data, kinds):
+        raise InputError(
+            f"check needs a tally, a panel or a mapping from group to one of these; "
+            f"found {described(data)}. Type trueness.check(trueness.tally(y, score), "
+            f"...)."
+        )
+    required = [requirement(r) for r in requirements]
+    whole = Evidence.of(data, baseline)
+    return check_all(whole, required, groups=named, level=level, adjust=adjust)
 
 
 @final
@@ -130,28 +138,22 @@ def check(
 class Evidence:
     """What requirements are judged on, of all cases or of one group.
 
-    Attributes
-    ----------
-    tally : Tally, or Attempts
-        The candidate.
-    panels : mapping from str to Panel
-        The candidate beside each baseline, by its name (paired); under the names of
-        judges, joined by commas, or "", their verdicts.
-    baseline : Tally, Attempts or None
-        A baseline on other cases (unpaired); attempts are paired by item.
-    group : str
-        The name of the group, for a rule with thresholds of its own for each.
+    ``panels`` has the candidate beside each baseline, by its name (paired), and under
+    the names of judges, joined by commas, or "", their verdicts. ``baseline`` is on
+    other cases (unpaired), but attempts are paired by item. ``missing`` is the share of
+    the rows of a file without a score.
     """
 
-    tally: Any
+    tally: Any  # a Tally, or Attempts
     panels: Mapping[str, Panel] = field(default_factory=dict)
-    baseline: Any = None
+    baseline: Tally | Attempts | None = None
     group: str = ""
+    missing: float = 0.0
 
     @classmethod
     def of(cls, data: Any, baseline: Any = None, group: str = "") -> Evidence:
         """Give a tally, or a panel with its first classifier as the candidate."""
-        if isinstance(data, (Tally, Attempts)):
+        if not isinstance(data, Panel):
             return cls(data, {}, baseline, group)
         first, *others = data.names
         panels = {n: data[[first, n]] for n in others} | {"": data}
@@ -172,20 +174,25 @@ class Evidence:
         return limits_of(r.metric, t, self.cut(r), r.fpr)
 
 
+def _each(
+    data: Mapping[Any, Any], baselines: Mapping[Any, Any] | None = None
+) -> dict[str, Evidence]:
+    old = baselines or {}
+    return {str(g): Evidence.of(x, old.get(g), str(g)) for g, x in data.items()}
+
+
 def check_all(
     whole: Evidence,
     required: Sequence[Requirement],
     *,
-    facts: Sequence[Verdict] = (),
-    spread: Mapping[str, Evidence] | None = None,
-    groups: Mapping[str, Mapping[str, Evidence]] | None = None,
+    groups: Mapping[str, Mapping[str, Evidence]],
     level: float = 0.95,
     adjust: str = "holm",
 ) -> Check:
     """Judge requirements that were read, of all cases or of each group.
 
-    ``spread`` are the groups in which everything is required, ``groups`` those of each
-    column that a requirement may name.
+    ``groups`` has those of each column that a requirement may name, and under "" those
+    in which everything is required.
     """
     if _options.fraction(level, "level") <= 0.5:
         raise InputError(
@@ -193,96 +200,40 @@ def check_all(
             f"not is none; found {level:g}. Type level=0.95."
         )
     _options.choice(adjust, ("holm", "none"), "adjust")
-    if not required and not facts:
+    if not required:
         raise InputError('A check needs requirements; found none. Type ["auc >= 0.8"].')
     against = contradiction(required)
     if against is not None:
         first, second = (str(required[k]) for k in against)
         raise InputError(f"{first} contradicts {second}: nothing can meet both.")
+    known: list[Verdict] = []
     claims: list[Claim] = []
-    known = list(facts)
     asked = {repr(one): one for several in required for one in single(several)}
     for r in asked.values():
-        held = {"": whole} if r.judges else _groups(r, whole, spread, groups)
+        held = {"": whole} if r.judges else _groups(r, whole, groups)
         if r.is_fact:
             known += [_fact(r, group, cases) for group, cases in held.items()]
         elif r.gap_at_most is not None:
             claims += _gap(r, held)
         else:
             claims += [c for g, cases in held.items() for c in _claims(r, g, cases)]
-    found = (*known, *decide(claims, 1 - level, adjust))
-    notes = _notes(required, whole, adjust, level, len(claims))
-    notes += _odd(required, whole.tally)
-    return Check(together(found), found, level, adjust, tuple(notes))
-
-
-def _odd(required: Sequence[Requirement], whole: Any) -> list[str]:
-    """Say what was probably not meant: a requirement twice, a threshold far away."""
-    times = Counter(map(str, required))
-    said = [
-        f"{r} was required {n} times; it counts once."
-        for r, n in times.items()
-        if n > 1
-    ]
-    if not isinstance(whole, Tally) or not whole.score.size:
-        return said
-    low, high = whole.score[-1], whole.score[0]
-    for cut in dict.fromkeys(
-        r.threshold for r in required if isinstance(r.threshold, float)
-    ):
-        if not low <= cut <= high:
-            which = "no score reaches" if cut > high else "all scores are above"
-            said.append(
-                f"The scores run from {low:.4g} to {high:.4g}: {which} the threshold "
-                f"{cut:g}."
-            )
-    return said
-
-
-def _listed(given: Any) -> Iterable[Any]:
-    if isinstance(given, (str, Mapping, Requirement)):
-        return [given]
-    if not is_several(given):
-        raise InputError(
-            f"Requirements are sentences; found {described(given)}. "
-            f'Type ["auc >= 0.8"].'
+    found = [*known, *decide(claims, 1 - level, adjust)]
+    notes = list(_notes(required, whole.tally, len(claims), level, adjust))
+    if isinstance(whole.baseline, Tally):
+        notes.append(
+            "The baseline was measured on other cases, so the comparison is unpaired."
         )
-    return list(given)
-
-
-def _parts(data: Any, baseline: Any) -> tuple[Evidence, Mapping[str, Evidence] | None]:
-    """Give the cases as a whole, and by group when they come in groups."""
-    if isinstance(data, (Tally, Panel, Attempts)):
-        return Evidence.of(data, baseline), None
-    counts = isinstance(data, Mapping) and data.values()
-    if not counts or not all(isinstance(t, (Tally, Panel, Attempts)) for t in counts):
-        raise InputError(
-            f"check needs a tally, a panel or a mapping from group to one of these; "
-            f"found {described(data)}. Type trueness.check(trueness.tally(y, score), "
-            f"...)."
-        )
-    parts = dict(baseline) if isinstance(baseline, Mapping) else {}
-    total = reduce(add, parts.values()) if parts else baseline
-    return Evidence.of(reduce(add, counts), total), _each(data, parts)
-
-
-def _each(
-    data: Mapping[Any, Any], baselines: Mapping[Any, Tally] | None = None
-) -> dict[str, Evidence]:
-    old = baselines or {}
-    return {str(g): Evidence.of(x, old.get(g), str(g)) for g, x in data.items()}
+    return Check.of(found, level, adjust, notes)
 
 
 def _groups(
-    r: Requirement,
-    whole: Evidence,
-    spread: Mapping[str, Evidence] | None,
-    named: Mapping[str, Mapping[str, Evidence]] | None,
+    r: Requirement, whole: Evidence, groups: Mapping[str, Mapping[str, Evidence]]
 ) -> Mapping[str, Evidence]:
+    every = groups.get("")
     by_group = isinstance(r.threshold, Rule) and r.threshold.groups
-    if r.by is None and (spread is not None or not by_group):
-        return {"": whole} if spread is None else spread
-    held = (named or {}).get(str(r.by), spread)
+    if r.by is None and (every is not None or not by_group):
+        return {"": whole} if every is None else every
+    held = groups.get(r.by or "", every)
     if held is not None:
         return {f"{r.by}={g}": cases for g, cases in held.items()}
     raise InputError(
@@ -291,22 +242,14 @@ def _groups(
     )
 
 
-def _claims(r: Requirement, group: str, cases: Evidence) -> list[Claim]:
-    """Say what a requirement claims about one group."""
-    if r.judges:
-        return _judged(r, group, cases)
+def _claims(r: Requirement, group: str, cases: Evidence) -> Iterator[Claim]:
+    """Say what a requirement claims about one group, a claim for each bound."""
     if r.not_worse_than is not None:
-        return [_against(r, group, cases)]
-    return _sided(r, group, cases.limits(r))
-
-
-def _sided(r: Requirement, group: str, limits: Limits, said: str = "") -> list[Claim]:
-    """Make a claim of each bound that a requirement has."""
-    return [
-        Claim(f"{r.metric} {sign} {bound:g}{r.at}", group, bound, side, limits, said)
-        for bound, side, sign in ((r.at_least, 1, ">="), (r.at_most, -1, "<="))
-        if bound is not None
-    ]
+        yield _against(r, group, cases)
+        return
+    limits, said = _judged(r, cases) if r.judges else (cases.limits(r), "")
+    for text, bound, side in r.bounds():
+        yield Claim(text, group, bound, side, limits, said)
 
 
 def _against(r: Requirement, group: str, cases: Evidence) -> Claim:
@@ -336,19 +279,16 @@ def _against(r: Requirement, group: str, cases: Evidence) -> Claim:
     return Claim(str(r), group, -side * r.margin, side, limits, f"difference, {how}")
 
 
-def _gap(r: Requirement, groups: Mapping[str, Evidence]) -> list[Claim]:
+def _gap(r: Requirement, groups: Mapping[str, Evidence]) -> Iterator[Claim]:
     if len(groups) < 2:
         raise NotEnoughCases(f"{r} needs two groups or more; found {len(groups)}.")
-    claims = []
-    for a, b in combinations(groups, 2):
-        ends = size_limits(difference_limits(*(groups[g].limits(r) for g in (a, b))))
-        claims.append(
-            Claim(str(r), f"{a} and {b}", float(r.gap_at_most or 0), -1, ends)
-        )
-    return claims
+    own = {g: cases.limits(r) for g, cases in groups.items()}
+    for a, b in combinations(own, 2):
+        ends = difference_limits(own[a], own[b], size=True)
+        yield Claim(str(r), f"{a} and {b}", r.gap_at_most or 0.0, -1, ends)
 
 
-def _judged(r: Requirement, group: str, cases: Evidence) -> list[Claim]:
+def _judged(r: Requirement, cases: Evidence) -> tuple[Limits, str]:
     """Judge a rate from the verdicts of judges that err, and the labels there are."""
     data = cases.panels.get(",".join(r.judges), cases.panels.get(""))
     if data is None:
@@ -356,70 +296,128 @@ def _judged(r: Requirement, group: str, cases: Evidence) -> list[Claim]:
     refuse(data, "prevalence")
     votes = data[list(r.judges)]
     votes = votes if r.labelled else votes.hide()
-    said = f"from {len(r.judges)} judges, {votes.n_pos + votes.n_neg:,} labels"
     found = cache(lambda: prevalence(votes, labelled=r.labelled, rng=0))
 
     def limits(alpha: float) -> Interval:
         rate = found()
         if not rate.identified:  # verdicts that fit other rates as well decide nothing
-            why = f"the verdicts of {votes.n:,} cases {_ALONE}"
+            why = (
+                f"the verdicts of {votes.n:,} cases alone do not determine the rate. "
+                "Label some cases, and state how they were chosen."
+            )
             return Interval(rate.value, 0.0, 1.0, votes.n, "judged", why)
         low, high = (float(q) for q in np.quantile(rate.draws, [alpha, 1 - alpha]))
         return Interval(float(np.mean(rate.draws)), low, high, votes.n, "judged")
 
-    return _sided(r, group, limits, said)
-
-
-_ALONE = (
-    "alone do not determine the rate. Label some cases, and state how they were chosen."
-)
+    labels = votes.n_pos + votes.n_neg
+    return limits, f"from {len(r.judges)} judges, {labels:,} labels"
 
 
 def _fact(r: Requirement, group: str, cases: Evidence) -> Verdict:
+    """Judge what was counted: it is so, or it is not."""
     t = cases.tally
     if r.metric == "flagged":
         c = confusion(t, cases.cut(r))
-        value = float(c.tp + c.fp)
-    elif r.metric == "missing_scores":
-        value = 0.0  # a tally holds none; the command line counts them in the file
+        x = float(c.tp + c.fp)
     else:
-        value = float(FACTS[r.metric](t))
-    return fact(r, group, value, round(t.n))
+        x = float(FACTS[r.metric](t)) if r.metric in FACTS else cases.missing
+    low = -math.inf if r.at_least is None else r.at_least
+    high = math.inf if r.at_most is None else r.at_most
+    word, bound = HOLDS if low <= x <= high else FAILS, r.bounds()[0][1]
+    reason = f"{prefix(group)}{r}: {x:,.6g} in this file."
+    return Verdict(str(r), group, word, x, x, x, bound, round(t.n), None, reason)
 
 
 def _notes(
-    required: Sequence[Requirement],
-    whole: Evidence,
-    adjust: str,
-    level: float,
-    claims: int,
-) -> list[str]:
-    """Say what is assumed, and what the limits are."""
-    items = isinstance(whole.tally, Attempts)
-    clusters = whole.tally.cluster if items else whole.tally.grouped
-    whose = "Clusters" if clusters is not None else "Items" if items else "Cases"
-    notes = [f"{whose} are assumed to be independent, and like future cases."]
+    required: Sequence[Requirement], t: Any, claims: int, level: float, adjust: str
+) -> Iterable[str]:
+    """Say what is assumed, what the limits are, and what was probably not meant."""
+    items = isinstance(t, Attempts)
+    clusters, whose = (t.cluster, "Items") if items else (t.grouped, "Cases")
+    whose = whose if clusters is None else "Clusters"
+    yield f"{whose} are assumed to be independent, and like future cases."
     if any(r.judges and r.labelled is None for r in required):
-        notes.append(
+        yield (
             "Judges may make the same errors, so that without labels their verdicts "
             "do not determine a rate, and nothing is decided. With labels, state how "
             'these were chosen: labelled = "random".'
         )
     if adjust == "none" and len(required) > 1:
-        notes.append(
+        yield (
             "Each requirement is tested on its own, so among many some verdicts are "
             "wrong by chance."
         )
-    if whole.baseline is not None:
-        notes.append(
-            "The baseline was measured on other cases, so the comparison is unpaired."
-        )
     if claims and (adjust == "none" or claims == 1):
-        notes.append(f"Limits are one-sided, at a level of {level_text(level)}.")
+        yield f"Limits are one-sided, at a level of {level_text(level)}."
     elif claims:
-        notes.append(
+        yield (
             f"Limits are one-sided and allow for {claims} decisions at once (Holm): in "
             f"{level_text(level)} of samples nothing is wrongly said to hold, and in "
             "as many nothing is wrongly said to fail."
         )
-    return notes
+    for text, n in Counter(map(str, required)).items():
+        if n > 1:
+            yield f"{text} was required {n} times; it counts once."
+    if not isinstance(t, Tally) or not t.score.size:
+        return
+    low, high = t.score[-1], t.score[0]
+    cuts = (r.threshold for r in required if isinstance(r.threshold, float))
+    for cut in dict.fromkeys(cuts):
+        if not low <= cut <= high:
+            which = "no score reaches" if cut > high else "all scores are above"
+            run = f"The scores run from {low:.4g} to {high:.4g}"
+            yield f"{run}: {which} the threshold {cut:g}."
+
+
+def first_contract(
+    t: Tally, label: str, score: str, *, positive: Any = None, missing: float = 0.0
+) -> str:
+    """Write a contract that new samples of the same model meet in 19 of 20 cases."""
+    cut = float(f"{best_threshold(t, maximize='youden').threshold:.6g}")
+    named = {"label": label, "score": score, "positive": positive}
+    lines = [
+        "# What these predictions must keep, written from the data. The bounds leave",
+        "# room: 19 of 20 new samples of as many cases from the same model prove all",
+        "# of them. Change them to what you need.",
+        *(f"{key} = {_toml(x)}" for key, x in named.items() if x is not None),
+        *_table("positives", at_least=max(1, t.n_pos // 2)),
+        *_table("auc", at_least=_with_room(t, "auc")),
+    ]
+    if math.isfinite(cut):
+        why = (
+            f"\n# The threshold {cut:.6g} has the largest recall + specificity in these"
+        )
+        lines += [why, "# cases (Youden's J). Put the one that you use in its place."]
+        for name in ("recall", "precision"):
+            low = _with_room(t, name, cut)
+            lines += _table(name, threshold=f"{cut:.6g}", at_least=low)
+    if t.score[-1] >= 0 and t.score[0] <= 1:
+        lines += _table("lowest_score", at_least=0) + _table("highest_score", at_most=1)
+    if missing:
+        most = f"{math.ceil(missing * 1000) / 1000:g}"
+        lines += _table("missing_scores", at_most=most)
+    return "\n".join([*lines, ""])
+
+
+def _table(metric: str, **bounds: Any) -> list[str]:
+    fields = (f"{name} = {bound}" for name, bound in bounds.items())
+    return [f'\n[[require]]\nmetric = "{metric}"', *fields]
+
+
+def _with_room(t: Tally, metric: str, threshold: float | None = None) -> float:
+    """Give a bound that 19 of 20 new samples prove, rounded down.
+
+    With reach r from a value to its limit, the value of a new sample of the same size
+    is not more than r times the root of 2 below this one, since both vary, and its
+    limit is r below it. Three requirements share the 5 %, as Holm's first step has it.
+    """
+    found = limits_of(metric, t, threshold)(0.05 / 3)
+    low = found.value - (found.value - found.low) * (1 + math.sqrt(2))
+    return math.floor(max(low, 0.0) * 1000) / 1000 if math.isfinite(low) else 0.0
+
+
+def _toml(value: Any) -> str:
+    """Write a value as TOML does: JSON's escapes are TOML's, but for one control."""
+    plain = getattr(value, "item", lambda: value)()
+    plain = plain if isinstance(plain, (bool, int, float)) else str(plain)
+    return json.dumps(plain, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,23 +1,21 @@
 """Between which numbers does a measure lie, when only one side may be wrong?
 
 A gate asks the same analyses as everybody: a one-sided limit that errs with probability
-``alpha`` is that of the interval at level ``1 - 2 alpha``. Each question gives a
-function from alpha to its limits, so that a family of claims can be tried at whichever
-alpha Holm's method leaves for it.
+``alpha`` is that of the interval at level ``1 - 2 alpha``. Limits are functions of
+alpha, since a family of claims is tried at whichever alpha Holm's method leaves for it.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable
 from functools import cache, partial
-from math import hypot
+from math import hypot, isnan
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import betaincinv
 
+from trueness._core.binomial import clopper_pearson
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Estimate
 from trueness.calibration.errors import calibration_error
@@ -69,56 +67,43 @@ def limits_of(
     if isinstance(threshold, Rule):  # metrics are those of the cases it decides
         t = threshold.verdicts(t)
         t, threshold = rows_kept(t, t.score != DEFERRED), FLAGGED
+    measure, items = measure_of(name), isinstance(t, Attempts)
+    if items != of_attempts(name):
+        raise InputError(
+            f"{name} needs labels and scores; these are attempts at items, of which "
+            "pass_rate, pass_at_k(k=5) and pass_hat_k(k=3) may be required."
+            if items
+            else f"{name} needs attempts at items, as the log of an evaluation has "
+            "them; these are labels and scores."
+        )
 
     def limits(alpha: float) -> Interval:
         level = 1 - 2 * alpha
-        _fits(name, t)
-        if name not in MEASURES:
+        if measure is None:
             return _of_metric(name, t, threshold or 0.0, level)
-        ask = MEASURES[name].ask
-        e = ask(t, level=level) if fpr is None else ask(t, level=level, fpr=fpr)
-        if isinstance(t, Attempts) and e.method == "wilson" and t.cluster is None:
-            n = len(t)  # one attempt per item: a counted share
-            share = round(e.value * n) / n
-            return Interval(e.value, *_exact(share, n, alpha), n, "tried")
+        e = measure.ask(t, level=level, **({} if fpr is None else {"fpr": fpr}))
         found = _interval(e, t)
-        return _wider(name, found, t, alpha) if name in _AREAS else found
+        if items and e.method == "wilson" and t.cluster is None:
+            n = len(t)  # one attempt per item: a counted share
+            low, high = _exact(round(e.value * n), n, alpha)
+            return found._replace(low=low, high=high)
+        areas = ("auc", "average_precision")
+        return _wider(name, found, t, alpha) if name in areas else found
 
     return cache(limits)
 
 
-def _fits(name: str, x: Any) -> None:
-    """Stop where attempts, scores or probabilities are asked of something else."""
-    if isinstance(x, Attempts) and not of_attempts(name):
-        raise InputError(
-            f"{name} needs labels and scores; these are attempts at items, of which "
-            "pass_rate, pass_at_k(k=5) and pass_hat_k(k=3) may be required."
-        )
-    if of_attempts(name) and not isinstance(x, Attempts):
-        raise InputError(
-            f"{name} needs attempts at items, as the log of an evaluation has them; "
-            "these are labels and scores."
-        )
-    likely = name in MEASURES and MEASURES[name].of_probabilities
-    if likely and x.score.size and (x.score[-1] < 0 or x.score[0] > 1):
-        raise InputError(
-            f"{name} needs probabilities; the scores run from {x.score[-1]:.4g} to "
-            f"{x.score[0]:.4g}. Calibrate them first."
-        )
-
-
 def _of_metric(name: str, t: Tally, threshold: float, level: float) -> Interval:
     m = metric(name)
-    found = estimates(t, threshold, [m], level=level)
-    if m.name not in found:
+    e = estimates(t, threshold, [m], level=level).get(m.name)
+    if e is None:
         raise InputError(
             f"{name} depends on the prevalence, which a case-control sample does not "
             "show. Say which one is meant: prevalence=0.01."
         )
     cells: Any = m.ratio.under if m.ratio and m.ratio.under else (1, 1, 1, 1)
     told = _KINDS.get(tuple(bool(k) for k in cells), "labelled")
-    e = found[m.name]
-    if math.isnan(e.value):
+    if isnan(e.value):
         raise NotEnoughCases(
             f"{name} needs at least one case that is {told}; found none."
         )
@@ -127,49 +112,39 @@ def _of_metric(name: str, t: Tally, threshold: float, level: float) -> Interval:
     flags = t.score >= threshold
     sides = ((t.pos, flags), (t.neg, flags), (t.pos, ~flags), (t.neg, ~flags))
     n = sum(int(c[at].sum()) for k, (c, at) in zip(cells, sides, strict=True) if k)
+    ends = e.low, e.high
     if m.is_share and e.method == "wilson":
-        return Interval(
-            e.value, *_exact(round(e.value * n) / n, n, (1 - level) / 2), n, told
-        )
-    return Interval(e.value, e.low, e.high, n, told)
+        ends = _exact(round(e.value * n), n, (1 - level) / 2)
+    return Interval(e.value, *ends, n, told)
 
 
-def _exact(share: float, n: float, alpha: float) -> tuple[float, float]:
-    """Give the one-sided limits of Clopper and Pearson (1934), a limit for each side.
+def _exact(k: float, n: float, alpha: float) -> tuple[float, float]:
+    """Give one-sided limits of a share, which gates promise.
 
-    Wilson's interval is right on both sides together, and on one side may err in 8 %
-    of samples where 5 % are meant (Cai 2005, J. Stat. Plan. Inference 131:63). These
-    never err more often, which a gate promises.
+    On one side Wilson's may err in 8 % of samples where 5 % are meant (Cai 2005).
     """
-    k = share * n
-    low = float(betaincinv(k, n - k + 1, alpha)) if k > 0 else 0.0
-    return low, float(betaincinv(k + 1, n - k, 1 - alpha)) if k < n else 1.0
-
-
-_AREAS = ("auc", "average_precision")
+    low, high = clopper_pearson(np.asarray(k), np.asarray(n), 1 - 2 * alpha)
+    return float(low), float(high)
 
 
 def _wider(name: str, i: Interval, t: Tally, alpha: float) -> Interval:
     """Widen the limits of an area where those of the engine err on one side.
 
     With fewer than five cases' worth of errors no normal limit is right. The variance
-    of an area is at most that of a share of the rarer class (Birnbaum, Klose 1957, Ann.
-    Math. Stat. 28:933), which has exact limits. Average precision is too high in
-    samples; the jackknife removes most of that (Quenouille 1956, Biometrika 43:353).
+    of an area is at most that of a share of the rarer class (Birnbaum, Klose 1957),
+    which has exact limits. Average precision is too high in samples; the jackknife
+    removes most of that (Quenouille 1956).
     """
     if not t.single_cases or not 0 < t.n_pos < t.n or not 0 <= i.value <= 1:
         return i
     ends = [(i.low, i.high)]
     rarer = min(t.n_pos, t.n_neg) if name == "auc" else t.n_pos
     if rarer * min(i.value, 1 - i.value) < 5:
-        ends.append(_exact(i.value, rarer, alpha))
+        ends.append(_exact(i.value * rarer, rarer, alpha))
     if name == "average_precision":
         value, variance, n = _jackknifed(t.labelled(), i.value)
-        ends.append(
-            spread_limits(value, Spread(variance, n - 1, n), (0.0, 1.0), 1 - 2 * alpha)[
-                0
-            ]
-        )
+        spread, level = Spread(variance, n - 1, n), 1 - 2 * alpha
+        ends.append(spread_limits(value, spread, (0.0, 1.0), level)[0])
     low, high = zip(*ends, strict=True)
     return i._replace(low=min(low), high=max(high))
 
@@ -200,65 +175,45 @@ def _interval(e: Estimate, x: Tally | Panel | Attempts) -> Interval:
     return Interval(float(e.value), float(e.low), float(e.high), *told)
 
 
-def paired_limits(name: str, a: Any, b: Any, threshold: float | None) -> Limits:
+def paired_limits(name: str, a: Any, b: Any, threshold: Any) -> Limits:
     """Limits of a difference on the same cases, or items: first less second.
 
     ``a`` is a panel of both, without ``b``, or attempts at the items of ``b``.
     """
-
-    def limits(alpha: float) -> Interval:
-        level = 1 - 2 * alpha
-        found: Any
-        if isinstance(a, Attempts):
-            if name != "pass_rate":
-                raise InputError(f"{name} is not compared item by item; use pass_rate.")
-            found = compare_runs({"first": a, "second": b}, level=level)
-        elif name not in MEASURES:
-            cut = 0.5 if threshold is None else threshold
-            found = compare_metric(a, name, thresholds=cut, level=level)
-        elif hasattr(MEASURES[name].ask, "measure"):
-            found = compare(a, MEASURES[name].ask, level=level)
-        else:
-            raise InputError(
-                f"{name} is not compared case by case; use auc, brier or a metric at a "
-                "threshold, or pass the baseline as a file of its own (unpaired)."
-            )
-        return _interval(found.pairs[0].difference, a)
-
-    return cache(limits)
+    measure, items = measure_of(name), isinstance(a, Attempts)
+    ask: Callable[..., Any]
+    if items and name == "pass_rate":
+        ask = partial(compare_runs, {"first": a, "second": b})
+    elif measure is None and not items:
+        ask = partial(compare_metric, a, name, thresholds=threshold)
+    elif measure is not None and not items and hasattr(measure.ask, "measure"):
+        ask = partial(compare, a, measure.ask)
+    else:
+        raise InputError(
+            f"{name} is not compared case by case; use auc, brier or a metric at a "
+            "threshold, of attempts pass_rate, or pass the baseline as a file of its "
+            "own (unpaired)."
+        )
+    pairs = cache(lambda alpha: ask(level=1 - 2 * alpha).pairs)
+    return lambda alpha: _interval(pairs(alpha)[0].difference, a)
 
 
-def difference_limits(a: Limits, b: Limits) -> Limits:
-    """Limits of a difference of two independent measures, from their own.
+def difference_limits(a: Limits, b: Limits, *, size: bool = False) -> Limits:
+    """Limits of a difference of two independent measures: Zou and Donner (2008).
 
-    Zou and Donner (2008): each limit is as far from the difference as the square root
-    of the sum of squares of the two distances that point the same way.
+    Of its size, whichever way it points, each end has half of the error.
     """
 
     def limits(alpha: float) -> Interval:
-        x, y = a(alpha), b(alpha)
+        x, y = (limits(alpha / 2 if size else alpha) for limits in (a, b))
         d = x.value - y.value
         low = d - hypot(x.value - x.low, y.high - y.value)
         high = d + hypot(x.high - x.value, y.value - y.low)
+        if size:
+            d, low, high = abs(d), max(low, -high, 0.0), max(-low, high)
         return Interval(d, low, high, x.n + y.n, x.what)
 
     return limits
-
-
-def size_limits(signed: Limits) -> Limits:
-    """Limits of the size of a difference, whichever way it points."""
-
-    def limits(alpha: float) -> Interval:
-        # either end may be the one that matters: half of the error to each
-        d = signed(alpha / 2)
-        away = max(d.low, -d.high, 0.0)
-        return d._replace(value=abs(d.value), low=away, high=max(-d.low, d.high))
-
-    return limits
-
-
-def _partial(t: Tally, *, level: float, fpr: Any = (0.0, 0.1)) -> Estimate:
-    return partial_auc(t, fpr=tuple(fpr), corrected=True, level=level)
 
 
 def _share_of_positives(t: Tally, *, level: float) -> Estimate:
@@ -279,62 +234,48 @@ def _share_of_positives(t: Tally, *, level: float) -> Estimate:
 
 
 class Measure(NamedTuple):
-    """What may be required beside the metrics of a confusion matrix.
+    """What may be required beside metrics: an entry in ``MEASURES`` is all it needs.
 
-    ``ask(data, level=...)`` gives an estimate with limits; with an attribute
-    ``measure`` it is compared with a baseline on the same cases, otherwise on others
-    only. ``better`` is "higher", "lower" or "none". An entry in ``MEASURES`` is all
-    that a new measure needs.
+    ``ask(data, level=...)`` gives an estimate; where it has an attribute ``measure``,
+    it is compared with a baseline on the same cases, otherwise on others only.
     """
 
     ask: Callable[..., Any]
-    better: str
-    ends: tuple[float, float] = (0.0, 1.0)
-    of_probabilities: bool = False
+    direction: str = "higher"
+    range: tuple[float, float] = (0.0, 1.0)
 
 
-# measures of attempts, not of labels and scores; two of them with a number
+MEASURES = {
+    "auc": Measure(auc),
+    "partial_auc": Measure(partial(partial_auc, fpr=(0.0, 0.1), corrected=True)),
+    "average_precision": Measure(average_precision),
+    "brier": Measure(brier, "lower"),
+    "log_loss": Measure(log_loss, "lower", (0.0, np.inf)),
+    "calibration_error": Measure(
+        lambda t, **o: calibration_error(t, **o).debiased, "lower"
+    ),
+    "calibration_slope": Measure(
+        lambda t, **o: calibration_line(t, **o).slope, "none", (-np.inf, np.inf)
+    ),
+    "prevalence": Measure(_share_of_positives, "none"),
+    "pass_rate": Measure(pass_rate),
+}
+# measures of attempts with a number in their name
 _OF_K = {"pass_at_k": pass_at_k, "pass_hat_k": pass_hat_k}
 _NAMED_K = re.compile(r"(pass_at_k|pass_hat_k)\((?:k *= *)?([1-9]\d*)\)")
 
 
+def measure_of(name: str) -> Measure | None:
+    """Find a measure by its name; None of a metric of the confusion matrix."""
+    if found := _NAMED_K.fullmatch(name):
+        return Measure(partial(_OF_K[found[1]], k=int(found[2])))
+    return MEASURES.get(name)
+
+
 def of_attempts(name: str) -> bool:
-    """Is this a measure of attempts?"""
+    """Is it a measure of attempts, and not of labels and scores?"""
     return name == "pass_rate" or _NAMED_K.fullmatch(name) is not None
 
-
-class _Measures(dict[str, Measure]):
-    """Measures by name, and those that have a number in theirs."""
-
-    def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or of_attempts(str(name))
-
-    def __missing__(self, name: str) -> Measure:
-        found = _NAMED_K.fullmatch(name)
-        if found is None:
-            raise KeyError(name)
-        return Measure(partial(_OF_K[found[1]], k=int(found[2])), "higher")
-
-
-MEASURES: dict[str, Measure] = _Measures(
-    {
-        "auc": Measure(auc, "higher"),
-        "partial_auc": Measure(_partial, "higher"),
-        "average_precision": Measure(average_precision, "higher"),
-        "brier": Measure(brier, "lower", of_probabilities=True),
-        "log_loss": Measure(log_loss, "lower", (0.0, np.inf), of_probabilities=True),
-        "calibration_error": Measure(
-            lambda t, **o: calibration_error(t, **o).debiased,
-            "lower",
-            of_probabilities=True,
-        ),
-        "calibration_slope": Measure(
-            lambda t, **o: calibration_line(t, **o).slope, "none", (-np.inf, np.inf)
-        ),
-        "prevalence": Measure(_share_of_positives, "none"),
-        "pass_rate": Measure(pass_rate, "higher"),
-    }
-)
 
 # facts about the file itself: counted, and so without an interval
 FACTS: dict[str, Callable[[Tally], float]] = {

@@ -1,7 +1,7 @@
 """What may be watched, and against which bound? Questions that begin a watch.
 
-A question is read as a requirement is, its bound is a number, or that of a baseline
-with its doubt, and a :class:`Watch` begins, or goes on from its file.
+A question is read as a requirement is; its bound is a number, or that of a baseline
+with its doubt.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_one, is_several
 from trueness.counts.answers import whole_cases
 from trueness.counts.values import Tally
-from trueness.monitoring.kinds import kind_of
+from trueness.monitoring.detectors import kind_of
 from trueness.monitoring.measures import limits_of
 from trueness.monitoring.requirements import Requirement, requirement
-from trueness.monitoring.states import packed, read_state
+from trueness.monitoring.states import About, packed, read_state
 from trueness.monitoring.watching import Watch
 
 _PROMISE = re.compile(
@@ -50,8 +50,8 @@ def watch(
 ) -> Watch:
     r"""Is the classifier still good? An alarm when it is not, whenever that begins.
 
-    The watch finds a change at any time, after a long good past as on the first day.
-    While all is well a false alarm is as rare as promised, with batches of any size.
+    A change is found after a long good past as on the first day, and while all is well
+    a false alarm is as rare as promised, with batches of any size.
 
     Parameters
     ----------
@@ -63,12 +63,13 @@ def watch(
         ``"prevalence"`` with ``judges``: the true rate behind their verdicts, with
         labels for a few cases chosen at random. Or a requirement as in a contract:
         ``"recall >= 0.9 at 0.5"``, ``"auc >= 0.8 by site"``.
+    threshold
+        A case is flagged from this score on.
     at_least, at_most
         The bound; give one of the two.
     baseline, margin
-        In place of a bound: the quantity must not be worse than in this tally by more
-        than the margin. The bound is the limit of the baseline at ``level``, on the
-        side that allows for its uncertainty. For ``"scores"``: what to compare with.
+        In place of a bound: not worse than in this tally by more than the margin,
+        allowing for its uncertainty. For ``"scores"``: what to compare with.
     near
         For ``"calibration"``: scores within 0.05 of this.
     judges
@@ -77,8 +78,7 @@ def watch(
         A column of groups: each group is watched, and there is one alarm for all of
         them. Batches are then mappings from group to tally, or frames with this column.
     groups
-        The names of the groups, if known: each group then has an equal part of the
-        false alarms.
+        The names of the groups, if known: each has an equal part of the false alarms.
     false_alarms
         How rare they are: ``"one in 20 years"`` of daily looks, ``"one in 5 years of
         weekly looks"``, ``"one in 1000 looks"``, or the mean number of looks between
@@ -86,24 +86,14 @@ def watch(
     level
         The confidence level of limits, and of the interval for a change.
     rng
-        Seed for breaking ties among ranks (``"scores"``), and for how cases are dealt
-        out (``"auc"``, ``"prevalence"``).
-
-    Returns
-    -------
-    Watch
+        Seed for ties among ranks, and for how cases are dealt out.
 
     Notes
     -----
     A mixture of Shiryaev-Roberts e-detectors (Shin, Ramdas and Rinaldo 2024), which is
     proved to keep both the mean number c of looks between false alarms and the chance
-    of at most m / c of one within m looks: 5 % in a year for one in 20 years. The bets
-    are likelihood ratios for shares, those of Waudby-Smith and Ramdas (2024) for
-    means, and conformal ranks for scores (Vovk et al. 2003). The confidence sequences
-    are those of Robbins (1970) and of Fan et al. (2015).
-
-    Cases are assumed to be exchangeable as long as nothing has changed; labels may come
-    late, provided that the delay does not depend on the label.
+    of at most m / c of one within m looks: 5 % in a year for one in 20 years. Cases are
+    assumed to be exchangeable as long as nothing has changed.
 
     Examples
     --------
@@ -126,57 +116,41 @@ def watch(
         what, threshold, by = asked.metric, asked.threshold, by or asked.by  # type: ignore[assignment]
         at_least, at_most = asked.at_least, asked.at_most
     kind = kind_of(what)
+    if isinstance(judges, str) or not isinstance(judges, (Sequence, type(None))):
+        raise InputError(f"judges is a list of columns; found {described(judges)}.")
     if baseline is not None:
         _cases.one_classifier(baseline, "watch")
-    if near is not None:
-        near = _options.fraction(near, "near", ends="[]")
-    _judges(what, judges)
-    _groups(by, groups)
-    if kind.threshold and threshold is None:
-        raise InputError(f"{what} needs a threshold: which scores are flagged?")
+    near = None if near is None else _options.fraction(near, "near", ends="[]")
+    if (by is not None or groups is not None) and not isinstance(by, str):
+        raise InputError(f"by names the column of the groups; found {described(by)}.")
+    named = None
+    if groups is not None:
+        named = [str(g) for g in groups if is_one(g)] if is_several(groups) else []
+        if not named or len(named) != len(groups):
+            raise InputError(
+                f"groups is a list of the names of groups; found {described(groups)}."
+            )
     if threshold is not None:
         threshold = _options.real_number(threshold, "threshold")
+    about: About = {"metric": what, "threshold": threshold, "side": 1, "bound": None}
+    about |= {"near": near, "level": level, "mean_time": looks_between(false_alarms)}
+    about |= {"rng": _options.whole_number(rng, "rng"), "judges": list(judges or ())}
+    about |= {"by": by, "named": named, "columns": {}}
     bounds = {"at_least": at_least, "at_most": at_most}
     given = {k: v for k, v in bounds.items() if v is not None}
     if kind.bound:
         margin = _options.real_number(margin, "margin")
-        side, bound = _bound(what, threshold, given, baseline, margin, level)
+        about["side"], about["bound"] = _bound(about, given, baseline, margin)
     elif given:
         raise InputError(f"A watch on {what} has no bound; leave it out.")
-    else:
-        side, bound = 1, None
-    about: dict[str, Any] = {
-        "metric": what,
-        "threshold": threshold,
-        "side": side,
-        "bound": bound,
-        "near": near,
-        "level": level,
-        "mean_time": looks_between(false_alarms),
-        "rng": _options.whole_number(rng, "rng"),
-        "judges": list(judges or ()),
-        "by": by,
-        "named": None if groups is None else [str(g) for g in groups],
-        "columns": {},
-    }
     found = Watch(about)
-    if what == "scores":
-        if by is not None:
-            raise InputError("Watch scores of each group with a baseline of its own.")
-        if baseline is None or not baseline.n:
-            raise InputError("A watch on scores needs a baseline to compare with.")
+    if what == "scores" and baseline is not None and baseline.n:
         found.held["state"]["baseline"] = packed(baseline)
-    return found
+    return _asked(found)
 
 
 def looks_between(false_alarms: Any) -> float:
-    """Read a promise about false alarms: the mean number of looks between two.
-
-    Examples
-    --------
-    >>> looks_between("one in 20 years"), looks_between("one in 1,000 looks")
-    (7300.0, 1000.0)
-    """
+    """Read a promise about false alarms: the mean number of looks between two."""
     found = None
     if isinstance(false_alarms, str):
         said = _PROMISE.fullmatch(" ".join(false_alarms.lower().split()))
@@ -195,26 +169,6 @@ def looks_between(false_alarms: Any) -> float:
     return found
 
 
-def _judges(what: str, judges: Sequence[str] | None) -> None:
-    if isinstance(judges, str) or not isinstance(judges, (Sequence, type(None))):
-        raise InputError(f"judges is a list of columns; found {described(judges)}.")
-    if (what == "prevalence") != bool(judges):
-        raise InputError(
-            'A watch on prevalence needs judges=["a", "b"], the columns of their '
-            "verdicts; other watches take none."
-        )
-
-
-def _groups(by: Any, groups: Any) -> None:
-    if (by is not None or groups is not None) and not isinstance(by, str):
-        raise InputError(f"by names the column of the groups; found {described(by)}.")
-    named = groups is None or (is_several(groups) and all(map(is_one, groups)))
-    if not named or (groups is not None and not [*groups]):
-        raise InputError(
-            f"groups is a list of the names of groups; found {described(groups)}."
-        )
-
-
 def load_watch(path: str | os.PathLike[str]) -> Watch:
     """Which watch does this file hold?
 
@@ -227,32 +181,37 @@ def load_watch(path: str | os.PathLike[str]) -> Watch:
 
 
 def _continued(held: dict[str, Any]) -> Watch:
-    """Go on with a watch from a file, if its question is one that can be asked."""
-    about, what, state = held["about"], held["about"]["metric"], held["state"]
-    kind = kind_of(what)
-    _judges(what, about["judges"])
-    lacks = kind.threshold and about["threshold"] is None
-    lacks |= what == "scores" and state["baseline"] is None
-    waits = state["waiting"]
-    other = waits is not None and isinstance(waits, list) != bool(about["judges"])
-    if lacks or other or kind.bound != (about["bound"] is not None):
-        raise InputError(
-            f"The file holds a watch on {what} without its threshold, bound or "
-            "baseline. Restore it from a copy, or begin a new watch in another file."
-        )
     groups = {g: _continued(one) for g, one in held["groups"].items()}
-    return Watch(about, state, groups)
+    return _asked(Watch(held["about"], held["state"], groups))
+
+
+def _asked(w: Watch) -> Watch:
+    """Stop at a question that cannot be asked, here or in a file."""
+    about, state = w.held["about"], w.held["state"]
+    what, judges = about["metric"], bool(about["judges"])
+    kind, waits = kind_of(what), state["waiting"]
+    if (what == "prevalence") != judges:
+        raise InputError(
+            'A watch on prevalence needs judges=["a", "b"], the columns of their '
+            "verdicts; other watches take none."
+        )
+    if kind.threshold and about["threshold"] is None:
+        raise InputError(f"{what} needs a threshold: which scores are flagged?")
+    if what == "scores" and about["by"] is not None:
+        raise InputError("Watch scores of each group with a baseline of its own.")
+    if what == "scores" and state["baseline"] is None:
+        raise InputError("A watch on scores needs a baseline to compare with.")
+    other = waits is not None and isinstance(waits, list) != judges
+    if other or kind.bound != (about["bound"] is not None):
+        raise InputError(f"The file holds a watch on {what} with another's state.")
+    return w
 
 
 def _bound(
-    what: str,
-    threshold: float | None,
-    given: dict[str, float],
-    baseline: Tally | None,
-    margin: float,
-    level: float,
+    about: About, given: dict[str, float], baseline: Tally | None, margin: float
 ) -> tuple[int, float]:
-    """Give which side is bad, and the bound: a number, or that of a baseline."""
+    """Give which side is good, and the bound: a number, or that of a baseline."""
+    what, at = about["metric"], about["threshold"]
     if len(given) + (baseline is not None) != 1:
         raise InputError("Give one of at_least, at_most and baseline.")
     if baseline is None:
@@ -261,14 +220,12 @@ def _bound(
         return side, _options.fraction(bound, name, ends="[]")
     if what == "prevalence":
         raise InputError("A rate from judges is watched with at_least or at_most.")
-    t, at = baseline, threshold
+    t = baseline
     if what == "flagged_share":  # of all cases, with a label or without
-        every = t.neg + t.pos + t.unknown
-        flagged = int(every[t.score >= (threshold or 0)].sum())
-        t, what, at = Tally([1, 0], neg=[flagged, t.n - flagged]), "flagged_rate", 1.0
-    asked = {"metric": what, "not_worse_than": "baseline", "margin": margin}
-    r = requirement(asked | ({} if at is None else {"threshold": at}))
-    found = limits_of(what, t, at)(1 - level)
+        what, t = "flagged_rate", Tally(t.score, t.neg + t.pos + t.unknown)
+    asked = Requirement(what, threshold=at, not_worse_than="baseline", margin=margin)
+    r = requirement(asked)
+    found = limits_of(what, t, at)(1 - about["level"])
     if r.lower_is_better:
         return -1, min(found.high + margin, 1.0)
     return 1, max(found.low - margin, 0.0)

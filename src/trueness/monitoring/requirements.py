@@ -1,29 +1,36 @@
-"""What is required? A sentence or a table becomes a :class:`Requirement`.
+"""What is required? A sentence, a table or a contract becomes a :class:`Requirement`.
 
-``"auc >= 0.8"``, ``"recall >= 0.9 at 0.3"``, ``"recall >= 0.9 at rule.json by site"``;
-or the fields by name, as a contract holds them. Gates and watches read the same.
+``"auc >= 0.8"``, ``"recall >= 0.9 at rule.json by site"``, or the fields by name; gates
+and watches read the same. A contract is a TOML file with the columns and a list of
+requirements (``[[require]]``); its JSON Schema is ``docs/contract.schema.json``.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from pathlib import Path
 from typing import Any, final
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, nearest
+from trueness.counts.design import AT_RANDOM, CASE_CONTROL, COHORT, LEFT_OUT
+from trueness.metrics.algebra import Metric
 from trueness.metrics.grammar import known_names, metric
-from trueness.monitoring.measures import FACTS, MEASURES
+from trueness.monitoring.measures import FACTS, MEASURES, measure_of
 from trueness.threshold.rule import Rule, rule_of
 
-LABELLED = ("random", "by verdict", "by truth")
 KNOWN = (*MEASURES, *FACTS, "missing_scores")
+_LABELLED = ("random", "by verdict", "by truth")
 
+_REAL = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _TEXT = re.compile(
-    r"^\s*(?P<metric>.+?)\s*(?P<sign>>=|<=|>|<)\s*(?P<bound>[-+\d.eE]+)"
-    r"(?:\s+at\s+(?P<threshold>\S+))?(?:\s+by\s+(?P<by>\w+))?\s*$"
+    rf"\s*(?P<metric>.+?)\s*(?P<sign>>=|<=|>|<)\s*(?P<bound>{_REAL})"
+    rf"(?:\s+at\s+(?P<threshold>{_REAL}|\S+\.json))?(?:\s+by\s+(?P<by>\w+))?\s*"
 )
 
 
@@ -40,19 +47,16 @@ class Requirement:
         The bound; or both.
     threshold : float, Rule or None
         Where scores are cut, for metrics of the confusion matrix.
-    by : str or None
-        A column of groups: required of each of them.
-    gap_at_most : float or None
-        The largest difference between any two groups of ``by``.
-    not_worse_than : str or None
-        A baseline: ``"baseline"``, or a column of the same file (paired).
-    margin : float
-        How much worse than the baseline is still good enough.
-    judges : tuple of str
-        For ``prevalence``: columns of verdicts, of judges that err.
-    labelled : str or None
-        For ``judges`` with labels: how the labelled cases were chosen, "random", "by
-        verdict" or "by truth".
+    by, gap_at_most : str or None, float or None
+        A column of groups: required of each, or of the largest difference of two.
+    not_worse_than, margin : str or None, float
+        A baseline, ``"baseline"`` or a column of the same file (paired), and how much
+        worse than it is still good enough.
+    fpr : pair of float, or None
+        The range of a ``partial_auc``.
+    judges, labelled : tuple of str, str or None
+        For ``prevalence``: columns of verdicts, of judges that err, and how the cases
+        with a label were chosen, "random", "by verdict" or "by truth".
     """
 
     metric: str
@@ -69,19 +73,23 @@ class Requirement:
 
     def __str__(self) -> str:
         """Write it as people say it."""
-        parts = []
-        if self.at_least is not None:
-            parts.append(f"{self.metric} >= {self.at_least:g}{self.at}")
-        if self.at_most is not None:
-            parts.append(f"{self.metric} <= {self.at_most:g}{self.at}")
+        what = f"{self.metric}{self.at}"
+        parts = [text for text, _, _ in self.bounds()]
         if self.gap_at_most is not None:
-            parts.append(f"gap of {self.metric}{self.at} <= {self.gap_at_most:g}")
+            parts.append(f"gap of {what} <= {self.gap_at_most:g}")
         if self.not_worse_than is not None:
             worse = f" by more than {self.margin:g}" if self.margin else ""
-            what = f"{self.metric}{self.at}"
             parts.append(f"{what} not worse than {self.not_worse_than}{worse}")
-        by = f" by {self.by}" if self.by else ""
-        return " and ".join(parts) + by
+        return " and ".join(parts) + (f" by {self.by}" if self.by else "")
+
+    def bounds(self) -> list[tuple[str, float, int]]:
+        """Give each bound: in words, as a number, and 1 where more is better, or -1."""
+        ways = ((">=", self.at_least, 1), ("<=", self.at_most, -1))
+        return [
+            (f"{self.metric} {sign} {bound:g}{self.at}", bound, side)
+            for sign, bound, side in ways
+            if bound is not None
+        ]
 
     @property
     def at(self) -> str:
@@ -98,24 +106,32 @@ class Requirement:
     @property
     def lower_is_better(self) -> bool:
         """Which way is worse than a baseline?"""
-        if self.metric in MEASURES:
-            return MEASURES[self.metric].better == "lower"
-        return metric(self.metric).direction == "lower"
+        found = measure_of(self.metric) or metric(self.metric)
+        return found.direction == "lower"
 
 
-FIELDS = {
-    **dict.fromkeys(("metric", "by", "not_worse_than", "labelled"), "text"),
-    **dict.fromkeys(("at_least", "at_most", "gap_at_most", "margin"), "number"),
-    "threshold": "cut",
-    "fpr": "two numbers",
-    "judges": "names",
+_NUMBER, _PAIR = "a finite number, such as 0.9", "two numbers, such as [0, 0.1]"
+_CUT = 'a finite number, such as 0.5, or a file with a rule, such as "rule.json"'
+_WORD, _NAMES = 'text in quotes, such as "auc"', 'a list of columns, such as ["a", "b"]'
+_COLUMN = 'the name of a column in quotes, such as "y"'
+_SHARE = "a share of positives between 0 and 1, such as 0.01"
+_LEVEL = "between 0.5 and 1, such as 0.95"
+CHOICES = {
+    "sampling": (COHORT, CASE_CONTROL),
+    "unlabelled": (LEFT_OUT, AT_RANDOM),
+    "adjust": ("holm", "none"),
+    "undecided": ("report", "pass", "fail"),
 }
-_KINDS = {
-    "number": "a finite number, such as 0.9",
-    "text": 'text in quotes, such as "auc"',
-    "cut": 'a finite number, such as 0.5, or a file with a rule, such as "rule.json"',
-    "two numbers": "two numbers, such as [0, 0.1]",
-    "names": 'a list of columns, such as ["judge_a", "judge_b"]',
+# what the fields of a requirement, and the keys of a contract, must be
+FIELDS = {
+    **dict.fromkeys(("metric", "by", "not_worse_than", "labelled"), _WORD),
+    **dict.fromkeys(("at_least", "at_most", "gap_at_most", "margin"), _NUMBER),
+    **{"threshold": _CUT, "fpr": _PAIR, "judges": _NAMES},
+}
+_KEYS = {
+    **dict.fromkeys(("label", "score", "key", "count", "weight", "cluster"), _COLUMN),
+    **{k: f"one of {', '.join(map(repr, words))}" for k, words in CHOICES.items()},
+    **{"positive": "", "prevalence": _SHARE, "level": _LEVEL, "require": ""},
 }
 # words for a field that other tools use
 _OTHER_WORDS = {
@@ -128,15 +144,7 @@ _OTHER_WORDS = {
 
 
 def requirement(given: Any) -> Requirement:
-    """Read a requirement from a sentence or from its fields.
-
-    Examples
-    --------
-    >>> requirement("recall >= 0.9 at 0.3").threshold
-    0.3
-    >>> print(requirement({"metric": "auc", "at_least": 0.8, "by": "site"}))
-    auc >= 0.8 by site
-    """
+    """Read a requirement from a sentence or from its fields."""
     if isinstance(given, str):
         given = _from_text(given)
     if isinstance(given, Mapping):
@@ -153,36 +161,29 @@ def requirement(given: Any) -> Requirement:
 
 def single(r: Requirement) -> list[Requirement]:
     """Give the bound, the gap and the comparison that a requirement asks for."""
-    bare = replace(r, **_NO_BOUND)
-    parts = []
-    for names in (("at_least", "at_most"), ("gap_at_most",), ("not_worse_than",)):
-        given = {k: getattr(r, k) for k in names if getattr(r, k) is not None}
-        if "not_worse_than" in given:
-            given["margin"] = r.margin
-        if given:
-            parts.append(replace(bare, **given))
-    return parts
+    parts = (("at_least", "at_most"), ("gap_at_most",), ("not_worse_than", "margin"))
+    every = ({name: getattr(r, name) for name in names} for names in parts)
+    asked = [one for one in every if any(one.get(k) is not None for k in _BOUNDS)]
+    return [replace(r, **{**_NO_BOUND, **one}) for one in asked]
 
 
-_NO_BOUND: dict[str, Any] = dict.fromkeys(
-    ("at_least", "at_most", "gap_at_most", "not_worse_than")
-) | {"margin": 0.0}
+_BOUNDS = ("at_least", "at_most", "gap_at_most", "not_worse_than")
+_NO_BOUND: dict[str, Any] = {**dict.fromkeys(_BOUNDS), "margin": 0.0}
 
 
 def contradiction(asked: Sequence[Requirement]) -> tuple[int, int] | None:
     """Which two requirements can no predictions meet? Places in the list."""
-    for k, one in enumerate(asked):
-        for j, other in enumerate(asked[:k]):
-            pairs = ((one.at_least, other.at_most), (other.at_least, one.at_most))
-            apart = any(a is not None and b is not None and a > b for a, b in pairs)
-            if apart and replace(one, **_NO_BOUND) == replace(other, **_NO_BOUND):
-                return j, k
+    for (j, one), (k, other) in combinations(enumerate(asked), 2):
+        pairs = ((one.at_least, other.at_most), (other.at_least, one.at_most))
+        apart = any(a is not None and b is not None and a > b for a, b in pairs)
+        if apart and replace(one, **_NO_BOUND) == replace(other, **_NO_BOUND):
+            return j, k
     return None
 
 
 def _from_text(text: str) -> dict[str, Any]:
     """Read the fields that a sentence names."""
-    found = _TEXT.match(text)
+    found = _TEXT.fullmatch(text)
     if not found:
         raise InputError(
             f"Cannot read the requirement {described(text)}: a metric, >= or <=, and a "
@@ -190,107 +191,91 @@ def _from_text(text: str) -> dict[str, Any]:
         )
     given: dict[str, Any] = {k: v for k, v in found.groupdict().items() if v}
     side = "at_least" if given.pop("sign").startswith(">") else "at_most"
-    given[side] = given.pop("bound")
-    for name in {side, "threshold"} & given.keys():
-        try:
-            given[name] = float(given[name])
-        except ValueError:
-            if name == side or not given[name].endswith(".json"):
-                raise InputError(
-                    f"Cannot read {described(given[name])} in {described(text)} as a "
-                    "number."
-                ) from None
+    given[side] = float(given.pop("bound"))
+    if not given.get("threshold", ".json").endswith(".json"):
+        given["threshold"] = float(given["threshold"])
     return given
 
 
 def _from_fields(given: Mapping[str, Any]) -> Requirement:
     for name in given:
-        if name in _OTHER_WORDS:
-            raise InputError(
-                f"A requirement has no field {described(name)}; write "
-                f"{_OTHER_WORDS[name]} = {given[name]!r}."
-            )
         if name not in FIELDS:
-            raise InputError(
-                f"A requirement has no field {described(name)}."
-                f"{nearest(str(name), FIELDS)} Known fields: {', '.join(FIELDS)}."
-            )
+            known = f".{nearest(str(name), FIELDS)} Known fields: {', '.join(FIELDS)}."
+            meant = f"; write {_OTHER_WORDS.get(name)} = {given[name]!r}."
+            hint = meant if name in _OTHER_WORDS else known
+            raise InputError(f"A requirement has no field {described(name)}{hint}")
     if "metric" not in given:
         raise InputError(
             'A requirement needs metric = "auc" or another; found the fields '
             f"{', '.join(map(repr, given)) or 'none'}."
         )
-    return Requirement(**{k: _typed(k, v) for k, v in given.items()})
+    return Requirement(**{k: _typed(k, FIELDS[k], v) for k, v in given.items()})
 
 
-def _typed(name: str, value: Any) -> Any:
-    """Read the value of a field; a rule from its file, its fields or as it is."""
-    kind = FIELDS[name]
-    if kind in ("number", "cut") and _is_number(value) and math.isfinite(value):
+def _typed(name: str, kind: str, value: Any) -> Any:
+    """Read a value of this kind; a rule from its file, its fields or as it is."""
+    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    several = isinstance(value, (list, tuple))
+    if kind in (_NUMBER, _CUT) and plain and math.isfinite(value):
         return float(value)
-    if kind == "cut" and isinstance(value, (str, Mapping)):
+    if kind == _CUT and isinstance(value, (str, Mapping)):
         return Rule.load(value) if isinstance(value, str) else Rule.from_dict(value)
-    if kind == "cut" and isinstance(getattr(value, "rule", value), Rule):
+    if kind == _CUT and isinstance(getattr(value, "rule", value), Rule):
         return rule_of(value)
-    if kind == "text" and isinstance(value, str):
+    if kind in (_WORD, _COLUMN) and isinstance(value, str):
         return value.strip()
-    if isinstance(value, (list, tuple)):
-        if kind == "two numbers" and len(value) == 2 and all(map(_is_number, value)):
-            return tuple(float(v) for v in value)
-        if kind == "names" and all(isinstance(v, str) for v in value):
-            return tuple(value)
-    raise InputError(f"{name} must be {_KINDS[kind]}; found {described(value)}.")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    if kind == _PAIR and several and [type(v) in (int, float) for v in value] == [1, 1]:
+        return tuple(float(v) for v in value)
+    if kind == _NAMES and several and all(isinstance(v, str) for v in value):
+        return tuple(value)
+    lowest = {_SHARE: 0.0, _LEVEL: 0.5}.get(kind, math.inf)
+    if (plain and lowest < value < 1) or value in CHOICES.get(name, ()):
+        return value
+    raise InputError(f"{name} must be {kind}; found {described(value)}.")
 
 
 def _mistakes(r: Requirement) -> Iterator[str]:
     """Say what cannot be meant, first things first."""
-    bounds = {k: getattr(r, k) for k in ("at_least", "at_most", "gap_at_most")}
-    if all(b is None for b in (*bounds.values(), r.not_worse_than)):
+    if all(getattr(r, name) is None for name in _BOUNDS):
+        yield f"{r.metric} needs a bound. Give one of {', '.join(_BOUNDS)}."
+    if r.judges and r.metric != "prevalence":
+        yield f"judges are for prevalence; found metric {described(r.metric)}."
+    if r.judges and (r.by or r.gap_at_most is not None or r.not_worse_than):
         yield (
-            f"{r.metric} needs a bound. Give at_least, at_most, gap_at_most or "
-            "not_worse_than."
+            "A rate from judges is required with at_least or at_most, of all cases; "
+            "leave out by, gap_at_most and not_worse_than."
         )
-    yield from _about_judges(r)
-    compared = {"gap_at_most": r.gap_at_most, "not_worse_than": r.not_worse_than}
-    if r.metric == "missing_scores":
-        compared["by"] = r.by
-    for name, given in compared.items():
-        if r.is_fact and given is not None:
+    if r.labelled is not None and not r.judges:
+        yield 'labelled goes with judges = ["a", "b"]; leave it out.'
+    if r.labelled not in (None, *_LABELLED):
+        known = ", ".join(f'"{w}"' for w in _LABELLED)
+        yield f"labelled must be one of {known}; found {described(r.labelled)}."
+    in_file = ("gap_at_most", "not_worse_than") if r.is_fact else ()
+    for name in (*in_file, "by") if r.metric == "missing_scores" else in_file:
+        if getattr(r, name) is not None:
             yield (
                 f"{name} does not go with {r.metric}, which is counted in the whole "
                 "file; give at_least or at_most."
             )
-    if r.metric in KNOWN or r.metric in MEASURES:
-        if r.threshold is not None:
-            yield (
-                f"{r.metric} does not depend on a threshold; leave out threshold "
-                f"{r.threshold}."
-            )
-        low, high = MEASURES[r.metric].ends if r.metric in MEASURES else (0.0, 1.0)
-        if r.metric in FACTS and not r.metric.endswith("_share"):
-            low, high = -math.inf, math.inf
-    else:
-        low, high = _range(r.metric)
-        if r.threshold is None:
-            yield (
-                f"{r.metric} needs a threshold: which scores are flagged? Give "
-                f'threshold, or write "{r.metric} >= 0.9 at 0.5".'
-            )
-    for bound in (r.at_least, r.at_most):
-        if bound is not None and not low <= bound <= high:
+    low, high, cut = _range(r.metric)
+    if r.threshold is not None and not cut:
+        yield f"{r.metric} does not depend on a threshold; leave threshold out."
+    if r.threshold is None and cut:
+        yield (
+            f"{r.metric} needs a threshold: which scores are flagged? Give threshold, "
+            f'or write "{r.metric} >= 0.9 at 0.5".'
+        )
+    for _, bound, _ in r.bounds():
+        if not low <= bound <= high:
             yield (
                 f"{r.metric} lies between {low:g} and {high:g}; the bound {bound:g} "
                 f"is outside that range.{_percent(bound, high)}"
             )
-    most = math.inf if r.at_most is None else r.at_most
-    if r.at_least is not None and r.at_least > most:
+    least, most = r.at_least, r.at_most
+    if least is not None and most is not None and least > most:
         yield (
-            f"{r.metric} cannot be at_least {r.at_least:g} and at_most {most:g}; "
-            f"one of the two bounds is wrong."
+            f"{r.metric} cannot be at_least {least:g} and at_most {most:g}; one of the "
+            "two bounds is wrong."
         )
     if r.gap_at_most is not None and not r.by:
         yield f"gap_at_most of {r.metric} needs groups. Give by as well."
@@ -311,35 +296,131 @@ def _mistakes(r: Requirement) -> Iterator[str]:
         )
 
 
-def _about_judges(r: Requirement) -> Iterator[str]:
-    if r.judges and r.metric != "prevalence":
-        yield f"judges are for prevalence; found metric {described(r.metric)}."
-    if r.judges and (r.by or r.gap_at_most is not None or r.not_worse_than):
-        yield (
-            "A rate from judges is required with at_least or at_most, of all cases; "
-            "leave out by, gap_at_most and not_worse_than."
-        )
-    if r.labelled is not None and not r.judges:
-        yield 'labelled goes with judges = ["a", "b"]; leave it out.'
-    if r.labelled not in (None, *LABELLED):
-        known = ", ".join(f'"{w}"' for w in LABELLED)
-        yield f"labelled must be one of {known}; found {described(r.labelled)}."
-
-
 def _percent(bound: float, high: float) -> str:
     """Hint at per cent that were meant as a share."""
     meant = high == 1 and 1 < bound <= 100
     return f" Write {bound / 100:g} for {bound:g} %." if meant else ""
 
 
-def _range(name: str) -> tuple[float, float]:
-    names = [*KNOWN, *known_names()]
+def _range(name: str) -> tuple[float, float, bool]:
+    """Between which numbers does it lie, and does it depend on a threshold?"""
+    if measure := measure_of(name):
+        return *measure.range, False
+    if name in ("unlabelled_share", "missing_scores"):
+        return 0.0, 1.0, False
+    if name in FACTS:
+        return -math.inf, math.inf, False
+    return *known_metric(name, KNOWN, "There is no metric {}.").range, True
+
+
+def known_metric(name: str, others: Iterable[str], unknown: str) -> Metric:
+    """Read a metric; an error names those that there are, and ``others``."""
     try:
-        return metric(name).range
+        return metric(name)
     except InputError as err:
-        if re.fullmatch(r"\w+", name):
-            raise InputError(
-                f"There is no metric {described(name)}.{nearest(name, names)} "
-                f"Known: {', '.join(names)}."
-            ) from None
-        raise InputError(f"metric {described(name)}: {err}") from None
+        if isinstance(name, str) and not re.fullmatch(r"\w+", name):
+            raise InputError(f"metric {described(name)}: {err}") from None
+        names = [*others, *known_names()]
+        raise InputError(
+            f"{unknown.format(described(name))}{nearest(name, names)} "
+            f"Known: {', '.join(names)}."
+        ) from None
+
+
+@final
+@dataclass(frozen=True)
+class Contract:
+    """Which columns, and what is required of them?"""
+
+    requirements: tuple[Requirement, ...]
+    label: str | None = None
+    score: str | None = None
+    positive: Any = None
+    key: str | None = None
+    count: str | None = None
+    weight: str | None = None
+    cluster: str | None = None
+    sampling: str | None = None
+    prevalence: float | None = None
+    unlabelled: str | None = None
+    level: float = 0.95
+    adjust: str = "holm"
+    undecided: str = "report"
+    path: str = field(default="", compare=False)
+
+
+def read_contract(path: str | Path) -> Contract:
+    """Read a contract; every mistake is named with its line."""
+    file = Path(path)
+    if not file.is_file():
+        raise InputError(
+            f"There is no contract {path}. To write a first one from your data, type "
+            f"trueness check --init predictions.parquet."
+        )
+    try:
+        text = file.read_text(encoding="utf-8-sig")  # some editors put a mark first
+        held = tomllib.loads(text)
+    except UnicodeDecodeError:
+        raise InputError(f"{path} must be UTF-8 text.") from None
+    except tomllib.TOMLDecodeError as err:
+        raise InputError(f"{path} is not TOML: {err}.") from None
+    lines = text.splitlines()
+    held.pop("$schema", None)
+    for key, value in held.items():
+        try:
+            if key not in _KEYS:
+                near, known = nearest(key, _KEYS), ", ".join(_KEYS)
+                raise InputError(f"there is no key {key!r}.{near} Known keys: {known}.")
+            if key == "require" and isinstance(value, dict):
+                raise InputError(f"write [[{key}]] with two brackets, for several.")
+            if _KEYS[key]:
+                _typed(key, _KEYS[key], value)
+        except InputError as err:
+            named = re.compile(rf"\s*\[*\s*{re.escape(key)}\b")
+            at = next((k for k, line in enumerate(lines, 1) if named.match(line)), 0)
+            raise InputError(f"{path}{f', line {at}' if at else ''}: {err}") from None
+    required = _required(held.pop("require", None), lines, file)
+    return Contract(required, path=str(path), **held)
+
+
+def _required(given: Any, lines: list[str], file: Path) -> tuple[Requirement, ...]:
+    if not isinstance(given, list) or not given:
+        raise InputError(
+            f"{file} requires nothing. Add a table:\n"
+            f'[[require]]\nmetric = "auc"\nat_least = 0.8'
+        )
+    starts = [k for k, s in enumerate(lines, 1) if re.match(r"\s*\[\[\s*require", s)]
+    starts += [0] * len(given)  # of tables that are written in one line
+
+    def mistake(k: int, at: int, text: str) -> InputError:
+        line = f" (line {at})" if at else ""
+        return InputError(f"{file}, requirement {k + 1}{line}: {text}")
+
+    found: list[Requirement] = []
+    for k, one in enumerate(given):
+        if isinstance(one, dict) and isinstance(one.get("threshold"), str):
+            one["threshold"] = str(file.parent / one["threshold"])  # a saved rule
+        try:
+            found.append(requirement(one))
+        except InputError as err:
+            at = _line_of(lines, starts[k], one, str(err))
+            raise mistake(k, at, str(err)) from None
+    against = contradiction(found)
+    if against is not None:
+        j, k = against
+        why = f"contradicts requirement {j + 1}, {found[j]}; nothing can meet both."
+        raise mistake(k, starts[k], f"{found[k]} {why}")
+    return tuple(found)
+
+
+def _line_of(lines: list[str], start: int, one: Any, message: str) -> int:
+    """Find the line of the field that a message speaks of, or of its table."""
+    for number, line in enumerate(lines[start:] if start else (), start + 1):
+        if re.match(r"\s*\[", line):
+            break
+        key = line.partition("=")[0].strip()
+        if isinstance(one, dict) and key in one:
+            named = repr(one[key]) in message or repr(key) in message
+            if named or message.startswith(f"{key} "):
+                return number
+    return start

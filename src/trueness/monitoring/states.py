@@ -1,9 +1,8 @@
 """What is kept of a watch, and which cases of a batch are new?
 
-A batch that has a name is counted once. When it comes again, only labels that were
-unknown before are new. A watch is kept in one JSON file, or one Parquet file, whole or
-not at all. The Parquet file has a row for each look, which any program can read, and in
-its metadata everything that is needed to go on; the JSON file has both in one object.
+A batch that has a name is counted once; when it comes again, only labels that were
+unknown before are new. A watch is kept in one file, whole or not at all: JSON, or
+Parquet with a row for each look, and in its metadata all that is needed to go on.
 """
 
 from __future__ import annotations
@@ -31,21 +30,16 @@ About = dict[str, Any]  # the question of a watch, as JSON holds it
 State = dict[str, Any]  # and what was seen so far
 VERSION = 1
 MOST_EVIDENCE = 700.0  # as a logarithm: the exponential is still a number
-_LONG = 20  # distinct outputs from which on two batches are not equal by chance
 _TABLES = (".parquet", ".pq")
 _LARGEST = 1e306  # above the largest evidence that is written
 _NUMBERS = ("look", "n", "batch", "value", "low", "high", "evidence")
 
 
 def counted(
-    batch: tuple[Any, ...],
-    columns: Mapping[str, Any],
-    *,
-    by: str | None,
-    judges: list[str],
-    scores_only: bool,
+    about: About, batch: tuple[Any, ...], columns: Mapping[str, Any], scores_only: bool
 ) -> Any:
     """Count a batch: a tally, of judges a panel of their verdicts, or one a group."""
+    by, judges = about["by"], about["judges"]
     found: Any = batch[0] if len(batch) == 1 else None
     parts = list(found.values()) if isinstance(found, Mapping) else [found]
     if not any(isinstance(part, Tally | Panel) for part in parts):
@@ -82,37 +76,19 @@ def new_cases(seen: Mapping[str, Any], x: Any, name: str) -> Any:
     """Give the cases that got their label since a batch was counted; None if none."""
     if seen["mark"] == fingerprint(x):
         return None
-    if seen["counts"] is None:
-        raise InputError(
-            f"Batch {name!r} was counted before, with other cases. Give it another "
-            f"name if it is new."
-        )
-    before = unpacked(seen["counts"], x)
-    if np.array_equal(outputs(before), outputs(x), equal_nan=True):
+    before = None if seen["counts"] is None else unpacked(seen["counts"], x)
+    if before is not None and np.array_equal(
+        outputs(before), outputs(x), equal_nan=True
+    ):
         neg, pos = x.neg - before.neg, x.pos - before.pos
-        gone = before.unknown - x.unknown
-        if (neg >= 0).all() and (pos >= 0).all() and (neg + pos == gone).all():
-            if isinstance(x, Panel):
-                return Panel(x.names, x.rows, neg, pos)
-            return Tally(x.score, neg, pos)
+        new = neg + pos == before.unknown - x.unknown
+        if new.all() and (neg >= 0).all() and (pos >= 0).all():
+            counts = (outputs(x), neg, pos)
+            return Panel(x.names, *counts) if isinstance(x, Panel) else Tally(*counts)
     raise InputError(
         f"Batch {name!r} was counted before, with other cases or other labels. Only "
         f"labels that were unknown may be added; give a new batch a new name."
     )
-
-
-def remembered(x: Tally | Panel) -> dict[str, Any]:
-    """Give what is kept of a batch, for when it comes twice."""
-    held = packed(x) if x.n_unknown else None
-    return {"mark": fingerprint(x), "counts": held}
-
-
-def same_cases(batches: Mapping[str, Any], x: Tally | Panel) -> str | None:
-    """Name the batch that had exactly these cases, if chance can hardly explain it."""
-    if len(outputs(x)) < _LONG:
-        return None
-    mark = fingerprint(x)
-    return next((name for name, held in batches.items() if held["mark"] == mark), None)
 
 
 def fingerprint(x: Tally | Panel) -> str:
@@ -172,22 +148,33 @@ def write_state(
 
 def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read what a watch held, or say what is wrong with the file."""
-    held = _read(_options.file_path(path, "load_watch"))
+    file = _options.file_path(path, "load_watch")
+    held: Any = None
+    try:
+        if file.suffix.lower() in _TABLES and file.is_file():
+            held = read_columns(file, "watch")[1].get("watch")
+        else:
+            held = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"There is no file {file} with a watch.") from None
+    except OSError as err:
+        raise InputError(f"{file} cannot be read: {err}.") from None
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        pass  # as if it held nothing; InputError is a ValueError
     known = isinstance(held, dict) and held.get("trueness") == "watch"
     version = held.get("version") if known else None
-    if isinstance(version, int) and version > VERSION:
-        raise InputError(
-            f"{os.fspath(path)} was written by a newer Trueness. Upgrade with pip "
-            f"install -U trueness."
-        )
     if not known or "about" not in held or not isinstance(version, int):
-        raise InputError(f"{os.fspath(path)} is not the state of a watch.")
-    wrong = _wrong(held)
-    if wrong:
+        raise InputError(f"{file} is not the state of a watch.")
+    if version > VERSION:
         raise InputError(
-            f"{os.fspath(path)} is the state of a watch, but {wrong} is missing or not "
-            "what a watch writes. Restore the file from a copy, or begin a new watch "
-            "in another file."
+            f"{file} was written by a newer Trueness. Upgrade with pip install -U "
+            "trueness."
+        )
+    if wrong := _wrong(held):
+        raise InputError(
+            f"{file} is the state of a watch, but {wrong} is missing or not what a "
+            "watch writes. Restore the file from a copy, or begin a new watch in "
+            "another file."
         )
     return dict(held)
 
@@ -196,12 +183,9 @@ def _wrong(held: Any) -> str:
     """Name the first part of a watch that cannot be; nothing if all can."""
     if not isinstance(held, dict) or not isinstance(held.get("groups"), dict):
         return "groups"
-    for part, shape in _SHAPE.items():
-        if not isinstance(held.get(part), dict):
-            return part
-        for key, kind in shape.items():
-            if key not in held[part] or not _is(held[part][key], kind):
-                return key
+    for part, shape in (("about", _ABOUT), ("state", _STATE)):
+        if wrong := _unlike(held.get(part), shape):
+            return wrong if isinstance(held.get(part), dict) else part
     for name, one in held["groups"].items():
         deeper = isinstance(one, dict) and one.get("groups")  # groups have none
         if wrong := "groups" if deeper else _wrong(one):
@@ -209,121 +193,89 @@ def _wrong(held: Any) -> str:
     return ""
 
 
-def _is(value: Any, kind: Any) -> bool:
-    """Is a value of this kind: a word of ``_WORDS``, a list, a mapping, a record?
+def _unlike(value: Any, shape: str) -> str:
+    """Name the first field that a record lacks, or that is not of its kind.
 
-    ``"number?"`` and ``{"?": kind}`` may be None, ``["number"]`` is a list of numbers,
-    ``("text", "whole")`` a list of these two, ``{"*": "text"}`` a mapping to text,
-    ``{"name": "text"}`` a record, and a function says it by itself.
+    A shape has the names of fields and their kinds; ``number?`` may be None,
+    ``[number]`` is a list of numbers and ``{text}`` a mapping to text.
     """
-    if isinstance(kind, str):
-        none, word = kind.endswith("?"), kind.removesuffix("?")
-        return none if value is None else _WORDS[word](value)
-    if isinstance(kind, list):
-        return isinstance(value, list) and all(_is(v, kind[0]) for v in value)
-    if isinstance(kind, tuple):
-        several = isinstance(value, list) and len(value) == len(kind)
-        return several and all(map(_is, value, kind))
-    if isinstance(kind, dict):
-        if "?" in kind:
-            return value is None or _is(value, kind["?"])
-        if not isinstance(value, dict):
-            return False
-        if "*" in kind:
-            return all(_is(v, kind["*"]) for v in value.values())
-        return all(k in value and _is(value[k], one) for k, one in kind.items())
-    return bool(kind(value))
+    kinds = dict(one.split() for one in shape.split(","))
+    held = value if isinstance(value, dict) else {}
+    return next((k for k in kinds if k not in held or not _is(held[k], kinds[k])), "")
 
 
-def _number(v: Any) -> bool:
+def _is(value: Any, kind: str) -> bool:
+    if kind.endswith("?"):
+        return value is None or _is(value, kind[:-1])
+    if kind.startswith("["):
+        return isinstance(value, list) and all(_is(v, kind[1:-1]) for v in value)
+    if kind.startswith("{"):
+        held = isinstance(value, dict)
+        return held and all(_is(v, kind[1:-1]) for v in value.values())
+    return bool(_KINDS[kind](value))
+
+
+def _is_number(v: Any) -> bool:
     plain = isinstance(v, (int, float)) and not isinstance(v, bool)
     return plain and -_LARGEST <= v <= _LARGEST  # which no NaN is
 
 
-_WORDS: dict[str, Callable[[Any], bool]] = {
-    "number": _number,
-    "amount": lambda v: _number(v) and v >= 0,
-    "share": lambda v: _number(v) and 0 <= v <= 1,
-    "whole": lambda v: type(v) is int and 0 <= v < 2**62,
-    "text": lambda v: isinstance(v, str),
-    "plain": lambda v: isinstance(v, (str, bool, int, float)),
-}
-
-
 def _equal_rows(v: Any) -> bool:
-    rows = _is(v, [["number"]]) and len(v) > 0
+    rows = _is(v, "[[number]]") and len(v) > 0
     return rows and len({len(row) for row in v}) == 1 and len(v[0]) > 0
 
 
-def _counts(v: Any) -> bool:
+def _is_counts(v: Any) -> bool:
     """Is it what ``packed`` gives?"""
-    kinds = {k: ["whole"] for k in ("neg", "pos", "unknown")}
-    if not _is(v, kinds):
+    if not isinstance(v, dict) or _unlike(v, _COUNTS):
         return False
     first: Any = v.get("score", v.get("rows"))
-    known = _is(first, ["number"]) or _is(first, [["number?"]])
-    return known and all(len(v[k]) == len(first) for k in kinds)
+    known = _is(first, "[number]") or _is(first, "[[number?]]")
+    return known and all(len(v[k]) == len(first) for k in ("neg", "pos", "unknown"))
 
 
-def _recent(v: Any) -> bool:
+def _is_recent(v: Any) -> bool:
     """Is it what each of the latest looks told, with the same bets in all of them?"""
-    rows = _is(v, [{"name": "text", "sums": ("number",) * 3, "gains": ["number"]}])
-    return rows and (not v or _equal_rows([row["gains"] for row in v]))
+    shape = "name text, sums [number], gains [number]"
+    rows = isinstance(v, list) and not any(_unlike(row, shape) for row in v)
+    alike = rows and all(len(row["sums"]) == 3 for row in v)
+    return alike and (not v or _equal_rows([row["gains"] for row in v]))
 
 
-def _waiting(v: Any) -> bool:
-    """Is it a tally that waits for the other class, or are they batches of verdicts?"""
-    return _counts(v) or _is(v, [("text?", {"*": (["number?"], "whole")})])
+def _are(v: Any, *kinds: str) -> bool:
+    several = isinstance(v, list) and len(v) == len(kinds)
+    return several and all(map(_is, v, kinds))
 
 
 # what each part of a file must be: a forged or damaged one is told at once, and never
 # half believed
-_SHAPE: dict[str, dict[str, Any]] = {
-    "about": {
-        "metric": "text",
-        "threshold": "number?",
-        "side": lambda v: v in (1, -1),
-        "bound": "share?",
-        "near": "number?",
-        "level": lambda v: _is(v, "share") and 0 < v < 1,
-        "mean_time": lambda v: _number(v) and v > 1,
-        "rng": "whole",
-        "judges": ["text"],
-        "by": "text?",
-        "named": {"?": ["text"]},
-        "columns": {"*": "plain"},
-    },
-    "state": {
-        "n": "amount",
-        "squares": "amount",
-        "peak": lambda v: _is(v, "amount") and v <= MOST_EVIDENCE,
-        "total": "number",
-        "looks": "whole",
-        "told": "whole",
-        "since": "text?",
-        "log_m": {"?": _equal_rows},
-        "history": [
-            {**dict.fromkeys(_NUMBERS, "number?"), "look": "whole", "name": "text?"}
-        ],
-        "recent": _recent,
-        "batches": {"*": {"mark": "text", "counts": {"?": _counts}}},
-        "waiting": {"?": _waiting},
-        "baseline": {"?": _counts},
-        "seen": {"?": _counts},
-        "labels": {"*": ("whole", "whole")},
-    },
+_COUNTS = "neg [whole], pos [whole], unknown [whole]"
+_LOOK = "look whole, name text?, " + ", ".join(f"{k} number?" for k in _NUMBERS[1:])
+_ABOUT = """metric text, threshold number?, side side, bound share?, near number?,
+    level level, mean_time looks, rng whole, judges [text], by text?, named [text]?,
+    columns {plain}"""
+_STATE = """n amount, squares amount, peak log, total number, looks whole, told whole,
+    since text?, log_m rows?, history [look], recent recent, batches {batch},
+    waiting waiting?, baseline counts?, seen counts?, labels {labels}"""
+_KINDS: dict[str, Callable[[Any], bool]] = {
+    "number": _is_number,
+    "amount": lambda v: _is_number(v) and v >= 0,
+    "share": lambda v: _is_number(v) and 0 <= v <= 1,
+    "level": lambda v: _is_number(v) and 0 < v < 1,
+    "looks": lambda v: _is_number(v) and v > 1,
+    "log": lambda v: _is_number(v) and 0 <= v <= MOST_EVIDENCE,
+    "side": lambda v: v in (1, -1),
+    "whole": lambda v: type(v) is int and 0 <= v < 2**62,
+    "text": lambda v: isinstance(v, str),
+    "plain": lambda v: isinstance(v, (str, bool, int, float)),
+    "look": lambda v: not _unlike(v, _LOOK),
+    "batch": lambda v: not _unlike(v, "mark text, counts counts?"),
+    "counts": _is_counts,
+    "recent": _is_recent,
+    "rows": _equal_rows,
+    "labels": lambda v: _are(v, "whole", "whole"),
+    # a tally that waits for the other class, or batches of verdicts
+    "waiting": lambda v: _is_counts(v) or _is(v, "[verdicts]"),
+    "verdicts": lambda v: _are(v, "text?", "{verdict}"),
+    "verdict": lambda v: _are(v, "[number?]", "whole"),
 }
-
-
-def _read(path: str | os.PathLike[str]) -> Any:
-    try:
-        if Path(path).suffix.lower() in _TABLES and Path(path).is_file():
-            return read_columns(path, "watch")[1].get("watch")
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"There is no file {os.fspath(path)} with a watch.") from None
-    except OSError as err:
-        raise InputError(f"{os.fspath(path)} cannot be read: {err}.") from None
-    except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
-        # InputError is a ValueError
-        raise InputError(f"{os.fspath(path)} is not the state of a watch.") from None

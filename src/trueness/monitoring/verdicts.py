@@ -1,27 +1,31 @@
 """Does each requirement hold, does it fail, or cannot it be told yet?
 
-A requirement *holds* when its one-sided interval lies wholly on the good side of the
-bound, and *fails* when it lies wholly on the bad side; a truth exactly on the bound is
-called either way in at most 5 % of samples. With several requirements or groups each
-family, of what is said to hold and of what is said to fail, errs in at most 5 % (Holm).
+A truth exactly on its bound is called either way in at most 5 % of samples. Of several
+requirements or groups each family, of what is said to hold and of what is said to fail,
+errs in at most 5 % (Holm).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import ceil, isfinite
-from typing import final
+from math import ceil, inf, isfinite
+from typing import NamedTuple, final
 from xml.sax.saxutils import escape, quoteattr
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.records import Record
 from trueness.monitoring.measures import Interval, Limits
-from trueness.monitoring.requirements import Requirement
 
 HOLDS, FAILS, OPEN = "holds", "fails", "cannot tell yet"
+_MARK = {FAILS: "❌", OPEN: "❔", HOLDS: "✅"}  # worst first
+
+
+def prefix(group: str) -> str:
+    """Name the group before what is said of it."""
+    return f"{group}: " if group else ""
 
 
 @final
@@ -31,25 +35,20 @@ class Verdict(Record):
 
     Attributes
     ----------
-    requirement : str
-        The requirement in words.
-    group : str
-        The group, or empty.
+    requirement, group : str
+        The requirement in words; the group, or empty.
     verdict : {"holds", "fails", "cannot tell yet"}
-        Whether it holds.
-    value : float
-        The measured value.
-    low, high : float
-        One-sided confidence limits at the level of the decision, after adjustment for
-        the number of requirements.
+    value, low, high : float
+        What was measured, with one-sided limits at the level of the decision, after
+        adjustment for the number of requirements.
     bound : float
-        The bound that the value was compared with.
+        What the value was compared with.
     cases : int
         How many cases the value is based on.
     more : int or None
         How many more cases like these would be enough to decide, where that is known.
     reason : str
-        The reason for the verdict, in a sentence.
+        The verdict in a sentence.
     """
 
     requirement: str
@@ -66,7 +65,7 @@ class Verdict(Record):
     @property
     def name(self) -> str:
         """Name the requirement, after its group where it has one."""
-        return f"{_where(self.group)}{self.requirement}"
+        return prefix(self.group) + self.requirement
 
     @property
     def span(self) -> str:
@@ -82,7 +81,7 @@ class Check(Record):
     Attributes
     ----------
     verdict : {"holds", "fails", "cannot tell yet"}
-        The verdict on all requirements together.
+        The verdict on all requirements together: the worst.
     verdicts : tuple of Verdict
     level, adjust
         As given to :func:`check`.
@@ -96,6 +95,16 @@ class Check(Record):
     adjust: str
     notes: tuple[str, ...] = ()
 
+    @classmethod
+    def of(
+        cls, found: Iterable[Verdict], level: float, adjust: str, notes: Iterable[str]
+    ) -> Check:
+        """Give the answer that several verdicts make together."""
+        told = tuple(found)
+        words = {v.verdict for v in told}
+        worst = next((word for word in _MARK if word in words), HOLDS)
+        return cls(worst, told, level, adjust, tuple(notes))
+
     def __repr__(self) -> str:
         """Give a line a requirement, worst first, and what was assumed."""
         lines = [f"Check: {self.verdict}"]
@@ -104,8 +113,7 @@ class Check(Record):
 
     def ordered(self) -> list[Verdict]:
         """Give the verdicts, with those that fail first."""
-        rank = {FAILS: 0, OPEN: 1, HOLDS: 2}
-        return sorted(self.verdicts, key=lambda v: rank[v.verdict])
+        return [v for word in _MARK for v in self.verdicts if v.verdict == word]
 
     def require(self, undecided: str = "fail") -> None:
         """Raise an error that lists what does not hold, unless everything holds.
@@ -158,7 +166,7 @@ class Check(Record):
         ]
         for v in self.ordered():
             cells = (v.name, f"{v.value:.4g}", v.span, v.reason)
-            row = " | ".join(_cell(c) for c in cells)
+            row = " | ".join(cell.translate(_ESCAPED) for cell in cells)
             lines.append(f"| {_MARK[v.verdict]} {v.verdict} | {row} |")
         if figure:
             drawn = [v for v in self.ordered() if v.low < v.high]
@@ -168,35 +176,26 @@ class Check(Record):
         return "\n".join([*lines, "", *(f"*{n}*" for n in self.notes), ""])
 
 
-_MARK = {HOLDS: "✅", FAILS: "❌", OPEN: "❔"}
-
-
-def _cell(text: str) -> str:
-    """Write text into a cell: what Markdown or HTML would read is escaped."""
-    for mark in "\\|<>`*_[]":
-        text = text.replace(mark, f"\\{mark}")
-    return text.replace("\n", " ")
+# what Markdown or HTML would read in the cell of a table
+_ESCAPED = str.maketrans({mark: f"\\{mark}" for mark in "\\|<>`*_[]"} | {"\n": " "})
 
 
 def _bar(v: Verdict, width: int = 40) -> str:
-    low, high = min(v.low, v.bound), max(v.high, v.bound)
-    pad = 0.05 * (high - low) or 1.0
-    low, high = low - pad, high + pad
-
-    def place(x: float) -> int:
-        return min(width - 1, max(0, round((x - low) / (high - low) * (width - 1))))
-
+    marks = {"[": v.low, "]": v.high, "o": v.value, "|": v.bound}
+    marks = {mark: x for mark, x in marks.items() if isfinite(x)}
+    low, high = min(marks.values()), max(marks.values())
+    pad = 0.05 * (high - low)
+    step = (high - low + 2 * pad) / (width - 1)
+    place = {mark: round((x - low + pad) / step) for mark, x in marks.items()}
     line = [" "] * width
-    for k in range(place(v.low), place(v.high) + 1):
-        line[k] = "-"
-    for x, mark in ((v.low, "["), (v.high, "]"), (v.value, "o"), (v.bound, "|")):
-        line[place(x)] = mark
+    first, last = place.get("[", 0), place.get("]", width)
+    line[first:last] = "-" * (last - first)
+    for mark, at in place.items():
+        line[at] = mark
     return "".join(line).rstrip()
 
 
-@final
-@dataclass(frozen=True)
-class Claim:
+class Claim(NamedTuple):
     """One comparison with one bound: ``side`` is +1 when more is better."""
 
     text: str
@@ -207,34 +206,23 @@ class Claim:
     said: str = ""  # what the numbers are of, when not of the metric itself
 
 
-def fact(r: Requirement, group: str, value: float, n: int) -> Verdict:
-    """Judge what was counted: it is so, or it is not."""
-    low = r.at_least is None or value >= r.at_least
-    high = r.at_most is None or value <= r.at_most
-    verdict = HOLDS if low and high else FAILS
-    bound = r.at_least if r.at_least is not None else r.at_most
-    reason = f"{_where(group)}{r}: {value:,.6g} in this file."
-    number = float("nan") if bound is None else bound
-    return Verdict(str(r), group, verdict, value, value, value, number, n, None, reason)
-
-
 def decide(claims: Sequence[Claim], alpha: float, adjust: str) -> list[Verdict]:
-    """Try each claim both ways, by Holm's steps."""
-    # Holm (1979): with k claims left each is tried at alpha / k, until none is decided
-    share: dict[tuple[int, int], float] = {}
-    decided: dict[int, str] = {}
-    for way, word in ((1, HOLDS), (-1, FAILS)):
+    """Try each claim both ways, by the steps of Holm (1979).
+
+    With k claims left each is tried at alpha / k, until none is decided.
+    """
+    told: dict[int, tuple[str, float]] = {}  # the word, and the alpha of its limits
+    for way, word in ((-1, FAILS), (1, HOLDS)):
         left = set(range(len(claims)))
         while left:
             level = alpha if adjust == "none" else alpha / len(left)
             new = {k for k in left if _beyond(claims[k], level, way)}
-            for k in left:
-                share[k, way] = level
+            told |= {k: (OPEN, level) for k in left if told.get(k, (OPEN,))[0] == OPEN}
+            told |= dict.fromkeys(new, (word, level))
             if not new:
                 break
-            decided |= dict.fromkeys(new, word)
             left -= new
-    return [_verdict(c, decided.get(k, OPEN), share, k) for k, c in enumerate(claims)]
+    return [_verdict(c, *told[k]) for k, c in enumerate(claims)]
 
 
 def _beyond(claim: Claim, alpha: float, way: int) -> bool:
@@ -245,57 +233,30 @@ def _beyond(claim: Claim, alpha: float, way: int) -> bool:
         group = claim.group.replace("=", " = ", 1)
         where = f"In {group}: " if group else ""
         raise NotEnoughCases(f"{where}{err}") from None
-    good = claim.side * way
-    return i.low > claim.bound if good > 0 else i.high < claim.bound
+    return i.low > claim.bound if claim.side * way > 0 else i.high < claim.bound
 
 
-def _verdict(
-    c: Claim, verdict: str, share: Mapping[tuple[int, int], float], k: int
-) -> Verdict:
-    way = -1 if verdict == FAILS else 1
-    i = c.limits(share[k, way])
-    more = _more(c, i) if verdict == OPEN else None
+def _verdict(c: Claim, verdict: str, alpha: float) -> Verdict:
+    i, more = c.limits(alpha), None
+    away = abs(i.value - c.bound)
+    reach = i.value - i.low if i.value > c.bound else i.high - i.value
+    if verdict == OPEN and away and 0 < reach < inf and not i.undecided:
+        # the distance from value to limit shrinks with the root of the cases
+        more = max(1, ceil(i.n * ((reach / away) ** 2 - 1)))
     told = (c.bound, i.n, more, _reason(c, verdict, i, more))
     return Verdict(c.text, c.group, verdict, i.value, i.low, i.high, *told)
 
 
-def _more(c: Claim, i: Interval) -> int | None:
-    """How many more cases like these would tell, if the value stayed what it is?
-
-    The distance from value to limit shrinks with the square root of the cases.
-    """
-    away = abs(i.value - c.bound)
-    reach = i.value - i.low if i.value > c.bound else i.high - i.value
-    if away == 0 or reach <= 0 or not isfinite(reach) or i.undecided:
-        return None
-    return max(1, ceil(i.n * ((reach / away) ** 2 - 1)))
-
-
-def _where(group: str) -> str:
-    return f"{group}: " if group else ""
-
-
 def _reason(c: Claim, verdict: str, i: Interval, more: int | None) -> str:
-    of = f" ({c.said})" if c.said else ""
-    head = f"{_where(c.group)}{c.text}{of}: "
+    head = f"{prefix(c.group)}{c.text}{f' ({c.said})' if c.said else ''}: "
     if i.undecided:
         return f"{head}{i.undecided}"
-    head = f"{head}measured {i.value:.4g}"
     kind = "" if i.what == "labelled" else f"{i.what} "
     lower = (c.side > 0) == (verdict != FAILS)
-    name, limit = ("lower", i.low) if lower else ("upper", i.high)
-    text = f"{head} in {i.n:,} {kind}cases, {name} limit {limit:.4g}"
-    if verdict == OPEN:
-        ask = (
-            f"about {more:,} more such cases would be enough to decide"
-            if more is not None
-            else "the value is on the bound, so perhaps no number of cases is enough"
-        )
-        return f"{text}; {ask}."
-    return f"{text}."
-
-
-def together(found: Sequence[Verdict]) -> str:
-    """Give one verdict for several: the worst of them."""
-    words = {v.verdict for v in found}
-    return FAILS if FAILS in words else OPEN if OPEN in words else HOLDS
+    limit = f"lower limit {i.low:.4g}" if lower else f"upper limit {i.high:.4g}"
+    ask = ""
+    if more is not None:
+        ask = f"; about {more:,} more such cases would be enough to decide"
+    elif verdict == OPEN:
+        ask = "; the value is on the bound, so perhaps no number of cases is enough"
+    return f"{head}measured {i.value:.4g} in {i.n:,} {kind}cases, {limit}{ask}."
