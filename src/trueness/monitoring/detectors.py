@@ -101,10 +101,11 @@ def _numbers(about: About, state: State, x: Floats, times: Floats) -> Told:
 def _share(about: About, state: State, t: Tally) -> Told:
     m, c = metric(about["metric"]), confusion(t, about["threshold"])
     counts = np.array([int(c.tp), int(c.fp), int(c.fn), int(c.tn)], np.float64)
-    over, under = np.array([1, 0, 0, 0]), np.array([1, 1, 1, 0])  # of F1: hits, errors
-    if m.name != "f1" and m.ratio is not None:
-        over, under = np.array(m.ratio.over), np.array(m.ratio.under)
-    k, n = counts @ over, counts @ under
+    ratio: Any = m.ratio  # of F1 that of true positives to these and errors
+    cells = (
+        ((1, 0, 0, 0), (1, 1, 1, 0)) if m.name == "f1" else (ratio.over, ratio.under)
+    )
+    k, n = (counts @ np.array(one) for one in cells)
     return _numbers(about, state, np.array([1.0, 0.0]), np.array([k, n - k]))
 
 

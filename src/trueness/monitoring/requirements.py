@@ -26,7 +26,6 @@ from trueness.threshold.rule import Rule, rule_of
 
 KNOWN = (*MEASURES, *FACTS, "missing_scores")
 _LABELLED = ("random", "by verdict", "by truth")
-
 _REAL = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _TEXT = re.compile(
     rf"\s*(?P<metric>.+?)\s*(?P<sign>>=|<=|>|<)\s*(?P<bound>{_REAL})"
@@ -273,10 +272,7 @@ def _mistakes(r: Requirement) -> Iterator[str]:
             )
     least, most = r.at_least, r.at_most
     if least is not None and most is not None and least > most:
-        yield (
-            f"{r.metric} cannot be at_least {least:g} and at_most {most:g}; one of the "
-            "two bounds is wrong."
-        )
+        yield f"{r.metric} cannot be at_least {least:g} and at_most {most:g}."
     if r.gap_at_most is not None and not r.by:
         yield f"gap_at_most of {r.metric} needs groups. Give by as well."
     if r.margin and r.not_worse_than is None:
@@ -290,10 +286,7 @@ def _mistakes(r: Requirement) -> Iterator[str]:
     if r.fpr is not None and r.metric != "partial_auc":
         yield f"fpr goes with partial_auc; {r.metric} has none."
     if r.fpr is not None and not 0 <= r.fpr[0] < r.fpr[1] <= 1:
-        yield (
-            f"fpr must rise from its first to its second number, both from 0 to 1; "
-            f"found {list(r.fpr)}. Write [0, 0.1]."
-        )
+        yield f"fpr must rise, from 0 to 1; found {list(r.fpr)}. Write [0, 0.1]."
 
 
 def _percent(bound: float, high: float) -> str:
