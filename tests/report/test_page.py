@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import trueness
-from trueness._core.numbers import about
+from trueness._core.numbers import about, percent
 from trueness.cli import app
 from trueness.findings import subject as subjects
 from trueness.findings.notes import REPORT, say
@@ -393,7 +393,7 @@ def test_a_prevalence_of_use_chooses_the_cut_and_is_read_out(panel):
     used = best.confusion.at_prevalence(0.02)
     for name in ("flagged_rate", "precision", "npv"):
         rate = float(trueness.METRICS[name](used))
-        assert found[name] == pytest.approx(rate, rel=1e-4)
+        assert percent(found[name]) == percent(rate)
     # the matrix counts the cases as they are
     assert (found["tp"], found["fp"]) == (best.confusion.tp, best.confusion.fp)
     assert dict(page.facts)["for a prevalence of"] == "2.00 %"
@@ -502,8 +502,8 @@ def test_a_report_takes_every_design(tmp_path):
     at = page_about(t).slider["models"][0]
     found = {k: v[at["start"]] for k, v in at["columns"].items()}
     curve = trueness.precision_recall(t)
-    on = np.flatnonzero(np.isclose(curve.recall, found["recall"], rtol=1e-4))
-    assert np.isclose(curve.precision[on], found["precision"], rtol=1e-4).any()
+    points = zip(map(percent, curve.recall), map(percent, curve.precision), strict=True)
+    assert (percent(found["recall"]), percent(found["precision"])) in set(points)
 
 
 def test_the_best_classifiers_are_kept_in_their_order_with_the_one_that_is_wanted():

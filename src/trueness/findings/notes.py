@@ -137,7 +137,7 @@ TYPED: dict[str, dict[str, str]] = {
     },
     "guarantee": {
         PYTHON: "For more certainty ask guaranteed_threshold.",
-        SHELL: "For more certainty type --guarantee 0.95.",
+        SHELL: "For more certainty type trueness threshold --guarantee 0.95.",
     },
     "calibrate": {
         PYTHON: "trueness.calibrate makes probabilities of them.",

@@ -202,10 +202,16 @@ def slider(
 
 
 def short(name: str, values: Any) -> list[Any]:
-    """Round what is drawn or shown with fewer digits; thresholds stay whole."""
+    """Round what is drawn or shown with fewer digits; thresholds stay whole.
+
+    A share is rounded as it is shown: rounded again, its last digit could be another.
+    """
     given = np.asarray(values).tolist()
     if name in (*COUNTS, "threshold"):
         return [None if v == np.inf else v for v in given]
+    if name in METRICS and is_share(name):
+        texts = [percent(v) if np.isfinite(v) else "" for v in given]
+        return [round(float(x[:-2]) / 100, 9) if x else None for x in texts]
     return [float(f"{v:.4g}") if np.isfinite(v) else None for v in given]
 
 

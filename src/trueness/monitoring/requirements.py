@@ -189,7 +189,13 @@ def _from_text(text: str) -> dict[str, Any]:
             f'number were needed. Type "auc >= 0.8" or "recall >= 0.9 at 0.3".'
         )
     given: dict[str, Any] = {k: v for k, v in found.groupdict().items() if v}
-    side = "at_least" if given.pop("sign").startswith(">") else "at_most"
+    sign = given.pop("sign")
+    if len(sign) == 1 and Requirement(given["metric"]).is_fact:
+        raise InputError(
+            f"{described(text)} is about a number of cases, of which the bound itself "
+            f"must be said to belong or not. Type {sign}= and a whole number."
+        )
+    side = "at_least" if sign.startswith(">") else "at_most"
     given[side] = float(given.pop("bound"))
     if not given.get("threshold", ".json").endswith(".json"):
         given["threshold"] = float(given["threshold"])

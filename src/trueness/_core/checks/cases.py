@@ -147,6 +147,6 @@ def cases_for_folds(panel: Any, folds: int) -> None:
     if least < folds:
         raise NotEnoughCases(
             f"{folds} folds need {folds} cases of each class; this panel has "
-            f"{panel.n_pos:,} positives and {panel.n_neg:,} negatives. Type "
-            f"folds={max(least, 2)} or count more cases."
+            f"{panel.n_pos:,} positives and {panel.n_neg:,} negatives. Count more cases"
+            + (f", or type folds={least}." if least > 1 else ".")
         )
