@@ -70,8 +70,8 @@ def test_the_power_is_as_promised(rng, goal):
     plan = trueness.plan_auc(**goal)
     assert plan.power >= goal["power"]
     assert planning.outlook(plan, [plan.n])[0] == plan.power
-    found = [not a.low <= plan.null <= a.high for a in draws(rng, plan, 400)]
-    assert np.mean(found) == pytest.approx(plan.power, abs=0.055)  # three errors
+    found = [not a.low <= plan.null <= a.high for a in draws(rng, plan, 600)]
+    assert np.mean(found) == pytest.approx(plan.power, abs=0.045)  # three errors
     fewer = planning.outlook(plan, [int(0.85 * plan.n)])[0]
     assert fewer < goal["power"] + 0.01
 
@@ -107,7 +107,7 @@ def test_a_paired_difference_is_planned(rng):
     shifts = np.sqrt(2) * stats.norm.ppf([0.85, 0.75])
     y = np.repeat([1, 0], [plan.n_pos, plan.n_neg])
     differences, found = [], []
-    for _ in range(200):
+    for _ in range(400):
         z = rng.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], size=y.size)
         s = z + np.outer(y, shifts)
         panel = trueness.panel(y, {"a": s[:, 0], "b": s[:, 1]})
@@ -115,7 +115,7 @@ def test_a_paired_difference_is_planned(rng):
         differences.append(pair.difference.value)
         found.append(pair.p_value < 0.05)
     assert np.std(differences) == pytest.approx(plan.sd, rel=0.2)
-    assert np.mean(found) == pytest.approx(plan.power, abs=0.085)  # three errors
+    assert np.mean(found) == pytest.approx(plan.power, abs=0.06)  # three errors
 
 
 @pytest.mark.parametrize(

@@ -336,9 +336,9 @@ def test_readers_without_a_fault_leave_a_width():
 
 
 def test_equal_treatments_keep_the_level(rng):
-    found = [trueness.reader_study(simulated(rng, 4, (20, 25))) for _ in range(100)]
+    found = [trueness.reader_study(simulated(rng, 4, (20, 25))) for _ in range(150)]
     small = np.mean([f.p_value < 0.05 for f in found])
-    assert small < 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / 100)
+    assert small < 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / 150)
     gaps = [f.pairs[0].difference for f in found]
     assert np.mean([d.low <= 0 <= d.high for d in gaps]) > 0.9
 
