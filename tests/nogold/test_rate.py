@@ -223,6 +223,13 @@ def test_grades_are_calibrated_not_cut(rng):
     assert np.isnan(r.judges["grader"].sensitivity.value)
 
 
+def test_missing_verdicts(rng):
+    y, x = judged(rng, 800, 0.6, [0.85, 0.8], [0.8, 0.9], 120)
+    x["J1"][rng.random(800) < 0.4] = np.nan
+    r = trueness.prevalence(trueness.panel(y, x), labelled="random")
+    assert r.low < 0.6 < r.high
+
+
 def test_what_must_be_said(rng):
     y, x = judged(rng, 200, 0.6, [0.85], [0.8], 50)
     p = trueness.panel(y, x)
