@@ -145,7 +145,8 @@ def _polished(
     while True:
         kept = np.maximum((start * _standardised(model, v)).mean(axis=0), 0)
         # of means, over that of parameters; steps are reversible, so that of what was
-        # before they keep the correlation at twice as many, which is less (Geyer 1992)
+        # before they keep the correlation at twice as many, which is less (Geyer 1992),
+        # but for the mixture, which adapts to all rows
         variance = kept * before + (1 - kept) / n
         worth = 1 / float(variance.max())
         if step >= most or (step >= least and worth >= draws):
