@@ -1,24 +1,9 @@
 r"""Which arrangement of the cases within the bins is best, and which is worst?
 
-A binned tally knows the counts of each bin and its smallest and largest score; only
-the order inside the bins is lost. So the true cases are one of the ways to arrange
-each bin, and what an answer can be at most and at least is known:
-
-* every positive of a bin above its negatives, at the bin's ends (*sharpest*), or the
-  other way round (*dullest*). Exchanging a positive with a negative below it lifts the
-  ROC curve and lowers every proper score, so the AUC, every part of it, the Brier score
-  and the log loss lie between the two, and so does the loss after the best increasing
-  recalibration;
-* average precision is largest when the positives of a bin share its highest score and
-  smallest when they follow one by one after all its negatives;
-* the calibration errors take sums over groups; a bin that an edge may divide adds any
-  part of its cases to the groups on both sides;
-* the calibration intercept falls as any score rises, so it is largest with all cases at
-  the lower ends of their bins and smallest with all at the upper ones. The slope is the
-  maximum of a concave profile likelihood: it lies above b where the derivative at b,
-  :math:`\sum_i (x_i - c) (y_i - \sigma(a + b x_i))`, is positive, whatever c is, with a
-  the intercept that belongs to b. Each term has a smallest value over its bin and over
-  the a that are possible; if the sum of these is positive, so is the derivative.
+Only the order inside the bins is lost. With every positive of a bin above its negatives
+(*sharpest*), or below them (*dullest*), an answer is the largest or the smallest that
+it can be; average precision, calibration errors and the calibration line have bounds of
+their own. Derivations: ``docs/maths/scale.md``.
 """
 
 from __future__ import annotations
@@ -110,6 +95,7 @@ def average_precision_ends(t: Tally, odds: float = 1.0) -> Ends:
     :math:`\sum_{j=1}^{p} (a+j) / (a+j+b+n)`: one by one, after all its negatives. Of
     weighted cases they are taken to be infinitely many, and the sum is an integral.
     """
+    counts = np.issubdtype(t.pos.dtype, np.integer)  # cases that cannot be divided
     pos, neg = t.pos.astype(np.float64), odds * t.neg
     tp, fp = np.cumsum(pos), np.cumsum(neg)
     wide = t.high > t.score
@@ -120,16 +106,11 @@ def average_precision_ends(t: Tally, odds: float = 1.0) -> Ends:
     a, p = (tp - pos)[wide], pos[wide]
     start = a + fp[wide]
     some = np.maximum(start, 1e-300)  # where nothing is above, nothing is taken off
-    parts = reciprocals(start, p) if _whole(t.pos) else np.log1p(p / some)
+    parts = reciprocals(start, p) if counts else np.log1p(p / some)
     least[wide] = p - fp[wide] * parts
     low, high = float(least.sum()) / t.n_pos, float(most.sum()) / t.n_pos
     low, high = rounded_out(low - _ROUNDING, high)
     return max(low, 0.0), min(high, 1.0)
-
-
-def _whole(count: Array) -> bool:
-    """Are these numbers of cases, which cannot be divided?"""
-    return bool(np.issubdtype(count.dtype, np.integer))
 
 
 def reciprocals(start: Floats, terms: Floats) -> Floats:

@@ -13,14 +13,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from inspect import signature, unwrap
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.checks.words import described, listing, nearest
-from trueness._core.records import Answer, Estimate, Record, apart
+from trueness._core.records import Answer, Record, apart
 from trueness.calibration.errors import calibration_error
 from trueness.calibration.proper_scores import brier, decomposition, log_loss
 from trueness.calibration.reliability_curve import reliability
@@ -58,7 +58,6 @@ from trueness.scale.envelopes import (
     roc_bounds,
 )
 from trueness.scale.rectangles import (
-    Rectangles,
     RectangleSearch,
     range_in,
     rectangles_of,
@@ -153,7 +152,7 @@ def certified(answer: Any, name: str, t: Tally, given: Given) -> Any:
     # a share of a case without a label is positive: bins say nothing of which
     shared = t.design.unlabelled == AT_RANDOM and t.n_unknown > 0
     known = name in BOUNDED and not shared
-    attach = BOUNDED[name].attach if known else _nothing_known
+    attach = BOUNDED[name][1] if known else _nothing_known
     return attach(answer, t.labelled(), given)
 
 
@@ -167,21 +166,21 @@ def _nothing_known(answer: Any, t: Tally, given: Given) -> Any:
     return replace(answer, limits=NOT_KNOWN) if isinstance(answer, Answer) else answer
 
 
-def _auc(answer: Estimate, t: Tally, given: Given) -> Estimate:
-    return replace(answer, limits=auc_ends(t))
+def _of_number(ends: Callable[[Tally, Given], tuple[float, float]]) -> Attach:
+    return lambda answer, t, given: replace(
+        answer, limits=_holding(ends(t, given), answer)
+    )
 
 
-def _average_precision(answer: Estimate, t: Tally, given: Given) -> Estimate:
-    share, odds = t.design.prevalence, 1.0
-    if share is not None:
-        odds = (1 - share) / share * t.n_pos / t.n_neg
-    return replace(answer, limits=_holding(average_precision_ends(t, odds), answer))
+def _average_precision(t: Tally, given: Given) -> tuple[float, float]:
+    share = t.design.prevalence
+    odds = 1.0 if share is None else (1 - share) / share * t.n_pos / t.n_neg
+    return average_precision_ends(t, odds)
 
 
-def _partial_auc(answer: Estimate, t: Tally, given: Given) -> Estimate:
+def _partial_auc(t: Tally, given: Given) -> tuple[float, float]:
     part = {k: given[k] for k in ("fpr", "tpr", "max_fpr", "corrected")}
-    ends = between(lambda x: partial_area(x, **part), t)
-    return replace(answer, limits=_holding(ends, answer))
+    return between(lambda x: partial_area(x, **part), t)
 
 
 def _holding(ends: tuple[float, float], answer: Any) -> tuple[float, float]:
@@ -242,18 +241,12 @@ def _calibration_line(answer: Any, t: Tally, given: Given) -> Any:
     )
 
 
-def _with_prevalence(envelope: Callable[[Tally, float | None], CurveBounds]) -> Attach:
-    return lambda answer, t, given: replace(
-        answer, limits=envelope(t, t.design.prevalence)
-    )
-
-
-def _of_curve(envelope: Callable[[Tally], CurveBounds]) -> Attach:
-    return lambda answer, t, given: replace(answer, limits=envelope(_meant(t)))
-
-
-def _of_answer(envelope: Callable[[Tally, Any], CurveBounds]) -> Attach:
+def _of_curve(envelope: Callable[[Tally, Any], CurveBounds]) -> Attach:
     return lambda answer, t, given: replace(answer, limits=envelope(t, answer))
+
+
+def _at_share(envelope: Callable[[Tally, float | None], CurveBounds]) -> Attach:
+    return _of_curve(lambda t, answer: envelope(t, t.design.prevalence))
 
 
 def _best_threshold(point: OperatingPoint, t: Tally, given: Given) -> OperatingPoint:
@@ -317,9 +310,8 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
     ----------
     analysis
         An analysis that gives a number or a curve, as a function or by name:
-        ``trueness.auc``, ``"average_precision"``, ``trueness.roc``,
-        ``"best_threshold"``,
-        ... Or a metric, in Python or as text, with ``threshold=``.
+        ``trueness.auc``, ``trueness.roc``, ``"best_threshold"``, ... Or a metric, in
+        Python or as text, with ``threshold=``.
     t
         A tally made with ``at_most=``, or by :meth:`Tally.coarse`. For a tally without
         bins both bounds are the answer itself.
@@ -327,24 +319,13 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
         Options of the analysis: ``maximize`` and ``subject_to`` for ``best_threshold``,
         ``threshold`` for a metric; ``prevalence`` and the other words of a design.
 
-    Returns
-    -------
-    Bounds or CurveBounds
-
     Notes
     -----
-    The answers of the analyses have the same bounds in their field ``limits``; this
-    function gives the bounds alone, and also those of a metric at a threshold.
-
-    The AUC of the bins differs from the exact one by at most half of the pairs of a
-    positive and a negative that share a bin, as a share of all pairs. For
-    ``best_threshold`` the bounds are those of the best value; the lower one is reached
-    by the threshold that ``best_threshold`` gives. The bounds say how much accuracy the
-    bins cost; the confidence interval of the answer says how far it would differ for
-    other cases.
-
-    Where no threshold between the bins meets the constraints but one inside a bin may,
-    the value is NaN and the bounds are those of such a threshold;
+    The answers of the analyses have the same bounds in their field ``limits``. They say
+    how much accuracy the bins cost; the confidence interval says how far the answer
+    would differ for other cases. For ``best_threshold`` they are those of the best
+    value, of which the lower one is reached. Where only a threshold inside a bin may
+    meet the constraints, the value is NaN and the bounds are those of such a threshold;
     :func:`exact_threshold` decides whether there is one.
 
     Examples
@@ -367,16 +348,16 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
             f"bounds knows {listing(BOUNDED, 20)}, and any metric with "
             f"threshold=; found {described(name)}.{nearest(name, list(BOUNDED))}"
         )
-    known = BOUNDED[name]
     refuse(t, name)
-    ask = unwrap(known.analysis)
+    own, attach = BOUNDED[name]
+    ask = unwrap(own)
     given = signature(ask).bind(t, **options)
     given.apply_defaults()
     if name == "best_threshold" and t.binned:
         inside = _only_inside(t.labelled(), given.arguments)
         if inside is not None:
             return inside
-    answer = known.attach(ask(t, **options), t.labelled(), given.arguments)
+    answer = attach(ask(t, **options), t.labelled(), given.arguments)
     return _alone(answer, name, t)
 
 
@@ -402,42 +383,34 @@ def _metric_bounds(t: Tally, metric: Metric, *, threshold: float) -> Bounds:
     at = int(np.searchsorted(-t.score, -float(threshold), side="right"))
     inside = at < len(t) and float(threshold) <= t.high[at] and t.high[at] > t.score[at]
     every = rectangles_of(t)
-    value = _at_cut(every, metric, at, prevalence)
+    tp, fp = (x[1][at - 1].item() if at else 0 for x in (every.tp, every.fp))
+    cut = Confusion(tp, fp, every.n_pos - tp, every.n_neg - fp)  # the first rows
+    value = float(metric(cut.at_prevalence(prevalence)))
     if not inside:
         return Bounds(value, value, value, metric.name, _bins(t))
     low, high = range_in(every.at(slice(at, at + 1)), metric, prevalence)
     return Bounds(value, float(low[0]), float(high[0]), metric.name, _bins(t))
 
 
-def _at_cut(b: Rectangles, metric: Metric, at: int, prevalence: float | None) -> float:
-    """Evaluate at the real cut that flags the first ``at`` rows."""
-    tp, fp = (x[1][at - 1].item() if at else 0 for x in (b.tp, b.fp))
-    c = Confusion(tp, fp, b.n_pos - tp, b.n_neg - fp)
-    return float(metric(c.at_prevalence(prevalence)))
-
-
-class Bounded(NamedTuple):
-    """An analysis, and how its answer learns its bounds."""
-
-    analysis: Callable[..., Any]
-    attach: Attach
-
-
-BOUNDED: dict[str, Bounded] = {
-    "auc": Bounded(auc, _auc),
-    "average_precision": Bounded(average_precision, _average_precision),
-    "best_threshold": Bounded(best_threshold, _best_threshold),
-    "brier": Bounded(brier, _proper_score("brier")),
-    "calibration_error": Bounded(calibration_error, _calibration_error),
-    "calibration_line": Bounded(calibration_line, _calibration_line),
-    "cost_curve": Bounded(cost_curve, _of_answer(cost_bounds)),
-    "decision_curve": Bounded(decision_curve, _of_answer(decision_bounds)),
-    "det": Bounded(det, _of_curve(det_bounds)),
-    "gain_curve": Bounded(gain_curve, _with_prevalence(gain_bounds)),
-    "lift_curve": Bounded(lift_curve, _with_prevalence(lift_bounds)),
-    "log_loss": Bounded(log_loss, _proper_score("log_loss")),
-    "partial_auc": Bounded(partial_auc, _partial_auc),
-    "precision_recall": Bounded(precision_recall, _with_prevalence(precision_bounds)),
-    "reliability": Bounded(reliability, _of_curve(reliability_bounds)),
-    "roc": Bounded(roc, _of_curve(roc_bounds)),
+# an analysis, and how its answer learns its bounds
+BOUNDED: dict[str, tuple[Callable[..., Any], Attach]] = {
+    "auc": (auc, _of_number(lambda t, given: auc_ends(t))),
+    "average_precision": (average_precision, _of_number(_average_precision)),
+    "best_threshold": (best_threshold, _best_threshold),
+    "brier": (brier, _proper_score("brier")),
+    "calibration_error": (calibration_error, _calibration_error),
+    "calibration_line": (calibration_line, _calibration_line),
+    "cost_curve": (cost_curve, _of_curve(cost_bounds)),
+    "decision_curve": (decision_curve, _of_curve(decision_bounds)),
+    "det": (det, _of_curve(lambda t, answer: det_bounds(_meant(t)))),
+    "gain_curve": (gain_curve, _at_share(gain_bounds)),
+    "lift_curve": (lift_curve, _at_share(lift_bounds)),
+    "log_loss": (log_loss, _proper_score("log_loss")),
+    "partial_auc": (partial_auc, _of_number(_partial_auc)),
+    "precision_recall": (precision_recall, _at_share(precision_bounds)),
+    "reliability": (
+        reliability,
+        _of_curve(lambda t, answer: reliability_bounds(_meant(t))),
+    ),
+    "roc": (roc, _of_curve(lambda t, answer: roc_bounds(_meant(t)))),
 }

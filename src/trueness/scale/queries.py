@@ -23,21 +23,11 @@ from trueness.scale.application import Algebra, formula_length, written
 from trueness.threshold.rule import Rule
 
 # how people call the dialects, and how sqlglot does
-DIALECTS = {
-    "duckdb": "duckdb",
-    "postgres": "postgres",
-    "mysql": "mysql",
-    "mariadb": "mysql",
-    "sqlite": "sqlite",
-    "bigquery": "bigquery",
-    "snowflake": "snowflake",
-    "databricks": "databricks",
-    "spark": "spark",
-    "trino": "trino",
-    "clickhouse": "clickhouse",
-    "redshift": "redshift",
-    "sqlserver": "tsql",
-}
+_NAMES = (
+    "duckdb postgres mysql mariadb sqlite bigquery snowflake databricks spark trino"
+)
+DIALECTS = {name: name for name in [*_NAMES.split(), "clickhouse", "redshift"]}
+DIALECTS |= {"mariadb": "mysql", "sqlserver": "tsql"}
 # where no column can hold NaN, and where NaN has no function but equals itself
 _WITHOUT_NAN = ("mysql", "sqlite", "tsql")
 _NAN_IS_EQUAL = ("postgres", "redshift", "snowflake")
@@ -91,11 +81,6 @@ def sql(
         A fitted map of one score, or a rule: the query then gives all rows with a new
         column, ``calibrated`` or ``decision``, and counts nothing. ``by`` names
         the column of a rule's groups.
-
-    Returns
-    -------
-    str
-        One statement, with comments.
 
     Examples
     --------

@@ -59,12 +59,9 @@ class Refined(Record):
         As ``best_threshold`` or ``auc`` gives it.
     low, high : float
         The exact value lies between these; equal when the answer is exact.
-    passes : int
-        How often the engine read through the data.
-    rows : int
-        How many rows were counted in all passes together.
-    bins : int
-        How many rows the tally had at the end.
+    passes, rows, bins : int
+        How often the data were read, how many rows were counted in all passes together,
+        and how many the tally had at the end.
     seconds : float
         How long it took.
     """
@@ -161,12 +158,6 @@ def exact_threshold(
     batch
         How many rows one pass may count score by score.
 
-    Returns
-    -------
-    Refined
-        ``answer`` is what ``best_threshold`` gives for all the cases; ``passes`` and
-        ``rows`` say how much work it took.
-
     Notes
     -----
     A threshold inside a bin flags between none and all of its positives and negatives,
@@ -240,19 +231,12 @@ def exact_auc(
     at_most, batch
         As in :func:`exact_threshold`.
 
-    Returns
-    -------
-    Refined
-        ``answer`` is the Estimate of :func:`auc`.
-
     Notes
     -----
     The AUC of the bins differs from the exact one by at most half of the pairs of a
     positive and a negative that share a bin, as a share of all pairs. Bins with the
-    most pairs are counted again first; a bin with one class only need not be counted
-    again, and neighbouring bins of the same class are joined, which changes neither the
-    AUC nor its interval. With ``tolerance=0`` nearly all rows of continuous scores are
-    counted once more, ``batch`` of them in a pass.
+    most pairs are counted again first. With ``tolerance=0`` nearly all rows of
+    continuous scores are counted once more, ``batch`` of them in a pass.
 
     Examples
     --------
@@ -402,14 +386,10 @@ def _refined(
     return _replaced(source, t, _runs(some, cases), None, shorten)
 
 
-class RefinementRun(NamedTuple):
-    """Neighbouring rows of a tally, first and behind the last."""
-
-    first: int
-    stop: int
+Run = tuple[int, int]  # neighbouring rows of a tally, first and behind the last
 
 
-def _runs(alive: Flags, cases: Ints) -> list[RefinementRun]:
+def _runs(alive: Flags, cases: Ints) -> list[Run]:
     """Give runs of neighbouring bins; the nearest are joined if there are too many."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], alive.astype(np.int8), [0]])))
     first, stop = edges[0::2], edges[1::2]
@@ -420,13 +400,13 @@ def _runs(alive: Flags, cases: Ints) -> list[RefinementRun]:
         keep = np.sort(np.argsort(-gap, kind="stable")[: _RANGES - 1])
         first = np.concatenate([first[:1], first[1:][keep]])
         stop = np.concatenate([stop[:-1][keep], stop[-1:]])
-    return [RefinementRun(int(a), int(b)) for a, b in zip(first, stop, strict=True)]
+    return list(zip(first.tolist(), stop.tolist(), strict=True))
 
 
 def _replaced(
     source: ScoreSource,
     t: Tally,
-    runs: list[RefinementRun],
+    runs: list[Run],
     bins: int | None,
     shorten: Callable[[Tally], Tally],
 ) -> Tally:
@@ -441,12 +421,14 @@ def _replaced(
             f"again."
         )
     # run by run: what is shortened across a gap would swallow the bins in the gap
-    lowest = np.searchsorted(-part.score, [-t.score[r.stop - 1] for r in runs], "right")
-    pieces, stop, done = [], 0, 0
-    for run, upto in zip(runs, lowest, strict=True):
-        pieces += [_rows(t, stop, run.first), shorten(_rows(part, done, int(upto)))]
-        stop, done = run.stop, int(upto)
-    return _end_to_end([*pieces, _rows(t, stop, len(t))])
+    lowest = np.searchsorted(
+        -part.score, [-t.score[stop - 1] for _, stop in runs], "right"
+    )
+    pieces, last, done = [], 0, 0
+    for (first, stop), upto in zip(runs, lowest.tolist(), strict=True):
+        pieces += [_rows(t, last, first), shorten(_rows(part, done, upto))]
+        last, done = stop, upto
+    return _end_to_end([*pieces, _rows(t, last, len(t))])
 
 
 def _between(t: Tally, low: float, high: float) -> Tally:
@@ -472,9 +454,9 @@ def _end_to_end(parts: list[Tally]) -> Tally:
 
 
 def _counted_again(
-    source: ScoreSource, t: Tally, runs: list[RefinementRun], bins: int | None
+    source: ScoreSource, t: Tally, runs: list[Run], bins: int | None
 ) -> Tally:
-    ends = [(float(t.score[r.stop - 1]), float(t.high[r.first])) for r in runs]
+    ends = [(float(t.score[stop - 1]), float(t.high[first])) for first, stop in runs]
     if isinstance(source.rows, Tally):
         return _end_to_end([_between(source.rows, *pair) for pair in ends])
     if _looks_up(source.rows):

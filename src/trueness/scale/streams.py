@@ -1,9 +1,8 @@
 """How is a stream of predictions counted, so that nothing is lost or counted twice?
 
 A ``Stream`` is a file that holds the counts so far and the names of the batches that
-are in them. Both are replaced together, in one step of the file system: a process that
-is killed leaves the state before or after a batch, never between, and a batch that is
-offered again is recognised. What a dashboard shows can be rebuilt from it at any time.
+are in them, replaced together in one step of the file system: a process that is killed
+leaves the state before or after a batch, and a batch that comes again is recognised.
 """
 
 from __future__ import annotations
@@ -13,7 +12,9 @@ import os
 import re
 import time
 from dataclasses import asdict, dataclass
+from functools import reduce
 from glob import glob
+from operator import add
 from pathlib import Path
 from typing import Any, final
 
@@ -25,7 +26,7 @@ from trueness._core.checks.words import listing
 from trueness._core.files import alone, as_written
 from trueness._core.records import Record
 from trueness.counts.cases import COUNTS, SQUARES, by_cell
-from trueness.counts.design import PLAIN, WORDS, Design
+from trueness.counts.design import PLAIN, WORDS
 from trueness.counts.values import Tally
 from trueness.data.engines import label_values
 from trueness.data.files import scan
@@ -184,11 +185,8 @@ class Stream:
         of yesterday, and ``stream.tally() - yesterday`` is what came since.
         """
         found = self.windows()
-        names = [
-            name
-            for name in found
-            if (since is None or name >= since) and (until is None or name <= until)
-        ]
+        last_name = max(found, default="") if until is None else until
+        names = [name for name in found if (since or "") <= name <= last_name]
         if last is not None:
             names = names[-_options.whole_number(last, "last", at_least=1) :]
         return sum((found[name] for name in names), Tally())
@@ -210,16 +208,8 @@ class Stream:
             return {"": rows}
         if isinstance(rows, dict):
             return {str(k): t for k, t in rows.items()}
-        found: Any = tally(
-            rows,
-            label=self.label,
-            score=self.score,
-            positive=self.positive,
-            weight=self.weight,
-            cluster=self.cluster,
-            by=self.by,
-            **{word: getattr(self, word) for word in WORDS},
-        )
+        roles = ("label", "score", "positive", "weight", "cluster", "by", *WORDS)
+        found: Any = tally(rows, **{word: getattr(self, word) for word in roles})
         return {"": found} if self.by is None else {str(k): t for k, t in found.items()}
 
     def _labels_with(self, known: list[Any], rows: Any) -> list[Any]:
@@ -266,7 +256,8 @@ class Stream:
         columns["window"] = np.repeat(np.arange(len(parts)), sizes)
         about: dict[str, Any] = {"kind": "stream", "windows": list(windows)}
         about |= {"batches": sorted(batches), "labels": labels}
-        about["design"] = asdict(_design(parts))
+        designs = [t.design for t in parts if t.n] or [PLAIN]
+        about["design"] = asdict(reduce(add, designs))
         write_columns(columns, about, self.path)
 
 
@@ -279,14 +270,6 @@ def _common(tables: list[dict[str, Any]]) -> list[str]:
             "belongs to one. Nothing of this batch was counted."
         )
     return [k for k in (tables or [{}])[0] if not some or k in next(iter(some))]
-
-
-def _design(parts: list[Tally]) -> Design:
-    """How did the cases of all windows come?"""
-    first, *others = [t.design for t in parts if t.n] or [PLAIN]
-    for design in others:
-        first = first + design
-    return first
 
 
 def _files(pattern: str) -> list[tuple[str, str]]:
