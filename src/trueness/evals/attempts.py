@@ -61,7 +61,13 @@ class Attempts(Record):
         """Check the counts, and put the items in the order of their names."""
         names = np.array([str(i) for i in self.item], object)
         order = np.argsort(names, kind="stable")
-        _each_once(names[order])
+        again = np.flatnonzero(names[order][1:] == names[order][:-1])
+        if again.size:
+            raise InputError(
+                f"Each item must stand once; {shown(names[order][again[0]])!r} stands "
+                "several times. Add attempts with +, or count rows with "
+                "trueness.attempts."
+            )
         fields = {"item": names, "passed": _whole(self.passed, "passed"),
                   "tried": _whole(self.tried, "tried")}  # fmt: skip
         if self.cluster is not None:
@@ -185,15 +191,14 @@ def read_attempts(path: str | os.PathLike[str]) -> Attempts:
         held = json.loads(file.read_text(encoding="utf-8", errors="replace"))
     except (ValueError, RecursionError):
         held = None
-    fields = {"item", "passed", "tried", "cluster", "missing"}
     if not isinstance(held, Mapping) or held.get("schema") != SCHEMA:
         raise InputError(
             f"{file} is not a file of attempts. Write one with a.write(path); logs "
             "are read by trueness.attempts."
         )
-    columns = {k: held.get(k) for k in fields}
-    lists = all(isinstance(columns[k], list) for k in ("item", "passed", "tried"))
-    cluster, missing = columns["cluster"], columns["missing"]
+    columns = {k: held.get(k) for k in ("item", "passed", "tried")}
+    lists = all(isinstance(column, list) for column in columns.values())
+    cluster, missing = held.get("cluster"), held.get("missing")
     if not lists or not isinstance(cluster, (list, type(None))):
         raise InputError(f"{file} is damaged: a column of its attempts is no list.")
     if type(missing) is not int or not 0 <= missing < 2**63:
@@ -202,31 +207,27 @@ def read_attempts(path: str | os.PathLike[str]) -> Attempts:
     if not all(isinstance(v, str) for v in named):
         raise InputError(f"{file} is damaged: items and clusters are named by text.")
     with as_written(file, "attempts"):
-        return Attempts(**columns)  # type: ignore[arg-type]  # checked there
+        return Attempts(**columns, cluster=cluster, missing=missing)  # type: ignore[arg-type]  # checked there
 
 
 def systems(data: Any, what: str, *, least: int = 1) -> dict[str, Attempts]:
     """Pass on attempts by the name of the system that made them."""
     found = data if isinstance(data, Mapping) else {"": data}
     if not all(isinstance(a, Attempts) for a in found.values()) or len(found) < least:
-        several = '{"A": a, "B": b}'
+        needed, typed = "attempts", "trueness.attempts(log)"
+        if least > 1:
+            needed, typed = f"attempts of {least} or more systems", '{"A": a, "B": b}'
+        kinds = " and ".join(sorted({type(v).__name__ for v in found.values()}))
+        number = f"{len(found)} of " if isinstance(data, Mapping) else ""
         raise InputError(
-            f"{what} needs {f'attempts of {least} or more systems' * (least > 1)}"
-            f"{'attempts' * (least < 2)}; found {_described(data)}. Type trueness."
-            f"{what}({several if least > 1 else 'trueness.attempts(log)'})."
+            f"{what} needs {needed}; found {number}{kinds or 'none'}. Type trueness."
+            f"{what}({typed})."
         )
     for name, a in found.items():
         if not len(a):
             of = f" of {shown(name)}" * bool(name)
             raise NotEnoughCases(f"{what} needs items; the attempts{of} are empty.")
     return {str(name): a for name, a in found.items()}
-
-
-def _described(data: Any) -> str:
-    if isinstance(data, Mapping):
-        kinds = sorted({type(v).__name__ for v in data.values()})
-        return f"{len(data)} of {' and '.join(kinds) or 'none'}"
-    return type(data).__name__
 
 
 def _whole(values: Any, what: str) -> Ints:
@@ -236,12 +237,3 @@ def _whole(values: Any, what: str) -> Ints:
     if array.ndim != 1 or array.dtype.kind not in "iub" or (array < 0).any():
         raise InputError(f"{what} must hold whole numbers, 0 or more, one per item.")
     return array.astype(np.int64)
-
-
-def _each_once(names: Array) -> None:
-    again = np.flatnonzero(names[1:] == names[:-1])
-    if again.size:
-        raise InputError(
-            f"Each item must stand once; {shown(names[again[0]])!r} stands several "
-            "times. Add attempts with +, or count rows with trueness.attempts."
-        )

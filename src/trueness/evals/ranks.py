@@ -72,10 +72,9 @@ class Leaderboard(Record):
         """Give a table with one row per system."""
         return {
             "system": list(self.names),
-            **{
-                k: np.array([getattr(e, k) for e in self.rates])
-                for k in ("value", "low", "high")
-            },
+            "value": np.array([e.value for e in self.rates]),
+            "low": np.array([e.low for e in self.rates]),
+            "high": np.array([e.high for e in self.rates]),
             "best_rank": self.best_rank,
             "worst_rank": self.worst_rank,
             "group": list(self.groups),
@@ -119,7 +118,12 @@ def leaderboard(runs: Mapping[str, Attempts], *, level: float = 0.95) -> Leaderb
     """
     found = compare_runs(runs, level=level)
     order = sorted(range(len(found.names)), key=lambda k: -found.values[k].value)
-    better = _better(found, level)[np.ix_(order, order)]
+    place = {found.names[k]: at for at, k in enumerate(order)}
+    better = np.zeros((len(order), len(order)), bool)  # by row than which, by column
+    for pair in found.pairs:
+        if pair.p_adjusted <= 1 - level:
+            i, j = place[pair.first], place[pair.second]
+            better[(i, j) if pair.difference.value > 0 else (j, i)] = True
     return Leaderboard(
         tuple(found.names[k] for k in order),
         tuple(found.values[k] for k in order),
@@ -130,18 +134,6 @@ def leaderboard(runs: Mapping[str, Attempts], *, level: float = 0.95) -> Leaderb
         level,
         notes=found.notes,
     )
-
-
-def _better(found: Comparison, level: float) -> Array:
-    """Which system, by row, is significantly better than which, by column?"""
-    at = {name: k for k, name in enumerate(found.names)}
-    better = np.zeros((len(at), len(at)), bool)
-    for pair in found.pairs:
-        if pair.p_adjusted <= 1 - level:
-            i, j = at[pair.first], at[pair.second]
-            first = pair.difference.value > 0
-            better[(i, j) if first else (j, i)] = True
-    return better
 
 
 def _letters(apart: Array) -> tuple[str, ...]:

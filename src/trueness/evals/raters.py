@@ -63,17 +63,13 @@ def rater_agreement(
         kappa of any number of raters. ``"cohen"``: kappa of two raters, each with their
         own shares of categories.
 
-    Returns
-    -------
-    Estimate
-        1 is full agreement, 0 what chance gives.
-
     Notes
     -----
-    Chance agreement is, with :math:`\pi_q` the mean share of category q of Q,
-    :math:`\sum_q \pi_q (1 - \pi_q)/(Q - 1)` (Gwet), :math:`\sum_q \pi_q^2` (Fleiss,
-    Krippendorff) or :math:`\sum_q p_q^A p_q^B` (Cohen). Items with one rating count for
-    the shares of categories, but not for the agreement. Categories are unordered.
+    1 is full agreement, 0 what chance gives. Chance agreement is, with :math:`\pi_q`
+    the mean share of category q of Q, :math:`\sum_q \pi_q (1 - \pi_q)/(Q - 1)` (Gwet),
+    :math:`\sum_q \pi_q^2` (Fleiss, Krippendorff) or :math:`\sum_q p_q^A p_q^B` (Cohen).
+    Items with one rating count for the shares of categories, but not for the agreement.
+    Categories are unordered.
 
     References
     ----------
