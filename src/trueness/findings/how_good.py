@@ -127,6 +127,7 @@ def how_good(s: subjects.Subject, together: Estimate | None = None) -> Finding:
     share = {"wanted": first.design.prevalence, "share": first.prevalence}
     at = ("threshold", "confusion", "metrics")
     counted = cases_note(s.cases)
+    each = listed([f"{shown(n)} {number_of(t.n)}" for n, t in tallies.items()])
     if a.classes:
         sizes = listed([f"{shown(c)} {t.n_pos:,}" for c, t in tallies.items()])
         counted = note("classes", n=s.cases.n, number=len(tallies), sizes=sizes)
@@ -142,6 +143,7 @@ def how_good(s: subjects.Subject, together: Estimate | None = None) -> Finding:
         notes=(
             *when(used, "at", cut=write_number(float(a.at or 0))),
             note("intervals", level=a.level),
+            *when(len({t.n for t in tallies.values()}) > 1, "scored cases", each=each),
             *when(no_brier and not unknown, "no brier"),
             *when(one_class, "one class"),
             *when(s.cluster, "clusters", cluster=s.cluster),

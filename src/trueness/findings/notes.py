@@ -183,6 +183,7 @@ CATALOGUE: dict[str, str] = {
     "case-control": "A case-control sample does not know the share of positives, so "
     "average precision, Brier score and precision are not shown. {type.prevalence}",
     "at": "Flagging every case with a score of {cut} or more gives the second table.",
+    "scored cases": "Each score is measured on the cases that have it: {each}.",
     "groups": "The AUC of {name} ranges from {low:.3f} ({lowest}) to {high:.3f} "
     "({highest}); the difference is {could} ({p:p}).",
     "groups untested": "The AUC of {name} ranges from {low:.3f} ({lowest}) to "
@@ -273,6 +274,8 @@ CATALOGUE: dict[str, str] = {
     "optimistic. On new cases expect {what} = {expect:e} instead of {instead:e}.",
     "rarely met": "The constraint {name} was met in {share:%} of the bootstrap test "
     "samples. {type.guarantee}",
+    "not combined": "Whether they are better together was not tried: combinations are "
+    "fitted to cases without weights and clusters.",
     "labelled alone": "Comparisons, calibration and what to expect on new cases rest "
     "on labelled cases alone, and are left out.",
     "cleaned": "Cleaned: {what}",

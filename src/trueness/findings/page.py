@@ -254,6 +254,7 @@ def _mind(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Note]
         *few_cases(data),
         *said(remarks(data)),
         *when(meant_by_rows(data), "labelled alone"),
+        *when(s.several and not s.cases.single_cases, "not combined"),
         *(n for n in both if n.code in ("miscalibrated", "not probabilities")),
         *when(cannot, "infeasible", names=cannot),
         *_optimism(s),

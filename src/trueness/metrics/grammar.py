@@ -125,6 +125,10 @@ def one_or_more(given: object, needed: str, example: str) -> tuple[Any, ...]:
     )
 
 
+# measures that have no value at a threshold
+_OF_ALL_THRESHOLDS = ("auc", "roc_auc", "average_precision", "brier", "log_loss")
+
+
 def known_names() -> list[str]:
     """Give every name that :func:`metric` understands, without synonyms."""
     families = [f"{k}{_signature(k)}" for k in METRIC_FAMILIES]
@@ -264,6 +268,8 @@ class _Reader:
         for known_metrics in (METRICS, COUNTS, FAMILY_MEMBERS):
             if name in known_metrics:
                 return known_metrics[name]
+        if name in _OF_ALL_THRESHOLDS:
+            self.fail("this needs a metric at one threshold, such as youden", token)
         if name not in METRIC_FAMILIES:
             known = [*METRICS, *METRIC_FAMILIES, *COUNTS, *SYNONYMS]
             hint = nearest(name, known)
