@@ -279,11 +279,7 @@ class Watch:
             self._state["since"] = self._named(name)
 
     def _watch_of(self, group: str) -> Watch:
-        """Give the watch of a group; a new one has its part of the false alarms.
-
-        Groups that were named have equal parts; otherwise the k-th that appears has
-        1 / (k (k + 1)), which adds up to one however many there will be.
-        """
+        """Give the watch of a group; a new one has its part of the false alarms."""
         if group in self.groups:
             return self.groups[group]
         named, k = self._about["named"], len(self.groups) + 1
@@ -292,6 +288,7 @@ class Watch:
                 f"This watch was begun for the groups {', '.join(named)}; found "
                 f"{group!r}. Begin a new one, or without naming groups."
             )
+        # equal parts, or 1 / (k (k + 1)), which add up to one however many will come
         times = k * (k + 1) if named is None else len(named)
         own = {"by": None, "named": None, "mean_time": self.alarm_at * times}
         self.groups[group] = Watch({**self._about, **own})
