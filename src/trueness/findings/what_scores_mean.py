@@ -114,8 +114,9 @@ def _verdicts(known: Mapping[str, Meaning]) -> list[Note]:
     best, lines = next(iter(known), ""), []
     for code in codes:
         some = {n: x.verdict for n, x in known.items() if x.verdict.code == code}
-        ps = [p_is(v.p_value) for v in some.values() if not math.isnan(v.p_value)]
-        said_p = f" ({', '.join(ps)})" if ps else ""
+        ps = (p_is(v.p_value) for v in some.values() if not math.isnan(v.p_value))
+        texts = ", ".join(dict.fromkeys(ps))
+        said_p = f" ({texts})" if texts else ""
         lines.append(note(code, names=list(some), p=said_p))
         if best in some:
             of = f"{best}: " if len(known) > 1 else ""
