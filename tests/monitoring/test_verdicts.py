@@ -302,7 +302,7 @@ RATE = {"metric": "prevalence", "judges": ["a", "b", "c"], "labelled": "random"}
         ("auc >= 0.8 at 0.3", "does not depend on a threshold"),
         ("recall >= 1.2 at 0.3", "outside that range"),
         ("auc", "a metric, >= or <=, and a number"),
-        ("positives > 10", r"Type >= and a whole number"),
+        ("positives > 10", r"Type >= and a number"),
         ("auc >= x", "Cannot read"),
         ({"metric": "auc"}, "needs a bound"),
         ({"metric": "auc", "atleast": 0.8}, "Did you mean 'at_least'"),

@@ -133,8 +133,8 @@ def tally(
         How much each case weighs (survey weights, inverse probabilities): finite
         numbers, zero or more, as an array or a column of the frame. The tally then
         holds sums of weights and of their squares, from which the intervals are
-        computed; see ``docs/howto/weights.md``. When all weights are one, the cases are
-        simply counted.
+        computed; see ``docs/howto/sampling.md``. Weights that are all one are no
+        weights.
     cluster
         Which cases belong together (patients, sites): an array, or a column of the
         frame. The tally then also knows the counts of each cluster at each score, and

@@ -125,8 +125,9 @@ def watch(
         raise InputError(f"by names the column of the groups; found {described(by)}.")
     named = None
     if groups is not None:
-        named = [str(g) for g in groups if is_one(g)] if is_several(groups) else []
-        if not named or len(named) != len(groups):
+        given = [*groups] if is_several(groups) else []
+        named = [str(g) for g in given if is_one(g)]
+        if not named or len(named) != len(given):
             raise InputError(
                 f"groups is a list of the names of groups; found {described(groups)}."
             )
@@ -182,7 +183,13 @@ def load_watch(path: str | os.PathLike[str]) -> Watch:
 
 def _continued(held: dict[str, Any]) -> Watch:
     groups = {g: _continued(one) for g, one in held["groups"].items()}
-    return _asked(Watch(held["about"], held["state"], groups))
+    try:
+        return _asked(Watch(held["about"], held["state"], groups))
+    except InputError as err:
+        raise InputError(
+            f"The file holds a watch that cannot go on: {err} Restore it from a copy, "
+            "or begin a new watch in another file."
+        ) from None
 
 
 def _asked(w: Watch) -> Watch:
@@ -203,7 +210,7 @@ def _asked(w: Watch) -> Watch:
         raise InputError("A watch on scores needs a baseline to compare with.")
     other = waits is not None and isinstance(waits, list) != judges
     if other or kind.bound != (about["bound"] is not None):
-        raise InputError(f"The file holds a watch on {what} with another's state.")
+        raise InputError(f"the state is not that of a watch on {what}.")
     return w
 
 

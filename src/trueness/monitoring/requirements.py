@@ -186,14 +186,15 @@ def _from_text(text: str) -> dict[str, Any]:
     if not found:
         raise InputError(
             f"Cannot read the requirement {described(text)}: a metric, >= or <=, and a "
-            f'number were needed. Type "auc >= 0.8" or "recall >= 0.9 at 0.3".'
+            "number were needed, and after at a number or a .json file. "
+            f'Type "auc >= 0.8" or "recall >= 0.9 at 0.3".'
         )
     given: dict[str, Any] = {k: v for k, v in found.groupdict().items() if v}
     sign = given.pop("sign")
     if len(sign) == 1 and Requirement(given["metric"]).is_fact:
         raise InputError(
-            f"{described(text)} is about a number of cases, of which the bound itself "
-            f"must be said to belong or not. Type {sign}= and a whole number."
+            f"{described(text)} is counted and not estimated: say whether the bound "
+            f"itself belongs. Type {sign}= and a number."
         )
     side = "at_least" if sign.startswith(">") else "at_most"
     given[side] = float(given.pop("bound"))
@@ -217,9 +218,13 @@ def _from_fields(given: Mapping[str, Any]) -> Requirement:
     return Requirement(**{k: _typed(k, FIELDS[k], v) for k, v in given.items()})
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def _typed(name: str, kind: str, value: Any) -> Any:
     """Read a value of this kind; a rule from its file, its fields or as it is."""
-    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    plain = _is_number(value)
     several = isinstance(value, (list, tuple))
     if kind in (_NUMBER, _CUT) and plain and math.isfinite(value):
         return float(value)
@@ -229,7 +234,7 @@ def _typed(name: str, kind: str, value: Any) -> Any:
         return rule_of(value)
     if kind in (_WORD, _COLUMN) and isinstance(value, str):
         return value.strip()
-    if kind == _PAIR and several and [type(v) in (int, float) for v in value] == [1, 1]:
+    if kind == _PAIR and several and len(value) == 2 and all(map(_is_number, value)):
         return tuple(float(v) for v in value)
     if kind == _NAMES and several and all(isinstance(v, str) for v in value):
         return tuple(value)
@@ -264,7 +269,7 @@ def _mistakes(r: Requirement) -> Iterator[str]:
             )
     low, high, cut = _range(r.metric)
     if r.threshold is not None and not cut:
-        yield f"{r.metric} does not depend on a threshold; leave threshold out."
+        yield f"{r.metric} does not depend on a threshold; leave out {r.threshold}."
     if r.threshold is None and cut:
         yield (
             f"{r.metric} needs a threshold: which scores are flagged? Give threshold, "

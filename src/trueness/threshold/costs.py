@@ -118,7 +118,7 @@ def cost_curve(
                               range=(0.0, 1.0)), level)
         for v, cut in zip(w.tolist(), sure, strict=True)
     ]  # fmt: skip
-    low, high, sd = np.array([(e.low, e.high, e.sd) for e in found]).T
+    low, high, sd = np.array([(e.low, e.high, e.sd) for e in found]).reshape(-1, 3).T
     gain, varies = _choice_of_cost(t, w, rng)
     # where the choice varies more than the cost at a fixed threshold
     times = np.maximum(np.divide(varies, sd, out=np.ones(w.size), where=sd > 0), 1.0)

@@ -235,7 +235,7 @@ def group_thresholds(
         notes=(
             *(() if bound == value else (_UNPROVED,)),
             *_NOTES,
-            *weighed_counts(next(iter(tallies.values()))),
+            *next(filter(None, map(weighed_counts, tallies.values())), ()),
         ),
     )  # fmt: skip
 

@@ -70,7 +70,8 @@ class Rule(Record):
     lower: Cut | None = None
 
     def __post_init__(self) -> None:
-        names = []  # the groups of the upper, and of the lower threshold
+        # the groups of the upper, and of the lower threshold; None where it is a number
+        names: list[set[str] | None] = []
         for name in ("upper", "lower"):
             given = getattr(self, name)
             if isinstance(given, Mapping):
@@ -78,7 +79,7 @@ class Rule(Record):
                 names.append(set(given))
             elif name == "upper" or given is not None:
                 given = threshold_number(given, name)
-                names.append(set())
+                names.append(None)
             object.__setattr__(self, name, given)
         if names[0] != names[-1] or self.upper == {}:
             raise InputError(

@@ -439,7 +439,7 @@ def _spread(measure: Measure, rows: list[Tally], cells: Floats) -> Spread:
     for t, by in zip(rows, slope, strict=True):
         pos, neg = by[np.rint(2 - 2 * t.score).astype(np.int64)].T
         s = spread_of(t, Influence(neg, pos), by_class=t.design.fixed_classes)
-        each.append(s._replace(variance=max(s.variance, 0.0)))
+        each.append(s._replace(variance=max(0.0, s.variance)))  # 0 for NaN, too
     return reduce(apart, each)
 
 
