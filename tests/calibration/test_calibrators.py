@@ -326,3 +326,13 @@ def test_a_score_of_zero_means_below_the_smallest():
     assert c(0.0) == c(0.005) == c(0.001)
     assert trueness.calibrate(t, method="platt", scale="logit").low == 0.005
     assert trueness.calibrate(t, method="temperature").high == 0.75
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_entry_of_the_table_fits_labelled_cases_of_both_classes(method):
+    score, neg, pos = [0.1, 0.2, 0.5, 0.6, 0.9], [4, 3, 0, 1, 1], [1, 2, 0, 3, 5]
+    some = trueness.Tally(score, neg=neg, pos=pos, unknown=[0, 0, 4, 1, 0])
+    fit = trueness.CALIBRATORS[method]
+    assert np.array_equal(fit(some)(score), fit(some.labelled())(score))
+    with pytest.raises(trueness.NotEnoughCases, match="0 negatives"):
+        fit(trueness.Tally([0.1, 0.2], pos=[2, 3]))

@@ -186,6 +186,10 @@ def test_displays_as_scikit_learn_has_them(display, data, tmp_path):
         display.from_cv_results({}, X, y)
     found = trueness.cross_validate(GaussianNB(), X, y, cv=4)
     assert len(display.from_cv_results(found).curves) == 4
+    for model_of_fold in cv["estimator"]:
+        model_of_fold.classes_ = np.array(["cat", "dog"])
+    named = display.from_cv_results(cv, X, np.array(["cat", "dog"])[y], pos_label="dog")
+    assert np.array_equal(named.curves[0].y, folds.curves[0].y)
     several = trueness.cross_validate({"a": GaussianNB(), "b": model}, X, y)
     with pytest.raises(InputError, match="draws one model; found 'a', 'b'"):
         display.from_cv_results(several)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, wraps
 from inspect import signature
 from types import MappingProxyType
 from typing import Any, final
@@ -299,7 +299,7 @@ def calibrate(data: Tally, /, *, method: str = "auto", **options: Any) -> Map:
     _options.options(options, known, f"method={method!r}")
     needs_prevalence(data, "calibrate")
     came, d = data.without_design(), data.design
-    fitted = fit(came.without_clusters().labelled(), **options)
+    fitted = fit(came.without_clusters(), **options)
     if d.prevalence is None:
         return fitted
     # the share of the population that the labelled cases show
@@ -367,17 +367,30 @@ def _fold(count: Ints, k: int, folds: int) -> Ints:
 
 # fitted to single cases, so that weights cannot be used
 CASE_BY_CASE = ("fermi-dirac", "venn-abers", "binormal")
-# a function from labelled cases of both classes to a map
+_FITS: dict[str, Callable[..., Map]] = {
+    "auto": auto,
+    "fermi-dirac": fermi_dirac_map,
+    "platt": platt,
+    "isotonic": isotonic,
+    "beta": beta,
+    "temperature": temperature,
+    "venn-abers": venn_abers,
+    "binormal": binormal,
+    "histogram": histogram,
+}
+
+
+def _of_both_classes(name: str, fit: Callable[..., Map]) -> Callable[..., Map]:
+    """Fit to the labelled cases, which must be of both classes."""
+
+    @wraps(fit)
+    def call(t: Tally, **options: Any) -> Map:
+        _cases.both_classes(t, name)
+        return fit(t.labelled(), **options)
+
+    return call
+
+
 CALIBRATORS: Mapping[str, Callable[..., Map]] = MappingProxyType(
-    {
-        "auto": auto,
-        "fermi-dirac": fermi_dirac_map,
-        "platt": platt,
-        "isotonic": isotonic,
-        "beta": beta,
-        "temperature": temperature,
-        "venn-abers": venn_abers,
-        "binormal": binormal,
-        "histogram": histogram,
-    }
+    {name: _of_both_classes(name, fit) for name, fit in _FITS.items()}
 )

@@ -74,9 +74,12 @@ def score_of(response: Any, second: bool) -> Any:
     return response if second else -response
 
 
-def positive_label(y: Any, given: Any = None) -> Any:
+def positive_label(y: Any, given: Any = None, word: str = "positive") -> Any:
     """Which label is positive? The one given, or the one that ``tally`` understands."""
-    return read_label_column(np.asarray(y), given, "y").positive
+    try:
+        return read_label_column(np.asarray(y), given, "y").positive
+    except InputError as err:
+        raise InputError(str(err).replace("positive=", f"{word}=")) from None
 
 
 def tally_of(y: Any, score: Any, positive: Any) -> Tally:

@@ -162,7 +162,7 @@ class _Display:
         first that it has; all others are as in :meth:`from_predictions`.
         """
         response = response_of(estimator, response_method, "draw it")
-        more["pos_label"] = positive_label(y, more.get("pos_label"))
+        more["pos_label"] = positive_label(y, more.get("pos_label"), "pos_label")
         score = scores_of(estimator, X, response, more["pos_label"])
         name = type(estimator).__name__ if name is None else name
         return cls.from_predictions(y, score, name=name, **more)
@@ -176,6 +176,7 @@ class _Display:
         *,
         sample_weight: Any = None,
         response_method: str = "auto",
+        pos_label: Any = None,
         name: str | None = None,
         level: float = 0.95,
         ax: Any = None,
@@ -201,7 +202,7 @@ class _Display:
                 "cross_validate(..., return_estimator=True, return_indices=True)."
             )
         y, _ = two_labels(y, cls.__name__)
-        positive = positive_label(y)
+        positive = positive_label(y, pos_label, "pos_label")
         parts, tests = [], cv_results["indices"]["test"]
         for model, at in zip(cv_results["estimator"], tests, strict=True):
             response = response_of(model, response_method, "draw it")

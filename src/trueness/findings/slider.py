@@ -211,7 +211,7 @@ def short(name: str, values: Any) -> list[Any]:
         return [None if v == np.inf else v for v in given]
     if name in METRICS and is_share(name):
         texts = [percent(v) if np.isfinite(v) else "" for v in given]
-        return [round(float(x[:-2]) / 100, 9) if x else None for x in texts]
+        return [float(f"{float(x[:-2]) / 100:.9g}") if x else None for x in texts]
     return [float(f"{v:.4g}") if np.isfinite(v) else None for v in given]
 
 

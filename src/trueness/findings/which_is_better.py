@@ -132,8 +132,9 @@ def _verdict(s: Subject, found: Comparison) -> tuple[Note, Note]:
     )
     by_goal = s.asked.stated and s.asked.at is None
     what = "the objective" if by_goal else "AUC"
-    if best.auc.value == second.auc.value and not by_goal:
-        return note("best alike", names=[best.name, second.name], what=what), sure
+    alike = [m.name for m in s.models if m.auc.value == best.auc.value]
+    if len(alike) > 1 and not by_goal:
+        return note("best alike", names=alike, what=what), sure
     return note("best", name=best.name, what=what), sure
 
 

@@ -125,9 +125,9 @@ def watch(
         raise InputError(f"by names the column of the groups; found {described(by)}.")
     named = None
     if groups is not None:
-        given = [*groups] if is_several(groups) else []
-        named = [str(g) for g in given if is_one(g)]
-        if not named or len(named) != len(given):
+        every = [*groups] if is_several(groups) else []
+        named = [str(g) for g in every if is_one(g)]
+        if not named or len(named) != len(every):
             raise InputError(
                 f"groups is a list of the names of groups; found {described(groups)}."
             )

@@ -10,7 +10,7 @@ from types import UnionType
 from typing import Any, Union, cast, final, get_args, get_origin, get_type_hints
 
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.checks.words import described
+from trueness._core.checks.words import described, nearest
 from trueness._core.docs import documented
 from trueness._core.figures import Crosses
 from trueness.counts.answers import of_counts
@@ -85,6 +85,9 @@ def picture(make: Callable[..., Shown]) -> Callable[..., Any]:
                 f"{described(ax)}. Type fig, ax = matplotlib.pyplot.subplots() and "
                 "pass ax=ax, or leave ax out for a chart of Altair."
             )
+        for name in options.keys() - said.__signature__.parameters.keys():
+            if hint := nearest(name, [p.name for p in _ADDED]):
+                raise InputError(f"plots.{make.__name__} has no option {name}=.{hint}")
         made = asked(*args, **options)
         shown = made if isinstance(made, Captioned) else Captioned(made)
         return _drawn(shown, title or shown.title, ax)

@@ -187,7 +187,7 @@ def _bands(
     tallies: Tallies, band: Callable[..., Any], x: Axis, kind: str | None, asked: Any
 ) -> tuple[Line, ...]:
     """Give the band of each curve, or none."""
-    found = _each(tallies, band, kind=kind, **asked) if kind else {}
+    found = _each(tallies, band, kind=kind, **asked) if kind is not None else {}
     keys = (x.name, "low", "high")
     return tuple(Line(n, {k: getattr(b, k) for k in keys}) for n, b in found.items())
 

@@ -152,8 +152,8 @@ def entropic_tree(n: int, weights: ArrayLike, p: ArrayLike) -> EntropicTree:
     .. math:: P(\mathbf N, \mathbf Y_\vee) = \binom{n}{n_1 \dots n_J} \prod_j
         \lambda_j^{n_j} P(Y_\vee = y_j \mid n_j, p_j)
 
-    (Zhang 2024, eqs 3 and 4), with arguments as in :func:`tree_levels`. The record has
-    ``pmf``, ``mean`` and ``rvs``.
+    (Zhang 2024, eqs 3 and 4), with arguments as in :func:`trueness.trees.tree_levels`.
+    The record has ``pmf``, ``mean`` and ``rvs``.
 
     Examples
     --------

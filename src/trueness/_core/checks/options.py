@@ -68,7 +68,8 @@ def takes_them(
 ) -> None:
     """Stop at a call with arguments that a function does not take."""
     own, name = signature(function), function.__name__
-    known_options(options, own.parameters, (), name)
+    if all(p.kind is not p.VAR_KEYWORD for p in own.parameters.values()):
+        known_options(options, own.parameters, (), name)
     try:
         own.bind(*args, **options)
     except TypeError as err:
