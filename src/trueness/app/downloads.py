@@ -34,26 +34,26 @@ FILES = (REPORT, "report.json", MAP, COMBINER)
 ROW = 18  # height of a name under a figure
 
 
-def file_made(counted: Counted, asked: Asked, name: str, command: str) -> bytes:
+def file_made(counted: Counted, asked: Asked, name: str) -> bytes:
     """Write a file of ``FILES``: what the command, or its ``--save``, writes."""
     if name in (MAP, COMBINER):
         made = _fitted(counted, asked) if name == MAP else _combiner(counted, asked)
         return f"{map_to_json(made)}\n".encode()
-    page = _report(counted, asked, command)
+    page = _report(counted, asked)
     return render(page).encode() if name == REPORT else _json(counted, asked, page)
 
 
-def _report(counted: Counted, asked: Asked, command: str) -> Page:
+def _report(counted: Counted, asked: Asked) -> Page:
     """Make the report that the command makes."""
     source = counted.request.source.name
     if asked.kind in ("judges", "systems"):
         answer = judged if asked.kind == "judges" else systems
-        return answer(counted, asked, source, command)
+        return answer(counted, asked, source)
     words: dict[str, Any] = {"level": asked.level}
     if asked.kind != "tests":
         words = asked.wanted | asked.sections | {"groups": counted.groups}
     seed = counted.request.seed
-    return page_about(counted.data, source=source, rng=seed, command=command, **words)
+    return page_about(counted.data, source=source, rng=seed, **words)
 
 
 def _json(counted: Counted, asked: Asked, page: Page) -> bytes:

@@ -283,11 +283,10 @@ class Workbench:
         alone |= name == "report.json" and asked.kind == "systems"
         if alone or name not in downloads.FILES:
             raise HTTPException(404)
-        line = lines_of(asked, chosen, file).command
 
         def make_file() -> Any:
             counted = self.bench.count(file, asked, chosen)
-            return downloads.file_made(counted, asked, name, line)
+            return downloads.file_made(counted, asked, name)
 
         return self._ask(request, file, _taken(asked, name), make_file, lane=1)
 

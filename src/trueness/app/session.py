@@ -352,16 +352,14 @@ def rates(
     return found, {s: panels[s] for s in found}, compared
 
 
-def judged(counted: Counted, asked: Asked, source: str = "", command: str = "") -> Page:
+def judged(counted: Counted, asked: Asked, source: str = "") -> Page:
     """Answer about judges of whose cases some have a label."""
-    return nogold.judged(*rates(counted, asked), source=source, command=command)
+    return nogold.judged(*rates(counted, asked), source=source)
 
 
-def systems(
-    counted: Counted, asked: Asked, source: str = "", command: str = ""
-) -> Page:
+def systems(counted: Counted, asked: Asked, source: str = "") -> Page:
     """Say how often each system passes, and which rank it can have."""
-    return evals_page(how_often(counted.data, level=asked.level), source, command)
+    return evals_page(how_often(counted.data, level=asked.level), source)
 
 
 def leaves(counted: Counted, asked: Asked) -> Finding:

@@ -12,7 +12,6 @@ import csv
 import errno
 import json
 import os
-import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -414,11 +413,6 @@ def write_report(page: Page, output: Path | None, say_so: bool = True) -> int:
     if say_so:
         say(f"{written}; open it in a browser.")
     return written.size
-
-
-def command_line() -> str:
-    """Give what was typed, for a report."""
-    return shlex.join(["trueness", *sys.argv[1:]])
 
 
 def save_fitted(fitted: Any, path: Path | None) -> None:

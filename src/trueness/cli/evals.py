@@ -76,7 +76,7 @@ def evals(
     asked: Any = {"pass_at": pass_at or (), "pass_hat": pass_hat or (), "by": by or ""}
     with progress("Comparing", unit=""):
         found = how_often(runs, groups=groups, level=level, **asked)
-    shell.write_report(evals_page(found, ", ".join(log), shell.command_line()), output)
+    shell.write_report(evals_page(found, ", ".join(log)), output)
     one = next(iter(found.numbers["systems"].values()))
     return shell.answered(
         "evals",

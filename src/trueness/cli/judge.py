@@ -412,9 +412,9 @@ def judge(
             if width is not None:
                 held = panels[s].without_clusters()
                 plans[s]["needed"] = plan_labels(held, width=width, level=r.level)
-    words: Any = {"source": source.name, "command": shell.command_line()}
     if output is not None:
-        shell.write_report(judged(rates, panels, compared, **words), output)
+        page = judged(rates, panels, compared, source=source.name)
+        shell.write_report(page, output)
     return shell.answered(
         "judge",
         pass_rates(rates, compared, plans),

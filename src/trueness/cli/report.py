@@ -21,7 +21,6 @@ from trueness.cli._command import Columns, command
 from trueness.cli._shell import (
     CommandAnswer,
     about,
-    command_line,
     say,
     spoken,
     write_report,
@@ -125,7 +124,6 @@ def report(
             half_width=half_width,
             classifier=classifier,
             combiner=combine,
-            command=command_line(),
         )
 
     def chart() -> Any:

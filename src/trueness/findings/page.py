@@ -75,7 +75,6 @@ def page_about(
     groups: Mapping[Any, Panel | Tally] | None = None,
     classifier: str = "",
     classes: bool = False,
-    command: str = "",
     **asked: Any,
 ) -> Page:
     """Find everything that a report shows.
@@ -100,9 +99,7 @@ def page_about(
     facts += tuple((k, v) for k, v in (("shown", fewer), ("groups", some)) if v)
     if not cases.n_pos + cases.n_neg and cases.n_unknown:
         kept = {k: asked[k] for k in ("level", "rng") if k in asked}
-        return without_labels.without_labels(
-            cases, title=title, facts=facts, command=command, **kept
-        )
+        return without_labels.without_labels(cases, title=title, facts=facts, **kept)
     words = {"classes": classes, "classifier": classifier, **asked}
     s = subjects.subject(data, groups=groups, **words)
     made = {
@@ -122,7 +119,6 @@ def page_about(
             s.asked.costs,
             where_to_cut.probabilities(s),
         ),
-        command,
     )
 
 

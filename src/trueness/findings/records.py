@@ -231,4 +231,3 @@ class Page:
     answers: tuple[tuple[str, tuple[Note, ...]], ...]
     findings: tuple[Finding, ...]
     slider: Mapping[str, Any] = field(default_factory=dict)
-    command: str = ""

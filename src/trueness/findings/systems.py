@@ -138,7 +138,7 @@ def _rates_table(
     return table("Pass rates", ["rank", "system", *names, "not different"], made)
 
 
-def evals_page(found: Finding, source: str = "", command: str = "") -> Page:
+def evals_page(found: Finding, source: str = "") -> Page:
     """Put the finding on a page of its own."""
     systems: Mapping[str, Mapping[str, Estimate]] = found.numbers["systems"]
     tiles = []
@@ -148,9 +148,7 @@ def evals_page(found: Finding, source: str = "", command: str = "") -> Page:
     facts = [("systems", f"{len(systems):,}")]
     facts += [("file", shown(source, 120))] if source else []
     answers = ((found.question, found.answer),)
-    return Page(
-        TITLES["evals"], tuple(facts), tuple(tiles), answers, (found,), command=command
-    )
+    return Page(TITLES["evals"], tuple(facts), tuple(tiles), answers, (found,))
 
 
 def compared_by_readers(found: ReaderStudy) -> Finding:

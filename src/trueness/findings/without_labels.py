@@ -86,7 +86,6 @@ def without_labels(
     facts: Any,
     level: float = 0.95,
     rng: Any = 0,
-    command: str = "",
 ) -> Page:
     """Report on tests or scores for which no case has a label."""
     if not isinstance(data, Panel) or len(data.names) < 2:
@@ -119,7 +118,7 @@ def without_labels(
     )
     title = title or "How good are these tests?"
     section = replace(section, answer=(), notes=())  # the first screen has them
-    return Page(title, facts, tuple(tiles), answers, (section,), command=command)
+    return Page(title, facts, tuple(tiles), answers, (section,))
 
 
 def how_good_tests(
@@ -347,7 +346,6 @@ def judged(
     *,
     title: str = "",
     source: str = "",
-    command: str = "",
 ) -> Page:
     """Report on judged answers of one system or several.
 
@@ -374,7 +372,7 @@ def judged(
         ("What should you keep in mind?", mind),
     )
     title, tiles = title or TITLES["judges"], _tiles(rates, texts)
-    return Page(title, tuple(facts), tiles, answers, tuple(sections), command=command)
+    return Page(title, tuple(facts), tiles, answers, tuple(sections))
 
 
 def _tiles(rates: Mapping[str, Rate], texts: Mapping[str, str]) -> tuple[Tile, ...]:
