@@ -583,3 +583,11 @@ def test_the_gate_stops_a_fall(logs):
     found = json.loads(result.stdout)
     assert found["cases"]["n"] == 150
     assert result.exit_code in (0, 5)
+
+
+def test_numbers_of_numpy_and_names_in_turn_are_taken():
+    fpr = (np.float64(0), np.float64(0.2))
+    asked = requirement({"metric": "partial_auc", "at_least": 0.1, "fpr": fpr})
+    assert asked.fpr == (0.0, 0.2)
+    named = trueness.watch("auc", at_least=0.3, by="g", groups=(g for g in "ab"))
+    assert named.held["about"]["named"] == ["a", "b"]

@@ -194,3 +194,9 @@ def test_labels_missing_at_random_at_the_ends_and_refused():
     one = trueness.recall(y, s, threshold=0.5, **words)
     same = trueness.recall(y, s, threshold=0.5, cluster=np.arange(900), **words)
     assert (one.low, one.high) == (same.low, same.high)
+
+
+@pytest.mark.parametrize(("upper", "lower"), [(0.5, {}), ({"a": 0.5}, 0.2), ({}, {})])
+def test_a_rule_for_groups_has_both_thresholds_of_each(upper, lower):
+    with pytest.raises(InputError, match="an upper and a lower threshold for each"):
+        trueness.Rule(upper, lower=lower)

@@ -150,3 +150,8 @@ def test_wrong_input():
     for curve in (cost_curve, decision_curve):
         with pytest.raises(NotEnoughCases, match="0 negatives"):
             curve(Tally([0.5], pos=[1]))
+
+
+def test_a_cost_curve_may_be_asked_nowhere():
+    t = trueness.Tally([0.9, 0.5, 0.1], neg=[0, 1, 2], pos=[2, 1, 0])
+    assert trueness.cost_curve(t, at=[]).weight.size == 0

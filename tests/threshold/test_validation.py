@@ -199,3 +199,14 @@ def test_scores_of_any_size_are_validated_alike(scale):
     two = trueness.validate_threshold(trueness.tally(label, score * scale), "f1", rng=1)
     assert two.value == one.value
     assert two.threshold.sd == pytest.approx(one.threshold.sd * scale, rel=0.01)
+
+
+def test_a_variance_that_is_not_known_narrows_nothing():
+    rng = np.random.default_rng(1)
+    y = np.r_[1, 1, 1, np.zeros(27)].astype(int)
+    score = np.round(y * 0.3 + rng.normal(0.4, 0.2, 30), 2)
+    weight = np.r_[1e8, np.ones(29)]  # one case decides everything
+    t = trueness.tally(y, score, weight=weight)
+    e = trueness.validate_threshold(t, replicates=30).metrics["accuracy"]
+    assert e.high - e.low > 0.98
+    assert np.isfinite(e.sd)
