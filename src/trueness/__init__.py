@@ -89,7 +89,7 @@ _register_handlers(
         "column": "trueness.data.columns",
         "columns_of": "trueness.data.frames",
         "count_arguments": "trueness.data.arguments",
-        "device_panel": "trueness.gpu.panels",
+        "device_panel": "trueness.gpu.passes",
         "device_tally": "trueness.gpu.counting",
         "metric": "trueness.metrics.grammar",
         "metric_at": "trueness.threshold.rule",

@@ -11,8 +11,8 @@ import torch
 import trueness
 from trueness import InputError
 from trueness.gpu import counting
+from trueness.gpu.arrays import key_at_least, keys_of, scores_of
 from trueness.gpu.counting import DeviceTally, device_tally
-from trueness.gpu.keys import key_at_least, keys_of, scores_of
 from trueness.gpu.passes import answer_on_device
 
 TYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]

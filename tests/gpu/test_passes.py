@@ -12,7 +12,7 @@ from trueness.gpu import counting, merging
 from trueness.gpu.arrays import library_of
 from trueness.gpu.counting import DeviceTally, device_tally
 from trueness.gpu.merging import sums_of
-from trueness.gpu.panels import compare_auc, device_panel
+from trueness.gpu.passes import compare_auc, device_panel
 
 LIB = library_of(torch.zeros(1))
 

@@ -3,6 +3,12 @@
 ``device_tally`` gives a ``Tally`` on the host where scores are few (16-bit floats have
 at most 65,536, rounded ones few), bins with limits for ``at_most=``, and otherwise a
 ``DeviceTally``: the sorted keys of each class, which stay where they are.
+
+On a CUDA device one kernel reads scores and labels once, makes the keys, and puts each
+with those of its class: low ones at the front, high ones at the back, parted by the
+median of a sample. The halves of many keys are then sorted one after the other, so that
+the second copy of the keys that a fast sort needs is one of a half. Without Triton,
+boolean masks do the same.
 """
 
 from __future__ import annotations
@@ -12,22 +18,34 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from trueness._core.arrays import Ints
+from trueness._core.arrays import Array, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.columns import label_pair
 from trueness._core.checks.errors import InputError
 from trueness.counts.design import AT_RANDOM, PLAIN, Design
 from trueness.counts.values import Tally, tally_of_bins, tally_of_rows
-from trueness.gpu.arrays import Library, library_of, same_device
+from trueness.gpu.arrays import (
+    KEYS,
+    MANY,
+    Library,
+    Tensor,
+    ends,
+    float_name,
+    key_at_least,
+    keys_of,
+    library_of,
+    same_device,
+    scores_of,
+)
 from trueness.gpu.kernels import kernels_for
-from trueness.gpu.keys import KEYS, ends, float_name, key_at_least, keys_of, scores_of
 from trueness.gpu.merging import CHUNK
-from trueness.gpu.split import classes_of, sorted_keys
 
 # up to so many distinct scores the tally comes to the host
 FEW = 2**17
 _BLOCK, _COPIES = 4096, 32
+_SPLIT, _SAMPLE = 2048, 4096
 
 
 @final
@@ -35,14 +53,8 @@ _BLOCK, _COPIES = 4096, 32
 class DeviceTally:
     """Which scores did the positives, negatives and unknowns show, on a device?
 
-    Made by :func:`trueness.tally` of arrays on a CUDA device with many distinct scores.
-
-    Attributes
-    ----------
-    pos, neg, unknown : array on the device
-        Sorted keys of the scores, ascending; see ``gpu/keys.py``.
-    kind : str
-        The type of the scores.
+    Made by :func:`trueness.tally` of arrays on a CUDA device with many distinct scores:
+    sorted keys of the scores, ascending (``gpu/arrays.py``), and the type of these.
     """
 
     lib: Library
@@ -52,7 +64,7 @@ class DeviceTally:
     kind: str
     design: Design = PLAIN
 
-    def with_design(self, **words: Any) -> DeviceTally:
+    def with_design(self, **words: object) -> DeviceTally:
         """Say how the cases came; see :meth:`trueness.Tally.with_design`."""
         design = self.design.with_words(words)
         if design.unlabelled == AT_RANDOM:
@@ -125,16 +137,14 @@ class DeviceTally:
                 f"Tallies of the host add to any: type .to_host() or .coarse(100_000)."
             )
         same_device(self.pos, other.pos)
-        sides = zip(
-            (self.pos, self.neg, self.unknown),
-            (other.pos, other.neg, other.unknown),
-            strict=True,
-        )
-        parts = [[x for x in pair if x is not None] for pair in sides]
-        join, sort = self.lib.xp.concat, self.lib.sort
-        pos, neg, rest = (sort(join(x)) if x else None for x in parts)
-        design = self.design + other.design
-        return DeviceTally(self.lib, pos, neg, rest, self.kind, design)
+
+        def joined(*keys: Tensor | None) -> Any:
+            found = [x for x in keys if x is not None]
+            return self.lib.sort(self.lib.xp.concat(found)) if found else None
+
+        sides = ("pos", "neg", "unknown")
+        both = {k: joined(getattr(self, k), getattr(other, k)) for k in sides}
+        return replace(self, **both, design=self.design + other.design)
 
     def coarse(self, at_most: int, begin: Sequence[float] = ()) -> Tally:
         """Count into at most so many bins; only the bins are copied.
@@ -156,29 +166,23 @@ class DeviceTally:
 
     def between(self, ranges: Sequence[tuple[float, float]]) -> DeviceTally:
         """Give the cases with scores in these ranges, ends included."""
-        ordered = sorted(ranges)
-        ends = self._key_array(
-            [
-                key_at_least(end, self.kind)
-                for low, high in ordered
-                for end in (low, float(np.nextafter(high, np.inf)))
-            ]
-        )
+        sides = [
+            e for a, b in sorted(ranges) for e in (a, float(np.nextafter(b, np.inf)))
+        ]
+        ends = self._key_array([key_at_least(end, self.kind) for end in sides])
 
-        def inside(part: Any) -> Any:
-            if part is None:
-                return None
+        def inside(part: Tensor) -> Any:
             at = self.lib.host(self.lib.places(part, ends, "left")).reshape(-1, 2)
             return self.lib.xp.concat([part[start:stop] for start, stop in at.tolist()])
 
-        pos, neg, rest = (inside(x) for x in (self.pos, self.neg, self.unknown))
-        return DeviceTally(self.lib, pos, neg, rest, self.kind, self.design)
+        rest = None if self.unknown is None else inside(self.unknown)
+        return replace(self, pos=inside(self.pos), neg=inside(self.neg), unknown=rest)
 
-    def _key_array(self, keys: Any) -> Any:
+    def _key_array(self, keys: ArrayLike) -> Any:
         kind = self.lib.dtype(KEYS[self.kind])
         return self.lib.xp.asarray(keys, dtype=kind, device=self.neg.device)
 
-    def _bins(self, starts: Any) -> Tally:
+    def _bins(self, starts: Array) -> Tally:
         """Count into bins that begin at these keys; the first is the lowest."""
         wanted, counts, last = self._key_array(starts), [], []
         for part in self.parts:
@@ -203,7 +207,10 @@ class DeviceTally:
 
 
 def device_tally(
-    y_true: Any, y_score: Any, positive: Any = None, at_most: int | None = None
+    y_true: Tensor | None,
+    y_score: Tensor,
+    positive: object = None,
+    at_most: int | None = None,
 ) -> Tally | DeviceTally:
     """Count labels and scores where they are; the answer of ``tally`` for a device."""
     lib = library_of(y_score)
@@ -228,7 +235,9 @@ def device_tally(
     return _few(found) or found
 
 
-def read_labels(lib: Library, y: Any, s: Any, positive: Any) -> tuple[Any, Any]:
+def read_labels(
+    lib: Library, y: Tensor | None, s: Tensor, positive: object
+) -> tuple[Any, Any]:
     """Which cases are positive, and which have a label? NaN is none."""
     if y is None:
         nothing = lib.xp.zeros(lib.size(s), dtype=lib.dtype("bool"), device=s.device)
@@ -263,11 +272,11 @@ def read_labels(lib: Library, y: Any, s: Any, positive: Any) -> tuple[Any, Any]:
 
 
 def _counted(
-    lib: Library, scores: Any, is_pos: Any, known: Any, kind: str
+    lib: Library, scores: Tensor, is_pos: Tensor, known: Tensor | None, kind: str
 ) -> list[tuple[Any, Ints]]:
     """Count 16-bit scores on the device: each class has 2^16 places."""
     if kernels_for(scores):
-        total = _by_kernel(lib, scores, classes_of(lib, is_pos, known))
+        total = _count_bits(lib, scores, classes_of(lib, is_pos, known))
     else:
         total = np.zeros(3 * 2**16, dtype=np.int64)
         for start in range(0, lib.size(scores), CHUNK):
@@ -282,7 +291,7 @@ def _counted(
     return [(at - 2**15, total[k * 2**16 + at]) for k, at in enumerate(seen)]
 
 
-def _by_kernel(lib: Library, scores: Any, classes: Any) -> Ints:
+def _count_bits(lib: Library, scores: Tensor, classes: Tensor) -> Ints:
     torch, n = lib.xp, lib.size(scores)
     total = scores.new_zeros((_COPIES, 3 * 2**16), dtype=torch.int64)
     bits = scores.contiguous().view(torch.int16)
@@ -294,7 +303,7 @@ def _by_kernel(lib: Library, scores: Any, classes: Any) -> Ints:
 
 
 def _copied(
-    lib: Library, scores: Any, is_pos: Any, known: Any, kind: str
+    lib: Library, scores: Tensor, is_pos: Tensor, known: Tensor | None, kind: str
 ) -> list[tuple[Any, Ints]]:
     """Count on the host: copying few cases takes less time than to count them here."""
     keys, pos = lib.host(keys_of(lib, scores, kind)), lib.host(is_pos)
@@ -305,7 +314,7 @@ def _copied(
     return [_distinct(keys[side]) for side in sides]
 
 
-def _distinct(keys: Any) -> tuple[Any, Ints]:
+def _distinct(keys: Array) -> tuple[Any, Ints]:
     found, counts = np.unique(keys, return_counts=True)
     return found, counts.astype(np.int64)
 
@@ -338,7 +347,7 @@ def _few(x: DeviceTally) -> Tally | None:
     return _host_tally([_runs(x.lib, part) for part in x.parts], x.kind)
 
 
-def _runs(lib: Library, part: Any) -> tuple[Any, Ints]:
+def _runs(lib: Library, part: Tensor) -> tuple[Any, Ints]:
     """Give the distinct ones of sorted keys, and how often each is there."""
     (at,) = lib.xp.nonzero(part[1:] != part[:-1])
     at = np.append(0, lib.host(at) + 1)[: lib.size(part)]
@@ -351,3 +360,61 @@ def _refuse(bad: int) -> None:
         f"y_score must be finite; found NaN or infinite scores in {bad:,} cases. "
         f"Remove these cases or give them a score yourself."
     )
+
+
+def sorted_keys(
+    lib: Library, scores: Tensor, positive: Tensor, known: Tensor | None, kind: str
+) -> tuple[Any, Any, Any]:
+    """Give the sorted keys of positives, negatives and unknowns.
+
+    ``positive`` is bool; ``known`` is bool, or None when every case has a label.
+    """
+    rest = None
+    if known is not None:
+        rest = lib.sort(keys_of(lib, scores[~known], kind))
+    if kernels_for(scores):
+        pos, neg = _split(lib, scores, positive, known, kind)
+        return pos, neg, rest
+    keys = keys_of(lib, scores, kind)
+    chosen = ~positive if known is None else ~positive & known
+    return lib.sort(keys[positive]), lib.sort(keys[chosen]), rest
+
+
+def classes_of(lib: Library, positive: Tensor, known: Tensor | None) -> Any:
+    """Give 0 for a negative case, 1 for a positive one, 2 for one without a label."""
+    classes = positive.view(lib.xp.int8)
+    if known is None:
+        return classes
+    return lib.xp.where(known, classes, classes.new_full((), 2))
+
+
+def _split(
+    lib: Library, scores: Tensor, positive: Tensor, known: Tensor | None, kind: str
+) -> tuple[Any, Any]:
+    torch, n, kernels = lib.xp, lib.size(scores), kernels_for(scores)
+    classes = classes_of(lib, positive, known)
+    sizes, filled = (scores.new_zeros(k, dtype=torch.int64) for k in (2, 4))
+    with torch.cuda.device(scores.device):
+        kernels.count[(-(-n // 2**16),)](classes, sizes, n, BLOCK=2**16, num_warps=16)
+        n_neg, n_pos = sizes.tolist()
+        name = lib.dtype(KEYS[kind])
+        pos, neg = (scores.new_empty(size, dtype=name) for size in (n_pos, n_neg))
+        if n < MANY:  # each class is sorted as a whole, wherever it is parted
+            pivot = filled[0]
+        else:
+            pivot = keys_of(lib, scores[:: n // _SAMPLE], kind).median()
+        kernels.split[(-(-n // _SPLIT),)](
+            *(scores, classes, pivot, pos, neg, filled, n, n_pos, n_neg),
+            BITS=8 * scores.element_size(),
+            BLOCK=_SPLIT,
+            num_warps=8,
+        )
+    if n < MANY:
+        return lib.sort(pos), lib.sort(neg)
+    low_pos, _, low_neg, _ = filled.tolist()
+    for keys, low in ((pos, low_pos), (neg, low_neg)):
+        for half in (keys[:low], keys[low:]):
+            ordered = lib.sort(half)
+            if ordered is not half:  # not sorted in place
+                half.copy_(ordered)
+    return pos, neg

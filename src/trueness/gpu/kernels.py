@@ -25,7 +25,7 @@ class Kernels(NamedTuple):
     wins: Any
 
 
-def kernels_for(x: Any) -> Any:
+def kernels_for(x: object) -> Any:
     """Give the kernels for a PyTorch tensor on a CUDA device, if Triton is there."""
     return _kernels() if getattr(x, "is_cuda", False) else None
 

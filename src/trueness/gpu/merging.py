@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from trueness.gpu.arrays import Library
+from trueness.gpu.arrays import Library, Tensor
 from trueness.gpu.kernels import kernels_for
 
 # keys of one search without a kernel: 128 MB of places, whatever the number of cases
@@ -61,7 +61,7 @@ class Sums(NamedTuple):
         return (n * squares - (2 * m * n - self.v) ** 2) / n
 
 
-def sums_of(lib: Library, a: Any, b: Any, odds: float | None = None) -> Sums:
+def sums_of(lib: Library, a: Tensor, b: Tensor, odds: float | None = None) -> Sums:
     """Add up where the sorted keys a stand among the sorted keys b."""
     if kernels_for(a) and lib.size(a):
         return _by_kernel(lib, a, b, odds)
@@ -83,7 +83,7 @@ def sums_of(lib: Library, a: Any, b: Any, odds: float | None = None) -> Sums:
     return Sums(m, n, v, squares, odd, ties, precision)
 
 
-def _by_kernel(lib: Library, a: Any, b: Any, odds: float | None) -> Sums:
+def _by_kernel(lib: Library, a: Tensor, b: Tensor, odds: float | None) -> Sums:
     torch, m, n = lib.xp, lib.size(a), lib.size(b)
     blocks = (m + _BLOCK - 1) // _BLOCK
     heads = a[::_BLOCK].contiguous()
@@ -111,7 +111,7 @@ def _by_kernel(lib: Library, a: Any, b: Any, odds: float | None) -> Sums:
     return Sums(m, n, v, squares, odd, ties, total)
 
 
-def _product(x: Any, y: Any) -> tuple[Any, Any]:
+def _product(x: Tensor, y: Tensor) -> tuple[Any, Any]:
     """Give 2^16 times one plus the other: x times y, below 2^44 and 2^33."""
     return (y >> 16) * x, (y & 0xFFFF) * x
 
@@ -122,7 +122,7 @@ def _joined(whole: list[int]) -> list[int]:
     return [whole[0], *((upper << 16) + lower for upper, lower in halves)]
 
 
-def _totals(lib: Library, table: Any) -> list[int]:
+def _totals(lib: Library, table: Tensor) -> list[int]:
     """Add up each column of whole numbers; the sums may be beyond 64 bits."""
     xp = lib.xp
     halves = [xp.sum(part, axis=0) for part in (table >> 32, table & 0xFFFFFFFF)]
@@ -142,22 +142,21 @@ class Area(NamedTuple):
     four: tuple[float, float]
 
 
-def area_of(x: Any) -> Area:
+def area_of(lib: Library, neg: Tensor, pos: Tensor) -> Area:
     """Give what the AUC and its interval need: the placement values of both classes."""
-    flipped = x.n_pos > x.n_neg  # the smaller class is looked up in the larger
-    pair = (x.neg, x.pos) if flipped else (x.pos, x.neg)
+    n = n_neg, n_pos = lib.size(neg), lib.size(pos)
+    flipped = n_pos > n_neg  # the smaller class is looked up in the larger
+    pair = (neg, pos) if flipped else (pos, neg)
     # on their way before the first wait for the device
-    powers = [_powers(x.lib, *each) for each in ((x.neg, x.pos), (x.pos, x.neg))]
-    s = sums_of(x.lib, *pair)
-    pairs = x.n_pos * x.n_neg
-    wins = 2 * pairs - s.v if flipped else s.v
+    powers = [_powers(lib, *each) for each in ((neg, pos), (pos, neg))]
+    s = sums_of(lib, *pair)
+    wins = 2 * n_pos * n_neg - s.v if flipped else s.v
     squares = s.first_square, s.second_square
-    neg, pos = squares if flipped else squares[::-1]
-    two = neg / (2 * x.n_pos) ** 2, pos / (2 * x.n_neg) ** 2
-    n = x.n_neg, x.n_pos
-    down, up = x.lib.host(x.lib.xp.stack(powers)).tolist()
+    down, up = squares if flipped else squares[::-1]
+    two = down / (2 * n_pos) ** 2, up / (2 * n_neg) ** 2
+    below, above = map(_fourth, lib.host(lib.xp.stack(powers)).tolist())
     return Area(
-        wins, wins / (2 * pairs), n, two, (n[0] * _fourth(down), n[1] * _fourth(up))
+        wins, wins / (2 * n_pos * n_neg), n, two, (n_neg * below, n_pos * above)
     )
 
 
@@ -166,13 +165,20 @@ def area_of(x: Any) -> Area:
 _ENOUGH = 2**22
 
 
-def _powers(lib: Library, keys: Any, others: Any) -> Any:
+def _powers(lib: Library, keys: Tensor, others: Tensor) -> Any:
     """Give the means of the placement values about 1/2 and of their powers to 4."""
     step = -(-lib.size(keys) // _ENOUGH)
     keys = keys if step == 1 else lib.xp.asarray(keys[::step], copy=True)
-    twice = lib.places(others, keys, "left") + lib.places(others, keys, "right")
-    v = lib.cast(twice, "float64") / (2 * lib.size(others)) - 0.5
+    v = (
+        lib.cast(twice_below(lib, keys, others), "float64") / (2 * lib.size(others))
+        - 0.5
+    )
     return lib.xp.stack([lib.xp.mean(p) for p in (v, v * v, v**3, v**4)])
+
+
+def twice_below(lib: Library, keys: Tensor, others: Tensor) -> Any:
+    """Give twice the number of the sorted others below each key, ties once."""
+    return lib.places(others, keys, "left") + lib.places(others, keys, "right")
 
 
 def _fourth(moments: list[float]) -> float:

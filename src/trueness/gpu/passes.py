@@ -4,33 +4,54 @@
 of ``merging``, by sums over the scores, or, for a threshold, by looking closer at the
 few bins that may hold the best one. Other curves and numbers are those of ``BINS`` bins
 and carry their limits; what nothing is known about from bins asks for the host.
+
+The variance of a difference of areas needs the placement values of both classifiers
+case by case: keys in the order of the cases are looked up among the sorted ones. The
+bootstrap draws a case a Poisson number of times with mean 1, which for many cases is
+that without its fixed total: a replicate is a running sum of the weights of the
+negatives, looked up at the places of the positives, which are searched once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from inspect import unwrap
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
+from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.records import Estimate
 from trueness.calibration.proper_scores import brier as host_brier
 from trueness.calibration.proper_scores import log_loss as host_log_loss
+from trueness.comparison.results import together
+from trueness.counts.design import PLAIN, Design
 from trueness.counts.values import Tally
-from trueness.gpu.counting import DeviceTally
-from trueness.gpu.keys import floats_of
-from trueness.gpu.merging import CHUNK, area_of, sums_of
-from trueness.gpu.panels import DevicePanel, compare_auc
-from trueness.gpu.resampling import replicated_aucs
+from trueness.gpu.arrays import (
+    KEYS,
+    Library,
+    Tensor,
+    float_name,
+    floats_of,
+    keys_of,
+    library_of,
+    same_device,
+)
+from trueness.gpu.counting import DeviceTally, read_labels, sorted_keys
+from trueness.gpu.kernels import kernels_for
+from trueness.gpu.merging import CHUNK, area_of, sums_of, twice_below
+from trueness.inference.differences import Contrast, Side
 from trueness.inference.limits import percentiles
+from trueness.inference.spread import Stratum, joined
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS, SYNONYMS
-from trueness.ranking.areas import AUC_METHODS, REVERSED, auc_from_moments
+from trueness.ranking.areas import AUC_METHODS, REVERSED, auc_from_moments, auc_spread
 from trueness.ranking.areas import average_precision as host_precision
 from trueness.scale.certificates import BOUNDED, answer_with_limits
 from trueness.scale.refinement import exact_threshold
@@ -41,6 +62,10 @@ from trueness.threshold.rule import at_threshold as host_at_threshold
 BINS, _WIDTH, _TOP = 2**17, 2**14, 2**15
 # how many bins a look for the best threshold makes, and how many cases it may copy
 _LOOK, _COPY = 2**13, 2**18
+_BLOCK = 1024
+# 2^32 times the distribution function of a Poisson number with mean 1
+_SHARES = np.cumsum([math.exp(-1) / math.factorial(k) for k in range(12)])
+_STEPS = np.round(_SHARES * 2**32).astype(np.int64)
 
 
 def auc(
@@ -48,7 +73,7 @@ def auc(
     *,
     method: str = "student",
     level: float = 0.95,
-    rng: Any = 0,
+    rng: int | np.random.Generator | None = 0,
     replicates: int = 2000,
 ) -> Estimate:
     """Give the AUC with its interval; see :func:`trueness.auc`."""
@@ -59,7 +84,7 @@ def auc(
             f'bins, or method="student".'
         )
     level = _options.fraction(level, "level")
-    found = area_of(x)
+    found = area_of(x.lib, x.neg, x.pos)
     if method == "student":
         e = auc_from_moments(found.value, found.n, found.two, found.four, level)
     else:
@@ -77,11 +102,10 @@ def average_precision(x: DeviceTally, **options: Any) -> Estimate:
     if share is not None:
         odds = (1 - share) / share * x.n_pos / x.n_neg
     value = sums_of(x.lib, x.pos, x.neg, odds).precision / x.n_pos
-    moved: Estimate = _moved(found, value, _TOP)
-    return moved
+    return _moved(found, value, _TOP)
 
 
-def _moved(found: Any, value: float, bins: int) -> Any:
+def _moved(found: Estimate, value: float, bins: int) -> Estimate:
     """Put the exact value in the place of that of bins, and move the interval along."""
     gap = value - found.value
     low = min(max(0.0, found.low + gap), value)
@@ -108,32 +132,13 @@ def _proper_score(host: Callable[..., Any], losses: Callable[..., Any]) -> Any:
     return ask
 
 
-def _squares(xp: Any, p: Any, up: bool) -> Any:
-    return (1 - p) ** 2 if up else p * p
-
-
-def _logs(xp: Any, p: Any, up: bool) -> Any:
-    return -xp.log(p) if up else -xp.log1p(-p)
-
-
 def best_threshold(
-    x: DeviceTally,
-    maximize: Any = None,
-    subject_to: Any = (),
-    method: str = "sweep",
-    *,
-    minimize: Any = None,
+    x: DeviceTally, *aim: Any, method: str = "sweep", **choice: Any
 ) -> Any:
     """Find the best threshold of all; only bins that may hold it are copied."""
     _options.choice(method, ("sweep",), "method")
-    return exact_threshold(
-        x,
-        maximize=maximize,
-        subject_to=subject_to,
-        minimize=minimize,
-        at_most=_LOOK,
-        batch=_COPY,
-    ).answer
+    choice |= dict(zip(("maximize", "subject_to"), aim, strict=False))
+    return exact_threshold(x, **choice, at_most=_LOOK, batch=_COPY).answer
 
 
 def confusion(x: DeviceTally, threshold: float) -> Confusion:
@@ -151,16 +156,191 @@ def at_threshold(x: DeviceTally, threshold: float, **options: Any) -> Any:
     return host_at_threshold(x.designed(two), threshold, **options)
 
 
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class DevicePanel:
+    """Which scores did each classifier give the same labelled cases, on a device?"""
+
+    lib: Library
+    names: tuple[str, ...]
+    scores: list[Any]
+    positive: Any
+    design: Design = PLAIN
+
+    def with_design(self, **words: object) -> DevicePanel:
+        """Say how the cases came; see :meth:`trueness.Panel.with_design`."""
+        return replace(self, design=self.design.with_words(words))
+
+    @cached_property
+    def tallies(self) -> list[DeviceTally]:
+        """Give the sorted keys of each classifier."""
+        found = []
+        for s in self.scores:
+            kind = float_name(s)
+            parts = sorted_keys(self.lib, s, self.positive, None, kind)
+            found.append(DeviceTally(self.lib, *parts, kind, self.design).finite())
+        return found
+
+    @property
+    def n_pos(self) -> int:
+        """How many positive cases?"""
+        return self.tallies[0].n_pos
+
+    @property
+    def n_neg(self) -> int:
+        """How many negative cases?"""
+        return self.tallies[0].n_neg
+
+    @property
+    def rows(self) -> Floats:
+        """Copy the scores to the host, one column for each classifier."""
+        columns = [self.lib.host(self.lib.cast(s, "float64")) for s in self.scores]
+        return np.stack(columns, axis=1)
+
+
+def device_panel(
+    y_true: Tensor | None, scores: Mapping[str, Any], positive: object
+) -> DevicePanel:
+    """Take the scores of several classifiers where they are."""
+    first = next(iter(scores.values()))
+    lib = library_of(first)
+    if lib is None or y_true is None:
+        raise InputError("Several scores on a device need labels on the same device.")
+    columns = []
+    for s in scores.values():
+        same_device(first, s)
+        s = s.detach() if lib.name == "torch" else s
+        # 16 bits are few distinct scores: in 32 they are sorted like the others
+        wide = KEYS[float_name(s)] == "int16"
+        columns.append(lib.cast(s.reshape(-1), "float32") if wide else s.reshape(-1))
+    labels = [read_labels(lib, y_true, s, positive) for s in columns]
+    is_pos, known = labels[0]
+    if known is not None:
+        is_pos, columns = is_pos[known], [s[known] for s in columns]
+    return DevicePanel(lib, tuple(map(str, scores)), columns, is_pos)
+
+
+def compare_auc(
+    x: DevicePanel, *, margin: float | None = None, level: float = 0.95
+) -> Any:
+    """Compare areas of the same cases; see :func:`trueness.compare_auc`."""
+    _cases.at_least_two(x.names, "compare_auc")
+    _cases.both_classes(x, "compare_auc")
+    level = _options.fraction(level, "level")
+    areas = [area_of(t.lib, t.neg, t.pos) for t in x.tallies]
+    each = [auc_from_moments(a.value, a.n, a.two, a.four, level) for a in areas]
+    values = dict(zip(x.names, each, strict=True))
+    wins = np.array([a.wins for a in areas], dtype=np.float64)
+    gap = wins[:, None] - wins
+    n_neg, n_pos = x.n_neg, x.n_pos
+    down = _difference_powers(x, ~x.positive, "pos", -gap / n_neg)
+    up = _difference_powers(x, x.positive, "neg", gap / n_pos)
+
+    sides = [Side(a.value, auc_spread(a.n, a.two, a.four)) for a in areas]
+
+    def contrast(i: int, j: int) -> Contrast:
+        # the influence of a case: twice the difference of its placements, over pairs
+        scale = 2 * n_neg * n_pos
+        powers = (n_neg, *down[:, i, j]), (n_pos, *up[:, i, j])
+        parts = [Stratum(n, two / scale**2, four / scale**4) for n, two, four in powers]
+        return Contrast.of(sides[i], sides[j], joined(parts, min(n_neg, n_pos)))
+
+    return together(values, contrast, margin=margin, paired=True, method="AUC")
+
+
+def _difference_powers(
+    x: DevicePanel, chosen: Tensor, other: str, mean: Floats
+) -> Floats:
+    """Add up squares and fourth powers about the mean, of one class; (2, K, K).
+
+    They are those of every difference of twice the placements.
+    """
+    size, pairs = len(x.names), list(zip(x.scores, x.tallies, strict=True))
+    columns = [(getattr(t, other), keys_of(x.lib, s[chosen], t.kind)) for s, t in pairs]
+    total = np.zeros((2, size, size))
+    for start in range(0, x.lib.size(columns[0][1]), CHUNK):
+        part = slice(start, start + CHUNK)
+        twice = [twice_below(x.lib, keys[part], others) for others, keys in columns]
+        for i in range(size):
+            for j in range(i + 1, size):
+                gap = x.lib.cast(twice[i] - twice[j], "float64")
+                square = (gap - float(mean[i, j])) ** 2
+                total[0, i, j] += float(x.lib.xp.sum(square))
+                total[1, i, j] += float(x.lib.xp.sum(square * square))
+    return np.asarray(total + total.transpose(0, 2, 1))
+
+
+def replicated_aucs(x: DeviceTally, replicates: int, rng: object) -> Floats:
+    """Give the AUC of each replicate."""
+    lib, xp = x.lib, x.lib.xp
+    left, right = (lib.places(x.neg, x.pos, side) for side in ("left", "right"))
+    seeds = _options.generator(rng).integers(2**31, size=(replicates, 2)).tolist()
+    draw = _drawn_by_kernel if kernels_for(x.pos) else _drawn
+    found = lib.host(xp.stack(draw(x, left, right, seeds))).astype(np.float64)
+    wins, n_pos, n_neg = found[(found > 0).all(axis=1)].T
+    return np.asarray(wins / (2 * n_neg * n_pos))
+
+
+def _drawn(
+    x: DeviceTally, left: Tensor, right: Tensor, seeds: list[list[int]]
+) -> list[Any]:
+    """Give twice the pairs won, the positives and the negatives of each replicate."""
+    xp, found = x.lib.xp, []
+    for first, second in seeds:
+        neg, pos = _poisson(x, x.n_neg, first), _poisson(x, x.n_pos, second)
+        upto = xp.cumulative_sum(neg, include_initial=True)
+        # a pair won counts twice, a tie once: negatives below, plus those at or below
+        wins = xp.sum((upto[left] + upto[right]) * pos)
+        found.append(xp.stack([wins, xp.sum(pos), upto[-1]]))
+    return found
+
+
+def _poisson(x: DeviceTally, n: int, seed: int) -> Any:
+    if x.lib.name == "cupy":
+        return x.lib.xp.random.RandomState(seed).poisson(1.0, n)
+    torch = x.lib.xp
+    generator = torch.Generator(x.pos.device).manual_seed(seed)
+    ones = torch.ones(n, dtype=torch.float32, device=x.pos.device)
+    return torch.poisson(ones, generator=generator).to(torch.int64)
+
+
+def _drawn_by_kernel(
+    x: DeviceTally, left: Tensor, right: Tensor, seeds: list[list[int]]
+) -> list[Any]:
+    torch, kernels, found = x.lib.xp, kernels_for(x.pos), []
+    steps = torch.asarray(_STEPS, device=x.pos.device)
+    sizes = {"STEPS": _STEPS.size, "BLOCK": _BLOCK}
+    drawn = x.pos.new_empty(x.n_neg, dtype=torch.int32)
+    # a replicate draws about as many as there are, far from the end of 32 bits
+    whole = torch.int32 if x.n_neg < 2**30 else torch.int64
+    upto = drawn.to(whole)
+    grids = [(-(-n // _BLOCK),) for n in (x.n_neg, x.n_pos)]
+    with torch.cuda.device(drawn.device):
+        for first, second in seeds:
+            kernels.weights[grids[0]](drawn, steps, x.n_neg, first, **sizes)
+            torch.cumsum(drawn, 0, dtype=whole, out=upto)
+            out = x.pos.new_zeros(3, dtype=torch.int64)
+            out[2] = upto[-1]
+            kernels.wins[grids[1]](
+                *(upto, left, right, steps, out, x.n_pos, second), **sizes
+            )
+            found.append(out)
+    return found
+
+
 def answer_on_device(
     analysis: Callable[..., Any],
     x: DeviceTally | DevicePanel,
     rest: tuple[Any, ...],
-    options: Any,
+    options: dict[str, Any],
 ) -> Any:
     """Answer on the device, from bins with limits, or say what must be copied."""
     name = analysis.__name__
     if isinstance(x, DevicePanel):
-        return _of_panel(analysis, x, rest, options)
+        if name == "compare_auc":
+            return compare_auc(x, *rest, **options)
+        each = [answer_on_device(analysis, t, rest, options) for t in x.tallies]
+        return dict(zip(x.names, each, strict=True))
     if name in METRICS or name in SYNONYMS:
         return at_threshold(x, *rest, metrics=[name], **options)[name]
     if name in ON_DEVICE:
@@ -175,24 +355,14 @@ def answer_on_device(
     )
 
 
-def _of_panel(
-    analysis: Callable[..., Any], x: DevicePanel, rest: tuple[Any, ...], options: Any
-) -> Any:
-    """Compare the classifiers, or ask about each of them."""
-    if analysis.__name__ == "compare_auc":
-        return compare_auc(x, *rest, **options)
-    return {
-        name: answer_on_device(analysis, t, rest, options)
-        for name, t in zip(x.names, x.tallies, strict=True)
-    }
-
-
 ON_DEVICE: dict[str, Callable[..., Any]] = {
     "auc": auc,
     "average_precision": average_precision,
     "best_threshold": best_threshold,
-    "brier": _proper_score(host_brier, _squares),
-    "log_loss": _proper_score(host_log_loss, _logs),
+    "brier": _proper_score(host_brier, lambda xp, p, up: (1 - p) ** 2 if up else p * p),
+    "log_loss": _proper_score(
+        host_log_loss, lambda xp, p, up: -xp.log(p) if up else -xp.log1p(-p)
+    ),
     "confusion": confusion,
     "at_threshold": at_threshold,
 }
