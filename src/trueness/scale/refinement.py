@@ -42,6 +42,7 @@ from trueness.threshold.operating_point import best_threshold, on_bins
 
 Bound = str | Constraint
 _RANGES = 32  # ranges of scores that one pass may ask for
+_DIVIDE = 8  # finer bins pay when each doubtful one becomes so many
 
 
 # bins are made finer here until their limits are gone: the answers are asked for plain
@@ -192,7 +193,9 @@ def exact_threshold(
             alive = alive | _may_bind(known, objective, constraints, prevalence)
         if not alive.any() or found.possible - found.reached <= tolerance > 0:
             break
-        t = _refined(source, known, alive, at_most, batch)
+        # where many cuts are nearly as good, each of their bins is divided all the same
+        finer = max(at_most, _DIVIDE * int(np.count_nonzero(alive)))
+        t = _refined(source, known, alive, finer, batch)
     in_use = known.with_design(sampling=design.sampling, prevalence=prevalence)
     point = on_bins(_best_threshold(in_use, **options), known)
     ends = found.reached, max(found.possible, found.reached)
@@ -378,8 +381,7 @@ def _refined(
     """
     cases = t.neg + t.pos
     rows = int(cases[alive].sum())
-    # finer bins pay when each doubtful one can be divided into several
-    if rows > batch and 8 * int(np.count_nonzero(alive)) <= at_most:
+    if rows > batch and _DIVIDE * int(np.count_nonzero(alive)) <= at_most:
         return _replaced(source, t, _runs(alive, cases), at_most, shorten)
     upto = np.cumsum(np.where(alive, cases, 0))
     some = alive & (upto <= max(batch, int(upto[np.argmax(alive)])))

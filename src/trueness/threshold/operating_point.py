@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from operator import neg
 from typing import final
 
 import numpy as np
@@ -322,10 +324,11 @@ def on_bins(point: OperatingPoint, t: Tally) -> OperatingPoint:
     """Let the ranges end above the highest score of the next bin."""
     if not t.binned:
         return point
-    above = dict(zip(t.score.tolist(), t.high.tolist(), strict=True))
 
     def corrected(interval: Interval) -> Interval:
-        return above.get(interval[0], interval[0]), interval[1]
+        at = bisect_left(t.score, -interval[0], key=neg)  # scores descend
+        here = at < len(t) and t.score[at] == interval[0]
+        return float(t.high[at]) if here else interval[0], interval[1]
 
     low, high = corrected(point.score_range)
     ends = np.array([v for v in (high, low) if np.isfinite(v)])
