@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial, wraps
 from inspect import signature
 from types import MappingProxyType
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,9 +24,7 @@ from trueness._core.isotonic import pool_violators, pooled_blocks
 from trueness.calibration.forecasts import equal_mass, pooled
 from trueness.calibration.maps import (
     Formula,
-    Linear,
     Map,
-    StepFunction,
     at_prevalence,
     evaluate,
     freeze,
@@ -49,8 +46,6 @@ _Point = tuple[int, int]
 
 
 @register("isotonic")
-@final
-@dataclass(frozen=True, repr=False, eq=False)
 class Isotonic(Map):
     """Straight lines between the ends of the blocks of isotonic regression."""
 
@@ -63,12 +58,10 @@ class Isotonic(Map):
     @property
     def expression(self) -> Formula:
         """Give the points that straight lines connect."""
-        return Linear(self.score, self.probability)
+        return (("lines", self.score, self.probability),)
 
 
 @register("histogram")
-@final
-@dataclass(frozen=True, repr=False, eq=False)
 class Histogram(Map):
     """The share of positives in each bin; a score at an edge is in the upper bin."""
 
@@ -81,12 +74,10 @@ class Histogram(Map):
     @property
     def expression(self) -> Formula:
         """Give the table of steps."""
-        return StepFunction(self.edges, self.probability)
+        return (("table", self.edges, self.probability),)
 
 
 @register("venn-abers")
-@final
-@dataclass(frozen=True, repr=False, eq=False)
 class VennAbers(Map):
     """Two probabilities a score (``interval``); one is perfectly calibrated."""
 
@@ -104,22 +95,21 @@ class VennAbers(Map):
         return evaluate(self._low, score), evaluate(self._high, score)
 
     @property
-    def _low(self) -> StepFunction:
-        return StepFunction(self.low_edges, self.low)
+    def _low(self) -> Formula:
+        return (("table", self.low_edges, self.low),)
 
     @property
-    def _high(self) -> StepFunction:
+    def _high(self) -> Formula:
         # "edge < score" is "next float above the edge <= score"
-        return StepFunction(just_above(self.high_edges), self.high)
+        return (("table", just_above(self.high_edges), self.high),)
 
     @property
     def expression(self) -> Formula:
         """Give the table of steps of the probability between the two."""
-        low, high = self._low, self._high
-        edges = np.union1d(low.edges, high.edges)
-        at = np.concatenate([[-np.inf], edges])
-        p0, p1 = evaluate(low, at), evaluate(high, at)
-        return StepFunction(edges, p1 / (1 - p0 + p1))  # Vovk et al. (2015), section 4
+        edges = np.union1d(self.low_edges, just_above(self.high_edges))
+        p0, p1 = self.interval(np.concatenate([[-np.inf], edges]))
+        # Vovk et al. (2015), section 4
+        return (("table", edges, p1 / (1 - p0 + p1)),)
 
 
 def isotonic(t: Tally) -> Isotonic:

@@ -11,9 +11,9 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, TypeVar, final
+from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,59 +27,16 @@ from trueness._core.files import as_written, replacing
 from trueness._core.imports import handler
 from trueness._core.records import Record
 
+# What a map computes, as data: steps that follow one another. A step is its kind and
+# its numbers:
+#   ("logistic", intercept, terms, low, high)  of the score clipped to [low, high]:
+#       expit(intercept + sum of coefficient * TRANSFORMS[name] over the terms)
+#   ("table", edges, values)  values[number of edges <= score], one more than edges
+#   ("lines", x, y)  straight between points, x ascending, constant beyond the ends
+#   ("prior", pos, neg)  another prevalence by Bayes' rule: p pos / (p pos + (1-p) neg)
+Formula = tuple[tuple[Any, ...], ...]
 
-@final
-@dataclass(frozen=True, repr=False)
-class Logistic(Record):
-    """``1 / (1 + exp(-(intercept + sum_k coefficient_k f_k(s'))))``.
-
-    ``s'`` is the score clipped to ``[low, high]``, ``f_k`` is one of ``TRANSFORMS``.
-    """
-
-    intercept: float
-    terms: tuple[tuple[float, str], ...]
-    low: float = -np.inf
-    high: float = np.inf
-
-
-@final
-@dataclass(frozen=True, repr=False, eq=False)
-class StepFunction(Record):
-    """A table of steps: ``values[number of edges <= score]``, one more than edges."""
-
-    edges: Floats
-    values: Floats
-
-
-@final
-@dataclass(frozen=True, repr=False, eq=False)
-class Linear(Record):
-    """Straight lines between points, ``x`` ascending, constant beyond the ends."""
-
-    x: Floats
-    y: Floats
-
-
-@final
-@dataclass(frozen=True, repr=False)
-class PriorShift(Record):
-    """Another prevalence by Bayes' rule: ``p pos / (p pos + (1 - p) neg)``."""
-
-    pos: float
-    neg: float
-
-
-@final
-@dataclass(frozen=True, repr=False)
-class Chain(Record):
-    """One formula after another, the first one first."""
-
-    parts: tuple[Formula, ...]
-
-
-Formula = Logistic | StepFunction | Linear | PriorShift | Chain
-
-# functions of one score that a Logistic may hold; all of them exist in SQL
+# functions of one score that a logistic step may hold; all of them exist in SQL
 TRANSFORMS: dict[str, Callable[[Floats], Floats]] = {
     "identity": lambda s: s,
     "square": lambda s: s * s,
@@ -87,41 +44,36 @@ TRANSFORMS: dict[str, Callable[[Floats], Floats]] = {
     "log1m": lambda s: np.log1p(-s),
     "logit": lambda s: np.log(s) - np.log1p(-s),
 }
+# which of them rise; a square does neither
+_RISING = {"identity": 1, "log": 1, "log1m": -1, "logit": 1}
 
 
 def direction(formula: Formula) -> int | None:
     """Does it never fall (1) or never rise (-1)? None where that is not known."""
-    match formula:
-        case Logistic(_, terms):
-            return _common(
-                int(_RISING[n] * np.sign(c)) if n in _RISING else None for c, n in terms
-            )
-        case StepFunction(_, values) | Linear(_, values):
-            return _common(np.unique(np.sign(np.diff(values))).astype(int).tolist())
-        case PriorShift(pos, neg):
-            return 1 if min(pos, neg) >= 0 else None
-        case Chain(parts):
-            ways = [direction(p) for p in parts]
-            return None if None in ways else math.prod(ways)  # type: ignore[arg-type]
-
-
-# functions of one score, and whether they rise; a square does neither
-_RISING = {"identity": 1, "log": 1, "log1m": -1, "logit": 1}
-
-
-def _common(signs: Iterable[int | None]) -> int | None:
-    """Give the one direction that all parts have; 0 is flat and goes with both."""
-    found = set(signs) - {0}
-    if None in found or len(found) > 1:
-        return None
-    return found.pop() if found else 1
+    way = 1
+    for step in formula:
+        found: set[float | None] = set()
+        match step:
+            case ("logistic", _, terms, *_):
+                found = {
+                    _RISING[n] * np.sign(c) if n in _RISING else None for c, n in terms
+                }
+            case ("table" | "lines", _, values):
+                found = set(np.sign(np.diff(values)).tolist())
+            case (_, *shares):
+                found = {1 if min(shares) >= 0 else None}
+        found -= {0}  # flat goes with both
+        if None in found or len(found) > 1:
+            return None
+        way *= int(found.pop() or 0) if found else 1
+    return way
 
 
 def evaluate(formula: Formula, score: ArrayLike) -> Floats:
     """Which number does this formula give each score? NaN stays NaN.
 
-    >>> steps = StepFunction(np.array([0.5]), np.array([0.1, 0.8]))
-    >>> evaluate(steps, [0.4, 0.5, np.nan])
+    >>> steps = ("table", np.array([0.5]), np.array([0.1, 0.8]))
+    >>> evaluate((steps,), [0.4, 0.5, np.nan])
     array([0.1, 0.8, nan])
     """
     try:
@@ -131,47 +83,37 @@ def evaluate(formula: Formula, score: ArrayLike) -> Floats:
             f"A map needs scores, numbers in one array; found {type(score).__name__}. "
             f"Type map([0.2, 0.7])."
         ) from None
-    flat = value.reshape(-1)
-    if isinstance(formula, Linear):  # np.interp walks fastest through all at once
-        return _lines(formula, flat).reshape(value.shape)
-    out = np.empty_like(flat)
-    for b in blocks(flat.size):
-        out[b] = _block(formula, flat[b])
+    out = value.reshape(-1).copy()
+    # np.interp walks fastest through all at once
+    whole = len(formula) == 1 and formula[0][0] == "lines"
+    for b in [slice(None)] if whole else blocks(out.size):
+        for step in formula:
+            out[b] = _stepped(step, out[b])
     return out.reshape(value.shape)
 
 
-def _block(formula: Formula, s: Floats) -> Floats:
-    match formula:
-        case Logistic(intercept, terms, low, high):
+def _stepped(step: tuple[Any, ...], s: Floats) -> Floats:
+    match step:
+        case ("logistic", intercept, terms, low, high):
             s = np.clip(s, low, high)
             total = np.full(s.shape, intercept)
             with np.errstate(over="ignore"):  # log-odds beyond 1e308: p is 0 or 1
                 for coefficient, name in terms:
                     total += coefficient * TRANSFORMS[name](s)
             return np.asarray(expit(total))
-        case StepFunction(edges, values):
+        case ("table", edges, values):
             found = values[np.searchsorted(edges, s, side="right")]
             return np.where(np.isnan(s), np.nan, found)
-        case Linear():
-            return _lines(formula, s)
-        case PriorShift(pos, neg):
-            return s * pos / (s * pos + (1 - s) * neg)
-        case Chain(parts):
-            for part in parts:
-                s = _block(part, s)
-            return s
-
-
-def _lines(formula: Linear, s: Floats) -> Floats:
-    out = np.interp(s, formula.x, formula.y)
-    if formula.x.size == 1:  # np.interp then forgets that NaN stays NaN
-        out = np.where(np.isnan(s), np.nan, out)
-    # between neighbouring or subnormal scores a line is too steep for a float
-    wild = ~np.isfinite(out) & ~np.isnan(s)
-    if wild.any():
-        at = np.searchsorted(formula.x, s[wild])
-        out[wild] = formula.y[np.minimum(at, formula.y.size - 1)]
-    return np.asarray(out)
+        case ("lines", x, y):
+            out = np.interp(s, x, y)
+            if x.size == 1:  # np.interp then forgets that NaN stays NaN
+                out = np.where(np.isnan(s), np.nan, out)
+            # between neighbouring or subnormal scores a line is too steep for a float
+            wild = ~np.isfinite(out) & ~np.isnan(s)
+            out[wild] = y[np.minimum(np.searchsorted(x, s[wild]), y.size - 1)]
+            return np.asarray(out)
+    _, pos, neg = step
+    return np.asarray(s * pos / (s * pos + (1 - s) * neg))
 
 
 def just_above(edges: Floats) -> Floats:
@@ -189,6 +131,10 @@ _Kind = TypeVar("_Kind", bound="type[Map]")
 
 class Map(Record):
     """A frozen record that turns scores into scores, and can be saved."""
+
+    def __post_init__(self) -> None:
+        """Make all arrays constant."""
+        freeze(self, *(f.name for f in fields(self) if f.type == "Floats"))
 
     @property
     def expression(self) -> Formula:
@@ -212,14 +158,15 @@ class Map(Record):
         save_map(self, path)
 
 
+@dataclass_transform(frozen_default=True, eq_default=False)
 def register(name: str) -> Callable[[_Kind], _Kind]:
     """Under which name, that no other kind has, is a kind of map saved?
+
+    The class becomes a frozen record of its fields.
 
     Examples
     --------
     >>> @register("example: halved")
-    ... @final
-    ... @dataclass(frozen=True, repr=False, eq=False)
     ... class Halved(Map):
     ...     def __call__(self, score: ArrayLike) -> Floats:
     ...         return np.clip(score, 0, 1) / 2
@@ -228,6 +175,8 @@ def register(name: str) -> Callable[[_Kind], _Kind]:
     """
 
     def enter(kind: _Kind) -> _Kind:
+        if "__dataclass_fields__" not in vars(kind):
+            dataclass(frozen=True, repr=False, eq=False)(kind)
         # a module that is loaded twice (reload, doctest) meets itself: the first stays
         if MAPS.setdefault(name, kind).__qualname__ != kind.__qualname__:
             raise InputError(f"There is already a kind of map called {name!r}.")
@@ -436,8 +385,6 @@ def _works(map: Map) -> None:
 
 
 @register("at-prevalence")
-@final
-@dataclass(frozen=True, repr=False, eq=False)
 class AtPrevalence(Map):
     """A ``map`` to probabilities, carried from prevalence ``old`` to ``new``."""
 
@@ -450,13 +397,13 @@ class AtPrevalence(Map):
         _options.fraction(self.new, "new")
 
     @property
-    def _prior(self) -> PriorShift:
-        return PriorShift(self.new / self.old, (1 - self.new) / (1 - self.old))
+    def _prior(self) -> Formula:
+        return (("prior", self.new / self.old, (1 - self.new) / (1 - self.old)),)
 
     @property
     def expression(self) -> Formula:
         """Give the map's expression followed by Bayes' rule."""
-        return Chain((self.map.expression, self._prior))
+        return self.map.expression + self._prior
 
     def interval(self, score: ArrayLike) -> tuple[Floats, Floats]:
         """Carry the interval of the map, where it has one, to the new prevalence."""

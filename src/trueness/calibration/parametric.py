@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
 from itertools import product
-from typing import final
 
 import numpy as np
 
@@ -19,18 +17,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotConverged, NotEnoughCases
 from trueness._core.logistic import LogisticFit, fit_logistic, separated
-from trueness.calibration.maps import (
-    TRANSFORMS,
-    Chain,
-    Formula,
-    Linear,
-    Logistic,
-    Map,
-    StepFunction,
-    freeze,
-    just_above,
-    register,
-)
+from trueness.calibration.maps import TRANSFORMS, Formula, Map, just_above, register
 from trueness.counts.placements import twice_wins
 from trueness.counts.values import Tally
 from trueness.inference.spread import kish
@@ -41,8 +28,6 @@ _SCALES = ("identity", "logit")
 
 
 @register("platt")
-@final
-@dataclass(frozen=True, repr=False, eq=False)
 class Platt(Map):
     """``logit p = intercept + slope f(score)``, with f "identity" or "logit".
 
@@ -63,12 +48,10 @@ class Platt(Map):
     def expression(self) -> Formula:
         """Give the logistic curve."""
         terms = ((self.slope, self.scale),)
-        return Logistic(self.intercept, terms, self.low, self.high)
+        return (("logistic", self.intercept, terms, self.low, self.high),)
 
 
 @register("beta")
-@final
-@dataclass(frozen=True, repr=False, eq=False)
 class Beta(Map):
     """Ratio of two beta densities: ``logit p = c + a ln s - b ln(1 - s)``."""
 
@@ -83,12 +66,10 @@ class Beta(Map):
     def expression(self) -> Formula:
         """Give the logistic curve in ln s and ln(1 - s)."""
         terms = ((self.a, "log"), (-self.b, "log1m"))
-        return Logistic(self.c, terms, self.low, self.high)
+        return (("logistic", self.c, terms, self.low, self.high),)
 
 
 @register("temperature")
-@final
-@dataclass(frozen=True, repr=False, eq=False)
 class Temperature(Map):
     """One factor on the log-odds: ``logit p = logit(s) / temperature``.
 
@@ -108,7 +89,7 @@ class Temperature(Map):
     def expression(self) -> Formula:
         """Give the logistic curve without an intercept."""
         terms = ((1 / self.temperature, self.scale),)
-        return Logistic(0.0, terms, self.low, self.high)
+        return (("logistic", 0.0, terms, self.low, self.high),)
 
 
 def platt(t: Tally, *, targets: str = "auto", scale: str = "identity") -> Platt:
@@ -236,8 +217,6 @@ _GRID = 1001
 
 
 @register("fermi-dirac")
-@final
-@dataclass(frozen=True, repr=False, eq=False)
 class FermiDiracMap(Map):
     """``logit p = height - beta (rank - centre)`` among ``cases`` of each ``score``."""
 
@@ -247,9 +226,6 @@ class FermiDiracMap(Map):
     centre: float
     height: float
 
-    def __post_init__(self) -> None:
-        freeze(self, "score", "cases")
-
     @property
     def expression(self) -> Formula:
         """Give the table of ranks, then the logistic curve in the rank."""
@@ -258,8 +234,8 @@ class FermiDiracMap(Map):
         after = np.cumsum(self.cases[::-1])[::-1] + 0.5
         row = np.stack([after - self.cases / 2, after - self.cases], axis=1)
         rank = np.concatenate([after[:1], row.ravel()])
-        curve = Logistic(self.height, ((-self.beta, "identity"),))
-        return Chain((StepFunction(edges, rank - self.centre), curve))
+        curve = (self.height, ((-self.beta, "identity"),), -math.inf, math.inf)
+        return ("table", edges, rank - self.centre), ("logistic", *curve)
 
 
 def fermi_dirac_map(t: Tally) -> FermiDiracMap:
@@ -286,8 +262,6 @@ def fermi_dirac_map(t: Tally) -> FermiDiracMap:
 
 
 @register("binormal")
-@final
-@dataclass(frozen=True, repr=False, eq=False)
 class BinormalMap(Map):
     """Normal classes on a hidden scale that the scores follow in order.
 
@@ -301,9 +275,6 @@ class BinormalMap(Map):
     sd: float
     prevalence: float
 
-    def __post_init__(self) -> None:
-        freeze(self, "score", "hidden")
-
     @property
     def expression(self) -> Formula:
         """Give straight lines to the hidden scale, then the likelihood ratio."""
@@ -312,7 +283,8 @@ class BinormalMap(Map):
         # log of the ratio of the two normal densities, by powers of z
         constant = math.log(odds / self.sd) - self.mean**2 * precision / 2
         terms = ((self.mean * precision, "identity"), ((1 - precision) / 2, "square"))
-        return Chain((Linear(self.score, self.hidden), Logistic(constant, terms)))
+        curve = ("logistic", constant, terms, -math.inf, math.inf)
+        return ("lines", self.score, self.hidden), curve
 
 
 def binormal(t: Tally) -> BinormalMap:

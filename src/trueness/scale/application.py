@@ -19,15 +19,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness._core.imports import lazy_import
-from trueness.calibration.maps import (
-    Chain,
-    Formula,
-    Linear,
-    Logistic,
-    Map,
-    PriorShift,
-    StepFunction,
-)
+from trueness.calibration.maps import Formula, Map
 from trueness.data.columns import column as read_column
 from trueness.data.columns import is_frame
 from trueness.data.engines import (
@@ -163,14 +155,7 @@ def _in_memory(frame: Any, map: Map, inputs: list[str], new: str) -> Any:
 
 def formula_length(formula: Formula) -> int:
     """How many pieces have the tables of a formula together?"""
-    match formula:
-        case StepFunction(edges, _):
-            return int(edges.size)
-        case Linear(x, _):
-            return int(x.size)
-        case Chain(parts):
-            return sum(map(formula_length, parts))
-    return 1
+    return sum(step[1].size if step[0] in ("table", "lines") else 1 for step in formula)
 
 
 def _missing_kept(name: str, formula: Formula, new: str) -> Any:
@@ -204,24 +189,26 @@ _EXPRESSIONS = Algebra(
 
 def written(formula: Formula, s: Any, a: Algebra) -> Any:
     """Write a formula as an expression of the score."""
-    match formula:
-        case Logistic():
-            return _logistic(formula, s, a)
-        case StepFunction(edges, values):
-            return _chosen(s, edges, [a.number(v) for v in values], a)
-        case Linear(x, y):
-            slope = np.diff(y) / np.diff(x)
-            inner = [
-                (s - float(start)) * float(m) + float(first)
-                for start, m, first in zip(x[:-1], slope, y[:-1], strict=True)
-            ]
-            return _chosen(s, x, [a.number(y[0]), *inner, a.number(y[-1])], a)
-        case PriorShift(pos, neg):
-            return s * pos / (s * pos + (a.number(1.0) - s) * neg)
-        case Chain(parts):
-            for part in parts:
-                s = written(part, s, a)
-            return s
+    for step in formula:
+        match step:
+            case ("logistic", intercept, terms, low, high):
+                if np.isfinite(low):
+                    s = a.choice(s, low, a.number(low), s)
+                if np.isfinite(high):
+                    s = a.choice(s, high, s, a.number(high))
+                s = _logistic(s, intercept, terms, a)
+            case ("table", edges, values):
+                s = _chosen(s, edges, [a.number(v) for v in values], a)
+            case ("lines", x, y):
+                slope = np.diff(y) / np.diff(x)
+                inner = [
+                    (s - float(start)) * float(m) + float(first)
+                    for start, m, first in zip(x[:-1], slope, y[:-1], strict=True)
+                ]
+                s = _chosen(s, x, [a.number(y[0]), *inner, a.number(y[-1])], a)
+            case (_, pos, neg):
+                s = s * pos / (s * pos + (a.number(1.0) - s) * neg)
+    return s
 
 
 def _chosen(s: Any, edges: Floats, pieces: Sequence[Any], a: Algebra) -> Any:
@@ -234,12 +221,10 @@ def _chosen(s: Any, edges: Floats, pieces: Sequence[Any], a: Algebra) -> Any:
     return a.choice(s, float(edges[middle - 1]), below, above)
 
 
-def _logistic(f: Logistic, s: Any, a: Algebra) -> Any:
-    if np.isfinite(f.low):
-        s = a.choice(s, f.low, a.number(f.low), s)
-    if np.isfinite(f.high):
-        s = a.choice(s, f.high, s, a.number(f.high))
-    one, total = a.number(1.0), a.number(f.intercept)
+def _logistic(
+    s: Any, intercept: float, terms: Sequence[tuple[float, str]], a: Algebra
+) -> Any:
+    one, total = a.number(1.0), a.number(intercept)
     transforms: dict[str, Callable[[], Any]] = {
         "identity": lambda: s,
         "square": lambda: s * s,
@@ -247,7 +232,7 @@ def _logistic(f: Logistic, s: Any, a: Algebra) -> Any:
         "log1m": lambda: a.log(one - s),
         "logit": lambda: a.log(s) - a.log(one - s),
     }
-    for coefficient, name in f.terms:
+    for coefficient, name in terms:
         total = total + transforms[name]() * float(coefficient)
     # exp of minus the size never overflows
     small = a.exp(a.absolute(total) * -1.0)
