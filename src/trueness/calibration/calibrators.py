@@ -254,6 +254,10 @@ def _frozen_table(record: Map, scores: str, values: str, more: int) -> None:
 def calibrate(data: Tally, /, *, method: str = "auto", **options: Any) -> Map:
     """Which probability does each score stand for?
 
+    Called with scores the map gives probabilities; ``t.map(c)`` is the calibrated
+    tally, and ``c.save(path)`` saves the map. With a prevalence, which a case-control
+    sample needs, it is carried there (:func:`trueness.at_prevalence`).
+
     Parameters
     ----------
     data
@@ -264,13 +268,6 @@ def calibrate(data: Tally, /, *, method: str = "auto", **options: Any) -> Map:
         cannot have "venn-abers", "binormal" and "fermi-dirac"; their "auto" is Platt's.
     **options
         Passed on to the method, for example ``bins=20`` to "histogram".
-
-    Returns
-    -------
-    Map
-        Called with scores it gives probabilities; ``t.map(c)`` is the calibrated tally,
-        and ``c.save(path)`` saves the map. With a prevalence, which a case-control
-        sample needs, it is carried there (:func:`trueness.at_prevalence`).
 
     Examples
     --------

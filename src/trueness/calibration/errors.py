@@ -44,16 +44,15 @@ class CalibrationError(Answer):
     plain, debiased : Estimate
         Mean absolute difference of score and share of positives over the bins; the same
         less the part that noise in the bins adds on average.
-    rms : Estimate
-        Root mean square difference over the bins, its square being unbiased.
-    smooth : Estimate
-        Smooth calibration error: no bins, a kernel that chooses its own width.
+    rms, smooth : Estimate
+        Root mean square difference over the bins, its square being unbiased; smooth
+        calibration error: no bins, a kernel that chooses its own width.
     bins, binning : int, str
-        How many bins hold cases; "equal mass" (ties stay together) or "equal width".
+        How many bins hold cases, and how they were made.
     chance : float
         The plain error that perfectly calibrated scores would have on average here.
-    warning, notes : str, tuple of str
-        What the number is worth, and what to keep in mind.
+    warning : str
+        What the number is worth.
     """
 
     plain: Estimate
@@ -76,21 +75,15 @@ def calibration_error(
     .. math:: \mathrm{ECE} = \sum_b \frac{n_b}{n} |\bar y_b - \bar p_b|
 
     Two errors can be compared only at the same n, prevalence and bins: calibrated
-    scores have on average the plain error ``chance``.
+    scores have on average the plain error ``chance``. Kumar, Liang and Ma (2019,
+    arXiv:1909.10155); Błasiok and Nakkiran (2024, arXiv:2309.12236); limits by Scheffé
+    (1953).
 
     Parameters
     ----------
-    bins
-        Number of bins.
-    binning
-        "equal mass": equally many cases in each bin. "equal width": (0, 1/bins],
-        (1/bins, 2/bins], ... as in Guo et al. (2017), to reproduce published numbers.
-
-    References
-    ----------
-    A. Kumar, P. Liang, T. Ma, Verified uncertainty calibration, NeurIPS 2019,
-    arXiv:1909.10155. J. Błasiok, P. Nakkiran, Smooth ECE, ICLR 2024, arXiv:2309.12236.
-    H. Scheffé (1953), Biometrika 40:87, doi:10.1093/biomet/40.1-2.87.
+    bins, binning
+        Number of bins, and "equal mass": equally many cases in each, ties together; or
+        "equal width": (0, 1/bins], (1/bins, 2/bins], ... as in Guo et al. (2017).
 
     Examples
     --------
@@ -232,16 +225,13 @@ def calibration_index(
     .. math:: \mathrm{ICI} = \frac1n \sum_i |\hat f(p_i) - p_i|
 
     with :math:`\hat f` R's ``loess`` of degree 2 with ``surface="direct"``, which may
-    go outside [0, 1]. More than 2,000 distinct scores are pooled.
+    go outside [0, 1] (Austin and Steyerberg 2019, doi:10.1002/sim.8281). More than
+    2,000 distinct scores are pooled.
 
     Parameters
     ----------
     span
         Share of the cases in each local fit; R and the paper use 0.75.
-
-    References
-    ----------
-    P. C. Austin, E. W. Steyerberg (2019), Stat. Med. 38:4051, doi:10.1002/sim.8281.
 
     Examples
     --------

@@ -1,9 +1,8 @@
 """What does a fitted map compute, how is it kept in a file, and carried elsewhere?
 
-A map is a frozen dataclass under ``register``; its ``expression`` is data, so that
-NumPy and a query engine compute the same. Maps of whole rows write their own
-``__call__``. Reading a file runs no code but constructors of registered kinds, which
-check fields.
+The ``expression`` of a map is data, so that NumPy and a query engine compute the same;
+maps of whole rows write their own ``__call__``. Reading a file runs no code but
+constructors of registered kinds, which check fields.
 """
 
 from __future__ import annotations
@@ -197,16 +196,6 @@ def save_map(map: Map, path: str | os.PathLike[str]) -> None:
     """Write a fitted map to a JSON file, all or nothing.
 
     :func:`trueness.load_map` reads it back, equal to the last bit.
-
-    Examples
-    --------
-    >>> import trueness, os, tempfile
-    >>> t = trueness.Tally([1, 2, 3], neg=[3, 2, 1], pos=[1, 2, 3])
-    >>> c = trueness.calibrate(t, method="platt")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     trueness.save_map(c, os.path.join(folder, "map.json"))
-    ...     trueness.load_map(os.path.join(folder, "map.json")) == c
-    True
     """
     text = map_to_json(_fitted(map, "save_map"))
     file = _options.file_path(path, "save_map")

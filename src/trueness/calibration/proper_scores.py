@@ -125,11 +125,7 @@ def brier(data: Tally, *, level: float = 0.95) -> ProperScore:
     MCB is what the best increasing recalibration would gain, DSC what it then gains
     over saying the prevalence to everybody, UNC the loss of saying that. Recalibration
     fits noise, so MCB and DSC are too large on average: read their lower limits.
-
-    References
-    ----------
-    T. Dimitriadis, T. Gneiting, A. Jordan (2021), PNAS 118:e2016191118,
-    doi:10.1073/pnas.2016191118.
+    Dimitriadis, Gneiting and Jordan (2021), doi:10.1073/pnas.2016191118.
 
     Examples
     --------

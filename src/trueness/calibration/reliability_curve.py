@@ -35,10 +35,9 @@ class Reliability(Answer):
 
     Attributes
     ----------
-    score : array (k,)
-        Scores; between them the curve is straight.
-    probability : array (k,)
-        Share of positives at that score, by isotonic regression.
+    score, probability : array (k,)
+        Scores, and the share of positives there, by isotonic regression; between them
+        the curve is straight.
     consistency_low, consistency_high : array (k,)
         Where the curve would lie if the scores were calibrated: a curve outside this
         band is evidence against calibration.
@@ -71,16 +70,11 @@ def reliability(
     .. math:: \hat p(s_i) = \max_{a \le i} \min_{b \ge i}
               \frac{\sum_{a..b} pos}{\sum_{a..b} (pos + neg)}
 
-    The confidence band is by likelihood ratio among increasing curves (Banerjee and
-    Wellner), right for scores with many cases each and too wide for continuous ones. Of
-    more than 500 distinct scores the curve has the ends of the isotonic blocks and 500
-    quantiles.
-
-    References
-    ----------
-    Dimitriadis, Gneiting, Jordan (2021), PNAS 118:e2016191118,
-    doi:10.1073/pnas.2016191118 (CORP); Banerjee, Wellner (2001), Ann. Stat. 29:1699,
-    doi:10.1214/aos/1015345959
+    CORP (Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118). The
+    confidence band is by likelihood ratio among increasing curves (Banerjee and Wellner
+    2001, doi:10.1214/aos/1015345959), right for scores with many cases each and too
+    wide for continuous ones. Of more than 500 distinct scores the curve has the ends of
+    the isotonic blocks and 500 quantiles.
 
     Examples
     --------

@@ -61,13 +61,10 @@ def calibration_line(data: Tally, *, level: float = 0.95) -> CalibrationLine:
 
     .. math:: \mathrm{logit}\, P(y=1) = a + b\, \mathrm{logit}(p)
 
-    The slope is b with a free; the intercept is a with b = 1. The variance is the
-    sandwich estimator (Huber 1967; Binder 1983).
-
-    References
-    ----------
-    D. R. Cox (1958), doi:10.1093/biomet/45.3-4.562. B. Van Calster et al. (2019), BMC
-    Medicine 17:230, doi:10.1186/s12916-019-1466-7.
+    The slope is b with a free; the intercept is a with b = 1 (Cox 1958,
+    doi:10.1093/biomet/45.3-4.562; Van Calster et al. 2019,
+    doi:10.1186/s12916-019-1466-7). The variance is the sandwich estimator (Huber 1967;
+    Binder 1983).
 
     Examples
     --------
@@ -195,8 +192,6 @@ class CalibrationTest(Answer):
     statistic, p_value : float
         What was compared with its distribution under the hypothesis, and how often
         calibrated scores give at least that.
-    method, notes : str, tuple of str
-        Name of the test, and what it cannot see or depends on.
     """
 
     statistic: float
@@ -220,24 +215,20 @@ def calibration_test(
     Parameters
     ----------
     method
-        "spiegelhalter" compares the Brier score with its expectation (it cannot detect
-        errors that cancel), "cox" tests for slope 1 and intercept 0 at once (likelihood
-        ratio), "bins" compares the mean squared residual of bins with that of
-        calibrated scores, and sees errors anywhere, "isotonic" compares the part MCB of
-        the Brier score with that of labels drawn from the scores (Monte Carlo, exact at
-        any sample size), "hosmer-lemeshow" compares the number of positives in bins
-        with the sum of their scores (to reproduce published numbers).
+        "spiegelhalter" (1986, doi:10.1002/sim.4780050506) compares the Brier score with
+        its expectation (it cannot detect errors that cancel), "cox" tests for slope 1
+        and intercept 0 at once (likelihood ratio), "bins" compares the mean squared
+        residual of bins with that of calibrated scores, and sees errors anywhere,
+        "isotonic" compares the part MCB of the Brier score with that of labels drawn
+        from the scores (Monte Carlo, exact at any sample size), "hosmer-lemeshow"
+        (1980, doi:10.1080/03610928008827941; of designs Rao and Scott 1981) compares
+        the number of positives in bins with the sum of their scores (to reproduce
+        published numbers).
     bins
         Number of bins, of equally many cases, of "bins" and "hosmer-lemeshow".
     parameters
         How many parameters of the model were fitted on these same cases, which
         "hosmer-lemeshow" takes off the degrees of freedom (R's ``hoslem.test``: 2).
-
-    References
-    ----------
-    Spiegelhalter (1986), Stat. Med. 5:421, doi:10.1002/sim.4780050506; Hosmer, Lemeshow
-    (1980), Commun. Stat. A 9:1043, doi:10.1080/03610928008827941; Rao, Scott (1981), J.
-    Am. Stat. Assoc. 76:221, doi:10.1080/01621459.1981.10477633
 
     Examples
     --------

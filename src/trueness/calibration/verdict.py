@@ -1,8 +1,7 @@
 """Can the scores be read as probabilities, and what does calibration gain?
 
 Size and test of the verdict come from the residuals of the same bins, so that they
-cannot contradict each other, and see errors that cancel in one sum over all cases. The
-gain is that on cases which the map has not seen.
+cannot contradict each other; the gain is that on cases which the map has not seen.
 """
 
 from __future__ import annotations
@@ -45,10 +44,9 @@ class CalibrationPlace(Record):
 
     Attributes
     ----------
-    low, high : float
-        The lowest and the highest of these scores.
-    score : float
-        Their mean, which is the share of positives that they state.
+    low, high, score : float
+        The lowest and the highest of these scores, and their mean, which is the share
+        of positives that they state.
     share : Estimate
         The share of positives that they have, with limits that hold for all places at
         once (Bonferroni).
@@ -149,8 +147,8 @@ def calibration_verdict(
     .. math:: \mathrm{size} = \sum_k \frac{n_k}{n} |\bar y_k - \bar p_k|
 
     Bins hold at most about a tenth of the cases, and of the variance :math:`p(1-p)` of
-    calibrated labels; the size is the debiased error of :func:`calibration_error`
-    there.
+    calibrated labels; the size is the debiased error of :func:`calibration_error` there
+    (Kumar, Liang and Ma 2019, arXiv:1909.10155; Satterthwaite 1946).
 
     Parameters
     ----------
@@ -158,11 +156,6 @@ def calibration_verdict(
         A size is small where its upper limit is at most this part of the share of the
         rarer class: with 0.05, at most 5 of 100 positives are expected at scores where
         they are not.
-
-    References
-    ----------
-    A. Kumar, P. Liang, T. Ma, Verified uncertainty calibration, NeurIPS 2019,
-    arXiv:1909.10155. F. E. Satterthwaite (1946), doi:10.2307/3002019.
 
     Examples
     --------
@@ -261,15 +254,12 @@ class CalibrationGain(Record):
     gain : Estimate
         ``before`` minus ``cross_fitted``, paired by case; above 0, calibration helps.
     error_before, error_after : Estimate
-        Mean absolute difference of score and share of positives
-        (:func:`trueness.calibration_verdict`), before and cross-fitted.
+        Size of :func:`trueness.calibration_verdict`, before and cross-fitted.
     order : str
         What the map does to the order of the scores: "kept", "ties" (some different
         scores get the same probability), "reversed", or "changed".
-    folds : int
-        Number of folds.
     tally : Tally
-        The cases with their cross-fitted probabilities.
+        The cases with their cross-fitted probabilities, of so many ``folds``.
     """
 
     before: Estimate
@@ -306,10 +296,8 @@ def calibration_gain(
     data
         Labelled cases that the classifier was not trained on; or a mapping from group
         to tally: maps are fitted on all together, and each group evaluated by itself.
-    method
-        A name from ``trueness.CALIBRATORS``.
-    folds
-        Number of folds; each class needs as many cases.
+    method, folds
+        A name from ``trueness.CALIBRATORS``; each class needs as many cases as folds.
     fitted
         The map fitted on all these cases by ``method``, if it is there already.
 

@@ -1,15 +1,9 @@
 """How good is the ranking, and how sure are we?
 
-Which trade-offs are there (``curves``), how often does a positive stand before a
-negative, how good is the part that matters, or the top (``areas``, ``partial_areas``),
-where does the true curve lie (``bands``), how many cases are needed (``planning``,
-``plan_samples``), and what is the shape behind all of it (``geometry``, ``gaussian``)?
-``figures`` says what pictures show.
-
-A tally and its design become the counts that are meant (``inference.sample``); from
-these come a curve, or a value with the influence of each case, of which ``inference``
-makes an ``Estimate``. Bands and plans alone draw other samples. The maths:
-docs/maths/ranking.md and docs/maths/ranking_geometry.md.
+Which trade-offs are there (``curves``), how good are they, in all or in part
+(``areas``, ``partial_areas``), where does the true curve lie (``bands``), how many
+cases are needed (``planning``), and what is the shape behind it (``geometry``,
+``gaussian``)? The maths: docs/maths/ranking.md and docs/maths/ranking_geometry.md.
 """
 
 from trueness.ranking.curves import hull, simplify

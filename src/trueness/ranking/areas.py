@@ -43,6 +43,9 @@ def auc(
 
     .. math:: A = P(s_+ > s_-) + \tfrac12 P(s_+ = s_-)
 
+    The ``notes`` say when the score ranks the wrong way round. An AUC of 0 or 1 shows
+    no spread: the limit is Wilson's of a kind of cases that was not seen ("unseen").
+
     Parameters
     ----------
     method
@@ -51,28 +54,17 @@ def auc(
         old papers: ``"delong"`` (a normal interval on the plain scale, as pROC has it),
         ``"hanley-mcneil"``, ``"fermi-dirac"`` and ``"bootstrap"`` (percentiles).
 
-    Returns
-    -------
-    Estimate
-        Its ``notes`` say when the score ranks the wrong way round and what was done
-        with cases without a label (a warning where their scores differ). An AUC of 0 or
-        1 shows no spread: the limit is Wilson's of a kind of cases that was not seen
-        (method ``"unseen"``).
-
     References
     ----------
-    DeLong, DeLong, Clarke-Pearson (1988), Biometrics 44:837, doi:10.2307/2531595;
-    Hanley, McNeil (1982), Radiology 143:29, doi:10.1148/radiology.143.1.7063747;
-    Obuchowski (1997), Biometrics 53:567, doi:10.2307/2533958 (clusters);
-    Begg, Greenes (1983), Biometrics 39:207, doi:10.2307/2530820;
-    Kim et al. (2021), doi:10.1073/pnas.2100761118
+    DeLong, DeLong, Clarke-Pearson (1988), doi:10.2307/2531595; Hanley, McNeil (1982),
+    doi:10.1148/radiology.143.1.7063747; Obuchowski (1997), doi:10.2307/2533958
+    (clusters); Begg, Greenes (1983), doi:10.2307/2530820; Kim et al. (2021),
+    doi:10.1073/pnas.2100761118
 
     Examples
     --------
     >>> auc(Tally([3, 2, 1], pos=[1, 1, 0], neg=[0, 1, 2])).value  # 5.5 of 6 pairs
     0.9166666666666666
-    >>> auc(Tally([2, 1], pos=[9, 0], neg=[0, 9])).low  # 9 / (9 + 1.96^2)
-    0.7008549515804561
     """
     _cases.both_classes(data, "auc")
     _options.choice(method, AUC_METHODS, "method")
@@ -177,23 +169,16 @@ auc.measure = auc_measure  # type: ignore[attr-defined]  # estimate and compare 
 
 
 def exponential_spread(a: Any) -> tuple[Any, Any]:
-    """How far do placement values spread when both classes are exponential?
+    """Variances of placement values, both classes exponential.
 
-    Variances of the placement values of positives and negatives, P100 - A^2 and
-    P110 - A^2, by Hanley and McNeil (1982): P100 = 2 A^2 / (1 + A), P110 = A / (2 - A).
+    Hanley and McNeil (1982): P100 = 2 A^2 / (1 + A), P110 = A / (2 - A), less A^2.
     """
     b = 1 - a
     return a * a * b / (1 + a), a * b * b / (1 + b)
 
 
 def pair_variance(a: Any, pos_var: Any, neg_var: Any, n_pos: Any, n_neg: Any) -> Any:
-    r"""How far does an AUC vary, given the spread of the placement values?
-
-    .. math:: \sigma^2 = \frac{A(1-A) + (N_1-1)(P_{110}-A^2) + (N_0-1)(P_{100}-A^2)}
-                              {N_1 N_0}
-
-    Kim et al. (2021), eq. 18.
-    """
+    """How far does an AUC vary, given the spread of placements? Kim et al., eq. 18."""
     total = a * (1 - a) + (n_pos - 1) * neg_var + (n_neg - 1) * pos_var
     return total / n_pos / n_neg
 
@@ -211,18 +196,15 @@ def average_precision(
 
     .. math:: AP = \sum_k (R_k - R_{k-1}) P_k
 
-    Without interpolation; tied cases share one precision. That of a random classifier
-    is about the prevalence, and it is too high on average when positives are few.
+    Without interpolation (Boyd, Eng and Page 2013, doi:10.1007/978-3-642-40994-3_29);
+    tied cases share one precision. That of a random classifier is about the prevalence,
+    and it is too high on average when positives are few.
 
     Parameters
     ----------
     method
         ``"student"`` (from influence values, as for :func:`auc`) or ``"bootstrap"``
         (percentiles, which lie too high when positives are few).
-
-    References
-    ----------
-    Boyd, Eng, Page (2013), ECML PKDD, 451, doi:10.1007/978-3-642-40994-3_29
 
     Examples
     --------
@@ -332,13 +314,12 @@ def _share_below(ordered: Floats, at: Floats) -> Floats:
 
 
 def multiclass_areas(code: Ints, scores: Floats, average: str) -> tuple[float, Floats]:
-    r"""Give an average of the areas of several classes, and the influence of each case.
+    """Give an average of the areas of several classes, and the influence of each case.
 
-    "hand-till": :math:`M = \frac{1}{c(c-1)} \sum_{k \ne j} A(k|j)`, Hand and Till
-    (2001), eq. (7); it does not depend on how common the classes are. "macro" and
-    "weighted" average the areas of each class against all others, by equal weights or
-    by the shares of the classes. Every average is a sum of two-sample U-statistics, so
-    its variance follows from what each case adds (DeLong's placement values).
+    "hand-till" is Hand and Till (2001), eq. (7); "macro" and "weighted" average the
+    areas of each class against all others, by equal weights or by the shares of the
+    classes. All are sums of two-sample U-statistics: what each case adds gives the
+    variance (DeLong).
     """
     # A(k|j), how often a case of class k has a higher score *for class k* than one of
     # class j; win[i, j] is the share of class j that case i beats by the score of its

@@ -47,16 +47,10 @@ class Band(TwoAxes):
         ``recall`` with ``precision``, of the sample.
     low, high : array
         The lower and upper end of the band.
-    level : float
-        Confidence level.
     kind : {"simultaneous", "pointwise"}
         Does it hold for the whole curve, or for each point alone?
-    method : str
-        How the band was made.
     prevalence : float
         Share of positives for which a precision holds.
-    notes : tuple of str
-        Which cases were left out, and what the band assumes.
     """
 
     low: Floats
@@ -84,6 +78,8 @@ def roc_band(
               P\Big(\max_f |\mathrm{tpr}^*(f) - \widehat{\mathrm{tpr}}(f)|
               / \hat\sigma(f) \le c\Big) = \text{level}
 
+    Campbell (1994), Stat. Med. 13:499; Agresti, Coull (1998); of weights Rubin (1981).
+
     Parameters
     ----------
     kind
@@ -91,11 +87,6 @@ def roc_band(
         ``"pointwise"``: each single point does.
     points
         How many false positive rates the grid has, from 0 to 1.
-
-    References
-    ----------
-    Campbell (1994), Stat. Med. 13:499; Agresti, Coull (1998), Am. Stat. 52:119;
-    Rubin (1981), Ann. Stat. 9:130, for weights.
 
     Examples
     --------
@@ -143,16 +134,11 @@ def precision_recall_band(
     Parameters
     ----------
     method
-        ``"likelihood"``: precisions at which the counts are likely (the default).
-        ``"bootstrap"``: wider; the default for weights, clusters and labels missing at
-        random.
+        ``"likelihood"``: precisions at which the counts are likely (the default;
+        Claeskens et al. 2003, doi:10.2307/3316066; Naiman 1986). ``"bootstrap"``:
+        wider; the default for weights, clusters and labels missing at random.
     kind, level, points, rng, replicates
         As in :func:`roc_band`. Only the bootstrap draws.
-
-    References
-    ----------
-    Claeskens et al. (2003), Can. J. Stat. 31:173, doi:10.2307/3316066; Naiman (1986),
-    Ann. Stat. 14:896.
 
     Examples
     --------

@@ -35,10 +35,8 @@ class Curve(TwoAxes):
     Attributes
     ----------
     axes : tuple of str
-        Which two rates it has, as attributes: ``fpr`` and ``tpr`` (:func:`roc`) or
-        ``fnr`` (:func:`det`), ``recall`` and ``precision`` (:func:`precision_recall`),
-        ``flagged_rate`` and ``recall`` or ``lift`` (:func:`gain_curve`,
-        :func:`lift_curve`).
+        Which two rates it has, as attributes: ``fpr``, ``tpr``, ``fnr``, ``recall``,
+        ``precision``, ``flagged_rate`` or ``lift``.
     threshold : array
         +inf (nothing is flagged), then every score. Where nothing is flagged, precision
         and lift are undefined, so that these curves leave out that point.
@@ -47,8 +45,6 @@ class Curve(TwoAxes):
     moved : float
         By how much :func:`simplify` moved the curve at most (of lift as a share of the
         largest one); 0 when it is exact.
-    notes : tuple of str
-        What was done with cases without a label.
     """
 
     threshold: Floats
@@ -95,10 +91,7 @@ def _curve(t: Tally, name: str, across: str, up: str) -> Curve:
 
 @of_tally
 def roc(data: Tally) -> Curve:
-    r"""Which true positive rate costs which false positive rate?
-
-    .. math:: \mathrm{tpr}(\tau) = P(s \ge \tau \mid +), \qquad
-              \mathrm{fpr}(\tau) = P(s \ge \tau \mid -)
+    """Which true positive rate costs which false positive rate?
 
     Tied scores are one diagonal step. Sameni (2025), eqs. (4), (6), (9).
 
@@ -119,8 +112,7 @@ def precision_recall(data: Tally) -> Curve:
               \frac{\pi\,\mathrm{tpr}}{\pi\,\mathrm{tpr} + (1-\pi)\,\mathrm{fpr}}
 
     With ``prevalence=`` pi is another share of positives. Between two points the curve
-    is not straight: :func:`leakage` gives the precision at any recall. Sameni (2025),
-    eq. (20).
+    is not straight: :func:`leakage` gives the precision at any recall.
 
     Examples
     --------
@@ -180,17 +172,9 @@ def lift_curve(data: Tally) -> Curve:
 def hull(curve: Curve) -> Curve:
     """What can be reached by one threshold, or by a random choice between two?
 
-    The smallest concave curve on or above the ROC curve; its points are the thresholds
-    that are best for some costs of the errors.
-
-    Parameters
-    ----------
-    curve
-        From :func:`roc`.
-
-    References
-    ----------
-    Fawcett, Niculescu-Mizil (2007), Mach. Learn. 68:97, doi:10.1007/s10994-007-5011-0
+    The smallest concave curve on or above the ROC ``curve``; its points are the
+    thresholds that are best for some costs of the errors (Fawcett and Niculescu-Mizil
+    2007, doi:10.1007/s10994-007-5011-0).
 
     Examples
     --------
@@ -215,20 +199,13 @@ def simplify(
     """Which few points draw nearly the same curve, and by how much do they move it?
 
     The first and the last point stay; ``moved`` is the largest distance in the plane of
-    the curve between the old and the new one, both drawn with straight lines.
+    the curve between the old and the new one, both drawn with straight lines (Douglas
+    and Peucker 1973, doi:10.3138/FM57-6770-U75U-7727).
 
     Parameters
     ----------
-    curve
-        Any curve of this module.
-    points
-        Keep at most this many points (2 or more).
-    tolerance
-        Move the curve by at most this much.
-
-    References
-    ----------
-    Douglas, Peucker (1973), Cartographica 10:112, doi:10.3138/FM57-6770-U75U-7727
+    points, tolerance
+        Keep at most so many points (2 or more); move the curve by at most this much.
 
     Examples
     --------

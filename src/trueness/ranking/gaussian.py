@@ -12,7 +12,7 @@ import math
 import warnings
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,21 +50,15 @@ class Through:
         return 1 - self.inverse(1 - _columns.probabilities(tpr, "tpr"))
 
     def precision(self: Any, recall: ArrayLike, prevalence: float) -> Any:
-        r"""Which precision is left at this recall (NaN: nothing is flagged)? Eq. (21).
-
-        .. math:: \frac{\mathrm{tpr}}
-                  {\mathrm{tpr} + (\pi_n/\pi_p) [1 - G^{-1}(1 - \mathrm{tpr})]}
-        """
+        """Which precision is left at this recall (NaN: none flagged)? Eq. (21)."""
         recall = _columns.probabilities(recall, "recall")
         share = _options.fraction(prevalence, "prevalence")
         return precision_at(1 - self.inverse(1 - recall), recall, share)
 
     def accuracy(self: Any, specificity: ArrayLike, prevalence: float) -> Any:
-        r"""Which share of all cases is right, :math:`\pi_p (1 - G(u)) + \pi_n u`?
-
-        Differs from the text after eq. (22), which says that accuracy is not a function
-        of G: at a given specificity it is.
-        """
+        """Which share of all cases is right at this specificity?"""
+        # Differs from the text after eq. (22), which says that accuracy is not a
+        # function of G: at a given specificity it is.
         u = _columns.probabilities(specificity, "specificity")
         share = _options.fraction(prevalence, "prevalence")
         return share * (1 - self(u)) + (1 - share) * u
@@ -72,14 +66,9 @@ class Through:
     def f_beta(
         self: Any, specificity: ArrayLike, prevalence: float, beta: float = 1.0
     ) -> Any:
-        r"""How good are precision and recall together at this specificity?
-
-        .. math:: F_\beta = \frac{(1+\beta^2)\,\mathrm{tpr}}
-                  {\mathrm{tpr} + \beta^2 + (\pi_n/\pi_p)\,\mathrm{fpr}}
-
-        Differs from eqs. (25) and (26): there the last term has a factor
-        beta^2 / tpr that does not follow from eq. (23).
-        """
+        """How good are precision and recall together at this specificity?"""
+        # Differs from eqs. (25) and (26): there the last term has a factor
+        # beta^2 / tpr that does not follow from eq. (23).
         u = _columns.probabilities(specificity, "specificity")
         share = _options.fraction(prevalence, "prevalence")
         square = _options.positive_number(beta, "beta") ** 2
@@ -92,15 +81,12 @@ class Through:
 class Binormal(Record, Through):
     """What follows when the scores of both classes are normal?
 
-    A call ``G(u)`` gives the leakage function: the share of the positives that is
-    missed at specificity u. ``inverse``, ``density``, ``tpr(fpr)``, ``fpr(tpr)``,
-    ``precision(recall, prevalence)``, ``accuracy`` and ``f_beta`` follow from it.
+    A call ``G(u)`` gives the leakage function, as :class:`Leakage` does.
 
     Attributes
     ----------
     alpha, b : float
-        Ratio of the standard deviations (negatives over positives) and distance of the
-        means in units of the positives' standard deviation.
+        Its two parameters: see :func:`binormal`.
     auc, area : float
         Area under the ROC curve, eq. (44), and under G, 1 - AUC.
     kl_pos_to_neg, kl_neg_to_pos : float
@@ -139,10 +125,9 @@ def binormal(alpha: float, b: float) -> Binormal:
 
     Parameters
     ----------
-    alpha
-        Standard deviation of the negatives' scores over that of the positives'.
-    b
-        Distance of the means over the standard deviation of the positives' scores.
+    alpha, b
+        Standard deviation of the negatives' scores, and distance of the means, both
+        over the standard deviation of the positives' scores.
 
     Examples
     --------
@@ -198,25 +183,18 @@ class BinormalFit(Answer):
 # more bins than this change the estimates by less than a thousandth of their error
 _BINS = 400
 _STEPS = 200
+_INF = math.inf
 
 
 @of_tally
 def fit_binormal(data: Tally, *, level: float = 0.95) -> BinormalFit:
-    r"""Which binormal curve fits these counts best?
+    """Which binormal curve fits these counts best?
 
     Maximum likelihood over alpha, b and the thresholds between neighbouring scores, so
-    only the order of the scores matters:
-
-    .. math:: \sum_k N_k \log[\Phi(z_k) - \Phi(z_{k-1})]
-              + P_k \log[\Phi(\alpha z_k - b) - \Phi(\alpha z_{k-1} - b)]
-
-    Intervals are normal, of alpha on the log scale, of the AUC on the probit scale.
-    More than 400 runs of cases of one class are grouped.
-
-    References
-    ----------
-    Dorfman, Alf (1969), J. Math. Psychol. 6:487, doi:10.1016/0022-2496(69)90019-4;
-    Metz, Herman, Shen (1998), Stat. Med. 17:1033.
+    only the order of the scores matters (Dorfman and Alf 1969,
+    doi:10.1016/0022-2496(69)90019-4; Metz, Herman and Shen 1998). Intervals are normal,
+    of alpha on the log scale, of the AUC on the probit scale. More than 400 runs of
+    cases of one class are grouped.
 
     Examples
     --------
@@ -236,21 +214,44 @@ def fit_binormal(data: Tally, *, level: float = 0.95) -> BinormalFit:
             f"two thresholds describe all {t.n_pos:,} positives and {t.n_neg:,} "
             "negatives. trueness.auc gives the area without a model."
         )
-    fit = _maximize(neg, pos)
-    if fit is None:
+    try:
+        alpha, b, covariance, height, converged, steps = _maximize(neg, pos)
+    except np.linalg.LinAlgError:
         raise NotEnoughCases(
             f"fit_binormal found no best curve: with {t.n_pos:,} positives and "
             f"{t.n_neg:,} negatives in this order the likelihood increases without "
             "bound. trueness.auc gives the area without a model."
-        )
-    if not fit.converged:
+        ) from None
+    if not converged:
         warnings.warn(
-            f"fit_binormal stopped after {fit.iterations} steps; the classes may "
+            f"fit_binormal stopped after {steps} steps; the classes may "
             f"hardly overlap. Its field converged says so too.",
             NotConverged,
             stacklevel=2,
         )
-    return _report(t, fit, level)
+
+    def sure(value: float, variance: float, ends: Ends) -> Estimate:
+        found = limited(value, Spread(float(variance), math.inf, 0.0), ends, level)
+        return replace(found, method="maximum likelihood")
+
+    spread, curve, anywhere = np.diag(covariance), binormal(alpha, b), (-_INF, _INF)
+    # delta method on the probit scale, where the AUC is b / sqrt(1 + alpha^2)
+    root = math.sqrt(1 + alpha**2)
+    slope = np.array([-b * alpha / root**3, 1 / root])
+    probit = sure(b / root, slope @ covariance @ slope, anywhere)
+    low, high = (float(ndtr(z)) for z in (probit.low, probit.high))
+    sd = float(_phi(np.array(probit.value))) * probit.sd
+    return BinormalFit(
+        curve,
+        sure(alpha, spread[0], (0.0, _INF)),
+        sure(b, spread[1], anywhere),
+        replace(probit, value=curve.auc, low=low, high=high, sd=sd),
+        float(covariance[0, 1] / math.sqrt(spread[0] * spread[1])),
+        height,
+        *_goodness(t),
+        converged,
+        steps,
+    )
 
 
 def separation(auc: float) -> float:
@@ -258,35 +259,25 @@ def separation(auc: float) -> float:
     return math.sqrt(2) * NormalDist().inv_cdf(auc)
 
 
-class _Fit(NamedTuple):
-    alpha: float
-    b: float
-    cuts: Floats
-    covariance: Floats
-    log_likelihood: float
-    converged: bool
-    iterations: int
-
-
 # beyond this the likelihood has no maximum: one class is a point in the other's tail
 _FAR = 1e6
 
 
-def _maximize(neg: Floats, pos: Floats) -> _Fit | None:
+def _maximize(
+    neg: Floats, pos: Floats
+) -> tuple[float, float, Floats, float, bool, int]:
     """Climb by Fisher scoring, halving steps that go down or disorder the cuts.
 
-    None where the climb has no end: the information becomes singular, or alpha or b
-    leave all bounds.
+    Gives alpha, b, their covariance, the height, whether it converged and in how many
+    steps; an error of LinAlg where the climb has no end: the information becomes
+    singular, or alpha or b leave all bounds.
     """
     alpha, b, cuts = _start(neg, pos)
     height = _log_likelihood(alpha, b, cuts, neg, pos)
     converged, step = False, 0
     while step < _STEPS and not converged:
         step += 1
-        try:
-            move, _ = _scoring_step(alpha, b, cuts, neg, pos)
-        except np.linalg.LinAlgError:
-            return None
+        move, _ = _scoring_step(alpha, b, cuts, neg, pos)
         # no step changes alpha by more than a factor e
         largest = max(1.0, abs(move[0]) / alpha)
         for halving in range(40):
@@ -302,16 +293,13 @@ def _maximize(neg: Floats, pos: Floats) -> _Fit | None:
         gain, height = reached - height, reached
         alpha, b, cuts = new
         if not (1 / _FAR < alpha < _FAR and abs(b) < _FAR):
-            return None
+            raise np.linalg.LinAlgError("out of all bounds")
         small = abs(move[0]) / alpha < 1e-9 and abs(move[1]) < 1e-9 * (1 + abs(b))
         converged = small or 0 <= gain < 1e-13 * (1 + abs(height))
-    try:
-        _, covariance = _scoring_step(alpha, b, cuts, neg, pos)
-    except np.linalg.LinAlgError:
-        return None
+    _, covariance = _scoring_step(alpha, b, cuts, neg, pos)
     if not (np.linalg.eigvalsh(covariance) > 0).all():
-        return None
-    return _Fit(alpha, b, cuts, covariance, height, converged, step)
+        raise np.linalg.LinAlgError("no maximum")
+    return alpha, b, covariance, height, converged, step
 
 
 def _start(neg: Floats, pos: Floats) -> tuple[float, float, Floats]:
@@ -399,34 +387,6 @@ def _by_cut(height: Floats, weight: Floats) -> Floats:
     return np.asarray(height * (weight[:-1] - weight[1:]))
 
 
-def _report(t: Tally, fit: _Fit, level: float) -> BinormalFit:
-    alpha, b = fit.alpha, fit.b
-
-    def sure(value: float, variance: float, ends: Ends) -> Estimate:
-        found = limited(value, Spread(float(variance), math.inf, 0.0), ends, level)
-        return replace(found, method="maximum likelihood")
-
-    spread, curve = np.diag(fit.covariance), binormal(alpha, b)
-    # delta method on the probit scale, where the AUC is b / sqrt(1 + alpha^2)
-    root = math.sqrt(1 + alpha**2)
-    slope = np.array([-b * alpha / root**3, 1 / root])
-    anywhere = (-math.inf, math.inf)
-    probit = sure(b / root, slope @ fit.covariance @ slope, anywhere)
-    low, high = (float(ndtr(z)) for z in (probit.low, probit.high))
-    sd = float(_phi(np.array(probit.value))) * probit.sd
-    return BinormalFit(
-        curve,
-        sure(alpha, spread[0], (0.0, math.inf)),
-        sure(b, spread[1], anywhere),
-        replace(probit, value=curve.auc, low=low, high=high, sd=sd),
-        float(fit.covariance[0, 1] / math.sqrt(spread[0] * spread[1])),
-        fit.log_likelihood,
-        *_goodness(t),
-        fit.converged,
-        fit.iterations,
-    )
-
-
 def _goodness(t: Tally) -> tuple[float, int, float]:
     """Compare a few groups of scores with free shares: a likelihood-ratio test."""
     from scipy.special import chdtrc
@@ -439,8 +399,8 @@ def _goodness(t: Tally) -> tuple[float, int, float]:
         return math.nan, 0, math.nan
     neg, pos = neg.astype(np.float64), pos.astype(np.float64)
     free = sum(float(np.sum(c[c > 0] * np.log(c[c > 0] / c.sum()))) for c in (neg, pos))
-    model = _maximize(neg, pos)
-    if model is None:
+    try:
+        statistic = max(0.0, 2 * (free - _maximize(neg, pos)[3]))
+    except np.linalg.LinAlgError:
         return math.nan, 0, math.nan
-    statistic = max(0.0, 2 * (free - model.log_likelihood))
     return statistic, df, float(chdtrc(df, statistic))

@@ -75,13 +75,10 @@ class Leakage(Answer, Through):
         return np.where(np.abs(y[at] - v) <= _SNAP, x[at], straight)
 
     def density(self, u: ArrayLike, bins: int = 20) -> Any:
-        r"""What is the density of positives over that of negatives at this quantile?
+        """What is the density of positives over that of negatives at this quantile?
 
-        .. math:: g(u) = \dot G(u) = f_p(x) / f_n(x), \qquad x = F_n^{-1}(u)
-
-        Eq. (11), as a mean over ``bins`` equal parts of [0, 1]: the rise of G over the
-        part, divided by its width, so that it integrates to 1. Positives above all
-        negatives count in the last part.
+        Eq. (11), as a mean over ``bins`` equal parts of [0, 1], so that it integrates
+        to 1. Positives above all negatives count in the last part.
         """
         u = _columns.probabilities(u, "u")
         number = _options.whole_number(bins, "bins", at_least=1)
@@ -102,9 +99,7 @@ def chord(x: Floats, y: Floats, i: Any, j: Any, u: Any) -> Any:
 
 @of_tally
 def leakage(data: Tally) -> Leakage:
-    r"""Which share of positives leaks to the negative side at each specificity?
-
-    .. math:: G(u) = F_p(F_n^{-1}(u)), \qquad \mathrm{AUC} = 1 - \int_0^1 G(u)\,du
+    """Which share of positives leaks to the negative side at each specificity?
 
     Sameni (2025), eqs. (10)-(26), with errata: see ``docs/maths/ranking_geometry.md``.
 
@@ -132,15 +127,12 @@ class Divergence(Answer):
     pos_to_neg, neg_to_pos : Estimate
         Kullback-Leibler divergence in nats of the positives' scores from the
         negatives', and the reverse; zero when the classifier is random.
-    entropy : float
-        Differential entropy of the leakage density g, minus ``pos_to_neg`` (eq. (49)).
-    spread : float
+    entropy, spread : float
+        Differential entropy of the leakage density g, minus ``pos_to_neg`` (eq. (49));
         exp(entropy), in [0, 1]: the share of the negatives' range over which the
         positives are spread; near 0 most thresholds separate the classes well.
     middle_half : (float, float)
         The middle half of the positives lies between these quantiles of the negatives.
-    method : str
-        The estimator.
     """
 
     pos_to_neg: Estimate

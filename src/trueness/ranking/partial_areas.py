@@ -44,25 +44,19 @@ def partial_auc(
 
     Parameters
     ----------
-    fpr
-        Range of false positive rates, for example (0, 0.1).
-    tpr
-        Range of true positive rates (sensitivities). Given alone, the area is that to
-        the right of the curve: specificity integrated over this range. Given with
-        ``fpr``, it is the area under the curve inside the rectangle (two-way).
+    fpr, tpr
+        Range of false positive rates, for example (0, 0.1), or of true positive rates:
+        the area to the right of the curve. With both it is the area under the curve
+        inside the rectangle (two-way; Yang, Lu, Lyu and Hu 2019).
     max_fpr
         Instead of ``fpr=(0, max_fpr)``.
     corrected
-        Whether to give the area on McClish's scale: 1/2 for a random classifier, 1 for
-        an ideal one.
+        Whether to give the area on McClish's scale (1989,
+        doi:10.1177/0272989X8900900307): 1/2 for a random classifier, 1 for an ideal
+        one.
     method
         ``"student"`` (from influence values, as for :func:`auc`) or ``"bootstrap"``
         (percentiles).
-
-    References
-    ----------
-    McClish (1989), Med. Decis. Making 9:190, doi:10.1177/0272989X8900900307;
-    Yang, Lu, Lyu, Hu (2019), Stat. Med. 38:1855, for the two-way area.
 
     Examples
     --------

@@ -1,9 +1,7 @@
 """How many cases are needed to know an AUC, a difference of two, or a rate well enough?
 
 A plan is for the interval that will be reported: its width, and the chance that it
-excludes what is to be excluded, are those of samples drawn from a model of the scores
-(few cases) or of a normally distributed AUC (many); of rates sums over the binomial
-law.
+excludes what is to be excluded (``plan_samples``).
 """
 
 from __future__ import annotations
@@ -11,8 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
-from typing import Any, NamedTuple, final
+from typing import final
 
 import numpy as np
 
@@ -25,12 +22,16 @@ from trueness._core.search import smallest
 from trueness.ranking.gaussian import separation
 from trueness.ranking.plan_samples import (
     MODELS,
-    SampledAreas,
-    difference_variance,
+    Question,
+    Reach,
+    auc_question,
+    joint_excess,
     model_variance,
-    placements,
-    spreads,
+    split_cases,
 )
+
+_SAMPLING = ("case-control", "cohort")
+Enough = Callable[[Reach], bool]
 
 
 @final
@@ -40,15 +41,12 @@ class Plan(Record):
 
     Attributes
     ----------
-    n, n_pos, n_neg : int
-        Cases in all, positive and negative (in a cohort: expected).
-    counted : int
-        Cases that it is about: all of them for an AUC, those in the denominator of a
-        rate (in a cohort: expected).
-    sd : float
-        Standard error that the estimate will have.
-    half_width : float
-        Half the mean width that its interval will have.
+    n, n_pos, n_neg, counted : int
+        Cases in all, positive, negative, and those in the denominator of a rate (in a
+        cohort: expected).
+    sd, half_width : float
+        Standard error that the estimate will have, and half the mean width of its
+        interval.
     power : float
         Probability that the interval excludes ``null``; NaN when no ``null`` was given.
     measure : str
@@ -94,30 +92,22 @@ def plan_auc(
 
     Parameters
     ----------
-    auc
-        The AUC that is expected.
-    prevalence
-        Share of positives among the cases that will be collected.
+    auc, prevalence
+        The AUC that is expected, and the share of positives that will be collected.
     half_width
         Wanted half width of the interval.
     null, power
         Instead of ``half_width``: the wanted power of the two-sided test against this
-        AUC (0.9 when only ``null`` is given), the probability that the interval
-        excludes it.
+        AUC (0.9 when only ``null`` is given): how often the interval excludes it.
     level
         Confidence level of the interval; the test has level 1 - ``level``.
     model
         How the scores are distributed: ``"binormal"`` (equal spread; default),
         ``"hanley-mcneil"`` (exponential scores; a larger variance when positives are
-        rare) or ``"fermi-dirac"``.
+        rare) or ``"fermi-dirac"`` (Kim et al. 2021, eq. 18).
     sampling
         ``"case-control"``: n_pos and n_neg cases are collected. ``"cohort"``: n cases
         as they come, so that the number of positives is random.
-
-    References
-    ----------
-    Hanley, McNeil (1982), Radiology 143:29, doi:10.1148/radiology.143.1.7063747;
-    Kim et al. (2021), eq. 18, doi:10.1073/pnas.2100761118
 
     Examples
     --------
@@ -131,8 +121,8 @@ def plan_auc(
     share = _options.fraction(prevalence, "prevalence")
     level = _options.fraction(level, "level")
     null, enough = _goal("plan_auc", area, half_width, null, power, level)
-    question = _auc_question(area, null, share, level, model, sampling)
-    return question.plan("plan_auc", enough, "AUC", model)
+    question = auc_question(area, null, share, level, model, sampling)
+    return _planned("plan_auc", question, enough, "AUC", model)
 
 
 @_options.by_keyword("first=0.85, second=0.8, power=0.8")
@@ -146,25 +136,19 @@ def plan_auc_difference(
     power: float | None = None,
     level: float = 0.95,
 ) -> Plan:
-    r"""How many cases are needed to show that two AUCs on the same cases differ?
+    """How many cases are needed to show that two AUCs on the same cases differ?
 
-    .. math:: \mathrm{cov} = \frac{[\Phi_2(h_1, h_2; \rho) - A_1 A_2]
-              + (N_1 + N_0 - 2) [\Phi_2(h_1, h_2; \rho/2) - A_1 A_2]}{N_1 N_0}
-
-    of bivariate normal scores with equal standard deviations; the test is that of
+    Of bivariate normal scores with equal standard deviations; the test is that of
     :func:`compare_auc`. The ``value`` of the plan is the difference.
 
     Parameters
     ----------
-    first, second
-        The AUCs that are expected.
-    correlation
-        Correlation between the two scores within a class.
-    half_width
-        Wanted half width of the interval of the difference.
-    power
-        Instead of ``half_width``: the wanted power of the paired test of equal AUCs
-        (0.9 when neither is given).
+    first, second, correlation
+        The AUCs that are expected, and the correlation of the two scores within a
+        class.
+    half_width, power
+        Wanted half width of the interval of the difference, or instead the wanted power
+        of the paired test of equal AUCs (0.9 when neither is given).
     prevalence, level
         As in :func:`plan_auc`.
 
@@ -196,10 +180,13 @@ def plan_auc_difference(
         return np.asarray(z + shift[:, None, None] * label)
 
     def variance(pos: int, neg: int) -> float:
-        return difference_variance(a, b, rho, pos, neg)
+        """Two areas covary over one pair, and over pairs that share a case (DeLong)."""
+        own = sum(model_variance("binormal", area, pos, neg) for area in (a, b))
+        pair, half = (joint_excess(a, b, r) for r in (rho, rho / 2))
+        return max(own - 2 * (pair + (pos + neg - 2) * half) / pos / neg, 1e-300)
 
-    question = _Question(a - b, 0.0, share, level, draw, variance, two=True)
-    return question.plan("plan_auc_difference", enough, "difference of AUCs")
+    question = Question(a - b, 0.0, share, level, draw, variance, two=True)
+    return _planned("plan_auc_difference", question, enough, "difference of AUCs")
 
 
 def plan_rate(
@@ -220,17 +207,13 @@ def plan_rate(
 
     Parameters
     ----------
-    rate
+    rate, value
         ``"recall"`` (sensitivity), ``"specificity"`` or ``"precision"`` (PPV), which is
-        always planned for a cohort.
-    value
-        The rate that is expected.
-    prevalence
-        Share of positives among the cases.
+        always planned for a cohort; and what is expected of it.
     recall
         For precision only: the recall that is expected, from which the number of
         flagged cases follows.
-    half_width, null, power, level
+    prevalence, half_width, null, power, level
         As in :func:`plan_auc`, of this rate.
     sampling
         ``"cohort"``: cases as they come, so that the denominator of the rate is random.
@@ -252,7 +235,26 @@ def plan_rate(
     random = sampling == "cohort" or rate == "precision"
 
     def reached(n: int) -> Reach:
-        return _rate_reach(n, part, expected, base, level, random)
+        """Sum over all counts: mean half width, and the chance to exclude the null."""
+        sizes, weight = np.array([max(1, round(n * part))]), np.ones(1)
+        if random:
+            spread = 9 * math.sqrt(n * part * (1 - part)) + 9
+            first, last = max(0, int(n * part - spread)), int(n * part + spread) + 1
+            last = min(n, last)
+            # many sizes differ little: forty of them carry the mean
+            several = np.linspace(first, last, min(last - first + 1, 41))
+            sizes = np.unique(several.round())
+            weight = binomial_pmf(sizes, n, part)
+            weight = weight / weight.sum()
+        half = power = 0.0
+        for size, w in zip(sizes, weight, strict=True):
+            low, high = bulk(int(size), np.array([expected]))
+            y = np.arange(int(low[0]), int(high[0]) + 1)
+            p = binomial_pmf(y, size, expected)
+            low, high = wilson(y, size, level)
+            half += float(w * (p @ (high - low)) / 2)
+            power += float(w * p[(base < low) | (base > high)].sum())
+        return math.nan if math.isnan(base) else power, half
 
     n = smallest(lambda k: enough(reached(k)), start=4, what="plan_rate")
     if null is not None:  # the power climbs in steps: it must hold from here on
@@ -260,16 +262,11 @@ def plan_rate(
             n += 1
     (reach, half), counted = reached(n), max(1, round(n * part))
     sd = math.sqrt(expected * (1 - expected) / counted)
-    came = "cohort" if random else sampling
+    came, sizes = "cohort" if random else sampling, split_cases(n, share)
     return Plan(
-        n, *_split(n, share), counted, sd, half, reach, rate, expected, base, share,
-        level, came, model="",
+        n, *sizes, counted, sd, half, reach, rate, expected, base, share, level, came,
+        model="",
     )  # fmt: skip
-
-
-# power (NaN without a null) and mean half width that a number of cases reaches
-Reach = tuple[float, float]
-Enough = Callable[[Reach], bool]
 
 
 def _enough(half_width: float | None, power: float | None) -> Enough:
@@ -282,7 +279,12 @@ def _enough(half_width: float | None, power: float | None) -> Enough:
 
 
 def _goal(
-    what: str, value: float, half_width: Any, null: Any, power: Any, level: float
+    what: str,
+    value: float,
+    half_width: float | None,
+    null: float | None,
+    power: float | None,
+    level: float,
 ) -> tuple[float, Enough]:
     """Which half width, or which power against which null, is wanted?"""
     if (half_width is None) == (null is None) or (power is not None and null is None):
@@ -305,14 +307,6 @@ def _goal(
     return base, _enough(None, least)
 
 
-def outlook(plan: Plan, sizes: Sequence[int]) -> Floats:
-    """Which power, or which half width, would other numbers of cases reach?"""
-    given = ("value", "null", "prevalence", "level", "model", "sampling")
-    question = _auc_question(*(getattr(plan, k) for k in given))
-    which = int(math.isnan(plan.null))
-    return np.array([question.reach(int(n))[which] for n in sizes])
-
-
 def _part(rate: str, value: float, share: float, recall: object) -> float:
     """Which part of all cases is the rate a share of?"""
     if rate != "precision":
@@ -331,141 +325,26 @@ def _part(rate: str, value: float, share: float, recall: object) -> float:
     return flagged
 
 
-def _rate_reach(
-    n: int, part: float, value: float, null: float, level: float, random: bool
-) -> Reach:
-    """Sum over all counts: mean half width, and the chance to exclude the null."""
-    sizes, weight = np.array([max(1, round(n * part))]), np.ones(1)
-    if random:
-        spread = 9 * math.sqrt(n * part * (1 - part)) + 9
-        first, last = max(0, int(n * part - spread)), min(n, int(n * part + spread) + 1)
-        # many sizes differ little: forty of them carry the mean
-        sizes = np.unique(np.linspace(first, last, min(last - first + 1, 41)).round())
-        weight = binomial_pmf(sizes, n, part)
-        weight = weight / weight.sum()
-    # over all counts that matter: the width, and whether the null lies outside
-    half = power = 0.0
-    for size, w in zip(sizes, weight, strict=True):
-        low, high = bulk(int(size), np.array([value]))
-        y = np.arange(int(low[0]), int(high[0]) + 1)
-        p = binomial_pmf(y, size, value)
-        low, high = wilson(y, size, level)
-        half += float(w * (p @ (high - low)) / 2)
-        power += float(w * p[(null < low) | (null > high)].sum())
-    return math.nan if math.isnan(null) else power, half
+def _planned(
+    what: str, question: Question, enough: Enough, measure: str, model: str = "binormal"
+) -> Plan:
+    """Search from a third of what the normal law asks for, which is too few."""
+    q = question
+    rough = smallest(lambda n: enough(q.by_law(n)), start=4, what=what)
+    step = max(1, rough // 100)
+    start = max(4, rough // 3) // step
+    n = step * smallest(lambda k: enough(q.reach(k * step)), start=start, what=what)
+    sizes, (power, half) = split_cases(n, q.share), q.reach(n)
+    sd, came = math.sqrt(q.variance(*sizes)), _SAMPLING[q.cohort]
+    return Plan(
+        n, *sizes, n, sd, half, power, measure, q.value, q.null, q.share, q.level, came,
+        model,
+    )  # fmt: skip
 
 
-def _split(n: int, share: float) -> tuple[int, int]:
-    """How many of n cases are positive and negative? At least two of each."""
-    pos = min(max(2, round(n * share)), n - 2)
-    return pos, n - pos
-
-
-_SAMPLING = ("case-control", "cohort")
-# from this many cases of the smaller class on the AUC is normal enough
-_MANY = 250
-_SAMPLES = 4000
-# of a class that is more times larger no more cases are drawn
-_LARGER = 4
-
-
-class _Question(NamedTuple):
-    """What is planned: a value, how it is drawn, and which interval answers."""
-
-    value: float
-    null: float
-    share: float
-    level: float
-    draw: Callable[[np.random.Generator, Array], Floats]  # labels to (1 or 2, ...)
-    variance: Callable[[int, int], float]
-    two: bool = False  # is it a difference of two AUCs?
-    cohort: bool = False
-
-    def plan(
-        self, what: str, enough: Enough, measure: str, model: str = "binormal"
-    ) -> Plan:
-        """Search from a third of what the normal law asks for, which is too few."""
-        rough = smallest(lambda n: enough(self._by_law(n)), start=4, what=what)
-        step = max(1, rough // 100)
-        start = max(4, rough // 3) // step
-        k = smallest(lambda k: enough(self.reach(k * step)), start=start, what=what)
-        n = k * step
-        sizes, (power, half) = _split(n, self.share), self.reach(n)
-        sd, came = math.sqrt(self.variance(*sizes)), _SAMPLING[self.cohort]
-        return Plan(
-            n, *sizes, n, sd, half, power, measure, self.value, self.null, self.share,
-            self.level, came, model,
-        )  # fmt: skip
-
-    def reach(self, n: int) -> Reach:
-        """What do n cases reach? By drawing where a class has few."""
-        many = min(_split(n, self.share)) >= _MANY
-        power, half = self._by_law(n) if many else self._by_samples(n)
-        return math.nan if math.isnan(self.null) else power, half
-
-    def _judged(self, x: SampledAreas) -> tuple[Any, Any]:
-        """Which samples exclude the null, and how wide is half of each interval?"""
-        low, high = x.limits(self.level, self.two)
-        return (self.null < low) | (self.null > high), (high - low) / 2
-
-    def _by_law(self, n: int) -> Reach:
-        """Take the mean over 999 quantiles of a normal law with the exact variance."""
-        pos, neg = _split(n, self.share)
-        quantile = np.array([NormalDist().inv_cdf(k / 1000) for k in range(1, 1000)])
-        variance = np.full(quantile.size, self.variance(pos, neg))
-        value = self.value + quantile * np.sqrt(variance)
-        if not self.two:  # the variance of an AUC goes with a(1 - a)
-            a, area = (np.clip(x, 1e-9, 1 - 1e-9) for x in (value, self.value))
-            variance = variance * a * (1 - a) / (area * (1 - area))
-        df = np.full(value.size, pos + neg - 2.0)
-        out, half = self._judged(SampledAreas(value, variance, df, min(pos, neg)))
-        return float(np.mean(out)), float(np.mean(half))
-
-    def _by_samples(self, n: int) -> Reach:
-        """Draw samples; one without both classes excludes nothing."""
-        rng = np.random.default_rng(0)
-        n_pos = np.full(_SAMPLES, _split(n, self.share)[0])
-        if self.cohort:
-            n_pos = rng.binomial(n, self.share, _SAMPLES)
-        excluded, half = 0.0, 0.5 * float(np.sum((n_pos == 0) | (n_pos == n)))
-        for pos, times in zip(*np.unique(n_pos, return_counts=True), strict=True):
-            sizes = int(pos), n - int(pos)
-            step = max(1, (1 << 20) // min(n, (1 + _LARGER) * min(sizes) + 1))
-            for start in range(0, int(times) if min(sizes) else 0, step):
-                drawn = self._drawn(sizes, min(step, int(times) - start), rng)
-                out, halves = self._judged(drawn)
-                excluded, half = excluded + float(out.sum()), half + float(halves.sum())
-        return excluded / _SAMPLES, half / _SAMPLES
-
-    def _drawn(
-        self, sizes: tuple[int, int], samples: int, rng: np.random.Generator
-    ) -> SampledAreas:
-        """Draw values and their variances; more of a much larger class add little."""
-        most = max(_LARGER * min(sizes), 20)
-        pos, neg = (min(k, most) for k in sizes)
-        label = np.tile(np.arange(pos + neg) < pos, (samples, 1))
-        placed = [placements(s, pos) for s in self.draw(rng, label)]
-        each = [spreads(parts, (pos, neg)) for parts in placed]
-        if self.two:
-            apart = [a - b for a, b in zip(*placed, strict=True)]
-            each = [spreads(apart, (pos, neg))._replace(sides=tuple(each))]
-        if (pos, neg) == sizes:
-            return each[0]
-        # as the exact variances of the larger and of the smaller number of cases say
-        closer = self.variance(*sizes) / self.variance(pos, neg)
-        return each[0].closer(self.value, closer, min(sizes))
-
-
-def _auc_question(
-    auc: float, null: float, prevalence: float, level: float, model: str, sampling: str
-) -> _Question:
-    """Ask for the interval of :func:`auc`."""
-    return _Question(
-        auc,
-        null,
-        prevalence,
-        level,
-        lambda rng, label: np.asarray(MODELS[model][1](rng, label, auc))[None],
-        lambda pos, neg: model_variance(model, auc, pos, neg),
-        cohort=sampling == "cohort",
-    )
+def outlook(plan: Plan, sizes: Sequence[int]) -> Floats:
+    """Which power, or which half width, would other numbers of cases reach?"""
+    given = ("value", "null", "prevalence", "level", "model", "sampling")
+    question = auc_question(*(getattr(plan, k) for k in given))
+    which = int(math.isnan(plan.null))
+    return np.array([question.reach(int(n))[which] for n in sizes])

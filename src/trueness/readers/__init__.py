@@ -1,12 +1,5 @@
 """Do readers do better with one treatment than with another?
 
-====================================================  ====================
-Question                                              Function
-====================================================  ====================
-Which treatment lets readers see more?                ``reader_study``
-How many readers and cases does a new study need?     ``plan_readers``
-====================================================  ====================
-
 Several readers judge the same cases by several treatments (imaging methods, with or
 without a program's help); cases, readers and their interplay all vary. A frame becomes
 ``Readings`` (``design``), these a model (``model``), limits, tests and notes

@@ -1,15 +1,12 @@
 r"""How do the errors of readers go together, and what do their results vary by?
 
-Three estimates of the covariance matrix of the results, one row per reader and
-treatment (``COVARIANCES``), and Obuchowski and Rockette's model (1995): the result of
-reader j with treatment i is
+Three estimates of the covariance of the results (``COVARIANCES``), and Obuchowski and
+Rockette's model (1995): the result of reader j with treatment i is
 
 .. math:: \hat\theta_{ij} = \mu + \tau_i + R_j + (\tau R)_{ij} + \epsilon_{ij}
 
-where errors vary together, since all readers see the same cases: with variance Var, and
-covariances Cov1 (same reader, other treatment), Cov2 (other reader, same treatment) and
-Cov3 (both other). Degrees of freedom, and Behrens and Fisher's solution:
-``docs/maths/readers.md``.
+with errors of variance Var that covary, since all readers see the same cases: Cov1
+(same reader, other treatment), Cov2 (other reader, same treatment), Cov3 (both other).
 """
 
 from __future__ import annotations
@@ -169,12 +166,10 @@ class ReaderComponents(Record):
         design has none.
     variance, cov1, cov2, cov3 : float
         Of the estimation errors: their variance, and their covariance for one reader
-        with two treatments, for two readers with one treatment, and for two readers
-        with two treatments.
+        with two treatments, for two readers with one treatment, and for two with two.
     reader, interaction : float
         Variance components of the readers and of their interaction with the treatments,
-        without the part that is due to the errors. Chance can make them negative:
-        :func:`plan_readers` then counts them as 0.
+        without the part that is due to the errors; chance can make them negative.
     """
 
     ms_treatment: float

@@ -26,22 +26,17 @@ class ReaderPlan(Record):
 
     Attributes
     ----------
-    readers : array
-        Numbers of readers.
-    cases : array
-        Cases needed with each number of readers, at the share of positives of the pilot
-        study, of all readers together; 0 where no number of cases is enough.
-    power : array
-        Power reached with them, if the variance components are those of the pilot.
-    assurance : array
-        Power to be expected with them: the mean over what the variance of readers, or
-        of their interplay with treatments, may be after this pilot.
+    readers, cases : array
+        Numbers of readers, and the cases needed with each, at the share of positives of
+        the pilot study, of all readers together; 0 where no number of cases is enough.
+    power, assurance : array
+        Power reached with them, if the variance components are those of the pilot;
+        power to be expected: the mean over what the variance of readers, or of their
+        interplay with treatments, may be after this pilot.
     difference : float
         The difference that is to be detected; with a margin, the sum of both.
     target, level : float
         The power asked for, and the level of the test (95 % for a test of 5 %).
-    notes : tuple of str
-        What the plan rests on.
     """
 
     readers: Array
@@ -68,13 +63,11 @@ def plan_readers(
     cases: int | None = None,
     groups: int | None = None,
 ) -> ReaderPlan:
-    r"""How many readers and cases does a new study need?
+    """How many readers and cases does a new study need?
 
-    .. math:: \lambda = \frac{J d^2 / 2}{\sigma_{TR}^2 + \frac{c_*}{c} [\sigma^2 -
-              \mathrm{Cov}_1 + (J - 1) \max(\mathrm{Cov}_2 - \mathrm{Cov}_3, 0)]}
-
-    with :math:`c_*` cases of the pilot study, whose share of positives and design are
-    kept, and :math:`c` of the new one. ``docs/maths/readers.md`` has all formulas.
+    The share of positives and the design of the pilot study are kept (Hillis,
+    Obuchowski and Berbaum 2011, doi:10.1016/j.acra.2010.09.007; of groups Obuchowski,
+    Gallas and Hillis 2012, doi:10.1016/j.acra.2012.09.012).
 
     Parameters
     ----------
@@ -96,12 +89,6 @@ def plan_readers(
     groups
         Into how many groups, each with cases of its own, the readers are divided (a
         split plot); as many as in the pilot study when None.
-
-    References
-    ----------
-    Hillis, Obuchowski, Berbaum (2011), Acad. Radiol. 18:129,
-    doi:10.1016/j.acra.2010.09.007; Obuchowski, Gallas, Hillis (2012), Acad. Radiol.
-    19:1508, doi:10.1016/j.acra.2012.09.012 (groups)
     """
     target = _options.fraction(power, "power")
     level = _options.fraction(level, "level")
