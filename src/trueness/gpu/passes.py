@@ -61,7 +61,7 @@ from trueness.threshold.rule import at_threshold as host_at_threshold
 # width of an interval is: of losses, which change little within a bin, and of precision
 BINS, _WIDTH, _TOP = 2**17, 2**14, 2**15
 # how many bins a look for the best threshold makes, and how many cases it may copy
-_LOOK, _COPY = 2**15, 2**18
+_LOOK, _COPY = 2**12, 2**16
 _BLOCK = 1024
 # 2^32 times the distribution function of a Poisson number with mean 1
 _SHARES = np.cumsum([math.exp(-1) / math.factorial(k) for k in range(12)])

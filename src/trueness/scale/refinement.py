@@ -41,7 +41,7 @@ from trueness.threshold.limits import read_objective
 from trueness.threshold.operating_point import best_threshold, on_bins
 
 Bound = str | Constraint
-_RANGES = 32  # ranges of scores that one pass may ask for
+_RANGES = 8  # ranges of scores that one pass may ask for
 _DIVIDE = 8  # finer bins pay when each doubtful one becomes so many
 
 
