@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import trueness
 from trueness import InputError, Tally
 from trueness.cli import app
-from trueness.plots.monitoring import sequence
+from trueness.plots.answers import sequence
 
 ROWS = np.array(list(product((0.0, 1.0), repeat=3)))
 GOOD = Tally([0.9, 0.1], neg=[20, 180], pos=[88, 12])

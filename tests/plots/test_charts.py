@@ -13,7 +13,7 @@ from trueness import InputError, Tally, plots
 from trueness._core.checks.errors import NeedsWholeCases, NotEnoughCases
 from trueness.counts.design import CANNOT
 from trueness.metrics.grammar import constraints
-from trueness.plots.monitoring import sequence
+from trueness.plots.answers import sequence
 from trueness.threshold.figures import region
 
 HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])

@@ -147,7 +147,8 @@ assert_type(found.to_dict(), dict[str, Any])
 
 def report(data: Mapping[str, tr.Tally] | tr.Tally | tr.Panel) -> None:
     """Show that a union of counts is accepted."""
-    tr.plots.roc(data)
+    tr.plots.roc(data, title="ROC", band="pointwise")
+    tr.plots.comparison(tr.compare_auc(y, {"a": a, "b": b}), title="Pairs")
 
 
 if TYPE_CHECKING:  # what is wrong is still found
@@ -156,3 +157,6 @@ if TYPE_CHECKING:  # what is wrong is still found
     tr.auc(3)  # type: ignore[call-overload]
     tr.best_threshold(y, a, 3)  # type: ignore[call-overload]
     tr.compare_auc(p, margin="small")  # type: ignore[call-overload]
+    tr.plots.roc(t, bnad="pointwise")  # type: ignore[call-overload]
+    tr.plots.roc(t, title=3)  # type: ignore[call-overload]
+    tr.plots.comparison(t)  # type: ignore[arg-type]

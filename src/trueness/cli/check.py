@@ -270,7 +270,7 @@ def check(
         _write(markdown, found.to_markdown())
 
     def chart() -> Any:
-        from trueness.plots.monitoring import verdict_lines  # Altair, when it draws
+        from trueness.plots.answers import verdict_lines  # Altair, when it draws
 
         return verdict_lines(found)
 
@@ -454,7 +454,7 @@ def watch(
         held.save(state)
 
     def chart() -> Any:
-        from trueness.plots.monitoring import sequence  # Altair is loaded when it draws
+        from trueness.plots.answers import sequence  # Altair is loaded when it draws
 
         return sequence(held)
 

@@ -10,27 +10,26 @@ To be read in this order: ``_draw`` (which classifiers, who draws), ``_altair`` 
 """
 
 from trueness.plots._theme import save
-from trueness.plots.calibration import calibration_maps, decomposition, reliability
-from trueness.plots.comparison import (
+from trueness.plots.answers import (
+    combination_plane,
     combiner_lines,
     combiners,
     comparison,
     dominance,
-    pass_rates,
-    rank_correlation,
-    reader_results,
-)
-from trueness.plots.nogold import (
-    combination_plane,
     judge_errors,
     judge_labels,
     judge_plane,
     judge_rates,
+    pass_rates,
     posterior_densities,
+    rank_correlation,
+    reader_results,
 )
-from trueness.plots.ranking import (
+from trueness.plots.scores import (
     auc_forest,
     binormal_fit,
+    calibration_maps,
+    decomposition,
     det,
     fermi_parameters,
     gain_curve,
@@ -39,6 +38,7 @@ from trueness.plots.ranking import (
     lift_curve,
     precision_recall,
     rank_probability,
+    reliability,
     roc,
     sample_size,
     score_distributions,

@@ -27,7 +27,6 @@ from trueness.plots._theme import CELL, COLOURS, GREY, SIZE, alt, frame, on_cell
 
 LABEL = 420
 ONE = "classifier"  # what a tally, which has no name, is called
-ENDS = ("low", "high", "left", "right")
 FEW = 20  # more dots are small
 # every verdict has its colour, and its shape for who does not see colours
 VERDICTS = {
@@ -66,15 +65,11 @@ def chart_of(figure: Any, title: str, about: str = "") -> Any:
     }  # fmt: skip
     made = draw.get(type(figure))
     chart = figure if made is None else made(figure)  # a tree is a chart already
-    return styled(chart, title, about or _about(figure))
-
-
-def _about(figure: Any) -> str:
-    names = [n for n in getattr(figure, "names", ()) if n != figure.what]
-    if not names:
-        return str(figure.what)
-    joined = " with intervals: " if isinstance(figure, Intervals) else " of "
-    return f"{figure.what}{joined}{', '.join(names)}"
+    if not about:
+        names = [n for n in getattr(figure, "names", ()) if n != figure.what]
+        joined = " with intervals: " if isinstance(figure, Intervals) else " of "
+        about = figure.what + (joined + ", ".join(names) if names else "")
+    return styled(chart, title, about)
 
 
 def spread(figure: Bars) -> Curves | Panels:
@@ -112,22 +107,18 @@ def with_ends(figure: Crosses) -> Curves:
 
 
 def _panels(figure: Panels) -> Any:
-    size = len(figure.parts)
+    heights = figure.heights * len(figure.parts)
     charts = [
-        _curves(part).properties(width=figure.width, height=height, **title)
-        for part, height, title in zip(
-            figure.parts,
-            figure.heights * size,
-            [{"title": t} for t in figure.titles] or [{}] * size,
-            strict=False,
-        )
+        _curves(part).properties(width=figure.width, height=height)
+        for part, height in zip(figure.parts, heights, strict=False)
     ]
+    if figure.titles:
+        titled = zip(charts, figure.titles, strict=True)
+        charts = [chart.properties(title=title) for chart, title in titled]
     alike = len({tuple(_domain(part)) for part in figure.parts}) == 1
-    scales = dict.fromkeys(
-        ("color", "strokeDash"), "shared" if alike else "independent"
-    )
+    how = "shared" if alike else "independent"
     chart = alt.concat(*charts, columns=figure.columns, spacing=8)
-    return chart.resolve_scale(**scales)
+    return chart.resolve_scale(color=how, strokeDash=how)
 
 
 def _curves(figure: Curves) -> Any:
@@ -137,15 +128,12 @@ def _curves(figure: Curves) -> Any:
     own = {line.name for line in figure.lines}
     layers = []
     if figure.bands:  # an area by itself is darker than one around a line
-        around = {band.name for band in figure.bands} <= own
-        layers.append(
-            _area(figure, figure.bands, 0.2 if around else 0.35).encode(**hue)
-        )
+        opacity = 0.2 if {band.name for band in figure.bands} <= own else 0.35
+        layers.append(_area(figure, figure.bands, opacity).encode(**hue))
     for line in figure.guides:
         draw, look = (_area, hue) if "low" in line.columns else (_lines, how)
-        layers.append(
-            draw(figure, [line], guide=True).encode(**look if line.name else {})
-        )
+        drawn = draw(figure, [line], guide=True)
+        layers.append(drawn.encode(**look) if line.name else drawn)
     if figure.rules:
         layers += _upright(figure)
     if figure.lines:
@@ -254,15 +242,12 @@ def _upright(figure: Curves) -> list[Any]:
     for k, (name, at) in enumerate(figure.rules):
         down = low + (high - low) * (0.2 - 0.07 * (k % 3))
         columns = {"rule": [name], figure.x.name: [at], figure.y.name: [down]}
-        mark, inside = (
-            alt.Chart(frame(columns)),
-            at < (figure.x.low + figure.x.high) / 2,
-        )
+        mark = alt.Chart(frame(columns))
         rule = mark.mark_rule(color=GREY, strokeDash=[2, 2], clip=True)
-        side: Any = (
-            {"align": "left", "dx": 4} if inside else {"align": "right", "dx": -4}
-        )
-        text = mark.mark_text(color="#333333", clip=True, **side)
+        # names stand on the side with more room
+        left = at < (figure.x.low + figure.x.high) / 2
+        align, dx = ("left", 4) if left else ("right", -4)
+        text = mark.mark_text(color="#333333", clip=True, align=align, dx=dx)
         layers += [rule.encode(x=places["x"], tooltip=tips),
                    text.encode(**places, text="rule:N")]  # fmt: skip
     return layers
@@ -271,35 +256,28 @@ def _upright(figure: Curves) -> list[Any]:
 def _dots(figure: Curves, how: Mapping[str, Any]) -> list[Any]:
     """Draw points, with their intervals, in the colour of the line of their name."""
     columns, colour, places = _rows(figure.dots), how["color"], _places(figure)
-    base = alt.Chart(frame(columns))
-    whiskers = []
+    base = alt.Chart(frame(columns)).encode(color=colour)
+    layers = []
     if "low" in columns:
         y = position(alt.Y, replace(figure.y, name="low"))
-        whiskers = [
-            base.mark_rule(clip=True, strokeWidth=2).encode(
-                x=places["x"], y=y, y2="high:Q"
-            )
-        ]
+        mark = base.mark_rule(clip=True, strokeWidth=2)
+        layers.append(mark.encode(x=places["x"], y=y, y2="high:Q"))
     if "left" in columns:
         x = position(alt.X, replace(figure.x, name="left"))
         mark = base.mark_rule(clip=True)
-        whiskers.append(mark.encode(x=x, x2="right:Q", y=places["y"]))
+        layers.append(mark.encode(x=x, x2="right:Q", y=places["y"]))
     few = len(columns["curve"]) < FEW
     points = base.mark_point(
         filled=True, size=80 if few else 22, opacity=1 if few else 0.6
-    ).encode(**places, color=colour, tooltip=_tips(figure, columns))
+    ).encode(**places, tooltip=_tips(figure, columns))
     names = [line.name for line in figure.dots]
     if not figure.lines and len(set(names)) > 1:
         # colours come round again: no shape does with the same one
-        legend = {
-            k: v for k, v in colour.to_dict()["legend"].items() if k != "symbolType"
-        }
-        domain = alt.Scale(domain=names)
-        shape = alt.Shape(
-            "curve:N", title=None, scale=domain, legend=alt.Legend(**legend)
-        )
-        points = points.encode(shape=shape)
-    return [*(w.encode(color=colour) for w in whiskers), points]
+        legend = colour.to_dict()["legend"]
+        del legend["symbolType"]
+        look = {"scale": alt.Scale(domain=names), "legend": alt.Legend(**legend)}
+        points = points.encode(shape=alt.Shape("curve:N", title=None, **look))
+    return [*layers, points]
 
 
 def _places(figure: Curves) -> dict[str, Any]:

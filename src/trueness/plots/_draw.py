@@ -7,21 +7,48 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, wraps
 from types import UnionType
-from typing import Any, Union, cast, final, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Concatenate,
+    ParamSpec,
+    TypedDict,
+    TypeVar,
+    Union,
+    cast,
+    final,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.checks.words import described, nearest
+from trueness._core.checks.options import takes_them
+from trueness._core.checks.words import described
 from trueness._core.docs import documented
 from trueness._core.figures import Crosses
-from trueness.counts.answers import of_counts
+from trueness.counts.answers import OfCounts, of_counts
 from trueness.counts.values import Panel, Tally
 from trueness.plots._altair import ONE, Figure, chart_of, with_ends
 
+P = ParamSpec("P")
+D = TypeVar("D")
 Source = Tally | Panel | Mapping[Any, Tally]
-_ADDED = [
-    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
-    for name, value in {"title": "", "ax": None}.items()
-]
+# who makes the records that figures show
+_MADE_BY = {
+    "Dominance": "dominates", "Comparison": "compare_auc compare_metric",
+    "CombinerComparison": "compare_combiners", "FiDEL | CorrelatedFiDEL": "fidel",
+    "ReaderStudy": "reader_study", "Check": "check", "Watch": "watch",
+    "Leaderboard | Mapping[str, Estimate]": "leaderboard", "Rate": "prevalence",
+    "LatentPosterior": "latent_class", "Mapping[str, Rate]": "prevalence",
+    "GuaranteedThreshold": "guaranteed_threshold", "Plan": "plan_auc",
+}  # fmt: skip
+
+
+class Style(TypedDict, total=False):
+    """What every figure takes besides: a title, and axes of matplotlib."""
+
+    title: str
+    ax: object
 
 
 def named(x: Source) -> dict[str, Tally]:
@@ -57,27 +84,31 @@ class Captioned:
 Shown = Figure | Captioned
 
 
-def picture(make: Callable[..., Shown]) -> Callable[..., Any]:
-    """Draw the figure that a function gives: it takes ``title`` and ``ax`` besides.
+def picture(make: Callable[P, Shown]) -> Callable[P, Any]:
+    """Draw the figure that a function gives, with a title, or on axes.
 
-    What is asked about ``data`` counts them. Of others the annotations say which record
-    or text they need, so they are read, once for all figures.
+    The annotations say which record or text is needed, so they are read, once for all
+    figures.
     """
-    signature = inspect.signature(make)
-    counts = next(iter(signature.parameters)) == "data"
-    asked: Any = of_counts(make) if counts else make
+    parameters = {
+        k: p for k, p in inspect.signature(make).parameters.items() if k != "look"
+    }
+    for k, default in {"title": "", "ax": None}.items():
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters[k] = inspect.Parameter(k, kind, default=default)
 
-    @wraps(asked)
+    @wraps(make)
     def call(*args: Any, title: str = "", ax: Any = None, **options: Any) -> Any:
-        given: dict[str, Any] = {"title": title}
-        if not counts:
-            given |= signature.bind_partial(*args, **options).arguments
-        for name, value in given.items():
-            hint = str if name == "title" else _hints(make).get(name, Any)
-            if not _fits(value, hint):
+        takes_them(said, args, options)
+        bound = said.__signature__.bind(*args, **options).arguments
+        for name, value in {"title": title, **bound}.items():
+            hint = _hints(make).get(name, str)
+            if name != "data" and not _fits(value, hint):
+                maker = _MADE_BY.get(str(parameters[name].annotation), "")
                 raise InputError(
                     f"plots.{make.__name__} needs {name} to be {_written(hint)}; "
                     f"found {described(value)}."
+                    + (f" Type trueness.{maker.split()[0]}(...)." if maker else "")
                 )
         if ax is not None and not hasattr(ax, "plot"):
             raise InputError(
@@ -85,17 +116,25 @@ def picture(make: Callable[..., Shown]) -> Callable[..., Any]:
                 f"{described(ax)}. Type fig, ax = matplotlib.pyplot.subplots() and "
                 "pass ax=ax, or leave ax out for a chart of Altair."
             )
-        for name in options.keys() - said.__signature__.parameters.keys():
-            if hint := nearest(name, [p.name for p in _ADDED]):
-                raise InputError(f"plots.{make.__name__} has no option {name}=.{hint}")
-        made = asked(*args, **options)
+        made: Any = make(*args, **options)
         shown = made if isinstance(made, Captioned) else Captioned(made)
         return _drawn(shown, title or shown.title, ax)
 
-    own, said = inspect.signature(asked), cast("Any", call)
-    said.__signature__ = own.replace(parameters=[*own.parameters.values(), *_ADDED])
-    said.__doc__ = documented(asked.__doc__, said.__signature__.parameters)
-    return call
+    said = cast("Any", call)
+    said.__signature__ = inspect.Signature([*parameters.values()])
+    if "data" not in parameters:  # of data ``of_counts`` says more
+        made_by = {
+            k: f"From {' or '.join(f':func:`trueness.{w}`' for w in maker.split())}."
+            for k, p in parameters.items()
+            if (maker := _MADE_BY.get(str(p.annotation)))
+        }
+        said.__doc__ = documented(make.__doc__, parameters, made_by)
+    return cast("Callable[P, Any]", said)
+
+
+def picture_of(make: Callable[Concatenate[D, P], Shown]) -> OfCounts[D, P, Any, Any]:
+    """Draw a figure that is asked about data, as analyses are."""
+    return of_counts(picture(make))
 
 
 def _drawn(shown: Captioned, title: str, ax: Any) -> Any:
@@ -115,19 +154,18 @@ def _hints(figure: Callable[..., Any]) -> dict[str, Any]:
     return get_type_hints(figure)
 
 
-def _fits(value: Any, hint: Any) -> bool:
+def _fits(value: object, hint: Any) -> bool:
     """Is this of the kind that the annotation says, as far as classes tell?"""
-    origin = get_origin(hint)
-    if origin in (Union, UnionType):
+    if get_origin(hint) in (Union, UnionType):
         return any(_fits(value, part) for part in get_args(hint))
-    if origin is Mapping:
+    if get_origin(hint) is Mapping:
         inner = get_args(hint)[1]
         return isinstance(value, Mapping) and all(
             _fits(v, inner) for v in value.values()
         )
-    if hint in (Any, float, int):
-        return True  # numbers are checked where they are used, with their range
-    return not isinstance(hint, type) or isinstance(value, hint)
+    # numbers are checked where they are used, with their range
+    plain = hint in (Any, float, int, bool) or not isinstance(hint, type)
+    return plain or isinstance(value, hint)
 
 
 def _written(hint: Any) -> str:
@@ -135,5 +173,5 @@ def _written(hint: Any) -> str:
         return f"a mapping from name to {_written(get_args(hint)[1])}"
     if get_args(hint):
         return " or ".join(_written(part) for part in get_args(hint))
-    known = {str: "text", type(None): "None", Any: "what it is to show"}
+    known = {str: "text", type(None): "None", object: "what it is to show"}
     return known.get(hint, getattr(hint, "__name__", str(hint)))

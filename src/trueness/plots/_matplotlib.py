@@ -46,11 +46,7 @@ def _curves(ax: Axes, figure: Curves) -> None:
         return f"_{name}" if known else name
 
     for k, line in enumerate(figure.guides):
-        look: dict[str, Any] = {
-            "color": GREY,
-            "linewidth": 1,
-            "label": label(line.name),
-        }
+        look: Any = {"color": GREY, "linewidth": 1, "label": label(line.name)}
         if "low" in line.columns:
             ax.fill_between(line[x], line["low"], line["high"], alpha=SHADE, **look)
         else:
@@ -61,22 +57,20 @@ def _curves(ax: Axes, figure: Curves) -> None:
         (curve,) = ax.plot(line[x], line[y], label=label(line.name))
         colours[line.name] = curve.get_color()
     for band in figure.bands:
-        shade: dict[str, Any] = {"color": colours.get(band.name), "alpha": SHADE}
-        area = ax.fill_between(
-            band[x], band["low"], band["high"], linewidth=0, label=label(band.name),
-            **shade,
-        )  # fmt: skip
+        look = {"color": colours.get(band.name), "label": label(band.name)}
+        ends = band["low"], band["high"]
+        area = ax.fill_between(band[x], *ends, linewidth=0, alpha=SHADE, **look)
         colours.setdefault(band.name, area.get_facecolor())
     for dots in figure.dots:
-        ends: dict[str, Any] = {
+        errors: Any = {
             error: [dots[at] - dots[low], dots[high] - dots[at]]
             for error, at, low, high in (("xerr", x, "left", "right"),
                                          ("yerr", y, "low", "high"))
             if low in dots.columns
         }  # fmt: skip
-        look = WHISKER if ends else {"fmt": "o", "markersize": 4}
+        look = WHISKER if errors else {"fmt": "o", "markersize": 4}
         look = {**look, "color": colours.get(dots.name), "label": label(dots.name)}
-        ax.errorbar(dots[x], dots[y], **ends, **look)
+        ax.errorbar(dots[x], dots[y], **errors, **look)
     for k, (name, place) in enumerate(figure.rules):
         dash = DASHES[k % len(DASHES)]
         ax.axvline(place, color=GREY, linestyle=dash, linewidth=1, label=label(name))

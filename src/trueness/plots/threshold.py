@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -18,7 +18,15 @@ from trueness.metrics.confusion import sweep
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
 from trueness.plots._altair import ONE, Panels, spread
-from trueness.plots._draw import Captioned, Shown, Source, named, picture
+from trueness.plots._draw import (
+    Captioned,
+    Shown,
+    Source,
+    Style,
+    named,
+    picture,
+    picture_of,
+)
 from trueness.ranking.figures import FPR, TPR, roc_figure, score_figure
 from trueness.threshold.cuts import all_cuts, values_of
 from trueness.threshold.figures import cost_curve_figure, decision_figure, region
@@ -31,7 +39,7 @@ from trueness.threshold.rule import DEFERRED, rule_of
 ROC = "ROC curve"
 
 
-@picture
+@picture_of
 def operating_point(
     data: Tally,
     maximize: str | Metric = DEFAULT,
@@ -39,6 +47,7 @@ def operating_point(
     *,
     prevalences: Any = None,
     minimize: str | Metric | None = None,
+    **look: Unpack[Style],
 ) -> Shown:
     """Which ROC points do the constraints allow, and where is the best threshold?
 
@@ -49,8 +58,6 @@ def operating_point(
 
     Parameters
     ----------
-    data
-        Scores and labels of one classifier.
     maximize, minimize, subject_to, prevalences
         As in :func:`trueness.best_threshold`.
     """
@@ -66,9 +73,7 @@ def operating_point(
     }
     shown = read_metric(maximize if minimize is None else minimize)
     worth = Constraint(shown, ">=" if minimize is None else "<=", point.value)
-    figure = _plane(data, bounds, point.prevalence, "best threshold", place)
-    equal = _edge(data, worth, point.prevalence)
-    figure = replace(figure, guides=(*figure.guides, equal))
+    figure = _plane(data, bounds, point.prevalence, "best threshold", place, worth)
     about = (
         f"ROC plane: {point.objective}"
         + "".join(f", {b!r}" for b in bounds)
@@ -78,15 +83,15 @@ def operating_point(
 
 
 @picture
-def guaranteed_cut(t: Tally, found: GuaranteedThreshold) -> Shown:
+def guaranteed_cut(
+    t: Tally, found: GuaranteedThreshold, **look: Unpack[Style]
+) -> Shown:
     """Which ROC points do guaranteed constraints allow, and where is the threshold?
 
     Parameters
     ----------
     t
-        The counts.
-    found
-        What :func:`trueness.guaranteed_threshold` gave for them.
+        The counts that it was found for.
     """
     t = t.labelled()
     asked = read_constraints([proof.constraint for proof in found.proofs])
@@ -103,32 +108,34 @@ def _plane(
     prevalence: float,
     name: str,
     dots: Mapping[str, Any],
+    worth: Constraint | None = None,
 ) -> Curves:
-    """Show the ROC curve, dots on it, and what the constraints allow; all if none."""
+    """Show the ROC curve, dots on it, and what the constraints allow; all if none.
+
+    The rates at which ``worth`` is what it is at the dot are joined.
+    """
     n = t.n_pos + t.n_neg
-    n_pos, n_neg = n * prevalence, n * (1 - prevalence)
-    strips = region(bounds, "roc", n_pos, n_neg) if bounds else []
+    share = n * prevalence, n * (1 - prevalence)
+    strips = region(bounds, "roc", *share) if bounds else []
     bands = tuple(
         Line("allowed", dict(zip(("fpr", "low", "high"), strip, strict=True)))
         for strip in strips
     )
+    figure = roc_figure({ROC: t})
+    guides = figure.guides
+    if worth is not None:
+        strips = region((worth,), "roc", *share)
+        fpr, low, high = (
+            np.concatenate([np.empty(0), *(s[k] for s in strips)]) for k in range(3)
+        )
+        inside, up = (low > 0) | (high < 1), np.where(low > 0, low, high)
+        same = guide(FPR, TPR, fpr[inside], up[inside], "same value")
+        guides = (*guides, same)
     place = Line(name, {k: np.asarray(v) for k, v in dots.items()})
-    return replace(roc_figure({ROC: t}), bands=bands, dots=(place,))
+    return replace(figure, bands=bands, guides=guides, dots=(place,))
 
 
-def _edge(t: Tally, worth: Constraint, prevalence: float) -> Line:
-    """Join the rates at which the objective is what it is at the best cut."""
-    n = t.n_pos + t.n_neg
-    strips = region((worth,), "roc", n * prevalence, n * (1 - prevalence))
-    fpr, low, high = (
-        np.concatenate([np.empty(0), *(s[k] for s in strips)]) for k in range(3)
-    )
-    inside = (low > 0) | (high < 1)
-    up = np.where(low > 0, low, high)
-    return guide(FPR, TPR, fpr[inside], up[inside], "same value")
-
-
-@picture
+@picture_of
 def pareto(
     data: Tally,
     metrics: Iterable[str | Metric] = (),
@@ -136,14 +143,16 @@ def pareto(
     maximize: Iterable[str | Metric] = (),
     minimize: Iterable[str | Metric] = (),
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
+    **look: Unpack[Style],
 ) -> Shown:
     """How much of one metric is lost for another? All thresholds and the Pareto front.
 
     With more than two metrics the first is drawn against each of the others.
     Parameters as in :func:`trueness.pareto`.
     """
-    asked: dict[str, Any] = {"maximize": maximize, "minimize": minimize}
-    front = pareto_front(data, metrics, subject_to=subject_to, **asked)
+    front = pareto_front(
+        data, metrics, maximize=maximize, minimize=minimize, subject_to=subject_to
+    )
     cuts = all_cuts(data, data.design.prevalence, "pareto")
     keep, some = _thinned(len(cuts.score) + 1), _thinned(len(front))
     every = {k: values_of(cuts, read_metric(k))[keep] for k in front.values}
@@ -162,7 +171,7 @@ def pareto(
     return several if len(parts) > 1 else Captioned(parts[0], about=what)
 
 
-@picture
+@picture_of
 def pareto_plane(
     data: Tally,
     metrics: Iterable[str | Metric] = (),
@@ -170,14 +179,16 @@ def pareto_plane(
     maximize: Iterable[str | Metric] = (),
     minimize: Iterable[str | Metric] = (),
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
+    **look: Unpack[Style],
 ) -> Shown:
     """Which points of the ROC curve are worth considering, in the allowed region?
 
     The thresholds of the Pareto front in the plane of :func:`operating_point`.
     Parameters as in :func:`trueness.pareto`.
     """
-    asked: dict[str, Any] = {"maximize": maximize, "minimize": minimize}
-    front = pareto_front(data, metrics, subject_to=subject_to, **asked)
+    front = pareto_front(
+        data, metrics, maximize=maximize, minimize=minimize, subject_to=subject_to
+    )
     _cases.both_classes(data, "pareto_plane")
     some = _thinned(len(front))
     place = {
@@ -197,8 +208,8 @@ def _thinned(size: int) -> Array:
     return np.unique(np.linspace(0, size - 1, min(size, POINTS)).round().astype(int))
 
 
-@picture
-def cost_curve(data: Source, *, level: float = 0.95) -> Shown:
+@picture_of
+def cost_curve(data: Source, *, level: float = 0.95, **look: Unpack[Style]) -> Shown:
     """How low can the cost of errors be, for every weight of the two kinds? A chart.
 
     The dashed line is the better of "flag all" and "flag none".
@@ -206,16 +217,18 @@ def cost_curve(data: Source, *, level: float = 0.95) -> Shown:
     return cost_curve_figure(named(data), level=level)
 
 
-@picture
+@picture_of
 def decision_curve(
-    data: Source, *, level: float = 0.95, standardised: bool = False
+    data: Source,
+    *,
+    level: float = 0.95,
+    standardised: bool = False,
+    **look: Unpack[Style],
 ) -> Shown:
     """What is the net benefit of the models, of acting always, and of acting never?
 
     Parameters
     ----------
-    data
-        A tally, a panel, or a mapping from name to tally; scores are probabilities.
     standardised
         Divide by the prevalence, so that 1 is the best possible.
     """
@@ -226,7 +239,7 @@ def decision_curve(
 
 
 @picture
-def zones(t: Tally, found: Any) -> Shown:
+def zones(t: Tally, found: object, **look: Unpack[Style]) -> Shown:
     """How are the scores of the two classes spread over the three zones? A chart.
 
     Parameters

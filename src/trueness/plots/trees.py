@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Unpack
 
 import numpy as np
 from scipy.special import xlog1py, xlogy
@@ -14,7 +14,7 @@ from trueness._core.figures import Axis, Curves, Line, span
 from trueness._core.numbers import level_text
 from trueness._core.records import shown
 from trueness.plots._altair import VERDICTS
-from trueness.plots._draw import Captioned, Shown, picture
+from trueness.plots._draw import Captioned, Shown, Style, picture
 from trueness.plots._theme import SIZE, alt, frame
 from trueness.trees.entropic import TOP_METHODS
 from trueness.trees.leaves import LeafReport, leaf_figure
@@ -27,11 +27,12 @@ _LEVELS = {"confidence": "Level of confidence P(C)", "utility": "Level of utilit
 @picture
 def levels_by_n(
     splits: Mapping[str, Any],
-    n: Any = range(1, 101),
+    n: Iterable[int] = range(1, 101),
     *,
     level: str = "confidence",
     method: str = "blend",
     empty: str | float = "coin",
+    **look: Unpack[Style],
 ) -> Shown:
     """How do splits compare as the number of cases grows?
 
@@ -62,7 +63,7 @@ def levels_by_n(
 
 
 @picture
-def majority_likelihood(y: int, n: int) -> Shown:
+def majority_likelihood(y: int, n: int, **look: Unpack[Style]) -> Shown:
     """Which larger class probability explains y of n, with and without the labels?
 
     Figure 3 of Zhang (2024): the likelihood of p and that of the size of the majority,
@@ -77,15 +78,15 @@ def majority_likelihood(y: int, n: int) -> Shown:
     y = _options.whole_number(y, "y")
     _options.part_of(y, n)
     top, p = max(y, n - y), np.linspace(0.5, 1, 501)
-    plain = _log_likelihood(p, top, n)
-    both = np.logaddexp(plain, _log_likelihood(p, n - top, n))
+    plain, other = (xlogy(k, p) + xlog1py(n - k, -p) for k in (top, n - top))
+    both = np.logaddexp(plain, other)
     curves = {"likelihood": plain, "entropic likelihood": both}
     estimate = {
         name: float(f(np.asarray(top), np.asarray(n)))
         for name, f in TOP_METHODS.items()
     }
     found = ", ".join(f"{name} {value:.4f}" for name, value in estimate.items())
-    figure = Curves(
+    return Curves(
         f"Likelihoods of the larger class probability for {y} of {n} ({found})",
         Axis("p", "Larger class probability p", 0.5, 1.0),
         Axis("height", "Likelihood (share of its maximum)"),
@@ -93,15 +94,16 @@ def majority_likelihood(y: int, n: int) -> Shown:
               for name, c in curves.items()),
         rules=tuple(estimate.items()),
     )  # fmt: skip
-    return figure
-
-
-def _log_likelihood(p: Array, y: int, n: int) -> Array:
-    return np.asarray(xlogy(y, p) + xlog1py(n - y, -p))
 
 
 @picture
-def leaf_tree(tree: Any, report: LeafReport, *, names: Any = None) -> Shown:
+def leaf_tree(
+    tree: object,
+    report: LeafReport,
+    *,
+    names: Sequence[str] | None = None,
+    **look: Unpack[Style],
+) -> Shown:
     """Which leaves of this tree can be trusted, seen at a glance?
 
     The tree with its leaves coloured by their level of confidence; their size grows
@@ -118,7 +120,8 @@ def leaf_tree(tree: Any, report: LeafReport, *, names: Any = None) -> Shown:
     names
         Names of the features; by default those that the tree was fitted with.
     """
-    low = getattr(tree, "estimator_", tree).tree_
+    low: Any = getattr(tree, "estimator_", tree)
+    low = low.tree_
     if names is None:
         names = getattr(tree, "feature_names_in_", None)
     left, right = low.children_left, low.children_right
@@ -228,7 +231,7 @@ def _leaf_names(report: LeafReport, ends: Array, x: Array, depth: Array) -> Any:
 
 
 @picture
-def leaf_shares(r: LeafReport) -> Shown:
+def leaf_shares(r: LeafReport, **look: Unpack[Style]) -> Shown:
     """How large is the majority of each leaf, how certain is it, and can it be trusted?
 
     Parameters
