@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import trueness
-from trueness.trees.entropic import TOP_METHODS
+from trueness.trees.levels import TOP_METHODS
 
 REFERENCE = Path(__file__).parents[2] / "tests" / "reference" / "zhang2024_tables.json"
 PRINTED = json.loads(REFERENCE.read_text())

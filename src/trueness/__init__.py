@@ -82,7 +82,7 @@ __all__ = [n for n, home in _MODULES.items() if "estimators" not in home]
 # what a room asks of a room above it: the function, and the module that has it
 _register_handlers(
     {
-        "answer_folds": "trueness.ensembles.folds",
+        "answer_folds": "trueness.ensembles.crossfit",
         "answer_on_device": "trueness.gpu.passes",
         "answer_with_limits": "trueness.scale.certificates",
         "by_name": "trueness.metrics.definitions",

@@ -176,11 +176,11 @@ from trueness.threshold.operating_point import best_threshold as best_threshold
 from trueness.threshold.rule import Rule as Rule
 from trueness.threshold.validation import validate_threshold as validate_threshold
 from trueness.threshold.zones import best_thresholds as best_thresholds
-from trueness.trees.entropic import top_probability as top_probability
 from trueness.trees.leaves import Leaves as Leaves
 from trueness.trees.levels import (
     confidence_level as confidence_level,
     plan_leaf as plan_leaf,
+    top_probability as top_probability,
     utility_level as utility_level,
 )
 from trueness.trees.splits import compare_splits as compare_splits

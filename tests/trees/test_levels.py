@@ -1,6 +1,8 @@
 """Levels of confidence and utility, against sums, mpmath and the events themselves."""
 
+import math
 from fractions import Fraction
+from itertools import product
 from math import comb
 
 import mpmath as mp
@@ -17,7 +19,7 @@ from trueness import (
     top_probability,
     utility_level,
 )
-from trueness.trees import tree_levels
+from trueness.trees import entropic_binomial, entropic_tree, tree_levels
 
 
 def slow_confidence(n, p):
@@ -143,21 +145,6 @@ def test_plan_is_the_smallest(p, target):
     assert m == 1 or utility_level(m - 1, p) < wanted
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"p": 0.7}, r"needs a target. Type plan_leaf\(p=0.75, confidence=0.95\)"),
-        ({"p": 0.7, "utility": 0.7}, "stays below the larger class probability, 0.7"),
-        ({"p": 0.5, "confidence": 0.9}, "when p is 1/2: there is none"),
-        ({"p": 0.5, "utility": 0.6}, "stays below"),
-        ({"p": 0.5 + 1e-13, "confidence": 0.9}, "More than 9,007,199,254,740,992"),
-    ],
-)
-def test_plans_that_cannot_be(options, message):
-    with pytest.raises((InputError, NotEnoughCases), match=message):
-        plan_leaf(**options)
-
-
 TREES = [
     (10, [0.5, 0.5], [0.7, 0.7]),
     (14, [5 / 14, 4 / 14, 5 / 14], [0.6, 1.0, 0.6]),
@@ -187,24 +174,203 @@ def test_tree_is_the_sum_of_eq_9(n, weights, p):
 
 
 def test_tree_by_the_errata():
-    levels = tree_levels(10, [0.5, 0.5], [0.7, 0.7])
-    assert round(levels.confidence, 5) == 0.81884
-    assert round(tree_levels(10, [0.5, 0.5], 0.7, "wrong").confidence, 5) == 0.81835
-    assert levels.confidence == tree_levels(10, [0.5, 0.5], 0.7, 0.5).confidence
+    coin, wrong, half = (
+        tree_levels(10, [0.5, 0.5], 0.7, empty).confidence
+        for empty in ("coin", "wrong", 0.5)
+    )
+    assert (round(coin, 5), round(wrong, 5), half) == (0.81884, 0.81835, coin)
 
 
 @pytest.mark.parametrize("share", [1e-6, 1e-3, 0.3, 0.999])
 @pytest.mark.parametrize("p", [0.5 + 1e-9, 0.51, 0.9, 1 - 1e-12])
 def test_a_large_tree_agrees_with_the_random_walk(share, p):
-    n = 3000
-    tree = tree_levels(n, [share, 1 - share], [p, p])
-    assert tree.node_confidence[0] == pytest.approx(
-        walk_confidence(n, share, p), abs=1e-14
-    )
-    assert tree.node_confidence[1] == pytest.approx(
-        walk_confidence(n, 1 - share, p), abs=1e-14
-    )
+    tree = tree_levels(3000, [share, 1 - share], [p, p])
+    walked = [walk_confidence(3000, x, p) for x in (share, 1 - share)]
+    assert tree.node_confidence == pytest.approx(walked, abs=1e-14)
     assert 0 <= tree.left_out < 1e-15
+
+
+TOP_METHODS = ("mle", "emle", "blend")
+
+
+def slow_law(n, p):
+    """Eq. (2): walk through all counts and keep the larger."""
+    law, p = {}, Fraction(p)
+    for y in range(n + 1):
+        top = max(y, n - y)
+        law[top] = law.get(top, 0) + comb(n, y) * p**y * (1 - p) ** (n - y)
+    return law
+
+
+def slow_emle(y, n):
+    """Maximise the likelihood of eq. (2) with 40 digits, from its derivative."""
+    y = max(y, n - y)
+    with mp.workdps(60):
+
+        def slope(p):  # of p^y q^(n-y) + p^(n-y) q^y, divided by (pq)^(n-y-1)
+            q, d = 1 - p, 2 * y - n
+            return p**d * (y * q - (n - y) * p) + q**d * ((n - y) * q - y * p)
+
+        if y == n:
+            return 1.0 if n > 1 else math.nan
+        if slope(mp.mpf("0.5") + mp.mpf(10) ** -12) <= 0:
+            return 0.5
+        root = mp.findroot(
+            slope, (mp.mpf("0.5") + mp.mpf(10) ** -12, mp.mpf(y) / n), "anderson"
+        )
+        return float(root)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 8, 31])
+@pytest.mark.parametrize("p", [0.5, 0.3, 0.75, 0.999, 1.0])
+def test_law_slow_twin(n, p):
+    law, exact = entropic_binomial(n, p), slow_law(n, p)
+    y = np.arange(-1, n + 2)
+    expected = np.array([float(exact.get(int(v), 0)) for v in y])
+    np.testing.assert_allclose(law.pmf(y), expected, rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(law.cdf(y), np.cumsum(expected), atol=1e-14)
+    mean = sum(v * w for v, w in exact.items())
+    square = sum(v * v * w for v, w in exact.items())
+    assert law.mean() == pytest.approx(float(mean), rel=1e-14)
+    assert law.var() == pytest.approx(float(square - mean**2), abs=1e-12)
+
+
+@pytest.mark.parametrize("p", [0.5, 0.5001, 0.8])
+def test_law_of_a_million_cases(p):
+    law = entropic_binomial(10**6, p)
+    y = np.arange(500_000, 10**6 + 1)
+    mass = law.pmf(y)
+    assert mass.sum() == pytest.approx(1, abs=1e-12)
+    assert law.mean() == pytest.approx(mass @ y, rel=1e-12)
+    at = [500_000, 500_300, 800_000, 10**6]
+    np.testing.assert_allclose(
+        law.cdf(at), np.cumsum(mass)[np.array(at) - 500_000], atol=1e-12
+    )
+
+
+def test_draws_follow_the_law(rng):
+    law = entropic_binomial(7, 0.4)
+    draws = law.rvs(50_000, rng=rng)
+    for y in range(4, 8):
+        assert (draws == y).mean() == pytest.approx(
+            law.pmf(y), abs=4 * 0.5 / 50_000**0.5
+        )
+    assert (law.rvs(5, rng=1) == law.rvs(5, rng=1)).all()
+    assert entropic_binomial(7, 0.4).p == 0.6
+
+
+@pytest.mark.parametrize(
+    ("weights", "p"),
+    [([0.2, 0.5, 0.3], [0.9, 0.6, 0.4]), ([0.0, 1.0], [0.7, 0.8]), ([1.0, 0.0], 0.7)],
+)
+def test_tree_law_by_walking_through_all_samples(weights, p):
+    """Eqs (3) and (4): every case chooses a leaf and a class."""
+    n = 4
+    top = np.broadcast_to(p, len(weights))
+    tree = entropic_tree(n, weights, p)
+    law = {}
+    kinds = [(j, y) for j in range(len(weights)) for y in (0, 1)]
+    for sample in product(kinds, repeat=n):
+        chance, cases = 1.0, np.zeros((len(weights), 2), int)
+        for j, y in sample:
+            chance *= weights[j] * (top[j] if y else 1 - top[j])
+            cases[j, y] += 1
+        key = tuple(cases.sum(axis=1)), tuple(cases.max(axis=1))
+        law[key] = law.get(key, 0.0) + chance
+    for (cases, majority), chance in law.items():
+        assert tree.pmf(cases, majority) == pytest.approx(chance, abs=1e-14)
+    keys = np.array(list(law))
+    assert tree.pmf(keys[:, 0], keys[:, 1]).sum() == pytest.approx(1)
+    mean = sum(chance * np.array(k) for k, chance in law.items())
+    np.testing.assert_allclose(tree.mean(), mean, atol=1e-13)
+    assert tree.pmf(np.full(len(weights), n), np.full(len(weights), n)) == 0
+
+
+def test_tree_draws_follow_the_law(rng):
+    tree = entropic_tree(6, [0.3, 0.7], [0.8, 0.45])
+    cases, majority = tree.rvs(40_000, rng=rng)
+    assert (cases.sum(axis=1) == 6).all()
+    hit = (cases == [2, 4]).all(axis=1) & (majority == [2, 3]).all(axis=1)
+    assert hit.mean() == pytest.approx(tree.pmf([2, 4], [2, 3]), abs=0.008)
+    for drawn, known in zip((cases, majority), tree.mean(), strict=True):
+        np.testing.assert_allclose(drawn.mean(axis=0), known, atol=0.03)
+    with pytest.raises(InputError, match="one entry per leaf"):
+        tree.pmf([1, 2, 3], [1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("y", "n", "method", "value"),
+    [
+        # example 2 of the paper; errata: 5/7 is .7143, and the blend is 103/147
+        (5, 7, "mle", 5 / 7),
+        (5, 7, "emle", 2 / 3),
+        (5, 7, "blend", 103 / 147),
+        # (2y - n)^2 <= n, with equality for 3 of 4, 45 and 55 of 100
+        *((y, n, "emle", 0.5) for y, n in ((8, 16), (5, 9), (3, 4), (50, 100))),
+        *((y, 100, "emle", 0.5) for y in (45, 55)),
+        (2, 2, "emle", 1.0),
+        (0, 5, "emle", 1.0),
+        (0, 5, "blend", 1.0),
+        # one case says nothing
+        (1, 1, "emle", math.nan),
+        (1, 1, "mle", 1.0),
+        (0, 1, "blend", 1.0),
+    ],
+)
+def test_estimates_by_hand(y, n, method, value):
+    found = top_probability(y, n, method)
+    assert found.value == pytest.approx(value, abs=1e-15, nan_ok=True)
+    if n == 1:
+        assert (found.low, found.high) == (0.5, 1.0)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 7, 9, 16, 25, 40])
+def test_emle_maximises_the_likelihood(n):
+    for y in range(n + 1):
+        ours = top_probability(y, n, "emle").value
+        assert ours == pytest.approx(slow_emle(y, n), abs=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("y", "n"), [(500_501, 10**6), (500_600, 10**6), (999_999, 10**6)]
+)
+def test_emle_of_a_million_cases(y, n):
+    """Its equation, d tanh(d t/2) = n tanh(t/2), with 60 digits."""
+    p = top_probability(y, n, "emle").value
+    with mp.workdps(60):
+        d = 2 * y - n
+        start = mp.log(mp.mpf(p) / (1 - mp.mpf(p)))
+        root = mp.findroot(lambda t: d * mp.tanh(d * t / 2) - n * mp.tanh(t / 2), start)
+        assert abs(1 / (1 + mp.exp(-root)) - p) < 1e-14
+
+
+@given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_order_of_the_estimates(data):
+    """Eq. (22): emle <= blend <= mle; the classes are forgotten; interval holds all."""
+    y, n = data
+    made = {m: top_probability(y, n, m) for m in TOP_METHODS}
+    assert made["blend"].value <= made["mle"].value + 1e-15
+    if n > 1:
+        assert made["emle"].value <= made["blend"].value + 1e-15
+        assert made["emle"].value >= 0.5
+    for name, e in made.items():
+        assert 0.5 <= e.low <= e.high <= 1
+        mirror = top_probability(n - y, n, name)
+        assert (mirror.low, mirror.high) == (e.low, e.high)
+        if n > 1:
+            assert e.low <= e.value <= e.high
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 20, 101])
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_interval_covers(n, level):
+    y = np.arange(n + 1)
+    made = [top_probability(k, n, "mle", level=level) for k in y]
+    low, high = (np.array([getattr(e, w) for e in made]) for w in ("low", "high"))
+    for p in np.linspace(0.5, 1, 101):
+        law = [comb(n, int(k)) * p ** int(k) * (1 - p) ** (n - int(k)) for k in y]
+        covered = (low <= p) & (p <= high)
+        assert np.array(law) @ covered >= level - 1e-12
 
 
 @pytest.mark.parametrize(
@@ -221,8 +387,20 @@ def test_a_large_tree_agrees_with_the_random_walk(share, p):
         (lambda: tree_levels(5, [1], [0.6], empty=2), r"empty must lie in \[0, 1\]"),
         (lambda: tree_levels(2.5, [1], [0.6]), "n must be a whole number"),
         (lambda: tree_levels(5, [], []), "weights must sum to 1"),
+        (lambda: top_probability(7, 5), "found y=7 of n=5"),
+        (lambda: top_probability(0, 0), "at least one case"),
+        (lambda: top_probability(1, 5, "mean"), "must be one of 'mle'"),
+        (lambda: top_probability(1, 5, level=95), "Type level=0.95"),
+        (lambda: top_probability(1.5, 5), "y must be a whole number"),
+        (lambda: entropic_binomial(5, 1.5), r"p must lie in \[0, 1\]"),
+        (lambda: entropic_binomial(-5, 0.5), "n must be a whole number"),
+        (lambda: plan_leaf(p=0.7), r"Type plan_leaf\(p=0.75, confidence=0.95\)"),
+        (lambda: plan_leaf(p=0.7, utility=0.7), "larger class probability, 0.7"),
+        (lambda: plan_leaf(p=0.5, confidence=0.9), "when p is 1/2: there is none"),
+        (lambda: plan_leaf(p=0.5, utility=0.6), "stays below"),
+        (lambda: plan_leaf(p=0.5 + 1e-13, confidence=0.9), "More than 9,007,199,254,"),
     ],
 )
 def test_wrong_input_is_answered_by_a_sentence(call, message):
-    with pytest.raises(InputError, match=message):
+    with pytest.raises((InputError, NotEnoughCases), match=message):
         call()

@@ -15,7 +15,7 @@ SIDE = 160  # of the drawing of a curve
 INK = "#767676"  # an image does not know the colours of its page: legible on both
 
 
-def html_table(head: tuple[Any, ...], rows: Sequence[tuple[Any, ...]]) -> str:
+def html_table(head: Sequence[object], rows: Sequence[Sequence[object]]) -> str:
     """Write a small table; every cell is escaped, a list of lines is one a line."""
     top = "".join(f"<th>{escape(str(h))}</th>" for h in head)
     body = "".join(
@@ -24,7 +24,7 @@ def html_table(head: tuple[Any, ...], rows: Sequence[tuple[Any, ...]]) -> str:
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     lines = value if isinstance(value, list) else [value]
     return "<br>".join(escape(str(line)) for line in lines)
 

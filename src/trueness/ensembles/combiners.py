@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,11 +45,6 @@ from trueness.ensembles.rank_tables import (
 )
 from trueness.ensembles.without_labels import agreement
 from trueness.fermi.distribution import finite_lines
-
-_RANKS = (
-    "It is fitted to the ranks of single cases. Fit it without weights, and apply it "
-    "to the weighted panel: panel.combine(map)."
-)
 
 
 @register("fidel")
@@ -119,16 +114,11 @@ class FiDEL(RankMap):
         The probability is then that of independent classifiers.
         """
         at = [self.names.index(_columns.column(n, self.names, "name")) for n in names]
-        pick = {k: getattr(self, k)[at] for k in ("auc", "beta", "llr", "centre")}
-        return replace(
-            self,
-            names=tuple(names),
-            **pick,
-            correlation=self.correlation[np.ix_(at, at)],
-            calibrator=_independent(self.prevalence),
-            scores=tuple(self.scores[k] for k in at),
-            cases=tuple(self.cases[k] for k in at),
-        )
+        lines = ("auc", "beta", "llr", "centre")
+        pick: dict[str, Any] = {k: getattr(self, k)[at] for k in lines}
+        pick |= {k: tuple(getattr(self, k)[i] for i in at) for k in ("scores", "cases")}
+        pick |= {"names": tuple(names), "correlation": self.correlation[np.ix_(at, at)]}
+        return replace(self, **pick, calibrator=_independent(self.prevalence))
 
 
 @of_panel
@@ -148,16 +138,15 @@ def fidel(
     Parameters
     ----------
     data
-        Outputs of several classifiers on the same cases. The cases (with labels, the
-        labelled ones) are the reference that new cases are ranked against; an output
-        may be missing (NaN).
+        Outputs of several classifiers on the same cases, NaN where missing. The cases
+        (with labels, the labelled ones) are the reference that new ones are ranked
+        against.
     aucs
         Published AUCs by name, in place of labels; ``prevalence`` is then needed unless
         the panel has labels to count.
     prevalence
-        Share of positives: with labels, the share where the map will be used (it
-        changes the probabilities but not L); without labels, the share among the
-        panel's cases.
+        Share of positives: with labels, where the map will be used (it changes the
+        probabilities but not L); without labels, among the panel's cases.
     labels
         "given": AUCs and prevalence from the labelled cases. "none": from the agreement
         of the classifiers alone (:func:`trueness.agreement`); labels are not used.

@@ -47,9 +47,8 @@ _POOLED = 4096
 class Reference:
     """What do the labelled cases of a panel say of each classifier?
 
-    ``ranks`` (m, K) are mid-ranks among the labelled cases with output, NaN if missing;
-    ``n``, ``n_pos`` and ``auc`` (K,) are those of these cases; ``correlation`` (K, K)
-    is Spearman's within the classes, mean of both.
+    ``ranks`` (m, K) are mid-ranks among those with output, whose ``n``, ``n_pos`` and
+    ``auc`` (K,) are given; ``correlation`` is Spearman's, mean of both classes.
     """
 
     names: tuple[str, ...]

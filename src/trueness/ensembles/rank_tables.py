@@ -194,7 +194,7 @@ def _parallel(work: Callable[[Any], Any], items: Any, size: int) -> list[Any]:
     items = list(items)
     workers = min(threads(), len(items))
     if workers < 2 or size < _MANY:
-        return [work(item) for item in items]
+        return list(map(work, items))
     # sorting, searching and copying release the GIL
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(work, items))
@@ -221,10 +221,8 @@ def rank_correlation(columns: Sequence[RankedColumn], cases: Ints) -> Floats:
     centred = ranks if seen.all() else np.nan_to_num(ranks)
     weighed = centred if (weight == 1).all() else centred * weight[:, None]
     together = centred.T @ weighed
-    if seen.all():
-        square = np.broadcast_to(np.diag(together)[:, None], together.shape)
-        common = np.full(together.shape, weight.sum())
-    else:
+    square, common = np.diag(together)[:, None], np.asarray(weight.sum())
+    if not seen.all():
         both = seen.astype(np.float64)
         square = (centred**2 * weight[:, None]).T @ both
         common = both.T @ (both * weight[:, None])

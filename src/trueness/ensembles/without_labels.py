@@ -254,8 +254,8 @@ def _likelihood(
 
 def _weights(ranked: Ranked, value: Floats) -> Floats:
     """How likely is each case positive? FiDEL with these parameters."""
-    rho, d = float(value[0]), value[1:]
-    beta, llr, centre = finite_lines(ranked.size, ranked.size * rho, 0.5 + d)
+    rho = float(value[0])
+    beta, llr, centre = finite_lines(ranked.size, ranked.size * rho, 0.5 + value[1:])
     # rank = n (1/2 - x) + 1/2
     height = llr - beta * (ranked.size / 2 + 0.5 - centre)
     total = ranked.x @ (beta * ranked.size) + ranked.seen @ height

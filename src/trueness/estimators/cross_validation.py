@@ -38,7 +38,7 @@ from trueness.counts.folds import Folds
 from trueness.counts.values import Tally
 from trueness.data.frames import panel as count_panel
 from trueness.data.frames import tally as count_tally
-from trueness.ensembles.folds import MeasuredFolds
+from trueness.ensembles.crossfit import MeasuredFolds
 from trueness.estimators._common import (
     positive_label,
     response_of,

@@ -16,9 +16,8 @@ from trueness._core.records import shown
 from trueness.plots._altair import VERDICTS
 from trueness.plots._draw import Captioned, Shown, Style, picture
 from trueness.plots._theme import SIZE, alt, frame
-from trueness.trees.entropic import TOP_METHODS
 from trueness.trees.leaves import LeafReport, leaf_figure
-from trueness.trees.levels import tree_levels
+from trueness.trees.levels import TOP_METHODS, tree_levels
 from trueness.trees.splits import named_splits, split_parameters
 
 _LEVELS = {"confidence": "Level of confidence P(C)", "utility": "Level of utility P(U)"}

@@ -40,11 +40,13 @@ from trueness.counts.cases import (
 from trueness.counts.design import PLAIN, Design
 from trueness.counts.rows import Clusters
 from trueness.counts.values import Tally
-from trueness.trees.entropic import TOP_METHODS, majority_interval
 from trueness.trees.levels import (
+    TOP_METHODS,
     TreeLevels,
     confidence_level,
+    majority_interval,
     plan_leaf,
+    top_or_half,
     tree_levels,
     utility_level,
 )
@@ -111,9 +113,7 @@ class Leaves(Cases):
                 f"{listing(self.node[:1])} and {listing(other.node[:1])}. Turn both "
                 f"into text."
             )
-        counts = [
-            np.concatenate(pair) for pair in zip(*alike(self, other), strict=True)
-        ]
+        counts = map(np.concatenate, zip(*alike(self, other), strict=True))
         return Leaves(np.concatenate([self.node, other.node]), *counts)
 
     def __radd__(self, other: int) -> Leaves:
@@ -138,13 +138,11 @@ class Leaves(Cases):
 
     def scores(self, *, method: str = "mle") -> Floats:
         """Give each leaf's estimated probability of a positive, as in ``tally``."""
-        _options.choice(method, TOP_METHODS, "method")
         n = self.neg + self.pos
-        top = TOP_METHODS[method](self.pos, n)
-        score = np.where(self.pos >= self.neg, top, 1 - top)
+        top = top_or_half(self.pos, n, method)
         if method == "mle":  # 1 - (1 - share) would not be the share to the last digit
-            score = np.divide(self.pos, n, out=np.full(n.shape, np.nan), where=n > 0)
-        return np.where(np.isnan(score), 0.5, score)
+            return np.where(n > 0, self.pos / np.maximum(n, 1), 0.5)
+        return np.where(self.pos >= self.neg, top, 1 - top)
 
     def report(
         self,
@@ -158,16 +156,12 @@ class Leaves(Cases):
 
         Parameters
         ----------
-        confidence
-            Level of confidence that a trusted leaf must reach.
-        level
-            Confidence level of the intervals.
-        method
-            Which estimate of the larger class probability the levels use: "mle",
-            "emle" or "blend".
-        empty
-            How an empty leaf counts in the levels of the whole tree, as in
-            :func:`trueness.trees.tree_levels`.
+        confidence, level
+            Level of confidence that a trusted leaf must reach, and of the intervals.
+        method, empty
+            Which estimate of the larger class probability the levels use, "mle",
+            "emle" or "blend"; how an empty leaf counts in the levels of the whole tree,
+            as in :func:`trueness.trees.tree_levels`.
         """
         wanted = _options.fraction(confidence, "confidence")
         level = _options.fraction(level, "level")
@@ -211,8 +205,7 @@ class Leaves(Cases):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give a frame with columns node, neg, pos, unknown."""
-        columns = {"node": self.node, **by_name(self)}
-        return native_frame(columns, backend)
+        return native_frame({"node": self.node, **by_name(self)}, backend)
 
     def __repr__(self) -> str:
         """Say what was counted, in one line."""
@@ -246,7 +239,7 @@ def _leaf_names(values: Array) -> Array:
 
 
 def beside_prediction(
-    r: LeafReport, leaves: Leaves, predicted: Array, positive: Any, fresh: bool
+    r: LeafReport, leaves: Leaves, predicted: Array, positive: object, fresh: bool
 ) -> LeafReport:
     """Put leaves first that contradict what a tree, not grown on them, predicts."""
     n = leaves.neg + leaves.pos
@@ -261,9 +254,10 @@ def beside_prediction(
     )
     order = np.lexsort((np.where(against, p_value, 0.0), ~against))
     columns = {f.name: getattr(r, f.name) for f in fields(r) if f.name != "classes"}
-    for name in [k for k, v in columns.items() if not isinstance(v, np.ndarray)]:
-        del columns[name]
-    return replace(r, **{k: v[order] for k, v in columns.items()})
+    each: dict[str, Any] = {
+        k: v[order] for k, v in columns.items() if isinstance(v, np.ndarray)
+    }
+    return replace(r, **each)
 
 
 def _more_cases(agree: Array, n: Ints, p: Floats, wanted: float) -> Floats:
@@ -355,9 +349,8 @@ class LeafReport(Record):
         return "\n".join([*lines, *_foot(self)])
 
     def _repr_html_(self) -> str:
-        rows = [tuple(row) for row in leaf_rows(self, 100)]
         foot = "".join(f"<p>{line}</p>" for line in _foot(self))
-        return html_table(tuple(leaf_head(self)), rows) + foot
+        return html_table(leaf_head(self), leaf_rows(self, 100)) + foot
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -375,10 +368,9 @@ def leaf_numbers(r: LeafReport) -> list[dict[str, Any]]:
     """Give the numbers of each leaf, for programs."""
     names = ["node", "n", "majority", "probability", "low", "high", "confidence"]
     names += ["utility", "verdict", "more", *(["rule"] if r.rule is not None else [])]
-    fields = {"probability": r.method}
-    columns = {name: getattr(r, fields.get(name, name)) for name in names}
-    rows = zip(*(np.asarray(c).tolist() for c in columns.values()), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in rows]
+    own = [r.method if name == "probability" else name for name in names]
+    rows = zip(*(np.asarray(getattr(r, k)).tolist() for k in own), strict=True)
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def leaf_rows(r: LeafReport, most: int | None = None) -> list[list[Any]]:
@@ -402,26 +394,24 @@ def leaf_rows(r: LeafReport, most: int | None = None) -> list[list[Any]]:
 
 def leaf_head(r: LeafReport) -> list[str]:
     """Name the columns of :func:`leaf_rows`."""
-    head = ["leaf", "cases", "majority", "share of majority", "P(C)", "P(U)", "verdict",
-            "cases needed"]  # fmt: skip
-    return [*head, *([] if r.rule is None else ["rule"])]
+    head = ["leaf", "cases", "majority", "share of majority", "P(C)", "P(U)"]
+    return [*head, "verdict", "cases needed", *(["rule"] if r.rule is not None else [])]
 
 
 def _foot(r: LeafReport) -> list[str]:
-    trusted = int((r.verdict == "trust").sum())
     line = (
         f"tree of {r.tree.n:,} cases: P(C) {chance(r.tree.confidence, 3)}, "
-        f"P(U) {chance(r.tree.utility, 3)}; {trusted} of {r.node.size} leaves "
-        f"trusted at {r.wanted:g}"
+        f"P(U) {chance(r.tree.utility, 3)}; {(r.verdict == 'trust').sum()} of "
+        f"{r.node.size} leaves trusted at {r.wanted:g}"
     )
     return [line, r.note] if r.note else [line]
 
 
 def leaf_sentences(r: LeafReport) -> list[str]:
     """Say how many leaves can be trusted, and what the columns mean."""
-    trusted = int((r.verdict == "trust").sum())
     return [
-        f"{trusted} of {counted(r.node.size, 'leaf', 'leaves')} can be trusted. With "
+        f"{(r.verdict == 'trust').sum()} of "
+        f"{counted(r.node.size, 'leaf', 'leaves')} can be trusted. With "
         "so many cases, the majority seen is the true majority with a probability "
         f"P(C) of {r.wanted:g} or more. P(U) is the probability that a new case has "
         "the label of the majority. A leaf is 'thin' when it has too few cases; "

@@ -1,16 +1,19 @@
-"""Can this leaf be trusted, and how many cases does it need?
+"""Can this leaf be trusted, and how large is its larger class probability?
 
 A leaf holds n cases and predicts the majority of them; a tie is decided by a coin. Two
 events are wanted: C, *confidence*: the majority of the n cases is the true majority; U,
-*utility*: the next case is predicted right.
+*utility*: the next case is predicted right. With k = ceil(n/2) and d = 2p - 1, P(C) =
+1/2 + I(d^2; 1/2, k) / 2 and P(U) = 1/2 + d I(d^2; 1/2, k) / 2, where I is the
+regularised incomplete beta function (``docs/maths/trees.md``).
 
-With k = ceil(n/2) and d = 2p - 1, P(C) = 1/2 + I(d^2; 1/2, k) / 2 and P(U) = 1/2 +
-d I(d^2; 1/2, k) / 2, where I is the regularised incomplete beta function
-(``docs/maths/trees.md``). Source: Zhang (2024), doi:10.3390/stats7040071.
+The share of the majority overstates p, the likelihood of max(Y, n - Y) alone, the
+*entropic* binomial, errs the other way; a blend lies between. Source: Zhang (2024),
+doi:10.3390/stats7040071, sections 2.2 and 2.4.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -18,13 +21,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betainc
 
-from trueness._core.arrays import Array, Floats
-from trueness._core.binomial import LEFT_OUT, binomial_pmf, bulk, plain_number
+from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.binomial import (
+    LEFT_OUT,
+    at_least,
+    binomial_pmf,
+    bulk,
+    clopper_pearson,
+    plain_number,
+)
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.records import Record
-from trueness._core.search import smallest
+from trueness._core.records import Estimate, Record
+from trueness._core.search import bisect, smallest
+from trueness.inference.limits import around
 
 # what an empty node is worth: Zhang (2024) tosses a coin in a tie (section 1, rule c),
 # but eq. (9), summed from m = 1, counts an empty node as always wrong
@@ -88,8 +99,7 @@ def _excess(n: ArrayLike, p: ArrayLike) -> tuple[Floats, Floats]:
 
 def _excess_of_pairs(k: Array, d: Floats) -> Floats:
     """Give 2 P(C) - 1 for n = 2k - 1 and n = 2k; nothing at k = 0."""
-    inner = betainc(0.5, np.maximum(k, 1), d * d)
-    return np.asarray(np.where(k > 0, inner, 0.0))
+    return np.where(k > 0, betainc(0.5, np.maximum(k, 1), d * d), 0.0)
 
 
 @final
@@ -204,11 +214,9 @@ def plan_leaf(
     p
         Probability of one class in the leaf, as assumed beforehand; the larger of ``p``
         and ``1 - p`` is used.
-    confidence
-        Wanted level of confidence.
-    utility
-        Wanted level of utility; it must be below the larger of ``p`` and ``1 - p``,
-        which the utility does not exceed for any number of cases.
+    confidence, utility
+        Wanted levels. The utility does not exceed the larger of ``p`` and ``1 - p`` for
+        any number of cases.
     decimals
         Compare the levels after rounding to this many decimals, as when reading a
         printed table; by default they are compared without rounding.
@@ -226,35 +234,16 @@ def plan_leaf(
     >>> plan_leaf(p=0.75, utility=0.70, decimals=2)
     5
     """
-    p = _options.fraction(p, "p", ends="[]")
-    top, d = max(p, 1 - p), abs(2 * p - 1)
-    slack = 0.0
-    if decimals is not None:
-        slack = 10.0 ** -_options.whole_number(decimals, "decimals") / 2
-    wanted = _wanted_excess(top, confidence, utility, slack)
-    if wanted <= _DIGITS:
-        return 1
-    most, wanted = 2**52, wanted - 2 * _DIGITS
-    if betainc(0.5, most, d * d) < wanted:
-        raise NotEnoughCases(
-            f"More than {2 * most:,} cases would be needed: p is within {d / 2:g} of "
-            f"1/2. Give a p that differs more from 1/2, or a lower target."
-        )
-    pairs = smallest(lambda k: bool(betainc(0.5, k, d * d) >= wanted), most=most)
-    return 2 * pairs - 1
-
-
-def _wanted_excess(
-    top: float, confidence: float | None, utility: float | None, slack: float
-) -> float:
-    """Which 2 P(C) - 1 meets both targets? Stop when none does."""
     if confidence is None and utility is None:
         raise InputError(
             "plan_leaf needs a target. Type plan_leaf(p=0.75, confidence=0.95) or "
             "plan_leaf(p=0.75, utility=0.7)."
         )
-    d = 2 * top - 1
-    wanted = 0.0
+    p = _options.fraction(p, "p", ends="[]")
+    top, d = max(p, 1 - p), abs(2 * p - 1)
+    slack, wanted = 0.0, 0.0  # wanted is the 2 P(C) - 1 that meets both targets
+    if decimals is not None:
+        slack = 10.0 ** -_options.whole_number(decimals, "decimals") / 2
     if confidence is not None:
         wanted = 2 * (_options.fraction(confidence, "confidence") - slack) - 1
     if utility is not None:
@@ -265,9 +254,247 @@ def _wanted_excess(
                 f"the larger class probability, {top:g}. Ask for less than {top:g}."
             )
         wanted = max(wanted, gain / d if gain > _DIGITS else 0.0)
-    if wanted > _DIGITS and d == 0:
+    if wanted <= _DIGITS:
+        return 1
+    if d == 0:
         raise NotEnoughCases(
             "No number of cases finds the majority when p is 1/2: there is none. "
             "Give a p that differs from 1/2."
         )
-    return wanted
+    most, wanted = 2**52, wanted - 2 * _DIGITS
+    if betainc(0.5, most, d * d) < wanted:
+        raise NotEnoughCases(
+            f"More than {2 * most:,} cases would be needed: p is within {d / 2:g} of "
+            f"1/2. Give a p that differs more from 1/2, or a lower target."
+        )
+    pairs = smallest(lambda k: bool(betainc(0.5, k, d * d) >= wanted), most=most)
+    return 2 * pairs - 1
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class EntropicBinomial(Record):
+    """How many of ``n`` cases are in the majority, of true share ``p``?"""
+
+    n: int
+    p: float
+
+    def pmf(self, y: ArrayLike) -> Any:
+        """How likely is a majority of exactly ``y``? Zhang (2024), eq. (2)."""
+        return plain_number(_majority_pmf(np.asarray(y, np.float64), self.n, self.p))
+
+    def cdf(self, y: ArrayLike) -> Any:
+        """How likely is a majority of ``y`` or fewer?"""
+        y = np.floor(np.asarray(y, dtype=np.float64))
+        above = at_least(y + 1, self.n, self.p) + at_least(y + 1, self.n, 1 - self.p)
+        return plain_number(np.where(2 * y < self.n, 0.0, np.maximum(1 - above, 0.0)))
+
+    def mean(self) -> float:
+        r"""How large is the majority on average? O(1).
+
+        :math:`E\,Y_\vee = n\,[P(U; n-1) + \tfrac12 P(\text{tie})]`, where the tie is
+        that of whichever of n - 1 and n is even.
+        """
+        if self.n == 0:
+            return 0.0
+        even = self.n - self.n % 2
+        tie = binomial_pmf(even // 2, even, self.p).item()
+        return float(self.n * (utility_level(self.n - 1, self.p) + tie / 2))
+
+    def var(self) -> float:
+        """How much does the majority vary?"""
+        # (2Y - n)^2 forgets the classes already: its mean is the binomial one
+        d = 2 * self.p - 1
+        square = self.n * (1 - d * d) + (self.n * d) ** 2
+        return max(0.0, square / 4 - (self.mean() - self.n / 2) ** 2)
+
+    def rvs(self, size: int | None = None, *, rng: object = 0) -> Any:
+        """Draw majorities; ``rng`` is a seed or a NumPy generator."""
+        y = _options.generator(rng).binomial(self.n, self.p, size)
+        return np.maximum(y, self.n - y)
+
+
+def _majority_pmf(y: Floats, n: ArrayLike, p: ArrayLike) -> Floats:
+    """Zhang (2024), eq. (2)."""
+    n = np.asarray(n, np.float64)
+    # either class may be the majority; a tie is one outcome, not two
+    both = binomial_pmf(y, n, p) + binomial_pmf(n - y, n, p)
+    return np.where(2 * y < n, 0.0, np.where(2 * y == n, both / 2, both))
+
+
+def entropic_binomial(n: int, p: float) -> EntropicBinomial:
+    r"""How is the size of the majority among n cases distributed?
+
+    .. math:: P(Y_\vee = y) = \binom ny \left[p^y (1-p)^{n-y} + p^{n-y} (1-p)^y\right],
+        \quad y > n/2
+
+    and half of that at a tie, y = n/2 (Zhang 2024, eq. 2). The larger of ``p`` and
+    ``1 - p`` is used; the record has ``pmf``, ``cdf``, ``mean``, ``var`` and ``rvs``.
+
+    Examples
+    --------
+    >>> entropic_binomial(2, 0.5).pmf([1, 2])  # HT, TH against HH, TT
+    array([0.5, 0.5])
+    """
+    p = _options.fraction(p, "p", ends="[]")
+    return EntropicBinomial(_options.whole_number(n, "n"), max(p, 1 - p))
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class EntropicTree(Record):
+    """How many cases, and how large a majority, has each leaf of a tree?"""
+
+    n: int
+    weights: Floats
+    p: Floats
+
+    def pmf(self, cases: ArrayLike, majority: ArrayLike) -> Any:
+        """How likely are these cases and majorities? The last axis runs over leaves."""
+        cases, majority = np.broadcast_arrays(
+            np.asarray(cases, np.float64), np.asarray(majority, np.float64)
+        )
+        if cases.shape[-1:] != self.weights.shape:
+            raise InputError(
+                "Cases and majorities need one entry per leaf in their last axis, "
+                f"{self.weights.size}; found shape {cases.shape}."
+            )
+        # the multinomial, one leaf after the other from what the earlier ones left
+        taken = np.cumsum(cases, axis=-1) - cases
+        rest = np.cumsum(self.weights[::-1])[::-1]
+        share = self.weights / np.where(rest > 0, rest, 1.0)
+        mass = binomial_pmf(cases, np.maximum(self.n - taken, 0), share)
+        mass = np.where(cases.sum(axis=-1) == self.n, mass.prod(axis=-1), 0.0)
+        leaf = _majority_pmf(majority, cases, self.p)
+        return plain_number(np.asarray(mass * leaf.prod(axis=-1)))
+
+    def mean(self) -> tuple[Floats, Floats]:
+        """How many cases, and how large a majority, has each leaf on average?"""
+        top = np.zeros(self.weights.size)
+        for j, (share, p) in enumerate(zip(self.weights, self.p, strict=True)):
+            (low,), (high,) = bulk(self.n, np.array([share]))
+            m = np.arange(low, high + 1)  # the cases that the leaf may get
+            means = [EntropicBinomial(int(k), float(p)).mean() for k in m]
+            top[j] = binomial_pmf(m, self.n, share) @ means
+        return self.n * self.weights, top
+
+    def rvs(self, size: int | None = None, *, rng: object = 0) -> tuple[Ints, Ints]:
+        """Draw the cases and the majorities of all leaves."""
+        generator = _options.generator(rng)
+        cases = generator.multinomial(self.n, self.weights, size)
+        y = generator.binomial(cases, self.p)
+        return cases, np.maximum(y, cases - y)
+
+
+def entropic_tree(n: int, weights: ArrayLike, p: ArrayLike) -> EntropicTree:
+    r"""How are the cases and the majorities of the leaves of a tree distributed?
+
+    .. math:: P(\mathbf N, \mathbf Y_\vee) = \binom{n}{n_1 \dots n_J} \prod_j
+        \lambda_j^{n_j} P(Y_\vee = y_j \mid n_j, p_j)
+
+    (Zhang 2024, eqs 3 and 4), with arguments as in :func:`trueness.trees.tree_levels`.
+    The record has ``pmf``, ``mean`` and ``rvs``.
+
+    Examples
+    --------
+    >>> tree = entropic_tree(2, [0.5, 0.5], [1.0, 1.0])
+    >>> round(tree.pmf([1, 1], [1, 1]), 12)  # one case each: 2 * 1/2 * 1/2
+    0.5
+    """
+    share = _columns.shares(weights, "weights")
+    top = np.broadcast_to(_columns.probabilities(p, "p"), share.shape)
+    return EntropicTree(_options.whole_number(n, "n"), share, np.maximum(top, 1 - top))
+
+
+def majority_mle(y: Array, n: Array) -> Floats:
+    """Give the share of the majority, Zhang (2024), eq. (14); NaN without a case."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.maximum(y, n - y) / n)
+
+
+def majority_emle(y: Array, n: Array) -> Floats:
+    r"""Give the most likely p under eq. (2), the law that forgets the classes.
+
+    With :math:`d = |2y - n|` and :math:`x = 2p - 1` it solves :math:`n x = d \tanh(d
+    \operatorname{artanh} x)`: 1/2 if and only if :math:`d^2 \le n`, and 1 if and only
+    if :math:`d = n \ge 2`. NaN for n = 1, where every p is equally likely, and for
+    n = 0.
+    """
+    y, n = np.broadcast_arrays(np.asarray(y, np.float64), np.asarray(n, np.float64))
+    d = np.abs(2 * y - n)
+    x = np.where(d == n, 1.0, 0.0)
+    inner = (d * d > n) & (d < n)
+    d, m = d[inner], n[inner]
+    # the root is the only one between 0 and d/n, and below it the right side is larger
+    x[inner] = bisect(lambda x: d * np.tanh(d * np.arctanh(x)) > m * x, 0.0, d / m)
+    return np.where(n < 2, np.nan, 0.5 + 0.5 * x)
+
+
+def majority_blend(y: Array, n: Array) -> Floats:
+    """Give mle and emle, weighted by the mle itself: Zhang (2024), eqs (20), (21)."""
+    mle, emle = majority_mle(y, n), majority_emle(y, n)
+    # with w = 1 the emle, which n = 1 does not identify, has no weight
+    return np.where(mle == 1, 1.0, emle + mle * (mle - emle))
+
+
+def top_or_half(pos: Ints, n: Ints, method: str) -> Floats:
+    """Estimate the larger class probability of leaves; 1/2 where there is none."""
+    top = TOP_METHODS[_options.choice(method, TOP_METHODS, "method")](pos, n)
+    return np.where(np.isnan(top), 0.5, top)
+
+
+def majority_interval(y: Array, n: Array, level: float) -> tuple[Floats, Floats]:
+    """Carry Clopper and Pearson's interval for p over to max(p, 1 - p)."""
+    low, high = clopper_pearson(np.maximum(y, n - y), n, level)
+    return np.maximum(low, 0.5), high
+
+
+def top_probability(
+    y: int, n: int, method: str = "blend", *, level: float = 0.95
+) -> Estimate:
+    r"""How large is the larger of two class probabilities, given y cases of n?
+
+    .. math:: \hat p = \max(y, n - y)/n, \qquad \hat p^b = \tilde p + \hat p(\hat p -
+        \tilde p)
+
+    with the entropic estimate :math:`\tilde p` that maximises the likelihood of the
+    size of the majority (Zhang 2024, eqs 14, 2, 20 and 21). The emle of a single case
+    is NaN: every value explains it equally well. The interval is that of Clopper and
+    Pearson, widened where it would not contain the estimate.
+
+    Parameters
+    ----------
+    y, n
+        Cases of one class; cases in all, at least one.
+    method
+        "mle" (biased upwards), "emle" (downwards) or "blend".
+    level
+        Confidence level of the interval.
+
+    Examples
+    --------
+    >>> estimates = [top_probability(5, 7, m).value for m in ("mle", "emle", "blend")]
+    >>> [round(e, 12) for e in estimates] == [round(5 / 7, 12), round(2 / 3, 12),
+    ...     round(103 / 147, 12)]
+    True
+    """
+    n, y = _options.whole_number(n, "n"), _options.whole_number(y, "y")
+    _options.choice(method, TOP_METHODS, "method")
+    level = _options.fraction(level, "level")
+    _options.part_of(y, n)
+    if n == 0:
+        raise NotEnoughCases(
+            "top_probability needs at least one case; found n=0. Leave this leaf out."
+        )
+    value = TOP_METHODS[method](np.asarray(y), np.asarray(n))
+    low, high = majority_interval(np.asarray(y), np.asarray(n), level)
+    # fmin and fmax pass over the NaN of a single case
+    ends = float(np.fmin(low, value)), float(np.fmax(high, value))
+    return around(float(value), *ends, level, method)
+
+
+TOP_METHODS: dict[str, Callable[[Array, Array], Floats]] = {
+    "mle": majority_mle,
+    "emle": majority_emle,
+    "blend": majority_blend,
+}

@@ -6,20 +6,20 @@ is two arrays of children, as scikit-learn keeps it, and the cases of its nodes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.html import html_table
 from trueness._core.records import Record, brief
-from trueness.trees.entropic import TOP_METHODS
 from trueness.trees.leaves import Leaves, text_table
-from trueness.trees.levels import TreeLevels, tree_levels, utility_level
+from trueness.trees.levels import TOP_METHODS, top_or_half, tree_levels, utility_level
 
 # utilities closer than this are the same
 _SAME = 1e-12
@@ -33,10 +33,8 @@ class SplitComparison(Record):
 
     Attributes
     ----------
-    name, leaves : array (K,)
-        The splits, and into how many leaves each one splits.
-    confidence, utility : array (K,)
-        P(C) and P(U) of each.
+    name, leaves, confidence, utility : array (K,)
+        The splits, into how many leaves each one splits, and their P(C) and P(U).
     gini, gini_rank : array (K,)
         Weighted Gini impurity of the leaves, and the rank by it; 1 is the purest.
     n : int
@@ -88,11 +86,9 @@ def compare_splits(
         split.
     n
         Number of cases; needed for pairs, and by default all cases of the leaves.
-    method
-        How the class probabilities of counted leaves are estimated; see
-        :func:`trueness.top_probability`.
-    empty
-        How an empty leaf counts; see :func:`trueness.trees.tree_levels`.
+    method, empty
+        How class probabilities of counted leaves are estimated, and an empty leaf
+        counts: :func:`trueness.top_probability`, :func:`trueness.trees.tree_levels`.
 
     Notes
     -----
@@ -108,19 +104,17 @@ def compare_splits(
     >>> found.name.tolist()
     ['A', 'no split', 'B']
     """
-    _options.choice(method, TOP_METHODS, "method")
-    known = _with_no_split(named_splits(splits))
     rows = []
-    for name, split in known.items():
+    for name, split in _with_no_split(named_splits(splits)).items():
         share, p, top = split_parameters(split, method)
-        if n is None and not isinstance(split, Leaves):
+        counted = isinstance(split, Leaves)
+        if n is None and not counted:
             raise InputError(
                 "compare_splits needs the number of cases with pairs (weights, p). "
                 "Type compare_splits(splits, n=100)."
             )
-        cases = _options.whole_number(
-            split.n_neg + split.n_pos if n is None else n, "n"
-        )
+        number = split.n_neg + split.n_pos if n is None else n
+        cases = _options.whole_number(number, "n")
         levels = tree_levels(cases, share, top, empty)
         gini = float(levels.weights @ (2 * p * (1 - p)))
         rows.append((name, share.size, levels.confidence, levels.utility, gini, cases))
@@ -143,9 +137,8 @@ def named_splits(splits: object) -> Mapping[str, Any]:
             f'Type compare_splits({{"a": leaves, "b": ([0.9, 0.1], [0.75, 0.25])}}).'
         )
     for name, split in splits.items():
-        if isinstance(split, Leaves):
-            continue
-        if not isinstance(split, (tuple, list)) or len(split) != 2:
+        pair = isinstance(split, (tuple, list)) and len(split) == 2
+        if not (pair or isinstance(split, Leaves)):
             raise InputError(
                 f"The split {name!r} must be Leaves or a pair (weights, p); "
                 f"found {type(split).__name__}."
@@ -165,13 +158,16 @@ def _with_no_split(splits: Mapping[str, Any]) -> dict[str, Any]:
             f"Splits must count the same cases; found different numbers of negatives "
             f"and positives ({found}). Count every covariate on the same rows."
         )
-    neg, pos = next(iter(totals.values()))
+    (neg, pos), *_ = totals.values()
     whole = Leaves(["all"], [neg], [pos])
     return {**splits, "no split": splits.get("no split", whole)}
 
 
-def split_parameters(split: Any, method: str) -> tuple[Floats, Floats, Floats]:
+def split_parameters(
+    split: Leaves | Sequence[ArrayLike], method: str
+) -> tuple[Floats, Floats, Floats]:
     """Give weights, observed or supposed p, and the p behind the levels."""
+    _options.choice(method, TOP_METHODS, "method")
     if not isinstance(split, Leaves):
         share, p = (np.atleast_1d(np.asarray(v, np.float64)) for v in split)
         return share, p, p
@@ -180,10 +176,8 @@ def split_parameters(split: Any, method: str) -> tuple[Floats, Floats, Floats]:
         raise NotEnoughCases(
             f"compare_splits needs labelled cases; found none among {split.n:,}."
         )
-    some = n > 0
-    pos, n = split.pos[some], n[some]
-    top = TOP_METHODS[method](pos, n)
-    return n / n.sum(), pos / n, np.where(np.isnan(top), 0.5, top)
+    pos, n = split.pos[n > 0], n[n > 0]
+    return n / n.sum(), pos / n, top_or_half(pos, n, method)
 
 
 def node_counts(left: Ints, right: Ints, counts: Ints) -> Ints:
@@ -222,31 +216,18 @@ def merge_splits(
     array([ True, False, False])
     """
     floor = _options.fraction(confidence, "confidence", ends="[)")
-    _options.choice(method, TOP_METHODS, "method")
+    n, top = neg + pos, top_or_half(pos, neg + pos, method)
     below: list[list[int]] = [[node] for node in range(left.size)]
     for node in range(left.size - 1, -1, -1):
         if left[node] < 0:
             continue
-        leaves = below[left[node]] + below[right[node]]
-        split, alone = _levels_of(node, leaves, neg, pos, method, empty)
+        leaves, cases = below[left[node]] + below[right[node]], int(n[node])
+        # no case came here: every leaf is as good as a coin, and the split is merged
+        share = n[leaves] / cases if cases else np.full(len(leaves), 1 / len(leaves))
+        split = tree_levels(cases, share, top[leaves], empty)
         thin = len(leaves) == 2 and split.confidence < floor
-        if split.utility > alone + _SAME and not thin:
+        if split.utility > utility_level(cases, top[node]) + _SAME and not thin:
             below[node] = leaves
     remains = np.zeros(left.size, dtype=bool)
     remains[below[0]] = True
     return remains
-
-
-def _levels_of(
-    node: int, leaves: list[int], neg: Ints, pos: Ints, method: str, empty: str | float
-) -> tuple[TreeLevels, float]:
-    """Give the levels of the splits below a node, and its utility as a leaf."""
-    at = np.array([node, *leaves])
-    n = neg[at] + pos[at]
-    top = TOP_METHODS[method](pos[at], n)
-    top = np.where(np.isnan(top), 0.5, top)
-    cases = int(n[0])
-    # no case came here: every leaf is as good as a coin, and the split is merged
-    share = n[1:] / cases if cases else np.full(len(leaves), 1 / len(leaves))
-    split = tree_levels(cases, share, top[1:], empty)
-    return split, float(utility_level(cases, top[0]))
