@@ -87,7 +87,7 @@ _register_handlers(
         "answer_with_limits": "trueness.scale.certificates",
         "by_name": "trueness.metrics.definitions",
         "column": "trueness.data.columns",
-        "columns_of": "trueness.data.frames",
+        "columns_of": "trueness.data.engines",
         "count_arguments": "trueness.data.arguments",
         "device_panel": "trueness.gpu.passes",
         "device_tally": "trueness.gpu.counting",

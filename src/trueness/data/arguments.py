@@ -16,7 +16,7 @@ import numpy as np
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
 from trueness.data.columns import is_frame, on_device, several_columns
-from trueness.data.frames import of_columns, panel, tally
+from trueness.data.frames import panel, tally
 
 Args = tuple[Any, ...]
 Words = dict[str, Any]
@@ -37,10 +37,9 @@ def count_arguments(
         raise InputError(_needs(name, takes, "nothing"))
     data, rest = args[0], list(args[1:])
     named = not words.keys().isdisjoint(("label", "score", "scores"))
-    if is_frame(data) and (named or not (rest and _is_column(rest[0]))):
-        return _of_frame(data, takes, words), tuple(rest)
-    if isinstance(data, Mapping):
-        return of_columns(data, takes, words), tuple(rest)
+    alone = named or not (rest and _is_column(rest[0]))
+    if isinstance(data, Mapping) or (is_frame(data) and alone):
+        return _of_table(data, takes, words), tuple(rest)
     number = _leading_columns(rest, takes)
     if not number:
         raise InputError(_needs(name, takes, f"one {type(data).__name__}"))
@@ -82,7 +81,7 @@ def _needs(name: str, takes: str, found: str) -> str:
     )
 
 
-def _is_column(x: Any) -> bool:
+def _is_column(x: object) -> bool:
     if isinstance(x, (str, bytes)) or type(x).__module__.startswith("trueness."):
         return False
     return isinstance(x, Mapping) or hasattr(x, "__len__") or hasattr(x, "__array__")
@@ -129,13 +128,11 @@ def _scores(columns: list[Any], name: str, takes: str) -> Any:
     return several_columns(table)
 
 
-def _of_frame(frame: Any, takes: str, words: Words) -> Any:
-    score = words.pop("score", None)
-    several = words.pop("scores", None)
+def _of_table(data: object, takes: str, words: Words) -> Any:
+    score, several = words.pop("score", None), words.pop("scores", None)
     if score is not None and several is not None:
         raise InputError("score= and scores= both name the columns; type one of them.")
     if takes == "panel" or several is not None or isinstance(score, (list, tuple)):
         chosen = score if several is None else several
-        names = [chosen] if isinstance(chosen, str) else chosen
-        return panel(frame, names, **words)
-    return tally(frame, score=score, **words)
+        return panel(data, [chosen] if isinstance(chosen, str) else chosen, **words)
+    return tally(data, score=score, **words)

@@ -119,7 +119,7 @@ def tell(sentences: Iterable[str]) -> None:
             listener.append(sentence)
 
 
-def folded(value: Any) -> str:
+def folded(value: object) -> str:
     r"""Write a value as it is compared: trimmed, in small letters, without quotes.
 
     >>> folded(" YES\N{NO-BREAK SPACE}"), folded("'No.'"), folded("1.0")
@@ -140,7 +140,7 @@ def one_spelling(values: Sequence[Any]) -> list[Any]:
     return [v for v in values if not isinstance(v, str) or id(v) in text]
 
 
-def is_missing_word(value: Any) -> bool:
+def is_missing_word(value: object) -> bool:
     """Is this a word that stands for a missing value?"""
     return folded(value) in MISSING
 
@@ -153,7 +153,7 @@ class LabelReading(NamedTuple):
     said: tuple[str, ...]
 
 
-def label_words(values: Sequence[Any], positive: Any, what: str) -> LabelReading:
+def label_words(values: Sequence[Any], positive: object, what: str) -> LabelReading:
     """Read the distinct values of a label column in which some are text.
 
     One of two values is positive when ``positive`` names it, however it is spelt, or
@@ -181,7 +181,7 @@ def label_words(values: Sequence[Any], positive: Any, what: str) -> LabelReading
     return LabelReading(code, first, (*said, *_gone_sentences(spelt, gone, totals)))
 
 
-def _no_labels(spelt: Mapping[str, Any], positive: Any) -> tuple[set[str], set[str]]:
+def _no_labels(spelt: Mapping[str, Any], positive: object) -> tuple[set[str], set[str]]:
     """Which words stand for a missing label, and which for a total?
 
     A word that may be a label as well ("-" beside "+", "none" beside one other) is one
@@ -202,7 +202,7 @@ def _no_labels(spelt: Mapping[str, Any], positive: Any) -> tuple[set[str], set[s
 
 
 def _positive_word(
-    kept: Sequence[str], positive: Any
+    kept: Sequence[str], positive: object
 ) -> tuple[frozenset[str] | None, bool]:
     """Which words are positive, if they are a known pair? Also whether they are."""
     yes, no = YES & set(kept), NO & set(kept)
@@ -256,7 +256,7 @@ def _gone_sentences(
     return said + ([f"The row of {listing(rows, 3)} is no case."] if rows else [])
 
 
-def read_label_column(values: Array, positive: Any, what: str) -> Labels:
+def read_label_column(values: Array, positive: object, what: str) -> Labels:
     """Read a column of labels; in one with text, a total has the code 3."""
     values = _columns.one_dimensional(values, what)
     if not has_text(values):

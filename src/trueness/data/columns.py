@@ -1,9 +1,8 @@
 """How does a column of any library become a NumPy array, and columns become counts?
 
-Lists, arrays, masked arrays and Series of every library that Narwhals knows end here as
-one kind of array, with one meaning: a missing value is NaN in numbers and None
+One kind of array with one meaning: a missing value is NaN in numbers and None
 elsewhere, a Decimal is the nearest float64, text is text. Narwhals is imported when a
-frame or a Series arrives, so plain arrays need NumPy alone.
+frame or a Series arrives: plain arrays need NumPy alone.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _FOREIGN = {
 }
 
 
-def is_frame(data: Any) -> bool:
+def is_frame(data: object) -> bool:
     """Is this a frame and not a column? Decided without importing Narwhals."""
     library = type(data).__module__.partition(".")[0]
     if library in _FOREIGN:
@@ -48,13 +47,13 @@ def is_frame(data: Any) -> bool:
     return hasattr(type(data), "columns") or hasattr(type(data), "column_names")
 
 
-def on_device(x: Any) -> bool:
+def on_device(x: object) -> bool:
     """Is this an array on a CUDA device? Decided without importing anything."""
     name = type(x).__module__.partition(".")[0]
     return name == "cupy" or (name == "torch" and bool(getattr(x, "is_cuda", False)))
 
 
-def column(values: Any, what: str) -> Array:
+def column(values: object, what: str) -> Array:
     """Turn a list, an array or a Series of any library into a NumPy array."""
     if isinstance(values, np.ma.MaskedArray):
         found = values.data.astype(object)
@@ -73,14 +72,10 @@ def column(values: Any, what: str) -> Array:
             f"{what} must be one column; found a frame. Type frame['name'], or "
             f'trueness.tally(frame, label="y", score="p").'
         )
-    if type(values).__module__.partition(".")[0] == "torch":
-        host = values.detach()  # NumPy has no bfloat16, whose values are float32s
-        host = host.float() if "bfloat16" in str(host.dtype) else host
-        return _columns.one_dimensional(np.asarray(host), what)
     return _columns.one_dimensional(_from_series(values, what), what)
 
 
-def _from_list(values: Any, what: str) -> Array:
+def _from_list(values: Sequence[Any], what: str) -> Array:
     # mixed lists must not be turned into text: [1, None], ["a", 1]
     kinds = {type(v) for v in values}
     if len(kinds) > 1 and not kinds <= {int, float, bool}:
@@ -90,7 +85,10 @@ def _from_list(values: Any, what: str) -> Array:
     return _columns.as_array(values, what)
 
 
-def _from_series(values: Any, what: str) -> Any:
+def _from_series(values: Any, what: str) -> Array:
+    if type(values).__module__.partition(".")[0] == "torch":
+        host = values.detach()  # NumPy has no bfloat16, whose values are float32s
+        return np.asarray(host.float() if "bfloat16" in str(host.dtype) else host)
     import narwhals as nw
 
     try:
@@ -103,9 +101,9 @@ def _from_series(values: Any, what: str) -> Any:
     # own units: Python decides
     exact = not (isinstance(series.dtype, nw.Decimal) or series.dtype.is_temporal())
     if exact and not gaps:
-        return series.to_numpy()
+        return np.asarray(series.to_numpy())
     if exact and series.dtype.is_numeric():
-        return series.cast(nw.Float64).fill_null(np.nan).to_numpy()
+        return np.asarray(series.cast(nw.Float64).fill_null(np.nan).to_numpy())
     return _from_list(series.to_list(), what)
 
 
@@ -133,7 +131,7 @@ def several_columns(scores: Any) -> Any:
 
 
 def read_label_values(
-    values: Any, positive: Any, what: str, scores: Mapping[str, Array]
+    values: object, positive: object, what: str, scores: Mapping[str, Array]
 ) -> Labels | None:
     """Read labels, as many as scores; None where all are unknown."""
     if values is None:
@@ -145,7 +143,7 @@ def read_label_values(
     return cleaning.read_label_column(labels, positive, what)
 
 
-def read_scores(values: Any, what: str, decimal: str | None) -> Array:
+def read_scores(values: object, what: str, decimal: str | None) -> Array:
     """Read a column of scores, also one of text: then it is said how it was read."""
     found = column(values, what)
     if not cleaning.has_text(found):
@@ -156,7 +154,7 @@ def read_scores(values: Any, what: str, decimal: str | None) -> Array:
 
 
 def count_columns(
-    kind: str, y_true: Any, columns: Mapping[str, Array], words: Mapping[str, Any]
+    kind: str, y_true: object, columns: Mapping[str, Array], words: Mapping[str, Any]
 ) -> Any:
     """Count columns of scores that were read, all cases or each group's."""
     _columns.same_length(**columns)
@@ -227,7 +225,7 @@ def _dropped(gone: Array, labels: Labels | None, count: Ints | None) -> str:
     )
 
 
-def beside(values: Any, name: str, like: Array) -> Array:
+def beside(values: object, name: str, like: Array) -> Array:
     """Read a column with a value for each score."""
     if isinstance(values, str):
         raise InputError(
@@ -239,6 +237,6 @@ def beside(values: Any, name: str, like: Array) -> Array:
     return found
 
 
-def whole_cases(count: Any, like: Array) -> Ints:
+def whole_cases(count: object, like: Array) -> Ints:
     """Read how many cases each row stands for."""
     return _columns.whole_counts(beside(count, "count", like), "count")

@@ -105,15 +105,6 @@ def _design(columns: Mapping[str, Array]) -> dict[str, Any]:
     return said
 
 
-def groups_of_counts(columns: Mapping[str, Array], by: Array) -> dict[Any, Tally]:
-    """Make a tally of the counts of each group."""
-    names, member = _columns.group_members(by)
-    return {
-        plain(name): tally_of_counts({c: v[member == k] for c, v in columns.items()})
-        for k, name in enumerate(names)
-    }
-
-
 def _none_refused(columns: Mapping[str, Array]) -> None:
     lost = (
         int(_whole(columns["refused"], "refused").sum()) if "refused" in columns else 0

@@ -1,22 +1,20 @@
 """How is a lazy frame counted in bins, when it has too many distinct scores?
 
-Three passes of the engine, whatever the engine: how many rows and from where to where;
-a sample of the scores, whose quantiles make the grid fine where the cases are; and one
-group-by over the number of the bin, with sums of weights where cases are weighted.
-Every bin comes back with the smallest and the largest score in it, so nothing depends
-on how well the grid was chosen or on how an engine rounds: the bins are what they are
-found to be.
+Three passes of the engine: how many rows and from where to where; a sample of the
+scores, whose quantiles make the grid fine where the cases are; and one group-by over
+the number of the bin. Every bin comes back with the smallest and the largest score in
+it: the bins are what they are found to be, however an engine rounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from trueness._core.arrays import Floats
+from trueness._core.arrays import Array, Floats
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
@@ -27,7 +25,7 @@ from trueness.counts.rows import merge_bins
 from trueness.counts.values import Tally, tally_of_bins
 from trueness.data.cleaning import read_label_column
 from trueness.data.columns import column
-from trueness.data.engines import chosen_by, collect, weighed, weight_sums, weights_of
+from trueness.data.engines import collect, weighed, weight_sums, weights_of
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -36,6 +34,8 @@ else:
 
 _SEGMENTS = 16  # quantile segments; each is divided evenly
 _SAMPLE = 100_000
+Names = Mapping[str, str]
+T = TypeVar("T")
 
 
 class Extent(NamedTuple):
@@ -46,30 +46,24 @@ class Extent(NamedTuple):
     high: float
 
 
-Names = Mapping[str, str]
-
-
-def extent(lazy: Any, names: Names) -> Extent:
-    """Where do the scores lie? Stops when one is missing or not finite.
+def extent(lazy: nw.LazyFrame[Any], names: Names) -> Extent:
+    """Where do the scores lie? Stops at one that is missing or not finite.
 
     And when a count is not a whole number, zero or more. The columns of ``lazy`` are
     called by their roles; ``names`` says how the user calls them.
     """
     kind, value = lazy.collect_schema()["score"], nw.col("score").cast(nw.Float64)
-    asked = {
-        "rows": nw.len(),
-        "low": value.min(),
-        "high": value.max(),
-        # NaN may be the largest, the smallest or neither: it is asked for by name
-        "lost": _how_many(value.is_null() | value.is_nan() | (value.abs() == np.inf)),
-    }
+    # NaN may be the largest, the smallest or neither: it is asked for by name
+    lost = value.is_null() | value.is_nan() | (value.abs() == np.inf)
+    asked = {"rows": nw.len(), "low": value.min(), "high": value.max()}
+    asked["lost"] = lost.cast(nw.Int64).sum()
     if isinstance(kind, nw.Decimal):
         asked |= {"exact": nw.col("score").n_unique(), "apart": value.n_unique()}
     if "count" in names:
         number = nw.col("count").cast(nw.Float64)
         whole = (number >= 0.0) & (number == number.floor()) & (number < 2.0**63)
-        asked["wrong"] = _how_many(number.is_null() | number.is_nan() | ~whole)
-        asked["total"] = number.sum()
+        wrong = number.is_null() | number.is_nan() | ~whole
+        asked |= {"wrong": wrong.cast(nw.Int64).sum(), "total": number.sum()}
     table = collect(lazy.select(v.alias(k) for k, v in asked.items()))
     found = {k: table[k].to_list()[0] for k in asked}
     rows, score = int(found["rows"]), f"score={names['score']!r}"
@@ -85,19 +79,14 @@ def extent(lazy: Any, names: Names) -> Extent:
     return Extent(rows, *ends)
 
 
-def _how_many(condition: Any) -> Any:
-    return condition.cast(nw.Int64).sum()
-
-
-def _cases(names: Names) -> Any:
+def _cases(names: Names) -> nw.Expr:
     """Give the expression of how many cases the rows of a group are."""
-    if "count" not in names:
-        return nw.len().alias("cases")
     # some engines add up to 128 bits
-    return nw.col("count").sum().cast(nw.Int64).alias("cases")
+    number = nw.col("count").sum().cast(nw.Int64) if "count" in names else nw.len()
+    return number.alias("cases")
 
 
-def _chosen(lazy: Any, names: Names) -> Any:
+def _chosen(lazy: nw.LazyFrame[Any], names: Names) -> nw.LazyFrame[Any]:
     """Give the score as float64, and rows with cases only."""
     rows = lazy.with_columns(nw.col("score").cast(nw.Float64))
     if "count" not in names:
@@ -106,7 +95,9 @@ def _chosen(lazy: Any, names: Names) -> Any:
     return rows.with_columns(number).filter(nw.col("count") > 0)
 
 
-def quantile_edges(lazy: Any, names: Names, e: Extent, segments: int) -> Floats:
+def _quantile_edges(
+    lazy: nw.LazyFrame[Any], names: Names, e: Extent, segments: int
+) -> Floats:
     """Cut the scores into segments with about as many cases each.
 
     The quantiles of a sample. Which scores are in it is decided by their own digits, so
@@ -129,30 +120,50 @@ def quantile_edges(lazy: Any, names: Names, e: Extent, segments: int) -> Floats:
     return np.unique(np.concatenate([[e.low], inner, [e.high]]))
 
 
-def bin_number(score: Any, edges: Floats, each: int) -> Any:
+def chosen_by(
+    value: T,
+    edges: Floats,
+    pieces: Sequence[T],
+    choice: Callable[[T, float, T, T], T],
+) -> T:
+    """Write the expression of ``pieces[number of edges <= value]``.
+
+    A binary tree of comparisons, so that an engine walks log2 of the pieces only;
+    ``choice`` writes one: the value, its edge, what is below, what is from there on.
+    """
+    if len(pieces) == 1:
+        return pieces[0]
+    middle = len(pieces) // 2
+    below = chosen_by(value, edges[: middle - 1], pieces[:middle], choice)
+    above = chosen_by(value, edges[middle:], pieces[middle:], choice)
+    return choice(value, float(edges[middle - 1]), below, above)
+
+
+def either(value: nw.Expr, edge: float, below: nw.Expr, above: nw.Expr) -> nw.Expr:
+    """Choose by a comparison, in the words of Narwhals."""
+    return nw.when(value < edge).then(below).otherwise(above)
+
+
+def _bin_number(score: nw.Expr, edges: Floats, each: int) -> nw.Expr:
     """Give the expression of the number of the bin: ascending with the score.
 
     Segment j, from edge j to edge j+1, is divided into ``each`` even parts.
     """
-    if edges.size < 2:
-        return nw.lit(0)
-    parts = [
-        _even(score, low, high, j * each, each)
-        for j, (low, high) in enumerate(pairwise(edges))
-    ]
-    return chosen_by(score, edges[1:-1], parts)
+    parts = []
+    for base, (low, high) in enumerate(pairwise(edges.tolist())):
+        with np.errstate(over="ignore", divide="ignore"):
+            scale = float(np.float64(each) / (high - low))
+        if not np.isfinite(scale) or scale == 0:  # too narrow or wide to be divided
+            parts.append(nw.lit(base * each))
+            continue
+        within = ((score - low) * scale).floor().clip(0.0, float(each - 1))
+        parts.append((within + float(base * each)).cast(nw.Int64))
+    return chosen_by(score, edges[1:-1], parts, either) if parts else nw.lit(0)
 
 
-def _even(score: Any, low: float, high: float, base: int, parts: int) -> Any:
-    with np.errstate(over="ignore", divide="ignore"):
-        scale = float(parts / (high - low))
-    if not np.isfinite(scale) or scale == 0:  # narrower or wider than floats can divide
-        return nw.lit(base)
-    within = ((score - float(low)) * scale).floor().clip(0.0, float(parts - 1))
-    return (within + float(base)).cast(nw.Int64)
-
-
-def count_bins(lazy: Any, names: Names, edges: Floats, each: int) -> dict[str, Any]:
+def count_bins(
+    lazy: nw.LazyFrame[Any], names: Names, edges: Floats, each: int
+) -> dict[str, Any]:
     """Count the rows of a lazy frame by bin, label and group, in one group-by."""
     others = [role for role in ("label", "by") if role in names]
     rows, extra = _chosen(lazy, names), []
@@ -160,15 +171,11 @@ def count_bins(lazy: Any, names: Names, edges: Floats, each: int) -> dict[str, A
         rows, extra = weighed(rows), weight_sums()
         # a case of weight zero is none, and takes no part in the ends of its bin
         rows = rows.filter((nw.col("weight") != 0.0) | nw.col("weight").is_null())
-    numbered = rows.with_columns(bin=bin_number(nw.col("score"), edges, each))
-    found = collect(
-        numbered.group_by("bin", *others).agg(
-            nw.col("score").min().alias("low"),
-            nw.col("score").max().alias("high"),
-            _cases(names),
-            *extra,
-        )
-    )
+    score = nw.col("score")
+    ends = score.min().alias("low"), score.max().alias("high")
+    numbered = rows.with_columns(bin=_bin_number(score, edges, each))
+    grouped = numbered.group_by("bin", *others).agg(*ends, _cases(names), *extra)
+    found = collect(grouped)
     columns: dict[str, Any] = {
         k: column(found[k], k) for k in ("low", "high", "cases", *others)
     }
@@ -178,19 +185,23 @@ def count_bins(lazy: Any, names: Names, edges: Floats, each: int) -> dict[str, A
 
 
 def binned_tally(
-    lazy: Any, names: Names, positive: Any, at_most: int, e: Extent | None = None
+    lazy: nw.LazyFrame[Any],
+    names: Names,
+    positive: object,
+    at_most: int,
+    e: Extent | None = None,
 ) -> Any:
     """Count a lazy frame, whose columns are called by their roles, into bins."""
     at_most = _options.whole_number(at_most, "at_most", at_least=1)
     e = extent(lazy, names) if e is None else e
-    edges = quantile_edges(lazy, names, e, min(_SEGMENTS, at_most))
+    edges = _quantile_edges(lazy, names, e, min(_SEGMENTS, at_most))
     each = max(at_most // max(edges.size - 1, 1), 1)
     found = count_bins(lazy, names, edges, each)
     labels = None
     if "label" in names:
         labels = read_label_column(found["label"], positive, "y_true")
     if "by" not in names:
-        return bins_to_tally(found, labels, slice(None)).coarse(at_most)
+        return bins_to_tally(found, labels).coarse(at_most)
     _columns.named_groups(found["by"], found["cases"])
     groups, member = np.unique(found["by"], return_inverse=True)
     return {
@@ -199,7 +210,9 @@ def binned_tally(
     }
 
 
-def bins_to_tally(found: dict[str, Any], labels: Labels | None, at: Any) -> Tally:
+def bins_to_tally(
+    found: Mapping[str, Any], labels: Labels | None, at: Array | slice = slice(None)
+) -> Tally:
     """Make a tally of bins that the engine counted, each label apart.
 
     Where the labels of a bin do not overlap, it stays two bins: less is lost.

@@ -1,13 +1,8 @@
 """How are rows counted where they are, so that only counts travel?
 
-A lazy frame (Polars, DuckDB, PySpark, Ibis, ...) is aggregated by its own engine: one
-group-by over the columns that matter, and what comes back is how many cases showed each
-combination. That is *pre-aggregation*: the engine may keep -0.0 apart from 0.0 or NaN
-from null as it likes, for the meaning is given afterwards, in NumPy, by the same lines
-that read an eager frame.
-
-Where the engine can hand over its rows in batches, one score column is streamed instead
-(``streaming``).
+A lazy frame is aggregated by its own engine: one group-by over the columns that matter.
+That is *pre-aggregation*: the engine may keep -0.0 apart from 0.0 or NaN from null, for
+the meaning is given afterwards, in NumPy, by the lines that read an eager frame.
 """
 
 from __future__ import annotations
@@ -20,7 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from types import FrameType
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeGuard, TypeVar, cast
 from weakref import WeakSet
 
 import numpy as np
@@ -67,7 +63,7 @@ def in_turn(counts: Callable[P, T]) -> Callable[P, T]:
     return counted
 
 
-def open_frame(frame: Any) -> Any:
+def open_frame(frame: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     """Give the Narwhals frame, eager or lazy, with names that differ."""
     if not is_frame(frame):
         raise InputError(
@@ -78,12 +74,16 @@ def open_frame(frame: Any) -> Any:
     names = column_names(frame)
     for name in {n for n in names if names.count(n) > 1}:
         _columns.column(name, names, "frame column")
-    return nw.from_native(frame)
+    found: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(cast("Any", frame))
+    return found
 
 
-def with_text_names(frame: Any, roles: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+def with_text_names(
+    frame: object, roles: Mapping[str, object]
+) -> tuple[object, dict[str, Any]]:
     """Name columns by text that are named by numbers, and what asks for them."""
-    names = list(frame.columns) if hasattr(type(frame), "iloc") else []  # of pandas
+    pandas: Any = frame if hasattr(type(frame), "iloc") else None
+    names = [] if pandas is None else list(pandas.columns)
     if all(isinstance(n, str) for n in names):
         return frame, dict(roles)
     known = {n for n in names if isinstance(n, (int, float, tuple))}
@@ -91,24 +91,28 @@ def with_text_names(frame: Any, roles: Mapping[str, Any]) -> tuple[Any, dict[str
         role: str(name) if is_one(name) and name in known else name
         for role, name in roles.items()
     }
-    return frame.rename(columns=str), asked
+    return pandas.rename(columns=str), asked
 
 
-def column_names(frame: Any) -> list[str]:
-    """Which columns has this frame?"""
+def column_names(frame: object) -> list[str]:
+    """Which columns has this frame or mapping?"""
+    if isinstance(frame, Mapping):
+        return list(map(str, frame))
     try:
-        return list(nw.from_native(frame).collect_schema().names())
+        return list(nw.from_native(cast("Any", frame)).collect_schema().names())
     except (TypeError, ValueError):  # Narwhals refuses duplicate names
         native = getattr(frame, "columns", None)
         return [str(c) for c in ([] if native is None else native)]
 
 
-def is_lazy(opened: Any) -> bool:
+def is_lazy(opened: object) -> TypeGuard[nw.LazyFrame[Any]]:
     """Is this Narwhals frame a plan of an engine and not rows in memory?"""
     return isinstance(opened, nw.LazyFrame)
 
 
-def wanted_columns(lazy: Any, roles: Mapping[str, Any]) -> dict[str, str]:
+def wanted_columns(
+    lazy: nw.LazyFrame[Any], roles: Mapping[str, object]
+) -> dict[str, str]:
     """Which column has which role? Stops before the engine runs at a wrong one.
 
     ``roles`` maps what a column is (score or scores[0], scores[1], ...; label, by,
@@ -121,13 +125,24 @@ def wanted_columns(lazy: Any, roles: Mapping[str, Any]) -> dict[str, str]:
                 f"{role}= must name a column of a lazy frame; found "
                 f"{type(name).__name__}. Add it to the frame first."
             )
-    wanted = _named(lazy, given)
-    _no_text(lazy, wanted)
+    wanted = _named(given, column_names(lazy))
+    for role, name in wanted.items():
+        dtype = lazy.collect_schema()[name]
+        if dtype.is_nested():
+            raise InputError(
+                f"{role}={name!r} must hold one value per row; this column holds "
+                "lists or objects with parts. Extract the part that you mean into a "
+                "column of its own first."
+            )
+        if role in ("count", "weight") and dtype == nw.String:
+            raise InputError(
+                f"{role}={name!r} must be numbers; this column is text. Convert it to "
+                f"numbers first, and check which column holds the labels."
+            )
     return wanted
 
 
-def _named(opened: Any, roles: Mapping[str, Any]) -> dict[str, str]:
-    names = opened.collect_schema().names()
+def _named(roles: Mapping[str, object], names: Sequence[str]) -> dict[str, str]:
     return {
         role: _columns.column(name, names, role.split("[")[0])
         for role, name in roles.items()
@@ -149,28 +164,30 @@ def text_in_sql(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def with_names(lazy: Any, names: Sequence[str]) -> Any:
+def with_names(lazy: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[Any]:
     """Name all columns of a lazy frame anew, in their order.
 
     A name is never part of an expression here: to an engine ``*`` is every column,
     ``^a.*$`` a pattern and ``a.b`` a field of a structure.
     """
     native, kind = lazy.to_native(), lazy.implementation
-    old = lazy.collect_schema().names()
+    pairs = dict(zip(lazy.collect_schema().names(), names, strict=True))
     if kind is nw.Implementation.DUCKDB:
-        parts = (f"{quoted(a)} AS {quoted(b)}" for a, b in zip(old, names, strict=True))
-        return nw.from_native(native.select(", ".join(parts)))
-    if hasattr(native, "toDF"):  # Spark, which would read dots and backticks
-        return nw.from_native(native.toDF(*names))
-    if kind is nw.Implementation.POLARS:
-        return nw.from_native(native.rename(dict(zip(old, names, strict=True))))
-    if kind is nw.Implementation.IBIS:
-        same = {b: native[a] for a, b in zip(old, names, strict=True)}
-        return nw.from_native(native.select(**same))
-    return lazy.rename(dict(zip(old, names, strict=True)))
+        parts = (f"{quoted(a)} AS {quoted(b)}" for a, b in pairs.items())
+        native = native.select(", ".join(parts))
+    elif hasattr(native, "toDF"):  # Spark, which would read dots and backticks
+        native = native.toDF(*names)
+    elif kind is nw.Implementation.POLARS:
+        native = native.rename(pairs)
+    elif kind is nw.Implementation.IBIS:
+        native = native.select(**{b: native[a] for a, b in pairs.items()})
+    else:
+        return lazy.rename(pairs)
+    found: nw.LazyFrame[Any] = nw.from_native(native)
+    return found
 
 
-def by_role(lazy: Any, wanted: Mapping[str, str]) -> Any:
+def by_role(lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]) -> nw.LazyFrame[Any]:
     """Give the wanted columns under the names of their roles, and no others.
 
     What follows then speaks of ``score`` and ``label``, and the names that the user
@@ -179,66 +196,76 @@ def by_role(lazy: Any, wanted: Mapping[str, str]) -> Any:
     names = lazy.collect_schema().names()
     numbered = with_names(lazy, [f"column_{k}" for k in range(len(names))])
     return numbered.select(
-        nw.col(f"column_{names.index(name)}").alias(as_key(role))
+        nw.col(f"column_{names.index(name)}").alias(_as_key(role))
         for role, name in wanted.items()
     )
 
 
-def as_key(role: str) -> str:
+def _as_key(role: str) -> str:
     """Write a role as a name that no engine misunderstands."""
     return role.replace("[", "_").replace("]", "")
 
 
 def read(
-    frame: Any, roles: Mapping[str, Any], *, complete: bool = True
+    data: object, roles: Mapping[str, object], *, complete: bool = True
 ) -> dict[str, Any]:
     """Give a column for each role, and how many cases each row stands for.
 
     Of a lazy frame the distinct combinations come back, with their ``count``. Arrays
-    pass through for an eager frame. ``complete`` stops at scores that are missing.
+    pass through for an eager frame and a mapping. ``complete`` stops at scores that are
+    missing.
     """
-    opened = open_frame(frame)
-    if is_lazy(opened):
-        return _counted(opened, wanted_columns(opened, roles), complete)
     given = {role: name for role, name in roles.items() if name is not None}
-    named = _named(opened, given)
+    if isinstance(data, Mapping):
+        names = {r: n for r, n in given.items() if isinstance(n, str)}
+        return given | {r: data[_columns.there(n, data)] for r, n in names.items()}
+    opened = open_frame(data)
+    if isinstance(opened, nw.LazyFrame):
+        return _counted(opened, wanted_columns(opened, given), complete)
+    named = _named(given, opened.columns)
     return given | {role: opened.get_column(name) for role, name in named.items()}
 
 
-def _no_text(lazy: Any, wanted: dict[str, str]) -> None:
-    """Stop before the engine runs when scores or counts are text, or have parts."""
-    schema = lazy.collect_schema()
-    for role, name in wanted.items():
-        dtype = schema[name]
-        if dtype.is_nested():
-            raise InputError(
-                f"{role}={name!r} must hold one value per row; this column holds "
-                "lists or objects with parts. Extract the part that you mean into a "
-                "column of its own first."
-            )
-        if role in ("count", "weight") and dtype == nw.String:
-            raise InputError(
-                f"{role}={name!r} must be numbers; this column is text. Convert it to "
-                f"numbers first, and check which column holds the labels."
-            )
+def columns_of(
+    data: object, names: Sequence[str] | None = None, most: int | None = None
+) -> dict[str, Array]:
+    """Read some columns, or all, of a frame, lazy ones too, or of a mapping.
+
+    ``most`` is how many of the first rows are read.
+    """
+    opened = data if isinstance(data, Mapping) else open_frame(data)
+    known = column_names(opened)
+    chosen = [_columns.there(n, known) for n in dict.fromkeys(names or known)]
+    if is_lazy(opened):
+        # by number: a name may mean all columns, or a pattern, to an engine
+        numbered = {f"c{k}": n for k, n in enumerate(chosen)}
+        rows = by_role(opened, numbered)
+        found = collect(rows if most is None else rows.head(most))
+        return {n: column(found[key], n) for key, n in numbered.items()}
+    return {n: column(opened[n], n)[:most] for n in chosen}
 
 
-def _counted(lazy: Any, wanted: dict[str, str], complete: bool) -> dict[str, Any]:
+def _counted(
+    lazy: nw.LazyFrame[Any], wanted: dict[str, str], complete: bool
+) -> dict[str, Any]:
     """Count the rows of a lazy frame in one group-by."""
     schema = lazy.collect_schema()
     text = {role for role, name in wanted.items() if schema[name] == nw.String}
-    rows = _wide_as_text(by_role(lazy, wanted))
+    rows = by_role(lazy, wanted)
+    # engines send whole numbers of 128 bits as floats
+    wide = [k for k, v in rows.collect_schema().items() if v in (nw.Int128, nw.UInt128)]
+    rows = rows.with_columns(nw.col(k).cast(nw.String) for k in wide) if wide else rows
     keys = [role for role in wanted if role != "weight"]
     asked = [nw.len().alias("cases")]
     if "weight" in wanted:
         rows, asked = weighed(rows), [*asked, *weight_sums()]
-    counts = rows.group_by(map(as_key, keys)).agg(*asked)
+    counts = rows.group_by(map(_as_key, keys)).agg(*asked)
     if lazy.implementation.name in ("DUCKDB", "POLARS"):  # in this process
         found = collect(counts)
     else:
         found = collect(counts.head(MOST_ROWS + 1))
         _not_too_many(len(found), wanted)
-    columns = {role: found[as_key(role)] for role in keys}
+    columns: dict[str, Any] = {role: found[_as_key(role)] for role in keys}
     each = columns.get("count")
     cases = _times(found["cases"].to_numpy().astype(np.int64), each)
     if "weight" in wanted:
@@ -268,13 +295,13 @@ def _not_too_many(rows: int, wanted: Mapping[str, str]) -> None:
     )
 
 
-def weighed(rows: Any) -> Any:
+def weighed(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """Weigh in float64, so that no engine rounds or overflows in its own way."""
     weight = nw.col("weight").cast(nw.Float64)
     return rows.with_columns(weight.alias("weight"), (weight * weight).alias("square"))
 
 
-def weight_sums() -> list[Any]:
+def weight_sums() -> list[nw.Expr]:
     """Ask for sums of weights and squares, and for what would be wrong with them."""
     weight = nw.col("weight")
     return [
@@ -286,7 +313,9 @@ def weight_sums() -> list[Any]:
     ]
 
 
-def weights_of(found: Any, name: str, each: Any) -> Weights | None:
+def weights_of(
+    found: nw.DataFrame[Any], name: str, each: nw.Series[Any] | None
+) -> Weights | None:
     """Read the sums that an engine made; None where every weight is one."""
     total, square, least, most = (
         found[k].cast(nw.Float64).fill_null(np.nan).to_numpy()
@@ -302,40 +331,22 @@ def weights_of(found: Any, name: str, each: Any) -> Weights | None:
     return Weights(total * times, square * times)
 
 
-def chosen_by(value: Any, edges: Any, pieces: Sequence[Any]) -> Any:
-    """Write the expression of ``pieces[number of edges <= value]``.
-
-    A binary tree of comparisons, so that an engine walks log2 of the pieces only.
-    """
-    if len(pieces) == 1:
-        return pieces[0]
-    middle = len(pieces) // 2
-    below = chosen_by(value, edges[: middle - 1], pieces[:middle])
-    above = chosen_by(value, edges[middle:], pieces[middle:])
-    return nw.when(value < float(edges[middle - 1])).then(below).otherwise(above)
-
-
-def label_values(frame: Any, label: str) -> list[Any]:
+def label_values(frame: object, label: str) -> list[Any]:
     """Which labels does a frame have? Missing ones do not count."""
-    opened = open_frame(frame)
-    wanted = _named(opened, {"label": label})
+    opened = frame if is_lazy(frame) else open_frame(frame)
+    wanted = _named({"label": label}, column_names(opened))
     if is_lazy(opened):
         values = collect(by_role(opened, wanted).unique())["label"]
     else:
-        values = opened.get_column(label).unique()
+        values = opened[label].unique()
     found = column(values, label)
     kept = found[~_columns.missing(found)]
     return [plain(v) for v in dict.fromkeys(_columns.hashable(kept, label))]
 
 
-def _wide_as_text(rows: Any) -> Any:
-    """Let whole numbers of 128 bits travel as text: engines send them as floats."""
-    schema = rows.collect_schema()
-    wide = [k for k, dtype in schema.items() if dtype in (nw.Int128, nw.UInt128)]
-    return rows.with_columns(nw.col(k).cast(nw.String) for k in wide) if wide else rows
-
-
-def _scores(values: Any, role: str, name: str, cases: Ints, complete: bool) -> Array:
+def _scores(
+    values: nw.Series[Any], role: str, name: str, cases: Ints, complete: bool
+) -> Array:
     """Check scores here, where it is known how many cases each row stands for."""
     number, what = column(values, name), f"{role}={name!r}"
     if number.dtype.kind in "OU":  # whole numbers of 128 bits, sent as text
@@ -345,7 +356,7 @@ def _scores(values: Any, role: str, name: str, cases: Ints, complete: bool) -> A
     return _columns.finite_scores(number, what, allow_nan=allow_nan, cases=cases)
 
 
-def _times(cases: Ints, count: Any) -> Ints:
+def _times(cases: Ints, count: nw.Series[Any] | None) -> Ints:
     """How many cases is that, when each of these rows stands for ``count``?"""
     if count is None:
         return cases
@@ -355,7 +366,7 @@ def _times(cases: Ints, count: Any) -> Ints:
     return cases * each
 
 
-def collect(lazy: Any) -> Any:
+def collect(lazy: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     """Run the plan of a Narwhals frame; its errors become ours."""
     with reading(), progress("counting in the engine"):
         if lazy.implementation is nw.Implementation.POLARS:
@@ -365,14 +376,14 @@ def collect(lazy: Any) -> Any:
         return lazy.collect(backend="pyarrow")
 
 
-def aside(query: Callable[[], Any]) -> Any:
+def aside(query: Callable[[], T]) -> T:
     """Run a query of DuckDB in a thread of its own, so that Ctrl-C can end it.
 
     DuckDB looks for signals between its tasks only, and does not always find them.
     """
     if threading.current_thread() is not threading.main_thread():
         return query()
-    answer: Future[Any] = Future()
+    answer: Future[T] = Future()
 
     def run() -> None:
         try:
@@ -397,31 +408,12 @@ def aside(query: Callable[[], Any]) -> Any:
 def reading() -> Iterator[Callable[[], None]]:
     """Turn an engine's error about its data into one of ours, with its words.
 
-    Gives a function to be called now and then: it ends the work if Ctrl-C was pressed.
+    Gives a function to be called now and then: it ends the work if Ctrl-C was pressed,
+    which an engine that is asked at that moment may swallow.
     """
-    try:
-        with heeding_interrupts() as stop_if_asked:
-            yield stop_if_asked
-    except Exception as err:
-        # some engines turn Ctrl-C into an error of their own
-        if "Interrupt" in type(err).__name__ or str(err) == "Query interrupted":
-            raise KeyboardInterrupt from err
-        # by name: importing every engine to catch its errors would open every door
-        libraries = {kind.__module__.split(".")[0] for kind in type(err).__mro__}
-        # OSError: what an engine's stream of Arrow batches ends with
-        if not libraries & _ENGINES and not isinstance(err, OSError):
-            raise
-        said = first_lines(err)
-        end = "" if said.endswith((".", "!", "?")) else "."
-        raise InputError(f"The data cannot be read: {said}{end}") from err
-
-
-@contextmanager
-def heeding_interrupts() -> Iterator[Callable[[], None]]:
-    """Remember Ctrl-C: an engine that is asked at that moment may swallow it."""
     pressed: list[int] = []
 
-    def note(number: int, frame: Any) -> None:
+    def note(number: int, frame: FrameType | None) -> None:
         pressed.append(number)
         signal.default_int_handler(number, frame)
 
@@ -436,6 +428,18 @@ def heeding_interrupts() -> Iterator[Callable[[], None]]:
     try:
         yield stop_if_asked
         stop_if_asked()
+    except Exception as err:
+        # some engines turn Ctrl-C into an error of their own
+        if "Interrupt" in type(err).__name__ or str(err) == "Query interrupted":
+            raise KeyboardInterrupt from err
+        # by name: importing every engine to catch its errors would open every door
+        libraries = {kind.__module__.split(".")[0] for kind in type(err).__mro__}
+        # OSError: what an engine's stream of Arrow batches ends with
+        if not libraries & _ENGINES and not isinstance(err, OSError):
+            raise
+        said = first_lines(err)
+        end = "" if said.endswith((".", "!", "?")) else "."
+        raise InputError(f"The data cannot be read: {said}{end}") from err
     finally:
         if ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)

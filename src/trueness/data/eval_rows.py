@@ -14,9 +14,8 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import listing, nearest
 from trueness._core.records import shown
-from trueness.data.columns import column
+from trueness.data.engines import columns_of
 from trueness.data.files import scan
-from trueness.data.frames import columns_of
 from trueness.data.verdict_logs import (
     CLUSTER,
     ITEM,
@@ -34,7 +33,7 @@ _PASSED = {
 
 
 def attempts(
-    data: Any,
+    data: object,
     *,
     item: str | None = None,
     passed: str | None = None,
@@ -82,14 +81,12 @@ def attempts(
             "attempts needs the columns of the items and of the verdicts. Type "
             'trueness.attempts(frame, item="task", passed="correct").'
         )
-    wanted = [name for name in (item, passed, system, cluster) if name is not None]
-    found = columns_of(data, list(dict.fromkeys(wanted)))
-    verdict = _verdicts(column(found[passed], passed), passed, threshold)
-    items = column(found[item], item)
-    together = None if cluster is None else column(found[cluster], cluster)
+    found = columns_of(data, [n for n in (item, passed, system, cluster) if n])
+    verdict, items = _verdicts(found[passed], passed, threshold), found[item]
+    together = None if cluster is None else found[cluster]
     if system is None:
         return _counted(items, verdict, together, missing)
-    who, code = _numbered(column(found[system], system), system)
+    who, code = _numbered(found[system], system)
     parts = {}
     for k, name in enumerate(who):
         own = None if together is None else together[code == k]
@@ -103,14 +100,14 @@ def read_evals(path: str | os.PathLike[str]) -> VerdictLog | Any:
     return read_verdicts(place) if is_log(place) else scan(place)
 
 
-def columns_of_evals(data: Any) -> Mapping[str, Any]:
+def columns_of_evals(data: object) -> Mapping[str, Array]:
     """Give the columns of what ``read_evals`` opened."""
     if isinstance(data, VerdictLog):
         return data.columns
-    return {k: column(v, k) for k, v in columns_of(data, list(data.columns)).items()}
+    return columns_of(data)
 
 
-def rows_of_evals(data: Any, at: Array) -> Any:
+def rows_of_evals(data: object, at: Array) -> VerdictLog | dict[str, Array]:
     """Keep some rows of what ``read_evals`` opened."""
     columns = {k: v[at] for k, v in columns_of_evals(data).items()}
     return replace(data, columns=columns) if isinstance(data, VerdictLog) else columns
@@ -155,7 +152,7 @@ def _verdicts(values: Array, name: str, threshold: float | None) -> Array:
     return verdict
 
 
-def _number(value: Any, name: str) -> float:
+def _number(value: object, name: str) -> float:
     if value is None or value != value:
         return np.nan
     if isinstance(value, (bool, int, float, np.number, np.bool_)):
@@ -185,7 +182,7 @@ def _numbered(values: Array, name: str) -> tuple[list[str], Ints]:
     return list(once), again[code]
 
 
-def _name(value: Any) -> str:
+def _name(value: object) -> str:
     if value is None or value != value:
         return ""
     if isinstance(value, float) and value.is_integer():

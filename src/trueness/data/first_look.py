@@ -23,7 +23,6 @@ from trueness._core.numbers import counted, listed
 from trueness._core.records import Record, shown
 from trueness.counts.cases import COUNTS
 from trueness.data import cleaning, engines
-from trueness.data.columns import column
 from trueness.data.count_tables import are_counts, count_columns_of
 
 LABEL_NAMES = ("label", "y", "y_true", "target", "truth", "outcome")
@@ -134,7 +133,7 @@ def said_of(c: LookedColumn) -> str:
     return f"{values}{gone}{role}. {' '.join(c.remarks)}".strip()
 
 
-def look(data: Any) -> Look:
+def look(data: object) -> Look:
     """What is in this frame, and what can be asked of it?
 
     Parameters
@@ -154,7 +153,8 @@ def look(data: Any) -> Look:
     >>> found.could_be("label"), found.could_be("score")
     (['sick'], ['risk'])
     """
-    columns = _columns_of(data)
+    table, _ = engines.with_text_names(data, {})
+    columns = engines.columns_of(table, most=MOST_ROWS)
     if not columns:
         raise NotEnoughCases("look needs columns; found none.")
     rows = len(next(iter(columns.values())))
@@ -174,21 +174,6 @@ def _counted(c: LookedColumn, held: Mapping[str, Array]) -> LookedColumn:
     cases = f"{int(sum(held[k].sum() for k in COUNTS)):,} cases"
     said = (f"The file holds counts of {cases}.",) if c.name.lower() == "score" else ()
     return replace(c, could_be=(c.name.lower(),), remarks=said)
-
-
-def _columns_of(data: Any) -> dict[str, Array]:
-    """Give the first rows, column by column."""
-    if isinstance(data, Mapping):
-        return {str(n): column(v, str(n))[:MOST_ROWS] for n, v in data.items()}
-    frame, _ = engines.with_text_names(data, {})
-    opened = engines.open_frame(frame)
-    some = opened.head(MOST_ROWS)
-    if engines.is_lazy(some):
-        names = some.collect_schema().names()
-        numbered = {f"c{k}": n for k, n in enumerate(names)}
-        found = engines.collect(engines.by_role(some, numbered))
-        return {n: column(found[key], n) for key, n in numbered.items()}
-    return {n: column(some.get_column(n), n) for n in some.columns}
 
 
 def _looked(name: str, values: Array) -> LookedColumn:

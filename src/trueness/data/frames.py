@@ -1,11 +1,9 @@
 """Where do the counts come from?
 
-Arrays, lists, Series and frames of any library that Narwhals knows (pandas, Polars,
-Arrow, DuckDB, PySpark, Dask, Ibis, ...) become a
-:class:`~trueness.counts.values.Tally` or a :class:`~trueness.counts.values.Panel`. An
-eager frame is read column by column; a lazy one is counted by its own engine
-(``engines.py``). ``tally`` and ``panel`` take the same steps: which data are meant
-(``_counted``), the columns of a frame (``_of_frame``), the cases (``count_columns``).
+Arrays, mappings and frames of any library that Narwhals knows become a tally or a
+panel. ``tally`` and ``panel`` take the same steps: which data are meant (``_counted``),
+the columns of a table, by its engine if it is lazy (``_of_table``), the cases
+(``count_columns``).
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ import numpy as np
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import listing
+from trueness._core.checks.words import listing, plain
 from trueness._core.imports import handler
 from trueness.counts.counting import split_counts
 from trueness.counts.design import WORDS as DESIGN
@@ -34,24 +32,24 @@ from trueness.data.columns import (
     several_columns,
     whole_cases,
 )
-from trueness.data.count_tables import (
-    are_counts,
-    count_columns_of,
-    groups_of_counts,
-    tally_of_counts,
-)
+from trueness.data.count_tables import are_counts, count_columns_of, tally_of_counts
 from trueness.data.engine_bins import binned_tally
 
 if TYPE_CHECKING:
+    import narwhals as nw
+    from numpy.typing import ArrayLike
+
     from trueness.trees.leaves import Leaves
 
+Counts = Tally | Panel | Mapping[Any, Tally | Panel]
 MOST_LABELS = 100  # of a column: with more it is some other column
 MISSING = ("refuse", "drop", "keep")
 _ROLES = ("label", "count", "weight", "cluster", "by")
 _NAMED = {
-    "tally": ("y_score", 'score="p"', "Name the score column of the frame"),
-    "panel": ('{"a": a, "b": b}', 'scores=["a", "b"]',
+    "tally": ("y_score", 'label="y", score="p"', "Name the score column of the frame"),
+    "panel": ('{"a": a, "b": b}', 'label="y", scores=["a", "b"]',
               "Name the score columns in a list"),
+    "leaves": ("nodes", 'node="leaf", label="y"', "Name the column of leaves"),
 }  # fmt: skip
 
 
@@ -80,29 +78,33 @@ class TallyWords(PanelWords, total=False):
 
 @overload
 def tally(
-    y_true: Any, y_score: Any = ..., *, by: None = ..., **words: Unpack[TallyWords]
+    y_true: object,
+    y_score: object = ...,
+    *,
+    by: None = ...,
+    **words: Unpack[TallyWords],
 ) -> Tally: ...
 @overload
 def tally(
-    y_true: Any, y_score: Any = ..., *, by: Any, **words: Unpack[TallyWords]
+    y_true: object, y_score: object = ..., *, by: ArrayLike, **words: Unpack[TallyWords]
 ) -> dict[Any, Tally]: ...
 
 
 def tally(
-    y_true: Any,
-    y_score: Any = None,
+    y_true: object,
+    y_score: object = None,
     *,
     label: str | None = None,
     score: str | None = None,
-    positive: Any = None,
-    count: Any = None,
-    weight: Any = None,
-    sample_weight: Any = None,
-    cluster: Any = None,
+    positive: object = None,
+    count: object = None,
+    weight: object = None,
+    sample_weight: object = None,
+    cluster: object = None,
     sampling: str | None = None,
     prevalence: float | None = None,
     unlabelled: str | None = None,
-    by: Any = None,
+    by: object = None,
     at_most: int | None = None,
     missing: str = "refuse",
     decimal: str | None = None,
@@ -181,28 +183,28 @@ def tally(
 
 @overload
 def panel(
-    y_true: Any, scores: Any = ..., *, by: None = ..., **words: Unpack[PanelWords]
+    y_true: object, scores: object = ..., *, by: None = ..., **words: Unpack[PanelWords]
 ) -> Panel: ...
 @overload
 def panel(
-    y_true: Any, scores: Any = ..., *, by: Any, **words: Unpack[PanelWords]
+    y_true: object, scores: object = ..., *, by: ArrayLike, **words: Unpack[PanelWords]
 ) -> dict[Any, Panel]: ...
 
 
 def panel(
-    y_true: Any,
-    scores: Any = None,
+    y_true: object,
+    scores: object = None,
     *,
     label: str | None = None,
-    positive: Any = None,
-    count: Any = None,
-    weight: Any = None,
-    sample_weight: Any = None,
-    cluster: Any = None,
+    positive: object = None,
+    count: object = None,
+    weight: object = None,
+    sample_weight: object = None,
+    cluster: object = None,
     sampling: str | None = None,
     prevalence: float | None = None,
     unlabelled: str | None = None,
-    by: Any = None,
+    by: object = None,
     missing: str = "keep",
     decimal: str | None = None,
 ) -> Any:
@@ -220,9 +222,8 @@ def panel(
         columns of the frame.
     label
         Name of the label column of the frame; None makes all cases unknown.
-    positive, count, weight, sample_weight, cluster, by
-        As in :func:`tally`.
-    sampling, prevalence, unlabelled, decimal
+    positive, count, weight, sample_weight, cluster, by, sampling, prevalence, \
+unlabelled, decimal
         As in :func:`tally`.
     missing
         Cases in which an output is missing: ``"keep"`` them (the default), ``"drop"``
@@ -238,13 +239,13 @@ def panel(
 
 
 def leaves(
-    y_true: Any,
-    nodes: Any = None,
+    y_true: object,
+    nodes: object = None,
     *,
     node: str | None = None,
     label: str | None = None,
-    positive: Any = None,
-    count: Any = None,
+    positive: object = None,
+    count: object = None,
 ) -> Leaves:
     """How many negatives, positives and unknowns fell into each leaf?
 
@@ -270,10 +271,7 @@ def leaves(
     if nodes is None:
         return _leaves_of_frame(y_true, node, label, positive, count)
     if node is not None or label is not None:
-        raise InputError(
-            "node= and label= name columns of a frame; with arrays type "
-            "trueness.leaves(y_true, nodes) without them."
-        )
+        raise InputError(_only_arrays("node= and label=", "leaves"))
     names = column(nodes, "nodes")
     labels = read_label_values(y_true, positive, "y_true", {"nodes": names})
     cases = np.ones(names.size, np.int64)
@@ -286,38 +284,49 @@ def leaves(
 
 @engines.in_turn
 def _leaves_of_frame(
-    frame: Any, node: str | None, label: str | None, positive: Any, count: Any
+    frame: object, node: str | None, label: str | None, positive: object, count: object
 ) -> Leaves:
-    _is_frame(frame, "leaves", "nodes", 'node="leaf"')
+    _is_table(frame, "leaves")
     if node is None:
-        raise InputError(
-            "Name the column of leaves: "
-            'trueness.leaves(frame, node="leaf", label="y"). '
-            f"The frame has {listing(engines.column_names(frame), 12)}."
-        )
+        raise InputError(_unnamed("leaves", frame))
     found = engines.read(frame, {"label": label, "node": node, "count": count})
-    return leaves(
-        found.pop("label", None), found.pop("node"), positive=positive, **found
+    labels, nodes = found.pop("label", None), found.pop("node")
+    return leaves(labels, nodes, positive=positive, **found)
+
+
+def _only_arrays(words: str, kind: str) -> str:
+    return (
+        f"{words} name columns of a frame; with arrays type trueness.{kind}(y_true, "
+        f"{_NAMED[kind][0]}) without them."
     )
 
 
-def _is_frame(data: Any, name: str, array: str, columns: str) -> None:
-    if not is_frame(data):
+def _unnamed(kind: str, data: object) -> str:
+    _, words, needed = _NAMED[kind]
+    known = listing(engines.column_names(data), 12)
+    if isinstance(data, Mapping):
+        return f"Name the columns: label= and score=. There are {known or 'none'}."
+    return f"{needed}: trueness.{kind}(frame, {words}). It has {known}."
+
+
+def _is_table(data: object, name: str) -> None:
+    array, words, _ = _NAMED[name]
+    if not isinstance(data, Mapping) and not is_frame(data):
         raise InputError(
             f"{name} needs labels and {'leaves' if name == 'leaves' else 'scores'}, or "
             f"a frame; found one {type(data).__name__}. Type trueness.{name}(y_true, "
-            f'{array}) or trueness.{name}(frame, label="y", {columns}).'
+            f"{array}) or trueness.{name}(frame, {words})."
         )
 
 
-def designed(counts: Any, words: Mapping[str, Any]) -> Any:
+def designed(counts: Counts, words: Mapping[str, Any]) -> Any:
     """Say of counts, or of groups of them, how their cases came."""
     if isinstance(counts, Mapping):
         return {name: designed(x, words) for name, x in counts.items()}
     return counts.with_design(**words)
 
 
-def _counted(kind: str, data: Any, scores: Any, words: dict[str, Any]) -> Any:
+def _counted(kind: str, data: object, scores: object, words: dict[str, Any]) -> Any:
     """Count what was typed; ``words`` are the keywords of ``tally`` or ``panel``."""
     other = words.pop("sample_weight")
     if other is not None and words["weight"] is not None:
@@ -326,27 +335,31 @@ def _counted(kind: str, data: Any, scores: Any, words: dict[str, Any]) -> Any:
         )
     words["weight"] = other if words["weight"] is None else words["weight"]
     _options.choice(words["missing"], MISSING, "missing")
-    names = {"tally": scores is None, "panel": not isinstance(scores, Mapping)}[kind]
-    if names and isinstance(data, Mapping) and (kind == "tally" or scores is not None):
-        return of_columns(data, kind, {"scores": scores, **words})
     design = {word: words.pop(word) for word in DESIGN}
-    if names and (kind == "tally" or is_frame(data)):
-        return designed(_of_frame(data, kind, scores, words), design)
+    table = isinstance(data, Mapping) or is_frame(data)
+    named = scores is None if kind == "tally" else not isinstance(scores, Mapping)
+    if named and (kind == "tally" or table):
+        return designed(_of_table(data, kind, scores, words), design)
     if words["label"] is not None or words.get("score") is not None:
-        raise InputError(
-            "label= and score= name columns of a frame; with arrays type "
-            f"trueness.{kind}(y_true, {_NAMED[kind][0]}) without them."
-        )
-    given = {"y_score": scores}
+        raise InputError(_only_arrays("label= and score=", kind))
+    given: Mapping[str, Any] = {"y_score": scores}
     if kind == "panel":
-        given = dict(_columns.mapping_of_scores(several_columns(scores)))
-    if any(on_device(values) for values in given.values()):
-        return designed(_on_device(kind, data, given, words), design)
-    columns = {n: read_scores(v, n, words["decimal"]) for n, v in given.items()}
-    return designed(count_columns(kind, data, columns, words), design)
+        given = _columns.mapping_of_scores(several_columns(scores))
+    return designed(_of_columns(kind, data, given, words), design)
 
 
-def _on_device(kind: str, data: Any, given: Mapping[str, Any], words: Any) -> Any:
+def _of_columns(
+    kind: str,
+    labels: object,
+    given: Mapping[str, object],
+    words: Mapping[str, Any],
+    what: str = "{}",
+) -> Any:
+    """Count columns on the host, or where they are on a device."""
+    if not any(on_device(values) for values in given.values()):
+        said = words["decimal"]
+        read = {n: read_scores(v, what.format(n), said) for n, v in given.items()}
+        return count_columns(kind, labels, read, words)
     if any(words[word] is not None for word in _ROLES[1:]):
         raise InputError(
             "count=, weight=, cluster= and by= are for arrays on the host. Count each "
@@ -354,50 +367,51 @@ def _on_device(kind: str, data: Any, given: Mapping[str, Any], words: Any) -> An
             "clustered cases to the host."
         )
     if kind == "panel":
-        return handler("device_panel")(data, given, words["positive"])
-    score, how = given["y_score"], (words["positive"], words["at_most"])
-    return handler("device_tally")(data, score, *how)
+        return handler("device_panel")(labels, given, words["positive"])
+    (score,), how = given.values(), (words["positive"], words["at_most"])
+    return handler("device_tally")(labels, score, *how)
 
 
 @engines.in_turn
-def _of_frame(frame: Any, kind: str, scores: Any, words: dict[str, Any]) -> Any:
-    """Count columns of a frame, by its engine where it is lazy."""
-    array, example, needed = _NAMED[kind]
-    _is_frame(frame, kind, array, example)
+def _of_table(data: object, kind: str, scores: object, words: dict[str, Any]) -> Any:
+    """Count columns of a frame or a mapping, by the engine of a lazy frame."""
+    _is_table(data, kind)
     outputs = {"score": words.get("score")}
     if kind == "panel":
-        several = isinstance(scores, Sequence) and not isinstance(scores, str)
-        outputs = {f"scores[{k}]": n for k, n in enumerate(scores if several else ())}
+        names = scores if isinstance(scores, Sequence) else ()
+        names = () if isinstance(scores, str) else names
+        outputs = {f"scores[{k}]": n for k, n in enumerate(names)}
     roles = {role: words.pop(role) for role in _ROLES}
-    frame, roles = engines.with_text_names(frame, roles | outputs)
-    known = engines.column_names(frame)
+    data, roles = engines.with_text_names(data, roles | outputs)
+    known = engines.column_names(data)
     if kind == "tally" and _counts_named(known, roles):
-        return _read_counts(frame, known, roles | words)
+        return _read_counts(data, known, roles["by"], words["at_most"])
     if not outputs or roles.get("score", "") is None:
-        raise InputError(
-            f'{needed}: trueness.{kind}(frame, label="y", {example}). It has '
-            f"{listing(known, 12)}."
-        )
-    names = {role: roles[role] for role in outputs}
-    _columns.distinct_names(list(names.values()))
-    opened = engines.open_frame(frame)
+        raise InputError(_unnamed(kind, data))
+    named = {role: roles[role] for role in outputs}
+    _columns.distinct_names(list(named.values()))
+    # a panel keeps what is missing, or leaves it out itself
     complete = kind == "panel" or words["missing"] != "drop"
-    if kind == "tally" and engines.is_lazy(opened) and complete:
-        made = _by_engine(opened, roles, words)
-        if made is not None:
-            return made
-    found = engines.read(opened, roles, complete=complete)
+    if not isinstance(data, Mapping):
+        data = engines.open_frame(data)
+        if kind == "tally" and engines.is_lazy(data) and complete:
+            made = _by_engine(data, roles, words)
+            if made is not None:
+                return made
+    found = engines.read(data, roles, complete=complete)
     columns = {
-        str(name) if kind == "panel" else f"score={name!r}": read_scores(
-            found.pop(role), f"score={name!r}", words["decimal"]
-        )
-        for role, name in names.items()
+        str(n) if kind == "panel" else f"score={n!r}": found.pop(role)
+        for role, n in named.items()
     }
-    labels = found.pop("label", None)
-    return count_columns(kind, labels, columns, dict.fromkeys(_ROLES) | words | found)
+    labels, what = found.pop("label", None), "score={!r}" if kind == "panel" else "{}"
+    return _of_columns(
+        kind, labels, columns, dict.fromkeys(_ROLES) | words | found, what
+    )
 
 
-def _by_engine(lazy: Any, roles: Mapping[str, Any], words: Mapping[str, Any]) -> Any:
+def _by_engine(
+    lazy: nw.LazyFrame[Any], roles: Mapping[str, object], words: Mapping[str, Any]
+) -> Any:
     """Count bins in the engine, or a stream of its rows; None where neither can be."""
     wanted = engines.wanted_columns(lazy, roles)
     positive, clean = _clean_labels(lazy, wanted, words["positive"])
@@ -412,15 +426,15 @@ def _by_engine(lazy: Any, roles: Mapping[str, Any], words: Mapping[str, Any]) ->
             )
         rows = engines.by_role(lazy, wanted)
         return binned_tally(rows, wanted, positive, words["at_most"])
-    if streaming.can_stream(lazy, wanted):
-        way = streaming.weigh if "weight" in wanted else streaming.stream
-        return way(lazy, wanted, positive)
-    return None
+    if not streaming.can_stream(lazy, wanted):
+        return None
+    way = streaming.weigh if "weight" in wanted else streaming.stream
+    return way(lazy, wanted, positive)
 
 
 def _clean_labels(
-    lazy: Any, wanted: Mapping[str, str], positive: Any
-) -> tuple[Any, bool]:
+    lazy: nw.LazyFrame[Any], wanted: Mapping[str, str], positive: object
+) -> tuple[object, bool]:
     """Which label is positive, and can rows be counted without being cleaned?
 
     The engine is asked for the labels where they are text; scores that are text are not
@@ -432,7 +446,7 @@ def _clean_labels(
         return positive, False
     if "label" not in wanted or schema[wanted["label"]].is_numeric():
         return positive, True
-    found = engines.label_values(lazy.to_native(), wanted["label"])
+    found = engines.label_values(lazy, wanted["label"])
     if not any(isinstance(v, str) for v in found) or len(found) > MOST_LABELS:
         return positive, True
     reading = cleaning.label_words(found, positive, wanted["label"])
@@ -442,72 +456,26 @@ def _clean_labels(
     return (reading.positive if clean else positive), clean
 
 
-def _counts_named(names: Sequence[Any], roles: Mapping[str, Any]) -> bool:
+def _counts_named(names: Sequence[str], roles: Mapping[str, object]) -> bool:
     """Is this a table of counts, of which nobody named a column to be counted?"""
-    others = (roles.get(k) for k in ("label", "count", "weight", "cluster", "scores"))
-    named = roles.get("score")
-    own = named is None or str(named).lower() == "score"
+    others = (roles[k] for k in ("label", "count", "weight", "cluster"))
+    own = roles["score"] is None or str(roles["score"]).lower() == "score"
     return own and all(name is None for name in others) and are_counts(names)
 
 
-def _read_counts(data: Any, names: Sequence[str], words: Mapping[str, Any]) -> Any:
-    """Read the counts that a frame or a mapping of columns holds."""
-    by, at_most = words.get("by"), words.get("at_most")
-    wanted = count_columns_of(names) | ({} if by is None else {"by": by})
-    found = columns_of(data, list(wanted.values()))
-    columns = {role: column(found[name], name) for role, name in wanted.items()}
+def _read_counts(
+    data: object, names: Sequence[str], by: object, at_most: int | None
+) -> Tally | dict[Any, Tally]:
+    """Read the counts that a table holds, all of them or each group's."""
+    wanted = count_columns_of(names) | ({} if by is None else {"by": str(by)})
+    found = engines.columns_of(data, list(wanted.values()))
+    columns = {role: found[name] for role, name in wanted.items()}
 
-    def made(t: Tally) -> Tally:
+    def made(at: Any) -> Tally:
+        t = tally_of_counts({c: v[at] for c, v in columns.items()})
         return t if at_most is None else t.coarse(at_most)
 
     if by is None:
-        return made(tally_of_counts(columns))
-    groups = groups_of_counts(columns, columns.pop("by"))
-    return {name: made(t) for name, t in groups.items()}
-
-
-def of_columns(columns: Mapping[Any, Any], takes: str, words: dict[str, Any]) -> Any:
-    """Count a mapping of columns, as if it were a frame."""
-    words = {k: v for k, v in words.items() if v is not None}
-    if takes != "panel" and _counts_named(list(columns), words):
-        made = _read_counts(columns, list(columns), words)
-        return designed(made, {k: v for k, v in words.items() if k in DESIGN})
-
-    def chosen(word: str) -> Any:
-        name = words.pop(word, None)
-        if not isinstance(name, str):
-            return name
-        return columns[_columns.there(name, columns)]
-
-    label = chosen("label")
-    several = words.pop("scores", None) or words.get("score")
-    for word in ("count", "weight", "cluster", "by"):
-        if word in words:
-            words[word] = chosen(word)
-    if takes == "panel" or isinstance(several, (list, tuple)):
-        words.pop("score", None)
-        names = [several] if isinstance(several, str) else several or []
-        return panel(label, columns_of(columns, names), **words)
-    score = chosen("score")
-    if score is None:
-        there = f"are {listing(columns, 12)}" if columns else "is no column"
-        raise InputError(f"Name the columns: label= and score=. There {there}.")
-    return tally(label, score, **words)
-
-
-def columns_of(data: Any, names: list[str]) -> dict[str, Any]:
-    """Take some columns out of a frame of any library, lazy ones too, or a mapping."""
-    if isinstance(data, Mapping):
-        known: Any = data
-    else:
-        frame: Any = engines.open_frame(data)
-        known = frame.collect_schema().names()
-    for n in names:
-        _columns.there(n, known)
-    if isinstance(data, Mapping):
-        return {n: data[n] for n in names}
-    # by number: a name may mean all columns, or a pattern, to an engine
-    wanted = {f"c{k}": n for k, n in enumerate(dict.fromkeys(names))}
-    rows = engines.by_role(frame.lazy(), wanted)
-    picked = engines.collect(rows) if engines.is_lazy(frame) else rows.collect()
-    return {n: picked[key].to_native() for key, n in wanted.items()}
+        return made(slice(None))
+    groups, member = _columns.group_members(columns.pop("by"))
+    return {plain(name): made(member == k) for k, name in enumerate(groups)}

@@ -22,6 +22,7 @@ from trueness._core.imports import lazy_import
 from trueness.calibration.maps import Formula, Map
 from trueness.data.columns import column as read_column
 from trueness.data.columns import is_frame
+from trueness.data.engine_bins import chosen_by, either
 from trueness.data.engines import (
     collect,
     in_turn,
@@ -183,7 +184,7 @@ _EXPRESSIONS = Algebra(
     lambda s: s.log(),
     lambda s: s.exp(),
     lambda s: s.abs(),
-    lambda s, edge, below, above: nw.when(s < edge).then(below).otherwise(above),
+    either,
 )
 
 
@@ -198,27 +199,18 @@ def written(formula: Formula, s: Any, a: Algebra) -> Any:
                     s = a.choice(s, high, s, a.number(high))
                 s = _logistic(s, intercept, terms, a)
             case ("table", edges, values):
-                s = _chosen(s, edges, [a.number(v) for v in values], a)
+                s = chosen_by(s, edges, [a.number(v) for v in values], a.choice)
             case ("lines", x, y):
                 slope = np.diff(y) / np.diff(x)
                 inner = [
                     (s - float(start)) * float(m) + float(first)
                     for start, m, first in zip(x[:-1], slope, y[:-1], strict=True)
                 ]
-                s = _chosen(s, x, [a.number(y[0]), *inner, a.number(y[-1])], a)
+                pieces = [a.number(y[0]), *inner, a.number(y[-1])]
+                s = chosen_by(s, x, pieces, a.choice)
             case (_, pos, neg):
                 s = s * pos / (s * pos + (a.number(1.0) - s) * neg)
     return s
-
-
-def _chosen(s: Any, edges: Floats, pieces: Sequence[Any], a: Algebra) -> Any:
-    """Write ``pieces[number of edges <= s]``, a binary tree of comparisons."""
-    if len(pieces) == 1:
-        return pieces[0]
-    middle = len(pieces) // 2
-    below = _chosen(s, edges[: middle - 1], pieces[:middle], a)
-    above = _chosen(s, edges[middle:], pieces[middle:], a)
-    return a.choice(s, float(edges[middle - 1]), below, above)
 
 
 def _logistic(

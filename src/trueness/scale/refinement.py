@@ -478,4 +478,4 @@ def _counted_again(
     each = max(bins // max(edges.size - 1, 1), 2)
     found = engine_bins.count_bins(rows, source.names, edges, each)
     labels = read_labels(found["label"], source.positive, "y_true")
-    return engine_bins.bins_to_tally(found, labels, slice(None))
+    return engine_bins.bins_to_tally(found, labels)
