@@ -7,7 +7,7 @@ Questions: how is a frame of any library, a file or a table in a warehouse count
 
 Flow: arrays go through ``columns`` into ``counts``. A frame goes through ``frames``; a
 lazy one is counted by its own engine (``engines``), by streaming batches of one score
-column (``streaming``, ``batches``), or into bins when it has too many scores
+column (``streaming``), or into bins when it has too many scores
 (``engine_bins``). A path becomes a lazy frame in ``files``, a colleague's CSV in
 ``text_files``, and ``cleaning`` says what its words mean; ``count_tables`` recognises
 counts that somebody else made; the log of an evaluation becomes a table of verdicts in

@@ -31,66 +31,52 @@ from trueness._core.numbers import counted
 from trueness.counts.counting import Labels, read_labels
 
 NEGATIVE, POSITIVE, UNKNOWN, TOTAL = 0, 1, 2, 3
-MISSING = frozenset(
-    [
-        *("", "n/a", "na", "n.a", "#n/a", "#na", "<na>", "nan", "#nan", "null", "nil"),
-        *("none", "missing", "unknown", "not known", "not available", "undefined"),
-        *("-", "--", "---", "\N{EN DASH}", "\N{EM DASH}", "?", "??", ".", "..", "..."),
-        *("k.a", "k. a", "keine angabe", "unbekannt", "inconnu", "nd", "n.d", "n/d"),
-        *("#value!", "#value", "#ref!", "#ref", "#div/0!", "#div/0", "#name?"),
-        *("#null!", "#null"),
-    ]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split(", "))
+
+
+MISSING = _words(
+    ", n/a, na, n.a, #n/a, #na, <na>, nan, #nan, null, nil, none, missing, unknown, "
+    "not known, not available, undefined, -, --, ---, \N{EN DASH}, \N{EM DASH}, ?, "
+    "??, ., .., ..., k.a, k. a, keine angabe, unbekannt, inconnu, nd, n.d, n/d, "
+    "#value!, #value, #ref!, #ref, #div/0!, #div/0, #name?, #null!, #null"
 )
 # words of a label that is not known, where the others are a pair
-UNSURE = frozenset(
-    [
-        *("unsure", "uncertain", "unclear", "undecided", "not sure", "maybe"),
-        *("indeterminate", "inconclusive", "equivocal", "borderline", "ambiguous"),
-        *("pending", "not done", "not tested", "not assessed", "don't know", "dk"),
-        *("unklar", "unsicher", "vielleicht", "wei\xdf nicht", "peut-\xeatre", "forse"),
-        *("quiz\xe1s", "incierto", "incerto", "invalid", "n.b", "perhaps"),
-    ]
+UNSURE = _words(
+    "unsure, uncertain, unclear, undecided, not sure, maybe, indeterminate, "
+    "inconclusive, equivocal, borderline, ambiguous, pending, not done, not tested, "
+    "not assessed, don't know, dk, unklar, unsicher, vielleicht, wei\xdf nicht, "
+    "peut-\xeatre, forse, quiz\xe1s, incierto, incerto, invalid, n.b, perhaps"
 )
-TOTALS = frozenset(
-    [
-        *("total", "totals", "grand total", "subtotal", "sub-total", "sum", "summe"),
-        *("gesamt", "insgesamt", "gesamtsumme", "zwischensumme", "totale", "somme"),
-    ]
+TOTALS = _words(
+    "total, totals, grand total, subtotal, sub-total, sum, summe, gesamt, insgesamt, "
+    "gesamtsumme, zwischensumme, totale, somme"
 )
 # words that mean yes and no wherever they stand, so that they may be mixed
-YES = frozenset(
-    [
-        *("yes", "y", "ja", "j", "oui", "si", "s\xed", "s\xec", "sim", "tak", "da"),
-        *("true", "t", "wahr", "vrai", "verdadero", "vero", "1", "+", "pos"),
-        *("\N{CHECK MARK}", "\N{HEAVY CHECK MARK}", "\N{WHITE HEAVY CHECK MARK}"),
-        *("positive", "positiv", "positif", "positivo", "\u0434\u0430"),
-    ]
+YES = _words(
+    "yes, y, ja, j, oui, si, s\xed, s\xec, sim, tak, da, true, t, wahr, vrai, "
+    "verdadero, vero, 1, +, pos, \N{CHECK MARK}, \N{HEAVY CHECK MARK}, "
+    "\N{WHITE HEAVY CHECK MARK}, positive, positiv, positif, positivo, \u0434\u0430"
 )
-NO = frozenset(
-    [
-        *("no", "n", "nein", "non", "n\xe3o", "nao", "nie", "false", "f", "falsch"),
-        *("faux", "falso", "0", "-", "\N{MINUS SIGN}", "neg", "negative", "negativ"),
-        *("negatif", "n\xe9gatif", "negativo", "\u043d\u0435\u0442"),
-        *("\N{BALLOT X}", "\N{HEAVY BALLOT X}", "\N{CROSS MARK}"),
-    ]
+NO = _words(
+    "no, n, nein, non, n\xe3o, nao, nie, false, f, falsch, faux, falso, 0, -, "
+    "\N{MINUS SIGN}, neg, negative, negativ, negatif, n\xe9gatif, negativo, "
+    "\u043d\u0435\u0442, \N{BALLOT X}, \N{HEAVY BALLOT X}, \N{CROSS MARK}"
 )
 # pairs of which one is what a test or a model looks for: positive, then negative
-PAIRS = (
-    *(("1", "-1"), ("sick", "healthy"), ("ill", "healthy"), ("sick", "well")),
-    *(("diseased", "healthy"), ("disease", "healthy"), ("krank", "gesund")),
-    *(("malade", "sain"), ("enfermo", "sano"), ("malato", "sano"), ("ill", "well")),
-    *(("case", "control"), ("cases", "controls"), ("fall", "kontrolle")),
-    *(("patient", "control"), ("event", "nonevent"), ("event", "censored")),
-    *(("present", "absent"), ("detected", "not detected"), ("abnormal", "normal")),
-    *(("malignant", "benign"), ("b\xf6sartig", "gutartig"), ("cancer", "benign")),
-    *(("reactive", "nonreactive"), ("infected", "uninfected"), ("on", "off")),
-    *(("spam", "ham"), ("fraud", "legit"), ("fraud", "legitimate")),
-    *(("fraud", "genuine"), ("dead", "alive"), ("deceased", "alive")),
-    *(("died", "survived"), ("died", "alive"), ("churned", "retained")),
-    *(("churned", "active"), ("defaulted", "paid"), ("bad", "good")),
-    *(("pass", "fail"), ("passed", "failed"), ("correct", "incorrect")),
-    *(("right", "wrong"), ("relevant", "irrelevant"), ("success", "failure")),
-    *(("responder", "nonresponder"), ("ja", "nee"), ("evet", "hay\u0131r")),
+PAIRS = _words(
+    "1/-1, sick/healthy, ill/healthy, sick/well, diseased/healthy, "
+    "disease/healthy, krank/gesund, malade/sain, enfermo/sano, malato/sano, ill/well, "
+    "case/control, cases/controls, fall/kontrolle, patient/control, event/nonevent, "
+    "event/censored, present/absent, detected/not detected, abnormal/normal, "
+    "malignant/benign, b\xf6sartig/gutartig, cancer/benign, reactive/nonreactive, "
+    "infected/uninfected, on/off, spam/ham, fraud/legit, fraud/legitimate, "
+    "fraud/genuine, dead/alive, deceased/alive, died/survived, died/alive, "
+    "churned/retained, churned/active, defaulted/paid, bad/good, pass/fail, "
+    "passed/failed, correct/incorrect, right/wrong, relevant/irrelevant, "
+    "success/failure, responder/nonresponder, ja/nee, evet/hay\u0131r"
 )
 # "no disease", "not churned", "non-responder": the negative of what follows
 _NOT = re.compile(r"(?:no|not|non|kein|keine|nicht|sans|sin|senza)[ _-]+(.+)|non(.+)")
@@ -223,7 +209,7 @@ def _positive_word(
     for one, other, word in ((a, b, kept[0]), (b, a, kept[1])):
         negated = _NOT.fullmatch(kept[1] if word == kept[0] else kept[0])
         of = negated and (negated[1] or negated[2])
-        if (one, other) in PAIRS or (of and of in (one, word)):
+        if f"{one}/{other}" in PAIRS or (of and of in (one, word)):
             if positive is None:
                 return frozenset([word]), True
             if folded(positive) in kept:

@@ -1,8 +1,6 @@
 """How do files and databases become a frame that is counted where it is?
 
-``scan`` opens Parquet, CSV and JSON lines, single files, globs and directories, local
-or remote, and tables of databases, through DuckDB: nothing is loaded, and memory is
-bounded. The door for DuckDB.
+Through DuckDB: nothing is loaded, and memory is bounded.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from glob import glob
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from trueness._core.checks import options as _options
@@ -34,6 +32,9 @@ from trueness.data.engines import (
     without_password,
 )
 from trueness.data.text_files import SAMPLE, csv_reader, read_csv
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 Source = str | os.PathLike[str]
 
@@ -120,11 +121,10 @@ def scan(
     Tally: 3 cases (1 negative, 2 positive, 0 unknown),
     2 distinct scores from 0.4 to 0.9
     """
-    sources: Any = source if is_several(source) else [source]
-    places = []
+    sources: list[Any] = list(source) if is_several(source) else [source]
     for one in sources:
         _options.file_path(one, "scan")
-        places.append(os.fsdecode(one))
+    places = [os.fsdecode(one) for one in sources]
     if not places:
         raise InputError("scan needs at least one file; found an empty list.")
     if settings is not None and not isinstance(settings, Mapping):
@@ -132,10 +132,13 @@ def scan(
             f"settings must be a mapping from name to value; found "
             f'{described(settings)}. Type settings={{"s3_region": "eu-central-1"}}.'
         )
-    connection = _connect(memory_limit, threads, keep_order, settings or {})
-    _load_extensions(connection, places)
+    settings = settings or {}
+    connection = _connect(places, memory_limit, threads, keep_order, settings)
     with reading():
-        _set(connection, settings or {})
+        for name, value in settings.items():  # a name that is none is DuckDB's error
+            if not name.replace("_", "").isalnum():
+                raise InputError(f"settings has no name of DuckDB in it: {name!r}.")
+            connection.execute(f"SET {name} = {text_in_sql(str(value))}")
         if len(places) == 1 and _database(places[0]):
             return _attached(connection, places[0], table)
         if table is not None:
@@ -147,11 +150,13 @@ def scan(
 
 
 def _connect(
-    memory_limit: str,
-    threads: int | None,
-    keep_order: bool,
-    settings: Mapping[str, Any],
-) -> Any:
+    places: Sequence[str],
+    memory_limit: str = "1GB",
+    threads: int | None = None,
+    keep_order: bool = False,
+    settings: Mapping[str, Any] | None = None,
+) -> DuckDBPyConnection:
+    """Connect to an engine of its own, with what these places need loaded."""
     duckdb = required("duckdb", "files")
     config: dict[str, Any] = {
         "memory_limit": memory_limit,
@@ -164,9 +169,9 @@ def _connect(
         config["threads"] = _options.whole_number(threads, "threads", at_least=1)
     # needed before an extension can be loaded; the others may belong to an extension
     early = ("extension_directory", "custom_extension_repository")
-    config |= {k: str(settings[k]) for k in early if k in settings}
+    config |= {k: str(v) for k, v in (settings or {}).items() if k in early}
     with reading():
-        connection = duckdb.connect(":memory:", config=config)
+        connection: DuckDBPyConnection = duckdb.connect(":memory:", config=config)
         # DuckDB's own bar, which is drawn into files and pipes too; it must be on all
         # the same: without it DuckDB does not hear Ctrl-C. In a notebook it asks for
         # ipywidgets, although nothing is drawn
@@ -177,27 +182,16 @@ def _connect(
             with suppress(duckdb.CatalogException):  # DuckDB 1 has none for reading
                 connection.execute("SET async_threads = 1")
         CONNECTIONS.add(connection)
-        return connection
-
-
-def _set(connection: Any, settings: Mapping[str, Any]) -> None:
-    """Pass on what DuckDB should know; a name that is none is its error."""
-    for name, value in settings.items():
-        if not name.replace("_", "").isalnum():
-            raise InputError(f"settings has no name of DuckDB in it: {name!r}.")
-        connection.execute(f"SET {name} = {text_in_sql(str(value))}")
-
-
-def _load_extensions(connection: Any, places: list[str]) -> None:
-    """Load what remote files and databases need, or say how to get it."""
     for place in places:
         scheme = place.split("://")[0].lower() if "://" in place else ""
         needed = _database(place) or _EXTENSIONS.get(scheme, "duckdb")
         if needed != "duckdb":
             _load(connection, needed, place)
+    return connection
 
 
-def _load(connection: Any, name: str, place: str) -> None:
+def _load(connection: DuckDBPyConnection, name: str, place: str) -> None:
+    """Load what a remote file or a database needs, or say how to get it."""
     import duckdb
 
     try:
@@ -217,7 +211,7 @@ def _load(connection: Any, name: str, place: str) -> None:
         connection.install_extension(name)
         connection.load_extension(name)
     except duckdb.Error as err:
-        platform = connection.execute("PRAGMA platform").fetchone()[0]
+        ((platform,),) = connection.execute("PRAGMA platform").fetchall()
         raise InputError(
             f"{without_password(place)} needs the extension {name} of DuckDB, which "
             f"cannot be loaded here: {first_lines(err, 200)} Where there is a network "
@@ -229,12 +223,12 @@ def _load(connection: Any, name: str, place: str) -> None:
 
 
 def _opened(
-    connection: Any,
+    connection: DuckDBPyConnection,
     places: list[str],
-    types: Any,
+    types: Mapping[str, str] | None,
     union_by_name: bool,
     decimal: str | None,
-) -> Any:
+) -> DuckDBPyRelation:
     files = [file for place in places for file in _files(place)]
     kinds = {f: _format(f) for f in files}
     wrong = [f for f, kind in kinds.items() if kind is None]
@@ -245,7 +239,14 @@ def _opened(
             f"with {' or '.join(_COMPRESSED)}; found {listing(wrong or one_each)}."
         )
     kind = str(kinds[files[0]])
-    _as_named(files, kind)
+    for file in files:  # Parquet called otherwise, or the other way round
+        head, named = _begins(file), kind == "parquet"
+        if head and head.startswith(b"PAR") != named:
+            raise InputError(
+                f"{file} has the ending of {'Parquet' if named else 'text'}, and "
+                f"by its first bytes it is {'none' if named else 'Parquet'}. Is "
+                f"it the right file, and whole? Rename it after what it is."
+            )
     files = [_literal(f) for f in files]
     if types is not None and kind != "csv":
         raise InputError(f"types= is for CSV files; {files[0]} brings its own types.")
@@ -258,7 +259,9 @@ def _opened(
     return _parquet(connection, files, union_by_name)
 
 
-def _columns_of(connection: Any, files: list[str], kind: str) -> dict[str, set[str]]:
+def _columns_of(
+    connection: DuckDBPyConnection, files: list[str], kind: str
+) -> dict[str, set[str]]:
     """Which columns, of Parquet files also of which types, has each file?"""
     if kind == "parquet":
         rows = connection.execute(
@@ -268,23 +271,10 @@ def _columns_of(connection: Any, files: list[str], kind: str) -> dict[str, set[s
         ).fetchall()
         return {name: set(found) for name, found in rows}
     if kind == "json":
-        read = connection.read_json
-        return {f: set(read(f, sample_size=1000).columns) for f in files}
+        json_files = connection.read_json
+        return {f: set(json_files(f, sample_size=1000).columns) for f in files}
     read = csv_reader(connection, files, None)
     return {f: set(read([f], sample_size="1000").columns) for f in files}
-
-
-def _as_named(files: list[str], kind: str) -> None:
-    """Stop at a file that is no Parquet but called so, or the other way round."""
-    for file in files:
-        head = _begins(file)
-        if head and head.startswith(b"PAR") != (kind == "parquet"):
-            is_parquet = head.startswith(b"PAR")
-            raise InputError(
-                f"{file} has the ending of {'text' if is_parquet else 'Parquet'}, and "
-                f"by its first bytes it is {'Parquet' if is_parquet else 'none'}. Is "
-                f"it the right file, and whole? Rename it after what it is."
-            )
 
 
 def _literal(file: str) -> str:
@@ -307,8 +297,9 @@ def _files(place: str) -> list[str]:
     if "://" in place:
         return [place]
     found, folder = meant_by(place), os.path.isdir(place)
-    if folder:
-        found = [file for file in found if _is_data(Path(file))]
+    if folder:  # Spark and others leave _SUCCESS, .crc and the like beside the data
+        hidden = [os.path.basename(f)[0] in "._" for f in found]
+        found = [f for f, h in zip(found, hidden, strict=True) if not h and _format(f)]
     if found:
         return found
     raise InputError(
@@ -316,11 +307,6 @@ def _files(place: str) -> list[str]:
         if folder
         else f"There is no file {place}. Is the folder right?"
     )
-
-
-def _is_data(path: Path) -> bool:
-    # Spark and others leave _SUCCESS, .crc and the like beside the data
-    return path.name[0] not in "._" and _format(path.name) is not None
 
 
 def _format(name: str) -> str | None:
@@ -332,7 +318,9 @@ def _format(name: str) -> str | None:
     return _FORMATS.get(suffix)
 
 
-def _parquet(connection: Any, files: list[str], union_by_name: bool) -> Any:
+def _parquet(
+    connection: DuckDBPyConnection, files: list[str], union_by_name: bool
+) -> DuckDBPyRelation:
     # folders named day=2026-11-15 are a column, as Hive and Spark write them
     folders = all("=" in os.path.basename(os.path.dirname(f)) for f in files)
     rows = connection.read_parquet(
@@ -342,15 +330,27 @@ def _parquet(connection: Any, files: list[str], union_by_name: bool) -> Any:
         key = "SELECT decode(value) FROM parquet_kv_metadata($file) WHERE key = $key"
         given = {"file": files[0], "key": b"trueness"}
         for (about,) in connection.execute(key, given).fetchall():
-            rows = _designed(rows, json.loads(about).get("design", {}))
+            rows = rows.project(f"*{_design(json.loads(about).get('design'))}")
     return rows
 
 
-def _designed(rows: Any, design: Mapping[str, Any]) -> Any:
+def _json(connection: DuckDBPyConnection, files: list[str]) -> DuckDBPyRelation:
+    read: Any = connection.read_json  # several files are more than its types say
+    rows: DuckDBPyRelation = read(files, sample_size=SAMPLE, union_by_name=True)
+    kinds: dict[str, Any] = dict(zip(rows.columns, rows.types, strict=True))
+    if len(files) == 1 and str(kinds.get("columns", "")).startswith("STRUCT"):
+        inside = [name for name, _ in kinds["columns"].children]
+        if are_counts(inside):  # a file in the format of counts
+            about = rows.select("design").fetchall() if "design" in kinds else [({},)]
+            parts = (f"unnest(columns.{quoted(n)}) AS {quoted(n)}" for n in inside)
+            return rows.project(", ".join(parts)).project(f"*{_design(about[0][0])}")
+    return rows
+
+
+def _design(said: Mapping[str, Any] | None) -> str:
     """Say of counts how their cases came, in columns of their own."""
-    said = {k: v for k, v in design.items() if k in DESIGN and v is not None}
-    more = "".join(f", {text_in_sql(str(v))} AS {k}" for k, v in said.items())
-    return rows.project(f"*{more}")
+    known = {k: v for k, v in (said or {}).items() if k in DESIGN and v is not None}
+    return "".join(f", {text_in_sql(str(v))} AS {k}" for k, v in known.items())
 
 
 def _same_columns(columns: Mapping[str, set[str]]) -> None:
@@ -366,18 +366,6 @@ def _same_columns(columns: Mapping[str, set[str]]) -> None:
         )
 
 
-def _json(connection: Any, files: list[str]) -> Any:
-    rows = connection.read_json(files, sample_size=SAMPLE, union_by_name=True)
-    kinds = dict(zip(rows.columns, rows.types, strict=True))
-    if len(files) == 1 and str(kinds.get("columns", "")).startswith("STRUCT"):
-        inside = [name for name, _ in kinds["columns"].children]
-        if are_counts(inside):  # a file in the format of counts
-            about = rows.select("design").fetchall() if "design" in kinds else [({},)]
-            parts = (f"unnest(columns.{quoted(n)}) AS {quoted(n)}" for n in inside)
-            return _designed(rows.project(", ".join(parts)), about[0][0] or {})
-    return rows
-
-
 def _database(place: str) -> str | None:
     """Which kind of database is this? None when it is a file of data."""
     if _begins(place).startswith(b"SQLite format 3"):  # whatever it is called
@@ -391,8 +379,7 @@ def is_data(path: Path) -> bool:
     inner = path.with_suffix("") if path.suffix in _COMPRESSED else path
     if not path.is_file() or inner.suffix.lower() not in {*_FORMATS, *_DATABASES}:
         return False
-    with path.open("rb") as file:
-        head = file.read(400)
+    head = _begins(str(path), 400)
     if inner.suffix.lower() == ".txt" and inner == path:
         return any(sign in head.partition(b"\n")[0] for sign in b",;|\t")
     # what Trueness has written itself names its format at the beginning
@@ -400,20 +387,22 @@ def is_data(path: Path) -> bool:
     return bool(head) and (not ours or b'"trueness": "counts"' in head)
 
 
-def _begins(place: str) -> bytes:
+def _begins(place: str, size: int = 16) -> bytes:
     """Give the first bytes of a file that is here; nothing of any other place."""
     if not os.path.isfile(place):
         return b""
     with reading(), open(place, "rb") as file:
-        return file.read(16)
+        return file.read(size)
 
 
-def _attached(connection: Any, place: str, table: str | None) -> Any:
+def _attached(
+    connection: DuckDBPyConnection, place: str, table: str | None
+) -> DuckDBPyRelation:
     if "://" not in place and not os.path.exists(place):
         raise InputError(f"There is no database {place}.")
     found = _tables(connection, place)
     if table is None and len(found) == 1:
-        table = next(iter(found))
+        (table,) = found
     if table not in found:
         raise InputError(
             f"table= must name a table of {without_password(place)}; found {table!r}, "
@@ -428,20 +417,20 @@ def tables_of(place: str, kinds: Sequence[str] = ("table", "view")) -> list[str]
     """Which tables and views has this database? None where it is no database."""
     if not _database(place) or ("://" not in place and not os.path.exists(place)):
         return []
-    connection = _connect("1GB", None, False, {})
-    _load_extensions(connection, [place])
+    connection = _connect([place])
     with reading():
         return list(_tables(connection, place, kinds))
 
 
 def _tables(
-    connection: Any, place: str, kinds: Sequence[str] = ("table", "view")
+    connection: DuckDBPyConnection,
+    place: str,
+    kinds: Sequence[str] = ("table", "view"),
 ) -> dict[str, tuple[str, str]]:
     """Open a database for reading; give schema and name of each table, by its name."""
     engine = _database(place)
     typed = "" if engine == "duckdb" else f", TYPE {engine}"
-    address = text_in_sql(place)
-    connection.execute(f"ATTACH {address} AS source (READ_ONLY{typed})")
+    connection.execute(f"ATTACH {text_in_sql(place)} AS source (READ_ONLY{typed})")
     if engine == "duckdb":  # a view of it could read any file here, or a variable
         connection.execute("SET python_enable_replacements = false")
         connection.execute("SET enable_external_access = false")

@@ -1,27 +1,38 @@
 """How is one score column counted batch by batch, as its engine hands over the rows?
 
-The scores become compact keys (``batches``); for continuous ones that is faster and
-smaller than the group-by of ``engines``. Weights are kept beside their scores, some
-millions at a time, and added up as those of arrays are.
+A score becomes an integer key in the order of the scores, as wide as the score itself,
+and its label chooses the pile: nothing else is kept of a case. Full blocks of keys are
+sorted in the background while the next batch is read. A block in which scores repeat is
+folded into distinct keys with their counts, so that few distinct scores take little
+memory however many cases there are. At the end the sorted runs are merged range by
+range. Weights are kept beside their scores, some millions at a time, and added up as
+those of arrays are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats, no_cases
+from trueness._core.arrays import Array, Floats, Ints, begins_run, no_cases, threads
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import plain
-from trueness._core.imports import required
+from trueness._core.imports import lazy_import, required
 from trueness._core.progress import progress, visible
 from trueness.counts.sorting import merge_counts, weigh_scores
 from trueness.counts.values import Tally, tally_of_rows
-from trueness.data.batches import KeyCounter
 from trueness.data.engines import by_role, reading
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    import pyarrow as pa
+else:
+    nw = lazy_import("narwhals", "cli")  # imported when a frame arrives
 
 _BATCH = 1 << 18
 _ROLES = ("score", "label", "weight")
@@ -33,9 +44,16 @@ _PLAIN = {
     "POLARS": ("PARQUET SCAN", "DF ["),
 }
 _SELECTS = ("FILTER", "SELECTION", "JOIN", "AGGREGATE", "LIMIT", "SLICE", "DISTINCT")
+_BLOCK = 1 << 21
+_RANGE = 1 << 18  # keys merged at once
+_FOLDED_AT_MOST = 16  # folded runs of a pile before they are merged into one
+_BITS: dict[Any, tuple[Any, Any]] = {
+    np.dtype(np.float32): (np.uint32, np.int32),
+    np.dtype(np.float64): (np.uint64, np.int64),
+}
 
 
-def known_rows(lazy: Any) -> int | None:
+def _known_rows(lazy: nw.LazyFrame[Any]) -> int | None:
     """How many rows will go by? Asked for a bar, and only where it costs nothing.
 
     That is a plan which reads whole Parquet files or tables: their number of rows is
@@ -50,87 +68,78 @@ def known_rows(lazy: Any) -> int | None:
             return None
         if not any(word in plan for word in _PLAIN[kind]):
             return None
-        import narwhals as nw
-
         return int(lazy.select(nw.len().alias("rows")).collect()["rows"].to_list()[0])
 
 
-def can_stream(lazy: Any, wanted: Mapping[str, str]) -> bool:
+def can_stream(lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]) -> bool:
     """Can this lazy frame be read in batches, and is one score column all of it?"""
-    import narwhals as nw
-
     batches = (nw.Implementation.DUCKDB, nw.Implementation.POLARS)
     if lazy.implementation not in batches or not wanted.keys() <= set(_ROLES):
         return False
     schema = lazy.collect_schema()
     score, label, weight = (schema.get(wanted.get(k, "")) for k in _ROLES)
     text = (nw.Boolean, nw.String, nw.Categorical, nw.Enum)
+    if score is None or not _is_number(score) or score in (nw.Int128, nw.UInt128):
+        return False
     if weight is not None and not (score.is_float() and _is_number(weight)):
         return False
-    return (
-        bool(_is_number(score))
-        and score not in (nw.Int128, nw.UInt128)
-        and (label is None or isinstance(label, text) or _is_number(label))
-    )
+    return label is None or isinstance(label, text) or _is_number(label)
 
 
-def _is_number(dtype: Any) -> bool:
-    return bool(dtype.is_float() or dtype.is_integer())
+def _is_number(dtype: nw.dtypes.DType) -> bool:
+    return dtype.is_float() or dtype.is_integer()
 
 
-def stream(opened: Any, wanted: Mapping[str, str], positive: Any) -> Tally:
+def stream(
+    lazy: nw.LazyFrame[Any], wanted: Mapping[str, str], positive: object
+) -> Tally:
     """Count one score column batch by batch."""
-    score, label = wanted["score"], wanted.get("label")
-    opened = by_role(opened, wanted)
     counter: KeyCounter | None = None
-    lost = total = 0
     try:
-        with progress(f"counting {score}", known_rows(opened)) as seen:
-            for values, labels, _ in _batches(opened):
-                value, gone = _numbers(values, score)
-                total += value.size
-                lost += 0 if gone is None else int(gone.sum())
-                if counter is None:
-                    counter = KeyCounter(value.dtype)
-                for pile, at in _piles(labels, value.size):
-                    counter.add(value[at if gone is None else at & ~gone], pile)
-                seen(value.size)
-        if lost:
-            raise InputError(_columns.not_finite(f"score={score!r}", lost, total))
-        return Tally() if counter is None else _stacked(counter, label, positive)
+        for value, gone, labels, _ in _batches(lazy, wanted):
+            counter = KeyCounter(value.dtype) if counter is None else counter
+            for pile, at in _piles(labels, value.size):
+                counter.add(value[at if gone is None else at & ~gone], pile)
+        if counter is None:
+            return Tally()
+        score, piles = counter.result()
     finally:
         if counter is not None:
             counter.close()
+    zero = no_cases(score.size)
+    unknown = piles.pop(None, zero)
+    if "label" not in wanted:
+        return tally_of_rows(score, zero, zero, unknown)
+    columns = [piles.get(v, zero) for v in _pair(piles, positive, wanted["label"])]
+    return tally_of_rows(score, *columns, unknown)
 
 
-def weigh(opened: Any, wanted: Mapping[str, str], positive: Any) -> Tally:
+def weigh(
+    lazy: nw.LazyFrame[Any], wanted: Mapping[str, str], positive: object
+) -> Tally:
     """Add up the weights of one score column of floats, batch by batch."""
-    score, label, weight = (wanted.get(k) for k in _ROLES)
-    opened = by_role(opened, wanted)
+    label = wanted.get("label")
     codes: dict[Any, int] = {None: 2}  # of labels, as they come; None is missing
     rows: list[tuple[Array, ...]] = []
     parts: list[tuple[Array, ...]] = []
-    lost = total = held = 0
-    ones, most = True, 0.0
-    with progress(f"counting {score}", known_rows(opened)) as seen:
-        for values, labels, given in _batches(opened):
-            value, gone = _numbers(values, str(score))
-            total += value.size
-            lost += 0 if gone is None else int(gone.sum())
-            own, least, top = _weights(given, str(weight))
-            ones = ones and (least == top == 1 or not own.size)
-            most = max(most, top)
-            rows.append((value, _coded(labels, value.size, codes), own))
-            if len(codes) > 3:  # two labels and None: this says what is wrong
-                _pair(codes, positive, label)
-            held += value.size
-            if held >= _TOGETHER:
-                parts, rows, held = [*parts, _added(rows)], [], 0
-            seen(value.size)
-    if lost:
-        raise InputError(_columns.not_finite(f"score={score!r}", lost, total))
+    ones, most, held = True, 0.0, 0
+
+    def added() -> tuple[Array, ...]:
+        return weigh_scores(*(np.concatenate(c) for c in zip(*rows, strict=True)))
+
+    for value, _, labels, given in _batches(lazy, wanted):
+        own, least, top = _weights(given, wanted["weight"])
+        ones = ones and (least == top == 1 or not own.size)
+        most = max(most, top)
+        rows.append((value, _coded(labels, value.size, codes), own))
+        if len(codes) > 3:  # two labels and None: this says what is wrong
+            _pair(codes, positive, label)
+        held += value.size
+        if held >= _TOGETHER:
+            parts.append(added())
+            rows, held = [], 0
     _columns.weighable(most)
-    parts += [_added(rows)] if rows else []
+    parts += [added()] if rows else []
     if not parts:
         return Tally()
     place, *sums = parts[0] if len(parts) == 1 else merge_counts(parts)
@@ -143,7 +152,7 @@ def weigh(opened: Any, wanted: Mapping[str, str], positive: Any) -> Tally:
     return tally_of_rows(place, *sums)
 
 
-def _coded(labels: Any, size: int, codes: dict[Any, int]) -> Array:
+def _coded(labels: pa.Array | None, size: int, codes: dict[Any, int]) -> Array:
     """Give the code of each label; labels that were not met before get the next."""
     code = np.zeros(size, dtype=np.uint8)
     for pile, at in _piles(labels, size):
@@ -154,7 +163,7 @@ def _coded(labels: Any, size: int, codes: dict[Any, int]) -> Array:
     return code
 
 
-def _weights(values: Any, name: str) -> tuple[Floats, float, float]:
+def _weights(values: pa.Array, name: str) -> tuple[Floats, float, float]:
     """Give the weights of a batch, the least and the largest."""
     weight = np.asarray(
         values.cast("float64", safe=False).to_numpy(zero_copy_only=False)
@@ -165,12 +174,7 @@ def _weights(values: Any, name: str) -> tuple[Floats, float, float]:
     return weight, least, most
 
 
-def _added(rows: Sequence[tuple[Array, ...]]) -> tuple[Array, ...]:
-    score, code, weight = (np.concatenate(c) for c in zip(*rows, strict=True))
-    return weigh_scores(score, code, weight)
-
-
-def _pair(labels: Iterable[Any], positive: Any, label: str | None) -> Any:
+def _pair(labels: Iterable[Any], positive: object, label: str | None) -> Any:
     """Which of the labels is negative, and which positive?"""
     known = sorted(
         (v for v in labels if v is not None), key=lambda v: (type(v).__name__, v)
@@ -178,17 +182,29 @@ def _pair(labels: Iterable[Any], positive: Any, label: str | None) -> Any:
     return _columns.label_pair(known, positive, str(label))
 
 
-def _batches(chosen: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """Give Arrow arrays of scores, of labels and of weights, or None."""
-    with reading() as stop_if_asked:
+def _batches(
+    lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]
+) -> Iterator[tuple[Array, Array | None, pa.Array | None, pa.Array | None]]:
+    """Give scores, where they are not finite, Arrow arrays of labels and of weights.
+
+    At the end it is said how many scores were not finite.
+    """
+    chosen, name, lost, total = by_role(lazy, wanted), wanted["score"], 0, 0
+    with progress(f"counting {name}", _known_rows(chosen)) as seen, reading() as heed:
         for batch in _arrow_batches(chosen.to_native()):
-            stop_if_asked()
+            heed()
             there = batch.schema.names
-            score, *rest = (batch.column(k) if k in there else None for k in _ROLES)
-            yield score, rest[0], rest[1]
+            score, *others = (batch.column(k) if k in there else None for k in _ROLES)
+            value, gone = _numbers(score, name)
+            total += value.size
+            lost += 0 if gone is None else int(gone.sum())
+            yield value, gone, others[0], others[1]
+            seen(value.size)
+    if lost:
+        raise InputError(_columns.not_finite(f"score={name!r}", lost, total))
 
 
-def _arrow_batches(native: Any) -> Iterator[Any]:
+def _arrow_batches(native: Any) -> Iterator[pa.RecordBatch]:
     if hasattr(native, "to_arrow_reader"):
         with native.to_arrow_reader(_BATCH) as reader:
             yield from reader
@@ -199,7 +215,7 @@ def _arrow_batches(native: Any) -> Iterator[Any]:
         yield from part.to_arrow().to_batches()
 
 
-def _numbers(values: Any, what: str) -> tuple[Array, Array | None]:
+def _numbers(values: pa.Array, what: str) -> tuple[Array, Array | None]:
     """Give the scores of a batch and where they are missing or not finite, if any."""
     null = None
     if values.null_count:
@@ -212,7 +228,7 @@ def _numbers(values: Any, what: str) -> tuple[Array, Array | None]:
     return number, ~fine if null is None else null | ~fine
 
 
-def _piles(labels: Any, size: int) -> Iterator[tuple[Any, Array]]:
+def _piles(labels: pa.Array | None, size: int) -> Iterator[tuple[Any, Array]]:
     """Give each label value of a batch and where it stands; None is missing."""
     if labels is None:
         yield None, np.ones(size, dtype=bool)
@@ -234,11 +250,10 @@ def _piles(labels: Any, size: int) -> Iterator[tuple[Any, Array]]:
         yield (None if value != value else value), code == k
 
 
-def _whole_pair(labels: Any) -> tuple[Any, Any, Array] | None:
+def _whole_pair(labels: pa.Array) -> tuple[Any, Any, Array] | None:
     """Read a batch of at most two neighbouring whole numbers, none missing."""
-    pa = required("pyarrow", "files")
-
-    whole = pa.types.is_integer(labels.type) or pa.types.is_boolean(labels.type)
+    types = required("pyarrow", "files").types
+    whole = types.is_integer(labels.type) or types.is_boolean(labels.type)
     if labels.null_count or len(labels) == 0 or not whole:
         return None
     values = labels.to_numpy(zero_copy_only=False)
@@ -246,12 +261,191 @@ def _whole_pair(labels: Any) -> tuple[Any, Any, Array] | None:
     return (low, high, values == high) if high - low <= 1 else None
 
 
-def _stacked(counter: KeyCounter, label: str | None, positive: Any) -> Tally:
-    """Decide which pile is positive, and stack the piles to a tally."""
-    score, piles = counter.result()
-    zero = no_cases(score.size)
-    unknown = piles.pop(None, zero)
-    if label is None:
-        return tally_of_rows(score, zero, zero, unknown)
-    columns = [piles.get(v, zero) for v in _pair(piles, positive, label)]
-    return tally_of_rows(score, *columns, unknown)
+def to_keys(score: Array) -> Array:
+    """Give integers that ascend as the finite scores descend; -0.0 is 0.0.
+
+    >>> to_keys(np.array([2.0, 1.0, 0.0, -0.0, -1.0])).argsort(kind="stable").tolist()
+    [0, 1, 2, 3, 4]
+    """
+    unsigned, signed = _BITS[score.dtype]
+    return _turned((score + score.dtype.type(0)).view(signed)).view(unsigned)
+
+
+def _turned(bits: Array) -> Array:
+    """Turn all but the sign of positive floats round; twice gives them back.
+
+    The bits of a positive float ascend with it, those of a negative one descend.
+    """
+    flip = bits >> (8 * bits.itemsize - 1)
+    np.invert(flip, out=flip)
+    flip &= np.iinfo(bits.dtype).max
+    flip ^= bits
+    return flip
+
+
+class SortedRun(NamedTuple):
+    """Sorted keys; with counts when they are distinct, None when each is one case."""
+
+    keys: Array
+    counts: Array | None
+
+
+class KeyCounter:
+    """How many cases of each pile showed each score, when scores come in batches?
+
+    ``add`` takes finite scores of one dtype, float32 or float64; a pile is any name,
+    such as a label. ``result`` gives the distinct scores, highest first, and the counts
+    of each pile.
+    """
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self._dtype = dtype
+        self._pool = ThreadPoolExecutor(threads())
+        self._blocks: dict[Hashable, tuple[Array, int]] = {}
+        self._runs: dict[Hashable, list[Future[SortedRun]]] = {}
+
+    def close(self) -> None:
+        """Stop the sorting threads."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def add(self, score: Array, pile: Hashable) -> None:
+        """Count these cases onto a pile."""
+        keys = to_keys(score)
+        while keys.size:
+            block, used = self._block(pile)
+            part = keys[: block.size - used]
+            block[used : used + part.size] = part
+            self._blocks[pile] = block, used + part.size
+            keys = keys[part.size :]
+
+    def _block(self, pile: Hashable) -> tuple[Array, int]:
+        """Give the pile's block with room left, and how much of it is used."""
+        block, used = self._blocks.get(pile, (None, 0))
+        if block is None or used == block.size:
+            if block is not None:
+                self._store(pile, block)
+            block, used = np.empty(_BLOCK, dtype=_BITS[self._dtype][0]), 0
+        return block, used
+
+    def _store(self, pile: Hashable, block: Array) -> None:
+        runs = self._runs.setdefault(pile, [])
+        runs.append(self._pool.submit(_sorted_run, block))
+        if len(runs) % _FOLDED_AT_MOST == 0:
+            folded = [r for r in runs if r.result().counts is not None]
+            if len(folded) > 1:
+                whole = [r.result() for r in folded]
+                merged = self._pool.submit(lambda: SortedRun(*_merge(whole)))
+                runs[:] = [r for r in runs if r not in folded] + [merged]
+
+    def result(self) -> tuple[Floats, dict[Hashable, Ints]]:
+        """Give the distinct scores, highest first, and a column of counts per pile."""
+        for pile, (block, used) in self._blocks.items():
+            self._store(pile, block[:used])
+        self._blocks = {}
+        piles = {p: [r.result() for r in runs] for p, runs in self._runs.items()}
+        self._runs = {}
+        pieces = _merge_ranges(piles, self._pool)
+        del piles  # the runs are as large as the data: gone before the columns grow
+        return _side_by_side(pieces, self._dtype, self._pool)
+
+
+def _sorted_run(block: Array) -> SortedRun:
+    block.sort()
+    new = begins_run(block)
+    # 4 bytes a count: folding pays when a key stands for two cases or more
+    if 2 * int(new.sum()) > block.size:
+        return SortedRun(block, None)
+    start = np.flatnonzero(new)
+    return SortedRun(block[start], np.diff(start, append=block.size).astype(np.uint32))
+
+
+def _merge(runs: Sequence[SortedRun]) -> tuple[Array, Array]:
+    """Merge sorted runs into distinct keys and their counts."""
+    keys = np.concatenate([r.keys for r in runs])
+    if all(r.counts is None for r in runs):
+        keys.sort(kind="stable")  # NumPy's timsort: merges sorted runs in linear time
+        start = np.flatnonzero(begins_run(keys))
+        return keys[start], np.diff(start, append=keys.size)
+    counts = np.concatenate(
+        [np.ones(r.keys.size) if r.counts is None else r.counts for r in runs],
+        dtype=np.int64,
+        casting="unsafe",
+    )
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    start = np.flatnonzero(begins_run(keys))
+    total = np.add.reduceat(counts[order], start) if start.size else counts
+    return keys[start], total
+
+
+Piece = tuple[Array, dict[Hashable, Array]]
+
+
+def _merge_ranges(
+    piles: Mapping[Hashable, list[SortedRun]], pool: ThreadPoolExecutor
+) -> list[Piece]:
+    if not piles:
+        return []
+    edges = _edges([r.keys for runs in piles.values() for r in runs])
+
+    def piece(ends: tuple[Any, Any]) -> Piece:
+        cut = {p: [_between(r, *ends) for r in runs] for p, runs in piles.items()}
+        return _join({p: _merge(runs) for p, runs in cut.items()})
+
+    return list(pool.map(piece, pairwise(edges)))
+
+
+def _edges(keys: list[Array]) -> list[Any]:
+    """Cut the keys into ranges of about ``_RANGE``; None is the open end."""
+    step = _RANGE // 64
+    sample = np.sort(np.concatenate([k[::step] for k in keys]))
+    return [None, *np.unique(sample[64::64]), None]
+
+
+def _between(
+    run: SortedRun, low: np.integer[Any] | None, high: np.integer[Any] | None
+) -> SortedRun:
+    """Give the part of a run with low <= key < high."""
+    a = 0 if low is None else int(np.searchsorted(run.keys, low))
+    b = run.keys.size if high is None else int(np.searchsorted(run.keys, high))
+    return SortedRun(run.keys[a:b], None if run.counts is None else run.counts[a:b])
+
+
+def _join(piles: Mapping[Hashable, tuple[Array, Array]]) -> Piece:
+    """Give the keys of all piles once, with the counts of each pile."""
+    keys = np.concatenate([own for own, _ in piles.values()])
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    new = begins_run(ordered)
+    distinct = ordered[new]
+    row = np.empty(keys.size, dtype=np.int32)
+    row[order] = np.cumsum(new, dtype=np.int32)
+    row -= 1
+    columns, at = {}, 0
+    for pile, (own, counts) in piles.items():
+        # waiting pieces are as long as the answer: most counts fit into one byte
+        narrow = np.min_scalar_type(int(counts.max(initial=0)))
+        column = np.zeros(distinct.size, dtype=narrow)
+        column[row[at : at + own.size]] = counts
+        at += own.size
+        columns[pile] = column
+    return distinct, columns
+
+
+def _side_by_side(
+    pieces: list[Piece], dtype: np.dtype[Any], pool: ThreadPoolExecutor
+) -> tuple[Floats, dict[Hashable, Ints]]:
+    ends = np.cumsum([0, *(keys.size for keys, _ in pieces)]).tolist()
+    score = np.empty(ends[-1])
+    names = {pile for _, found in pieces for pile in found}
+    piles = {pile: np.zeros(ends[-1], dtype=np.int64) for pile in names}
+
+    def fill(piece: Piece, first: int, stop: int) -> None:
+        keys, found = piece
+        score[first:stop] = _turned(keys.view(_BITS[dtype][1])).view(dtype)
+        for pile, count in found.items():
+            piles[pile][first:stop] = count
+
+    # in parallel: most of the time goes into the first touch of new memory
+    list(pool.map(fill, pieces, ends[:-1], ends[1:]))
+    return score, piles

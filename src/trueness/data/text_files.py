@@ -2,8 +2,7 @@
 
 In any encoding, with a title above and a note below the table, names that stand twice,
 decimal commas, empty rows and a total at the end. DuckDB reads the table; what it would
-misread is put right first, in a copy of a file that is not large. Every sentence of
-what was put right is told (``cleaning.tell``).
+misread is put right first, in a copy of a file that is not large, and told.
 """
 
 from __future__ import annotations
@@ -13,10 +12,9 @@ import gzip
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
@@ -33,35 +31,42 @@ _SEPARATOR = re.compile(r"sep=(.)\r?\n")  # the line that Excel reads
 _NUMBERED = re.compile(r"(.+)_\d+$")
 # whole numbers and numbers with a decimal comma
 _COMMA = re.compile(r"[+-]?\d*(,\d+)?([eE][+-]?\d+)?")
-Reader = Callable[..., Any]
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+Reader = Callable[..., "DuckDBPyRelation"]
 
 
 def read_csv(
-    connection: Any,
+    connection: DuckDBPyConnection,
     files: Sequence[str],
     types: Mapping[str, str] | None,
     decimal: str | None,
-) -> Any:
+) -> DuckDBPyRelation:
     """Open CSV files as rows of DuckDB; a file that had to be put right is loaded."""
     if decimal is not None:
         _options.choice(decimal, (".", ","), "decimal")
     mended = _mended(files)
     encoding = _encoding(files) if mended is None else None
     read = csv_reader(connection, files if mended is None else mended, encoding)
-    typed = {"types": _structure(types)} if types else {}
+    given = (types or {}).items()
+    pairs = [f"{text_in_sql(str(k))}: {text_in_sql(str(v))}" for k, v in given]
+    typed = {"types": f"{{{', '.join(pairs)}}}"} if types else {}
 
-    def opened(sign: str | None) -> Any:
-        rows = read(decimal_separator=text_in_sql(sign or "."), **typed)
+    def opened(sign: str | None) -> DuckDBPyRelation:
+        words = {"decimal_separator": text_in_sql(sign or ".")} | typed
+        rows = read(**words)
         if len(rows.columns) == 1 and (apart := re.search("[;,\t|]", rows.columns[0])):
             # lines of different lengths; DuckDB takes all of them for one column
-            given = {"delim": text_in_sql(apart[0]), "null_padding": "true"} | typed
-            padded = read(decimal_separator=text_in_sql(sign or "."), **given)
+            given = {"delim": text_in_sql(apart[0]), "null_padding": "true"}
+            padded = read(**words, **given)
             if len(padded.columns) == rows.columns[0].count(apart[0]) + 1:
                 tell(["Lines with fewer fields than the first were filled up."])
                 return padded
         return rows
 
-    with _telling_apart(files):
+    duckdb = required("duckdb", "files")
+    try:
         rows = opened(decimal)
         guessed = [c for c in rows.columns if c not in (types or {})]
         if decimal is None and _has_decimal_commas(rows, guessed):
@@ -72,10 +77,20 @@ def read_csv(
             rows = connection.table("_trueness_copy")
             for file in mended:
                 Path(file).unlink()
+    except duckdb.InvalidInputException as err:
+        if "dialect" not in str(err):
+            raise
+        raise InputError(
+            f"{listing(files)} cannot be read as CSV: the lines have different numbers "
+            f"of fields, or a name or a text holds a line break or a lone quotation "
+            f"mark. Mend those lines, rename the column, or save the table as Parquet."
+        ) from err
     return rows
 
 
-def csv_reader(connection: Any, files: Sequence[str], encoding: str | None) -> Reader:
+def csv_reader(
+    connection: DuckDBPyConnection, files: Sequence[str], encoding: str | None
+) -> Reader:
     """Read CSV files by SQL: the method of the same name finds other headers in a list.
 
     Values of settings are written as they stand in SQL.
@@ -85,7 +100,7 @@ def csv_reader(connection: Any, files: Sequence[str], encoding: str | None) -> R
     usual["comment"] = "''"
     usual |= {"encoding": text_in_sql(encoding)} if encoding else {}
 
-    def read(some: Sequence[str] = files, **settings: str) -> Any:
+    def read(some: Sequence[str] = files, **settings: str) -> DuckDBPyRelation:
         words = "".join(f", {name}={v}" for name, v in (usual | settings).items())
         places = ", ".join(map(text_in_sql, some))
         return connection.sql(f"FROM read_csv([{places}]{words})")
@@ -93,24 +108,18 @@ def csv_reader(connection: Any, files: Sequence[str], encoding: str | None) -> R
     return read
 
 
-def _structure(types: Mapping[str, str]) -> str:
-    pairs = (f"{text_in_sql(str(k))}: {text_in_sql(str(v))}" for k, v in types.items())
-    return "{" + ", ".join(pairs) + "}"
-
-
 def _encoding(files: Sequence[str]) -> str | None:
     """How are the letters of files written that are too large for a copy?"""
     for file in files:
         if os.path.isfile(file) and not file.endswith((".gz", ".zst")):
             with open(file, "rb") as stream:
-                name = _encoding_of(stream.read(_LOOKED_AT))
+                name = _encoding_of(stream.read(_LOOKED_AT), file)
             if name != "utf-8":
-                _tell_encoding(file, name)
                 return "utf-16" if name.startswith("utf-16") else "latin-1"
     return None
 
 
-def _encoding_of(head: bytes) -> str:
+def _encoding_of(head: bytes, file: str) -> str:
     """Name the encoding; bytes that are no UTF-8 are taken for Windows-1252."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
@@ -121,14 +130,10 @@ def _encoding_of(head: bytes) -> str:
     try:  # the last letter may have been cut
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
-        return "cp1252"
-    return "utf-8"
-
-
-def _tell_encoding(file: str, name: str) -> None:
-    if name == "cp1252":
         called = "Latin-1 (Windows-1252)"
         tell([f"{os.path.basename(file)} was read as {called}, since it is no UTF-8."])
+        return "cp1252"
+    return "utf-8"
 
 
 def _mended(files: Sequence[str]) -> list[str] | None:
@@ -141,12 +146,11 @@ def _mended(files: Sequence[str]) -> list[str] | None:
             return None
         if not raw.strip():
             raise InputError(f"{file} is empty. Is it the right file?")
-        name = _encoding_of(raw)
+        name = _encoding_of(raw, file)
         if name == "cp1252":
             text = raw.decode(name, errors="replace")
         else:
             text = raw.decode(name, errors="ignore").lstrip("\ufeff")
-        _tell_encoding(file, name)
         texts[file] = _table_of(text)
         changed = changed or name != "utf-8" or len(texts[file]) < len(text)
     if not changed:
@@ -205,7 +209,7 @@ def _line_start(text: str, end: int) -> int:
     return max(text.rfind("\n", 0, end - 1), text.rfind("\r", 0, end - 1)) + 1
 
 
-def _cases(rows: Any, files: Sequence[str]) -> Any:
+def _cases(rows: DuckDBPyRelation, files: Sequence[str]) -> DuckDBPyRelation:
     """Leave out rows that are no cases: empty ones, and totals."""
     here = [os.path.getsize(f) for f in files if os.path.isfile(f)]
     if len(here) < len(files) or sum(here) > _LOOKED_AT:
@@ -235,24 +239,7 @@ def _cases(rows: Any, files: Sequence[str]) -> Any:
     return rows
 
 
-@contextmanager
-def _telling_apart(files: Sequence[str]) -> Iterator[None]:
-    """Say what to do where DuckDB cannot find out how the fields are separated."""
-    import duckdb
-
-    try:
-        yield
-    except duckdb.InvalidInputException as err:
-        if "dialect" not in str(err):
-            raise
-        raise InputError(
-            f"{listing(files)} cannot be read as CSV: the lines have different numbers "
-            f"of fields, or a name or a text holds a line break or a lone quotation "
-            f"mark. Mend those lines, rename the column, or save the table as Parquet."
-        ) from err
-
-
-def _named_once(read: Reader, rows: Any) -> Any:
+def _named_once(read: Reader, rows: DuckDBPyRelation) -> DuckDBPyRelation:
     """Trim the names of columns; number those that a header has twice.
 
     DuckDB would number the second one only, and take the first for what was meant.
@@ -273,17 +260,17 @@ def _named_once(read: Reader, rows: Any) -> Any:
     return rows.select(", ".join(f"{quoted(a)} AS {quoted(b)}" for a, b in pairs))
 
 
-def _has_decimal_commas(rows: Any, names: Sequence[str]) -> bool:
+def _has_decimal_commas(rows: DuckDBPyRelation, names: Sequence[str]) -> bool:
     """Does some column of text hold numbers with a decimal comma, and nothing else?"""
     kinds = dict(zip(rows.columns, map(str, rows.types), strict=True))
     text = [quoted(n) for n in names if kinds[n] == "VARCHAR"]
     if not text:
         return False
     some = rows.select(", ".join(text)).limit(1000).fetchall()
+
+    def has_them(values: Sequence[str]) -> bool:
+        sure = any("," in v and not THOUSANDS.fullmatch(v) for v in values)
+        return sure and all(v and _COMMA.fullmatch(v) for v in values)
+
     columns = ([v.strip() for v in c if v is not None] for c in zip(*some, strict=True))
-    return any(map(_decimal_commas, columns))
-
-
-def _decimal_commas(values: Sequence[str]) -> bool:
-    sure = any("," in v and not THOUSANDS.fullmatch(v) for v in values)
-    return sure and all(v and _COMMA.fullmatch(v) for v in values)
+    return any(map(has_them, columns))
