@@ -87,6 +87,7 @@ def mean_of_positives(t):
     return float(t.score @ t.pos / t.n_pos)
 
 
+SOME = (0.1, 0.3, 0.6, 0.9)  # of the points that a curve has
 OWN = {"ends": (-np.inf, np.inf)}
 RANKED = {
     "binormal": True, "fermi-dirac": True, "histogram": True, "isotonic": True,
@@ -161,8 +162,10 @@ ANALYSES = {
         lambda t: trueness.compare_metric(with_another(t), "recall", thresholds=0.25),
         rank_only=False,
     ),
-    "cost_curve": Analysis(lambda t: trueness.cost_curve(t).cost),
-    "decision_curve": Analysis(probable(trueness.decision_curve), rank_only=False),
+    "cost_curve": Analysis(lambda t: trueness.cost_curve(t, at=SOME).cost),
+    "decision_curve": Analysis(
+        probable(trueness.decision_curve, threshold=SOME), rank_only=False
+    ),
     "det": Analysis(lambda t: columns(trueness.det(t))),
     "estimate": Analysis(
         lambda t: trueness.estimate(t, mean_of_positives, **OWN), rank_only=False

@@ -56,6 +56,7 @@ def words(line):
     return [*line.split(), ""] if line.endswith(" ") else line.split()
 
 
+@pytest.mark.slow
 def test_bash(environment):
     script = output(["bash", "-c", "trueness --show-completion; exit"], environment)
     assert script[-1] == "complete -o default -F _trueness_completion trueness"

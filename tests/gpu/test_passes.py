@@ -215,6 +215,7 @@ def test_paired_areas_are_compared(kind):
     assert found.pairs[2].p_value == 1  # a, copy
 
 
+@pytest.mark.slow
 def test_parts_of_a_cluster_add_up(tmp_path):
     """The recipe of docs/howto/gpu.md, with gloo and two processes."""
     rng = np.random.default_rng(10)
