@@ -91,7 +91,7 @@ def test_net_benefit_and_cost_curve_hold_the_librarys_numbers(page, panel):
     (line,) = [x for x in figure(page, "Net benefit").data.lines if x.name == "a"]
     expected = trueness.decision_curve(panel["a"], threshold=line["p"]).net_benefit
     assert line["y"] == pytest.approx(expected, abs=1e-9)
-    drawn = draw(figure(page, "Cost for every cost ratio")).numbers
+    drawn = draw(figure(page, "Cost for every cost ratio"))[1]
     rows = [r for r in drawn.texts if r[0] == "a"]
     curve = trueness.cost_curve(panel["a"], at=[float(rows[3][2])])
     assert float(rows[3][3]) == pytest.approx(curve.cost[0], rel=0.005)
@@ -103,12 +103,12 @@ def test_scores_that_are_no_probabilities_have_no_net_benefit(panel):
     assert "Net benefit" not in titles
     assert "Cost for every cost ratio" in titles
     drawn = figure(page_about(panel), "Net benefit")
-    assert {row[0] for row in draw(drawn).numbers.texts} == {"a", "c"}
+    assert {row[0] for row in draw(drawn)[1].texts} == {"a", "c"}
 
 
 def test_constraints_are_shaded_where_they_do_not_hold(panel):
     page = page_about(panel["a"], subject_to=["recall >= 0.7", "fpr <= 0.5"])
-    drawn = str(draw(figure(page, "ROC curve")).svg)
+    drawn = str(draw(figure(page, "ROC curve"))[0])
     corners = re.findall(r'class="area forbidden" d="M([^"]*)Z"', drawn)
     places = [tuple(map(float, p.split())) for d in corners for p in d.split("L")]
     x, y = np.array(places).T
@@ -132,9 +132,9 @@ def test_every_section_names_its_method_and_every_figure_describes_itself(page):
     for section in page.findings:
         assert section.method
         for figure in section.figures:
-            label = re.search(r'aria-label="([^"]+)"', str(draw(figure).svg))
+            label = re.search(r'aria-label="([^"]+)"', str(draw(figure)[0]))
             assert len(label[1]) > 20
-            assert draw(figure).numbers.texts
+            assert draw(figure)[1].texts
         assert section.caveat
         assert re.search(r"doi:10\.\d+/", section.method)
 
@@ -334,7 +334,7 @@ def test_scores_without_labels_are_judged_by_their_agreement():
     expected = trueness.agreement(seen.hide()).auc["C3"].value
     assert abs(expected - 0.8) < 0.02
     assert f"C3 ranks best, with an AUC of about {expected:.3f}" in words(page)
-    assert page.tiles[1].value == f"{expected:.3f}"
+    assert page.tiles[1][1] == f"{expected:.3f}"
     misfit = trueness.agreement(seen.hide()).misfit
     assert f"would have a probability of {misfit:.2g}" in words(page)
     three = page_about(seen[["C1", "C2", "C3"]].hide())
@@ -440,9 +440,9 @@ def test_a_threshold_that_is_given_is_shown_and_not_chosen(panel):
     page = page_about(panel["a"], at=0.4)
     c = trueness.confusion(panel["a"], 0.4)
     tile = page.tiles[1]
-    assert tile.value == f"{100 * c.tp / (c.tp + c.fn):.1f} %"
+    assert tile[1] == f"{100 * c.tp / (c.tp + c.fn):.1f} %"
     wilson = trueness.at_threshold(panel["a"], 0.4)["recall"]
-    assert f"{100 * wilson.low:.1f} %" in tile.detail
+    assert f"{100 * wilson.low:.1f} %" in tile[2]
     assert "The threshold 0.4 was given." in said(section(page))
     assert "take the given threshold as fixed" in section(page).method
     assert "tuned" not in words(page)
@@ -457,7 +457,7 @@ def test_classes_are_held_against_the_rest(tmp_path):
     classes = trueness.one_vs_rest(y, p)
     page = page_about(classes, classes=True)
     assert "3 classes, each compared with the rest" in words(page)
-    assert "a against the rest" in page.tiles[3].name
+    assert "a against the rest" in page.tiles[3][0]
     assert trueness.report.write(classes, tmp_path / "r.html").size > 1000
     two = {"a": classes["a"], "b": trueness.tally([0, 1], [1, 2])}
     with pytest.raises(trueness.InputError, match="one_vs_rest"):
@@ -468,8 +468,8 @@ def test_values_and_their_limits_are_both_of_new_cases(panel):
     page = page_about(panel["a"], maximize="f1")
     found = trueness.validate_threshold(panel["a"], "f1").metrics
     share = [f"{100 * found[k].value:.1f} %" for k in ("recall", "precision")]
-    assert [t.value for t in page.tiles[1:3]] == share
-    assert all(t.name.endswith("on new cases") for t in page.tiles[1:3])
+    assert [t[1] for t in page.tiles[1:3]] == share
+    assert all(t[0].endswith("on new cases") for t in page.tiles[1:3])
     assert f"finds {share[0]} of the positives" in words(page)
     (table,) = section(page).tables
     assert "on new cases" in table.caption

@@ -114,7 +114,7 @@ def figure_svg(figure: Figure, names: Sequence[str] = ()) -> bytes:
 
     The page names its classifiers above all figures; a file names them below its own.
     """
-    text = str(draw(figure).svg)
+    text = str(draw(figure)[0])
     shown = list(enumerate(names)) if "data-model" in text else []
     sizes = re.search(r'viewBox="0 0 (\d+) (\d+)"', text)
     width, below = (int(v) for v in sizes.groups()) if sizes else (360, 320)

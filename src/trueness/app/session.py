@@ -296,7 +296,7 @@ def slider(counted: Counted, asked: Asked, f: Subject) -> dict[str, Any]:
         )
     return {
         "models": models,
-        "constraints": [repr(c) for c in f.asked.subject_to],
+        "constraints": [repr(c) for c in f.asked.limits],
         "now": look_up(counted, asked, 0, models[0]["start"])["values"],
     }
 
@@ -318,7 +318,7 @@ def look_up(counted: Counted, asked: Asked, model: int, at: int) -> dict[str, An
     chosen = at == steps.at_or_above(m.point.threshold)
     s = steps.pick(at, m.point.threshold if chosen else None)
     found = columns(s, f.asked.costs, _probability(counted, f, m, s.threshold))
-    held = [bool(met(c, s.confusion)[0]) for c in f.asked.subject_to]
+    held = [bool(met(c, s.confusion)[0]) for c in f.asked.limits]
     values = {k: short(k, v)[0] for k, v in found.items()}
     return {"values": values, "meets": held, "at": at}
 

@@ -22,11 +22,11 @@ from trueness.cli._source import open_source
 from trueness.data.engines import quoted
 from trueness.data.first_look import look as look_at
 from trueness.data.multiclass import multiclass_auc
-from trueness.findings.cut import CutQuestion, find_cut, with_groups
+from trueness.findings.cut import find_cut, with_groups
 from trueness.findings.how_good import how_good
 from trueness.findings.notes import when
 from trueness.findings.records import table
-from trueness.findings.subject import subject
+from trueness.findings.subject import Wanted, subject
 from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS
 from trueness.scale.queries import DIALECTS
 from trueness.scale.queries import sql as write_query
@@ -247,15 +247,15 @@ def threshold(
     Example: trueness threshold sample:west_nile --label virus --score boosting \
 --maximize f1 --subject-to "recall >= 0.8" --validate
     """
-    q = CutQuestion(
-        maximize, minimize, tuple(subject_to or ()), rule_typed(at), validate,
-        guarantee, request.prevalences, request.level, request.seed,
+    q = Wanted(
+        maximize, minimize, tuple(subject_to or ()), None, rule_typed(at),
+        request.prevalences, validate, guarantee, request.level, request.seed,
     )  # fmt: skip
     by, score = request.chosen.by, request.chosen.scores[0]
     with progress("Counting", unit=""):
         t = count_tally(request, score)
         groups = count_tally(request, score, by=True) if by else {}
-    limits = " ".join(filter(None, (maximize, minimize, *q.bounds)))
+    limits = " ".join(filter(None, (maximize, minimize, *(subject_to or ()))))
     if t.n_unknown and "flagged" in limits:
         shell.say(
             "The limit on flagged cases counts cases with a label only; "
@@ -264,7 +264,7 @@ def threshold(
     with progress("Looking for the best threshold", unit=""):
         found, choice = find_cut(t, q, {str(g): part for g, part in groups.items()})
         if not q.for_groups:
-            parts = shell.each_group(groups, lambda part: find_cut(part, q).finding)
+            parts = shell.each_group(groups, lambda part: find_cut(part, q)[0])
             found = with_groups(found, parts, str(by))
 
     def chart() -> Any:
@@ -272,7 +272,7 @@ def threshold(
             return trueness.plots.operating_point(t, **q.given)
         if q.at is not None:
             return trueness.plots.roc(t)
-        two, plots = choice.rule.defers or q.two, trueness.plots
+        two, plots = choice.rule.defers or q.two is not None, trueness.plots
         return (plots.zones if two else plots.guaranteed_cut)(t, choice)
 
     cluster = request.chosen.cluster

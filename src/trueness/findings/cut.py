@@ -7,8 +7,8 @@ figures, is made by ``where_to_cut`` from the same choice.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, final
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +20,16 @@ from trueness.counts.design import CASE_CONTROL
 from trueness.counts.values import Tally
 from trueness.findings.how_good import cases_note
 from trueness.findings.notes import Note, note, said, when
-from trueness.findings.records import Figure, Finding, Table, fields_of, finding, table
-from trueness.findings.subject import UNNAMED, cut_of
-from trueness.metrics.algebra import Metric
+from trueness.findings.records import (
+    Figure,
+    Finding,
+    Table,
+    fields_of,
+    figure,
+    finding,
+    table,
+)
+from trueness.findings.subject import UNNAMED, Wanted, cut_of
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import SHOWN
 from trueness.metrics.grammar import cases_of, is_share, text_of
@@ -34,12 +41,13 @@ from trueness.threshold.guarantees import (
     Proof,
     guaranteed_threshold,
 )
-from trueness.threshold.limits import DEFAULT, asks_for_groups, asks_for_two_cuts
+from trueness.threshold.limits import asks_for_two_cuts
 from trueness.threshold.operating_point import OperatingPoint, best_threshold
-from trueness.threshold.rule import Rule, at_threshold, confusion, rule_of
+from trueness.threshold.rule import at_threshold, confusion, rule_of
 from trueness.threshold.validation import Validation, validate_threshold
 from trueness.threshold.zones import Zones, best_thresholds
 
+CutFinding = tuple[Finding, Any]  # what was found, and the choice itself, to be drawn
 POINT = (
     *("threshold", "score_range", "objective", "value", "constraints", "binding"),
     *("score_ranges", "prevalence", "method", "notes"),
@@ -56,60 +64,11 @@ VALIDATION = (
 )
 
 
-@final
-@dataclass(frozen=True)
-class CutQuestion:
-    """What is asked of a threshold."""
-
-    maximize: str | Metric | None = None
-    minimize: str | Metric | None = None
-    bounds: tuple[Any, ...] = ()
-    at: float | Rule | None = None
-    validate: bool = False
-    guarantee: float | None = None
-    prevalences: tuple[float, float] | None = None
-    level: float = 0.95
-    rng: Any = 0
-    name: str = UNNAMED  # of the classifier
-
-    @property
-    def two(self) -> bool:
-        """Are two cuts asked for?"""
-        return asks_for_two_cuts([*self.bounds, self.maximize, self.minimize])
-
-    @property
-    def for_groups(self) -> bool:
-        """Is a cut for each group asked for, or given?"""
-        return asks_for_groups(self.bounds) or bool(getattr(self.at, "groups", ()))
-
-    @property
-    def wanted(self) -> dict[str, Any]:
-        """Give the objective, or what is meant when none was named."""
-        goal = {"maximize": self.maximize, "minimize": self.minimize}
-        told = self.maximize is not None and self.minimize is not None
-        if told or self.at is not None or self.guarantee is not None:
-            return goal
-        if self.minimize is not None or (self.two and self.maximize is None):
-            return {"minimize": self.minimize or "defer"}
-        return {"maximize": self.maximize or DEFAULT}
-
-    @property
-    def given(self) -> dict[str, Any]:
-        """Give objective, constraints and prevalences as the library takes them."""
-        several = self.prevalences
-        more = {} if several is None else {"prevalences": several}
-        return self.wanted | {"subject_to": list(self.bounds), **more}
-
-
-class CutFinding(NamedTuple):
-    """What was found, and the choice itself, for who draws it."""
-
-    finding: Finding
-    choice: Any
-
-
 def find_cut(
-    t: Tally, q: CutQuestion, groups: Mapping[str, Tally] | None = None
+    t: Tally,
+    q: Wanted,
+    groups: Mapping[str, Tally] | None = None,
+    name: str = UNNAMED,
 ) -> CutFinding:
     """Answer what is asked of a threshold; stop at what does not go together."""
     _fits(q)
@@ -123,23 +82,23 @@ def find_cut(
         return _of_groups(t, groups or {}, q)
     if q.guarantee is not None:
         return _promised(t, q)
-    return _two(t, q) if q.two else _best(t, q)
+    return _best(t, q) if q.two is None else _two(t, q, name)
 
 
-def _fits(q: CutQuestion) -> None:
+def _fits(q: Wanted) -> None:
     """Stop at what would be left out silently."""
-    chosen = (q.maximize, q.minimize, q.bounds, q.validate, q.guarantee)
+    chosen = (q.maximize, q.minimize, q.subject_to, q.validate, q.guarantee)
     if q.at is not None and any(chosen):
         raise InputError(
             "at= evaluates one threshold, so there is nothing to choose. Leave out "
             "objective, constraints, validation and guarantee."
         )
-    if q.at is not None and q.prevalences is not None:
+    if q.at is not None and isinstance(q.prevalences, tuple):
         raise InputError(
             "at= needs one prevalence, and found a range. Type "
             f"prevalence={q.prevalences[0]:g}."
         )
-    if q.guarantee is not None and not q.bounds:
+    if q.guarantee is not None and not q.subject_to:
         raise InputError(
             "guarantee= needs a constraint, and found none. Type "
             'subject_to="recall >= 0.9" and guarantee=0.95.'
@@ -152,27 +111,32 @@ def _fits(q: CutQuestion) -> None:
 
 
 def _found(
-    choice: Any,
+    choice: object,
     t: Tally,
     answer: Iterable[Note],
     tables: Iterable[Table],
     mind: Iterable[Note] = (),
     *,
     key: str = "threshold",
-    more: Mapping[str, Any] | None = None,
+    figures: tuple[Figure, ...] = (),
     **known: Any,
 ) -> CutFinding:
     """Put an answer about a threshold together, with every key of its numbers."""
     numbers = dict.fromkeys(KEYS) | {"groups": {}} | known
     if numbers["estimates"] is not None:
         numbers["metrics"] = {k: e.value for k, e in numbers["estimates"].items()}
-    words = {"notes": tuple(mind), "tables": tuple(tables), **(more or {})}
-    return CutFinding(
-        finding(key, numbers, answer=(cases_note(t), *answer), **words), choice
+    made = finding(
+        key,
+        numbers,
+        answer=(cases_note(t), *answer),
+        notes=tuple(mind),
+        tables=tuple(tables),
+        figures=figures,
     )
+    return made, choice
 
 
-def _best(t: Tally, q: CutQuestion) -> CutFinding:
+def _best(t: Tally, q: Wanted) -> CutFinding:
     point = best_threshold(t, **q.given)
     checked = _validated(t, q)
     if q.prevalences is not None:
@@ -203,10 +167,11 @@ def _best(t: Tally, q: CutQuestion) -> CutFinding:
     )
 
 
-def _validated(data: Any, q: CutQuestion) -> Validation | None:
+def _validated(data: Tally | Mapping[str, Tally], q: Wanted) -> Validation | None:
     if not q.validate:
         return None
-    made: Validation = validate_threshold(data, **q.given, level=q.level, rng=q.rng)
+    cases: Any = data  # limits on groups have one answer for all of them
+    made: Validation = validate_threshold(cases, **q.given, level=q.level, rng=q.rng)
     return made
 
 
@@ -236,7 +201,7 @@ def _for_prevalence(t: Tally) -> tuple[Note, ...]:
     return when(share["wanted"] is not None, "metrics for prevalence", **share)
 
 
-def _given(t: Tally, q: CutQuestion, groups: Mapping[str, Tally]) -> CutFinding:
+def _given(t: Tally, q: Wanted, groups: Mapping[str, Tally]) -> CutFinding:
     """Evaluate a threshold, or a rule, that was chosen beforehand."""
     both_classes(t, "threshold")
     rule = rule_of(q.at)
@@ -268,11 +233,12 @@ def _given(t: Tally, q: CutQuestion, groups: Mapping[str, Tally]) -> CutFinding:
     )
 
 
-def _promised(t: Tally, q: CutQuestion) -> CutFinding:
+def _promised(t: Tally, q: Wanted) -> CutFinding:
     """Find one cut, or two, whose constraints hold with a confidence."""
-    asked = {"subject_to": list(q.bounds), "level": q.guarantee, "rng": q.rng}
-    two = asks_for_two_cuts([*q.bounds])
-    g = guaranteed_threshold(t, **({} if two else q.wanted), **asked)
+    two = asks_for_two_cuts(q.subject_to)
+    asked = {k: v for k, v in q.given.items() if k == "subject_to" or not two}
+    asked.pop("prevalences", None)
+    g = guaranteed_threshold(t, **asked, level=q.guarantee, rng=q.rng)
     known: dict[str, Any] = {
         "prevalence": t.prevalence,
         "notes": g.notes,
@@ -285,7 +251,7 @@ def _promised(t: Tally, q: CutQuestion) -> CutFinding:
         return _found(g, t, words, [_zones(g)], **known)
     # a guarantee speaks of the cases as they came
     found = at_threshold(t.without_design(), g.threshold, level=q.level).metrics
-    goal = next((f"{k} {v}" for k, v in q.wanted.items() if v is not None), None)
+    goal = [f"{k} {v}" for k, v in asked.items() if k != "subject_to"]
     c = confusion(t, g.threshold)
     return _found(
         g,
@@ -298,7 +264,7 @@ def _promised(t: Tally, q: CutQuestion) -> CutFinding:
         [_matrix(c), _metrics(found)],
         [note("two-sided", level=q.level), *said(g.notes)],
         **fields_of(g, "threshold", "score_range", "method"),
-        objective=goal,
+        objective=goal[0] if goal else None,
         constraints={p.constraint.split()[0]: p.value for p in g.proofs},
         binding=[],
         score_ranges=[g.score_range],
@@ -323,20 +289,14 @@ def _proof(p: Proof) -> Note:
     )
 
 
-def _two(t: Tally, q: CutQuestion) -> CutFinding:
+def _two(t: Tally, q: Wanted, name: str) -> CutFinding:
     z, checked = best_thresholds(t, **q.given), _validated(t, q)
     tables, notes = [_zones(z)], list[Note]()
     if checked is not None:
         rows = list(checked.metrics.items())
         tables.append(table("On new cases", ("metric", "value"), rows))
         notes = [*said([sentences.zone_check(checked)]), note("above and below")]
-    drawn = Figure(
-        score_figure({q.name: t.labelled()}),
-        "Scores and deferred cases",
-        "Solid: positives. Dashed outline: negatives. Shaded: cases left to a person.",
-        order=(q.name,),
-        at=(z.lower, z.upper),
-    )
+    data, at = score_figure({name: t.labelled()}), (z.lower, z.upper)
     return _found(
         z,
         t,
@@ -344,29 +304,14 @@ def _two(t: Tally, q: CutQuestion) -> CutFinding:
         tables,
         notes,
         key="zones",
-        more={"figures": (drawn,), **_ZONES},
+        figures=(figure("Scores and deferred cases", data, order=(name,), at=at),),
         method="pair of thresholds, exact",
         zones=z.to_dict() | {"validation": checked and checked.to_dict()},
         **fields_of(z, "objective", "value", "constraints", "prevalence", "notes"),
     )
 
 
-_ZONES = {
-    "method": "All pairs of thresholds are compared exactly (Chow 1970, "
-    "doi:10.1109/TIT.1970.1054406, is the case without constraints).",
-    "caveat": "These numbers do not include what a person decides about the deferred "
-    "cases: each of them has the stated cost, whatever the decision.",
-}
-_GROUPS = {
-    "method": "The best thresholds, one for each group, by branch and bound in whole "
-    "numbers, with a proof that none are better (Hardt et al. 2016 randomise instead). "
-    "Intervals of differences take the thresholds as fixed.",
-    "caveat": "Equal rates are one idea of fairness among several that exclude each "
-    "other; which one is right is not a question of statistics.",
-}
-
-
-def _of_groups(t: Tally, groups: Mapping[str, Tally], q: CutQuestion) -> CutFinding:
+def _of_groups(t: Tally, groups: Mapping[str, Tally], q: Wanted) -> CutFinding:
     """Find a cut for each group under limits on their differences."""
     g = group_thresholds(groups, **q.given, level=q.level)
     checked = _validated(groups, q)
@@ -391,7 +336,6 @@ def _of_groups(t: Tally, groups: Mapping[str, Tally], q: CutQuestion) -> CutFind
         tables,
         notes,
         key="group-cuts",
-        more=_GROUPS,
         method=f"a threshold for each group, {how}",
         group_cuts=g.to_dict(),
         validation=checked and fields_of(checked, *VALIDATION),

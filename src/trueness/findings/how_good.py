@@ -39,15 +39,6 @@ MEASURES = {
 FEW = 50  # positives or negatives below which every rate is coarse
 _AT = ("flagged_rate", "recall", "fpr", "precision")
 Measured = dict[str, Estimate | None]
-METHOD = (
-    "AUC: DeLong's variance (1988, doi:10.2307/2531595; of clusters Obuchowski's, "
-    "1997), Wilson's form of the interval with Student's quantile. The others: the "
-    "same with their influence values."
-)
-CAVEAT = (
-    "The AUC averages over all thresholds, including those that would never be used. "
-    "Average precision depends on the prevalence, so compare it on the same cases only."
-)
 
 
 @of_counts
@@ -113,6 +104,7 @@ def how_good(s: subjects.Subject, together: Estimate | None = None) -> Finding:
     used = {}
     if a.at is not None:
         used = {n: at_threshold(tallies[n], a.at, level=a.level) for n in found}
+    cuts = {write_number(x.threshold) for x in used.values()}
     kind, unknown = "class" if a.classes else "score", unknown_share(first)
     tables = [_table("How good is each?", [kind], {(n,): x for n, x in found.items()})]
     if by_group:
@@ -141,7 +133,7 @@ def how_good(s: subjects.Subject, together: Estimate | None = None) -> Finding:
         },
         answer=(counted, *when(together, "all classes", auc=together)),
         notes=(
-            *when(used, "at", cut=write_number(float(a.at or 0))),
+            *when(used, "at", cut=" ".join(cuts)),
             note("intervals", level=a.level),
             *when(len({t.n for t in tallies.values()}) > 1, "scored cases", each=each),
             *when(no_brier and not unknown, "no brier"),
@@ -153,8 +145,6 @@ def how_good(s: subjects.Subject, together: Estimate | None = None) -> Finding:
         ),
         tables=tuple(tables),
         figures=_forests({shown(n): row for n, row in found.items()}),
-        method=METHOD,
-        caveat=CAVEAT,
     )
 
 
@@ -168,7 +158,7 @@ def measures(s: subjects.Subject, name: str, t: Tally) -> Measured:
     if unknown_share(t):
         return found
     found["average_precision"] = average_precision(t, level=level)
-    if t.score[-1] >= 0 and t.score[0] <= 1:  # probabilities
+    if subjects.could_be_probabilities(t):
         b = brier(t, level=level)
         found["brier"] = around(b.value, b.low, b.high, b.level, b.method, b.sd)
     return found
@@ -267,8 +257,4 @@ def in_every_group(s: subjects.Subject) -> Finding | None:
         notes=(note("groups cut", cut=subjects.cut_of(best.point)),),
         tables=(table(f"{best.name}, by group", head, rows),),
         figures=(Figure(drawn, "AUC by group", of="group"),),
-        method="The groups hold different cases, so the test is unpaired (DeLong et "
-        "al. 1988, doi:10.2307/2531595); groups with one class only have no AUC.",
-        caveat="An AUC that is lower in each group than in all cases together is no "
-        "error: part of the ranking then distinguishes the groups.",
     )

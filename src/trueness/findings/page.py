@@ -115,7 +115,7 @@ def page_about(
         tuple(made.values()),
         slider(
             where_to_cut.steps_of(s),
-            s.asked.subject_to,
+            s.asked.limits,
             s.asked.costs,
             where_to_cut.probabilities(s),
         ),
@@ -167,10 +167,10 @@ def tiles(s: subjects.Subject) -> tuple[Tile, ...]:
     cut = "flag nothing" if nothing else subjects.cut_of(point)
     span = f"{level_text(a.level)} CI {a.low:.3f} to {a.high:.3f}"
     return (
-        Tile("flag from a score of", cut, f"{percent(flagged)} of {cases}"),
-        Tile(f"recall (sensitivity) {where}", percent(found), found_span),
-        Tile(f"precision (PPV) {where}", percent(right), right_span),
-        Tile(f"AUC of {best.name}", f"{a.value:.3f}", span),
+        ("flag from a score of", cut, f"{percent(flagged)} of {cases}"),
+        (f"recall (sensitivity) {where}", percent(found), found_span),
+        (f"precision (PPV) {where}", percent(right), right_span),
+        (f"AUC of {best.name}", f"{a.value:.3f}", span),
     )
 
 
@@ -234,7 +234,7 @@ def _advice(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Not
             precision=precision,
         ),
         *said(limiting(point)),
-        *when(not a.stated and a.at is None, "no costs"),
+        *when(not a.goal and a.at is None, "no costs"),
     ]
 
 

@@ -19,8 +19,9 @@ from trueness._core.html import html_table
 from trueness._core.names import told_apart
 from trueness._core.numbers import in_column, is_estimate
 from trueness._core.records import Record, json_value, shown
-from trueness.findings.notes import TITLES, Note
+from trueness.findings.notes import Note, words
 
+Tile = tuple[str, str, str]  # what is seen first: its name, the number, how sure
 FigureData = Curves | Bars | Intervals | Crosses | Matrix
 MOST = 40  # letters of a name that came with the data
 LONG = 8  # rows of a table that is read at a glance
@@ -115,14 +116,11 @@ class Figure:
     folded: bool = False
 
 
-@final
-@dataclass(frozen=True)
-class Tile:
-    """A number that is seen first: what it is, the number, and how sure."""
-
-    name: str
-    value: str
-    detail: str
+def figure(
+    title: str, data: FigureData, told: Mapping[str, Any] | None = None, **more: Any
+) -> Figure:
+    """Make a figure; what should be seen in it stands under its title."""
+    return Figure(data, title, **{"note": words("figure", title, told or {})} | more)
 
 
 @final
@@ -195,9 +193,19 @@ class Finding(Record):
         return native_frame(first, backend)
 
 
-def finding(key: str, numbers: Mapping[str, Any], **more: Any) -> Finding:
-    """Answer one of the questions of ``TITLES``."""
-    return Finding(TITLES[key], dict(numbers), key=key, **more)
+def finding(
+    code: str,
+    numbers: Mapping[str, Any],
+    *,
+    key: str = "",
+    told: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Finding:
+    """Answer a question; its title, method and caveat stand under its code or key."""
+    told, key = told or {}, key or code
+    parts = ("method", "caveat")
+    text = {part: words(part, code, told) or words(part, key, told) for part in parts}
+    return Finding(words("title", code, told), dict(numbers), key=key, **text | more)
 
 
 def _in_columns(t: Table) -> list[str]:
@@ -211,7 +219,7 @@ def _in_columns(t: Table) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def fields_of(record: Any, *names: str) -> dict[str, Any]:
+def fields_of(record: object, *names: str) -> dict[str, Any]:
     """Give some fields of a record, for the numbers of a finding."""
     return {name: getattr(record, name) for name in names}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
@@ -28,13 +28,7 @@ MOST_STEPS = 400
 _ALL_STEPS = 700  # of all classifiers together: keeps the page small
 
 
-class Quantity(NamedTuple):
-    """A number on the page: what it is called, and how it is written."""
-
-    name: str
-    text: str
-    kind: str  # "count", "share", "number" or "threshold"
-
+Quantity = tuple[str, str, str]  # a number on the page: name, words, and its kind
 
 # what stands beside the slider; all metrics stand in the table under it
 FIRST = ("flagged_rate", *SHOWN, "cost")
@@ -42,11 +36,11 @@ COUNTS = ("tp", "fp", "fn", "tn", "flagged", "passed")
 
 
 def quantity(name: str) -> Quantity:
-    """How is this number called and written?"""
+    """How is this number called and written: as a count, a share or a number?"""
     if name in COUNTS:
-        return Quantity(name, text_of(name), "count")
+        return name, text_of(name), "count"
     text = "cost per case" if name == "cost" else text_of(name)
-    return Quantity(name, text, "share" if is_share(name) else "number")
+    return name, text, "share" if is_share(name) else "number"
 
 
 READOUT = tuple(quantity(name) for name in FIRST)
@@ -153,14 +147,14 @@ def weight_of(prevalence: float, costs: tuple[float, float]) -> float:
 
 
 def columns(
-    s: Steps, costs: tuple[float, float], probability: Array | None
-) -> dict[str, Any]:
+    s: Steps, costs: tuple[float, float], probability: Array | None = None
+) -> dict[str, Array]:
     """Give every quantity of the page at every step, NaN where it is undefined.
 
     Scores that are not probabilities have neither a probability nor a net benefit.
     """
     c, n, k = s.confusion, s.n_pos + s.n_neg, s.counted
-    found: dict[str, Any] = {name: m(c) for name, m in METRICS.items()}
+    found: dict[str, Array] = {name: m(c) for name, m in METRICS.items()}
     found |= {"tp": k.tp, "fp": k.fp, "fn": k.fn, "tn": k.tn}
     found |= {"flagged": k.tp + k.fp, "passed": k.fn + k.tn}
     found["cost"] = (costs[0] * c.fp + costs[1] * c.fn) / n
@@ -228,7 +222,7 @@ def readout(data: Mapping[str, Any]) -> dict[str, str]:
     now = {k: v[model["start"]] for k, v in model["columns"].items()}
     write = {"count": lambda v: f"{int(v):,}", "share": percent}
     told = {
-        k: "undefined" if v is None else write.get(quantity(k).kind, "{:.4g}".format)(v)
+        k: "undefined" if v is None else write.get(quantity(k)[2], "{:.4g}".format)(v)
         for k, v in now.items()
     }
     cut = now["threshold"]

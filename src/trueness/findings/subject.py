@@ -1,18 +1,17 @@
 """What is asked, and of which classifiers? Counts, wishes, and what is known so far.
 
-``Wanted`` is what a person wants to know, ``Subject`` the counts it is asked of. A
-question (``how_good``, ``where_to_cut``, ...) takes a subject and gives a ``Finding``;
-what several of them need (the classifiers in order, what each score means, what is
-left of a threshold on new cases) is worked out here, once.
+``Wanted`` is what a person wants to know, ``Subject`` the counts it is asked of. What
+several questions need (the classifiers in order, what is left of a threshold on new
+cases) is worked out here, once.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeVar, final
 
 from trueness._core.checks import cases as _cases
@@ -26,11 +25,14 @@ from trueness._core.checks.errors import (
 from trueness._core.names import told_apart
 from trueness._core.numbers import cut_text
 from trueness._core.records import Estimate
+from trueness.counts.resampling import Seed
 from trueness.counts.values import Panel, Tally
 from trueness.metrics.algebra import Constraint, Metric
-from trueness.metrics.grammar import constraints, metric
+from trueness.metrics.grammar import constraints
 from trueness.ranking.areas import auc, auc_measure
 from trueness.threshold.limits import (
+    DEFAULT,
+    ConstraintLike,
     Prevalences,
     asks_for_groups,
     asks_for_two_cuts,
@@ -39,7 +41,7 @@ from trueness.threshold.limits import (
     undeferred,
 )
 from trueness.threshold.operating_point import OperatingPoint, best_threshold
-from trueness.threshold.rule import AtThreshold, at_threshold, confusion
+from trueness.threshold.rule import AtThreshold, Rule, at_threshold, confusion, rule_of
 from trueness.threshold.validation import Validation, validate_threshold
 
 T = TypeVar("T")
@@ -49,6 +51,10 @@ NAME = 60  # letters of the name of a classifier
 UNNAMED = "the classifier"  # what a tally, which has no name, is called
 MOST_MODELS = 20  # classifiers that a page can show; they are compared pairwise
 MOST_GROUPS = 30
+Groups = Mapping[Any, Panel | Tally] | None
+Goal = str | Metric | None
+Cost = Mapping[str, float]  # of a false positive and of a false negative
+_COST = re.compile(r"cost\(fp=([^,()]+), fn=([^,()]+)\)")
 _DEFERRED = re.compile(r"\bdefer(red)?\s*<")
 Checked = Validation | AtThreshold | None  # what a threshold is worth on new cases
 
@@ -56,29 +62,25 @@ Checked = Validation | AtThreshold | None  # what a threshold is worth on new ca
 @final
 @dataclass(frozen=True)
 class Wanted:
-    """What a person wants to know.
+    """What a person wants to know, as it was said.
 
-    ``costs`` are those of a false positive and of a false negative, ``invented`` where
-    nobody gave them; ``stated`` says that an objective was given. ``range`` is a
-    prevalence between two ends, ``at`` a threshold that was given, ``two`` what is
-    asked of two thresholds, ``between`` the limits on groups. Without ``replicates``
-    what needs a bootstrap is left out. ``calibrator`` and ``half_width`` are about the
-    ``classifier`` named, or the best one; ``combiner`` is the way to combine that is
-    spoken of.
+    ``at`` is a threshold that was given, ``share`` that of the positives, on which the
+    costs depend that nobody gave. Without ``replicates`` what needs a bootstrap is left
+    out. ``calibrator`` and ``half_width`` are about the ``classifier`` named, or the
+    best one; ``combiner`` is the way to combine that is spoken of.
     """
 
-    objective: Metric
-    smallest: bool
-    subject_to: tuple[Constraint, ...]
-    costs: tuple[float, float]
-    invented: bool
-    stated: bool
+    maximize: Goal = None
+    minimize: Goal = None
+    subject_to: tuple[ConstraintLike, ...] = ()
+    cost: Cost | None = None
+    at: float | Rule | None = None
+    prevalences: Prevalences = None
+    validate: bool = False
+    guarantee: float | None = None
     level: float = 0.95
-    rng: Any = 0
-    at: float | None = None
-    range: Prevalences = None
-    two: dict[str, Any] | None = None
-    between: tuple[str, ...] = ()
+    rng: Seed = 0
+    share: float = 0.5
     replicates: int = REPLICATES
     classes: bool = False
     calibrator: str = ""
@@ -87,21 +89,87 @@ class Wanted:
     combiner: str = ""
 
     @property
-    def sure(self) -> tuple[Any, ...]:
+    def sure(self) -> tuple[Hashable, ...]:
         """What intervals and bands depend on."""
         return self.level, str(self.rng), self.replicates
 
     @property
-    def cut(self) -> tuple[Any, ...]:
+    def cut(self) -> tuple[Hashable, ...]:
         """What the chosen threshold depends on."""
-        limits = tuple(map(repr, self.subject_to))
+        limits = tuple(map(repr, self.limits))
         return repr(self.objective), self.smallest, limits, self.at
+
+    @cached_property
+    def goal(self) -> dict[str, Goal]:
+        """The objective of one threshold, if one was said, or costs."""
+        said = {"maximize": self.maximize, "minimize": self.minimize}
+        found = {k: single for k, v in said.items() if v and (single := undeferred(v))}
+        if not found and self.cost:
+            return {"minimize": cost_text(self.costs)}
+        return dict(found)
+
+    @cached_property
+    def objective(self) -> Metric:
+        """What one threshold is chosen by."""
+        return read_objective(self.goal.get("maximize"), self.goal.get("minimize"))[0]
+
+    @property
+    def smallest(self) -> bool:
+        """Is the objective to be small?"""
+        return "minimize" in self.goal
+
+    @cached_property
+    def stated_cost(self) -> Cost | None:
+        """The costs that were given, by themselves or as an objective."""
+        single = self.minimize and undeferred(self.minimize)
+        found = single and re.fullmatch(_COST, single.name)
+        read = {"fp": float(found[1]), "fn": float(found[2])} if found else None
+        return self.cost or read
+
+    @property
+    def costs(self) -> tuple[float, float]:
+        """The costs of both errors; if nobody gave them both rates count equally."""
+        given = self.stated_cost or {"fp": 1.0, "fn": (1 - self.share) / self.share}
+        return float(given["fp"]), float(given["fn"])
+
+    @cached_property
+    def limits(self) -> tuple[Constraint, ...]:
+        """The constraints that one threshold can keep."""
+        return constraints(of_one_cut(apart(self.subject_to)[0]))
 
     @property
     def choice(self) -> dict[str, Any]:
         """Give objective and constraints as ``best_threshold`` takes them."""
         goal = "minimize" if self.smallest else "maximize"
-        return {goal: self.objective, "subject_to": self.subject_to}
+        return {goal: self.objective, "subject_to": self.limits}
+
+    @property
+    def between(self) -> tuple[ConstraintLike, ...]:
+        """The limits on differences between groups."""
+        return apart(self.subject_to)[1]
+
+    @property
+    def two(self) -> dict[str, Any] | None:
+        """What was asked of two thresholds; None where one was meant."""
+        equal = f"cost(fp=1, fn={(1 - self.share) / self.share:.15g})"
+        limits = apart(self.subject_to)[0]
+        return asked_of_two(self.maximize, self.minimize, limits, self.cost, equal)
+
+    @property
+    def for_groups(self) -> bool:
+        """Is a threshold for each group asked for, or given?"""
+        return bool(self.between or getattr(self.at, "groups", ()))
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Give what was said, or what is meant by saying nothing, to the library."""
+        told: dict[str, Any] = {"maximize": self.maximize, "minimize": self.minimize}
+        told = {k: v for k, v in told.items() if v is not None}
+        if not told and self.guarantee is None:
+            told = {"maximize": DEFAULT} if self.two is None else {"minimize": "defer"}
+        if self.prevalences is not None:
+            told["prevalences"] = self.prevalences
+        return {"subject_to": list(self.subject_to), **told}
 
 
 @final
@@ -119,7 +187,7 @@ class Model:
     @property
     def is_probability(self) -> bool:
         """Could the scores be probabilities?"""
-        return bool(self.tally.score[-1] >= 0 and self.tally.score[0] <= 1)
+        return could_be_probabilities(self.tally)
 
 
 @final
@@ -139,7 +207,7 @@ class Subject:
     known: dict[Any, Any] = field(default_factory=dict)
     cluster: str = ""  # what cases that belong together have in common
 
-    def once(self, what: Any, make: Callable[[], T]) -> T:
+    def once(self, what: Hashable, make: Callable[[], T]) -> T:
         """Give an answer, which is worked out the first time."""
         if what not in self.known:
             self.known[what] = make()
@@ -202,6 +270,11 @@ class Subject:
         return self.once(("checked", a.sure, a.cut), lambda: possible(ask))
 
 
+def could_be_probabilities(t: Tally) -> bool:
+    """Do all scores lie between 0 and 1?"""
+    return bool(t.score[-1] >= 0 and t.score[0] <= 1)
+
+
 def possible(ask: Callable[[], T]) -> T | None:
     """Ask, and take None when there are too few cases, or cases of the wrong kind.
 
@@ -217,82 +290,57 @@ def possible(ask: Callable[[], T]) -> T | None:
 def read_asked(
     data: Panel | Tally,
     *,
-    maximize: Any = None,
-    minimize: Any = None,
-    subject_to: Any = (),
-    cost: Mapping[str, float] | None = None,
+    subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     level: float = 0.95,
-    prevalences: Prevalences = None,
-    at: float | None = None,
+    at: float | Rule | None = None,
     **more: Any,
 ) -> Wanted:
-    """Read what is asked; without costs both error rates count equally.
-
-    ``more`` are fields that need no reading.
-    """
+    """Read what is asked, before the work; ``more`` are fields of ``Wanted``."""
     if isinstance(subject_to, (str, Constraint)):
         subject_to = (subject_to,)
-    limits, between = apart(subject_to)
-    share = data.design.prevalence or (data.prevalence if data.n_pos else 0.5)
-    odds = (1 - share) / share
-    equal = f"cost(fp=1, fn={float(odds):.15g})"
-    two = asked_of_two(maximize, minimize, limits, cost, equal)
-    limits = of_one_cut(limits)
-    maximize, minimize = (x and undeferred(x) for x in (maximize, minimize))
-    if at is not None and (maximize or minimize or two or between):
+    a = Wanted(
+        subject_to=tuple(subject_to),
+        level=_options.fraction(level, "level"),
+        at=None if at is None else _options.real_number(at, "at"),
+        share=data.design.prevalence or (data.prevalence if data.n_pos else 0.5),
+        **more,
+    )
+    if at is not None and (a.maximize or a.minimize or a.two or a.between):
         raise InputError(
             "at= gives the threshold, so there is nothing to choose. Leave out "
             "maximize, minimize and limits on two thresholds or on groups."
         )
-    read_prevalence(prevalences)  # before the work
-    cost = cost or _costs_of(minimize)
-    costs = (float(cost["fp"]), float(cost["fn"])) if cost else (1.0, odds)
-    stated = bool(cost) or maximize is not None or minimize is not None
-    if cost and maximize is None and minimize is None:
-        minimize = f"cost(fp={costs[0]!r}, fn={costs[1]!r})"
-    objective, _ = read_objective(maximize, minimize)
-    return Wanted(
-        objective=objective,
-        smallest=minimize is not None,
-        subject_to=constraints(limits),
-        costs=costs,
-        invented=not cost,
-        stated=stated,
-        level=_options.fraction(level, "level"),
-        at=None if at is None else _options.real_number(at, "at"),
-        range=prevalences,
-        two=two,
-        between=between,
-        **more,
-    )
+    read_prevalence(a.prevalences)
+    _ = a.objective, a.limits
+    return a
 
 
-def _costs_of(objective: Any) -> dict[str, float] | None:
-    """Give the costs that were stated as an objective: ``"cost(fp=1, fn=5)"``."""
-    name = "" if objective is None else metric(objective).name
-    found = re.fullmatch(r"cost\(fp=([^,()]+), fn=([^,()]+)\)", name)
-    return None if found is None else {"fp": float(found[1]), "fn": float(found[2])}
+def cost_text(costs: tuple[float, float]) -> str:
+    """Write costs as an objective."""
+    return f"cost(fp={costs[0]!r}, fn={costs[1]!r})"
 
 
-def apart(limits: Iterable[Any]) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+def apart(
+    limits: Iterable[ConstraintLike],
+) -> tuple[tuple[ConstraintLike, ...], tuple[ConstraintLike, ...]]:
     """Tell limits on all cases from those between groups."""
     given = tuple(limits)
     between = tuple(c for c in given if asks_for_groups([c]))
     return tuple(c for c in given if c not in between), between
 
 
-def of_one_cut(limits: Iterable[Any]) -> tuple[Any, ...]:
+def of_one_cut(limits: Iterable[ConstraintLike]) -> tuple[ConstraintLike, ...]:
     """Leave out the limits that only two cuts can keep."""
     return tuple(c for c in limits if not asks_for_two_cuts([c]))
 
 
 def asked_of_two(
-    maximize: Any,
-    minimize: Any,
-    limits: tuple[Any, ...],
-    cost: Mapping[str, float] | None,
+    maximize: Goal,
+    minimize: Goal,
+    limits: tuple[ConstraintLike, ...],
+    cost: Cost | None,
     equal: str,
-) -> Any:
+) -> dict[str, Any] | None:
     """Give what was asked of two cuts; None where one was meant.
 
     Without an objective costs are minimised, or as few cases as possible deferred; who
@@ -302,15 +350,14 @@ def asked_of_two(
         return None
     if maximize is None and minimize is None:
         limited = any(_DEFERRED.search(str(c)) for c in limits)
+        minimize = equal if limited else "defer"
         if cost:
-            minimize = f"cost(fp={float(cost['fp'])!r}, fn={float(cost['fn'])!r})"
-        else:
-            minimize = equal if limited else "defer"
+            minimize = cost_text((float(cost["fp"]), float(cost["fn"])))
     return {"maximize": maximize, "minimize": minimize, "subject_to": limits}
 
 
 def subject(
-    data: Any,
+    data: Counts,
     *,
     groups: Mapping[Any, Counts] | None = None,
     by: str = "group",
@@ -344,7 +391,7 @@ def _models(s: Subject) -> list[Model]:
         area: Estimate = s.once(("auc", key, a.level), partial(auc, t, level=a.level))
         models.append(Model(text, key, t, area, point, feasible))
     sign = 1 if a.smallest else -1
-    by_goal = a.stated and a.at is None
+    by_goal = a.goal and a.at is None
 
     def order(m: Model) -> tuple[float, ...]:
         goal = sign * m.point.value if by_goal else 0.0
@@ -368,45 +415,43 @@ def _cut(t: Tally, a: Wanted) -> tuple[OperatingPoint, bool]:
             return best_threshold(t, **a.choice), True
         except Infeasible:
             return best_threshold(t, **a.choice | {"subject_to": ()}), False
-    c, span = confusion(t, a.at), (a.at, a.at)  # nobody has to choose
-    limits = {repr(k): float(k.metric(c)) for k in a.subject_to}
+    _, at = rule_of(a.at).cuts()  # nobody has to choose
+    c, span = confusion(t, at), (at, at)
     given = OperatingPoint(
-        threshold=a.at, score_range=span, value=math.nan, confusion=c,
+        threshold=at, score_range=span, value=math.nan, confusion=c,
         score_ranges=(span,), binding=(), objective="given", method="given",
-        constraints=limits, prevalence=t.prevalence,
+        constraints={repr(k): float(k.metric(c)) for k in a.limits},
+        prevalence=t.prevalence,
     )  # fmt: skip
     return given, True
 
 
-def strongest(data: Any, wanted: str) -> tuple[Any, str]:
+def strongest(data: Counts, wanted: str) -> tuple[Counts, str]:
     """Keep the classifiers that rank best, and say how many were left out.
 
     The one that is ``wanted`` stays. A page on hundreds would take hours to make, and
     nobody would read it.
     """
-    few = not isinstance(data, Panel) or len(data.names) <= MOST_MODELS
-    if few or not (data.n_pos and data.n_neg):
+    if not isinstance(data, Panel) or not (data.n_pos and data.n_neg):
+        return data, ""
+    if len(data.names) <= MOST_MODELS:
         return data, ""
     area = {n: auc_measure(data[n].labelled()).value for n in data.names}
     order = sorted(area, key=lambda n: (n != wanted, -area[n]))
     kept = [n for n in data.names if n in order[:MOST_MODELS]]
-    left = len(data.names) - len(kept)
-    return data[kept], (
-        f"the {len(kept)} of {len(data.names)} scores with the highest AUC; "
-        f"{left} were left out"
-    )
+    whole, left = len(data.names), len(data.names) - len(kept)
+    what = f"the {len(kept)} of {whole} scores with the highest AUC"
+    return data[kept], f"{what}; {left} were left out"
 
 
-def largest(groups: Any) -> tuple[Any, str]:
+def largest(groups: Groups) -> tuple[Groups, str]:
     """Keep the largest groups, and say how many were left out."""
     if groups is None or len(groups) <= MOST_GROUPS:
         return groups, ""
     order = sorted(groups, key=lambda g: -groups[g].n)[:MOST_GROUPS]
     kept = {g: x for g, x in groups.items() if g in set(order)}
-    return kept, (
-        f"the {len(kept)} largest of {len(groups)}; {len(groups) - len(kept)} were "
-        "left out"
-    )
+    left = len(groups) - len(kept)
+    return kept, f"the {len(kept)} largest of {len(groups)}; {left} were left out"
 
 
 def cut_of(point: OperatingPoint) -> str:
@@ -414,14 +459,9 @@ def cut_of(point: OperatingPoint) -> str:
     return cut_text(point.threshold, point.score_range)
 
 
-def column(x: Counts, key: str) -> Tally:
-    """Give one classifier of several; a tally has only one."""
-    return x if isinstance(x, Tally) else x[key]
-
-
 def named_groups(s: Subject, key: str) -> dict[str, Tally]:
     """Give the counts of one classifier in each group, by the name that is shown."""
-    held: Sequence[Any] = list(s.groups or {})
-    texts = told_apart([str(g) for g in held], NAME)
-    both = zip(texts, (s.groups or {}).values(), strict=True)
-    return {text: column(x, key) for text, x in both}
+    groups = s.groups or {}
+    texts = told_apart([str(g) for g in groups], NAME)
+    both = zip(texts, groups.values(), strict=True)
+    return {text: x if isinstance(x, Tally) else x[key] for text, x in both}

@@ -18,7 +18,6 @@ from trueness.findings.records import (
     Finding,
     Page,
     Table,
-    Tile,
     fields_of,
     finding,
     table,
@@ -26,12 +25,6 @@ from trueness.findings.records import (
 from trueness.readers.analysis import ReaderStudy
 
 Runs = Mapping[str, Attempts]
-_METHOD = (
-    "An item is the unit: attempts at one item resemble each other. Intervals: Wilson "
-    "with one attempt per item, otherwise Student's, by the jackknife over items. "
-    "Systems are paired by item, with McNemar's exact test or Student's, adjusted by "
-    "Holm; ranks hold together (Mogstad et al. 2024)."
-)
 
 
 def how_often(
@@ -81,8 +74,9 @@ def how_often(
     if len({*sizes.values()}) > 1:
         tried = ", ".join(f"{shown(s)} {n:,}" for s, (_, n) in sizes.items())
         counts = f"{len(runs)} systems; attempts: {tried}."
-    return Finding(
-        TITLES["evals" if board is None else "systems"],
+    drawn = rates_figure(board or next(iter(rows.values())))
+    return finding(
+        "evals" if board is None else "systems",
         {
             "systems": rows,
             "items": {s: items for s, (items, _) in sizes.items()},
@@ -91,12 +85,11 @@ def how_often(
             "leaderboard": None if board is None else board.columns(),
             "differences": [] if board is None else list(board.comparison.pairs),
         },
-        (*said([counts]), _answer(rows, board, level)),
-        (*said(notes), note("trusted")),
-        tuple(tables),
-        (Figure(rates_figure(board or next(iter(rows.values()))), "Pass rates"),),
-        method=_METHOD,
         key="evals",
+        answer=(*said([counts]), _answer(rows, board, level)),
+        notes=(*said(notes), note("trusted")),
+        tables=tuple(tables),
+        figures=(Figure(drawn, "Pass rates"),),
     )
 
 
@@ -144,7 +137,7 @@ def evals_page(found: Finding, source: str = "") -> Page:
     tiles = []
     for s, each in list(systems.items())[:6]:
         text, _, detail = _written(each["pass rate"]).partition(" (")
-        tiles.append(Tile(shown(s or "pass rate"), text, detail.removesuffix(")")))
+        tiles.append((shown(s or "pass rate"), text, detail.removesuffix(")")))
     facts = [("systems", f"{len(systems):,}")]
     facts += [("file", shown(source, 120))] if source else []
     answers = ((found.question, found.answer),)

@@ -13,7 +13,7 @@ from trueness._core.numbers import written
 from trueness._core.records import Answer, apart
 from trueness.calibration.proper_scores import brier, log_loss
 from trueness.findings.notes import Note, note, said, when
-from trueness.findings.records import Figure, Finding, fields_of, finding, table
+from trueness.findings.records import Figure, Finding, fields_of, figure, finding, table
 from trueness.findings.subject import Subject
 from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN, Check
 from trueness.monitoring.watching import Watch
@@ -62,11 +62,6 @@ def enough_cases(s: Subject) -> Finding | None:
         {"plan": plans[aim]},
         answer=(note("width now", **have), then),
         tables=(table(f"Cases for an interval of the AUC of {m.name}", head, rows),),
-        method="The smallest number of cases for which the confidence interval of the "
-        "AUC is on average as narrow as wanted, if AUC and prevalence are those found "
-        "here and the scores of both classes are normal.",
-        caveat="A plan is as good as the AUC that it expects; plan with a lower one "
-        "too.",
     )
 
 
@@ -91,19 +86,14 @@ def lost_in_bins(s: Subject) -> Finding | None:
     line = Line(m.name, {"fpr": exact.x, "tpr": middle})
     band = Line(m.name, {"fpr": exact.x, "low": exact.low, "high": exact.high})
     x, y = Axis("fpr", FPR.title), Axis("tpr", TPR.title)
-    text, title = "The exact ROC curve runs inside the region.", "ROC curve, exactly"
-    data = Curves(title, x, y, (line,), (band,))
-    drawn = Figure(data, title, text, order=(m.name,), folded=True)
+    data = Curves("ROC curve, exactly", x, y, (line,), (band,))
+    drawn = figure(data.what, data, order=(m.name,), folded=True)
     return finding(
         "scale",
         found,
         answer=(note("bins", bins=len(t.score), between=_between(found["AUC"])),),
         figures=(drawn,),
         tables=(table("Exact values", head, rows),),
-        method="Only the order of the cases inside a bin is lost. For each number the "
-        "best and the worst possible order are known, and they are the limits.",
-        caveat="These limits are not confidence intervals: they say what the bins "
-        "hide, not how far new cases would differ.",
     )
 
 
@@ -136,11 +126,6 @@ def which_leaves(
                 for g, r in parts.items()
             ),
         ),
-        method="P(C) and P(U): levels of confidence and utility of a leaf with as many "
-        "cases as it has, at an estimate of the share of its majority from which the "
-        "bias was removed.",
-        caveat="Leaves that were grown on these cases look surer than they are; count "
-        "them on cases that the tree has not seen.",
     )
 
 

@@ -32,8 +32,16 @@ from trueness.calibration.verdict import (
 from trueness.counts.values import Tally
 from trueness.findings.how_good import cases_note
 from trueness.findings.notes import Note, note, said, when
-from trueness.findings.records import Figure, Finding, Table, fields_of, finding, table
-from trueness.findings.subject import Model, Subject, possible
+from trueness.findings.records import (
+    Figure,
+    Finding,
+    Table,
+    fields_of,
+    figure,
+    finding,
+    table,
+)
+from trueness.findings.subject import Model, Subject, could_be_probabilities, possible
 
 FEW = 20  # replicates where no band is drawn
 BEFORE, AFTER = "as they are", "calibrated"
@@ -97,14 +105,6 @@ def what_scores_mean(s: Subject) -> Finding | None:
         ),
         tables=_tables(s.tallies, known),
         figures=tuple(_figure(s, found[s.best.name], known)),
-        method="Isotonic (CORP) reliability curve and decomposition of the Brier "
-        "score: score = miscalibration - discrimination + uncertainty (Dimitriadis, "
-        "Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118). A slope of 1 and an "
-        "intercept of 0 mean calibrated (Cox 1958). Verdict: the debiased mean error "
-        "in bins with its limits, and a test of their squared residuals (Kumar, Liang "
-        "and Ma 2019, arXiv:1909.10155).",
-        caveat="With few positives little can be found against calibration. It holds "
-        "at the prevalence of these cases, and changes with it.",
     )
 
 
@@ -157,11 +157,9 @@ def _figure(
     at = math.nan if first is None else float(first.probability(np.array(cut)))
     curves = {name: x.curve for name, x in known.items()}
     return [
-        Figure(
-            reliability_figure(curves, "consistency"),
+        figure(
             "Calibration",
-            "On the diagonal a score is the probability that it states. The grey band "
-            "is where the curve would lie if the scores were calibrated.",
+            reliability_figure(curves, "consistency"),
             order=s.names,
             at=(cut, at),
             follow="threshold probability",
@@ -185,28 +183,18 @@ def what_calibration_changes(
 ) -> Finding:
     """Compare scores before and after calibration, on cases not used for fitting."""
     # scores outside 0 to 1 have one curve only
-    both = {BEFORE: t} if t.score[-1] >= 0 and t.score[0] <= 1 else {}
+    both = {BEFORE: t} if could_be_probabilities(t) else {}
     both[AFTER] = gain.tally
     curves = {n: reliability(x, replicates=FEW) for n, x in both.items()}
-    drawn = Figure(
-        replace(reliability_figure(curves), bands=()),
-        "Before and after",
-        "Nearer to the diagonal is better. The calibrated probabilities are those of "
-        "cases that were not used for fitting.",
-        order=(AFTER, BEFORE),
-        legend=True,
-    )
+    data = replace(reliability_figure(curves), bands=())
+    drawn = figure("Before and after", data, order=(AFTER, BEFORE), legend=True)
     return finding(
         "calibrated",
         {"method": method, **gain_numbers(gain)},
         answer=said(gain_sentences(gain)),
         tables=(table("Brier score", ("scores", "Brier score"), gain_rows(gain)),),
         figures=(drawn,),
-        method=f"{name}, calibrated by the method {method}. Cross-fitting with "
-        f"{gain.folds} folds: every case gets its probability from a map that was "
-        "fitted without it.",
-        caveat="A map holds for cases like these, at this prevalence. The intervals "
-        "take the fitted maps as given.",
+        told={"name": name, "method": method, "folds": gain.folds},
     )
 
 

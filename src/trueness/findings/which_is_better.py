@@ -12,7 +12,7 @@ import numpy as np
 from trueness._core.checks.cases import several_classifiers
 from trueness._core.checks.options import choice
 from trueness._core.figures import intervals
-from trueness._core.numbers import MINUS, level_text, p_value
+from trueness._core.numbers import MINUS, p_value
 from trueness._core.records import Estimate
 from trueness.comparison import dominance
 from trueness.comparison.paired import compare_auc
@@ -24,7 +24,15 @@ from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.crossfit import CombinerComparison, compare_combiners
 from trueness.findings.how_good import cases_note
 from trueness.findings.notes import Note, note, said, when
-from trueness.findings.records import Figure, Finding, Table, fields_of, finding, table
+from trueness.findings.records import (
+    Figure,
+    Finding,
+    Table,
+    fields_of,
+    figure,
+    finding,
+    table,
+)
 from trueness.findings.subject import Subject, cut_of
 
 LEAST = 0.001  # a difference of recall that can be read
@@ -79,13 +87,6 @@ def which_is_better(s: Subject) -> Finding:
         ),
         tables=(_each(s), table("Differences of the AUC", head, rows)),
         figures=tuple(_figures(own, text, curves)),
-        method="AUC: DeLong's test, on the same cases (DeLong et al. 1988, "
-        "doi:10.2307/2531595); p-values are adjusted for the number of pairs (Holm "
-        "1979). Whole curves: the largest difference over ranges of false positive "
-        "rates, corrected for their number; simultaneous bootstrap band of the "
-        "difference (dominance: Sameni 2025, eq. 27).",
-        caveat="A difference that is statistically significant can still be too small "
-        "to matter. Look at the false positive rates that you would use.",
     )
 
 
@@ -130,7 +131,7 @@ def _verdict(s: Subject, found: Comparison) -> tuple[Note, Note]:
         p=pair.p_adjusted,
         adjusted=f", allowing for {several} comparisons" if several > 1 else "",
     )
-    by_goal = s.asked.stated and s.asked.at is None
+    by_goal = s.asked.goal and s.asked.at is None
     what = "the objective" if by_goal else "AUC"
     alike = [m.name for m in s.models if m.auc.value == best.auc.value]
     if len(alike) > 1 and not by_goal:
@@ -179,15 +180,10 @@ def _figures(
     made = [Figure(forest, "Differences", words if many else "", of="pair")]
     for (a, b), d in list(curves.items())[:1]:
         name = f"{text[a]} {MINUS} {text[b]}"
-        seen = (
-            f"True positive rate of {text[a]} minus that of {text[b]}. With "
-            f"{level_text(d.level)} confidence the whole true difference lies in the "
-            "band."
-        )
+        told = {"first": text[a], "second": text[b], "level": d.level}
         data = dominance.difference_figure(d, name)
-        made.append(
-            Figure(data, "Better everywhere?", seen, order=(name,), folded=many)
-        )
+        more = {"order": (name,), "folded": many}
+        made.append(figure("Better everywhere?", data, told, **more))
     return made
 
 
@@ -257,10 +253,5 @@ def combined(
         notes=when(drawn, "drawn", what="Combinations were compared", drawn=drawn),
         tables=(table("AUC on cases that were not used for fitting", head, rows),),
         figures=(Figure(forest, "Combined", of="combiner", folded=True),),
-        method=f"Cross-fitting with {found.folds} folds: every case is scored by a "
-        "combiner that has not seen it. FiDEL: Kim et al. 2021, "
-        "doi:10.1073/pnas.2100761118; intervals by DeLong's method.",
-        caveat="Classifiers that make the same errors gain little from each other. A "
-        "gain is a mean over the folds, not the difference of two AUCs shown. The "
-        "intervals do not include the variation of the fits themselves.",
+        told={"folds": found.folds},
     )

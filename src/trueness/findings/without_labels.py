@@ -15,9 +15,10 @@ import numpy as np
 from trueness._core.checks.errors import InputError
 from trueness._core.figures import intervals
 from trueness._core.names import told_apart
-from trueness._core.numbers import MINUS, counted, level_text, percent, points, spelt
+from trueness._core.numbers import MINUS, counted, percent, points, spelt
 from trueness._core.records import Estimate, shown
-from trueness.counts.values import Panel
+from trueness.counts.resampling import Seed
+from trueness.counts.values import Panel, Tally
 from trueness.ensembles.without_labels import Agreement, agreement
 from trueness.findings.notes import TITLES, note, said, when
 from trueness.findings.records import (
@@ -27,6 +28,7 @@ from trueness.findings.records import (
     Table,
     Tile,
     fields_of,
+    figure,
     finding,
     table,
 )
@@ -41,32 +43,6 @@ from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import PER_PAIR, RateComparison
 
 ALL = "all"  # the name of the only system
-_QU = "(Qu, Tan and Kutner 1996, doi:10.2307/2533043)"
-_LATENT = (
-    f"Latent class model: given the truth, tests may share errors by a normal effect "
-    f"of each class {_QU}, or make them independently (Keith, Davey and Boyd 2012, "
-    "doi:10.1186/1471-2105-13-179); uniform priors with sensitivity at least 1 - "
-    "specificity. The intervals are posterior (credible) intervals."
-)
-_AGREE = (
-    "If classifiers make their errors independently, the covariance of their ranks "
-    "determines their AUCs and the prevalence (after Kim et al. 2021, "
-    "doi:10.1073/pnas.2100761118)."
-)
-_AVERAGED = (
-    "The labels say how likely an answer is right given its verdicts, and all cases "
-    "say how common each pattern of verdicts is; the rate is the average. Nothing is "
-    "assumed about the errors of the judges."
-)
-_RATED = {
-    "random": _AVERAGED,
-    "by verdict": _AVERAGED,
-    "by truth": "The labelled cases say how often each class passes; the rate is that "
-    "of a mixture of both that passes as often as the other cases (after Rogan and "
-    "Gladen 1978, doi:10.1093/oxfordjournals.aje.a112510).",
-    "none": "There are no labels, so verdicts alone do not determine the rate: the "
-    f"interval is that of a latent class model whose judges may share errors {_QU}.",
-}
 _CRITERIA = {"product": "product", "squares": "sum of squares", "sum": "sum",
              "min": "minimum"}  # fmt: skip
 _BOTH = ("sensitivity", "specificity")
@@ -76,16 +52,17 @@ HOW = {
     "by truth": "by their true label",
 }
 _RULE = ("criterion", "formula", "sensitivity", "specificity", "probability_best")
+_COUNTED = ("cases", "labels")
 _RATE = ("effective_judges", "labelled", "labels", "cases", "identified", "independent")
 
 
 def without_labels(
-    data: Any,
+    data: Panel | Tally,
     *,
     title: str,
-    facts: Any,
+    facts: tuple[tuple[str, str], ...],
     level: float = 0.95,
-    rng: Any = 0,
+    rng: Seed = 0,
 ) -> Page:
     """Report on tests or scores for which no case has a label."""
     if not isinstance(data, Panel) or len(data.names) < 2:
@@ -106,7 +83,7 @@ def without_labels(
             section = _how_good_scores(data, agreed)
             best = max(agreed.auc, key=lambda name: agreed.auc[name].value)
             e, whose = agreed.auc[best], f"AUC of {shown(best, 40)}"
-            area = Tile(whose, f"{e.value:.3f}", f"{e.low:.3f} to {e.high:.3f}")
+            area = (whose, f"{e.value:.3f}", f"{e.low:.3f} to {e.high:.3f}")
             tiles = [_tile("prevalence", agreed.prevalence), area]
     _, common, *good = section.answer
     mind = (*said(str(w.message) for w in raised), *section.notes)
@@ -167,7 +144,6 @@ def how_good_tests(
         notes=said(found.notes),
         tables=tuple(tables),
         figures=tuple(drawn),
-        method=_LATENT,
     )
 
 
@@ -189,15 +165,15 @@ def _rule_numbers(rule: Combination, unknown: bool) -> dict[str, Any]:
     return found
 
 
-def _cell(e: Estimate) -> Any:
+def _cell(e: Estimate) -> Estimate | str:
     return f"{percent(e.low)} to {percent(e.high)}" if np.isnan(e.value) else e
 
 
 def _tile(name: str, e: Estimate) -> Tile:
     span = f"{percent(e.low)} to {percent(e.high)}"
     if np.isnan(e.value):
-        return Tile(name, span, "not determined by votes alone")
-    return Tile(name, percent(e.value), span)
+        return name, span, "not determined by votes alone"
+    return name, percent(e.value), span
 
 
 def _test_tiles(found: LatentPosterior, rule: Combination) -> list[Tile]:
@@ -207,7 +183,7 @@ def _test_tiles(found: LatentPosterior, rule: Combination) -> list[Tile]:
     if found.open and found.independent is not None:
         e = found.independent.prevalence
         tiles.append(_tile("if errors were independent", e))
-    tiles.append(Tile("best rule", shown(rule.formula, 60), ""))
+    tiles.append(("best rule", shown(rule.formula, 60), ""))
     return [*tiles, *(_tile(f"its {word}", known[word]) for word in _BOTH)]
 
 
@@ -217,19 +193,17 @@ def _how_good_scores(panel: Panel, found: Agreement) -> Finding:
     best = max(named, key=lambda n: named[n].value)
     forest = intervals("AUC without labels", "AUC", named)
     code = "cannot check" if np.isnan(found.misfit) else "checked"
-    return Finding(
-        "How good is each classifier?",
+    common = sentences.credible_sentence("The prevalence", found.prevalence)
+    agreed = note("agreed", best=best, auc=named[best])
+    rows = table("AUC, from agreement alone", ("classifier", "AUC"), named.items())
+    return finding(
+        "agreement",
         {"agreement": found},
-        (
-            note("unlabelled only", n=panel.n),
-            *said([sentences.credible_sentence("The prevalence", found.prevalence)]),
-            note("agreed", best=best, auc=named[best]),
-        ),
-        (note("independent errors"), note(code, p=found.misfit)),
-        (table("AUC, from agreement alone", ("classifier", "AUC"), named.items()),),
-        (Figure(forest, "AUC without labels"),),
-        method=_AGREE,
         key="nogold",
+        answer=(note("unlabelled only", n=panel.n), *said([common]), agreed),
+        notes=(note("independent errors"), note(code, p=found.misfit)),
+        tables=(rows,),
+        figures=(Figure(forest, "AUC without labels"),),
     )
 
 
@@ -242,101 +216,106 @@ def pass_rates(
 
     ``plans`` holds, for each system, the labels to get ``next`` and those ``needed``.
     """
-    several, plans = len(rates) > 1, plans or {}
-    first, more = next(iter(rates.values())), compared.notes if compared else ()
+    several, plans, first = len(rates) > 1, plans or {}, next(iter(rates.values()))
     texts = dict(zip(rates, told_apart(list(rates), NAME), strict=True))
     words = {
         s: sentences.rate_sentences(r, texts[s] if several else "")
         for s, r in rates.items()
     }
-    between = sentences.difference_sentences(compared) if compared else []
     named = {texts[s]: r for s, r in rates.items()}
-    judges = [
-        [*([s] if several else []), *row]
-        for s, r in named.items()
-        for row in sentences.judge_rows(r)
-    ]
-    head = [*(["system"] if several else []), *sentences.JUDGE_HEAD]
-    tables, drawn = [table("Judges", head, judges)], tuple[Figure, ...]()
-    if several:
-        rows = sentences.system_rows(named)
-        tables.insert(0, table("Systems", sentences.SYSTEM_HEAD, rows))
-        data = figures.rates_figure(named)
-        seen = "Dot and line: corrected, with its interval. Diamond: raw."
-        drawn = (Figure(data, data.what, seen, of="system"),)
-    if compared is not None:
-        tables.append(_pairs(compared, first.level))
-    planned = []
-    for s, plan in plans.items():
-        whose = "" if s == ALL else f"{shown(s)}: "
-        if n := plan.get("needed"):
-            needed = {
-                "n": n.labels,
-                "width": 100 * n.width,
-                "without": n.without_judges,
-            }
-            planned.append(f"{whose}{note('labels needed', **needed)}")
-        if p := plan.get("next"):
-            to_label = p.labels.tolist()
-            made = sentences.label_sentence(p.width_now, p.width_then, to_label)
-            planned.append(f"{whose}{made}")
-            each = zip(map(str, p.pattern), to_label, strict=True)
-            tables.append(
-                table("To label", ("verdicts in this order", "to label"), each)
-            )
-    cases = sum(r.cases for r in rates.values())
-    labels = sum(r.labels for r in rates.values())
+    pairs = range(len(compared.first)) if compared else ()
+    between = sentences.difference_sentences(compared) if compared else []
+    more = compared.notes if compared else ()
+    cases, labels = (sum(getattr(r, k) for r in rates.values()) for k in _COUNTED)
     counts = (
         f"{counted(cases, 'answer')}, {counted(len(first.naive), 'judge')}; "
         f"{counted(labels, 'label')}"
         f"{f', chosen {HOW[first.labelled]}' if labels else ''}."
     )
     also = any(r.labelled in ("random", "by verdict") for r in rates.values())
-    return Finding(
-        TITLES["systems" if several else "judges"],
+    planned, to_label = _planned(plans)
+    data = figures.rates_figure(named)
+    return finding(
+        "judged" if several else "judges",
         {
             "systems": {
-                s: {
-                    "rate": around(r.value, r.low, r.high, r.level),
-                    "raw": figures.raw_rate(r),
-                    "naive": dict(r.naive),
-                    "judges": dict(r.judges),
-                    **fields_of(r, *_RATE, "notes"),
-                    "sentences": words[s],
-                    **dict.fromkeys(("next", "needed")),
-                    **plans.get(s, {}),
-                }
+                s: _rate_numbers(r, words[s], plans.get(s, {}))
                 for s, r in rates.items()
             },
             "differences": [
-                {name: getattr(compared, name)[k] for name in PER_PAIR}
-                for k in range(len(compared.first) if compared else 0)
+                {name: getattr(compared, name)[k] for name in PER_PAIR} for k in pairs
             ],
             "notes": list(more),
             "sentences": between,
         },
-        said([counts, *(" ".join(x) for x in words.values()), *between, *planned]),
-        (*said(sentences.rate_notes(named, more)), *when(also, "also")),
-        tuple(tables),
-        drawn,
         key="systems",
-        caveat="Intervals that overlap do not say that systems are equal; the table of "
-        "differences does the comparison.",
+        answer=said([counts, *map(" ".join, words.values()), *between, *planned]),
+        notes=(*said(sentences.rate_notes(named, more)), *when(also, "also")),
+        tables=(*_rate_tables(named, compared), *to_label),
+        figures=(figure(data.what, data, of="system"),) if several else (),
     )
 
 
-def _pairs(c: RateComparison, level: float) -> Table:
-    rows = [
-        (
-            f"{shown(str(c.first[k]), NAME)} {MINUS} {shown(str(c.second[k]), NAME)}",
-            around(c.difference[k], c.low[k], c.high[k], level),
-            float(c.probability[k]),
-            float(c.adjusted_p_value[k]),
-        )
-        for k in range(len(c.first))
-    ]
-    head = ("pair", "difference", "P(first is better)", "p (adjusted)")
-    return table("Differences of the corrected rates", head, rows, brief=False)
+def _rate_numbers(
+    r: Rate, words: list[str], plan: Mapping[str, Any]
+) -> dict[str, object]:
+    return {
+        "rate": around(r.value, r.low, r.high, r.level),
+        "raw": figures.raw_rate(r),
+        "naive": dict(r.naive),
+        "judges": dict(r.judges),
+        **fields_of(r, *_RATE, "notes"),
+        "sentences": words,
+        **dict.fromkeys(("next", "needed")),
+        **plan,
+    }
+
+
+def _rate_tables(
+    named: Mapping[str, Rate], compared: RateComparison | None
+) -> list[Table]:
+    """Give the rate of each system where there are several, judges, and differences."""
+    several, (first, *_) = len(named) > 1, named.values()
+    own = [[s, *row] for s, r in named.items() for row in sentences.judge_rows(r)]
+    head = ["system", *sentences.JUDGE_HEAD]
+    if not several:
+        head, own = head[1:], [row[1:] for row in own]
+    tables = [table("Judges", head, own)]
+    if several:
+        rows = sentences.system_rows(named)
+        tables.insert(0, table("Systems", sentences.SYSTEM_HEAD, rows))
+    if (c := compared) is not None:
+        pairs = [
+            (
+                f" {MINUS} ".join(shown(str(x[k]), NAME) for x in (c.first, c.second)),
+                around(c.difference[k], c.low[k], c.high[k], first.level),
+                float(c.probability[k]),
+                float(c.adjusted_p_value[k]),
+            )
+            for k in range(len(c.first))
+        ]
+        of = ("pair", "difference", "P(first is better)", "p (adjusted)")
+        title = "Differences of the corrected rates"
+        tables.append(table(title, of, pairs, brief=False))
+    return tables
+
+
+def _planned(plans: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[Table]]:
+    """Say how many labels are needed, and which cases to label next."""
+    lines, tables = [], []
+    for s, plan in plans.items():
+        whose = "" if s == ALL else f"{shown(s)}: "
+        if n := plan.get("needed"):
+            told = {"n": n.labels, "width": 100 * n.width, "without": n.without_judges}
+            lines.append(f"{whose}{note('labels needed', **told)}")
+        if p := plan.get("next"):
+            to_label = p.labels.tolist()
+            made = sentences.label_sentence(p.width_now, p.width_then, to_label)
+            lines.append(f"{whose}{made}")
+            each = zip(map(str, p.pattern), to_label, strict=True)
+            head = ("verdicts in this order", "to label")
+            tables.append(table("To label", head, each))
+    return lines, tables
 
 
 def judged(
@@ -382,21 +361,20 @@ def _tiles(rates: Mapping[str, Rate], texts: Mapping[str, str]) -> tuple[Tile, .
     worth, raw, tiles = r.effective_judges, figures.raw_rate(r), []
     if np.isfinite(raw):
         text = f"{points(raw, r.high - r.low)} %"
-        tiles.append(Tile("raw pass rate", text, "what judges say"))
+        tiles.append(("raw pass rate", text, "what judges say"))
     tiles.append(_rate_tile("corrected", r))
     if np.isfinite(worth.value) and len(r.naive) > 1:
         detail = f"independent judges ({worth.low:.1f} to {worth.high:.1f})"
         name = f"{spelt(len(r.naive))} judges are worth"
-        tiles.append(Tile(name, f"{worth.value:.1f}", detail))
+        tiles.append((name, f"{worth.value:.1f}", detail))
     return tuple(tiles)
 
 
 def _rate_tile(name: str, r: Rate) -> Tile:
-    width = r.high - r.low
-    ends = f"{points(r.low, width)} to {points(r.high, width)} %"
+    value, low, high = (points(v, r.high - r.low) for v in (r.value, r.low, r.high))
     if not r.identified:
-        return Tile(name, ends, "not determined without labels")
-    return Tile(name, f"{points(r.value, width)} %", ends)
+        return name, f"{low} to {high} %", "not determined without labels"
+    return name, f"{value} %", f"{low} to {high} %"
 
 
 def _judges(r: Rate, panel: Panel, system: str, number: int) -> Finding:
@@ -404,49 +382,37 @@ def _judges(r: Rate, panel: Panel, system: str, number: int) -> Finding:
         (f"{k} {shown(name, NAME)}", *numbers)
         for k, (name, *numbers) in enumerate(sentences.judge_rows(r), 1)
     ]
+    how = "averaged" if r.labelled in ("random", "by verdict") else r.labelled
     on = f" on {system}" if system else ""
-    return Finding(
-        f"How good are the judges{on}?",
+    return finding(
+        "judges of",
         {"rate": r},
+        key=f"judges{number}",
+        told={"on": on, "how": note(f"labelled {how}")},
         answer=said(sentences.rate_sentences(r, system)[2:]),
         figures=_figures(r, panel),
         tables=(table("Judges", sentences.JUDGE_HEAD, rows),),
-        key=f"judges{number}",
-        method=_RATED[r.labelled],
         caveat=for_readers(" ".join(r.notes[1:])),
     )
 
 
 def _figures(r: Rate, panel: Panel) -> tuple[Figure, ...]:
     """Draw what can be drawn: without labels no errors are known."""
-    made: list[Callable[[], Figure]] = [
-        lambda: Figure(
-            figures.judges_figure(r),
-            "Judges in the ROC plane",
-            "The numbers are those of the table; on the broken line a judge says "
-            "nothing.",
-            of="judge",
-        )
-    ]
-    if r.labels and len(panel.names) > 1:
-        made.append(
-            lambda: Figure(
-                figures.errors_figure(panel),
-                "Which errors go together?",
-                "Correlation of the errors of each pair of judges, by number, in "
-                f"{counted(r.labels, 'labelled case')}: 0 independent, 1 the same.",
-            )
-        )
+
+    def judges() -> Figure:
+        return figure("Judges in the ROC plane", figures.judges_figure(r), of="judge")
+
+    def errors() -> Figure:
+        told = {"labels": counted(r.labels, "labelled case")}
+        return figure("Which errors go together?", figures.errors_figure(panel), told)
 
     def by_labels() -> Figure:
         data = figures.labels_figure(r, panel)
-        seen = (
-            f"The {level_text(r.level)} interval that is expected with so many labels "
-            f"at random; the broken line is where you are "
-            f"({counted(r.labels, 'label')})."
-        )
+        told = {"level": r.level, "labels": counted(r.labels, "label")}
         order = tuple(line.name for line in data.lines)
-        return Figure(data, "What would more labels bring?", seen, order=order)
+        return figure("What would more labels bring?", data, told, order=order)
 
+    made: list[Callable[[], Figure]] = [judges]
+    made += [errors] if r.labels and len(panel.names) > 1 else []
     made += [by_labels] if r.labels and r.labelled != "by truth" else []
     return tuple(f for f in map(possible, made) if f is not None)

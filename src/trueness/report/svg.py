@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 from markupsafe import Markup, escape
@@ -64,11 +64,7 @@ class Axes:
         return np.asarray(self.height - BOTTOM - share * (self.height - TOP - BOTTOM))
 
 
-class Drawn(NamedTuple):
-    """A figure as it is shown: the drawing, and its numbers as a table."""
-
-    svg: Markup
-    numbers: Table
+Drawn = tuple[Markup, Table]  # the drawing, and its numbers as a table
 
 
 def draw(figure: Figure) -> Drawn:
@@ -245,7 +241,7 @@ def _curves(f: Figure, data: Curves) -> Drawn:
     names_of = ", ".join(one.name for one in data.lines)
     text = f"{f.title} of {names_of}: {data.y.title} against {data.x.title}. {f.note}"
     picture = drawing(axes, [clipped(axes, drawn), *moving], text)
-    return Drawn(picture, _numbers(data, f.title))
+    return picture, _numbers(data, f.title)
 
 
 def axes_of(
@@ -318,7 +314,7 @@ def _bars(f: Figure, data: Bars) -> Drawn:
         f"{high:.3g}, positives and negatives separately; the table has the numbers."
     )
     head = ("classifier", "score", "negatives", "positives")
-    return Drawn(drawing(axes, marks, text), table(f.title, head, rows))
+    return drawing(axes, marks, text), table(f.title, head, rows)
 
 
 def _forest(f: Figure, data: Intervals) -> Drawn:
@@ -338,7 +334,7 @@ def _forest(f: Figure, data: Intervals) -> Drawn:
     rows = zip(data.names, *(v.tolist() for v in every), strict=True)
     picture = _intervals(data, span, bool(f.order), text)
     head = (f.of, data.label, "from", "to", *data.marks)
-    return Drawn(picture, table(f.title, head, rows))
+    return picture, table(f.title, head, rows)
 
 
 def _intervals(
@@ -395,7 +391,7 @@ def _crosses(f: Figure, data: Crosses) -> Drawn:
     ]
     head = (f.of, data.y.title, "from", "to", data.x.title, "from", "to")
     text = f"{f.title}: {data.y.title} against {data.x.title}. {f.note}"
-    return Drawn(drawing(axes, marks, text), table(f.title, head, rows))
+    return drawing(axes, marks, text), table(f.title, head, rows)
 
 
 def _matrix(f: Figure, data: Matrix) -> Drawn:
@@ -427,7 +423,7 @@ def _matrix(f: Figure, data: Matrix) -> Drawn:
         marks.append(_text("tick mid", middle, below, str(j + 1)))
     text = f"{f.title}: {data.label} of each pair. {f.note}"
     numbers = table(f.title, ("first", "second", data.label), rows)
-    return Drawn(_picture(height, text, marks), numbers)
+    return _picture(height, text, marks), numbers
 
 
 def _name_lines(name: str) -> list[str]:
