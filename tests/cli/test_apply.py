@@ -36,9 +36,20 @@ def test_a_calibrator(folder):
     made = out["p_calibrated"].to_numpy()
     assert made[~gone].tolist() == known.tolist()
     assert np.isnan(made[gone]).all()
-    csv = run(*line, "-o", folder / "out.csv", "--column", "z")
+    csv = run(*line[:3], "-o", folder / "out.csv", "--column", "z", "--score", "q")
     assert csv.exit_code == 0
     assert "z" in pl.read_csv(folder / "out.csv").columns
+    odd = folder / "odd.csv"
+    odd.write_text("id,p\n1,0.3\n2,\n3,7.5\n4,0.4\n")
+    said = run(*line[:2], odd, "-o", folder / "odd_out.csv")
+    assert "Using score 'p'" in said.stderr
+    assert "1 row has no score." in said.stdout
+    old = pl.read_csv(folder / "old.csv")["p"]
+    ends = f"{round(old.min(), 6):g} to {round(old.max(), 6):g}"
+    assert f"1 score lies outside {ends}, where the map is constant." in said.stdout
+    written = (folder / "odd_out.csv").read_text().splitlines()
+    assert written[2].endswith(",")  # an empty score stays empty
+    assert "nan" not in str(written)
 
 
 def test_a_combiner_knows_its_columns(folder):

@@ -1,5 +1,6 @@
 """What people see: plain words, no retired ones, no Python in a shell."""
 
+import bz2
 import json
 import re
 import subprocess
@@ -224,3 +225,49 @@ def test_notes_of_an_answer_speak_the_language_of_the_shell(here):
     notes = json.loads(run(*words.split(), "--json").stdout)["result"]["notes"]
     assert notes
     assert not any(PYTHON.search(note) for note in notes)
+
+
+VOTES = "a,b,c,human\n" + "1,1,0,1\n1,0,1,\n0,0,0,\n0,0,0,0\n0,1,0,\n" * 30
+MISSING = ROWS.replace("0.8,", ",")
+# a file, what is asked of it, and words that are said; "not:" before those that are not
+ADVICE = {
+    "labels of a few": (VOTES, "judge", "type --label human|not:--dependence"),
+    "votes": (VOTES, "nogold --draws 300", "type --label human|type --dependence none"),
+    "few": (ROWS[:56], "combine -l y -s p -s q", "need 5 cases|not:--folds"),
+    "missing": (MISSING, "compare -l y -s p -s q", "has none for 4 of 20 cases. Type "
+                "--missing-scores drop"),
+    "percent": (ROWS, "threshold -l y -s p --subject-to recall>=90", "0.9 for 90 %"),
+    "f0.5": (ROWS, "threshold -l y -s p --maximize f0.5", "when its score is"),
+    "rows": (ROWS.replace("0.2,", "odd,"), "evaluate -l y -s p", "4 of 20 cases, such"),
+    "groups": (ROWS.replace(",0.3", ","), "evaluate -l y -s p --cluster q",
+               "missing in 4 of 20 cases"),
+    "look at missing": (MISSING, "look", "evaluate {} --label y --score p "
+                        "--missing-scores drop"),
+    "look at votes": (VOTES, "look", "judge {} --judge a --judge b --judge c --label "
+                      "human --labelled random"),
+    "look at cases": ("y,p,q,w,patient\n1,0.9,0.8,1,a\n0,0.5,0.6,2,b\n1,0.2,0.3,1,a\n",
+                      "look", "compare {} --label y --score p --score q --weight w "
+                      "--cluster patient|combine {} --label y --score p --score q\n"),
+    "look at readings": ("reader,treatment,case,truth,rating\n1,a,1,0,1\n1,b,2,1,2\n",
+                         "look", "readers {} --label truth --score rating"),
+    "look at attempts": ("model,task,correct\nx,1,0\ny,2,1\nx,2,1\n", "look",
+                         "evals {} --item task --passed correct --system model"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ADVICE)
+def test_advice_can_be_followed(name, here):
+    text, line, said = ADVICE[name]
+    Path("file.csv").write_text(text)
+    command, *words = line.split()
+    result = run(command, "file.csv", *words)
+    told = re.sub(" *\n", "\n", result.stdout + result.stderr)
+    for part in said.format("file.csv", "file.csv").split("|"):
+        assert (part.removeprefix("not:") in told) != part.startswith("not:"), told
+
+
+def test_bzip2_is_read(here):
+    Path("data.csv.bz2").write_bytes(bz2.compress(ROWS.encode()))
+    words = ("-l", "y", "-s", "p")
+    found, plain = (run("evaluate", f, *words) for f in ("data.csv.bz2", "data.csv"))
+    assert found.stdout == plain.stdout

@@ -72,6 +72,12 @@ def _places(half: float) -> int:
     return min(8, max(0, 1 - floor(round(log10(half), 9))))
 
 
+def percent_hint(bound: float, high: float) -> str:
+    """Hint at per cent that were meant as a share; nothing where they were not."""
+    meant = high == 1 and 1 < bound <= 100
+    return f" Write {bound / 100:g} for {bound:g} %." if meant else ""
+
+
 def percent(share: float) -> str:
     """Write a share; only what is everything is 100 %.
 

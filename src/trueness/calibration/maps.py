@@ -68,6 +68,16 @@ def direction(formula: Formula) -> int | None:
     return way
 
 
+def known_scores(formula: Formula) -> tuple[float, float]:
+    """Between which scores does it tell them apart? Beyond, it is constant."""
+    match formula[0]:
+        case ("logistic", _, _, low, high):
+            return low, high
+        case ("lines", x, _):
+            return float(x[0]), float(x[-1])
+    return -np.inf, np.inf
+
+
 def evaluate(formula: Formula, score: ArrayLike) -> Floats:
     """Which number does this formula give each score? NaN stays NaN.
 

@@ -180,8 +180,17 @@ def _candidates(source: Source, taken: set[str | None]) -> tuple[list[str], list
     return real, [c for c in free if c.lower() in SCORE_NAMES]
 
 
+def some_labels(source: Source) -> str | None:
+    """Which one column is empty in most rows, as labels of a few cases are?"""
+    gone = ", ".join(f"2 * count({quoted(c)}) < count(*)" for c in source.types)
+    (found,) = source.rows.aggregate(gone).fetchall()
+    empty = [c for c, mostly in zip(source.types, found, strict=True) if mostly]
+    return empty[0] if len(empty) == 1 else None
+
+
 def votes_among(source: Source, taken: set[str | None]) -> tuple[str, ...]:
     """Take every other column when all of them hold 0 and 1 only, otherwise none."""
+    taken = {*taken, some_labels(source)}
     free = [c for c in source.types if c not in taken]
     # a column of lists or structures has values that no set can hold
     binary = all(v in (0, 1) for c in free for v in source.distinct(c, 2))

@@ -162,7 +162,7 @@ def command(
 
         @wraps(function)
         def run(**given: Any) -> None:
-            with shell.ending(given["debug"], given["quiet"]):
+            with shell.ending(given["debug"], given["quiet"], given):
                 last = {k: given.pop(k, d) for k, (_, d) in LAST.items()}
                 for word, why in refused.items():
                     if given.pop(word) is not None:
@@ -312,7 +312,7 @@ def _request(
         **{k: v for k, v in words.items() if k in _columns.Chosen.__annotations__}
         | told,
     )
-    _say_what_was_taken(source, chosen)
+    say_what_was_taken(source, chosen, columns.option)
     unused = _columns.looks_counted(source, chosen) if "count" in words else None
     if unused:
         shell.say(
@@ -331,7 +331,7 @@ def _request(
     return _columns.Request(source, chosen, source.only(wanted), level, seed, several)
 
 
-def _say_what_was_taken(source: Source, chosen: _columns.Chosen) -> None:
+def say_what_was_taken(source: Source, chosen: _columns.Chosen, option: str) -> None:
     """Say which columns were taken unasked, and why the others were not."""
     if chosen.missing not in (None, "drop", "refuse"):
         raise InputError(
@@ -348,6 +348,12 @@ def _say_what_was_taken(source: Source, chosen: _columns.Chosen) -> None:
     if left:
         shell.say(
             f"Not taken: {', '.join(left[:12])}{', ...' if len(left) > 12 else ''}."
+        )
+    truth = _columns.some_labels(source) if option in ("vote", "judge") else None
+    if truth and truth not in chosen.columns:
+        shell.say(
+            f"Column {truth!r} is empty in most rows. If it holds labels, type --label "
+            f"{truth}."
         )
 
 

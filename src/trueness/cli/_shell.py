@@ -12,15 +12,17 @@ import csv
 import errno
 import json
 import os
+import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar, final
 
+import numpy as np
 import typer
 from rich.cells import cell_len
 from rich.console import Console
@@ -54,6 +56,11 @@ OWN_WARNINGS = (DoubtfulAssumption, NotConverged, Optimistic)
 T = TypeVar("T")
 R = TypeVar("R")
 _QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
+_OPTIONS: ContextVar[frozenset[str]] = ContextVar("options", default=frozenset())
+_ADVICE = re.compile(
+    r"(?:,? or(?:, if [^,;.]*)?,? type (--[\w-]+)[^,;.]*|"
+    r"(?:^|(?<=[.?!])\s+)Type (--[\w-]+)[^.]*(?:\.\d[^.]*)?\.)(?=[,;.]|\s|$)"
+)
 
 FIGURES = (".svg", ".png", ".pdf", ".html")
 ROWS = (".parquet", ".csv")
@@ -107,7 +114,20 @@ def saying(answer: CommandAnswer, cleaned: Sequence[str]) -> CommandAnswer:
 
 def spoken(notes: Sequence[Note]) -> list[str]:
     """Say notes in the words of the command line."""
-    return [write_out(n, SHELL) for n in notes]
+    return [_possible(write_out(n, SHELL)) for n in notes]
+
+
+def in_the_shell(text: str) -> str:
+    """Say a sentence of the library with what can be typed here."""
+    return _possible(for_the_shell(text))
+
+
+def _possible(text: str) -> str:
+    """Leave out the advice to type an option that this command does not have."""
+    known = _OPTIONS.get()
+    return _ADVICE.sub(
+        lambda m: m[0] if not known or (m[1] or m[2]) in known else "", text
+    )
 
 
 def show(
@@ -151,7 +171,7 @@ def _noted(value: Any) -> Any:
         return [_noted(v) for v in value]
     if isinstance(value, dict):
         return {
-            k: [*map(for_the_shell, v)]
+            k: [*map(in_the_shell, v)]
             if k == "notes" and isinstance(v, list)
             else _noted(v)
             for k, v in value.items()
@@ -183,7 +203,7 @@ def about_cases(
 def say(text: str) -> None:
     """Tell the person at the terminal something that is not part of the answer."""
     if not _QUIET.get():
-        _print(sys.stderr, for_the_shell(text))
+        _print(sys.stderr, in_the_shell(text))
 
 
 @contextmanager
@@ -277,9 +297,10 @@ def _console(stream: Any) -> Console:
 
 
 @contextmanager
-def ending(debug: bool, quiet: bool = False) -> Iterator[None]:
+def ending(debug: bool, quiet: bool, options: Iterable[str]) -> Iterator[None]:
     """End a command with a sentence and an exit code, as the help says."""
     said = _QUIET.set(quiet)
+    known = _OPTIONS.set(frozenset(f"--{o.replace('_', '-')}" for o in options))
     try:
         with silent() if quiet else nullcontext():
             yield
@@ -289,6 +310,7 @@ def ending(debug: bool, quiet: bool = False) -> Iterator[None]:
         raise typer.Exit(_end(err)) from None
     finally:
         _QUIET.reset(said)
+        _OPTIONS.reset(known)
 
 
 def _end(err: BaseException) -> int:
@@ -309,7 +331,7 @@ def _end(err: BaseException) -> int:
         if not isinstance(err, BrokenPipeError):
             _print(sys.stderr, f"Error: {words}.")
         return 1
-    _print(sys.stderr, f"Error: {for_the_shell(str(err))}")
+    _print(sys.stderr, f"Error: {in_the_shell(str(err))}")
     impossible = isinstance(err, (NotEnoughCases, Infeasible))
     return 3 if impossible else 2
 
@@ -385,7 +407,9 @@ def write_rows(
 
     with progress("Writing", unit=""):
         table = source.rows.to_arrow_table()
-        table = table.append_column(column, pa.array(score(table)))
+        made = np.asarray(score(table), np.float64)
+        # what has no score stays empty
+        table = table.append_column(column, pa.array(made, from_pandas=True))
         with replacing(output) as temporary:
             if output.suffix.lower() == ".csv" and source.is_text:
                 text = source.as_text().append_column(column, table[column])

@@ -13,13 +13,14 @@ import trueness
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.options import choice, whole_number
 from trueness._core.checks.words import listing
+from trueness._core.numbers import counted
 from trueness._core.progress import progress
 from trueness.calibration.calibrators import CALIBRATORS
-from trueness.calibration.maps import load_map, map_to_json
+from trueness.calibration.maps import known_scores, load_map, map_to_json
 from trueness.cli import _shell as shell
 from trueness.cli._columns import Request, count_panel, count_tally, one_score
 from trueness.cli._command import ONE_SCORE, TWO_SCORES, File, command
-from trueness.cli._source import known, open_source
+from trueness.cli._source import known, names_of, open_source
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
 from trueness.findings.records import Finding
@@ -183,16 +184,26 @@ def apply(
     names = [known(source, name, "This map") for name in inputs]
     new = column or (f"{names[0]}_calibrated" if len(names) == 1 else "combined")
     shell.check_rows(output, source, new)
-    one = names[0] if several is None else None
-    rows = shell.write_rows(
-        source,
-        new,
-        lambda t: apply_map(t.select(names), fitted, one, name=new)[new],
-        output,
-    )
+    one, said = names[0] if several is None else None, []
+    if one is not None and score is None:
+        shell.say(f"Using score {names_of(names)}: no other column fits.")
+
+    def scored(rows: Any) -> Any:
+        made = apply_map(rows.select(names), fitted, one, name=new)[new].to_numpy()
+        if lost := int(np.isnan(made).sum()):
+            said.append(f"{counted(lost, 'row has', 'rows have')} no score.")
+        if one is not None:
+            low, high = known_scores(fitted.expression)
+            x = rows[one].to_numpy(zero_copy_only=False).astype(np.float64)
+            if beyond := int(((x < low - 1e-9) | (x > high + 1e-9)).sum()):
+                lies = counted(beyond, "score lies", "scores lie")
+                ends = f"{round(low, 6):g} to {round(high, 6):g}"
+                said.append(f"{lies} outside {ends}, where the map is constant.")
+        return made
+
+    rows = shell.write_rows(source, new, scored, output)
     kind = type(fitted).__name__
     result: dict[str, Any] = {"map": kind, "file": source.name, "output": str(output)}
     result |= {"scores": names, "column": new, "rows": rows}
-    return shell.CommandAnswer(
-        "apply", result, [f"{rows:,} rows scored by {kind} from {listing(names)}."]
-    )
+    text = f"{rows:,} rows scored by {kind} from {listing(names)}."
+    return shell.CommandAnswer("apply", result, [text, *said])

@@ -51,7 +51,9 @@ def look(file: File, decimal: str | None = None) -> shell.CommandAnswer:
     for q in found.questions:  # the command that answers it
         words = ["trueness", q.command, file]
         for name, value in q.columns.items():
-            option = "vote" if q.command == "nogold" else name.removesuffix("s")
+            one_of = {"nogold": "vote", "judge": "judge"}.get(q.command, "score")
+            named = {"scores": one_of, "missing": "missing-scores"}
+            option = named.get(name, name)
             for one in value if isinstance(value, list) else [value]:
                 words += [f"--{option}", str(one)]
         typed[q.question] = shlex.join(words)

@@ -27,7 +27,7 @@ from trueness.cli._columns import (
     votes_among,
     with_verdicts,
 )
-from trueness.cli._command import Columns, File, command
+from trueness.cli._command import Columns, File, command, say_what_was_taken
 from trueness.cli._source import (
     Source,
     in_memory,
@@ -154,8 +154,7 @@ def request_of(
         cluster=cluster,
         needs_label=False,
     )
-    if chosen.guessed:
-        shell.say(f"Using {' and '.join(chosen.guessed)}: no other column fits.")
+    say_what_was_taken(source, chosen, "judge")
     return Request(source, chosen, source.rows, level, seed)
 
 

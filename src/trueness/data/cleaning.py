@@ -289,20 +289,24 @@ _NUMBER = re.compile(r"[+-]?(?:\d[\d.,' ]*|[.,]\d+)(?:e[+-]?\d+)?")
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:[.,]\d{3})+")
 
 
-def numbers(values: Array, what: str, decimal: str | None = None) -> tuple[Array, str]:
+def numbers(
+    values: Array, what: str, decimal: str | None = None, cases: Array | None = None
+) -> tuple[Array, str]:
     """Read a column of text as numbers, all in one way; say in which.
 
-    ``decimal`` says what stands before the decimals, where the values do not.
+    ``decimal`` says what stands before the decimals, where the values do not; a value
+    stands for one case, or for as many as ``cases`` says.
     """
+    times = np.ones(values.size, int) if cases is None else cases
     lost = zip(values.tolist(), _columns.missing(values), strict=True)
     words = [None if gone else folded(v) for v, gone in lost]
     text = [w for w in words if w is not None and w not in MISSING]
     stripped = {w: w.translate(_SIGNS).strip() for w in text}
     odd = [w for w in dict.fromkeys(text) if not _NUMBER.fullmatch(stripped[w])]
     if odd:
-        many = sum(w in set(odd) for w in text)
+        many = int(times[[w in set(odd) for w in words]].sum())
         raise InputError(
-            f"{what} must be numbers; found text in {many:,} of {len(words):,} cases, "
+            f"{what} must be numbers; found text in {many:,} of {times.sum():,} cases, "
             f"such as {listing(odd, 3)}. Is it the right column? Otherwise convert it "
             "to numbers first."
         )
@@ -313,7 +317,8 @@ def numbers(values: Array, what: str, decimal: str | None = None) -> tuple[Array
     }
     out = [np.nan if w is None or w in MISSING else read[w] for w in words]
     said = ["percentages"] * percent + ["numbers with a decimal comma"] * comma
-    less, way = len(words) - len(text), " and ".join(said) or "numbers"
+    less = int(times[[w is None or w in MISSING for w in words]].sum())
+    way = " and ".join(said) or "numbers"
     gone = f", {counted(less, 'value')} missing" if less else ""
     return np.array(out, dtype=np.float64), f"{what}: text read as {way}{gone}."
 

@@ -143,12 +143,14 @@ def read_label_values(
     return cleaning.read_label_column(labels, positive, what)
 
 
-def read_scores(values: object, what: str, decimal: str | None) -> Array:
+def read_scores(
+    values: object, what: str, decimal: str | None, cases: Ints | None = None
+) -> Array:
     """Read a column of scores, also one of text: then it is said how it was read."""
     found = column(values, what)
     if not cleaning.has_text(found):
         return found
-    number, said = cleaning.numbers(found, what, decimal)
+    number, said = cleaning.numbers(found, what, decimal, cases)
     cleaning.tell([said])
     return number
 

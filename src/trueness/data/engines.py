@@ -274,8 +274,8 @@ def _counted(
     for role, name in wanted.items():
         if role.startswith("score") and role not in text:
             columns[role] = _scores(columns[role], role, name, cases, complete)
-        if role == "by":
-            _columns.named_groups(column(columns[role], name), cases)
+        if role in ("by", "cluster"):
+            _columns.named_groups(column(columns[role], name), cases, f"{role}=")
     return columns
 
 

@@ -22,6 +22,7 @@ from trueness._core.html import html_table
 from trueness._core.numbers import counted, listed
 from trueness._core.records import Record, shown
 from trueness.counts.cases import COUNTS
+from trueness.counts.design import CANNOT
 from trueness.data import cleaning, engines
 from trueness.data.count_tables import are_counts, count_columns_of
 
@@ -164,7 +165,7 @@ def look(data: object) -> Look:
         looked = tuple(_counted(c, held) for c in looked)
         asked = tuple(LookedQuestion(*words, {}) for words in _ONE_SCORE)
         return Look(rows, looked, asked)
-    return Look(rows, looked, _questions(looked))
+    return Look(rows, looked, _questions(looked, rows))
 
 
 def _counted(c: LookedColumn, held: Mapping[str, Array]) -> LookedColumn:
@@ -284,28 +285,56 @@ _ONE_SCORE = (
 )
 
 
-def _questions(looked: Sequence[LookedColumn]) -> tuple[LookedQuestion, ...]:
+def _questions(looked: Sequence[LookedColumn], rows: int) -> tuple[LookedQuestion, ...]:
     """What can be asked of these columns?"""
-    first: dict[str, list[str]] = {}
+    first: dict[str, list[LookedColumn]] = {}
     for c in looked:
         if c.could_be:
-            first.setdefault(c.could_be[0], []).append(c.name)
-    labels, scores = first.get("label", []), first.get("score", [])
+            first.setdefault(c.could_be[0], []).append(c)
+    names = {role: [c.name for c in found] for role, found in first.items()}
+    labels, scores = names.get("label", []), names.get("score", [])
+    numbers = [c.name for c in looked if c.kind.endswith("numbers")]
+    if labels and {*_STUDY} <= {c.name for c in looked}:
+        rated = [n for n in (*scores, *numbers) if n not in (*_STUDY, *labels)]
+        study = "Do readers do better with one treatment?", "reader_study", "readers"
+        words = {"label": labels[0], "score": rated[0]} if rated else {}
+        return (LookedQuestion(*study, words),) if rated else ()
     out: list[tuple[str, str, str, Mapping[str, Any]]] = []
+    beside = {r: names[r][0] for r in ("weight", "cluster") if r in names}
+    if any(c.missing for c in first.get("score", [])):
+        beside["missing"] = "drop"
     if labels and scores:
         one = {"label": labels[0], "score": scores[0]}
-        out += [(*words, one) for words in _ONE_SCORE]
+        out += [(*words, one | beside) for words in _ONE_SCORE]
         groups = [c.name for c in looked if "group" in c.could_be]
         if groups:
-            by = {**one, "by": groups[0]}
+            by = {**one, "by": groups[0], **beside}
             out.append(("Is it as good in every group?", "auc", "evaluate", by))
     if labels and len(scores) > 1:
         several = {"label": labels[0], "scores": scores[:5]}
-        better = "Would they be better together?"
-        out.append(("Which score is better?", "compare_auc", "compare", several))
-        out.append((better, "compare_combiners", "combine", several))
-    if len(labels) > 2 and not scores:
-        votes = {"scores": labels}
+        better = "Would they be better together?", "compare_combiners", "combine"
+        compared = "Which score is better?", "compare_auc", "compare"
+        kept = {k: v for k, v in beside.items() if k not in CANNOT[better[1]]}
+        out += [(*compared, several | beside), (*better, several | kept)]
+    if labels and not scores and "item" in names:
+        tried = {"item": names["item"][0], "passed": labels[0]}
+        tried |= dict(zip(["system"], names.get("judge", []), strict=False))
+        out.append(("How often do systems pass?", "attempts", "evals", tried))
+    elif len(labels) > 2 and not scores:
+        # a column that is mostly empty has the labels of a few cases
+        known = [c.name for c in first["label"] if 2 * c.missing > rows][:1]
+        truth = dict(zip(["label"], known, strict=False))
+        votes = {"scores": [n for n in labels if n not in known]}
+        rate = (
+            "What is the true pass rate if judges make errors?",
+            "prevalence",
+            "judge",
+        )
+        if known:
+            out.append((*rate, votes | truth | {"labelled": "random"}))
         question = "How good is each test, without a known truth?"
-        out.append((question, "latent_class", "nogold", votes))
+        out.append((question, "latent_class", "nogold", votes | truth))
     return tuple(LookedQuestion(*words) for words in out)
+
+
+_STUDY = ("reader", "treatment", "case")  # columns of a study of readers

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 
+from trueness._core.arrays import Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
@@ -354,11 +355,17 @@ def _of_columns(
     given: Mapping[str, object],
     words: Mapping[str, Any],
     what: str = "{}",
+    times: Ints | None = None,
 ) -> Any:
-    """Count columns on the host, or where they are on a device."""
+    """Count columns on the host, or where they are on a device.
+
+    ``times`` says how many cases each row stands for, where an engine has counted.
+    """
     if not any(on_device(values) for values in given.values()):
         said = words["decimal"]
-        read = {n: read_scores(v, what.format(n), said) for n, v in given.items()}
+        read = {
+            n: read_scores(v, what.format(n), said, times) for n, v in given.items()
+        }
         return count_columns(kind, labels, read, words)
     if any(words[word] is not None for word in _ROLES[1:]):
         raise InputError(
@@ -404,9 +411,9 @@ def _of_table(data: object, kind: str, scores: object, words: dict[str, Any]) ->
         for role, n in named.items()
     }
     labels, what = found.pop("label", None), "score={!r}" if kind == "panel" else "{}"
-    return _of_columns(
-        kind, labels, columns, dict.fromkeys(_ROLES) | words | found, what
-    )
+    times = found["count"] if engines.is_lazy(data) else None
+    words = dict.fromkeys(_ROLES) | words | found
+    return _of_columns(kind, labels, columns, words, what, times)
 
 
 def _by_engine(

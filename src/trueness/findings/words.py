@@ -69,6 +69,10 @@ SENTENCES = (
     (r"Pass positive=\.\.\. to \w+(?:\.tally)?\.", "Type --positive VALUE."),
     (r"Type (trueness\.)?tally\([^)]*\)\.?", "Check --label and --score."),
     (r"label_next says", "--next 50 says"),
+    (
+        r"To leave these out, type panel\.observed\(.*?\)\[.*?\]\.",
+        "Type --missing-scores drop to leave them out, or give them a score.",
+    ),
     (r", add judges (that do not .*?), or pass prior= to \w+", r", or add judges \1"),
     (
         r"come from the labels, as those of trueness\.prevalence do;",

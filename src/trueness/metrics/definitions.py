@@ -355,7 +355,7 @@ METRIC_FAMILIES: dict[str, Callable[..., Metric]] = {
 }
 
 # members of a family that have a name of their own
-FAMILY_MEMBERS: dict[str, Metric] = {"f2": f_beta(2)}
+FAMILY_MEMBERS: dict[str, Metric] = {"f2": f_beta(2), "f0.5": f_beta(0.5)}
 
 SYNONYMS: dict[str, str] = {
     alias: name for name, m in METRICS.items() for alias in m.aliases

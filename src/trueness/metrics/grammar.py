@@ -33,7 +33,7 @@ from trueness.metrics.definitions import (
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:\s*%)?)"
-    r"|(?P<name>[A-Za-z_][A-Za-z_0-9]*)"
+    r"|(?P<name>[fF]0?\.5\b|[A-Za-z_][A-Za-z_0-9]*)"
     r"|(?P<sign>>=|<=|>|<|[-+*/(),=])"
     r"|(?P<other>\S))"
 )

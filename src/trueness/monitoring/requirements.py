@@ -12,12 +12,14 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from itertools import combinations
 from pathlib import Path
 from typing import Any, final
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, nearest
+from trueness._core.numbers import percent_hint
 from trueness.counts.design import AT_RANDOM, CASE_CONTROL, COHORT, LEFT_OUT
 from trueness.metrics.algebra import Metric
 from trueness.metrics.grammar import known_names, metric
@@ -27,8 +29,9 @@ from trueness.threshold.rule import Rule, rule_of
 KNOWN = (*MEASURES, *FACTS, "missing_scores")
 _LABELLED = ("random", "by verdict", "by truth")
 _REAL = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_PERCENT = re.compile(rf"{_REAL}\s*%")
 _TEXT = re.compile(
-    rf"\s*(?P<metric>.+?)\s*(?P<sign>>=|<=|>|<)\s*(?P<bound>{_REAL})"
+    rf"\s*(?P<metric>.+?)\s*(?P<sign>>=|<=|>|<)\s*(?P<bound>{_REAL}\s*%?)"
     rf"(?:\s+at\s+(?P<threshold>{_REAL}|\S+\.json))?(?:\s+by\s+(?P<by>\w+))?\s*"
 )
 
@@ -197,7 +200,7 @@ def _from_text(text: str) -> dict[str, Any]:
             f"itself belongs. Type {sign}= and a number."
         )
     side = "at_least" if sign.startswith(">") else "at_most"
-    given[side] = float(given.pop("bound"))
+    given[side] = _share(given.pop("bound"))
     if not given.get("threshold", ".json").endswith(".json"):
         given["threshold"] = float(given["threshold"])
     return given
@@ -218,12 +221,19 @@ def _from_fields(given: Mapping[str, Any]) -> Requirement:
     return Requirement(**{k: _typed(k, FIELDS[k], v) for k, v in given.items()})
 
 
+def _share(text: str) -> float:
+    """Read a number, or a percentage as a share: 80% is 0.8."""
+    return float(Decimal(text.rstrip("% ")) / (100 if "%" in text else 1))
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _typed(name: str, kind: str, value: Any) -> Any:
     """Read a value of this kind; a rule from its file, its fields or as it is."""
+    if kind == _NUMBER and isinstance(value, str) and _PERCENT.fullmatch(value):
+        return _share(value)
     plain = _is_number(value)
     several = isinstance(value, (list, tuple))
     if kind in (_NUMBER, _CUT) and plain and math.isfinite(value):
@@ -279,7 +289,7 @@ def _mistakes(r: Requirement) -> Iterator[str]:
         if not low <= bound <= high:
             yield (
                 f"{r.metric} lies between {low:g} and {high:g}; the bound {bound:g} "
-                f"is outside that range.{_percent(bound, high)}"
+                f"is outside that range.{percent_hint(bound, high)}"
             )
     least, most = r.at_least, r.at_most
     if least is not None and most is not None and least > most:
@@ -292,18 +302,12 @@ def _mistakes(r: Requirement) -> Iterator[str]:
         if size is not None and not 0 <= size <= high - low:
             yield (
                 f"{name} must be between 0 and {high - low:g}, the range of "
-                f"{r.metric}; found {size:g}.{_percent(size, high - low)}"
+                f"{r.metric}; found {size:g}.{percent_hint(size, high - low)}"
             )
     if r.fpr is not None and r.metric != "partial_auc":
         yield f"fpr goes with partial_auc; {r.metric} has none."
     if r.fpr is not None and not 0 <= r.fpr[0] < r.fpr[1] <= 1:
         yield f"fpr must rise, from 0 to 1; found {list(r.fpr)}. Write [0, 0.1]."
-
-
-def _percent(bound: float, high: float) -> str:
-    """Hint at per cent that were meant as a share."""
-    meant = high == 1 and 1 < bound <= 100
-    return f" Write {bound / 100:g} for {bound:g} %." if meant else ""
 
 
 def _range(name: str) -> tuple[float, float, bool]:

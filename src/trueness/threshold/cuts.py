@@ -20,6 +20,7 @@ from trueness._core.arrays import Array, Floats, Ints, blocks
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
+from trueness._core.numbers import percent_hint
 from trueness._core.records import brief
 from trueness.counts.values import Tally
 from trueness.fermi.distribution import fermi_dirac
@@ -391,7 +392,9 @@ def stop_infeasible(cuts: Cuts, constraints: Sequence[Constraint], met: Met) -> 
         others = np.asarray(met[[j for j in kept if j != k]].all(axis=0))
         close.append((f"{constraints[k]!r}", _closest(cuts, constraints[k], others)))
     if len(kept) == 1:
-        raise Infeasible(f"{close[0][0]} cannot be met: {close[0][1]}.")
+        c = constraints[kept[0]]
+        hint = percent_hint(c.bound, c.metric.range[1])
+        raise Infeasible(f"{close[0][0]} cannot be met: {close[0][1]}.{hint}")
     raise Infeasible(
         f"{len(kept)} constraints cannot be met together. With the other"
         f"{'s' if len(kept) > 2 else ''} met, " + "; ".join(map(": ".join, close)) + "."
