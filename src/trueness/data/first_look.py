@@ -300,7 +300,9 @@ def _questions(looked: Sequence[LookedColumn], rows: int) -> tuple[LookedQuestio
         words = {"label": labels[0], "score": rated[0]} if rated else {}
         return (LookedQuestion(*study, words),) if rated else ()
     out: list[tuple[str, str, str, Mapping[str, Any]]] = []
-    beside = {r: names[r][0] for r in ("weight", "cluster") if r in names}
+    beside: dict[str, str] = {
+        role: names[role][0] for role in ("weight", "cluster") if role in names
+    }
     if any(c.missing for c in first.get("score", [])):
         beside["missing"] = "drop"
     if labels and scores:
