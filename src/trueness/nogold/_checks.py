@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.options import choice, positive_number
@@ -117,7 +117,7 @@ def _beta(
     return positive_number(given[0], what), positive_number(given[1], what)
 
 
-def vote_rows(rows: Any, names: Sequence[str]) -> NDArray[np.float64]:
+def vote_rows(rows: ArrayLike, names: Sequence[str]) -> NDArray[np.float64]:
     """Pass on rows (m, K) of 0, 1 and NaN, in the order of the names."""
     votes = np.atleast_2d(np.asarray(rows, dtype=np.float64))
     if votes.ndim != 2 or votes.shape[1] != len(names):

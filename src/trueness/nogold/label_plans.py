@@ -200,7 +200,7 @@ def plan_labels(
     return LabelNumber(labels, reached(labels), alone, notes)
 
 
-def _from_panel(panel: Any) -> tuple[Floats, Votes, tuple[str, ...]]:
+def _from_panel(panel: Panel) -> tuple[Floats, Votes, tuple[str, ...]]:
     v = read_votes(verdicts_of(read_verdicts(panel)))
     known = int(v.pos.sum() + v.neg.sum())
     if not known:

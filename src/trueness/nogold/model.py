@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from scipy.special import betainc, betaln, ndtr, ndtri
@@ -31,6 +31,9 @@ REACH = 4.5
 STEPS = ((1.1, 14), (2.2, 28), (3.3, 42), (np.inf, 56))
 CACHE = 96_000  # numbers in a table: larger ones leave the processor's cache
 MOST_UNSEEN = 4  # pairs of halves per pattern, up to which all are multiplied out
+
+# the votes of either half of the tests, and which of them a row has
+Halves = tuple[tuple[Array, Array], tuple[Array, Array]]
 
 
 @final
@@ -56,18 +59,18 @@ class Patterns:
         return float(self.pos.sum()), float(self.neg.sum())
 
     @cached_property
-    def halves(self) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    def halves(self) -> Halves:
         """Sort the patterns by their halves, which make a fast product."""
         return halves(self.rows)
 
 
-def read_patterns(data: Any) -> Patterns:
+def read_patterns(data: Panel | Mapping[str, Panel]) -> Patterns:
     """Count the patterns of one panel, or of each panel of a mapping."""
-    panels = data if isinstance(data, Mapping) else {"": data}
-    panels = _votes.panels_of_votes(panels)
+    given = data if isinstance(data, Mapping) else {"": data}
+    panels: dict[str, Panel] = _votes.panels_of_votes(given)
     first = next(iter(panels.values()))
     panels = {s: p[list(first.names)] for s, p in panels.items()}
-    together: Panel = sum(panels.values())
+    together: Panel = sum(panels.values())  # type: ignore[assignment]
     at = {row.tobytes(): j for j, row in enumerate(together.rows)}
     counts = np.zeros((3, len(panels), len(together)))
     for s, p in enumerate(panels.values()):
@@ -110,7 +113,7 @@ class Prior:
         return out
 
 
-def read_prior(given: Any, patterns: Patterns, ordered: bool) -> Prior:
+def read_prior(given: object, patterns: Patterns, ordered: bool) -> Prior:
     """Read ``{"sensitivity": {"A": (a, b)}, ...}``; what is not named is uniform."""
     names = dict.fromkeys(("sensitivity", "specificity"), patterns.names)
     by_word = {"prevalence": patterns.populations, **names}
@@ -201,7 +204,7 @@ class LatentModel:
         return [yes[:, :s], no[:, :s], alpha, not_alpha, beta, not_beta], sigma
 
     def _classes(
-        self, p: Sequence[Floats], sigma: Floats, rows: Floats, of: Any
+        self, p: Sequence[Floats], sigma: Floats, rows: Floats, of: Halves
     ) -> tuple[Floats, Floats]:
         """Give the probability of each pattern in positives and in negatives."""
         if not self.shared:
@@ -249,7 +252,7 @@ def quantile(yes: Floats, no: Floats) -> Floats:
     return np.where(yes < no, least, -least)
 
 
-def halves(rows: Floats) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+def halves(rows: Floats) -> Halves:
     """Which votes does either half of the tests give, in each row?"""
     codes = np.nan_to_num(rows, nan=2.0).astype(int)
     k = rows.shape[1] // 2
@@ -261,9 +264,7 @@ def halves(rows: Floats) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     return first, second
 
 
-def integrated(
-    centre: Floats, sigma: Floats, of: tuple[tuple[Array, Array], tuple[Array, Array]]
-) -> Floats:
+def integrated(centre: Floats, sigma: Floats, of: Halves) -> Floats:
     """Integrate over the ease of a case, in steps as fine as sigma needs, (n, rows)."""
     out, least = np.empty((len(centre), of[0][1].size)), -np.inf
     wide = max(len(votes) for votes, _ in of)
@@ -275,7 +276,7 @@ def integrated(
     return out
 
 
-def _integral(centre: Floats, sigma: Floats, of: Any, steps: int) -> Floats:
+def _integral(centre: Floats, sigma: Floats, of: Halves, steps: int) -> Floats:
     """Sum over the ease of a case, by the trapezoid rule."""
     nodes, weight = _trapezoid(steps)
     # E Phi(m + sigma z) = Phi(m / sqrt(1 + sigma^2)): the root keeps the rate a rate

@@ -165,7 +165,7 @@ def judge_rows(r: Rate) -> list[list[object]]:
     ]
 
 
-def _span(e: Any) -> str:
+def _span(e: Estimate | Rate) -> str:
     """Write the interval alone, of what votes alone do not determine."""
     return f"{percent(e.low)} to {percent(e.high)}"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 from scipy.special import chdtrc
@@ -62,7 +62,7 @@ class Votes(NamedTuple):
     yes: Array  # (m,), where more judges say yes than no, or grades are above average
 
 
-def read_verdicts(data: Any) -> Panel:
+def read_verdicts(data: object) -> Panel:
     """Pass on a panel of verdicts; a tally is one judge."""
     if isinstance(data, Tally):
         rows = data.score[:, None]

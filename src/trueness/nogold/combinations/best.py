@@ -16,6 +16,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import places
 from trueness._core.records import Estimate, Record, brief, shown
 from trueness.calibration.maps import Map, freeze, register
+from trueness.metrics.algebra import Metric
 from trueness.metrics.definitions import cost
 from trueness.nogold import _checks as _votes
 from trueness.nogold.combinations.search import (
@@ -216,7 +217,7 @@ def rates_of(post: LatentPosterior, chosen: Array) -> Floats:
 def best_combination(
     post: LatentPosterior,
     *,
-    criterion: Any = "product",
+    criterion: str | Metric = "product",
     rule: str = "expected",
     population: str | None = None,
     prevalence: float | None = None,

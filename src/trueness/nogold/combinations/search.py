@@ -132,7 +132,7 @@ def net(gain: Floats, loss: Floats) -> Floats:
     return np.where(np.abs(gain - loss) > noise, gain - loss, 0.0)
 
 
-def read_criterion(given: Any) -> Criterion:
+def read_criterion(given: str | Metric) -> Criterion:
     """Read a name of ``CRITERIA``, a metric, or the text of a metric."""
     if isinstance(given, str) and given in CRITERIA:
         return Criterion(given, CRITERIA[given], SHAPES[given])
