@@ -186,7 +186,7 @@ def test_it_listens_on_this_machine_only_and_leaves_nothing_behind(small):
 
 
 def test_tokens_differ_and_are_long():
-    first, second = access.Key(1), access.Key(1)
+    first, second = (access.Guard(None, 1) for _ in range(2))
     assert first.token != second.token
     assert len(first.token) >= 43
     assert not first.fits(None)

@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from secrets import token_urlsafe
-from typing import Any, final
+from typing import final
 from urllib.parse import urlencode
 
 import h11
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 POLICY = (
@@ -39,82 +40,64 @@ HEADERS = {
 WAIT = 5.0  # seconds for the head of a request, and for each part of its body
 PART = 1024  # bytes of a body that must come in that time
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
-WRONG_HOST = "This server answers under its own address only."
-WRONG_ORIGIN = "This request came from another page, and was refused."
+WRONG_HOST = "This server answers under its own address only.\n"
+WRONG_ORIGIN = "This request came from another page, and was refused.\n"
 UNKNOWN = (
     "This page opens with the address that trueness app has printed, which holds a "
-    "token. After a restart the token is new: copy the address from the terminal again."
+    "token. After a restart the token is new: copy the address from the terminal "
+    "again.\n"
 )
 
 
 @final
-@dataclass(frozen=True)
-class Key:
-    """What opens the server: a token, for a port and the names of this machine."""
+class Guard:
+    """Stands before the application and lets right requests through.
 
-    port: int
-    hosts: tuple[str, ...] = LOCAL
-    token: str = field(default_factory=lambda: token_urlsafe(32))
+    A token opens the server, for a port and the names of this machine.
+    """
 
-    @property
-    def cookie(self) -> str:
-        """Name the cookie; cookies do not know ports, so the name holds it."""
-        return f"trueness_{self.port}"
-
-    @property
-    def addresses(self) -> set[str]:
-        """Give the hosts, as browsers write them, that mean this server."""
-        return {f"{host}:{self.port}" for host in self.hosts}
+    def __init__(self, app: ASGIApp, port: int, hosts: Iterable[str] = LOCAL) -> None:
+        self.app, self.port, self.token = app, port, token_urlsafe(32)
+        self.addresses = {f"{host}:{port}" for host in hosts}
+        self.cookie = f"trueness_{port}"  # cookies do not know ports
 
     def fits(self, given: str | None) -> bool:
         """Is this the token? Takes as long for every wrong one."""
         return hmac.compare_digest((given or "").encode(), self.token.encode())
 
-
-@final
-class Guard:
-    """Stands before the application and lets right requests through."""
-
-    def __init__(self, app: Any, key: Key) -> None:
-        self.app, self.key = app, key
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it with a sentence."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return
 
-        async def with_headers(message: Any) -> None:
+        async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
             await send(message)
 
-        request = Request(scope)
-        refused = self._refusal(request)
+        refused = self._refusal(Request(scope))
         await (refused or self.app)(scope, receive, with_headers)
 
     def _refusal(self, request: Request) -> Response | None:
-        if request.headers.get("host") not in self.key.addresses:
-            return _no(WRONG_HOST, 421)
-        if not self._own(request):
-            return _no(WRONG_ORIGIN, 403)
-        given = request.query_params.get("token")
-        if self.key.fits(given):
-            return self._welcome(request)
-        if not self.key.fits(request.cookies.get(self.key.cookie)):
-            return _no(UNKNOWN, 403)
-        return None
-
-    def _own(self, request: Request) -> bool:
-        """Does it come from a page of this server, or from nobody's page?"""
+        if request.headers.get("host") not in self.addresses:
+            return PlainTextResponse(WRONG_HOST, 421)
+        # does it come from a page of this server, or from nobody's page?
         origin = request.headers.get("origin")
-        if origin is not None:
-            return origin in {f"http://{a}" for a in self.key.addresses}
         site = request.headers.get("sec-fetch-site", "none")
-        return request.method in ("GET", "HEAD") or site in ("same-origin", "none")
+        own = request.method in ("GET", "HEAD") or site in ("same-origin", "none")
+        if origin is not None:
+            own = origin in {f"http://{a}" for a in self.addresses}
+        if not own:
+            return PlainTextResponse(WRONG_ORIGIN, 403)
+        if self.fits(request.query_params.get("token")):
+            return self._welcome(request)
+        if not self.fits(request.cookies.get(self.cookie)):
+            return PlainTextResponse(UNKNOWN, 403)
+        return None
 
     def _welcome(self, request: Request) -> Response:
         """Turn the token of the address into a cookie, and forget it there."""
@@ -122,14 +105,8 @@ class Guard:
         where = request.url.path + (f"?{urlencode(rest)}" if rest else "")
         # a path that begins with two slashes would name another host
         answer = RedirectResponse("/" + where.lstrip("/"), 303)
-        answer.set_cookie(
-            self.key.cookie, self.key.token, httponly=True, samesite="strict", path="/"
-        )
+        answer.set_cookie(self.cookie, self.token, httponly=True, samesite="strict")
         return answer
-
-
-def _no(words: str, code: int) -> Response:
-    return PlainTextResponse(words + "\n", code)
 
 
 @final
@@ -142,7 +119,7 @@ class Impatient(H11Protocol):
     _timer: asyncio.TimerHandle | None = None
     _part = 0
 
-    def connection_made(self, transport: Any) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the head of the first request."""
         super().connection_made(transport)
         self._wait()

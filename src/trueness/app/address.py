@@ -95,11 +95,15 @@ NOTHING = "-"  # in an address: none of the columns, also where one would be gue
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Asked:
-    """All that an address says, as it says it; None and () where it says nothing."""
+    """All that an address says, as it says it; None and () where it says nothing.
 
-    file: str
+    ``chosen`` are the columns that are meant, where that is clear. Those that ask about
+    the same counts are equal.
+    """
+
+    file: DataFile
     kind: str | None = None
     label: str | None = None
     positive: str | None = None
@@ -126,11 +130,23 @@ class Asked:
     classifier: str = ""
     combine: str = ""
     problems: dict[str, str] = field(default_factory=dict)
+    chosen: Chosen | None = None
+
+    def __hash__(self) -> int:
+        return hash(self.data)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Asked) and self.data == other.data
 
     def named(self, field: str) -> str | None:
         """Give the column of a field; None where none is meant."""
         name: str | None = getattr(self, field)
         return None if name == NOTHING else name
+
+    @property
+    def is_long(self) -> bool:
+        """Has a table of judges a row for each verdict?"""
+        return self.kind == "judges" and self.verdict is not None
 
     @property
     def cost(self) -> dict[str, float] | None:
@@ -184,88 +200,68 @@ class Asked:
 
 # what the counts depend on: the fields before those about the threshold
 DATA = tuple(f.name for f in fields(Asked))[:15]
+NAMES = {*DATA, "classifier"}
 
 
-def read(query: QueryParams) -> Asked:
-    """Read an address; what cannot be read is a problem of its field."""
+def read(query: QueryParams, file: DataFile) -> Asked:
+    """Read an address; what cannot be read is a problem of its field.
+
+    What is wrong is not asked for, so that the rest is shown.
+    """
     problems: dict[str, str] = {}
-
-    def text(name: str) -> str:
-        return query.get(name, "").strip()
-
-    def number(name: str, check: Callable[[Any, str], float]) -> float | None:
-        try:
-            given = text(name)
-            return check(float(given), FIELDS.get(name, name)) if given else None
-        except InputError as err:
-            problems[name] = str(err)
-        except ValueError:
-            problems[name] = f"{given!r} is not a number."
-        return None
-
-    def one_of(name: str, names: Iterable[str], otherwise: Any = None) -> Any:
-        given = query.get(name)
-        if given and given not in names:
-            problems[name] = f"{given!r} is none of {', '.join(names)}."
-            return otherwise
-        return given or otherwise
-
-    # names of columns are taken as they are: a space may belong to them
-    names = set(DATA) - {"file", "kind", "columns", "labelled"}
-    columns: dict[str, Any] = {name: query.get(name) or None for name in names}
-    asked = Asked(
-        **columns,
-        columns=tuple(dict.fromkeys(filter(None, query.getlist("column")))),
-        file=query.get("file", ""),
-        kind=one_of("kind", KINDS),
-        labelled=one_of("labelled", LABELLED),
-        goal=one_of("goal", ("maximize", "minimize"), "maximize"),
-        objective=text("objective"),
-        subject_to=tuple(filter(None, map(str.strip, query.getlist("subject_to")))),
-        cost_fp=number("cost_fp", _cost),
-        cost_fn=number("cost_fn", _cost),
-        prevalence=text("prevalence"),
-        level=number("level", fraction) or 0.95,
-        calibrate=one_of("calibrate", CALIBRATORS, "auto"),
-        half_width=number("half_width", fraction),
-        classifier=query.get("classifier", ""),
-        combine=one_of("combine", COMBINERS, ""),
-    )
-    problems |= _unreadable(asked)
-    limits = enumerate(asked.subject_to)
-    return replace(  # what is wrong is not asked for, so that the rest is shown
-        asked,
-        objective="" if "objective" in problems else asked.objective,
-        prevalence="" if "prevalence" in problems else asked.prevalence,
-        subject_to=tuple(s for k, s in limits if f"subject_to_{k}" not in problems),
-        problems=problems,
-    )
+    given: dict[str, Any] = {}
+    readers: dict[str, Callable[[str], object]] = {
+        **READERS, "subject_to": partial(_limit, by=query.get("by") or None)
+    }  # fmt: skip
+    for name in (f.name for f in fields(Asked)[1:-2]):
+        texts = query.getlist("column" if name == "columns" else name)
+        if name not in NAMES:  # a space may belong to the name of a column
+            texts = [text.strip() for text in texts]
+        found: list[Any] = []
+        for k, text in enumerate(filter(None, texts)):
+            where = f"{name}_{k}" if name == "subject_to" else name
+            try:
+                if text not in CHOICES.get(name, (text,)):
+                    names = ", ".join(CHOICES[name])
+                    raise InputError(f"{text!r} is none of {names}.")
+                if name in NUMBERS:
+                    found.append(NUMBERS[name](float(text), FIELDS.get(name, name)))
+                    continue
+                if name in readers:
+                    readers[name](text)
+                found.append(text)
+            except InputError as err:
+                problems[where] = in_page(str(err))
+            except ValueError:
+                problems[where] = f"{text!r} is not a number."
+        if name == "columns":
+            found = list(dict.fromkeys(found))
+        if found:
+            given[name] = tuple(found) if name in SEVERAL else found[-1]
+    if ("cost_fp" in given) != ("cost_fn" in given):
+        problems.setdefault("cost_fn", "Both costs are needed, or none.")
+    return Asked(file, **given, problems=problems)
 
 
-def _cost(value: Any, name: str) -> float:
+def _cost(value: float, name: str) -> float:
     if real_number(value, name) < 0:
         raise InputError(f"A cost must be 0 or more; found {value:g}.")
-    return float(value)
+    return value
 
 
-def _unreadable(asked: Asked) -> dict[str, str]:
-    """Try to read what was typed; say what is wrong, as one types."""
-    found = {}
-    limit, share = partial(_limit, by=asked.by), asked.prevalence
-    typed: list[tuple[str, Callable[[str], Any], str]] = [
-        *((f"subject_to_{k}", limit, s) for k, s in enumerate(asked.subject_to)),
-        ("objective", metric, asked.objective),
-        ("prevalence", lambda s: read_prevalence(read_share(s)), share),
-    ]
-    for name, reader, text in typed:
-        try:
-            if text:
-                reader(text)
-        except InputError as err:
-            found[name] = in_page(str(err))
-    if (asked.cost_fp is None) != (asked.cost_fn is None):
-        found["cost_fn"] = "Both costs are needed, or none."
-    return found
+SEVERAL = ("columns", "subject_to")
+NUMBERS: Mapping[str, Callable[[float, str], float]] = {
+    "cost_fp": _cost, "cost_fn": _cost, "level": fraction, "half_width": fraction,
+}  # fmt: skip
+# who can read what was typed; it is kept as text
+READERS: Mapping[str, Callable[[str], object]] = {
+    "objective": metric,
+    "prevalence": lambda text: read_prevalence(read_share(text)),
+}
+CHOICES: Mapping[str, Iterable[str]] = {
+    "kind": KINDS, "labelled": LABELLED, "goal": ("maximize", "minimize"),
+    "calibrate": CALIBRATORS, "combine": COMBINERS,
+}  # fmt: skip
 
 
 def _limit(text: str, by: str | None) -> Any:
@@ -278,48 +274,46 @@ def _limit(text: str, by: str | None) -> Any:
     return read_limits(text, SIDES) if two else constraint(text)
 
 
-def complete(file: DataFile, asked: Asked) -> tuple[Asked, Chosen | None]:
-    """Guess what was left open; None, and a problem, where that is not possible."""
-    with file.held():  # guessing reads some rows
-        given = _with_guesses(file, asked)
+def complete(asked: Asked) -> Asked:
+    """Guess what was left open; without ``chosen``, and a problem, where one cannot."""
+    with asked.file.held():  # guessing reads some rows
+        given = _with_guesses(asked)
         option, guess = KINDS[str(given.kind)]
         try:
-            _fits(file.source, given)
-            chosen = _chosen(file, given, guess)
+            _fits(given)
+            chosen = _chosen(given, guess)
         except InputError as err:
             text = str(err)
             problems = {**asked.problems, field_of(text, option): in_page(text)}
             with suppress(InputError):  # the label may be clear all the same
-                given = replace(given, label=_chosen(file, given, lambda *_: ()).label)
-            return replace(given, problems=problems), None
-    is_long = given.kind == "judges" and asked.verdict is not None
-    if not is_long:  # in the order of the file, so that one choice has one address
-        order = tuple(c for c in file.source.types if c in chosen.scores)
+                given = replace(given, label=_chosen(given, lambda *_: ()).label)
+            return replace(given, problems=problems)
+    if (
+        not given.is_long
+    ):  # in the order of the file, so that one choice has one address
+        order = tuple(c for c in asked.file.source.types if c in chosen.scores)
         chosen = replace(chosen, scores=order)
-    found = replace(
+    return replace(
         given,
         label=chosen.label or asked.label,
-        columns=asked.columns if is_long else chosen.scores,
+        columns=asked.columns if given.is_long else chosen.scores,
         count=chosen.count or NOTHING,
         system=chosen.by if given.kind in ("judges", "systems") else None,
+        chosen=chosen,
     )
-    return found, chosen
 
 
-def _with_guesses(file: DataFile, asked: Asked) -> Asked:
+def _with_guesses(asked: Asked) -> Asked:
     """Guess what the columns are, and which of them count, weigh and explain."""
-    source = file.source
-    kind = asked.kind or ("systems" if file.judges else guess_kind(source))
+    source, log = asked.file.source, bool(asked.file.judges)
+    kind = asked.kind or ("systems" if log else guess_kind(source))
     if kind == "systems":
         item, system = (
-            in_log(source, own)
-            if file.judges
-            else next(iter(named_like(source, like)), None)
+            in_log(source, own) if log else next(iter(named_like(source, like)), None)
             for own, like in ((ITEM, ITEMS), (SYSTEM, SYSTEMS))
         )
-        return replace(
-            asked, kind=kind, item=asked.item or item, system=asked.system or system
-        )
+        item, system = asked.item or item, asked.system or system
+        return replace(asked, kind=kind, item=item, system=system)
     used = Chosen(asked.label, asked.columns, by=asked.by, cluster=asked.cluster)
     count = asked.named("count") if asked.count else looks_counted(source, used)
     weight, rule = asked.weight, NOTHING
@@ -327,19 +321,19 @@ def _with_guesses(file: DataFile, asked: Asked) -> Asked:
     if kind == "scores" and weight is None:
         weight = _weights(source, taken)
     if kind == "leaves":  # which column says in words what a leaf is?
-        like = [c for c in source.types if c.lower() == "rule" and c not in taken]
+        like = [c for c in named_like(source, ("rule",)) if c not in taken]
         rule = asked.rule or (like[0] if like else NOTHING)
     return replace(asked, kind=kind, count=count, weight=weight or NOTHING, rule=rule)
 
 
-def _chosen(file: DataFile, asked: Asked, guess: Guess) -> Chosen:
+def _chosen(asked: Asked, guess: Guess) -> Chosen:
     """Choose the columns as the command does that answers about such a file."""
     if asked.kind == "judges":
-        return _judges(file, asked, guess)
+        return _judges(asked, guess)
     if asked.kind == "systems":
-        return _attempts(file, asked, guess)
+        return _attempts(asked, guess)
     return choose(
-        file.source,
+        asked.file.source,
         option=KINDS[str(asked.kind)][0],
         scores=asked.columns,
         guess=guess,
@@ -353,7 +347,7 @@ def _chosen(file: DataFile, asked: Asked, guess: Guess) -> Chosen:
     )
 
 
-def _fits(source: Source, asked: Asked) -> None:
+def _fits(asked: Asked) -> None:
     """Refuse weights where cases are counted whole, and a rule that is not there."""
     for word, instead in WITHOUT.items():
         if asked.kind in WHOLE and asked.named(word):
@@ -361,26 +355,27 @@ def _fits(source: Source, asked: Asked) -> None:
                 f"--{word} is for scores with labels; {WHOLE[asked.kind]}. Choose "
                 f"{instead!r} there."
             )
-    known(source, asked.named("rule"), "--rule")
+    known(asked.file.source, asked.named("rule"), "--rule")
 
 
 def wide_table(
-    file: DataFile, asked: Asked
+    asked: Asked,
 ) -> tuple[Source, tuple[str, ...], str | None, str | None]:
     """Give verdicts as a table with a row per answer: judges, item and system."""
-    if asked.verdict is not None and len(asked.columns) != 1:
+    if asked.is_long and len(asked.columns) != 1:
         raise InputError(
             "Which column holds the names of the judges? Type --judge NAME."
         )
-    if asked.verdict is not None and asked.item is None:
+    if asked.is_long and asked.item is None:
         raise InputError("Which column names what was judged? Type --item NAME.")
+    file = asked.file
     return as_wide(
         file.source, file.judges, asked.columns, asked.verdict, asked.item,
         asked.system, asked.named("label"),
     )  # fmt: skip
 
 
-def _judges(file: DataFile, asked: Asked, guess: Guess) -> Chosen:
+def _judges(asked: Asked, guess: Guess) -> Chosen:
     """Choose as ``trueness judge`` does; labels and how they came are never guessed."""
     if asked.label is None:
         raise InputError(
@@ -388,13 +383,13 @@ def _judges(file: DataFile, asked: Asked, guess: Guess) -> Chosen:
             f"choose {NO_LABELS!r} there."
         )
     label = asked.named("label")
-    known(file.source, label, "--label")
-    source, judges, item, system = wide_table(file, asked)
+    known(asked.file.source, label, "--label")
+    source, judges, item, system = wide_table(asked)
     judges = judges or guess(source, {label, asked.count, item, system})
     positive = asked.positive or asked.yes
     found = request_of(
         source, judges, label, positive, asked.count, system, asked.level, 0,
-        repeats_in_log(source, file.judges),
+        repeats_in_log(source, asked.file.judges),
     ).chosen  # fmt: skip
     if label is not None and asked.labelled is None:
         raise InputError(
@@ -405,17 +400,18 @@ def _judges(file: DataFile, asked: Asked, guess: Guess) -> Chosen:
     return found
 
 
-def _attempts(file: DataFile, asked: Asked, guess: Guess) -> Chosen:
+def _attempts(asked: Asked, guess: Guess) -> Chosen:
     """Choose as ``trueness evals`` does: what was tried, whether it passed, by whom."""
     if asked.item is None:
         raise InputError("Which column names what was tried? Type --item NAME.")
-    found = asked.columns or file.judges[:1] or guess(file.source, set())
+    source, judges = asked.file.source, asked.file.judges
+    found = asked.columns or judges[:1] or guess(source, set())
     if len(found) != 1:
         raise InputError("Which column says what passed? Type --passed NAME.")
     system = asked.named("system")
     names = {"item": asked.item, "passed": found[0], "system": system}
     for option, name in names.items():
-        known(file.source, name, f"--{option}")
+        known(source, name, f"--{option}")
     return Chosen(None, tuple(found), by=system)
 
 

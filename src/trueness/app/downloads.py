@@ -16,7 +16,7 @@ from markupsafe import Markup
 from trueness._core.imports import required
 from trueness.app.address import Asked
 from trueness.app.lines import COMBINER, MAP, REPORT
-from trueness.app.session import Counted, judged, rates, systems, tally_of
+from trueness.app.session import Counted, rates, whole_page
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import map_to_json
 from trueness.cli._shell import CommandAnswer, about, answered, envelope
@@ -26,6 +26,7 @@ from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.crossfit import compare_combiners
 from trueness.findings.page import page_about
 from trueness.findings.records import Figure, Page
+from trueness.findings.subject import tallies_of
 from trueness.findings.without_labels import pass_rates
 from trueness.report.page import file_of, render
 from trueness.report.svg import draw
@@ -36,19 +37,29 @@ ROW = 18  # height of a name under a figure
 
 def file_made(counted: Counted, asked: Asked, name: str) -> bytes:
     """Write a file of ``FILES``: what the command, or its ``--save``, writes."""
-    if name in (MAP, COMBINER):
-        made = _fitted(counted, asked) if name == MAP else _combiner(counted, asked)
+    if name == MAP:
+        one = tallies_of(counted.data)[asked.score]
+        made: Any = calibrate(one, method=asked.calibrate)
+        return f"{map_to_json(made)}\n".encode()
+    if name == COMBINER:
+        made = COMBINERS[asked.combine or _best_combiner(counted, asked.level)](
+            counted.data
+        )
         return f"{map_to_json(made)}\n".encode()
     page = _report(counted, asked)
     return render(page).encode() if name == REPORT else _json(counted, asked, page)
+
+
+def _best_combiner(counted: Counted, level: float) -> str:
+    seed = counted.request.seed
+    return compare_combiners(counted.data, level=level, rng=seed).best()
 
 
 def _report(counted: Counted, asked: Asked) -> Page:
     """Make the report that the command makes."""
     source = counted.request.source.name
     if asked.kind in ("judges", "systems"):
-        answer = judged if asked.kind == "judges" else systems
-        return answer(counted, asked, source)
+        return whole_page(counted, asked, source)
     words: dict[str, Any] = {"level": asked.level}
     if asked.kind != "tests":
         words = asked.wanted | asked.sections | {"groups": counted.groups}
@@ -66,18 +77,6 @@ def _json(counted: Counted, asked: Asked, page: Page) -> bytes:
         answer = CommandAnswer("report", result, report_words(page))
     answer = replace(answer, about=about(counted.request, counted.first))
     return (json.dumps(envelope(answer), indent=2, allow_nan=False) + "\n").encode()
-
-
-def _fitted(counted: Counted, asked: Asked) -> Any:
-    return calibrate(tally_of(counted, asked), method=asked.calibrate)
-
-
-def _combiner(counted: Counted, asked: Asked) -> Any:
-    panel, request, method = counted.data, counted.request, asked.combine
-    if not method:
-        found = compare_combiners(panel, level=request.level, rng=request.seed)
-        method = found.best()
-    return COMBINERS[method](panel)
 
 
 def flagged_rows(counted: Counted, score: str, cut: float, target: Path) -> None:
@@ -109,7 +108,7 @@ def _plain_style() -> str:
     return flat
 
 
-def figure_svg(figure: Figure, names: Sequence[str] = ()) -> bytes:
+def figure_file(figure: Figure, names: Sequence[str], kind: str) -> bytes:
     """Write a figure of the page as a file of its own, in the light colours.
 
     The page names its classifiers above all figures; a file names them below its own.
@@ -126,7 +125,11 @@ def figure_svg(figure: Figure, names: Sequence[str] = ()) -> bytes:
     legend = Markup("").join(_named(k, name, below + ROW * k) for k, name in shown)
     text = text.replace("<svg ", head, 1).replace(">", first, 1)
     text = text.replace(f'0 0 {width} {below}"', f'0 0 {width} {height}"', 1)
-    return f"{text.removesuffix('</svg>')}{legend}</svg>".encode()
+    text = f"{text.removesuffix('</svg>')}{legend}</svg>"
+    if kind == "svg":
+        return text.encode()
+    found: bytes = required("vl_convert", "plots").svg_to_png(text, scale=2)
+    return found
 
 
 def _named(k: int, name: str, y: int) -> Markup:
@@ -134,10 +137,3 @@ def _named(k: int, name: str, y: int) -> Markup:
         '<path class="line curve chosen c{c}" d="M54 {y}L84 {y}"/>'
         '<text class="name" x="92" y="{base}">{name}</text>'
     ).format(c=k % 8, y=y + 8, base=y + 12, name=name)
-
-
-def figure_png(figure: Figure, names: Sequence[str] = ()) -> bytes:
-    """Draw a figure of the page in dots."""
-    convert = required("vl_convert", "plots")
-    found: bytes = convert.svg_to_png(figure_svg(figure, names).decode(), scale=2)
-    return found

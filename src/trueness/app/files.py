@@ -47,7 +47,7 @@ _OPENING = threading.Lock()
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DataFile:
     """A file that the page may open: its word, its name for people, where it lies.
 

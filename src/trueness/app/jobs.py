@@ -13,12 +13,14 @@ import ctypes
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, final
+from queue import SimpleQueue
+from typing import Any, final
 
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.progress import heard_by
+from trueness.app.files import DataFile
 
 KEPT = 96  # answers that are remembered
 ENDING = 2.0  # seconds that a thread may take to end
@@ -35,31 +37,21 @@ class Stopped(SystemExit):
     """
 
 
-class Engine(Protocol):
-    """What counts rows for a thread: it says how far it is, and can be interrupted."""
-
-    def share(self) -> float | None:
-        """Say how far it is."""
-
-    def interrupt(self, thread: int) -> None:
-        """End what it does for this thread."""
-
-
 @final
 @dataclass(eq=False)
 class Job:
     """Something that is worked out: asked for by tabs, done or not."""
 
     make: Callable[[], Any]
-    lane: int
-    topic: Any = None
-    engine: Engine | None = None
+    topic: Hashable = None
+    engine: DataFile | None = None
     state: str = "waiting"  # then "running", at last "done", "failed" or "stopped"
     result: Any = None
     words: str = ""
     done: float = 0.0
     total: float | None = None
-    tabs: dict[str, float] = field(default_factory=dict)
+    tabs: set[str] = field(default_factory=set)  # who waits for it
+    asked: float = 0.0  # when a tab asked for it last
     thread: threading.Thread | None = None
     finished: threading.Event = field(default_factory=threading.Event)
 
@@ -67,11 +59,6 @@ class Job:
     def is_over(self) -> bool:
         """Is there nothing to wait for?"""
         return self.finished.is_set()
-
-    @property
-    def last_asked(self) -> float:
-        """When did a tab ask for it?"""
-        return max(self.tabs.values(), default=0.0)
 
     def add_task(self, what: str, total: float | None = None, unit: str = "") -> int:
         """Hear that a pass begins, as a progress bar does."""
@@ -99,21 +86,41 @@ class Job:
         words = self.words or ("Waiting" if self.state == "waiting" else "Working")
         return {"words": words, "share": share}
 
-    def end(self) -> None:
+    def stop(self) -> None:
+        """Wait for it no longer; its thread ends as soon as it can."""
+        if not self.is_over:
+            self.state = "stopped"
+            self.finished.set()
+
+    def see_through(self) -> None:
+        """Give it a thread, and stay until that has ended."""
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+        while self.thread.is_alive():
+            self.thread.join(AGAIN)
+            if time.monotonic() - self.asked > PATIENCE:
+                self.tabs.clear()
+                self.stop()
+            if self.state == "stopped":
+                self._end(self.thread)
+        if self.state == "running":  # a stop that came when there was nothing to stop
+            self.state = "stopped"
+        self.finished.set()
+        self.make = lambda: None  # what it was made of is let go
+
+    def _end(self, thread: threading.Thread) -> None:
         """Raise ``Stopped`` in its thread, and interrupt the engine that it waits for.
 
         To be said again until it has ended.
         """
-        if self.thread is None or self.thread.ident is None:
-            return
-        if self.engine is not None:
-            self.engine.interrupt(self.thread.ident)
-        if self.thread.is_alive():  # else the number may be another thread's by now
+        if self.engine is not None and thread.ident is not None:
+            self.engine.interrupt(thread.ident)
+        if thread.is_alive():  # else the number may be another thread's by now
             ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                ctypes.c_ulong(self.thread.ident), ctypes.py_object(Stopped)
+                ctypes.c_ulong(thread.ident or 0), ctypes.py_object(Stopped)
             )
 
-    def run(self) -> None:
+    def _run(self) -> None:
         """Work it out; a stop ends this thread, whatever it does."""
         state, result = "failed", None
         try:
@@ -137,23 +144,25 @@ class Jobs:
     """The jobs of a server, by what they depend on."""
 
     def __init__(self, lanes: int = 2) -> None:
-        self._jobs: OrderedDict[Any, Job] = OrderedDict()
-        self._lock = threading.Condition()
-        self._closing = threading.Event()
-        work = [threading.Thread(target=self._work, args=(k,)) for k in range(lanes)]
-        self._threads = [*work, threading.Thread(target=self._watch)]
+        self._jobs: OrderedDict[Hashable, Job] = OrderedDict()
+        self._lock = threading.Lock()
+        self._lanes: list[SimpleQueue[Job | None]]
+        self._lanes = [SimpleQueue() for _ in range(lanes)]
+        self._threads = [
+            threading.Thread(target=self._work, args=(lane,), daemon=True)
+            for lane in self._lanes
+        ]
         for thread in self._threads:
-            thread.daemon = True
             thread.start()
 
     def ask(
         self,
-        what: Any,
+        what: Hashable,
         make: Callable[[], Any],
         tab: str,
         lane: int,
-        topic: Any = None,
-        engine: Engine | None = None,
+        topic: Hashable = None,
+        engine: DataFile | None = None,
     ) -> Job:
         """Find a job, or begin it; a tab that asks is a tab that waits.
 
@@ -161,22 +170,26 @@ class Jobs:
         """
         with self._lock:
             job = self._jobs.get(what)
-            if job is None:
-                job = self._jobs[what] = Job(make, lane, topic, engine)
-                self._give_up(tab, topic, job)
-                self._lock.notify_all()
+            if job is None or not job.tabs:  # new, or given up before it was done
+                job = Job(make, topic, engine)
+                self._give_up(tab, topic)
+                self._jobs[what] = job
+                self._lanes[lane].put(job)
             self._jobs.move_to_end(what)
-            job.tabs[tab] = time.monotonic()
-            self._forget()
+            job.tabs.add(tab)
+            job.asked = time.monotonic()
+            over = [what for what, job in self._jobs.items() if job.is_over]
+            for old in over[: max(0, len(self._jobs) - KEPT)]:
+                del self._jobs[old]
             return job
 
-    def stop(self, what: Any) -> None:
+    def stop(self, what: Hashable) -> None:
         """Stop a job; it is begun anew when it is asked for anew."""
         with self._lock:
             if what in self._jobs:
-                self._stop(self._jobs[what])
+                self._jobs[what].stop()
 
-    def drop(self, what: Any) -> None:
+    def drop(self, what: Hashable) -> None:
         """Forget how a job ended."""
         with self._lock:
             if what in self._jobs and self._jobs[what].is_over:
@@ -185,67 +198,27 @@ class Jobs:
     def close(self) -> None:
         """Stop everything, for good."""
         with self._lock:
-            self._closing.set()
             for job in self._jobs.values():
-                self._stop(job)
-            self._lock.notify_all()
+                job.stop()
+        for lane in self._lanes:
+            lane.put(None)
         for thread in self._threads:
             thread.join(ENDING)
         self._jobs.clear()  # what an engine has lent is given back before it ends
 
-    def _give_up(self, tab: str, topic: Any, instead: Job) -> None:
+    def _give_up(self, tab: str, topic: Hashable) -> None:
         for job in self._jobs.values():
-            waits = not job.is_over and job is not instead and tab in job.tabs
+            waits = not job.is_over and tab in job.tabs
             if topic is not None and waits and job.topic == topic:
-                del job.tabs[tab]
+                job.tabs.remove(tab)
                 if not job.tabs:
-                    self._stop(job)
+                    job.stop()
 
-    def _stop(self, job: Job) -> None:
-        if not job.is_over:
-            job.state = "stopped"
-            job.finished.set()
-
-    def _forget(self) -> None:
-        over = [what for what, job in self._jobs.items() if job.is_over]
-        for what in over[: max(0, len(self._jobs) - KEPT)]:
-            del self._jobs[what]
-
-    def _next(self, lane: int) -> Job | None:
-        """Wait for a job of this lane; None at the end."""
-        with self._lock:
-            while not self._closing.is_set():
-                for job in self._jobs.values():
-                    if job.state == "waiting" and job.lane == lane:
-                        job.state = "running"
-                        return job
-                self._lock.wait()
-        return None
-
-    def _work(self, lane: int) -> None:
-        while (job := self._next(lane)) is not None:
-            self._see_through(job)
-
-    def _see_through(self, job: Job) -> None:
-        """Give a job its thread, and stay until that has ended."""
-        job.thread = threading.Thread(target=job.run, daemon=True)
-        job.thread.start()
-        while job.thread.is_alive():
-            job.thread.join(AGAIN)
-            if job.state == "stopped":
-                job.end()
-        if job.state == "running":  # a stop that came when there was nothing to stop
-            job.state = "stopped"
-        job.finished.set()
-        job.make = lambda: None  # what it was made of is let go
-
-    def _watch(self) -> None:
-        """Stop what nobody has asked for in a while."""
-        while not self._closing.wait(PATIENCE / 4):
-            old = time.monotonic() - PATIENCE
+    def _work(self, lane: SimpleQueue[Job | None]) -> None:
+        """See through one job after the other; None is the end."""
+        while (job := lane.get()) is not None:
             with self._lock:
-                for what, job in list(self._jobs.items()):
-                    if job.last_asked < old:
-                        self._stop(job)
-                        if job.state == "stopped":
-                            del self._jobs[what]
+                if job.is_over:
+                    continue
+                job.state = "running"
+            job.see_through()

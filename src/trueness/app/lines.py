@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 from trueness.app.address import KINDS, Asked, wide_table
-from trueness.app.files import DataFile
 from trueness.cli._columns import Chosen, as_votes
 from trueness.cli._source import SAMPLE
 from trueness.cli.judge import first_twice, wide_sql
@@ -24,87 +23,68 @@ EQUAL = "cost(fp=1, fn={panel.n_neg / panel.n_pos:.15g})"
 NUMBER = "trueness_item"
 
 
-@final
-@dataclass(frozen=True)
-class Taken:
-    """The lines that give the same: in a shell, and in Python."""
-
-    command: str
-    python: str
-    calibrate: str = ""
-    combine: str = ""
-
-
-def lines_of(asked: Asked, chosen: Chosen, file: DataFile) -> Taken:
-    """Write the command and the Python lines that give what the page shows."""
-    kind = asked.kind or "scores"
-    is_long = kind == "judges" and asked.verdict is not None
-    columns = asked.columns if is_long else chosen.scores
-    options = _columns(asked, chosen, columns)
-    if not (kind == "systems" and file.judges):  # a log knows them itself
-        grouped = "system" if kind in ("judges", "systems") else "by"
-        options += [(grouped, chosen.by), ("verdict", asked.verdict)]
-        options.append(("item", asked.item))
-    options += [
-        ("rule", asked.named("rule")),
-        ("yes", asked.yes),
-        ("labelled", asked.labelled if chosen.label else None),
-        ("level", _level(asked)),
-    ]
+def lines_of(asked: Asked) -> dict[str, str] | None:
+    """Write the commands and the Python lines that give what the page shows."""
+    chosen, kind = asked.chosen, str(asked.kind)
+    if chosen is None:
+        return None
+    grouped = "system" if kind in ("judges", "systems") else "by"
+    of_a_log = kind == "systems" and asked.file.judges  # which knows them itself
+    named = {grouped: chosen.by, "verdict": asked.verdict, "item": asked.item}
+    options: dict[str, Any] = {
+        **_columns(asked, asked.columns if asked.is_long else chosen.scores),
+        **({} if of_a_log else named),
+        "rule": asked.named("rule"),
+        "yes": asked.yes,
+        "labelled": asked.labelled if chosen.label else None,
+        "level": _level(asked),
+    }
     if kind == "scores":
-        cost = asked.cost or {}
-        options += [
-            (asked.goal, asked.objective or None),
-            *(("subject-to", limit) for limit in asked.subject_to),
-            ("cost-fp", cost.get("fp")),
-            ("cost-fn", cost.get("fn")),
-            ("prevalence", asked.prevalence or None),
-            ("calibrate", asked.calibrate),
-            ("half-width", asked.half_width),
-            ("classifier", asked.classifier or None),
-            ("combine", asked.combine or None),
-        ]
+        options |= {
+            asked.goal: asked.objective,
+            "subject-to": asked.subject_to,
+            **{f"cost-{k}": v for k, v in (asked.cost or {}).items()},
+            "prevalence": asked.prevalence,
+            "calibrate": asked.calibrate,
+            "half-width": asked.half_width,
+            "classifier": asked.classifier,
+            "combine": asked.combine,
+        }
     end = () if kind == "leaves" else ("-o", REPORT)
-    command = _typed(COMMANDS.get(kind, "report"), file, options, *end)
     write = {"scores": _score_lines, "judges": _judge_lines, "tests": _test_lines,
              "leaves": _leaf_lines, "systems": _system_lines}[kind]  # fmt: skip
-    python = "\n".join(write(asked, chosen, file)) + "\n"
-    if kind != "scores":
-        return Taken(command, python)
-    share, fitted = ("prevalence", asked.one_share), ["", ""]
-    options = [*_columns(asked, chosen, (asked.score,)), share]
-    options.append(("method", asked.calibrate))
-    fitted[0] = _typed("calibrate", file, options, "--save", MAP)
+    taken = {
+        "command": _typed(COMMANDS.get(kind, "report"), asked, options, *end),
+        "python": "\n".join(write(asked, chosen)) + "\n",
+        "calibrate": "",
+        "combine": "",
+    }
+    if kind == "scores":
+        more = {"prevalence": asked.one_share, "method": asked.calibrate}
+        options = _columns(asked, (asked.score,)) | more
+        taken["calibrate"] = _typed("calibrate", asked, options, "--save", MAP)
     if combines(asked):
-        options = [*_columns(asked, chosen, chosen.scores), share]
-        options.append(("method", asked.combine or None))
-        fitted[1] = _typed("combine", file, options, "--save", COMBINER)
-    return Taken(command, python, *fitted)
+        options = _columns(asked, chosen.scores) | more | {"method": asked.combine}
+        taken["combine"] = _typed("combine", asked, options, "--save", COMBINER)
+    return taken
 
 
-def _columns(
-    asked: Asked, chosen: Chosen, columns: Iterable[str]
-) -> list[tuple[str, Any]]:
+def _columns(asked: Asked, columns: tuple[str, ...]) -> dict[str, Any]:
     """Give the options that name columns."""
-    return [
-        ("label", chosen.label),
-        ("positive", asked.positive),
-        *((KINDS[asked.kind or "scores"][0], column) for column in columns),
-        ("count", chosen.count),
-        ("weight", chosen.weight),
-        ("cluster", chosen.cluster),
-    ]
+    found: Any = asked.chosen
+    beside = {k: getattr(found, k) for k in ("count", "weight", "cluster")}
+    first = {"label": found.label, "positive": asked.positive}
+    return {**first, KINDS[str(asked.kind)][0]: columns, **beside}
 
 
-def _typed(
-    command: str, file: DataFile, options: Iterable[tuple[str, Any]], *end: str
-) -> str:
+def _typed(command: str, asked: Asked, options: Mapping[str, Any], *end: str) -> str:
     """Write a command; a value that looks like an option is joined to its own."""
-    words = ["trueness", command, file.typed]
-    for option, value in options:
-        if value is not None:
-            dashed = str(value).startswith("-")
-            words += [f"--{option}={value}"] if dashed else [f"--{option}", str(value)]
+    words = ["trueness", command, asked.file.typed]
+    for option, value in options.items():
+        for one in value if isinstance(value, tuple) else (value,):
+            if one not in (None, ""):
+                joined = str(one).startswith("-")
+                words += [f"--{option}={one}"] if joined else [f"--{option}", str(one)]
     return shlex.join([*words, *end])
 
 
@@ -143,14 +123,14 @@ def flagged_line(typed: str, score: str, cut: float) -> str:
     return f"{opened_line(typed)}.filter({condition!r})"
 
 
-def _score_lines(asked: Asked, chosen: Chosen, file: DataFile) -> Iterable[str]:
+def _score_lines(asked: Asked, chosen: Chosen) -> Iterator[str]:
     """Write the counts, the threshold, the report, and what is fitted."""
     words = replace(chosen, prevalence=asked.one_share).words  # said once, of counts
     limits, between = apart(asked.subject_to)
     goals = {"maximize": None, "minimize": None, asked.goal: asked.objective or None}
     two = asked_of_two(**goals, limits=limits, cost=asked.cost, equal=EQUAL)
     one, goal = f"panel[{asked.score!r}]", _goal(asked)
-    yield f"import trueness\n\nrows = {opened_line(file.typed)}"
+    yield f"import trueness\n\nrows = {opened_line(asked.file.typed)}"
     yield f"panel = {_call('panel', 'rows', scores=chosen.scores, **words)}"
     yield f"print(trueness.auc({one}))"
     ask: dict[str, Any] = {**goal, "subject_to": tuple(of_one_cut(limits))}
@@ -159,7 +139,7 @@ def _score_lines(asked: Asked, chosen: Chosen, file: DataFile) -> Iterable[str]:
     if two is not None:
         both = _call("best_thresholds", one, **two)
         yield f"print({both})".replace(repr(EQUAL), f'f"{EQUAL}"')
-    report = f'panel, "{REPORT}", source={file.typed!r}'
+    report = f'panel, "{REPORT}", source={asked.file.typed!r}'
     if chosen.by is not None:
         words = {"scores": chosen.scores, "by": chosen.by, **words}
         yield f"groups = {_call('panel', 'rows', **words)}"
@@ -168,7 +148,7 @@ def _score_lines(asked: Asked, chosen: Chosen, file: DataFile) -> Iterable[str]:
         ask = {**goal, "subject_to": (*of_one_cut(limits), *between)}
         each = f"{{g: p[{asked.score!r}] for g, p in groups.items()}}"
         yield f"print({_call('group_thresholds', each, **ask)})"
-    wanted = {**asked.wanted, **asked.sections, "level": _level(asked)}
+    wanted = asked.wanted | asked.sections | {"level": _level(asked)}
     yield _call("report.write", report, **wanted)
     yield f"fitted = {_call('calibrate', one, method=asked.calibrate)}"
     yield f'trueness.save_map(fitted, "{MAP}")'
@@ -190,22 +170,22 @@ def _goal(asked: Asked) -> dict[str, str]:
     return {"maximize": "youden"}
 
 
-def _test_lines(asked: Asked, chosen: Chosen, file: DataFile) -> Iterable[str]:
-    yield f"import trueness\n\nrows = {opened_line(file.typed)}"
+def _test_lines(asked: Asked, chosen: Chosen) -> Iterator[str]:
+    yield f"import trueness\n\nrows = {opened_line(asked.file.typed)}"
     if asked.yes is not None:
-        yield _verdict_line(asked, chosen, file)
+        yield _verdict_line(asked, chosen)
     yield f"panel = {_call('panel', 'rows', scores=chosen.scores, **chosen.words)}"
     yield "found = trueness.latent_class(panel, rng=0)\nprint(found)"
     yield "print(trueness.best_combination(found))"
-    yield f'trueness.report.write(panel, "{REPORT}", source={file.typed!r})'
+    yield f'trueness.report.write(panel, "{REPORT}", source={asked.file.typed!r})'
 
 
-def _leaf_lines(asked: Asked, chosen: Chosen, file: DataFile) -> Iterable[str]:
+def _leaf_lines(asked: Asked, chosen: Chosen) -> Iterator[str]:
     node, level = chosen.scores[0], _level(asked)
     report = f"leaves.report({'' if level is None else f'level={level!r}'})"
     if asked.named("rule"):
         yield "import dataclasses\n"
-    yield f"import trueness\n\nrows = {opened_line(file.typed)}"
+    yield f"import trueness\n\nrows = {opened_line(asked.file.typed)}"
     yield f"leaves = {_call('leaves', 'rows', node=node, **chosen.words)}"
     if not asked.named("rule"):
         yield f"print({report})"
@@ -217,12 +197,12 @@ def _leaf_lines(asked: Asked, chosen: Chosen, file: DataFile) -> Iterable[str]:
     yield "print(dataclasses.replace(found, rule=rule))"
 
 
-def _system_lines(asked: Asked, chosen: Chosen, file: DataFile) -> Iterable[str]:
+def _system_lines(asked: Asked, chosen: Chosen) -> Iterator[str]:
     """Count attempts, and rank several systems."""
     words: dict[str, Any] = {"passed": chosen.scores[0]}
-    rows = f"trueness.read_verdicts({file.typed!r})"
-    if not file.judges:
-        rows = opened_line(file.typed)
+    rows = f"trueness.read_verdicts({asked.file.typed!r})"
+    if not asked.file.judges:
+        rows = opened_line(asked.file.typed)
         words |= {"item": asked.item, "system": chosen.by}
     level = {"level": _level(asked)}
     yield f"import trueness\n\nattempts = {_call('attempts', rows, **words)}"
@@ -231,12 +211,12 @@ def _system_lines(asked: Asked, chosen: Chosen, file: DataFile) -> Iterable[str]
         yield f"print({_call('leaderboard', 'attempts', **level)})"
 
 
-def _judge_lines(asked: Asked, chosen: Chosen, file: DataFile) -> Iterable[str]:
+def _judge_lines(asked: Asked, chosen: Chosen) -> Iterator[str]:
     """Make the table wide, give the rate of each system, and compare them."""
-    if file.judges:
+    if asked.file.judges:
         yield "import duckdb"
     yield "import trueness\nfrom trueness.report import write_judges\n"
-    yield from _judged_rows(asked, chosen, file)
+    yield from _judged_rows(asked, chosen)
     how: dict[str, Any] = {"labelled": asked.labelled if chosen.label else None}
     how["level"] = _level(asked)
     counted: dict[str, Any] = {"scores": chosen.scores, **chosen.words}
@@ -250,7 +230,7 @@ def _judge_lines(asked: Asked, chosen: Chosen, file: DataFile) -> Iterable[str]:
         yield f"panels = {_call('panel', 'rows', **counted)}\npanels = {panels}"
         rate = _call("prevalence", "p", **how)
         yield f"rates = {{s: {rate} for s, p in panels.items()}}"
-        paired, item = "panels", _item(asked, chosen, file)
+        paired, item = "panels", _item(asked, chosen)
         if item is not None:
             number = f"*, dense_rank() OVER (ORDER BY {quoted(item)}) AS {NUMBER}"
             paired, how["item"] = "paired", NUMBER
@@ -260,37 +240,38 @@ def _judge_lines(asked: Asked, chosen: Chosen, file: DataFile) -> Iterable[str]:
             yield f"paired = {panels.replace('panels', 'paired')}"
         yield f"compared = {_call('compare_prevalence', paired, **how)}"
         yield "print(rates)\nprint(compared)"
-    yield f'write_judges(rates, panels, "{REPORT}", compared, source={file.typed!r})'
+    source = f"compared, source={asked.file.typed!r}"
+    yield f'write_judges(rates, panels, "{REPORT}", {source})'
 
 
-def _judged_rows(asked: Asked, chosen: Chosen, file: DataFile) -> Iterable[str]:
+def _judged_rows(asked: Asked, chosen: Chosen) -> Iterator[str]:
     """Open the table, make it wide, and its words numbers."""
-    if file.judges:
-        yield f"log = trueness.read_verdicts({file.typed!r})"
+    if asked.file.judges:
+        yield f"log = trueness.read_verdicts({asked.file.typed!r})"
         yield 'rows = duckdb.from_arrow(log.to_frame("pyarrow"))'
     else:
-        yield f"rows = {opened_line(file.typed)}"
-    if asked.verdict is not None:
+        yield f"rows = {opened_line(asked.file.typed)}"
+    if asked.is_long:
         keys = [str(asked.item), *([chosen.by] if chosen.by else [])]
-        judge, label = asked.columns[0], chosen.label
-        wide = wide_sql(chosen.scores, judge, asked.verdict, keys, label)
+        judge, said = asked.columns[0], str(asked.verdict)
+        wide = wide_sql(chosen.scores, judge, said, keys, chosen.label)
         yield f"rows = rows.aggregate({wide[0]!r}, {wide[1]!r})"
     if asked.yes is not None:
-        yield _verdict_line(asked, chosen, file)
+        yield _verdict_line(asked, chosen)
 
 
-def _verdict_line(asked: Asked, chosen: Chosen, file: DataFile) -> str:
+def _verdict_line(asked: Asked, chosen: Chosen) -> str:
     """Write the line that makes 0 and 1 of verdicts that are words."""
-    types = file.source.types
+    types = asked.file.source.types
     kind = types.get(asked.verdict or "")  # of a long table: that of all its verdicts
     words = [c for c in chosen.scores if (kind or types.get(c)) == "VARCHAR"]
     cells = ", ".join(as_votes(words or chosen.scores, str(asked.yes)))
     return f"rows = rows.project({f'* REPLACE ({cells})'!r})"
 
 
-def _item(asked: Asked, chosen: Chosen, file: DataFile) -> str | None:
+def _item(asked: Asked, chosen: Chosen) -> str | None:
     """Name the items, where systems are compared item by item, as the command does."""
-    source, _, item, _ = wide_table(file, asked)
+    source, _, item, _ = wide_table(asked)
     if item is None or chosen.label is None or chosen.count is not None:
         return None
     return item if first_twice(source, (item, str(chosen.by))) is None else None

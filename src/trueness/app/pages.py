@@ -13,14 +13,14 @@ import jinja2
 from starlette.datastructures import QueryParams
 
 from trueness import __version__
-from trueness.app import address
+from trueness.app import address, session
 from trueness.app.address import FIELDS, KINDS, WITHOUT, Asked, in_page
-from trueness.app.files import DataFile, Files
-from trueness.app.lines import Taken, combines
+from trueness.app.files import Files
+from trueness.app.lines import combines, lines_of
 from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli._source import REAL_TYPES, WHOLE_TYPES
 from trueness.ensembles.combiners import COMBINERS
-from trueness.findings.notes import PAGE, TITLES
+from trueness.findings import notes
 from trueness.findings.page import QUESTIONS
 from trueness.findings.records import Finding, Page
 from trueness.findings.subject import apart
@@ -54,38 +54,40 @@ STATIC = {"app.css": "text/css", "app.js": "text/javascript",
           "style.css": "text/css", "script.js": "text/javascript"}  # fmt: skip
 
 
-def query_of(asked: Asked, **more: Any) -> str:
+TITLES = {
+    "summary": "In plain words",
+    "nogold": "How good is each test?",
+    "judges": "What is the true pass rate?",
+    "systems": "How often does each system pass?",
+}
+
+
+def query_of(asked: Asked) -> str:
     """Write an address that asks for the same."""
-    pairs: list[tuple[str, Any]] = []
-    for f in fields(asked):
-        value = getattr(asked, f.name)
-        if f.name == "problems" or value in (None, "", ()) or value == f.default:
-            continue
-        name = "column" if f.name == "columns" else f.name
-        many = value if isinstance(value, tuple) else (value,)
-        pairs += [(name, v) for v in many]
-    pairs += [(k, v) for k, v in more.items() if v not in (None, "")]
+    pairs: list[tuple[str, Any]] = [("file", asked.file.word)]
+    for f in fields(asked)[1:-2]:
+        value, name = getattr(asked, f.name), f.name.replace("columns", "column")
+        if value not in (None, "", (), f.default):
+            many = value if isinstance(value, tuple) else (value,)
+            pairs += [(name, v) for v in many]
     return urlencode(pairs)
 
 
 def titles() -> dict[str, str]:
-    """Give the titles of all sections: the report's own, and its head before them."""
-    return {
-        "summary": "In plain words",
-        **TITLES,
-        "nogold": "How good is each test?",
-        "judges": "What is the true pass rate?",
-        "systems": "How often does each system pass?",
-    }
+    """Give the titles of all sections: the report's own, and those of whole pages."""
+    return {**notes.TITLES, **TITLES}
 
 
-def sections_of(asked: Asked, binned: bool) -> list[str]:
+def sections_of(asked: Asked) -> list[str]:
     """Which sections can there be, for this kind of data?"""
+    if asked.chosen is None:
+        return []
     if asked.kind != "scores":
         return ["nogold" if asked.kind == "tests" else str(asked.kind)]
+    binned, one = asked.file.rows > session.MOST_ROWS, len(asked.columns) < 2
     none = {
-        "comparison": len(asked.columns) < 2 or binned,
-        "ensembles": len(asked.columns) < 2 or binned,
+        "comparison": one or binned,
+        "ensembles": one or binned,
         "groups": asked.by is None,
         "group-cuts": asked.by is None,
         "scale": not binned,
@@ -95,7 +97,7 @@ def sections_of(asked: Asked, binned: bool) -> list[str]:
 
 @cache
 def _environment() -> jinja2.Environment:
-    made = environment(jinja2.FunctionLoader(_own), face=PAGE)
+    made = environment(jinja2.FunctionLoader(_own), face=notes.PAGE)
     made.globals |= {
         "version": __version__, "fields": FIELDS, "nothing": address.NOTHING,
         "no_labels": address.NO_LABELS, "how_drawn": address.HOW_DRAWN, "ways": HOW,
@@ -128,20 +130,14 @@ def start(files: Files, problem: str = "") -> str:
     return _render("start.html.j2", files=files, problem=problem, limit=limit)
 
 
-def look(
-    file: DataFile,
-    asked: Asked,
-    taken: Taken | None,
-    keys: list[str],
-    typed: QueryParams,
-) -> str:
+def look(asked: Asked, typed: QueryParams) -> str:
     """Write the page about a file; its sections are fetched by the script.
 
     What was ``typed`` is shown again, also where it cannot be read.
     """
+    file, keys = asked.file, sections_of(asked)
     types = file.source.types
     whole = [c for c, kind in types.items() if kind in WHOLE_TYPES]
-    real = {c for c, kind in types.items() if kind.startswith(REAL_TYPES)}
     return _render(
         "look.html.j2",
         file=file,
@@ -149,13 +145,13 @@ def look(
         problems=asked.problems,
         types=types,
         whole=whole,
-        numbers=[c for c in types if c in whole or c in real],
+        numbers=[c for c, k in types.items() if c in whole or k.startswith(REAL_TYPES)],
         values=file.values(asked.label) if asked.label in types else [],
         combines=combines(asked) and "ensembles" in keys,
         keys=keys,
         opened={*typed.getlist("open"), *(k for k in keys if asks(asked, k))},
         titles=titles(),
-        taken=taken,
+        taken=lines_of(asked),
         query=query_of(asked),
         objective=typed.get("objective", "").strip(),
         prevalence=typed.get("prevalence", "").strip(),
@@ -168,28 +164,24 @@ def operating(section: Finding, slider: dict[str, Any]) -> str:
     """Write the section with the slider."""
     columns = {k: [v] for k, v in slider["now"].items()}
     texts = moving({"models": [{"start": 0, "columns": columns}]})
-    data = {k: v for k, v in slider.items() if k != "now"}
-    return _render(
-        "operating.html.j2", s=section, slider=slider, data=embedded(data), **texts
-    )
+    data = embedded({k: v for k, v in slider.items() if k != "now"})
+    return _render("operating.html.j2", s=section, slider=slider, data=data, **texts)
 
 
-def section(
-    made: Finding | None,
-    key: str,
-    asked: Asked,
-    width: float | None = None,
-    prevalence: float = 0.5,
-) -> str:
-    """Write one section, or why it is not there; ``width`` is what was planned for."""
+def section(made: Finding | None, key: str, asked: Asked, **more: float | None) -> str:
+    """Write one section, or why it is not there.
+
+    ``more`` is the width that was planned for, and the share of positives here.
+    """
     waits = None if made or asks(asked, key) else WAITING.get(key)
     if waits and not waits[2]:  # a range around the share of positives here
-        low, high = prevalence / 2, min(2 * prevalence, (1 + prevalence) / 2)
+        share = more.get("prevalence") or 0.5
+        low, high = share / 2, min(2 * share, (1 + share) / 2)
         waits = (*waits[:2], f"{low:.2g}:{high:.2g}")
     without = [(v, FIELDS[k]) for k, v in WITHOUT.items() if asked.named(k)]
     return _render(
-        "section.html.j2", s=made, key=key, asked=asked, width=width, without=without,
-        waits=waits,
+        "section.html.j2", s=made, key=key, asked=asked, width=more.get("width"),
+        without=without, waits=waits,
     )  # fmt: skip
 
 

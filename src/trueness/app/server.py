@@ -7,9 +7,10 @@ import re
 import socket
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, final
 
@@ -26,13 +27,13 @@ from starlette.routing import Route
 from trueness._core.checks.errors import InputError
 from trueness.app import downloads, pages
 from trueness.app import session as answers
-from trueness.app.access import LOCAL, Guard, Impatient, Key
+from trueness.app.access import LOCAL, Guard, Impatient
 from trueness.app.address import DATA, KINDS, Asked, complete, field_of, in_page, read
-from trueness.app.files import GIVEN, DataFile, Files, TooLargeError, too_large
+from trueness.app.files import GIVEN, Files, TooLargeError, too_large
 from trueness.app.jobs import Job, Jobs
 from trueness.app.lines import COMBINER, combines, flagged_line, lines_of
-from trueness.app.session import Bench, Counted
-from trueness.cli._columns import Chosen
+from trueness.app.session import Counted
+from trueness.findings.records import Finding
 
 LIMIT = 512  # megabytes of an upload
 ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - refused without --i-know
@@ -49,28 +50,41 @@ class Workbench:
     """One server: its files, its counts, its jobs."""
 
     def __init__(self, given: str | None = None, limit: int = LIMIT * 2**20) -> None:
-        self.files, self.bench, self.jobs = Files(given, limit), Bench(), Jobs()
-        self._chosen: dict[Any, tuple[Asked, Chosen | None]] = {}
+        self.files, self.jobs = Files(given, limit), Jobs()
+        self._complete: dict[Asked, Asked] = {}
+        # of several files the counts of the last ones stay in memory
+        self._count = lru_cache(answers.KEPT)(answers.count)
 
     def close(self) -> None:
         """Stop what runs and delete what was uploaded."""
         self.jobs.close()
-        self.bench.close()
+        self._count.cache_clear()
         self.files.close()
 
-    async def asked(self, request: Request) -> tuple[DataFile, Asked, Chosen | None]:
+    async def asked(self, request: Request) -> Asked:
         """Read an address, and guess what it leaves open."""
-        asked = read(request.query_params)
-        file = self.files.get(asked.file)
-        if asked.data not in self._chosen:
-            found = await run_in_threadpool(complete, file, asked)
-            if len(self._chosen) > 200:
-                self._chosen.clear()
-            self._chosen[asked.data] = found
-        known, chosen = self._chosen[asked.data]
-        data = {name: getattr(known, name) for name in DATA}
-        problems = (known.problems if chosen is None else {}) | asked.problems
-        return file, replace(asked, **data, problems=problems), chosen
+        query = request.query_params
+        asked = read(query, self.files.get(query.get("file", "")))
+        if asked not in self._complete:
+            found = await run_in_threadpool(complete, asked)
+            if len(self._complete) > 200:
+                self._complete.clear()
+            self._complete[asked] = found
+        known = self._complete[asked]
+        data = {name: getattr(known, name) for name in (*DATA, "chosen")}
+        problems = ({} if known.chosen else known.problems) | asked.problems
+        return replace(asked, **data, problems=problems)
+
+    async def answerable(self, request: Request) -> Asked:
+        """Read an address that names all that an answer needs."""
+        asked = await self.asked(request)
+        if asked.chosen is None:
+            raise HTTPException(404)
+        return asked
+
+    def counted(self, asked: Asked) -> Counted:
+        """Count, once, for the prevalence that is asked for."""
+        return answers.meant(self._count(asked), asked.one_share)
 
     # pages
 
@@ -80,18 +94,11 @@ class Workbench:
 
     async def look(self, request: Request) -> Response:
         """Show the page about a file."""
-
-        def page() -> str:  # this may read the file, and is done beside the server
-            if chosen is None:
-                return pages.look(file, asked, None, [], request.query_params)
-            taken = lines_of(asked, chosen, file)
-            binned = asked.kind == "scores" and file.rows > answers.MOST_ROWS
-            keys = pages.sections_of(asked, binned)
-            return pages.look(file, asked, taken, keys, request.query_params)
-
         try:
-            file, asked, chosen = await self.asked(request)
-            return HTMLResponse(await run_in_threadpool(page))
+            asked = await self.asked(request)
+            # this may read the file, and is done beside the server
+            page = await run_in_threadpool(pages.look, asked, request.query_params)
+            return HTMLResponse(page)
         except InputError as err:
             return HTMLResponse(pages.start(self.files, in_page(str(err))), 404)
         except Exception as err:  # whatever a file holds, the server goes on
@@ -104,8 +111,6 @@ class Workbench:
         if name not in pages.STATIC:
             raise HTTPException(404)
         return Response(pages.static(name), media_type=pages.STATIC[name])
-
-    # files
 
     async def upload(self, request: Request) -> Response:
         """Take a file that was dropped or chosen."""
@@ -128,41 +133,35 @@ class Workbench:
 
     async def count(self, request: Request) -> Response:
         """Count, and say how far that is, or at which field something is wrong."""
-        file, asked, chosen = await self.asked(request)
-        if chosen is None:
+        asked = await self.asked(request)
+        if asked.chosen is None:
             return JSONResponse({"problems": asked.problems})
 
-        def make() -> dict[str, Any]:
+        def make() -> dict[str, str]:
             try:
-                self.bench.count(file, asked, chosen)
+                self.counted(asked)
             except InputError as err:
                 where = field_of(str(err), KINDS[str(asked.kind)][0])
-                return {"problems": {where: in_page(str(err), chosen.label)}}
-            return {"problems": {}}
+                return {where: in_page(str(err), asked.chosen and asked.chosen.label)}
+            return {}
 
         what = ("count", asked.data)
-        job = self._ask(request, file, what, make, lane=0, topic="count")
+        job = self._ask(request, asked, what, make, lane=0, topic="count")
         if not await _over(job, SOON):
             return JSONResponse(job.progress(), 202)
-        if job.state != "done" or job.result["problems"]:
+        if job.state != "done" or job.result:
             self.jobs.drop(what)
         if job.state == "done":
-            return JSONResponse(job.result)
+            return JSONResponse({"problems": job.result})
         return JSONResponse({"problems": {}, "problem": _why(job)})
 
     async def section(self, request: Request) -> Response:
         """Give a section, or how far it is."""
-        try:
-            file, asked, chosen = await self.asked(request)
-        except InputError as err:
-            return HTMLResponse(pages.problem(in_page(str(err))))
-        key = request.path_params["key"]
-        if chosen is None or key not in pages.titles():
+        asked, key = await self.answerable(request), request.path_params["key"]
+        if key not in pages.titles():
             raise HTTPException(404)
         quick = "quick" in request.query_params
-        what, make = self._section(file, asked, chosen, key, quick)
-        lane = 0 if quick else 1
-        job = self._ask(request, file, what, make, lane, topic=(key, quick))
+        job = self._section(request, asked, key, quick, topic=(key, quick))
         if not await _over(job, SOON):
             return JSONResponse(job.progress(), 202)
         if job.state == "done":
@@ -170,73 +169,63 @@ class Workbench:
         return HTMLResponse(pages.problem(_why(job), again=job.state == "stopped"))
 
     def _section(
-        self, file: DataFile, asked: Asked, chosen: Chosen, key: str, quick: bool
-    ) -> tuple[Any, Callable[[], Any]]:
-        """Say what a section depends on, and how it is made."""
+        self, request: Request, asked: Asked, key: str, quick: bool, topic: Hashable
+    ) -> Job:
+        def make() -> tuple[str, Finding | None, *tuple[str, ...]]:
+            return _made(self.counted(asked), asked, key, quick)
 
-        def make() -> Any:
-            return _made(self.bench.count(file, asked, chosen), asked, key, quick)
-
-        return ("section", quick, asked.data, answers.depends(asked, key)), make
+        what, lane = _of_section(asked, key, quick), 0 if quick else 1
+        return self._ask(request, asked, what, make, lane, topic)
 
     def _ask(
         self,
         request: Request,
-        file: DataFile,
-        what: Any,
-        make: Callable[[], Any],
+        asked: Asked,
+        what: Hashable,
+        make: Callable[[], object],
         lane: int,
-        topic: Any = None,
+        topic: Hashable = None,
     ) -> Job:
         tab = request.query_params.get("tab", "")
         if "again" in request.query_params:
             self.jobs.drop(what)
-        return self.jobs.ask(what, make, tab, lane, topic if tab else None, file)
+        return self.jobs.ask(what, make, tab, lane, topic if tab else None, asked.file)
 
     async def stop(self, request: Request) -> Response:
         """Stop what a section, or something to take away, is waiting for."""
-        file, asked, chosen = await self.asked(request)
-        if chosen is not None:
-            key = request.path_params["key"]
-            for quick in (False, True):
-                self.jobs.stop(self._section(file, asked, chosen, key, quick)[0])
-            self.jobs.stop(_taken(asked, key))
-            self.jobs.stop((key, asked.data))
+        asked, key = await self.answerable(request), request.path_params["key"]
+        for quick in (False, True):
+            self.jobs.stop(_of_section(asked, key, quick))
+        self.jobs.stop(_of_file(asked, key))
+        self.jobs.stop((key, asked.data))
         return JSONResponse({})
 
     async def at(self, request: Request) -> Response:
         """Look up every number at one step of the slider, and say how long it took."""
         begun = time.perf_counter()
-        asked = read(request.query_params)
-        counted = self.bench.find(asked)
-        if counted is None:  # counted again, after other files were
-            file, asked, chosen = await self.asked(request)
-            if chosen is None:
-                raise HTTPException(404)
-            counted = await run_in_threadpool(self.bench.count, file, asked, chosen)
+        asked = await self.answerable(request)
+        counted = await run_in_threadpool(self.counted, asked)
         model, at = (_whole(request, name) for name in ("model", "at"))
         found = answers.look_up(counted, asked, model, at)
-        cut, typed = found["values"]["threshold"], self.files.get(asked.file).typed
-        found["flagged"] = ""
-        if cut is not None and asked.columns:
-            found["flagged"] = flagged_line(typed, asked.score, cut)
-        answer = JSONResponse(found)
+        cut = found["values"]["threshold"]
+        line = "" if cut is None else flagged_line(asked.file.typed, asked.score, cut)
+        answer = JSONResponse(found | {"flagged": line})
         took = 1000 * (time.perf_counter() - begun)
         answer.headers["server-timing"] = f"look;dur={took:.2f}"
         return answer
 
     async def check(self, request: Request) -> Response:
         """Say what is wrong with what was typed, and the lines that give the same."""
-        file, asked, chosen = await self.asked(request)
-        taken = chosen and lines_of(asked, chosen, file)
-        counted = self.bench.find(asked) if "unmet" in request.query_params else None
+        asked = await self.asked(request)
         unmet: dict[str, str] = {}
-        if counted is not None and asked.kind == "scores" and not asked.problems:
+        clear = asked.kind == "scores" and asked.chosen and not asked.problems
+        if clear and "unmet" in request.query_params:
+            counted = await run_in_threadpool(self.counted, asked)
             unmet = await run_in_threadpool(answers.unmet, counted, asked)
         found = {
             "problems": asked.problems,
             "unmet": unmet,
-            "taken": taken and asdict(taken),
+            "taken": lines_of(asked),
             "asks": [k for k in pages.WAITING if pages.asks(asked, k)],
         }
         return JSONResponse(found)
@@ -245,54 +234,42 @@ class Workbench:
 
     async def take(self, request: Request) -> Response:
         """Give a file to take away; ``ready`` asks how far it is."""
-        try:
-            file, asked, chosen = await self.asked(request)
-        except InputError as err:
-            return _problem(in_page(str(err)), 404)
-        name = request.path_params["name"]
-        if chosen is None:
-            raise HTTPException(404)
+        asked, name = await self.answerable(request), request.path_params["name"]
         if name in ("flagged.csv", "flagged.parquet"):
-            return await self._flagged(request, file, asked, chosen, name)
-        job = self._making(request, file, asked, chosen, name)
-        ready = "ready" in request.query_params
+            return await self._flagged(request, asked, name)
+        figure, ready = FIGURE.fullmatch(name), "ready" in request.query_params
+        if figure and figure[1] in pages.titles():
+            job = self._section(request, asked, figure[1], quick=False, topic=None)
+        else:
+            job = self._file(request, asked, name)
         if not await _over(job, SOON if ready else None):
             return JSONResponse(job.progress(), 202)
         if job.state != "done":
             return _problem(_why(job), 409)
         if ready:
             return JSONResponse({"ready": True})
-        found, figure = job.result, FIGURE.fullmatch(name)
+        found = job.result
         if figure:
-            found = await run_in_threadpool(_drawn, figure, found)
-        return Response(
-            found,
-            media_type=TYPES[Path(name).suffix],
-            headers={"content-disposition": f'attachment; filename="{name}"'},
-        )
+            _, section, *names = found
+            if section is None or int(figure[2]) >= len(section.figures):
+                raise HTTPException(404)
+            drawn = section.figures[int(figure[2])], names, figure[3]
+            found = await run_in_threadpool(downloads.figure_file, *drawn)
+        headers = {"content-disposition": f'attachment; filename="{name}"'}
+        return Response(found, media_type=TYPES[Path(name).suffix], headers=headers)
 
-    def _making(
-        self, request: Request, file: DataFile, asked: Asked, chosen: Chosen, name: str
-    ) -> Job:
-        """Begin what makes a file: the section with the figure, or the file itself."""
-        figure = FIGURE.fullmatch(name)
-        if figure and figure[1] in pages.titles():
-            what, make = self._section(file, asked, chosen, figure[1], quick=False)
-            return self._ask(request, file, what, make, lane=1)
+    def _file(self, request: Request, asked: Asked, name: str) -> Job:
         alone = name == COMBINER and not combines(asked)
         alone |= name == "report.json" and asked.kind == "systems"
         if alone or name not in downloads.FILES:
             raise HTTPException(404)
 
-        def make_file() -> Any:
-            counted = self.bench.count(file, asked, chosen)
-            return downloads.file_made(counted, asked, name)
+        def make() -> bytes:
+            return downloads.file_made(self.counted(asked), asked, name)
 
-        return self._ask(request, file, _taken(asked, name), make_file, lane=1)
+        return self._ask(request, asked, _of_file(asked, name), make, lane=1)
 
-    async def _flagged(
-        self, request: Request, file: DataFile, asked: Asked, chosen: Chosen, name: str
-    ) -> Response:
+    async def _flagged(self, request: Request, asked: Asked, name: str) -> Response:
         try:
             cut = float(request.query_params.get("cut", ""))
         except ValueError:
@@ -302,8 +279,8 @@ class Workbench:
         target = self.files.folder / f"{uuid.uuid4().hex}{Path(name).suffix}"
 
         def write() -> None:
-            counted = self.bench.count(file, asked, chosen)
-            with file.held():
+            counted = self.counted(asked)
+            with asked.file.held():
                 downloads.flagged_rows(counted, asked.score, cut, target)
 
         await run_in_threadpool(write)
@@ -346,7 +323,12 @@ def _why(job: Job) -> str:
     return STOPPED if job.state == "stopped" else in_page(job.result)
 
 
-def _taken(asked: Asked, name: str) -> Any:
+def _of_section(asked: Asked, key: str, quick: bool) -> Hashable:
+    """What does a section depend on?"""
+    return ("section", quick, asked.data, answers.depends(asked, key))
+
+
+def _of_file(asked: Asked, name: str) -> Hashable:
     """What does a file to take away depend on?"""
     wanted = tuple(map(str, asked.wanted.items()))
     rest = (asked.one_share, *asked.sections.values())
@@ -355,7 +337,7 @@ def _taken(asked: Asked, name: str) -> Any:
 
 def _made(
     counted: Counted, asked: Asked, key: str, quick: bool
-) -> tuple[str, Any, *tuple[str, ...]]:
+) -> tuple[str, Finding | None, *tuple[str, ...]]:
     """Make a section: its HTML, what it was made of, and whom its figures name."""
     if key == "leaves":
         made = answers.leaves(counted, asked)
@@ -364,30 +346,21 @@ def _made(
         made, slider = answers.operating(counted, asked, quick)
         names = (m["name"] for m in slider["models"])
         return pages.operating(made, slider), made, *names
-    whole = {"systems": answers.systems, "judges": answers.judged,
-             "nogold": answers.without_labels}.get(key)  # fmt: skip
-    if key == "summary" and not counted.labelled:
-        whole = answers.without_labels
-    if whole is None and key != "summary":
+    whole = key in ("systems", "judges", "nogold")
+    if not whole and key != "summary":
         found = answers.section(counted, asked, key)
         width = answers.options_of(counted, asked).half_width
         share = float(counted.first.prevalence)
-        return pages.section(found, key, asked, width, share), found
-    page = whole(counted, asked) if whole else answers.summary(counted, asked, quick)
+        html = pages.section(found, key, asked, width=width, prevalence=share)
+        return html, found
+    if whole or not counted.labelled:
+        page = answers.whole_page(counted, asked)
+    else:
+        page = answers.summary(counted, asked, quick)
     figures = tuple(f for s in page.findings for f in s.figures)
     one = replace(page.findings[0], figures=figures) if page.findings else None
     shown = replace(page, answers=()) if key == "systems" else page  # said below
     return pages.head(shown, counted.known.get("cleaned", ())), one
-
-
-def _drawn(figure: re.Match[str], made: tuple[Any, ...]) -> bytes:
-    """Draw one figure of a section as a file of its own."""
-    _, section, *names = made
-    at = int(figure[2])
-    if section is None or at >= len(section.figures):
-        raise HTTPException(404)
-    draw = downloads.figure_svg if figure[3] == "svg" else downloads.figure_png
-    return draw(section.figures[at], names)
 
 
 def _problem(words: str, code: int) -> Response:
@@ -397,6 +370,8 @@ def _problem(words: str, code: int) -> Response:
 async def _wrong(request: Request, err: Exception) -> Response:
     """Answer whatever went wrong: the server goes on."""
     words = in_page(str(err)) if isinstance(err, InputError) else f"{err}"
+    if request.url.path.startswith("/section/"):
+        return HTMLResponse(pages.problem(words))
     return _problem(f"This could not be answered: {words}", 400)
 
 
@@ -405,11 +380,11 @@ async def _nothing(request: Request, err: Exception) -> Response:
     return _problem("There is nothing at this address.", code)
 
 
-def application(workbench: Workbench, key: Key) -> Any:
+def application(workbench: Workbench, port: int, hosts: Iterable[str]) -> Guard:
     """Put the guard before the addresses."""
 
     @asynccontextmanager
-    async def life(_: Any) -> AsyncIterator[None]:
+    async def life(_: Starlette) -> AsyncIterator[None]:
         current_default_thread_limiter().total_tokens = READERS
         try:
             yield
@@ -418,7 +393,7 @@ def application(workbench: Workbench, key: Key) -> Any:
 
     wrong = {InputError: _wrong, HTTPException: _nothing, Exception: _wrong}
     app = Starlette(routes=workbench.routes, lifespan=life, exception_handlers=wrong)
-    return Guard(app, key)
+    return Guard(app, port, hosts)
 
 
 @contextmanager
@@ -433,10 +408,10 @@ def prepared(
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
         listening.listen(64)
-        key = Key(listening.getsockname()[1], _names(host))
         workbench = Workbench(given, limit * 2**20)
+        guard = application(workbench, listening.getsockname()[1], _names(host))
         config = uvicorn.Config(
-            application(workbench, key),
+            guard,
             log_level="error",
             access_log=False,
             server_header=False,
@@ -446,7 +421,7 @@ def prepared(
         )
         server = uvicorn.Server(config)
         try:
-            first = address(key, host, workbench)
+            first = address(guard, host, workbench)
             yield first, server, lambda: server.run(sockets=[listening])
         finally:
             workbench.close()
@@ -470,11 +445,11 @@ def _names(host: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*LOCAL, *names)))
 
 
-def address(key: Key, host: str, workbench: Workbench) -> str:
+def address(guard: Guard, host: str, workbench: Workbench) -> str:
     """Give the first address: with the token, and the file if there is one."""
     name = f"[{host}]" if ":" in host else host
     if host in ANYWHERE:
         name = socket.gethostname()
     own = workbench.files.own
     where = f"look?file={GIVEN}&" if [f.word for f in own] == [GIVEN] else "?"
-    return f"http://{name}:{key.port}/{where}token={key.token}"
+    return f"http://{name}:{guard.port}/{where}token={guard.token}"

@@ -6,19 +6,17 @@ a move of the threshold is a look-up in the running counts of every distinct sco
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 
+from trueness._core.arrays import Array
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.progress import progress
 from trueness.app.address import FIELDS, WITHOUT, Asked, in_page, wide_table
-from trueness.app.files import DataFile
-from trueness.cli._columns import Chosen, Request, count_panel, with_verdicts
+from trueness.cli._columns import Request, count_panel, with_verdicts
 from trueness.cli.judge import compared_of, for_verdicts, rates_of
 from trueness.cli.plan import with_rules
 from trueness.counts.values import Panel, Tally
@@ -31,14 +29,7 @@ from trueness.findings import without_labels as nogold
 from trueness.findings.page import QUESTIONS, answers, facts_of, tiles
 from trueness.findings.records import Finding, Page
 from trueness.findings.slider import Steps, columns, every_step, met, short
-from trueness.findings.subject import (
-    REPLICATES,
-    Model,
-    Subject,
-    Wanted,
-    read_asked,
-    tallies_of,
-)
+from trueness.findings.subject import REPLICATES, Model, Subject, Wanted, read_asked
 from trueness.findings.systems import evals_page, how_often
 from trueness.inference.verification import said_elsewhere
 from trueness.nogold.rate import Rate
@@ -75,8 +66,8 @@ class Counted:
     def first(self) -> Panel | Tally:
         """Give something that knows how many cases there are."""
         binned = isinstance(self.data, dict)  # every score by itself
-        found: Panel | Tally = next(iter(self.data.values())) if binned else self.data
-        return found
+        first = next(iter(self.data.values())) if binned else self.data
+        return cast("Panel | Tally", first)
 
     @property
     def labelled(self) -> bool:
@@ -84,9 +75,12 @@ class Counted:
         return bool(self.first.n_pos + self.first.n_neg)
 
 
-def count(file: DataFile, asked: Asked, chosen: Chosen) -> Counted:
+def count(asked: Asked) -> Counted:
     """Count the chosen columns, where they lie."""
+    file, chosen, kind = asked.file, asked.chosen, asked.kind
+    assert chosen is not None  # noqa: S101 - nobody asks before it is clear what is meant
     large = file.rows > MOST_ROWS
+    known: dict[Any, Any] = {}
     for word, instead in WITHOUT.items():
         if large and getattr(chosen, word) is not None:
             raise InputError(
@@ -95,83 +89,40 @@ def count(file: DataFile, asked: Asked, chosen: Chosen) -> Counted:
                 f"{file.rows:,} rows. Choose {instead!r} under {FIELDS[word]}, or open "
                 "fewer rows."
             )
-    wanted = (chosen.label, *chosen.scores, chosen.count, chosen.weight, chosen.by,
-              chosen.cluster)  # fmt: skip
-    names = list(dict.fromkeys(n for n in wanted if n is not None))
-    with file.held(), progress("Counting", unit=""):
-        source, known = file.source, {}
-        if asked.kind == "judges":
-            source, _, known["item"], _ = wide_table(file, asked)
-        if asked.kind in ("judges", "systems"):
+    with listening() as cleaned, file.held(), progress("Counting", unit=""):
+        known["cleaned"] = cleaned
+        source, names = file.source, list(dict.fromkeys(chosen.columns))
+        if kind == "judges":
+            source, _, known["item"], _ = wide_table(asked)
+        if kind in ("judges", "systems"):
             rows = source.rows
         elif large:  # a small file may hold very many rows, which stay where they lie
             rows = source.rows.select(", ".join(map(quoted, names)))
         else:
             rows = source.only(names)
         request = Request(source, chosen, rows, asked.level, SEED)
-        if asked.kind == "systems":
-            words: Any = {"passed": chosen.scores[0], "system": chosen.by}
-            found = attempts(rows, item=asked.item, **words)
-            return Counted(request, found if isinstance(found, dict) else {"": found})
-        if asked.kind == "leaves":
-            found = frames.leaves(rows, node=chosen.scores[0], **chosen.words)
-            return Counted(request, found)
-        if asked.kind == "scores" and large:
-            return Counted(request, *_binned(request))
-        if asked.kind == "judges":
-            request = with_verdicts(request, for_verdicts(request, asked.yes))
-        elif asked.kind == "tests":
-            request = with_verdicts(request, asked.yes)
-        groups = count_panel(request, by=True) if chosen.by else None
-        return Counted(request, count_panel(request), groups, known)
-
-
-def _binned(request: Request) -> tuple[dict[str, Tally], Mapping[Any, Tally] | None]:
-    """Count each score by itself, so that memory is bounded whatever the rows."""
-    chosen = request.chosen
-
-    def tally(score: str, **more: Any) -> Any:
-        return frames.tally(request.rows, score=score, **more, **chosen.words)
-
-    groups = None
-    if chosen.by is not None and len(chosen.scores) == 1:
-        groups = tally(chosen.scores[0], by=chosen.by, at_most=BINS // 10)
-    return {score: tally(score, at_most=BINS) for score in chosen.scores}, groups
-
-
-@final
-class Bench:
-    """The counts that are in memory, the last ones used."""
-
-    def __init__(self) -> None:
-        self._counted: OrderedDict[Any, Counted] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def close(self) -> None:
-        """Forget everything."""
-        with self._lock:
-            self._counted.clear()
-
-    def find(self, asked: Asked) -> Counted | None:
-        """Give the counts, if they were made, for the prevalence that is asked for."""
-        with self._lock:
-            if asked.data not in self._counted:
-                return None
-            self._counted.move_to_end(asked.data)
-            return meant(self._counted[asked.data], asked.one_share)
-
-    def count(self, file: DataFile, asked: Asked, chosen: Chosen) -> Counted:
-        """Count, once; of several files the last ones stay."""
-        if (known := self.find(asked)) is not None:
-            return known
-        with listening() as cleaned:
-            found = count(file, asked, chosen)
-        found.known["cleaned"] = cleaned
-        with self._lock:
-            self._counted[asked.data] = found
-            while len(self._counted) > KEPT:
-                self._counted.popitem(last=False)
-        return meant(found, asked.one_share)
+        data: Any
+        groups: Any = None
+        words, first = chosen.words, chosen.scores[0]
+        if kind == "systems":
+            data = attempts(rows, item=asked.item, passed=first, system=chosen.by)
+            data = data if isinstance(data, dict) else {"": data}
+        elif kind == "leaves":
+            data = frames.leaves(rows, node=first, **words)
+        elif kind == "scores" and large:  # each by itself: memory is bounded
+            if chosen.by is not None and len(chosen.scores) == 1:
+                groups = {"score": first, "by": chosen.by, "at_most": BINS // 10}
+                groups = frames.tally(rows, **groups, **words)
+            each = {"at_most": BINS, **words}
+            data = {s: frames.tally(rows, score=s, **each) for s in chosen.scores}
+        else:
+            if kind != "scores":
+                judges = kind == "judges"
+                yes = for_verdicts(request, asked.yes) if judges else asked.yes
+                request = with_verdicts(request, yes)
+            groups = count_panel(request, by=True) if chosen.by else None
+            data = count_panel(request)
+    return Counted(request, data, groups, known)
 
 
 def meant(counted: Counted, prevalence: float | None) -> Counted:
@@ -188,8 +139,7 @@ def meant(counted: Counted, prevalence: float | None) -> Counted:
             x and frames.designed(x, words) for x in (counted.data, counted.groups)
         )
         known["counted"] = replace(counted, data=data, groups=groups, known=known)
-    found: Counted = known["counted"]
-    return found
+    return cast("Counted", known["counted"])
 
 
 def options_of(counted: Counted, asked: Asked, quick: bool = False) -> Wanted:
@@ -276,25 +226,23 @@ def unmet(counted: Counted, asked: Asked) -> dict[str, str]:
 
 
 @said_elsewhere()
-def operating(counted: Counted, asked: Asked, quick: bool) -> tuple[Finding, Any]:
-    """Give the section with the slider, and what the slider needs at first."""
+def operating(
+    counted: Counted, asked: Asked, quick: bool
+) -> tuple[Finding, dict[str, Any]]:
+    """Give the section with the slider, and what the slider needs at first.
+
+    Every distinct score is a step; its numbers are looked up.
+    """
     f = findings(counted, asked, quick)
     made = QUESTIONS["threshold"](f)
     assert made is not None  # noqa: S101 - there is always a threshold
-    return made, slider(counted, asked, f)
-
-
-def slider(counted: Counted, asked: Asked, f: Subject) -> dict[str, Any]:
-    """Give the sliders: every distinct score is a step, numbers are looked up."""
     models: list[dict[str, Any]] = []
     for k, m in enumerate(f.models):
         steps = _steps(counted, m)
-        start = steps.at_or_above(m.point.threshold)
-        size = len(steps.threshold)
-        models.append(
-            {"name": m.name, "key": m.key, "index": k, "start": start, "size": size}
-        )
-    return {
+        start, size = steps.at_or_above(m.point.threshold), len(steps.threshold)
+        named = {"name": m.name, "key": m.key, "index": k}
+        models.append(named | {"start": start, "size": size})
+    return made, {
         "models": models,
         "constraints": [repr(c) for c in f.asked.limits],
         "now": look_up(counted, asked, 0, models[0]["start"])["values"],
@@ -305,8 +253,7 @@ def _steps(counted: Counted, m: Model) -> Steps:
     what = ("every", m.key)
     if what not in counted.known:
         counted.known[what] = every_step(m.tally, m.name)
-    found: Steps = counted.known[what]
-    return found
+    return cast("Steps", counted.known[what])
 
 
 def look_up(counted: Counted, asked: Asked, model: int, at: int) -> dict[str, Any]:
@@ -323,7 +270,7 @@ def look_up(counted: Counted, asked: Asked, model: int, at: int) -> dict[str, An
     return {"values": values, "meets": held, "at": at}
 
 
-def _probability(counted: Counted, f: Subject, m: Model, cut: Any) -> Any:
+def _probability(counted: Counted, f: Subject, m: Model, cut: Array) -> Any:
     """Give the share of positives at a threshold, where the curve is known by now."""
     for replicates in (REPLICATES, 0):
         sure = replace(f.asked, replicates=replicates).sure
@@ -331,13 +278,6 @@ def _probability(counted: Counted, f: Subject, m: Model, cut: Any) -> Any:
         if found is not None:
             return found.probability(cut)
     return None if not m.is_probability else np.full(cut.shape, np.nan)
-
-
-def without_labels(counted: Counted, asked: Asked) -> Page:
-    """Answer about tests or judges whose truth nobody knows."""
-    facts = facts_of(counted.data, "")
-    words: Any = {"level": asked.level, "rng": SEED}
-    return nogold.without_labels(counted.data, title="", facts=facts, **words)
 
 
 def rates(
@@ -352,22 +292,18 @@ def rates(
     return found, {s: panels[s] for s in found}, compared
 
 
-def judged(counted: Counted, asked: Asked, source: str = "") -> Page:
-    """Answer about judges of whose cases some have a label."""
-    return nogold.judged(*rates(counted, asked), source=source)
-
-
-def systems(counted: Counted, asked: Asked, source: str = "") -> Page:
-    """Say how often each system passes, and which rank it can have."""
-    return evals_page(how_often(counted.data, level=asked.level), source)
+def whole_page(counted: Counted, asked: Asked, source: str = "") -> Page:
+    """Answer about judges, systems, or tests whose truth nobody knows."""
+    if asked.kind == "judges":
+        return nogold.judged(*rates(counted, asked), source=source)
+    if asked.kind == "systems":  # how often each passes, and which rank it can have
+        return evals_page(how_often(counted.data, level=asked.level), source)
+    words: Any = {"level": asked.level, "rng": SEED}
+    facts = facts_of(counted.data, "")
+    return nogold.without_labels(counted.data, title="", facts=facts, **words)
 
 
 def leaves(counted: Counted, asked: Asked) -> Finding:
     """Say which leaves can be trusted."""
     found = counted.data.report(level=asked.level)
     return trust.which_leaves(with_rules(found, counted.request, asked.named("rule")))
-
-
-def tally_of(counted: Counted, asked: Asked) -> Tally:
-    """Give the classifier that is looked at: the one that was chosen, or the first."""
-    return tallies_of(counted.data)[asked.score]
