@@ -28,7 +28,7 @@ def register_handlers(table: Mapping[str, str]) -> None:
 
 def handler(function: str) -> Any:
     """Give a function of a higher room, which is loaded now."""
-    return load(_HANDLERS[function], function)
+    return getattr(import_module(_HANDLERS[function]), function)
 
 
 class lazy_import:  # noqa: N801 - it is used like a function

@@ -256,8 +256,9 @@ class _Analysis(NamedTuple):
     analysis: Callable[..., Any]
     name: str
     own: Mapping[str, Parameter]
+    any_option: bool
     takes: str  # "tally", "panel" or "counts"
-    check: Callable[[Any, str], None] | None  # comparisons may take two tallies
+    of: type | None  # comparisons may take two tallies
 
 
 def of_tally(analysis: Callable[Concatenate[Tally, P], R]) -> OfTally[P, R]:
@@ -328,13 +329,12 @@ def words_of(x: Tally | Panel) -> list[str]:
 
 def _open(analysis: Callable[..., Any], takes: str) -> Any:
     own = signature(analysis).parameters
-    of = next(iter(own.values())).annotation
-    check: Callable[[Any, str], None] | None = None
-    if takes == "tally" or (takes == "counts" and of in ("Tally", Tally)):
-        check = _cases.one_classifier
-    elif takes == "panel" and of in ("Panel", Panel):
-        check = _cases.several_classifiers
-    q = _Analysis(analysis, analysis.__name__, own, takes, check)
+    first = next(iter(own.values())).annotation
+    given = takes, getattr(first, "__name__", first)
+    of = {("counts", "Tally"): Tally, ("panel", "Panel"): Panel}.get(given)
+    of = Tally if takes == "tally" else of
+    any_option = any(p.kind is Parameter.VAR_KEYWORD for p in own.values())
+    q = _Analysis(analysis, analysis.__name__, own, any_option, takes, of)
     switches = [k for k, p in own.items() if p.annotation in ("bool", bool)]
 
     @wraps(analysis)
@@ -385,13 +385,18 @@ def _answer(q: _Analysis, args: tuple[Any, ...], options: dict[str, Any]) -> Any
     if not args and names[0] in options:
         args = (options.pop(names[0]),)
     words = {k: options.pop(k) for k in [*options] if k in _WORDS and k not in q.own}
-    if q.own[names[-1]].kind is not Parameter.VAR_KEYWORD:
+    if not q.any_option and not options.keys() <= q.own.keys():
         known_options(options, q.own, _WORDS, q.name)
     if not args and not words:
         return q.analysis(**options)
     design = {k: words.pop(k) for k in _design.WORDS if k in words}
-    if args and _is_counted(args[0], words):
-        x = _said_of_counts(q.name, args[0], words, design)
+    x = args[0] if args else None
+    # a record of Trueness answers for itself: plots take curves, reports posteriors
+    counted = type(x).__module__.startswith("trueness.")
+    if isinstance(x, Mapping):  # with label= and score= it is a frame of columns
+        counted = not words or words.get("cluster") is True
+    if counted:
+        x = _said_of_counts(q.name, x, words, design)
         return _respond(q, x, args[1:], options)
     words |= {k: v for k, v in design.items() if v is not None}
     counts, rest = handler("count_arguments")(q.name, q.takes, args, words)
@@ -401,13 +406,6 @@ def _answer(q: _Analysis, args: tuple[Any, ...], options: dict[str, Any]) -> Any
         raise NotEnoughCases(f"{q.name} needs cases; found an empty mapping of groups.")
     parts = {**counts, WHOLE: reduce(add, counts.values())}
     return {name: _respond(q, x, rest, options) for name, x in parts.items()}
-
-
-def _is_counted(x: object, words: Mapping[str, Any]) -> bool:
-    if isinstance(x, Mapping):  # with label= and score= it is a frame of columns
-        return not words or words.get("cluster") is True
-    # a record of Trueness answers for itself: plots take curves, reports posteriors
-    return isinstance(x, (Tally, Panel)) or type(x).__module__.startswith("trueness.")
 
 
 def _said_of_counts(
@@ -439,7 +437,8 @@ def _respond(
         return handler("answer_folds")(q.name, x, rest, options)
     if type(x).__name__ in ("DeviceTally", "DevicePanel"):  # scores stay on the GPU
         return handler("answer_on_device")(q.analysis, x, rest, options)
-    refuse(x, q.name)
+    if q.name in CANNOT:
+        refuse(x, q.name)
     if q.takes == "tally":
         if isinstance(x, Panel):
             x = {name: x[name] for name in x.names}
@@ -447,8 +446,10 @@ def _respond(
             return {name: _respond(q, part, rest, options) for name, part in x.items()}
         if isinstance(x, Tally) and x.binned:
             return handler("answer_with_limits")(q.analysis, (x, *rest), options)
-    if q.check is not None:
-        q.check(x, q.name)
+    if q.of is Tally and type(x) is not Tally:
+        _cases.one_classifier(x, q.name)
+    elif q.of is Panel:
+        _cases.several_classifiers(x, q.name)
     try:
         return q.analysis(x, *rest, **options)
     except TypeError:

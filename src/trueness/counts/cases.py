@@ -1,14 +1,13 @@
 """What do tallies and panels share: three columns of counts, or six of weights.
 
-``neg``, ``pos`` and ``unknown`` are numbers of cases. Where cases are weighted they are
-sums of weights, and three more columns hold the sums of the squared weights. Both are
-added up, chosen and merged alike, so the two values treat them as "the columns".
+Of weighted cases ``neg``, ``pos`` and ``unknown`` are sums of weights, and three more
+columns sums of their squares; all are added up, chosen and merged alike.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import Any, Self, TypeVar
@@ -16,12 +15,13 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core.arrays import Array, Floats, Ints, no_cases
+from trueness._core.arrays import Array, Ints, no_cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
+from trueness._core.frames import native_frame
 from trueness._core.html import html_table
-from trueness._core.numbers import about, counted, number_of
+from trueness._core.numbers import counted, number_of
 from trueness._core.records import brief
 from trueness.counts.design import PLAIN, Design
 from trueness.counts.rows import Clusters, cells, cluster_names, join, less, take_out
@@ -63,15 +63,15 @@ class Cases:
             return self
         words: dict[str, Any] = {"sampling": sampling, "prevalence": prevalence}
         design = self.design.with_words({**words, "unlabelled": unlabelled})
-        return self._with(design=design)
+        return with_fields(self, design=design)
 
     def without_design(self) -> Self:
         """Forget how the cases came, but for their weights and clusters."""
-        return self if self.design == PLAIN else self._with(design=PLAIN)
+        return self if self.design == PLAIN else with_fields(self, design=PLAIN)
 
     def without_clusters(self) -> Self:
         """Forget which cases belong together."""
-        return self if self.clusters is None else self._with(clusters=None)
+        return self if self.clusters is None else with_fields(self, clusters=None)
 
     def __add__(self, other: Self) -> Self:
         """Count the cases of both; panels must have the same names."""
@@ -112,8 +112,8 @@ class Cases:
         if other.n and (pair := _clustered(self, other)) is not None:
             columns = _one_kind([c.counts for c in pair])
             clusters = take_out(*pair, held, columns)
-        made = self._with_counts(left)._with(clusters=clusters)
-        return made._rows_kept(np.add.reduce([c != 0 for c in left], axis=0) > 0)
+        made = with_fields(with_counts(self, left), clusters=clusters)
+        return rows_kept(made, np.add.reduce([c != 0 for c in left], axis=0) > 0)
 
     def __eq__(self, other: object) -> bool:
         """Do both describe the same cases, which came in the same way?"""
@@ -129,53 +129,51 @@ class Cases:
 
     __hash__ = None  # type: ignore[assignment]
 
-    # what differs between tallies and panels
-    @property
-    def _outputs(self) -> tuple[Floats, ...]:
-        """Give the outputs of each row: the ends of a score or bin, or several."""
-        raise NotImplementedError
+    # What differs between tallies and panels: outputs of each row; the rows of both,
+    # with these counts; which row holds each row of others, and whether there is one.
+    _outputs: Any
+    _merged: Any
+    _find: Any
+    named_columns: Any
 
-    def _aligned(self, other: Self, done: str) -> Self:
-        """Give the other counts with outputs in the same order."""
+    def _aligned(self, other: Self, done: str) -> Self:  # outputs in the same order
         return other
 
-    def _merged(self, other: Self, columns: Sequence[Sequence[Array]]) -> Self:
-        """Put the rows of both together, with these counts."""
-        raise NotImplementedError
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Give a frame: the outputs, then neg, pos and unknown.
 
-    def _find(self, other: Self) -> tuple[Ints, Array]:
-        """Say which row holds each row of others, and whether there is one."""
-        raise NotImplementedError
+        A binned tally also has ``high``, weighted cases have the sums of squared
+        weights, and of clustered ones there is a row for each output and cluster.
+        """
+        return native_frame(self.named_columns, backend)
 
-    def _with(self, **fields: Any) -> Self:
-        made = object.__new__(type(self))
-        vars(made).update(vars(self) | fields)
-        return made
-
-    def _with_counts(self, columns: Sequence[Array]) -> Self:
-        """Give the same rows with other counts; which clusters they are of is lost."""
-        made = self._with(clusters=None, _squares=None)
-        for name in ("n_neg", "n_pos", "n_unknown"):
-            vars(made).pop(name, None)
-        fill(made, COUNTS, columns)
-        return made
+    def _repr_html_(self, most: int = 10) -> str:
+        columns, m = self.named_columns, self.neg.size
+        rows = islice(zip(*columns.values(), strict=True), most)
+        table = html_table((*columns,), [tuple(map(brief, row)) for row in rows])
+        note = f"<p>{m - most:,} more rows</p>" if m > most else ""
+        return f"<p>{type(self).__name__}: {describe(self)}</p>{table}{note}"
 
     def hide(self) -> Self:
         """Forget the labels: every case is unknown."""
+
+        def hidden(columns: Sequence[Array]) -> list[Array]:
+            zero, size = no_cases(len(columns[0])), len(columns)
+            whole = (np.add.reduce(columns[k : k + 3]) for k in range(0, size, 3))
+            return [column for all_of in whole for column in (zero, zero, all_of)]
+
         return change_counts(self, hidden)
 
     def labelled(self) -> Self:
         """Forget the cases without a label."""
         if not self.n_unknown:
             return self
-        return change_counts(self._rows_kept((self.neg + self.pos) > 0), known)
 
-    def _rows_kept(self, keep: Array) -> Self:
-        """Leave rows out."""
-        kept = {k: v[keep] for k, v in vars(self).items() if isinstance(v, np.ndarray)}
-        made = self._with(**kept)._with_counts([c[keep] for c in self.counts])
-        to = np.where(keep, np.cumsum(keep) - 1, -1)
-        return keep_clusters(self, made, lambda: to)
+        def known(columns: Sequence[Array]) -> list[Array]:
+            zero = no_cases(len(columns[0]))
+            return [zero if k % 3 == 2 else c for k, c in enumerate(columns)]
+
+        return change_counts(rows_kept(self, (self.neg + self.pos) > 0), known)
 
     @property
     def grouped(self) -> Clusters | None:
@@ -195,17 +193,17 @@ class Cases:
     @cached_property
     def n_neg(self) -> int:
         """How many negative cases?"""
-        return total(self.neg)
+        return self.neg.sum().item()
 
     @cached_property
     def n_pos(self) -> int:
         """How many positive cases?"""
-        return total(self.pos)
+        return self.pos.sum().item()
 
     @cached_property
     def n_unknown(self) -> int:
         """How many cases without a label?"""
-        return total(self.unknown)
+        return self.unknown.sum().item()
 
     @property
     def weighted(self) -> bool:
@@ -269,12 +267,6 @@ def fill(value: object, names: Sequence[str], columns: Sequence[Any]) -> None:
         object.__setattr__(value, "_squares", tuple(fixed[len(names) :]))
 
 
-def total(column: Array) -> int:
-    """Add up; a Python number, whole for counts and with a fraction for weights."""
-    number: int = column.sum().item()
-    return number
-
-
 def alike(a: Cases, b: Cases) -> list[list[Array]]:
     """Give the counts of both; beside weights, a case is one of weight one."""
     if not (a.weighted or b.weighted):
@@ -312,19 +304,6 @@ def _no_part(a: Cases, short: Array, b: Cases, stray: Array) -> str:
     )
 
 
-def hidden(columns: Sequence[Array]) -> list[Array]:
-    """Give the columns of counts with every case unknown."""
-    zero = no_cases(len(columns[0]))
-    whole = [np.add.reduce(columns[k : k + 3]) for k in range(0, len(columns), 3)]
-    return [column for all_of in whole for column in (zero, zero, all_of)]
-
-
-def known(columns: Sequence[Array]) -> list[Array]:
-    """Give the columns of counts with the unknown cases left out."""
-    zero = no_cases(len(columns[0]))
-    return [zero if k % 3 == 2 else c for k, c in enumerate(columns)]
-
-
 def by_name(x: Cases) -> dict[str, Array]:
     """Give the columns by their names in frames and files."""
     return dict(zip((*COUNTS, *SQUARES), x.counts, strict=False))
@@ -349,23 +328,34 @@ def count_columns(
 
 def with_counts(x: C, columns: Sequence[Array]) -> C:
     """Give the same rows with other counts; which clusters they are of is lost."""
-    return x._with_counts(columns)
+    made = with_fields(x, clusters=None, _squares=None)
+    for name in ("n_neg", "n_pos", "n_unknown"):
+        vars(made).pop(name, None)
+    fill(made, COUNTS, columns)
+    return made
 
 
 def with_fields(x: C, **fields: Any) -> C:
     """Give the same counts with other fields."""
-    return x._with(**fields)
+    made = object.__new__(type(x))
+    vars(made).update(vars(x) | fields)
+    return made
 
 
 def rows_kept(x: C, keep: Array) -> C:
     """Leave rows out."""
-    return x._rows_kept(keep)
+    kept = {k: v[keep] for k, v in vars(x).items() if isinstance(v, np.ndarray)}
+    if "_high" in kept and np.array_equal(kept["_high"], kept["score"]):
+        kept["_high"] = None  # no bin is left
+    made = with_counts(with_fields(x, **kept), [c[keep] for c in x.counts])
+    to = np.where(keep, np.cumsum(keep) - 1, -1)
+    return keep_clusters(x, made, lambda: to)
 
 
 def change_counts(x: C, change: Callable[[Sequence[Array]], Sequence[Array]]) -> C:
     """Change the counts of every row, and so of every cluster."""
     clusters = None if x.clusters is None else x.clusters.changed(change)
-    return x._with_counts(change(x.counts))._with(clusters=clusters)
+    return with_fields(with_counts(x, change(x.counts)), clusters=clusters)
 
 
 def keep_clusters(x: Cases, made: T, to: Callable[[], Array]) -> T:
@@ -420,18 +410,6 @@ def unlabelled_words(x: Cases) -> str:
     return f"Cases with a weight of {some}" if x.weighted else f"{some} cases"
 
 
-def weight_notes(x: Cases) -> tuple[str, ...]:
-    """Say what weighted cases tell; nothing where cases are counted."""
-    if not x.weighted:
-        return ()
-    neg, pos = map(about, x.equal_cases)
-    return (
-        f"Cases are weighted: the positives carry as much information as {pos} equally "
-        f"weighted ones, the negatives as {neg}. The limits assume that weights were "
-        "fixed beforehand.",
-    )
-
-
 def weighed_counts(x: Cases) -> tuple[str, ...]:
     """Say that counts are sums of weights; nothing where cases are counted."""
     if not x.weighted:
@@ -442,13 +420,6 @@ def weighed_counts(x: Cases) -> tuple[str, ...]:
         "the population, flagged <= 500 means 500 of the population and not of the "
         "sample.",
     )
-
-
-def html(x: Cases, head: tuple[str, ...], rows: Iterable[Any], most: int = 10) -> str:
-    """Show the first rows as a table."""
-    first = [tuple(brief(v) for v in row) for row in islice(rows, most)]
-    note = f"<p>{x.neg.size - most:,} more rows</p>" if x.neg.size > most else ""
-    return f"<p>{type(x).__name__}: {describe(x)}</p>{html_table(head, first)}{note}"
 
 
 def put_in_clusters(x: Cases, row: Ints, ids: Array, columns: Sequence[Array]) -> None:
@@ -469,7 +440,7 @@ def in_clusters(groups: object) -> Any:
     for name, x in groups.items():
         if not isinstance(x, Cases) or x.clusters is not None:
             raise InputError(f"{needs}; found {described(x)} at {name!r}.")
-        made, m = x._with(), x.neg.size
+        made, m = with_fields(x), x.neg.size
         put_in_clusters(made, np.arange(m), np.repeat(np.array([name]), m), x.counts)
         parts.append(made)
     return sum(parts[1:], parts[0])

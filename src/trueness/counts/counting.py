@@ -82,7 +82,10 @@ class Labels:
             return np.asarray(self.code[b] == 1)
         if self.values.dtype == np.bool_:
             return self.values[b] if self.positive else ~self.values[b]
-        return _same(self.values[b], self.positive)
+        try:
+            return np.asarray(self.values[b] == self.positive)
+        except OverflowError:  # a whole number beyond all floats is none of these
+            return np.zeros(self.values[b].shape, dtype=bool)
 
     def codes(self) -> NDArray[np.int8]:
         """Give 0, 1 or 2 for every case."""
@@ -91,26 +94,18 @@ class Labels:
         return self.is_pos(slice(0, self.values.size)).astype(np.int8)
 
 
-def _same(values: Array, positive: object) -> Array:
-    try:
-        return np.asarray(values == positive)
-    except OverflowError:  # a whole number beyond all floats is none of these
-        return np.zeros(values.shape, dtype=bool)
-
-
 def read_labels(values: Array, positive: object, what: str = "y_true") -> Labels:
     """Which value is positive? Missing values are unknown; nothing is guessed."""
     values = _columns.one_dimensional(values, what)
-    simple = _two_numbers(values)
-    if simple is not None:
-        _, chosen = _columns.label_pair(simple, positive, what)
-        return Labels(values, chosen)
+    found = _two_numbers(values)
+    if found is not None:
+        return Labels(values, _columns.label_pair(found, positive, what)[1])
     gone = _columns.missing(values)
     kept = values[~gone]
     found = _distinct(kept, what)
     _, chosen = _columns.label_pair(found, positive, what)
     code = np.full(values.size, 2, dtype=np.int8)
-    code[~gone] = _same(kept, chosen)
+    code[~gone] = Labels(kept, chosen).is_pos(slice(None))
     return Labels(values, chosen, code)
 
 
@@ -119,14 +114,11 @@ def _two_numbers(values: Array) -> list[Any] | None:
     if values.dtype.kind not in "biuf" or values.size == 0:
         return None
     low, high = values.min(), values.max()
-    between = (
-        np.count_nonzero((values[b] == low) | (values[b] == high)) < b.stop - b.start
-        for b in blocks(values.size)
-    )
-    adjacent = values.dtype.kind != "f" and int(high) - int(low) <= 1
-    if not adjacent and any(between):  # also when low is NaN
-        return None
-    return [plain(v) for v in ([low] if low == high else [low, high])]
+    if values.dtype.kind == "f" or int(high) - int(low) > 1:
+        for b in blocks(values.size):
+            if not ((values[b] == low) | (values[b] == high)).all():  # or low is NaN
+                return None
+    return [low.item()] if low == high else [low.item(), high.item()]
 
 
 def _distinct(values: Array, what: str) -> list[Any]:
@@ -166,24 +158,23 @@ def count_tally(
     if count is not None:
         score = _columns.finite_scores(score.astype(np.float64), what)
         return Tally(score, *split_counts(labels, count))
-    try:
-        return _count_cases(score, labels)
-    except NotFinite:
+    if labels is not None and labels.code is not None and (labels.code == 2).any():
+        gone = labels.code == 2
         _columns.finite_scores(score, what)
-        raise
-
-
-def _count_cases(score: Array, labels: Labels | None) -> Tally:
-    if labels is None:
+        known = Labels(labels.values, labels.positive, labels.code[~gone])
+        return count_tally(score[~gone], known, what=what) + count_tally(
+            score[gone], None, what=what
+        )
+    try:
+        if labels is not None:
+            distinct, neg, pos = count_scores(score, labels.is_pos)
+            return tally_of_rows(distinct, neg, pos, no_cases(distinct.size))
         none = np.zeros(score.size, dtype=bool)
         distinct, cases, zero = count_scores(score, lambda b: none[b])
         return tally_of_rows(distinct, zero, zero, cases)
-    if labels.code is None or not (labels.code == 2).any():
-        distinct, neg, pos = count_scores(score, labels.is_pos)
-        return tally_of_rows(distinct, neg, pos, no_cases(distinct.size))
-    gone = labels.code == 2
-    known = Labels(labels.values, labels.positive, labels.code[~gone])
-    return _count_cases(score[~gone], known) + _count_cases(score[gone], None)
+    except NotFinite:
+        _columns.finite_scores(score, what)
+        raise
 
 
 def split_counts(labels: Labels | None, count: Array) -> list[Array]:

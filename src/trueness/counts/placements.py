@@ -22,7 +22,7 @@ def twice_wins(t: Tally) -> Any:
     """
     wins = neg_above = 0
     number: Any = float if t.weighted else int
-    for b in blocks(len(t)):
+    for b in blocks(t.neg.size):
         pos, neg = t.pos[b], t.neg[b]
         if 4 * (int(pos.sum()) + int(neg.sum())) ** 2 >= 1 << 62:
             # products would overflow: on with Python's integers

@@ -46,7 +46,7 @@ def count_scores(score: Array, is_pos: Callable[[slice], Array]) -> Counted:
     ``score`` is float32 or float64; ``is_pos`` gives the labels of a slice as bools, so
     that no column of labels is ever copied whole. Raises ``NotFinite``.
     """
-    table = _few_distinct(score)
+    table = None if score.size < _SMALL else _few_distinct(score)
     if table is None:
         return _count_sorted(score, is_pos)
     found, at, label = _hashed(score, is_pos, table, 2)
@@ -130,8 +130,7 @@ class Packing:
 
 def sort_in_place(keys: Array, workers: int | None = None) -> None:
     """Sort, with the parts of a partition in parallel threads."""
-    workers = threads() if workers is None else workers
-    if keys.size < _SMALL or workers < 2:
+    if keys.size < _SMALL or (workers := workers or threads()) < 2:
         keys.sort()
         return
     half, left = keys.size // 2, workers // 2
@@ -198,8 +197,6 @@ def _count_wide(score: Array, is_pos: Callable[[slice], Array]) -> Counted:
 
 def _few_distinct(score: Array) -> Array | None:
     """Give the distinct bits seen in a sample, if there are few."""
-    if score.size < _SMALL:
-        return None
     size = min(score.size // 16, 1 << 16)
     sample = np.ascontiguousarray(score[:: score.size // size]) + score.dtype.type(0)
     bits = FLOATS_AS_BITS[score.dtype][0]
@@ -331,7 +328,7 @@ def weigh_scores(score: Array, code: Array, weight: Array) -> tuple[Array, ...]:
     if not weight.min(initial=1.0) > 0:
         some = weight > 0
         score, code, weight = score[some], code[some], weight[some]
-    table = _few_distinct(score)
+    table = None if score.size < _SMALL else _few_distinct(score)
     if table is None:
         return _weigh_in_parts(score, code, weight)
     found, at, kind = _hashed(score, lambda b: code[b], table, 3, weight)

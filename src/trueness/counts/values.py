@@ -35,7 +35,6 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import DoubtfulAssumption, InputError
 from trueness._core.checks.words import listing
-from trueness._core.frames import native_frame
 from trueness._core.imports import handler
 from trueness.counts.cases import (
     COUNTS,
@@ -47,10 +46,9 @@ from trueness.counts.cases import (
     count_columns,
     describe,
     fill,
-    html,
     keep_clusters,
     put_in_clusters,
-    total,
+    rows_kept,
 )
 from trueness.counts.design import PLAIN, Design
 from trueness.counts.rows import (
@@ -238,20 +236,6 @@ class Tally(Cases):
         made = tally_of_bins(*turned_bins(ends + 0.0, counts))
         return keep_clusters(self, made, lambda: rows_of(made, new + 0.0))
 
-    def _rows_kept(self, keep: Array) -> Tally:
-        made = super()._rows_kept(keep)
-        if np.array_equal(made.score, made.high):  # no bin is left
-            vars(made)["_high"] = None
-        return made
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Give a frame with columns score, neg, pos, unknown.
-
-        A binned tally also has ``high``, and a weighted one the sums of squared
-        weights.
-        """
-        return native_frame(self.named_columns, backend)
-
     @property
     def named_columns(self) -> dict[str, Array]:
         """The arrays by name, as frames and files hold them.
@@ -278,10 +262,6 @@ class Tally(Cases):
         if len(self):
             text += f" from {self.score[-1]:.4g} to {self.high[0]:.4g}"
         return text
-
-    def _repr_html_(self) -> str:
-        columns = self.named_columns
-        return html(self, (*columns,), zip(*columns.values(), strict=True))
 
 
 @final
@@ -388,7 +368,7 @@ class Panel(Cases):
         output = self.rows[:, self._column(name)]
         gone = np.isnan(output)
         if gone.any():
-            cases = total(np.add.reduce(self.counts[:3])[gone])
+            cases = np.add.reduce(self.counts[:3])[gone].sum().item()
             raise InputError(
                 f"A tally needs an output for every case; {name!r} has none for "
                 f"{cases:,} of {self.n:,} cases. To leave these out, type "
@@ -407,7 +387,7 @@ class Panel(Cases):
         """Keep the cases for which all these classifiers (default: all) gave output."""
         at = [self._column(n) for n in names or self.names]
         gone = np.asarray(np.isnan(self.rows[:, at]).any(axis=1))
-        return self._rows_kept(~gone)
+        return rows_kept(self, ~gone)
 
     def vote(self, thresholds: float | Mapping[str, float] | Sequence[float]) -> Panel:
         """Turn scores to votes: 1 where ``score >= threshold``, else 0; NaN stays NaN.
@@ -450,8 +430,9 @@ class Panel(Cases):
             )
         return rescored(self, score)
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Give a frame with one column per classifier, then neg, pos, unknown."""
+    @property
+    def named_columns(self) -> dict[str, Array]:
+        """The arrays by name, as in a frame; see :attr:`Tally.named_columns`."""
         columns: dict[str, Array] = dict(zip(self.names, self.rows.T, strict=True))
         clash = set(columns) & {*by_name(self), "cluster"}
         if clash:
@@ -459,8 +440,7 @@ class Panel(Cases):
                 f"A frame of this panel would have two columns named {listing(clash)}. "
                 f"Rename the classifier."
             )
-        columns = by_cell(self, columns)
-        return native_frame(columns, backend)
+        return by_cell(self, columns)
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write to a Parquet file, all or nothing; ``trueness.read_panel`` reads it."""
@@ -472,10 +452,6 @@ class Panel(Cases):
             f"Panel of {', '.join(self.names)}: {describe(self)}, "
             f"{len(self):,} distinct rows"
         )
-
-    def _repr_html_(self) -> str:
-        rows = zip(*self.rows.T, *self.counts, strict=True)
-        return html(self, (*self.names, *by_name(self)), rows)
 
 
 def rows_of(t: Tally, score: Array) -> Ints:

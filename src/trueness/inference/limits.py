@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
 
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
+from trueness._core.numbers import about
 from trueness._core.records import Estimate
-from trueness.counts.cases import Cases, weight_notes
+from trueness.counts.cases import Cases
 from trueness.counts.folds import Folds
 from trueness.counts.rows import Clusters
 from trueness.counts.values import Tally
@@ -180,7 +180,14 @@ _FEW_FREEDOM = 5.0
 
 def notes_of(x: Cases, s: Spread | None = None, method: str = "") -> tuple[str, ...]:
     """Say what limits of these cases assume, and where they know little."""
-    found = [*weight_notes(x)]
+    found = []
+    if x.weighted:
+        neg, pos = map(about, x.equal_cases)
+        found.append(
+            f"Cases are weighted: the positives carry as much information as {pos} "
+            f"equally weighted ones, the negatives as {neg}. The limits assume that "
+            "weights were fixed beforehand."
+        )
     if x.grouped is not None:
         found += _few_clusters(x.grouped)
     if method == "unseen" and s is not None and math.isnan(s.variance):
@@ -233,8 +240,7 @@ def infer(
     """
     level = _options.fraction(level, "level")
     m, s = inferred(meant(t, what), measure)
-    e = limited(m.value, s, m.ends, level, name)
-    return replace(e, notes=notes_of(t, s, e.method))
+    return limited(m.value, s, m.ends, level, name, t)
 
 
 def limited(
@@ -243,11 +249,15 @@ def limited(
     ends: Ends = (0.0, 1.0),
     level: float = 0.95,
     name: str = "",
-    notes: tuple[str, ...] = (),
+    cases: Cases | None = None,
 ) -> Estimate:
-    """Give a value the limits that its spread leaves between its ends."""
+    """Give a value the limits that its spread leaves between its ends.
+
+    With ``cases``, notes say what the limits of these assume.
+    """
     (low, high), method = limits(value, s, ends, level)
     sd = math.nan if math.isnan(value) else s.sd
+    notes = () if cases is None else notes_of(cases, s, method)
     return around(value, low, high, level, method, sd, notes=notes, name=name)
 
 

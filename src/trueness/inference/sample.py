@@ -17,7 +17,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from trueness._core.arrays import BLOCK, Array, Floats, blocks
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError
-from trueness.counts.design import AT_RANDOM, CASE_CONTROL
+from trueness.counts.design import AT_RANDOM, CASE_CONTROL, PLAIN
 from trueness.counts.values import Panel, Tally, with_share
 from trueness.inference.verification import Imputed, impute
 
@@ -121,12 +121,15 @@ def meant(x: Tally | Panel, what: str = "") -> Sample:
     a case-control sample without a prevalence.
     """
     d = x.design
+    if d == PLAIN:
+        counts: Any = x.labelled()
+        return Sample(counts, counts, (1.0, 1.0), None, False)
     if what:
         needs_prevalence(x, what)
     at_random = d.unlabelled == AT_RANDOM and x.n_unknown > 0
     imputed = impute(x) if at_random and isinstance(x, Tally) else None
     cases = x.without_design() if at_random else x.labelled().without_design()
-    counts: Any = cases if imputed is None else imputed.expected()
+    counts = cases if imputed is None else imputed.expected()
     if d.prevalence is None:
         return Sample(counts, cases, (1.0, 1.0), imputed, d.fixed_classes)
     n = counts.n_pos + counts.n_neg

@@ -60,17 +60,16 @@ def spread(x: Cases, u: Influence, *, by_class: bool = False) -> Spread:
     """
     if x.grouped is not None:
         return _of_clusters(x.grouped, u, by_class)
-    kinds = [(x.neg, x.squares[0], u.neg), (x.pos, x.squares[1], u.pos)]
-    if u.unknown is not None:
-        kinds.append((x.unknown, x.squares[2], u.unknown))
-    sums = [(float(weight.sum()), float(square.sum())) for weight, square, _ in kinds]
-    units = min(x.equal_cases)
+    kinds = [k for k in zip((x.neg, x.pos, x.unknown), x.squares, u[:3], strict=True)
+             if k[2] is not None]  # fmt: skip
+    sums = np.array([(w.sum(), q.sum()) for w, q, _ in kinds], dtype=np.float64)
+    units = min(kish(*each) for each in sums[:2].tolist())
     if not by_class:
-        sums = [tuple(map(sum, zip(*sums, strict=True)))] * len(kinds)  # type: ignore[list-item]
-    parts = [_stratum(*k, *each) for k, each in zip(kinds, sums, strict=True)]
+        sums[:] = sums.sum(axis=0)
+    parts = [_stratum(*k, *each) for k, each in zip(kinds, sums.tolist(), strict=True)]
     if not by_class:
         two, four = (sum(p[j] for p in parts) for j in (1, 2))
-        parts = [Stratum(kish(*sums[0]), two, four)]
+        parts = [Stratum(parts[0].n, two, four)]
     found = joined(parts, units, u.more)
     # of both classes at once, what was not seen may be in the smaller one
     return found if by_class or not found.silent else found._replace(silent=(units,))

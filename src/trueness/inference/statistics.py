@@ -25,7 +25,7 @@ from trueness.counts.cases import rows_kept, with_counts
 from trueness.counts.placements import group_starts
 from trueness.counts.values import Panel, Tally
 from trueness.inference.differences import Side
-from trueness.inference.limits import Ends, inferred, limited, notes_of
+from trueness.inference.limits import Ends, inferred, limited
 from trueness.inference.sample import Influence, Sample, centred, meant
 from trueness.inference.spread import Spread, spread
 
@@ -102,8 +102,7 @@ def valued(
     sample = meant(x)
     m, s = inferred(sample, measure)
     u = sample.influence(m.by_neg, m.by_pos)
-    e = limited(m.value, s, m.ends, level, name)
-    e = replace(e, notes=notes_of(x, s, e.method))
+    e = limited(m.value, s, m.ends, level, name, x)
     return Valued(e, Side(m.value, s, m.ends), u, m.by_class)
 
 
@@ -123,11 +122,10 @@ def _brought(x: Any, statistic: Statistic, ends: Ends, level: float) -> Valued:
     else:
         u = _cases_left_out(sample, statistic, value)
         s = spread(sample.cases, u, by_class=sample.fixed)
-    e = limited(value, s, ends, level)
-    notes: tuple[str, ...] = ("The statistic is undefined (NaN) for these cases.",)
-    if not math.isnan(value):
-        notes = notes_of(x, s, e.method)
-    return Valued(replace(e, notes=notes), Side(value, s, ends), u)
+    e = limited(value, s, ends, level, cases=x)
+    if math.isnan(value):
+        e = replace(e, notes=("The statistic is undefined (NaN) for these cases.",))
+    return Valued(e, Side(value, s, ends), u)
 
 
 def read_ends(ends: object) -> tuple[float, float]:

@@ -69,10 +69,12 @@ def auc(
     _cases.both_classes(data, "auc")
     _options.choice(method, AUC_METHODS, "method")
     notes = remarks(data)
-    found = _limited(data, method, level, rng, replicates)
+    found = infer(data, auc_measure, level=level, name="AUC")
+    if method != "student":
+        found = _by_method(data, found, method, rng, replicates)
     if found.high < 0.5:
         notes = (REVERSED, *notes)
-    return replace(found, name="AUC", notes=(*notes, *found.notes))
+    return replace(found, notes=(*notes, *found.notes))
 
 
 REVERSED = (
@@ -88,7 +90,8 @@ def auc_measure(t: Tally) -> Measured:
 
     .. math:: u^+_i = \frac{V_i - A}{N_1}, \qquad u^-_i = \frac{W_i - A}{N_0}
     """
-    sums = ([c[b].sum().item() for b in blocks(len(t))] for c in (t.neg, t.pos))
+    m = t.neg.size
+    sums = ([c[b].sum().item() for b in blocks(m)] for c in (t.neg, t.pos))
     # negatives, and positives, above each block of rows
     neg_met, pos_met = ([*accumulate(each, initial=0)] for each in sums)
     a = twice_wins(t) / (2 * t.n_pos * t.n_neg)
@@ -102,8 +105,8 @@ def auc_measure(t: Tally) -> Measured:
         neg, below = t.neg[b], 2 * t.n_neg * (1 - a) - 2 * neg_met[b.start // BLOCK]
         return np.asarray((neg - 2 * np.cumsum(neg) + below) / pairs)
 
-    u: Any = InBlocks(len(t), by_neg)
-    v: Any = InBlocks(len(t), by_pos)
+    u: Any = InBlocks(m, by_neg)
+    v: Any = InBlocks(m, by_pos)
     return Measured(min(max(a, 0.0), 1.0), u, v, by_class=True)
 
 
@@ -119,10 +122,9 @@ def auc_from_moments(
     Of negatives, then of positives: number, sums of squares and of fourth powers of
     placement values about the AUC.
     """
-    s = auc_spread(n, two, four)
-    found = limited(value, s, level=level, name="AUC")
     # without counts there are no weights or clusters to speak of
-    return replace(found, notes=notes_of(Tally(), s, found.method))
+    s = auc_spread(n, two, four)
+    return limited(value, s, level=level, name="AUC", cases=Tally())
 
 
 def auc_spread(
@@ -134,17 +136,16 @@ def auc_spread(
     return joined(parts, min(n))
 
 
-def _limited(
-    t: Tally, method: str, level: float, rng: Seed, replicates: int
+def _by_method(
+    t: Tally, found: Estimate, method: str, rng: Seed, replicates: int
 ) -> Estimate:
-    """Give the AUC the limits of a method."""
+    """Give the AUC the limits of another method."""
+    sd, a, level = found.sd, found.value, found.level
     if method == "bootstrap":
         refuse(t, 'method="bootstrap"', {"unlabelled": "It draws labelled cases."})
         number = _options.whole_number(replicates, "replicates", at_least=100)
-        value = auc_measure(t.labelled()).value
-        return percentiles(value, auc_replicates(t, number, rng), level, notes_of(t))
-    found = infer(t, auc_measure, level=level)
-    sd, a = found.sd, found.value
+        drawn = auc_replicates(t, number, rng)
+        return percentiles(a, drawn, level, notes_of(t), "AUC")
     if method in ("hanley-mcneil", "fermi-dirac"):
         refuse(t, f'method="{method}"', _WHOLE)
         if method == "hanley-mcneil":
@@ -156,7 +157,7 @@ def _limited(
             sd = fermi_dirac(t).auc_se
     # the normal interval on the plain scale, within [0, 1]
     half = NormalDist().inv_cdf((1 + level) / 2) * sd
-    if method == "student" or not half > 0:
+    if not half > 0:
         return found
     low, high = max(0.0, a - half), min(1.0, a + half)
     given: Any = {"low": low, "high": high, "method": method, "sd": sd}

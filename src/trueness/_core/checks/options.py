@@ -123,7 +123,13 @@ def fraction(value: object, what: str, *, ends: str = "()") -> float:
     above = number >= 0 if ends[0] == "[" else number > 0
     below = number <= 1 if ends[1] == "]" else number < 1
     if above and below:
-        _not_too_fine(number, what)
+        # so close to 0 or 1 rounding decides
+        least = _FINEST.get(what, 0.0)
+        if 0 < number < least or 1 - least < number < 1:
+            raise InputError(
+                f"{what} must not be as close to 0 or to 1 as {number!r}; rounding "
+                f"decides there. Type {what}={0.95 if what == 'level' else 0.01}."
+            )
         return number
     hint = f" Type {what}={number / 100:g}." if 2 <= number < 100 else ""
     raise InputError(
@@ -133,17 +139,6 @@ def fraction(value: object, what: str, *, ends: str = "()") -> float:
 
 # a quantile nearer to its end, and odds of fewer, are made of rounding errors
 _FINEST = {"level": 1e-12, "prevalence": 1e-100}
-
-
-def _not_too_fine(number: float, what: str) -> None:
-    """Stop at a share that is so close to 0 or 1 that rounding decides."""
-    least = _FINEST.get(what, 0.0)
-    if 0 < number < least or 1 - least < number < 1:
-        example = 0.95 if what == "level" else 0.01
-        raise InputError(
-            f"{what} must not be as close to 0 or to 1 as {number!r}; rounding decides "
-            f"there. Type {what}={example}."
-        )
 
 
 def grid(values: object, what: str, *, below_one: bool = False) -> NDArray[np.float64]:
