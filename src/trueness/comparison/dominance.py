@@ -1,8 +1,8 @@
 """Is one classifier better somewhere, and nowhere worse?
 
-How two ROC curves of a sample lie is exact, and so the precision-recall curves (Sameni
-2025, section 5). Of the population: is there a range where the first is better
-(``p_better``), and by how much could the second be better anywhere (``margin``)?
+How two curves of a sample lie is exact (Sameni 2025, section 5); of the population:
+is there a range where the first is better, and by how much could the second be
+better anywhere?
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from statistics import NormalDist
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.figures import Axis, Curves, Line, guide
-from trueness._core.numbers import level_text, p_is
 from trueness._core.progress import progress
 from trueness._core.records import Record
 from trueness.comparison.results import asked_margin
@@ -225,10 +224,11 @@ def _dominance(
     grid, level, margin = asked.grid, asked.level, asked.margin
     curves = [height(*_corners(t), grid) for t in (first, second)]
     value, least = curves[0] - curves[1], _least(curves, (first, second))
-    error = np.sqrt(np.maximum(drawn.var(axis=0), least.variance / 4))
+    variance, few, _ = least
+    error = np.sqrt(np.maximum(drawn.var(axis=0), variance / 4))
     many = critical(np.abs(drawn - value) / error, level, "simultaneous")
     # few cases, large weights or clusters: Student's quantile, as a wider error
-    wider = student(least.few - 1, level) / NormalDist().inv_cdf((1 + level) / 2)
+    wider = student(few - 1, level) / NormalDist().inv_cdf((1 + level) / 2)
     error = wider * error
     (p_better, range_better), (p_worse, range_worse) = _somewhere(
         value / wider, drawn, least, asked
@@ -301,15 +301,14 @@ def _positive(knot: Floats, start: Floats, end: Floats) -> Ranges:
     return tuple(zip(low[starts].tolist(), high[ends].tolist(), strict=True))
 
 
-class _Least(NamedTuple):
-    """How uncertain are two curves at least, and of how many cases?"""
+def _least(
+    curves: Sequence[Floats], tallies: Sequence[Tally]
+) -> tuple[Floats, float, float]:
+    """How uncertain are two curves at least, and of how many cases?
 
-    variance: Floats  # of a rate, where no redrawn curve varies
-    few: float  # cases of a class, or clusters, as equal ones (Kish 1965)
-    n_neg: float
-
-
-def _least(curves: Sequence[Floats], tallies: Sequence[Tally]) -> _Least:
+    The variance of a rate, where no redrawn curve varies; cases of a class, or
+    clusters, as equal ones (Kish 1965); negatives.
+    """
     numbers = []
     for t in tallies:
         neg, pos = t.equal_cases
@@ -319,7 +318,7 @@ def _least(curves: Sequence[Floats], tallies: Sequence[Tally]) -> _Least:
         numbers.append((neg, pos))
     varies = (rate_variance(c, n[1]) for c, n in zip(curves, numbers, strict=True))
     few = max(min(map(min, numbers)), 2.0)
-    return _Least(np.minimum(*varies), few, min(n[0] for n in numbers))
+    return np.minimum(*varies), few, min(n[0] for n in numbers)
 
 
 _NEGATIVES = 5  # a range that holds fewer of them has no steady error
@@ -327,11 +326,11 @@ _DRAWS = 20_000
 
 
 def _somewhere(
-    value: Floats, drawn: Floats, least: _Least, asked: _Redraws
+    value: Floats, drawn: Floats, least: tuple[Floats, float, float], asked: _Redraws
 ) -> Iterator[tuple[float, tuple[float, ...]]]:
     """Give, for each side, how often equal curves differ as clearly, and where."""
-    grid = asked.grid
-    parts = [k for k in (1, 2, 4, 8) if k <= 2 or least.n_neg >= k * _NEGATIVES]
+    grid, (variance, few, n_neg) = asked.grid, least
+    parts = [k for k in (1, 2, 4, 8) if k <= 2 or n_neg >= k * _NEGATIVES]
     low = np.concatenate([np.arange(k) / k for k in parts])
     width = np.concatenate([np.full(k, 1 / k) for k in parts])
     inside = (grid[:, None] > low - _EQUAL) & (grid[:, None] < low + width - _EQUAL)
@@ -343,8 +342,7 @@ def _somewhere(
     correlation = spread / np.sqrt(np.outer(own, own) + 1e-300)
     np.fill_diagonal(correlation, 1.0)
     # a bootstrap's variance is short by (n - 1) / n; where no draw varies, a rate's is
-    short = least.few / (least.few - 1)
-    own = np.where(own > _EQUAL, own * short, least.variance @ mean)
+    own = np.where(own > _EQUAL, own * few / (few - 1), variance @ mean)
     scaled, toll = value @ mean / np.sqrt(own), np.sqrt(2 * np.log(1 / width)) / 2
     # normal values with this correlation, under the same toll
     size, vector = np.linalg.eigh(correlation)
@@ -441,43 +439,3 @@ def difference_figure(d: Dominance, name: str = "") -> Curves:
     columns = {k: getattr(d, k) for k in ("fpr", "difference", "low", "high")}
     line, zero = Line(name or "first - second", columns), guide(x, y, [0, 1], [0, 0])
     return Curves("Difference of two ROC curves", x, y, (line,), (line,), (zero,))
-
-
-def dominance_sentence(d: Dominance, first: str, second: str) -> str:
-    """Say how the ROC curves lie, where one is better, and what is excluded."""
-    if d.verdict == "equal":
-        return f"{first} and {second} have the same ROC curve."
-    upper, lower = (first, second) if d.verdict == "dominates" else (second, first)
-    lies = f"The curve of {upper} is above that of {lower} at every false positive rate"
-    if d.verdict == "crosses":
-        lies = f"The curves of {first} and {second} cross"
-    # what is excluded matters most of the one that is not known to be better
-    other, most = second, d.margin
-    if d.p_worse < min(d.p_better, 1 - d.level):
-        other, most = first, d.margin_first
-    return (
-        f"{lies}; {_evidence(d, first, second)}. With {level_text(d.level)} confidence "
-        f"{other} is nowhere better by more than {most:.2g} in recall."
-    )
-
-
-def _evidence(d: Dominance, first: str, second: str) -> str:
-    sides = ((first, d.p_better, d.range_better), (second, d.p_worse, d.range_worse))
-    sure = [
-        f"{name} is significantly better, most clearly {_at(place)} ({p_is(p)})"
-        for name, p, place in sides
-        if p < 1 - d.level
-    ]
-    if sure:
-        return ", and ".join(sure)
-    least = p_is(min(d.p_better, d.p_worse))
-    return f"neither is significantly better in any range ({least})"
-
-
-def _at(place: tuple[float, ...]) -> str:
-    low, high = place[0], place[-1]
-    if (low, high) == (0.0, 1.0):
-        return "over all false positive rates together"
-    if low == high:
-        return f"at a false positive rate of {low:.2g}"
-    return f"at false positive rates from {low:.2g} to {high:.2g}"

@@ -13,20 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from trueness._core.arrays import Array, begins_run
+from trueness._core.arrays import begins_run
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_one, listing
-from trueness._core.records import Estimate
-from trueness.comparison.results import Comparison, Pair, adjusted, few_cases, together
+from trueness.comparison.results import Comparison, Pair, adjusted, together
 from trueness.counts.answers import of_counts, of_panel, refuse
 from trueness.counts.values import Panel, Tally
 from trueness.inference.differences import Contrast, ShareContrast, Side, apart
-from trueness.inference.limits import effective_number, notes_of
+from trueness.inference.limits import effective_number
 from trueness.inference.sample import Influence, Sample, meant, needs_prevalence
 from trueness.inference.spread import kish, spread
-from trueness.inference.statistics import Statistic, Valued, valued
+from trueness.inference.statistics import Statistic, valued
 from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.intervals import estimates, metric_measure
@@ -92,8 +91,8 @@ def compare_auc(
     _cases.at_least_two(tuple(tallies), "compare_auc")
     for t in tallies.values():
         _cases.both_classes(t, "compare_auc")
-    parts = {k: valued(t, auc, level=level, name="AUC") for k, t in tallies.items()}
-    return _compare_apart(tallies, parts, "AUC", margin=margin)
+    sides = [valued(t, auc, level=level, name="AUC") for t in tallies.values()]
+    return _compare_apart(tallies, sides, "AUC", margin=margin)
 
 
 def _complete(panel: Panel, what: str) -> Panel:
@@ -111,26 +110,21 @@ def measured_columns(
     name: str,
     level: float,
     ends: tuple[float, float] = (0.0, 1.0),
-) -> list[Valued]:
+) -> list[Side]:
     """Measure every classifier, with its influence on the rows of the panel."""
     columns = []
     for k, output in zip(panel.names, panel.rows.T, strict=True):
         found = valued(panel[k], statistic, ends, level, name)
-        assert found.influence is not None  # noqa: S101  # a tally has rows
-        columns.append(found._replace(influence=_on_panel(found.influence, output)))
+        # rows of the panel move it as the row of the tally that has their output
+        order, at = np.argsort(-output), np.empty(output.size, dtype=np.intp)
+        at[order] = np.cumsum(begins_run(output[order])) - 1
+        u = Influence(found.influence.neg[at], found.influence.pos[at])
+        columns.append(found._replace(influence=u))
     return columns
 
 
-def _on_panel(u: Influence, output: Array) -> Influence:
-    """Give the rows of a panel the influence of a tally's rows, by their output."""
-    order = np.argsort(-output)
-    at = np.empty(output.size, dtype=np.intp)
-    at[order] = np.cumsum(begins_run(output[order])) - 1
-    return Influence(u.neg[at], u.pos[at])
-
-
 def _compare_columns(
-    panel: Panel, columns: Sequence[Valued], margin: float | None, method: str
+    panel: Panel, columns: Sequence[Side], margin: float | None, method: str
 ) -> Comparison:
     """Subtract influence values case by case, for every pair."""
     sample = meant(panel)
@@ -138,26 +132,13 @@ def _compare_columns(
 
     def contrast(i: int, j: int) -> Contrast:
         u, v = columns[i].influence, columns[j].influence
-        assert u is not None and v is not None  # noqa: S101, PT018  # of all rows
         both = Influence(u.neg - v.neg, u.pos - v.pos)
         s = spread(sample.cases, both, by_class=by_class)
-        return Contrast.of(columns[i].side, columns[j].side, s)
+        return Contrast.of(columns[i], columns[j], s)
 
     values = dict(zip(panel.names, (c.estimate for c in columns), strict=True))
-    return _on_the_same(panel, values, contrast, margin, method)
-
-
-def _on_the_same(
-    panel: Panel,
-    values: Mapping[str, Estimate],
-    contrast: Callable[[int, int], Contrast | ShareContrast],
-    margin: float | None,
-    method: str,
-) -> Comparison:
-    notes = few_cases(panel) + notes_of(panel)
-    return together(
-        values, contrast, margin=margin, paired=True, method=method, notes=notes
-    )
+    about: Any = {"margin": margin, "method": method, "cases": [panel]}
+    return together(values, contrast, paired=True, **about)
 
 
 @of_panel
@@ -222,13 +203,14 @@ def compare_metric(
             m = metric_measure(chosen, flags, sample.counts)
             u = sample.influence(m.by_neg, m.by_pos)
             s = spread(sample.cases, u, by_class=m.by_class or sample.fixed)
-            columns.append(Valued(e, Side(e.value, s, m.ends), u, m.by_class))
+            columns.append(Side(e.value, s, m.ends, m.by_class, u, e))
         return _compare_columns(votes, columns, margin, chosen.name)
 
     def contrast(i: int, j: int) -> ShareContrast:
         return _share_contrast(sample.cases, chosen.ratio, i, j, level)
 
-    answer = _on_the_same(votes, values, contrast, margin, chosen.name)
+    about: Any = {"margin": margin, "method": chosen.name, "cases": [votes]}
+    answer = together(values, contrast, paired=True, **about)
     return _by_mcnemar(answer, contrast) if method == "mcnemar" else answer
 
 
@@ -385,8 +367,8 @@ def compare_groups(
         pairs = [(k, at) for k in range(len(names)) if k != at]
     named = {str(name): t for name, t in data.items()}
     name = name_of(statistic)
-    parts = {k: valued(t, statistic, ends, level, name) for k, t in named.items()}
-    return _compare_apart(named, parts, name, pairs=pairs)
+    sides = [valued(t, statistic, ends, level, name) for t in named.values()]
+    return _compare_apart(named, sides, name, pairs=pairs)
 
 
 def name_of(statistic: Callable[..., Any]) -> str:
@@ -397,23 +379,19 @@ def name_of(statistic: Callable[..., Any]) -> str:
 
 def _compare_apart(
     tallies: Mapping[str, Tally],
-    parts: Mapping[str, Valued],
+    sides: Sequence[Side],
     method: str,
     *,
     margin: float | None = None,
     pairs: list[tuple[int, int]] | None = None,
 ) -> Comparison:
     """Compare the values of different cases."""
-    sides = [part.side for part in parts.values()]
 
     def contrast(i: int, j: int) -> Contrast:
         a, b = sides[i], sides[j]
         return Contrast.of(a, b, apart(a.spread, b.spread))
 
-    values = {k: part.estimate for k, part in parts.items()}
+    values = {k: side.estimate for k, side in zip(tallies, sides, strict=True)}
     cases = [t.labelled() for t in tallies.values()]
-    notes = few_cases(*cases) + next(filter(None, map(notes_of, cases)), ())
-    return together(
-        values, contrast, margin=margin, pairs=pairs, paired=False, method=method,
-        notes=notes,
-    )  # fmt: skip
+    about: Any = {"margin": margin, "method": method, "cases": cases}
+    return together(values, contrast, pairs=pairs, paired=False, **about)

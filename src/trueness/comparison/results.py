@@ -1,7 +1,4 @@
-"""What does a comparison say, and what are its p-values worth together?
-
-``holm`` allows for the number of pairs; sentences and figure stand at the end.
-"""
+"""What does a comparison say, and what are its p-values worth together?"""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.words import listing
 from trueness._core.figures import Intervals, intervals
 from trueness._core.frames import native_frame
-from trueness._core.numbers import counted, p_is, p_value
+from trueness._core.numbers import p_is, p_value
 from trueness._core.records import Estimate, Record
 from trueness.counts.cases import Cases
 from trueness.inference.differences import (
@@ -27,7 +24,7 @@ from trueness.inference.differences import (
     all_equal,
     two_sided,
 )
-from trueness.inference.limits import around
+from trueness.inference.limits import around, notes_of
 
 
 @final
@@ -120,7 +117,9 @@ class Comparison(Record):
         each = (repr(v).partition("\n")[0] for v in self.values)  # notes stand below
         lines += [f"  {n}: {v}" for n, v in zip(self.names, each, strict=True)]
         lines += [f"  {pair}" for pair in self.pairs]
-        lines.append(f"  all equal? {p_is(self.p_value)}{wald_words(self)}")
+        wald = f" (Wald statistic {self.statistic:.4g} on {self.df} degrees of freedom)"
+        # of two, p is that of their difference
+        lines.append(f"  all equal? {p_is(self.p_value)}{wald if self.df > 1 else ''}")
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -187,7 +186,7 @@ def together(
     pairs: Sequence[tuple[int, int]] | None = None,
     paired: bool,
     method: str,
-    notes: tuple[str, ...] = (),
+    cases: Sequence[Cases] = (),
 ) -> Comparison:
     """Judge all pairs, or those named, and whether all could be equal.
 
@@ -206,75 +205,37 @@ def together(
         judged(names[i], names[j], c, c.method, level, wanted) for i, j, c in each_pair
     ])  # fmt: skip
     freedom = [s.df for s in by_student] or [math.inf]
-    same = all_equal(np.array([v.value for v in each]), variances, freedom)
-    p = same.p_value
+    statistic, df, p = all_equal(np.array([v.value for v in each]), variances, freedom)
     if p is None or any(s.silent for s in by_student):
         known = [q.p_adjusted for q in done if not math.isnan(q.p_adjusted)]
         p = min(known, default=math.nan)
-    notes = (*_undefined(values), *notes)
-    overall = same.statistic, same.df, p
-    return Comparison(names, each, done, *overall, paired, method, notes=notes)
-
-
-def _undefined(values: Mapping[str, Estimate]) -> tuple[str, ...]:
-    gone = [name for name, e in values.items() if not math.isfinite(e.value)]
-    if not gone:
-        return ()
-    what = next(iter(values.values())).name or "The number"
-    return (
-        f"{what} of {listing(gone)} is not defined by these cases (its denominator is "
-        "0), so that its differences cannot be judged.",
-    )
+    notes = _notes(values, cases)
+    return Comparison(names, each, done, statistic, df, p, paired, method, notes=notes)
 
 
 _FEW = 10  # with fewer cases of a class even large differences are missed
 
 
-def few_cases(*parts: Cases) -> tuple[str, ...]:
-    """Say when a class has so few cases that hardly any difference can be seen."""
-    words = "negative", "positive"
-    numbers = [pair for x in parts for pair in zip(x.equal_cases, words, strict=True)]
-    n, name = min((pair for pair in numbers if pair[0] > 0), default=(_FEW, ""))
-    if n >= _FEW:
-        return ()
-    return (
-        f"With {n:.3g} {name} case{'s' if n > 1 else ''} only a very large difference "
-        f"can be distinguished from chance; collect more {name} cases.",
-    )
-
-
-def wald_words(found: Comparison) -> str:
-    """Say what a test of several rests on; of two, p is that of their difference."""
-    if found.df < 2:
-        return ""
-    free = counted(found.df, "degree") + " of freedom"
-    return f" (Wald statistic {found.statistic:.4g} on {free})"
-
-
-def omnibus_sentence(found: Comparison) -> str:
-    """Say whether all classifiers could be equal."""
-    if len(found.names) < 3:
-        return f"Test that both AUCs are equal: {p_is(found.p_value)}."
-    return (
-        f"Test that all {len(found.names)} AUCs are equal: {p_is(found.p_value)}"
-        f"{wald_words(found)}."
-    )
-
-
-def pair_sentences(found: Comparison, names: Sequence[str]) -> list[str]:
-    """Say which classifiers rank significantly better; ``names`` are those shown."""
-    text = dict(zip(found.names, names, strict=True))
-    lines = []
-    for p in found.pairs:
-        if p.p_adjusted >= 1 - found.values[0].level:
-            continue
-        first, second = text[p.first], text[p.second]
-        if p.difference.value < 0:
-            first, second = second, first
-        lines.append(
-            f"{first} ranks significantly better than {second} ({p_is(p.p_adjusted)})."
+def _notes(values: Mapping[str, Estimate], cases: Sequence[Cases]) -> tuple[str, ...]:
+    """Say what is undefined, where few cases tell little, and what limits assume."""
+    found = []
+    gone = [name for name, e in values.items() if not math.isfinite(e.value)]
+    if gone:
+        what = next(iter(values.values())).name or "The number"
+        found.append(
+            f"{what} of {listing(gone)} is not defined by these cases (its denominator "
+            "is 0), so that its differences cannot be judged."
         )
-    return lines or ["No difference is statistically significant."]
+    words = "negative", "positive"
+    numbers = (pair for x in cases for pair in zip(x.equal_cases, words, strict=True))
+    n, name = min((pair for pair in numbers if pair[0] > 0), default=(_FEW, ""))
+    if n < _FEW:
+        found.append(
+            f"With {n:.3g} {name} case{'s' if n > 1 else ''} only a very large "
+            "difference can be distinguished from chance; collect more "
+            f"{name} cases."
+        )
+    return *found, *next(filter(None, map(notes_of, cases)), ())
 
 
 def pairs_figure(found: Comparison, minus: str = "-") -> Intervals:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -78,7 +78,7 @@ class Cases:
         if type(other) is not type(self):
             return NotImplemented
         other = self._aligned(other, "added")
-        made = self._merged(other, alike(self, other))
+        made: Self = self._merged(other, alike(self, other))
         if not self.n:  # counts without a case fit with all others
             return keep_clusters(other, made, lambda: made._find(other)[0])
         if not other.n:
@@ -147,8 +147,8 @@ class Cases:
         """
         return native_frame(self.named_columns, backend)
 
-    def _repr_html_(self, most: int = 10) -> str:
-        columns, m = self.named_columns, self.neg.size
+    def _repr_html_(self) -> str:
+        columns, m, most = self.named_columns, self.neg.size, 10
         rows = islice(zip(*columns.values(), strict=True), most)
         table = html_table((*columns,), [tuple(map(brief, row)) for row in rows])
         note = f"<p>{m - most:,} more rows</p>" if m > most else ""
@@ -193,17 +193,17 @@ class Cases:
     @cached_property
     def n_neg(self) -> int:
         """How many negative cases?"""
-        return self.neg.sum().item()
+        return cast("int", self.neg.sum().item())
 
     @cached_property
     def n_pos(self) -> int:
         """How many positive cases?"""
-        return self.pos.sum().item()
+        return cast("int", self.pos.sum().item())
 
     @cached_property
     def n_unknown(self) -> int:
         """How many cases without a label?"""
-        return self.unknown.sum().item()
+        return cast("int", self.unknown.sum().item())
 
     @property
     def weighted(self) -> bool:
@@ -344,6 +344,7 @@ def with_fields(x: C, **fields: Any) -> C:
 
 def rows_kept(x: C, keep: Array) -> C:
     """Leave rows out."""
+    kept: dict[str, Any]
     kept = {k: v[keep] for k, v in vars(x).items() if isinstance(v, np.ndarray)}
     if "_high" in kept and np.array_equal(kept["_high"], kept["score"]):
         kept["_high"] = None  # no bin is left

@@ -170,8 +170,8 @@ def count_tally(
             distinct, neg, pos = count_scores(score, labels.is_pos)
             return tally_of_rows(distinct, neg, pos, no_cases(distinct.size))
         none = np.zeros(score.size, dtype=bool)
-        distinct, cases, zero = count_scores(score, lambda b: none[b])
-        return tally_of_rows(distinct, zero, zero, cases)
+        distinct, number, zero = count_scores(score, lambda b: none[b])
+        return tally_of_rows(distinct, zero, zero, number)
     except NotFinite:
         _columns.finite_scores(score, what)
         raise

@@ -128,7 +128,7 @@ class Packing:
         return np.asarray(magnitude).view(self.dtype)
 
 
-def sort_in_place(keys: Array, workers: int | None = None) -> None:
+def sort_in_place(keys: Array, workers: int = 0) -> None:
     """Sort, with the parts of a partition in parallel threads."""
     if keys.size < _SMALL or (workers := workers or threads()) < 2:
         keys.sort()

@@ -317,7 +317,7 @@ class MeasuredFolds:
 
     def side(self, k: int) -> Side:
         """Give the mean of one of them, with its spread."""
-        each = [columns[k].side for columns in self._parts]
+        each = [columns[k] for columns in self._parts]
         value = math.fsum(s.value for s in each) / len(each)
         return Side(value, averaged([s.spread for s in each]), each[0].ends)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -21,11 +21,14 @@ from trueness.inference.spread import Spread
 
 
 class Side(NamedTuple):
-    """One of two values that are compared: how it varies, and between which ends."""
+    """One of the values that are compared, and what its limits are made of."""
 
     value: float
     spread: Spread
     ends: Ends = (0.0, 1.0)
+    by_class: bool = False
+    influence: Any = None  # on each row; None where groups of rows were left out
+    estimate: Any = None
 
     def reach(self, tail: float) -> tuple[float, float]:
         """How far away are its limits, below and above?"""
@@ -226,20 +229,15 @@ def apart(a: Spread, b: Spread) -> Spread:
     return Spread(variance, df, min(a.units, b.units), a.plain + b.plain, silent)
 
 
-class Equality(NamedTuple):
-    """Are all equal? Wald's statistic, the number of contrasts, the p-value."""
-
-    statistic: float
-    df: int
-    p_value: float | None  # None: the pairs say it all
-
-
-def all_equal(values: Floats, variances: Floats, freedom: Sequence[float]) -> Equality:
+def all_equal(
+    values: Floats, variances: Floats, freedom: Sequence[float]
+) -> tuple[float, int, float | None]:
     r"""Could all be equal? Hotelling's test on the contrasts with the last one.
 
     ``variances`` holds those of all pairwise differences, from which the covariance of
     contrasts follows: :math:`2\,\mathrm{cov}(i - k, j - k) = V_{ik} + V_{jk} - V_{ij}`.
-    Its degrees of freedom are the least of a pair.
+    Its degrees of freedom are the least of a pair. Gives Wald's statistic, the number
+    of contrasts, and the p-value; None where the pairs say it all.
 
     References
     ----------
@@ -248,7 +246,7 @@ def all_equal(values: Floats, variances: Floats, freedom: Sequence[float]) -> Eq
     from scipy.special import chdtrc, fdtrc
 
     if not (np.isfinite(values).all() and np.isfinite(variances).all()):
-        return Equality(math.nan, 0, None)
+        return math.nan, 0, None
     d = values[:-1] - values[-1]
     last = variances[:-1, -1]
     covariance = (last[:, None] + last - variances[:-1, :-1]) / 2
@@ -256,15 +254,15 @@ def all_equal(values: Floats, variances: Floats, freedom: Sequence[float]) -> Eq
     some = size > 1e-12 * max(float(size[-1]), 1e-300)
     number = int(some.sum())
     if not number:
-        return Equality(0.0, 0, None)
+        return 0.0, 0, None
     along = d @ axes
     statistic = float((along[some] ** 2 / size[some]).sum())
     df = min(freedom)
     # a difference without variance is no part of the statistic
     if values.size == 2 or df <= number or (abs(along[~some]) > 1e-9).any():
-        return Equality(statistic, number, None)
+        return statistic, number, None
     if math.isinf(df):
-        return Equality(statistic, number, float(chdtrc(number, statistic)))
+        return statistic, number, float(chdtrc(number, statistic))
     # Hotelling (1931): T^2 by its degrees of freedom is Fisher's F
     f = statistic * (df - number + 1) / (df * number)
-    return Equality(statistic, number, float(fdtrc(number, df - number + 1, f)))
+    return statistic, number, float(fdtrc(number, df - number + 1, f))

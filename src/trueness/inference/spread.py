@@ -60,8 +60,8 @@ def spread(x: Cases, u: Influence, *, by_class: bool = False) -> Spread:
     """
     if x.grouped is not None:
         return _of_clusters(x.grouped, u, by_class)
-    kinds = [k for k in zip((x.neg, x.pos, x.unknown), x.squares, u[:3], strict=True)
-             if k[2] is not None]  # fmt: skip
+    columns = zip((x.neg, x.pos, x.unknown), x.squares, u[:3], strict=True)
+    kinds: list[Any] = [k for k in columns if k[2] is not None]
     sums = np.array([(w.sum(), q.sum()) for w, q, _ in kinds], dtype=np.float64)
     units = min(kish(*each) for each in sums[:2].tolist())
     if not by_class:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -76,16 +76,8 @@ def estimate(
     """
     level = _options.fraction(level, "level")
     _options.function(statistic, "estimate")
-    return valued(data, statistic, ends, level).estimate
-
-
-class Valued(NamedTuple):
-    """The number of some cases, what its limits are made of, and its influence."""
-
-    estimate: Estimate
-    side: Side
-    influence: Influence | None  # on each row; None where groups of rows were left out
-    by_class: bool = False
+    found: Estimate = valued(data, statistic, ends, level).estimate
+    return found
 
 
 def valued(
@@ -94,7 +86,7 @@ def valued(
     ends: object = (0.0, 1.0),
     level: float = 0.95,
     name: str = "",
-) -> Valued:
+) -> Side:
     """Measure, by formula where there is one, otherwise by leaving out cases."""
     measure = getattr(statistic, "measure", None)
     if measure is None or not isinstance(x, Tally):
@@ -103,10 +95,10 @@ def valued(
     m, s = inferred(sample, measure)
     u = sample.influence(m.by_neg, m.by_pos)
     e = limited(m.value, s, m.ends, level, name, x)
-    return Valued(e, Side(m.value, s, m.ends), u, m.by_class)
+    return Side(m.value, s, m.ends, m.by_class, u, e)
 
 
-def _brought(x: Any, statistic: Statistic, ends: Ends, level: float) -> Valued:
+def _brought(x: Any, statistic: Statistic, ends: Ends, level: float) -> Side:
     """Give a number that was brought its limits, between the ends that it can have."""
     refuse(x, "estimate", {"unlabelled": _NO_ROWS})
     _cases.some_labels(x, "estimate")
@@ -125,7 +117,7 @@ def _brought(x: Any, statistic: Statistic, ends: Ends, level: float) -> Valued:
     e = limited(value, s, ends, level, cases=x)
     if math.isnan(value):
         e = replace(e, notes=("The statistic is undefined (NaN) for these cases.",))
-    return Valued(e, Side(value, s, ends), u)
+    return Side(value, s, ends, False, u, e)
 
 
 def read_ends(ends: object) -> tuple[float, float]:
