@@ -60,14 +60,16 @@ class Metric:
         Which way is better; smallest and largest possible value.
     question, reference : str
         What it answers, and where it comes from.
+    function : callable or None
+        From a :class:`Confusion` to the value, where no form below says it.
     ratio : Ratio or None
-        The metric as a quotient of sums of counts, where it is one.
+        A quotient of sums of counts.
     terms, constant : tuple of (float, Metric) or None, float
-        For a sum: its coefficients and parts, and what is added.
+        A sum: its coefficients and parts, and what is added.
     exact, root : callable or None, bool
-        The metric as a quotient of polynomials: whole counts (tp, fp, fn, tn) give a
-        numerator and a denominator, so that equal values are distinguished from close
-        ones; with ``root`` those of its square, with its sign.
+        A quotient of polynomials: counts (tp, fp, fn, tn) give a numerator and a
+        denominator, so that equal values are distinguished from close ones; with
+        ``root`` those of its square, with its sign.
     shape : {"quotient", "product", "bent", "unknown"}
         What is known of its form over a rectangle of tp and fp.
     shown : bool
@@ -75,7 +77,7 @@ class Metric:
     """
 
     name: str
-    function: Callable[[Confusion], Any]
+    function: Callable[[Confusion], Any] | None = None
     direction: Direction = "higher"
     range: tuple[float, float] = (0.0, 1.0)
     reference: str = ""
@@ -119,25 +121,44 @@ class Metric:
         c = c.in_arrays
         with np.errstate(divide="ignore", invalid="ignore"):
             if c.tp.ndim != 1 or c.tp.size <= BLOCK:
-                return self.function(c)
+                return self._value(c)
             value = np.empty(c.tp.size)
             for b in blocks(c.tp.size):
-                value[b] = self.function(c[b])
+                value[b] = self._value(c[b])
             return value
+
+    def _value(self, c: Confusion) -> Any:
+        if self.terms is not None:
+            total: Any = np.zeros_like(c.tp, dtype=np.float64) + self.constant
+            for w, part in self.terms:
+                total = total + w * part._value(c)
+            return total
+        if self.ratio is not None:
+            top, under = c.weighed(self.ratio.over), self.ratio.under
+            # "+ 0.0": a count is a number among numbers, also if nothing is divided
+            return top + 0.0 if under is None else np.true_divide(top, c.weighed(under))
+        if self.exact is None:
+            assert self.function is not None  # noqa: S101  # a metric has some form
+            return self.function(c)
+        # counts of 10^9 overflow int64 when four of them are multiplied
+        counts = (np.asarray(n, dtype=np.float64) for n in c.cells)
+        # one division: tp/pos - fp/neg would round twice and break exact ties
+        found = np.true_divide(*self.exact(*counts))
+        return np.copysign(np.sqrt(np.abs(found)), found) if self.root else found
 
     def __repr__(self) -> str:
         """Give the text that :func:`metric` reads."""
         return self.name
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
-        """Travel to another process as text, since functions within cannot."""
-        if self.terms is not None:
-            return _sum, (self.terms, self.constant)
+        """Travel to another process by name, since formulas cannot."""
         read = handler("metric")
         try:
-            known = read(self.name).function.__code__ is self.function.__code__
-        except (InputError, AttributeError):  # a metric of the user's own
-            known = False
+            same = read(self.name) if self.terms is None else None
+        except InputError:  # a metric of the user's own
+            same = None
+        forms = (self.function, self.ratio, self.exact)
+        known = same and (same.function, same.ratio, same.exact) == forms
         return (read, (self.name,)) if known else super().__reduce_ex__(protocol)
 
     def __add__(self, other: Metric | float) -> Metric:
@@ -180,15 +201,12 @@ Terms = tuple[tuple[float, Metric], ...]
 
 def weights_of(m: Metric) -> tuple[float, float, float, float] | None:
     """Give the weights of tp, fp, fn and tn, if the metric is a plain sum of them."""
-    if m.constant:
-        return None
     total = [0.0] * 4
     for w, part in m.parts:
-        if part.ratio is None or part.ratio.under is not None:
+        if m.constant or part.ratio is None or part.ratio.under is not None:
             return None
-        total = [
-            plus(t, times(w, v)) for t, v in zip(total, part.ratio.over, strict=True)
-        ]
+        each = zip(total, part.ratio.over, strict=True)
+        total = [plus(t, times(w, v)) for t, v in each]
     return tuple(total)  # type: ignore[return-value]
 
 
@@ -201,13 +219,10 @@ def _quotient(a: Metric, b: Metric) -> Metric:
             f"fp)), so that values stay exact; found ({a.name}) / ({b.name})."
         )
 
-    def value(c: Confusion) -> Any:
-        return np.true_divide(c.weighed(over), c.weighed(under))
-
     names = (m.name if m.name.isidentifier() else f"({m.name})" for m in (a, b))
     about: Any = {"question": "A quotient of counts.", "shape": "quotient"}
-    ends, ratio = (-np.inf, np.inf), Ratio(over, under)
-    return Metric(" / ".join(names), value, "none", ends, ratio=ratio, **about)
+    about |= {"direction": "none", "range": (-np.inf, np.inf)}
+    return Metric(" / ".join(names), ratio=Ratio(over, under), **about)
 
 
 def _real(value: object, sign: str) -> float:
@@ -289,30 +304,13 @@ def _sum(terms: Terms, constant: float) -> Metric:
         ends = sorted(w * end for end in part.range)
         low, high = low + ends[0], high + ends[1]
 
-    def value(c: Confusion) -> Any:
-        total: Any = np.zeros_like(c.tp, dtype=np.float64) + constant
-        for w, part in kept:
-            total = total + w * part.function(c)
-        return total
-
-    return Metric(
-        name=_write_sum(kept, constant),
-        function=value,
-        direction=_direction(kept),
-        range=(low, high),
-        reference="; ".join(p.reference for _, p in kept if p.reference),
-        question="A weighted sum.",
-        terms=kept,
-        constant=constant,
-    )
-
-
-def _direction(terms: Terms) -> Direction:
     sign = {"higher": 1, "lower": -1, "none": 0}
-    ways = {np.sign(w) * sign[part.direction] for w, part in terms}
-    if ways == {1}:
-        return "higher"
-    return "lower" if ways == {-1} else "none"
+    ways = {np.sign(w) * sign[part.direction] for w, part in kept}
+    way: Any = "higher" if ways == {1} else "lower" if ways == {-1} else "none"
+    said = "; ".join(p.reference for _, p in kept if p.reference)
+    form: Any = {"terms": kept, "constant": constant, "question": "A weighted sum."}
+    name = _write_sum(kept, constant)
+    return Metric(name, direction=way, range=(low, high), reference=said, **form)
 
 
 def _write_sum(terms: Terms, constant: float) -> str:

@@ -49,14 +49,8 @@ def _ratio(
     **about: Unpack[_About],
 ) -> Metric:
     """Make a metric that is a quotient of two sums of counts (tp, fp, fn, tn)."""
-
-    def value(c: Confusion) -> Any:
-        top = c.weighed(over)
-        # "+ 0.0": a count is a number among numbers, also where nothing is divided
-        return top + 0.0 if under is None else np.true_divide(top, c.weighed(under))
-
     form: Any = {"ratio": Ratio(over, under), "shape": "quotient"}
-    return Metric(name, value, question=question, **form, **about)
+    return Metric(name, question=question, **form, **about)
 
 
 def _quotient(
@@ -72,16 +66,8 @@ def _quotient(
 
     With ``root`` the quotient is the square of the metric, with its sign.
     """
-
-    def value(c: Confusion) -> Any:
-        # counts of 10^9 overflow int64 when four of them are multiplied
-        counts = (np.asarray(n, dtype=np.float64) for n in c.cells)
-        # one division: tp/pos - fp/neg would round twice and break exact ties
-        found = np.true_divide(*formula(*counts))
-        return np.copysign(np.sqrt(np.abs(found)), found) if root else found
-
     form: Any = {"exact": formula, "root": root, "shape": shape}
-    return Metric(name, value, question=question, **form, **about)
+    return Metric(name, question=question, **form, **about)
 
 
 _ALL: Coefficients = (1, 1, 1, 1)
