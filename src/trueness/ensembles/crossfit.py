@@ -333,7 +333,6 @@ class MeasuredFolds:
         spreads = []
         for sample, columns in zip(self._samples, self._parts, strict=True):
             u, v = columns[i].influence, columns[j].influence
-            assert u is not None and v is not None  # noqa: S101, PT018  # of all rows
             both = Influence(u.neg - v.neg, u.pos - v.pos)
             by_class = columns[i].by_class or sample.fixed
             spreads.append(spread(sample.cases, both, by_class=by_class))
