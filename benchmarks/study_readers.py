@@ -137,7 +137,7 @@ def few(rng: np.random.Generator, studies: int) -> None:
 
 def margin(rng: np.random.Generator, studies: int) -> None:
     head("design", "readers", "cases", "AUC", "interplay", "margin", "covariance",
-         *(f"{x}, {scale}" for scale in ("plain", "logit")
+         *(f"{x}, {scale}" for scale in ("student", "logit")
            for x in ("2.5 %", "5 %", "equivalent", "interval")))  # fmt: skip
     for d, loss, how in (
         (Design(3, (25, 25), 0.86, 0.05), 0.1, "jackknife"),
@@ -162,16 +162,14 @@ def margin(rng: np.random.Generator, studies: int) -> None:
         shift, bound = None, loss
         options: dict[str, Any] = {"covariance": how}
         if how == "fixed readers":  # the truth is that of these readers
-            options = {"readers": "fixed"}
+            options = {"fixed": "readers"}
             shift = d.shifts(rng)
             bound = float(-np.subtract(*norm.cdf(shift / np.sqrt(2)).mean(axis=1)))
-        elif how == "gallas":
-            options = {"method": "gallas"}
         found = []
         for _ in range(studies):
             data, one = study(rng, d, shift), []
-            for scale in ("plain", "logit"):
-                words = {"margin": bound, "scale": scale, **options}
+            for way in ("student", "logit"):
+                words = {"margin": bound, "reference": way, **options}
                 pair = trueness.reader_study(data, **words).pairs[0]
                 worse, end = pair.p_noninferior, pair.difference
                 one += [worse < 0.025, worse < 0.05, pair.p_equivalent < 0.05,

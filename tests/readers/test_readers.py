@@ -67,14 +67,14 @@ PRINTED = {
         (0.0330712, 0.0214912),
     ),
     "fixed readers": (
-        {"readers": "fixed"},
+        {"fixed": "readers"},
         (0.0015349993, 0.0002004025, 0.0008022883, 0.0003466137, 0.0003440748,
          0.0002390284),
         (5.475953, np.inf, 0.01927984), (0.01871748, -0.08048591, -0.00711473),
         (0.02428971, 0.01677632),
     ),
     "fixed cases": (
-        {"cases": "fixed"}, None, (8.704, 4, 0.04195875),
+        {"fixed": "cases"}, None, (8.704, 4, 0.04195875),
         (0.01484629, -0.08502022, -0.00258042), (0.02482994, 0.01615303),
     ),
     "cases nested within readers": (
@@ -129,7 +129,7 @@ def test_van_dyke_agrees_with_mrmcaov(vandyke, name):
     assert (found.n_pos, found.n_neg) == (45 * n, 69 * n)
 
 
-def slow_study(data, readers="random", cases="random", pairs_of="own"):
+def slow_study(data, fixed=None, pairs_of="own"):
     """Obuchowski and Rockette's analysis in loops, from the formulas of Hillis (2014).
 
     Returns F, its degrees of freedom, and (difference, standard error, df) of each
@@ -181,9 +181,9 @@ def slow_study(data, readers="random", cases="random", pairs_of="own"):
         each = (N - sum(j * j for j in J.values()) / N) / (t_count - 1)
 
     def total(j):
-        if readers == "fixed":
+        if fixed == "readers":
             return var - (cov1 if crossed else cov3) + (j - 1) * (cov2 - cov3), np.inf
-        whole = inner + (0 if cases == "fixed" else j * max(cov2 - cov3, 0))
+        whole = inner + (0 if fixed == "cases" else j * max(cov2 - cov3, 0))
         return whole, whole**2 / (inner**2 / free)
 
     pairs = []
@@ -210,7 +210,7 @@ def _designs(rng):
 
 
 @pytest.mark.parametrize("pairs_of", ["own", "pooled"])
-@pytest.mark.parametrize("fixed", [{}, {"readers": "fixed"}, {"cases": "fixed"}])
+@pytest.mark.parametrize("fixed", [{}, {"fixed": "readers"}, {"fixed": "cases"}])
 def test_all_designs_by_slow_formulas(rng, fixed, pairs_of):
     for name, data in _designs(rng):
         found = trueness.reader_study(data, pairs=pairs_of, **fixed)
@@ -228,7 +228,7 @@ def test_gallas_is_the_unbiased_analysis(vandyke, end):
     """For crossed studies both are one (Hillis 2018), but for the cut at zero."""
     gallas, same = (
         trueness.reader_study(vandyke, **how, **end, **KEYS).pairs[0]
-        for how in ({"method": "gallas"}, {"covariance": "unbiased"})
+        for how in ({"covariance": "gallas"}, {"covariance": "unbiased"})
     )
     assert gallas.difference.sd == pytest.approx(same.difference.sd, rel=1e-6)
     assert gallas.p_value == pytest.approx(same.p_value)
@@ -258,7 +258,7 @@ def test_one_treatment_and_three(rng, vandyke):
 def test_margins(vandyke):
     asked = {"margin": 0.05, **KEYS}
     plain = trueness.reader_study(vandyke, **asked)
-    logit = trueness.reader_study(vandyke, **asked, scale="logit")
+    logit = trueness.reader_study(vandyke, **asked, reference="logit")
     one, two = plain.pairs[0], logit.pairs[0]
     d, df = one.difference, 15.25967
     by_hand = stats.t.sf((d.value + 0.05) / d.sd, df)
@@ -276,7 +276,7 @@ def test_margins(vandyke):
     # a p-value is the level at which the interval would end at the margin
     for p, end, bound in ((two.p_noninferior, "low", -0.05), (two.p_value, "high", 0)):
         level = 1 - 2 * p if end == "low" else 1 - p
-        again = trueness.reader_study(vandyke, **asked, scale="logit", level=level)
+        again = trueness.reader_study(vandyke, **asked, reference="logit", level=level)
         found = getattr(again.pairs[0].difference, end)
         assert found == pytest.approx(bound, abs=1e-6)
     mean = logit.means[1]
@@ -295,12 +295,12 @@ def few_faults(fault):
 
 def test_perfect_readers_on_the_logit_scale():
     data = few_faults(lambda r, c: 4 < c < 6 + r % 3)
-    found = trueness.reader_study(data, scale="logit", margin=0.3)
+    found = trueness.reader_study(data, reference="logit", margin=0.3)
     one = found.means[0]  # 5 + 5 cases without a fault
     assert (one.low, one.high) == (trueness.auc([0] * 5 + [1] * 5, range(10)).low, 1)
     plain, logit = (
-        trueness.reader_study(data, scale=scale).pairs[0].difference
-        for scale in ("plain", "logit")
+        trueness.reader_study(data, reference=way).pairs[0].difference
+        for way in ("student", "logit")
     )
     assert logit.low == pytest.approx(plain.low)  # without spread no other is known
     assert plain.high < logit.high <= 1
@@ -331,7 +331,7 @@ def test_readers_without_a_fault_leave_a_width():
         assert (gap.low, gap.high) == pytest.approx((low - 1, 1 - low))
         assert found.p_value == 1
         assert 0.025 < found.pairs[0].p_noninferior < 0.5
-    fixed = trueness.reader_study(data, cases="fixed", metric="recall", threshold=0.5)
+    fixed = trueness.reader_study(data, fixed="cases", metric="recall", threshold=0.5)
     assert fixed.means[0].low == pytest.approx(wilson(4))
 
 
@@ -360,7 +360,7 @@ def test_frames_labels_and_columns(vandyke):
     less = trueness.reader_study(vandyke.drop(index=7), **KEYS)
     assert found.p_value == less.p_value
     assert "partly crossed" in trueness.plan_readers(less, difference=0.1).notes[1]
-    fixed = trueness.reader_study(vandyke, readers="fixed", **KEYS)
+    fixed = trueness.reader_study(vandyke, fixed="readers", **KEYS)
     assert "says nothing about others" in fixed.notes[0]
     assert "fixed readers" in trueness.plan_readers(fixed, difference=0.1).notes[1]
 
@@ -463,8 +463,12 @@ STUDY_ERRORS = {
     "has both": lambda v: (v.assign(truth=v.reader % 2), {}),
     "needs a threshold": lambda v: (v, {"metric": "recall"}),
     "for the AUC, recall": lambda v: (v, {**F1, "covariance": "delong"}),
-    'Type method="obuchowski-rockette"': lambda v: (v, {**F1, "method": "gallas"}),
-    "nothing varies": lambda v: (v, {"readers": "fixed", "cases": "fixed"}),
+    "'gallas' is for the AUC, recall": lambda v: (v, {**F1, "covariance": "gallas"}),
+    "random readers and cases": lambda v: (
+        v,
+        {"covariance": "gallas", "fixed": "cases"},
+    ),
+    "no option 'margn'": lambda v: (v, {"margn": 0.1}),
     "at least two readers": lambda v: (v[v.reader == 1], {}),
     "two positive and two negative": lambda v: (v[v.case.astype(int) < 4], {}),
     "a ratio 0 / 0": lambda v: (v, {"metric": "precision", "threshold": 9}),
@@ -505,7 +509,7 @@ PLAN_ERRORS = {
     "two treatments": lambda v: (v[v.treatment == 1], {}),
     "two readers each; found 2 and 1": lambda v: (
         v[v.reader == 1],
-        {"readers": "fixed"},
+        {"fixed": "readers"},
     ),
     "neither readers nor cases vary": lambda v: (v.assign(rating=v.truth), {}),
 }
@@ -534,7 +538,7 @@ def test_gallas_counts_readers_alike_however_many_cases_they_read(rng):
             y = int(c < n_pos)
             rows.append((r, t, 100 * r + c, y, int(rng.integers(0, 4)) + y))
     data = pd.DataFrame(rows, columns=["reader", "treatment", "case", "label", "score"])
-    found = trueness.reader_study(data, method="gallas").pairs[0].difference
+    found = trueness.reader_study(data, covariance="gallas").pairs[0].difference
     entries = []
     for r, part in data.groupby("reader"):
         wide = part.pivot_table(
@@ -584,11 +588,9 @@ def test_a_study_by_behrens_and_fisher(rng):
     assert "behrens-fisher" in found.method
     assert any("behrens-fisher" in note for note in plain.notes)
     assert not any("reject too often" in note for note in found.notes)
-    for fixed in ({"readers": "fixed"}, {"cases": "fixed"}):  # as published
+    for fixed in ({"fixed": "readers"}, {"fixed": "cases"}):  # as published
         one, two = (
             trueness.reader_study(data, reference=r, **fixed).p_value
             for r in ("student", "behrens-fisher")
         )
         assert one == pytest.approx(two, rel=1e-3)
-    with pytest.raises(trueness.InputError, match="plain scale only"):
-        trueness.reader_study(data, reference="behrens-fisher", scale="logit")

@@ -11,7 +11,6 @@ import typer
 
 import trueness
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.options import choice
 from trueness._core.checks.words import listing
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
@@ -172,10 +171,8 @@ def readers(
     threshold: float | None = None,
     fixed: str | None = None,
     covariance: str = "jackknife",
-    method: str = "obuchowski-rockette",
     pairs: str = "own",
     margin: float | None = None,
-    scale: str = "plain",
     reference: str = "student",
 ) -> shell.CommandAnswer:
     """Do readers do better with one treatment? Multi-reader multi-case studies.
@@ -186,24 +183,20 @@ def readers(
     --metric: auc, or a metric at a threshold: recall, specificity, ...
     --threshold: The threshold of such a metric.
     --fixed WHAT: What is taken as fixed, not as a sample: readers, or cases.
-    --covariance: How the covariances are estimated: {methods}.
-    --method: obuchowski-rockette, or gallas (one-shot variance).
+    --covariance: How the covariances are estimated: {methods} (one-shot variance).
     --pairs: Where some treatments share more cases or have more readers than others:
         own variance of each pair, or pooled as in MRMCaov.
     --margin: Largest loss that would not matter (for non-inferiority).
-    --scale: Where limits are symmetric: plain, or logit (tests against a margin then
-        keep their level near 1).
-    --reference: Distribution of the tests: student (with Hillis' degrees of freedom),
-        or behrens-fisher (keeps its level with two to four readers).
+    --reference: Limits and tests by student (with Hillis' degrees of freedom), logit
+        (tests against a margin keep their level near 1), or behrens-fisher (keeps its
+        level with two to four readers).
 
     Example: trueness readers sample:readers --label truth --score rating
     """
-    words = dict(locals())  # options of the study, but for two
-    del words["request"], words["fixed"]
+    words = dict(locals())  # options of the study
+    del words["request"]
     chosen = request.chosen
     words |= {"label": chosen.label, "score": chosen.scores[0], "level": request.level}
-    if fixed is not None:
-        words[choice(fixed, ("readers", "cases"), "--fixed")] = "fixed"
     with progress("Comparing", unit=""):
         columns = (reader, treatment, case, str(chosen.label), chosen.scores[0])
         rows = request.source.only(columns).to_arrow_table()

@@ -96,26 +96,41 @@ class Readings(NamedTuple):
         )
 
 
-def readings(data: Any, names: Mapping[str, Any], positive: Any) -> Readings:
-    """Read the five columns of a study; ``names`` maps roles to columns."""
-    columns = _columns(data, names)
+ROLES = ("reader", "treatment", "case", "label", "score")
+
+
+def readings(data: object, given: Mapping[str, Any]) -> Readings:
+    """Read the five columns of a study; ``given`` maps roles to columns."""
+    names = {role: given.get(role, role) for role in ROLES}
+    named = [n for n in names.values() if isinstance(n, str)]
+    found = handler("columns_of")(data, named) if named else {}
+    as_array = handler("column")
+    columns = {
+        role: np.asarray(as_array(found[n] if isinstance(n, str) else n, role))
+        for role, n in names.items()
+    }
+    if len({len(values) for values in columns.values()}) > 1:
+        sizes = ", ".join(f"{role} {len(v):,}" for role, v in columns.items())
+        raise InputError(
+            f"Every reading needs one value in each column; found {sizes}. Pass "
+            "columns of the same length."
+        )
     score = _column_checks.numeric_scores(columns["score"], "score").astype(np.float64)
     _column_checks.finite_scores(score, "score", allow_nan=True)
     read = ~np.isnan(score)  # a reading without a score was not made
     columns = {k: v[read] for k, v in columns.items()}
     if not read.any():
         raise NotEnoughCases("reader_study needs readings; these data have none.")
-    for role in ("reader", "treatment", "case", "label"):
+    for role in ROLES[:-1]:
         gone = _column_checks.missing(columns[role])
         if gone.any():
             raise InputError(
                 f"Every reading needs a {role}; missing at {places(gone)}. Leave these "
                 f"readings out, or complete them."
             )
-    label = _labels(columns["label"], positive)
+    label = _labels(columns["label"], given.get("positive"))
     (readers, r), (treatments, t), (cases, c) = (
-        np.unique(_text(columns[k]), return_inverse=True)
-        for k in ("reader", "treatment", "case")
+        np.unique(_text(columns[k]), return_inverse=True) for k in ROLES[:3]
     )
     truth = np.zeros(cases.size, dtype=bool)
     truth[c] = label
@@ -141,6 +156,14 @@ def readings(data: Any, names: Mapping[str, Any], positive: Any) -> Readings:
         )
     table = np.full((group.size, cases.size), np.nan)
     table[row, c] = score[read]
+    for k, there in zip(group, ~np.isnan(table), strict=True):
+        n_pos, n_neg = ((there & side).sum() for side in (truth, ~truth))
+        if min(n_pos, n_neg) < 2:
+            raise NotEnoughCases(
+                f"Each reader needs two positive and two negative cases per treatment; "
+                f"reader {readers[k % readers.size]} has {n_pos} and {n_neg} with "
+                f"treatment {treatments[k // readers.size]}."
+            )
     return Readings(
         tuple(str(x) for x in treatments),
         tuple(str(x) for x in readers),
@@ -150,24 +173,6 @@ def readings(data: Any, names: Mapping[str, Any], positive: Any) -> Readings:
         table,
         int((~read).sum()),
     )
-
-
-def _columns(data: Any, names: Mapping[str, Any]) -> dict[str, Array]:
-    """Take the columns out of the frame; those that are given as columns stay."""
-    named = [n for n in names.values() if isinstance(n, str)]
-    found = handler("columns_of")(data, named) if named else {}
-    as_array = handler("column")
-    columns = {
-        role: np.asarray(as_array(found[n] if isinstance(n, str) else n, role))
-        for role, n in names.items()
-    }
-    if len({len(values) for values in columns.values()}) > 1:
-        sizes = ", ".join(f"{role} {len(v):,}" for role, v in columns.items())
-        raise InputError(
-            f"Every reading needs one value in each column; found {sizes}. Pass "
-            "columns of the same length."
-        )
-    return columns
 
 
 def _text(values: Array) -> Array:
@@ -182,7 +187,7 @@ def _text(values: Array) -> Array:
     return whole if (whole.astype(str) == text).all() else text
 
 
-def _labels(values: Array, positive: Any) -> Array:
+def _labels(values: Array, positive: object) -> Array:
     if positive is not None:
         found = np.asarray(values == positive)
         if not found.any():
@@ -231,7 +236,7 @@ def endpoint(metric: Metric | str, threshold: float | None) -> Endpoint:
         "specificity": lambda p, q: np.repeat((q < cut)[None] * 1.0, p.size, axis=0),
     }
 
-    def at(tp: Any, fp: Any, n_pos: Any, n_neg: Any) -> Floats:
+    def at(tp: Array, fp: Array, n_pos: int, n_neg: int) -> Floats:
         cells = np.broadcast_arrays(tp, fp, n_pos - tp, n_neg - fp)
         return np.asarray(chosen(Confusion(*cells)), dtype=np.float64)
 
@@ -262,18 +267,6 @@ def _auc_less(p: Floats, q: Floats) -> tuple[Floats, Floats]:
         (total - win.sum(axis=1)) / ((p.size - 1) * q.size),
         (total - win.sum(axis=0)) / (p.size * (q.size - 1)),
     )
-
-
-def enough(x: Readings) -> None:
-    """Ask every reader and treatment for two positives and two negatives."""
-    for row, read in enumerate(~np.isnan(x.score)):
-        n_pos, n_neg = ((read & side).sum() for side in (x.positive, ~x.positive))
-        if min(n_pos, n_neg) < 2:
-            raise NotEnoughCases(
-                f"Each reader needs two positive and two negative cases per treatment; "
-                f"reader {x.readers[x.reader[row]]} has {n_pos} and {n_neg} with "
-                f"treatment {x.treatments[x.treatment[row]]}."
-            )
 
 
 def defined(x: Readings, end: Endpoint, value: Floats, covariance: Floats) -> None:

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from trueness._core.records import Record
 from trueness._core.search import bisect
 from trueness.inference.limits import student
 from trueness.readers.design import Endpoint, Readings, defined
+
+BEHRENS_FISHER = "behrens-fisher"
 
 
 def results(x: Readings, end: Endpoint) -> Floats:
@@ -133,15 +135,12 @@ def _apart(a: Floats) -> Floats:
     return total
 
 
-def kernel_of(end: Endpoint, method: str) -> Callable[[Floats, Floats], Floats]:
+def kernel_of(end: Endpoint, covariance: str) -> Callable[[Floats, Floats], Floats]:
     """Give the function of a positive and a negative whose mean the endpoint is."""
     if end.kernel is None:
-        option, instead = "covariance", 'covariance="jackknife"'
-        if method == "gallas":
-            option, instead = "method", 'method="obuchowski-rockette"'
         raise InputError(
-            f"{option}={method!r} is for the AUC, recall and specificity; found "
-            f"{end.name}. Type {instead}."
+            f"covariance={covariance!r} is for the AUC, recall and specificity; found "
+            f'{end.name}. Type covariance="jackknife".'
         )
     return end.kernel
 
@@ -150,6 +149,7 @@ COVARIANCES: dict[str, Callable[[Readings, Endpoint], Floats]] = {
     "jackknife": jackknife,
     "delong": delong,
     "unbiased": unbiased,
+    "gallas": unbiased,
 }
 
 
@@ -181,20 +181,6 @@ class ReaderComponents(Record):
     cov3: float
     reader: float
     interaction: float
-
-
-class StudyQuestion(NamedTuple):
-    """What is asked of a study."""
-
-    readers: str
-    cases: str
-    level: float
-    margin: float
-    alone: bool  # is each pair of treatments analysed by itself?
-    pooled: bool  # has every pair the denominator of the test of all?
-    logit: bool  # are limits of means symmetric on the logit scale?
-    reference: str  # distribution of tests and limits
-    number: tuple[int, int]  # positives and negatives; of fixed cases, readers
 
 
 class ReaderModel(NamedTuple):
@@ -255,12 +241,20 @@ def fit_model(
                     float(part[off].mean()) if off.any() else 0.0))  # fmt: skip
     count = np.bincount(x.treatment, minlength=size[0])
     squares = _squares(table, nested, own, count)
-    components = _components(squares, (var, *cov), nested, size[0])
+    # free of the errors (Hillis 2014): MS(TR) has the mean interplay + Var - Cov1 -
+    # (Cov2 - Cov3), and MS(R) the mean of that plus I (readers + Cov1 - Cov3)
+    (_, ms_r, ms_tr), (cov1, cov2, cov3) = squares, cov
+    reader = (ms_r - ms_tr) / size[0] - cov1 + cov3
+    interplay = ms_tr - var + cov1 + cov2 - cov3
+    if nested or size[0] == 1:
+        reader, interplay = ms_r - var + cov2, 0.0
+    kept = (v if v == v else 0.0 for v in (reader, interplay))
+    components = ReaderComponents(*squares, var, *cov, *kept)
     return ReaderModel(table, nested, components, tuple(own), count)
 
 
 def _squares(
-    table: Floats, nested: bool, own: list[Any], count: Array
+    table: Floats, nested: bool, own: list[tuple[float, float, float]], count: Array
 ) -> tuple[float, float, float]:
     """Give the mean squares of treatments, readers and their interplay."""
     i, j = table.shape
@@ -272,41 +266,25 @@ def _squares(
         inside = sum((n - 1) * o[0] for n, o in zip(count, own, strict=True) if n > 1)
         return ms_t, inside / free if free else math.nan, math.nan
     by_reader, whole = table.mean(axis=0), float(table.mean())
-    ms_t = j * float(np.sum((mean - whole) ** 2)) / (i - 1) if i > 1 else math.nan
-    ms_r = i * float(np.sum((by_reader - whole) ** 2)) / (j - 1) if j > 1 else math.nan
     # what neither treatment nor reader explains
     rest = table - mean[:, None] - by_reader + whole
-    free = (i - 1) * (j - 1)
-    return ms_t, ms_r, float(np.sum(rest**2)) / free if free else math.nan
+    parts = (
+        (j * float(np.sum((mean - whole) ** 2)), i - 1),
+        (i * float(np.sum((by_reader - whole) ** 2)), j - 1),
+        (float(np.sum(rest**2)), (i - 1) * (j - 1)),
+    )
+    ms_t, ms_r, ms_tr = (square / df if df else math.nan for square, df in parts)
+    return ms_t, ms_r, ms_tr
 
 
-def _components(
-    squares: tuple[float, float, float],
-    errors: tuple[float, ...],
-    nested: bool,
-    treatments: int,
-) -> ReaderComponents:
-    """Free the components of readers and interplay of the errors (Hillis 2014)."""
-    # MS(TR) has the mean interplay + Var - Cov1 - (Cov2 - Cov3), and MS(R) the mean of
-    # that plus I (readers + Cov1 - Cov3)
-    _, ms_r, ms_tr = squares
-    var, cov1, cov2, cov3 = errors
-    reader = (ms_r - ms_tr) / treatments - cov1 + cov3
-    interplay = ms_tr - var + cov1 + cov2 - cov3
-    if nested or treatments == 1:
-        reader, interplay = ms_r - var + cov2, 0.0
-    kept = (v if v == v else 0.0 for v in (reader, interplay))
-    return ReaderComponents(*squares, *errors, *kept)
-
-
-def denominator(m: ReaderModel, asked: StudyQuestion, j: float) -> ReaderSpread:
+def denominator(m: ReaderModel, fixed: str | None, j: float) -> ReaderSpread:
     """What does MS(T) vary by if all treatments are equal, with j readers each?"""
     # The mean square of the readers shows what is peculiar to a reader, and not what
     # the cases do to all readers of a treatment alike, Cov2 - Cov3, whose negative
     # estimates are chance (Hillis 2007).
     c = m.components
     between = c.cov2 - c.cov3
-    if asked.readers == "fixed":
+    if fixed == "readers":
         # Nested readers have no other treatment: they share Cov3 with everybody.
         shared = c.cov3 if m.nested else c.cov1
         return ReaderSpread(c.variance - shared + (j - 1) * between, 0.0, math.inf)
@@ -314,7 +292,7 @@ def denominator(m: ReaderModel, asked: StudyQuestion, j: float) -> ReaderSpread:
     inner, free = c.ms_interaction, (i - 1.0) * (n[0] - 1.0)
     if m.nested:
         inner, free = c.ms_reader, float(n.sum() - i)
-    both = asked.cases == "random"
+    both = fixed != "cases"
     return ReaderSpread(inner + both * j * max(between, 0.0), inner, free)
 
 
@@ -344,7 +322,7 @@ def may_be(s: ReaderSpread) -> Floats:
 
 def quantile(s: ReaderSpread, level: float, reference: str) -> float:
     """Within how many standard errors of a mean lies the truth, at this level?"""
-    if reference == "student" or math.isinf(s.df):
+    if reference != BEHRENS_FISHER or math.isinf(s.df):
         return student(s.df, level)
     from scipy.optimize import brentq
     from scipy.special import ndtr, ndtri
@@ -380,7 +358,7 @@ class MeanContrast(NamedTuple):
         z, s = -self._errors(bound), self.spread
         if math.isinf(s.df):
             return float(ndtr(z))
-        if self.reference == "student":
+        if self.reference != BEHRENS_FISHER:
             return float(stdtr(s.df, z))
         return float(ndtr(z / may_be(s)).mean())
 
@@ -392,12 +370,25 @@ class MeanContrast(NamedTuple):
         return 0.0 if gap == 0 else -z if up else z
 
 
-def equality_test(statistic: float, df1: int, s: ReaderSpread, reference: str) -> float:
-    """Give the p-value of equal treatments from MS(T) over its denominator."""
+def equality_test(
+    m: ReaderModel, fixed: str | None, reference: str
+) -> tuple[float, int, float, float]:
+    """Test that all treatments are equal: F, degrees of freedom, p-value."""
     from scipy.special import chdtrc, fdtrc
 
+    df1, top = len(m.table) - 1, m.components.ms_treatment
+    if not df1:
+        return math.nan, 0, math.nan, math.nan
+    s = denominator(m, fixed, m.each)
+    behrens = reference == BEHRENS_FISHER
+    df2 = s.free if behrens else s.df
+    if not s.value > 0:
+        return math.inf if top > 0 else 0.0, df1, df2, math.nan
+    f = top / s.value
     if math.isinf(s.df):
-        return float(chdtrc(df1, df1 * statistic))
-    if reference == "student":
-        return float(fdtrc(df1, s.df, statistic))
-    return float(chdtrc(df1, df1 * statistic / may_be(s) ** 2).mean())
+        p = float(chdtrc(df1, df1 * f))
+    elif behrens:
+        p = float(chdtrc(df1, df1 * f / may_be(s) ** 2).mean())
+    else:
+        p = float(fdtrc(df1, s.df, f))
+    return f, df1, df2, p

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, final
 
 import numpy as np
@@ -90,6 +91,8 @@ def plan_readers(
         Into how many groups, each with cases of its own, the readers are divided (a
         split plot); as many as in the pilot study when None.
     """
+    from scipy.special import chdtri
+
     target = _options.fraction(power, "power")
     level = _options.fraction(level, "level")
     gap = _gap(difference, margin)
@@ -104,19 +107,27 @@ def plan_readers(
     chosen = [_options.whole_number(j, "readers", at_least=2) for j in asked]
     if not chosen:
         raise InputError("readers must be a number or several; found none.")
-    sizes = [_NewStudy(j, _groups(pilot, groups, j), gap, level) for j in chosen]
-    if cases is None:
-        need = np.array([_cases_needed(pilot, new, target) for new in sizes])
-    else:
-        given = _options.whole_number(cases, "cases", at_least=4)
-        need = np.full(len(chosen), given)
-    each = [(new, int(c) or MOST_CASES) for new, c in zip(sizes, need, strict=True)]
-    reached = np.array([_power(pilot, new, c) for new, c in each])
-    expected = np.array([_assurance(pilot, new, c) for new, c in each])
-    notes = _notes(study, need, sizes)
-    return ReaderPlan(
-        np.array(chosen), need, reached, expected, gap, target, level, notes
-    )
+    made = [_groups(pilot, groups, j) for j in chosen]
+    need, reached, expected = [], [], []
+    for j, g in zip(chosen, made, strict=True):
+        power_of = partial(_power, readers=j, groups=g, gap=gap, level=level)
+        if cases is not None:
+            need.append(_options.whole_number(cases, "cases", at_least=4))
+        elif power_of(pilot, MOST_CASES) < target:  # even very many are too few
+            need.append(0)
+        else:
+            enough = lambda n, f=power_of: f(pilot, n) >= target  # noqa: E731
+            need.append(smallest(enough, start=4 * g))
+        reached.append(power_of(pilot, need[-1] or MOST_CASES))
+        # the pilot's mean square is an estimate: equally likely values stand for all
+        share = (np.arange(40) + 0.5) / 40
+        squares = pilot.square * pilot.free / chdtri(pilot.free, share)
+        may_be = (pilot._replace(alone=max(s - pilot.errors, 0.0)) for s in squares)
+        each = [power_of(p, need[-1] or MOST_CASES) for p in may_be]
+        expected.append(float(np.mean(each)))
+    notes = _notes(study, need, chosen, made)
+    arrays = (np.array(v) for v in (chosen, need, reached, expected))
+    return ReaderPlan(*arrays, gap, target, level, notes)
 
 
 def _gap(difference: float | None, margin: float | None) -> float:
@@ -181,13 +192,6 @@ class _Pilot(NamedTuple):
         return cls(alone, own, within, less, *shape, square, errors, free)
 
 
-class _NewStudy(NamedTuple):
-    readers: int
-    groups: int
-    gap: float
-    level: float
-
-
 def _groups(pilot: _Pilot, asked: int | None, readers: int) -> int:
     """Into how many groups with cases of their own do the new readers fall?"""
     if asked is None:
@@ -208,13 +212,15 @@ def _groups(pilot: _Pilot, asked: int | None, readers: int) -> int:
     return groups
 
 
-def _power(pilot: _Pilot, new: _NewStudy, cases: float) -> float:
+def _power(
+    pilot: _Pilot, cases: float, *, readers: int, groups: int, gap: float, level: float
+) -> float:
     """Which share of such studies would find the difference?"""
     from scipy.special import fdtri, ncfdtr
 
-    j = new.readers
-    shrink = pilot.cases * new.groups / cases  # errors are those of a group's cases
-    pairs = (j / new.groups - 1) / (j - 1)
+    j = readers
+    shrink = pilot.cases * groups / cases  # errors are those of a group's cases
+    pairs = (j / groups - 1) / (j - 1)
     # More readers average out what is peculiar to a reader, more cases what is peculiar
     # to the cases; Cov2 - Cov3, which the cases do to all readers of a treatment alike,
     # is averaged by cases alone, and the interplay by readers alone.
@@ -225,35 +231,16 @@ def _power(pilot: _Pilot, new: _NewStudy, cases: float) -> float:
     # As in the analysis, only the mean square of the interplay, whose mean is
     # ``alone``, is uncertain (Hillis 2007); beyond 10^6 the F test is a normal one.
     free = (1 + pilot.nested) * (j - 1.0) * (total / alone) ** 2 if alone > 0 else 1e6
-    limit = float(fdtri(1.0, min(free, 1e6), new.level))
-    noncentral = j * new.gap**2 / 2 / total
+    limit = float(fdtri(1.0, min(free, 1e6), level))
+    noncentral = j * gap**2 / 2 / total
     return 1 - float(ncfdtr(1.0, min(free, 1e6), noncentral, limit))
 
 
-def _assurance(pilot: _Pilot, new: _NewStudy, cases: float) -> float:
-    """Which power is to be expected, since the pilot's mean square is an estimate?"""
-    from scipy.special import chdtri
-
-    share = (np.arange(40) + 0.5) / 40  # equally likely values stand for all
-    squares = pilot.square * pilot.free / chdtri(pilot.free, share)
-    may_be = (pilot._replace(alone=max(s - pilot.errors, 0.0)) for s in squares)
-    return float(np.mean([_power(p, new, cases) for p in may_be]))
-
-
-def _cases_needed(pilot: _Pilot, new: _NewStudy, target: float) -> int:
-    """Search the smallest number; 0 when even very many are too few."""
-
-    def enough(cases: int) -> bool:
-        return _power(pilot, new, cases) >= target
-
-    return smallest(enough, start=4 * new.groups) if enough(MOST_CASES) else 0
-
-
 def _notes(
-    study: ReaderStudy, need: Array, sizes: Sequence[_NewStudy]
+    study: ReaderStudy, need: list[int], readers: list[int], groups: list[int]
 ) -> tuple[str, ...]:
-    n, groups = study.n_pos + study.n_neg, {new.groups for new in sizes}
-    own, split = all(new.groups == new.readers for new in sizes), max(groups) > 1
+    n, own, split = study.n_pos + study.n_neg, groups == readers, max(groups) > 1
+    numbers = " or ".join(sorted({str(g) for g in groups}))
     crossed = study.design == "fully crossed"
     said = {
         f"The variance components are those of {len(study.readers)} readers and {n} "
@@ -262,9 +249,9 @@ def _notes(
         "counted.": True,
         "Every reader has cases of their own; the cases are those of all readers "
         "together.": own,
-        f"The readers of the new study are divided into "
-        f"{' or '.join(sorted(map(str, groups)))} groups of equal size, each with "
-        "cases of its own; the cases are those of all groups.": split and not own,
+        f"The readers of the new study are divided into {numbers} groups of equal "
+        "size, each with cases of its own; the cases are those of all groups.": split
+        and not own,
         f"The new study is assumed to be {study.design} in the same way.": not (
             crossed or split or own
         ),
@@ -272,6 +259,6 @@ def _notes(
         "The plan takes readers and cases as random; the analysis of that study took "
         f"them as: {study.assumed}.": study.assumed != "random readers, random cases",
         "With so few readers no number of cases is enough where 0 is shown: the "
-        "readers differ too much in what a treatment does for them.": (need == 0).any(),
+        "readers differ too much in what a treatment does for them.": 0 in need,
     }
     return tuple(text for text, holds in said.items() if holds)
