@@ -126,8 +126,8 @@ def plan_readers(
         each = [power_of(p, need[-1] or MOST_CASES) for p in may_be]
         expected.append(float(np.mean(each)))
     notes = _notes(study, need, chosen, made)
-    arrays = (np.array(v) for v in (chosen, need, reached, expected))
-    return ReaderPlan(*arrays, gap, target, level, notes)
+    a, b, c, d = (np.array(v) for v in (chosen, need, reached, expected))
+    return ReaderPlan(a, b, c, d, gap, target, level, notes)
 
 
 def _gap(difference: float | None, margin: float | None) -> float:
