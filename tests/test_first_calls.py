@@ -15,7 +15,7 @@ import pytest
 
 import trueness
 from trueness import InputError, NotEnoughCases
-from trueness._core.docs import WORDS
+from trueness._core.names import WORDS
 
 rng = np.random.default_rng(7)
 N = 120

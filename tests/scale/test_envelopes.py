@@ -6,7 +6,7 @@ import pytest
 import trueness
 from bins_by_hand import arrangements, random_bins
 from trueness import Tally
-from trueness._core.isotonic import isotonic_curve
+from trueness._core.solvers import isotonic_curve
 from trueness.counts.values import tally_of_bins
 from trueness.scale.envelopes import CurveBounds
 

@@ -1,8 +1,8 @@
 """What does every room need?
 
-Array types and blocks (``arrays``), answers as frozen records (``records``, ``html``),
-checks of input with their words (``checks``), modules that are opened by name
-(``imports``), progress (``progress``), lines with few points (``polyline``), binomial
-numbers without ``scipy.stats`` (``binomial``). Nothing here knows what a classifier is.
-Read ``records`` first, then ``checks``.
+Array types and blocks (``arrays``), answers as frozen records (``records``), what a
+figure shows (``figures``), checks of input with their words (``checks``), modules that
+are opened by name (``imports``), numbers and names in writing (``numbers``, ``names``),
+files (``files``), progress (``progress``), solvers (``solvers``) and the binomial law
+(``binomial``). Nothing here knows what a classifier is. Read ``records`` first.
 """

@@ -34,12 +34,6 @@ def binomial_pmf(y: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
 
     Zero outside ``0 <= y <= n``. Relative error about 1e-13 at a million cases.
 
-    References
-    ----------
-    Loader, C. (2000). Fast and accurate computation of binomial probabilities.
-
-    Examples
-    --------
     >>> round(binomial_pmf(1, 2, 0.5).item(), 12)
     0.5
     """
@@ -53,7 +47,8 @@ def binomial_pmf(y: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
 
 
 def _saddle_point(y: Floats, n: Floats, p: Floats) -> Floats:
-    # Loader (2000): no factorial, and no difference of large logarithms
+    # Loader (2000), Fast and accurate computation of binomial probabilities: no
+    # factorial, and no difference of large logarithms
     z = n - y
     exponent = _stirling_error(n) - _stirling_error(y) - _stirling_error(z)
     exponent = exponent - _deviance(y, n * p) - _deviance(z, n * (1 - p))
@@ -102,8 +97,6 @@ def bulk(n: int, p: Floats) -> tuple[Ints, Ints]:
 
     .. math:: P(|Y - np| > t) \le 2\exp\frac{-t^2}{2(np(1-p) + t/3)}
 
-    Examples
-    --------
     >>> low, high = bulk(10_000, np.array([0.5]))
     >>> low.item(), high.item()
     (4540, 5460)
@@ -128,19 +121,20 @@ def clopper_pearson(y: Array, n: Array, level: float) -> tuple[Floats, Floats]:
     return exact_end(y, n, tail, low=True), exact_end(y, n, tail, low=False)
 
 
-def exact_end(y: Any, n: Any, tail: Any, *, low: bool) -> Any:
+def exact_end(y: ArrayLike, n: ArrayLike, tail: ArrayLike, *, low: bool) -> Any:
     """At which probability is the tail from ``y`` of ``n`` on, or up to it, so small?
 
     The one-sided limit of Clopper and Pearson (1934): tails of the binomial law are
     incomplete beta functions of the probability.
     """
-    y, z = np.asarray(y, np.float64), np.asarray(n, np.float64) - y
+    y, n, tail = (np.asarray(x, np.float64) for x in (y, n, tail))
+    z = n - y
     if low:
         return np.where(y > 0, betaincinv(np.where(y > 0, y, 1), z + 1, tail), 0.0)
     return np.where(z > 0, betaincinv(y + 1, np.where(z > 0, z, 1), 1 - tail), 1.0)
 
 
-def divergence(p: Any, q: Any) -> Any:
+def divergence(p: Floats | float, q: Floats | float) -> Any:
     """How far, in nats, is one chance from another? Kullback and Leibler's."""
     return rel_entr(p, q) + rel_entr(1 - p, 1 - q)
 
@@ -151,14 +145,9 @@ def wilson(y: ArrayLike, n: ArrayLike, level: float) -> tuple[Any, Any]:
     .. math:: \frac{\hat p + z^2/2n \pm z\sqrt{\hat p(1 - \hat p)/n + z^2/4n^2}}
         {1 + z^2/n}
 
-    Never empty of width, never outside [0, 1]; the whole of it for no cases.
+    Never empty of width, never outside [0, 1]; the whole of it for no cases (Wilson
+    1927, doi:10.1080/01621459.1927.10502953).
 
-    References
-    ----------
-    Wilson 1927, J. Am. Stat. Assoc. 22:209, doi:10.1080/01621459.1927.10502953.
-
-    Examples
-    --------
     >>> low, high = wilson(9, 10, 0.95)
     >>> round(float(low), 4), round(float(high), 4)
     (0.5958, 0.9821)

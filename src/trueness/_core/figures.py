@@ -2,16 +2,21 @@
 
 The module ``figures`` of a room turns tallies and records into these values, once;
 ``trueness.plots`` draws them with Altair or on axes of matplotlib, ``trueness.report``
-as SVG. So a figure of a paper, of a notebook and of the report cannot disagree.
+as SVG. So a figure of a paper, of a notebook and of the report cannot disagree. A line
+has few points (``few_points``); notebooks show small tables and curves, all escaped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import base64
+import heapq
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Array, Floats
 
@@ -21,10 +26,7 @@ POINTS = 400  # a line is drawn with at most so many
 @final
 @dataclass(frozen=True)
 class Axis:
-    """One axis: the column it shows, its title, its range, and its marks if special.
-
-    ``ticks`` are places and their texts, where the scale is not the plain one.
-    """
+    """One axis: the column it shows, its title, its range, and special marks."""
 
     name: str
     title: str
@@ -74,7 +76,7 @@ class Curves:
         """Name what is told apart by its colour."""
         return tuple(dict.fromkeys(line.name for line in (*self.lines, *self.dots)))
 
-    def guide(self, x: Any, y: Any, name: str = "") -> Line:
+    def guide(self, x: ArrayLike, y: ArrayLike, name: str = "") -> Line:
         """Make a line to compare with, from its points."""
         return guide(self.x, self.y, x, y, name)
 
@@ -91,7 +93,8 @@ class Bars:
 
     def shares(self, name: str) -> tuple[Floats, Floats]:
         """Give the negatives and the positives of one classifier as shares of each."""
-        return _share(self.neg[name]), _share(self.pos[name])
+        neg, pos = self.neg[name], self.pos[name]
+        return neg / (neg.sum() or 1), pos / (pos.sum() or 1)
 
 
 @final
@@ -140,14 +143,14 @@ class Matrix:
     value: Floats
 
 
-def span(name: str, title: str, *values: Any) -> Axis:
+def span(name: str, title: str, *values: ArrayLike) -> Axis:
     """Make an axis as long as these values need."""
     every = np.concatenate([np.ravel(np.asarray(v, dtype=np.float64)) for v in values])
     low, high = float(np.nanmin(every)), float(np.nanmax(every))
     return Axis(name, title, low, high if high > low else low + 1.0)
 
 
-def guide(x: Axis, y: Axis, across: Any, up: Any, name: str = "") -> Line:
+def guide(x: Axis, y: Axis, across: ArrayLike, up: ArrayLike, name: str = "") -> Line:
     """Make a line to compare with, from its points."""
     return Line(name, {x.name: np.asarray(across), y.name: np.asarray(up)})
 
@@ -169,6 +172,124 @@ def intervals(
     return Intervals(what, label, tuple(estimates), value, low, high, zero, keys, more)
 
 
-def _share(count: Floats) -> Floats:
-    total = count.sum()
-    return count / total if total else count
+# above this many points a first thinning, with a known error, saves the long search
+_MANY = 50_000
+_THIN = 1e-4
+
+
+def few_points(x: Floats, y: Floats, most: int, allowed: float) -> Array:
+    """Which points keep a line within ``allowed`` of itself, ``most`` of them?
+
+    Points are added where the line is farthest from its simplification, until both
+    wishes are met (Douglas, Peucker 1973, doi:10.3138/FM57-6770-U75U-7727).
+
+    >>> few_points(np.arange(4.0), np.array([0.0, 1.0, 2.0, 0.0]), 100, 0.01)
+    array([0, 2, 3])
+    """
+    among = np.arange(x.size)
+    if x.size > _MANY:  # choose from one point for each short stretch
+        step = min(_THIN, allowed / 4) if allowed else _THIN
+        length = np.abs(np.diff(x)) + np.abs(np.diff(y))
+        stretch = np.floor(np.cumsum(length) / step)
+        new = np.flatnonzero(np.diff(stretch, prepend=-1.0) > 0)
+        among = np.unique(np.concatenate([[0], new, new + 1, [x.size - 1]]))
+    px, py = x[among], y[among]
+    kept, last = {0, among.size - 1}, among.size - 1
+    heap = [_worst(px, py, 0, last)] if last > 0 else []
+    # a thinned curve is good enough a little earlier: the rest is measured at the end
+    goal = allowed if among.size == x.size else allowed / 2
+    while heap and len(kept) < most and -heap[0][0] > goal:
+        _, first, middle, end = heapq.heappop(heap)
+        kept.add(middle)
+        for part in ((first, middle), (middle, end)):
+            if part[1] - part[0] > 1:
+                heapq.heappush(heap, _worst(px, py, *part))
+    return np.asarray(among[sorted(kept)])
+
+
+def _worst(x: Floats, y: Floats, first: int, last: int) -> tuple[float, int, int, int]:
+    """Give (minus) the largest distance from a chord, and where it is."""
+    inside = slice(first, last + 1)
+    away = _distance(x[inside], y[inside], (x[first], y[first]), (x[last], y[last]))
+    at = int(np.argmax(away))
+    # squares of distances near 1e-16 are rounding, not shape
+    size = float(away[at]) if away[at] > 1e-15 else 0.0
+    return -size, first, first + at, last
+
+
+def _distance(x: Floats, y: Floats, start: Any, end: Any) -> Floats:
+    """How far are points from the straight line between two ends?"""
+    dx, dy = end[0] - start[0], end[1] - start[1]
+    square = dx * dx + dy * dy
+    ax, ay = x - start[0], y - start[1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        along = np.clip((ax * dx + ay * dy) / square, 0.0, 1.0)
+    along = np.where(square > 0, along, 0.0)
+    return np.asarray(np.hypot(ax - along * dx, ay - along * dy))
+
+
+def largest_distance(x: Floats, y: Floats, kept: Array) -> float:
+    """How far is any point from the chord that replaced it?"""
+    chord = np.repeat(np.arange(kept.size - 1), np.diff(kept))
+    at = np.arange(chord.size)
+    start, end = kept[chord], kept[chord + 1]
+    away = _distance(x[at], y[at], (x[start], y[start]), (x[end], y[end]))
+    largest = float(away.max(initial=0.0))
+    return largest if largest > 1e-15 else 0.0
+
+
+SIDE = 160  # of the drawing of a curve
+INK = "#767676"  # an image does not know the colours of its page: legible on both
+
+
+def html_table(head: Sequence[object], rows: Sequence[Sequence[object]]) -> str:
+    """Write a small table; every cell is escaped, a list of lines is one a line."""
+    top = "".join(f"<th>{escape(str(h))}</th>" for h in head)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{_cell(c)}</td>" for c in row) + "</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(value: object) -> str:
+    lines = value if isinstance(value, list) else [value]
+    return "<br>".join(escape(str(line)) for line in lines)
+
+
+def image(svg: str, text: str) -> str:
+    """Show a drawing as an image.
+
+    Jupyter removes drawings from the HTML of notebooks that somebody else ran, until
+    they are trusted; it keeps images.
+    """
+    data = base64.b64encode(svg.encode()).decode()
+    return f'<img alt="{escape(text)}" src="data:image/svg+xml;base64,{data}">'
+
+
+def curve_image(x: ArrayLike, y: ArrayLike, x_name: str, y_name: str) -> str:
+    """Draw one curve in the box of its values, with the names of its axes."""
+    across, up = _placed(x), 1 - _placed(y)
+    some = few_points(across, up, 200, 0.002)
+    points = " ".join(
+        f"{20 + SIDE * a:.1f},{4 + SIDE * b:.1f}"
+        for a, b in zip(across[some], up[some], strict=True)
+    )
+    drawn = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIDE + 28}" '
+        f'height="{SIDE + 24}" font-family="sans-serif" font-size="11" fill="{INK}">'
+        f'<rect x="20" y="4" width="{SIDE}" height="{SIDE}" fill="none" '
+        f'stroke="{INK}" stroke-opacity="0.4"/>'
+        f'<polyline points="{points}" fill="none" stroke="#0072B2" stroke-width="1.8"/>'
+        f'<text x="{20 + SIDE / 2}" y="{SIDE + 18}" text-anchor="middle">'
+        f"{escape(x_name)}</text>"
+        f'<text transform="translate(13 {4 + SIDE / 2}) rotate(-90)" '
+        f'text-anchor="middle">{escape(y_name)}</text></svg>'
+    )
+    return image(drawn, f"{y_name} against {x_name}")
+
+
+def _placed(values: ArrayLike) -> Floats:
+    """Place values between their smallest, or 0, and their largest, or 1."""
+    v = np.asarray(values, dtype=np.float64)
+    low, high = min(0.0, float(v.min())), max(1.0, float(v.max()))
+    return (v - low) / (high - low)

@@ -11,7 +11,7 @@ import csv
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -63,13 +63,17 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         yield Path(name)
         _sync(name)
-        os.chmod(name, 0o666 & ~_umask())
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
         os.replace(name, target)
         _sync(target.parent)
     except OSError as err:
+        # PyArrow writes a paragraph where the system has three words
+        reason = os.strerror(err.errno) if err.errno else str(err)
         words = (
-            f"{os.fspath(path)} cannot be written: {_reason(err)}. Nothing was "
-            "changed. Free some space, or choose another folder."
+            f"{os.fspath(path)} cannot be written: {reason}. Nothing was changed. Free "
+            "some space, or choose another folder."
         )
         raise OSError(err.errno, words) from err
     finally:
@@ -83,15 +87,7 @@ def sweep(folder: Path) -> None:
     Whoever writes one holds a lock on it, which ends with the process, however it ends.
     """
     for left in folder.glob(f".*{_TEMPORARY}"):
-        try:
-            handle = os.open(left, os.O_RDWR)
-        except OSError:  # gone already, or not ours
-            continue
-        try:
-            if locked(handle, wait=False):
-                left.unlink(missing_ok=True)
-        finally:
-            os.close(handle)
+        _if_unlocked(left, lambda left: left.unlink(missing_ok=True))
 
 
 def temporary_folder() -> Path:
@@ -108,8 +104,7 @@ def process_folder() -> Path:
     """
     here = Path(tempfile.gettempdir())
     for left in here.glob(f"{_FOLDER}*/{_LOCK}"):
-        with suppress(OSError):  # gone already, or not ours
-            _remove_unlocked(left)
+        _if_unlocked(left, lambda lock: shutil.rmtree(lock.parent, ignore_errors=True))
     folder = Path(tempfile.mkdtemp(prefix=_FOLDER))
     # under another name until it is locked: nobody takes it for one that was left
     handle = os.open(folder / "new", os.O_RDWR | os.O_CREAT, 0o600)
@@ -119,13 +114,14 @@ def process_folder() -> Path:
     return folder
 
 
-def _remove_unlocked(lock: Path) -> None:
-    handle = os.open(lock, os.O_RDWR)
-    try:
-        if locked(handle, wait=False):
-            shutil.rmtree(lock.parent, ignore_errors=True)
-    finally:
-        os.close(handle)
+def _if_unlocked(path: Path, remove: Callable[[Path], None]) -> None:
+    with suppress(OSError):  # gone already, or not ours
+        handle = os.open(path, os.O_RDWR)
+        try:
+            if locked(handle, wait=False):
+                remove(path)
+        finally:
+            os.close(handle)
 
 
 def locked(handle: int, wait: bool = True) -> bool:
@@ -191,11 +187,6 @@ def is_device(path: str | os.PathLike[str]) -> bool:
     return target.exists() and not (target.is_file() or target.is_dir())
 
 
-def _reason(err: OSError) -> str:
-    # PyArrow writes a paragraph where the system has three words
-    return os.strerror(err.errno) if err.errno else str(err)
-
-
 def _beside(target: Path) -> tuple[int, str]:
     """Make a temporary file with a lock that says that its writer lives."""
     try:
@@ -230,9 +221,3 @@ def _sync(path: str | Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -1,9 +1,16 @@
-"""How are names that came with the data written, so that they stay apart?"""
+"""How are names written so that they stay apart, and which words mean the same?
+
+Names come with the data (``told_apart``), from other libraries (``not_here``), or are
+parameters that mean the same in every function: a docstring describes what is its own,
+and ``documented`` adds what the words of ``WORDS`` mean.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from inspect import cleandoc
 
 from trueness._core.checks.words import nearest
 from trueness._core.records import shown
@@ -24,17 +31,19 @@ def told_apart(names: Sequence[str], most: int = 40) -> list[str]:
     for k, text in enumerate(texts):
         alike[text].append(k)
     for group in alike.values():
-        same = _same([str(names[k]) for k in group])
+        first, *_, last = sorted(str(names[k]) for k in [*group, group[0]])
+        pairs = enumerate(zip(first, last, strict=False))
+        same = next((k for k, (a, b) in pairs if a != b), len(first))
         for k in group if len(group) > 1 else ():
             texts[k] = _around(str(names[k]), same, most)
-    return _numbered(texts, most)
-
-
-def _same(names: Sequence[str]) -> int:
-    """With how many letters do all of these begin alike?"""
-    first, last = min(names), max(names)
-    pairs = zip(first, last, strict=False)
-    return next((k for k, (a, b) in enumerate(pairs) if a != b), len(first))
+    found: list[str] = []
+    for text in texts:  # number what is still alike
+        new, times = text, 1
+        while new in found:
+            times += 1
+            new = f"{_cut(text, most - 6)} ({times})"
+        found.append(new)
+    return found
 
 
 def _cut(name: str, most: int) -> str:
@@ -49,18 +58,6 @@ def _around(name: str, at: int, most: int) -> str:
     if len(name) <= most or start <= head:
         return _cut(name, most)
     return f"{shown(name[:head])}…{_cut(name[start:], most - head - 1)}"
-
-
-def _numbered(texts: list[str], most: int) -> list[str]:
-    """Number what is still alike."""
-    found: list[str] = []
-    for text in texts:
-        new, same = text, 1
-        while new in found:
-            same += 1
-            new = f"{_cut(text, most - 6)} ({same})"
-        found.append(new)
-    return found
 
 
 # what other libraries call it (scikit-learn, pROC, yardstick, torchmetrics), and what
@@ -100,9 +97,7 @@ ELSEWHERE = {
 def not_here(
     name: str, known: Collection[str], inside: Mapping[str, str] | None = None
 ) -> str:
-    """Say what a name that Trueness does not have is called here.
-
-    ``inside`` says in which room a name is that is not at the top.
+    """Say what a name is called here, or in which room it is ``inside``.
 
     >>> not_here("auroc", [])
     "module 'trueness' has no attribute 'auroc'. Type trueness.auc(y_true, y_score)."
@@ -114,3 +109,51 @@ def not_here(
         if name in others.split():
             return f"{text} Type trueness.{here}."
     return text + nearest(name, known)
+
+
+WORDS: dict[str, str] = {
+    "level": "Confidence level of the intervals.",
+    "rng": "A seed or a NumPy generator.",
+    "margin": "How much less a value may be and still count as no worse, for example\n"
+    "0.05; adds tests of non-inferiority and of equivalence to every pair.",
+    "ends": "The smallest and the largest value that the statistic can have; -inf and\n"
+    "inf where there is none.",
+    "replicates": "Number of replicates of the bootstrap.",
+    "band": '"simultaneous" or "pointwise": also draw the 95 % band.',
+    "title": "Shown above the figure.",
+    "points": "The largest number of points that a curve is drawn with; see\n"
+    ":func:`trueness.ranking.simplify`.",
+    "ax": "Axes of matplotlib to draw on, which are returned; when None, an Altair\n"
+    "chart is.",
+}
+_SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
+
+
+def documented(
+    doc: str | None, names: Iterable[str], more: Mapping[str, str] | None = None
+) -> str | None:
+    """Add to a docstring the parameters that it leaves to the table, ``more`` first.
+
+    >>> documented("How good?", ["level"]).splitlines()[-2:]
+    ['level', '    Confidence level of the intervals.']
+    """
+    if not doc:  # python -OO
+        return doc
+    text = cleandoc(doc)
+    found = list(_SECTION.finditer(text))
+    own = next((m for m in found if m[1] == "Parameters"), None)
+    end = next(
+        (m.start() for m in found if own is None or m.start() > own.start()), None
+    )
+    head, tail = (text, "") if end is None else (text[:end], text[end:])
+    said = head[own.end() :] if own else ""
+    known = {n for line in re.findall(r"^\w.*$", said, re.M) for n in line.split(", ")}
+    table = {name: WORDS[name] for name in names if name in WORDS}
+    new = {k: v for k, v in {**(more or {}), **table}.items() if k not in known}
+    if not new:
+        return text
+    entries = "\n".join(
+        f"{k}\n    " + v.replace("\n", "\n    ") for k, v in new.items()
+    )
+    title = "" if own else "\n\nParameters\n----------"
+    return f"{head.rstrip()}{title}\n{entries}\n" + (f"\n{tail}" if tail else "")

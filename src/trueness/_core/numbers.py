@@ -10,11 +10,10 @@ from typing import Any
 MINUS = "\N{MINUS SIGN}"
 
 
-def written(value: Any, places: int | None = None) -> str:
+def written(value: object, places: int | None = None) -> str:
     """Write one value of a table or a sentence.
 
-    An estimate is written with its interval, with as many decimal places as show two
-    digits of half the width of the interval, or with ``places``.
+    An interval has as many decimal places as show two digits of half its width.
 
     >>> written(0.85184), written(12345), written(float("nan")), written(None)
     ('0.852', '12,345', 'undefined', '')
@@ -37,16 +36,13 @@ def written(value: Any, places: int | None = None) -> str:
     return str(value)
 
 
-def is_estimate(value: Any) -> bool:
+def is_estimate(value: object) -> bool:
     """Has this a value with an interval around it?"""
     return all(hasattr(value, name) for name in ("value", "low", "high"))
 
 
 def in_column(values: Sequence[Any], least: int = 0) -> list[str]:
-    """Write values that stand under one another, intervals with the same places.
-
-    ``least`` is the smallest number of decimal places of an interval.
-    """
+    """Write values that stand under one another, intervals with as many places."""
     wide = [v.high - v.low for v in values if is_estimate(v) and v.high > v.low]
     usual = median_low([_places(w / 2) for w in wide]) if wide else None
     places = None if usual is None else max(least, usual)
@@ -159,8 +155,7 @@ def cut_text(
 ) -> str:
     """Write a threshold with as many digits as it takes to flag the same cases.
 
-    It lies above the first and at or below the second of the numbers ``between``; all
-    its digits are written where these are not known.
+    It lies in (low, high], the numbers ``between``; without them, all digits.
 
     >>> cut_text(0.5, (0.4, 0.6)), cut_text(1991.3512, (1991.349, 1991.353))
     ('0.5', '1991.35')

@@ -27,17 +27,19 @@ def progress(
     what: str, total: int | None = None, unit: str = "rows"
 ) -> Iterator[Callable[[float], None]]:
     """Give a function that hears how many went by; a percentage where all are known."""
-    bar = _SHOWN.get()
-    if bar is _SILENT:
-        yield _unheard
-        return
-    if bar is not None:
-        with _inner(bar, what, total, unit) as went_by:
+    outer = _SHOWN.get()
+    if outer is not None and outer is not _SILENT:
+        # a line in the display of the outer pass, which goes with this one
+        went_by = _task(outer, what, total, unit)
+        try:
             yield went_by
+        finally:
+            outer.refresh()
+            outer.remove_task(went_by.args[0])
         return
-    bar = _display()
+    bar = None if outer is _SILENT else _display()
     if bar is None:
-        yield _unheard
+        yield lambda number: None
         return
     timer = threading.Timer(_PATIENCE, bar.start)
     timer.daemon = True
@@ -51,8 +53,11 @@ def progress(
         timer.join()  # a bar that starts now must not stay
         shown = bar.live.is_started
         bar.stop()
-        if shown and unit == "rows":
-            bar.console.print(_done(bar.tasks[0]), markup=False, highlight=False)
+        if shown and unit == "rows":  # say what a pass did, for who looked away
+            task = bar.tasks[0]
+            rows = f"{task.completed:,.0f} rows, " if task.completed else ""
+            line = f"{task.description}: {rows}{task.elapsed or 0:.1f} s"
+            bar.console.print(line, markup=False, highlight=False)
 
 
 @contextmanager
@@ -63,7 +68,7 @@ def silent() -> Iterator[None]:
 
 
 @contextmanager
-def heard_by(display: Any) -> Iterator[None]:
+def heard_by(display: object) -> Iterator[None]:
     """Let another display than a terminal's hear of all that takes long.
 
     It has ``add_task``, ``advance``, ``refresh`` and ``remove_task``, as Rich has.
@@ -73,12 +78,6 @@ def heard_by(display: Any) -> Iterator[None]:
         yield
     finally:
         _SHOWN.reset(token)
-
-
-def _done(task: Any) -> str:
-    """Say what a pass over rows did, for who looked away."""
-    rows = f"{task.completed:,.0f} rows, " if task.completed else ""
-    return f"{task.description}: {rows}{task.elapsed or 0:.1f} s"
 
 
 def steps(
@@ -93,23 +92,8 @@ def steps(
             went_by(1)
 
 
-def _unheard(number: float) -> None:
-    pass
-
-
 def _task(bar: Any, what: str, total: int | None, unit: str) -> partial[None]:
     return partial(bar.advance, bar.add_task(what, total=total, unit=unit))
-
-
-@contextmanager
-def _inner(bar: Any, *about: Any) -> Iterator[Callable[[float], None]]:
-    """Add a line to the display of the outer pass, and take it away."""
-    went_by = _task(bar, *about)
-    try:
-        yield went_by
-    finally:
-        bar.refresh()
-        bar.remove_task(went_by.args[0])
 
 
 def visible() -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from html import escape
@@ -18,8 +19,9 @@ from typing import Any, final
 import numpy as np
 
 from trueness._core.arrays import Array
-from trueness._core.frames import native_frame
-from trueness._core.html import curve_image, html_table
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.figures import curve_image, html_table
 from trueness._core.numbers import level_text
 
 
@@ -58,7 +60,7 @@ class Record:
     def _repr_html_(self) -> str:
         said = [(k, v) for k, v in _items(self) if v is not None]
         rows = [(k, _lines(v)) for k, v in said if not (isinstance(v, tuple) and not v)]
-        return html_table(("", type(self).__name__), rows) + _picture(self)
+        return html_table(("", type(self).__name__), rows)
 
     def __getstate__(self) -> tuple[dict[str, Any], list[str]]:
         """Give what pickle and copy keep, which take no read-only mappings."""
@@ -109,8 +111,11 @@ class TwoAxes(Answer):
             raise AttributeError(f"{type(self).__name__} of {axes} has no {name!r}.")
         return self.x if name == axes[0] else self.y
 
+    def _repr_html_(self) -> str:
+        return super()._repr_html_() + curve_image(self.x, self.y, *self.axes)
 
-def _same(a: Any, b: Any) -> bool:
+
+def _same(a: object, b: object) -> bool:
     """Are two fields the same?"""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         a, b = np.asarray(a), np.asarray(b)
@@ -119,21 +124,20 @@ def _same(a: Any, b: Any) -> bool:
         return a.keys() == b.keys() and all(_same(v, b[k]) for k, v in a.items())
     if isinstance(a, (tuple, list)) and type(a) is type(b):
         return len(a) == len(b) and all(map(_same, a, b))
-    made = getattr(type(a), "__dataclass_params__", None)
+    made: Any = getattr(type(a), "__dataclass_params__", None)
     if made is not None and made.eq and type(a) is type(b):  # compares as tuples do
-        return all(_same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
+        names = [f.name for f in fields(type(a))]  # type: ignore[arg-type]
+        return all(_same(getattr(a, k), getattr(b, k)) for k in names)
     return bool(a == b or (a != a and b != b))
 
 
-def table(record: Any) -> dict[str, Any]:
+def table(record: Record) -> dict[str, Any]:
     """Which columns does this record have as a table?"""
     items = dict(_items(record))
-    arrays = {
-        k: v for k, v in items.items() if isinstance(v, np.ndarray) and v.ndim == 1
-    }
-    if arrays:
-        length = max(len(v) for v in arrays.values())
-        return {k: v for k, v in arrays.items() if len(v) == length}
+    arrays = {k: v for k, v in items.items() if isinstance(v, np.ndarray)}
+    if flat := {k: v for k, v in arrays.items() if v.ndim == 1}:
+        length = max(map(len, flat.values()))
+        return {k: v for k, v in flat.items() if len(v) == length}
     limits = items.pop("limits", None)
     if isinstance(limits, tuple):
         items |= {"exact_low": limits[0], "exact_high": limits[1]}
@@ -147,7 +151,7 @@ def table(record: Any) -> dict[str, Any]:
     return columns
 
 
-def _cells_of(name: str, value: Any) -> dict[str, Any]:
+def _cells_of(name: str, value: object) -> dict[str, Any]:
     """Put a value into one column, an estimate into three: numbers stay numbers."""
     if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
         value = value.item()
@@ -199,7 +203,7 @@ def apart(low: float, high: float) -> str:
     return f"{one} to {other}"
 
 
-def _lines(value: Any) -> list[str]:
+def _lines(value: object) -> list[str]:
     """Write a value for a cell of a table: parts that are answers, one a line."""
     if isinstance(value, Mapping):
         return [f"{k}: {brief(v)}" for k, v in value.items()]
@@ -208,14 +212,7 @@ def _lines(value: Any) -> list[str]:
     return brief(value).splitlines() or [""]
 
 
-def _picture(record: Any) -> str:
-    """Draw a record that is a curve."""
-    if not isinstance(record, TwoAxes):
-        return ""
-    return curve_image(record.x, record.y, *record.axes)
-
-
-def json_value(value: Any) -> Any:
+def json_value(value: object) -> Any:
     """Turn a value into what JSON can hold."""
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
@@ -234,7 +231,7 @@ def json_value(value: Any) -> Any:
     return str(value)
 
 
-def brief(value: Any) -> str:
+def brief(value: object) -> str:
     """Write a value in one line for a person.
 
     >>> brief(0.123456), brief(np.arange(3)), brief(1234567)
@@ -283,18 +280,16 @@ def shown(name: object, most: int = 60) -> str:
     )
 
 
-def _number(x: Any) -> Any:
-    return x.value if isinstance(x, Estimate) else x
+def _asks(operation: Callable[[Any, Any], Any], kind: type | None = None) -> Any:
+    """Make a method of an estimate that asks its value; of two, both values."""
 
+    def method(self: Estimate, other: object) -> Any:
+        found = operation(
+            self.value, other.value if isinstance(other, Estimate) else other
+        )
+        return found if kind is None else kind(found)
 
-def _computes(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Make a method that computes with the value of an estimate."""
-    return lambda self, other: operation(self.value, _number(other))
-
-
-def _compares(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:
-    """Make a method that compares the value of an estimate."""
-    return lambda self, other: bool(operation(self.value, _number(other)))
+    return method
 
 
 @final
@@ -343,11 +338,7 @@ class Estimate(Answer):
     name: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
-        """Let no rounding put the value outside of its own interval.
-
-        Value and ends come by different sums; where they are equal but for the last
-        digits, either may be the larger. More than that stays to be seen.
-        """
+        """Let no rounding of the last digits put the value outside of its interval."""
         rounding = 1e-12 * max(abs(self.value), 1.0)
         if 0 < self.low - self.value < rounding:
             object.__setattr__(self, "low", self.value)
@@ -377,13 +368,12 @@ class Estimate(Answer):
         return hash(self.value)
 
     # all else is asked of the value; what is computed with it is a plain number
-    __lt__, __le__ = _compares(operator.lt), _compares(operator.le)
-    __gt__, __ge__ = _compares(operator.gt), _compares(operator.ge)
-    __add__ = __radd__ = _computes(operator.add)
-    __mul__ = __rmul__ = _computes(operator.mul)
-    __sub__, __rsub__ = _computes(operator.sub), _computes(lambda a, b: b - a)
-    __truediv__ = _computes(operator.truediv)
-    __rtruediv__ = _computes(lambda a, b: b / a)
+    __lt__, __le__ = _asks(operator.lt, bool), _asks(operator.le, bool)
+    __gt__, __ge__ = _asks(operator.gt, bool), _asks(operator.ge, bool)
+    __add__ = __radd__ = _asks(operator.add)
+    __mul__ = __rmul__ = _asks(operator.mul)
+    __sub__, __rsub__ = _asks(operator.sub), _asks(lambda a, b: b - a)
+    __truediv__, __rtruediv__ = _asks(operator.truediv), _asks(lambda a, b: b / a)
 
     def __neg__(self) -> float:
         """Give the value with the other sign."""
@@ -428,3 +418,26 @@ def as_precise(value: float, low: float, high: float) -> tuple[str, str, str]:
         form = f".{places}f" if places <= 12 else form
     one, two, three = (format(v, form) for v in (value, low, high))
     return one, two, three
+
+
+_BACKENDS = ("pandas", "polars", "pyarrow", "modin", "dict")
+
+
+def native_frame(columns: Mapping[str, Any], backend: str | None = None) -> Any:
+    """Make a frame of a library; of the one in use, pandas first, when None."""
+    if backend is None:
+        used = [k for k in ("pandas", "polars", "pyarrow") if k in sys.modules]
+        backend = used[0] if used else "pandas"
+    _options.choice(backend, _BACKENDS, "backend")
+    if backend == "dict":
+        return {k: np.asarray(v).tolist() for k, v in columns.items()}
+    import narwhals as nw
+
+    library: Any = backend
+    try:
+        return nw.from_dict(dict(columns), backend=library).to_native()
+    except ModuleNotFoundError:
+        raise InputError(
+            f"A {backend} frame needs {backend}, which is not installed. Type "
+            f"pip install {backend}, or to_frame('dict')."
+        ) from None

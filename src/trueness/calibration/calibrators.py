@@ -20,7 +20,7 @@ from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.isotonic import pool_violators, pooled_blocks
+from trueness._core.solvers import pool_violators, pooled_blocks
 from trueness.calibration.forecasts import equal_mass, pooled
 from trueness.calibration.maps import (
     Formula,

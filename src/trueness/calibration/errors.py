@@ -14,7 +14,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.numbers import p_is
 from trueness._core.records import Answer, Estimate
-from trueness._core.search import bisect
+from trueness._core.solvers import bisect
 from trueness.calibration.forecasts import (
     Forecasts,
     binned,

@@ -17,7 +17,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.records import Estimate
-from trueness._core.search import bisect
+from trueness._core.solvers import bisect
 from trueness.counts.values import Tally
 from trueness.inference.limits import around, score_limits, student
 from trueness.inference.sample import Sample, meant

@@ -16,7 +16,7 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotConverged, NotEnoughCases
-from trueness._core.logistic import LogisticFit, fit_logistic, separated
+from trueness._core.solvers import LogisticFit, fit_logistic, separated
 from trueness.calibration.maps import TRANSFORMS, Formula, Map, just_above, register
 from trueness.counts.placements import twice_wins
 from trueness.counts.values import Tally

@@ -15,10 +15,9 @@ from typing import Any, cast, final
 import numpy as np
 
 from trueness._core.arrays import Array, Floats, blocks
-from trueness._core.frames import native_frame
-from trueness._core.isotonic import isotonic_curve, pool_violators
 from trueness._core.numbers import number_of
-from trueness._core.records import Answer, Estimate, Record, table
+from trueness._core.records import Answer, Estimate, Record, native_frame, table
+from trueness._core.solvers import isotonic_curve, pool_violators
 from trueness.calibration.forecasts import Forecasts, binned, equal_mass, probabilities
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally

@@ -10,12 +10,19 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
-from trueness._core.figures import POINTS, Axis, Bars, Curves, Line, guide, span
-from trueness._core.isotonic import isotonic_curve, pool_violators
-from trueness._core.polyline import few_points
+from trueness._core.figures import (
+    POINTS,
+    Axis,
+    Bars,
+    Curves,
+    Line,
+    few_points,
+    guide,
+    span,
+)
 from trueness._core.progress import steps
 from trueness._core.records import Answer
-from trueness._core.search import bisect
+from trueness._core.solvers import bisect, isotonic_curve, pool_violators
 from trueness.calibration.forecasts import MOST_ROWS, Forecasts, equal_mass, pooled
 from trueness.calibration.proper_scores import ProperScore
 from trueness.counts.answers import of_tally

@@ -18,9 +18,13 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
-from trueness._core.isotonic import isotonic_curve
-from trueness._core.logistic import coefficient_influence, fit_logistic, separated
 from trueness._core.records import Answer, Estimate
+from trueness._core.solvers import (
+    coefficient_influence,
+    fit_logistic,
+    isotonic_curve,
+    separated,
+)
 from trueness.calibration.forecasts import Forecasts, binned, equal_mass, pooled, varied
 from trueness.counts.answers import of_tally, refuse
 from trueness.counts.resampling import Seed

@@ -13,9 +13,8 @@ import numpy as np
 from trueness._core.checks import options as _options
 from trueness._core.checks.words import listing
 from trueness._core.figures import Intervals, intervals
-from trueness._core.frames import native_frame
 from trueness._core.numbers import p_is, p_value
-from trueness._core.records import Estimate, Record
+from trueness._core.records import Estimate, Record, native_frame
 from trueness.counts.cases import Cases
 from trueness.inference.differences import (
     AnyContrast,

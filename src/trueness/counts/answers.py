@@ -45,8 +45,8 @@ from typing import (
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError, NeedsWholeCases, NotEnoughCases
 from trueness._core.checks.options import known_options, takes_them, yes_or_no
-from trueness._core.docs import documented
 from trueness._core.imports import handler
+from trueness._core.names import documented
 from trueness.counts import design as _design
 from trueness.counts.cases import in_clusters
 from trueness.counts.design import CANNOT

@@ -19,10 +19,9 @@ from trueness._core.arrays import Array, Ints, no_cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
-from trueness._core.frames import native_frame
-from trueness._core.html import html_table
+from trueness._core.figures import html_table
 from trueness._core.numbers import counted, number_of
-from trueness._core.records import brief
+from trueness._core.records import brief, native_frame
 from trueness.counts.design import PLAIN, Design
 from trueness.counts.rows import Clusters, cells, cluster_names, join, less, take_out
 

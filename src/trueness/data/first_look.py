@@ -17,10 +17,9 @@ import numpy as np
 from trueness._core.arrays import Array
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.frames import native_frame
-from trueness._core.html import html_table
+from trueness._core.figures import html_table
 from trueness._core.numbers import counted, listed
-from trueness._core.records import Record, shown
+from trueness._core.records import Record, native_frame, shown
 from trueness.counts.cases import COUNTS
 from trueness.counts.design import CANNOT
 from trueness.data import cleaning, engines

@@ -31,9 +31,9 @@ from trueness._core.arrays import Array
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.files import as_written
-from trueness._core.frames import native_frame
 from trueness._core.imports import required
 from trueness._core.numbers import counted
+from trueness._core.records import native_frame
 from trueness.data.files import meant_by
 
 ITEM, SYSTEM, TASK, CLUSTER = "item", "system", "task", "cluster"

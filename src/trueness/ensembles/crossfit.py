@@ -25,9 +25,8 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.checks.words import described, is_several, listing
 from trueness._core.figures import Intervals, intervals
-from trueness._core.frames import native_frame
 from trueness._core.progress import steps
-from trueness._core.records import Estimate, Record, shown
+from trueness._core.records import Estimate, Record, native_frame, shown
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.proper_scores import brier, log_loss
 from trueness.calibration.verdict import deal_cases

@@ -30,9 +30,8 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
-from trueness._core.frames import native_frame
 from trueness._core.progress import steps
-from trueness._core.records import Estimate, Record
+from trueness._core.records import Estimate, Record, native_frame
 from trueness.calibration.proper_scores import brier, log_loss
 from trueness.counts.folds import Folds
 from trueness.counts.values import Tally

@@ -19,7 +19,7 @@ import numpy as np
 from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.docs import documented
+from trueness._core.names import documented
 from trueness._core.records import Estimate
 from trueness.evals.attempts import Attempts, systems
 from trueness.inference.limits import FEW_CLUSTERS, limited, share_limited

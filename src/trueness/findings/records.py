@@ -13,12 +13,10 @@ from html import escape
 from typing import Any, final
 
 from trueness._core.arrays import Array
-from trueness._core.figures import Bars, Crosses, Curves, Intervals, Matrix
-from trueness._core.frames import native_frame
-from trueness._core.html import html_table
+from trueness._core.figures import Bars, Crosses, Curves, Intervals, Matrix, html_table
 from trueness._core.names import told_apart
 from trueness._core.numbers import in_column, is_estimate
-from trueness._core.records import Record, json_value, shown
+from trueness._core.records import Record, json_value, native_frame, shown
 from trueness.findings.notes import Note, words
 
 Tile = tuple[str, str, str]  # what is seen first: its name, the number, how sure

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from trueness._core.arrays import Floats
-from trueness._core.search import bisect
+from trueness._core.solvers import bisect
 from trueness.inference.limits import Ends, limits, student
 from trueness.inference.spread import Spread
 

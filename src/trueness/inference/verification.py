@@ -21,8 +21,8 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks.errors import DoubtfulAssumption
-from trueness._core.logistic import fit_logistic
 from trueness._core.numbers import p_is
+from trueness._core.solvers import fit_logistic
 from trueness.counts.cases import unlabelled_words
 from trueness.counts.design import AT_RANDOM
 from trueness.counts.values import Tally, tally_of_rows

@@ -20,7 +20,7 @@ from scipy.special import betainc, betaincc, betaln, logsumexp, ndtri, xlog1py, 
 from trueness._core.arrays import Floats, Ints
 from trueness._core.checks.columns import unit_scores
 from trueness._core.checks.errors import InputError
-from trueness._core.search import bisect
+from trueness._core.solvers import bisect
 from trueness.counts.values import Panel, Tally
 from trueness.metrics.grammar import metric
 from trueness.monitoring.requirements import known_metric

@@ -13,7 +13,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.numbers import counted
 from trueness._core.records import Record
-from trueness._core.search import smallest
+from trueness._core.solvers import smallest
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
 from trueness.nogold import truth_given_votes as _truth

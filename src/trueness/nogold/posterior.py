@@ -13,10 +13,9 @@ from numpy.typing import ArrayLike
 from trueness._core.arrays import Array, Floats, blocks
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.frames import native_frame
-from trueness._core.html import html_table
+from trueness._core.figures import html_table
 from trueness._core.imports import required
-from trueness._core.records import Estimate, Record, as_precise
+from trueness._core.records import Estimate, Record, as_precise, native_frame
 from trueness.inference.limits import around
 from trueness.nogold import _checks as _votes
 from trueness.nogold.model import parameter_labels, pattern_word

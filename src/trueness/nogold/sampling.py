@@ -16,7 +16,7 @@ from scipy.special import gammaln, logsumexp
 from trueness._core.arrays import Array, Floats
 from trueness._core.progress import progress
 from trueness._core.records import Record
-from trueness._core.search import bisect
+from trueness._core.solvers import bisect
 from trueness.nogold.model import LatentModel
 
 Rng = np.random.Generator

@@ -24,8 +24,8 @@ from typing import (
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.options import takes_them
 from trueness._core.checks.words import described
-from trueness._core.docs import documented
 from trueness._core.figures import Crosses
+from trueness._core.names import documented
 from trueness.counts.answers import OfCounts, of_counts
 from trueness.counts.values import Panel, Tally
 from trueness.plots._altair import ONE, Figure, chart_of, with_ends

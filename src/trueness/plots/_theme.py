@@ -11,8 +11,8 @@ from typing import Any
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
+from trueness._core.figures import image
 from trueness._core.files import replacing
-from trueness._core.html import image
 from trueness._core.imports import lazy_import
 from trueness._core.records import json_value
 

@@ -20,7 +20,7 @@ from trueness._core.binomial import divergence
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.records import TwoAxes
-from trueness._core.search import bisect
+from trueness._core.solvers import bisect
 from trueness.counts.answers import of_tally, refuse, words_of
 from trueness.counts.design import AT_RANDOM
 from trueness.counts.placements import coarser, corners

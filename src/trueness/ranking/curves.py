@@ -17,9 +17,9 @@ from trueness._core.arrays import Floats, blocks
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.isotonic import concave_corners
-from trueness._core.polyline import few_points, largest_distance
+from trueness._core.figures import few_points, largest_distance
 from trueness._core.records import TwoAxes
+from trueness._core.solvers import concave_corners
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.inference.sample import meant

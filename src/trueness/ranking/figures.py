@@ -18,10 +18,10 @@ from trueness._core.figures import (
     Curves,
     Intervals,
     Line,
+    few_points,
     guide,
     intervals,
 )
-from trueness._core.polyline import few_points
 from trueness.counts.values import Tally
 from trueness.ranking import curves
 from trueness.ranking.areas import auc

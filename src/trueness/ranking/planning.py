@@ -18,7 +18,7 @@ from trueness._core.binomial import binomial_pmf, bulk, wilson
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.records import Record
-from trueness._core.search import smallest
+from trueness._core.solvers import smallest
 from trueness.ranking.gaussian import separation
 from trueness.ranking.plan_samples import (
     MODELS,

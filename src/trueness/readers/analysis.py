@@ -15,9 +15,8 @@ import numpy as np
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.frames import native_frame
 from trueness._core.numbers import counted, p_is
-from trueness._core.records import Estimate, Record, brief
+from trueness._core.records import Estimate, Record, brief, native_frame
 from trueness.comparison.results import Pair, adjusted, asked_margin, judged
 from trueness.inference.limits import around, limits, on_scale
 from trueness.inference.spread import Spread

@@ -23,7 +23,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness._core.records import Record
-from trueness._core.search import bisect
+from trueness._core.solvers import bisect
 from trueness.inference.limits import student
 from trueness.readers.design import Endpoint, Readings, defined
 

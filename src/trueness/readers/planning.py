@@ -16,7 +16,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_several
 from trueness._core.numbers import percent
 from trueness._core.records import Record
-from trueness._core.search import smallest
+from trueness._core.solvers import smallest
 from trueness.readers.analysis import ReaderStudy
 
 

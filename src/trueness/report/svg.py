@@ -21,9 +21,16 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from trueness._core.arrays import Array
-from trueness._core.figures import Bars, Crosses, Curves, Intervals, Line, Matrix
+from trueness._core.figures import (
+    Bars,
+    Crosses,
+    Curves,
+    Intervals,
+    Line,
+    Matrix,
+    few_points,
+)
 from trueness._core.numbers import in_column
-from trueness._core.polyline import few_points
 from trueness._core.records import shown
 from trueness.findings.records import Figure, Table, table
 from trueness.inference.limits import around

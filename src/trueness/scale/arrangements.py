@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import expit
 
 from trueness._core.arrays import Array, Floats, Ints
-from trueness._core.search import bisect
+from trueness._core.solvers import bisect
 from trueness.calibration.forecasts import folded_mean
 from trueness.calibration.slope import log_odds
 from trueness.counts.cases import COUNTS

@@ -14,8 +14,8 @@ from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.isotonic import concave_corners
 from trueness._core.records import Answer, Estimate
+from trueness._core.solvers import concave_corners
 from trueness.counts.answers import of_tally
 from trueness.counts.placements import coarser, corners
 from trueness.counts.resampling import Seed, replicates

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
-from trueness._core.figures import POINTS, Axis, Curves, Line, guide
-from trueness._core.polyline import few_points
+from trueness._core.figures import POINTS, Axis, Curves, Line, few_points, guide
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint
 from trueness.metrics.confusion import Confusion, sweep, thresholds

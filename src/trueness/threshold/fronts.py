@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
-from trueness._core.frames import native_frame
-from trueness._core.records import Answer
+from trueness._core.records import Answer, native_frame
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric

@@ -32,7 +32,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
 from trueness._core.numbers import level_text
 from trueness._core.records import Estimate
-from trueness._core.search import largest_quotient
+from trueness._core.solvers import largest_quotient
 from trueness.counts.values import Panel, Tally
 from trueness.inference.sample import needs_prevalence
 from trueness.metrics import exact

@@ -20,7 +20,7 @@ from scipy.special import ndtr
 from trueness._core.arrays import Floats
 from trueness._core.binomial import at_least, divergence, exact_end
 from trueness._core.checks.errors import InputError
-from trueness._core.search import bisect
+from trueness._core.solvers import bisect
 from trueness.metrics.algebra import Constraint, as_fraction, depends_on_prevalence
 from trueness.metrics.confusion import Confusion, swept
 from trueness.threshold import limits

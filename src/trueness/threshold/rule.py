@@ -24,9 +24,8 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_several
 from trueness._core.files import as_written
-from trueness._core.frames import native_frame
 from trueness._core.numbers import cut_text, number_of
-from trueness._core.records import Estimate, Record
+from trueness._core.records import Estimate, Record, native_frame
 from trueness.counts.answers import OfTally, of_counts, of_tally
 from trueness.counts.cases import rows_kept
 from trueness.counts.design import CASE_CONTROL

@@ -21,11 +21,9 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.columns import missing, one_dimensional
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import listing, places
-from trueness._core.figures import Intervals
-from trueness._core.frames import native_frame
-from trueness._core.html import html_table
+from trueness._core.figures import Intervals, html_table
 from trueness._core.numbers import chance, counted, p_is
-from trueness._core.records import Record, brief, shown
+from trueness._core.records import Record, brief, native_frame, shown
 from trueness.counts.cases import (
     COUNTS,
     Cases,

@@ -34,7 +34,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Estimate, Record
-from trueness._core.search import bisect, smallest
+from trueness._core.solvers import bisect, smallest
 from trueness.inference.limits import around
 
 # what an empty node is worth: Zhang (2024) tosses a coin in a tie (section 1, rule c),

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.html import html_table
+from trueness._core.figures import html_table
 from trueness._core.records import Record, brief
 from trueness.trees.leaves import Leaves, text_table
 from trueness.trees.levels import TOP_METHODS, top_or_half, tree_levels, utility_level

@@ -16,8 +16,7 @@ import trueness
 from trueness._core.arrays import begins_run
 from trueness._core.binomial import divergence, exact_end
 from trueness._core.checks.errors import InputError
-from trueness._core.isotonic import concave_corners
-from trueness._core.search import bisect, largest_quotient, smallest
+from trueness._core.solvers import bisect, concave_corners, largest_quotient, smallest
 
 small = st.integers(0, 12)
 
@@ -101,4 +100,4 @@ def test_no_other_module_halves_by_hand():
         for path in source.rglob("*.py")
         if re.search(r"= \(low \+ high\) //? 2$", path.read_text("utf-8"), re.MULTILINE)
     ]
-    assert found == [str(Path("_core", "search.py"))]
+    assert found == [str(Path("_core", "solvers.py"))]

@@ -1,21 +1,168 @@
-"""Which logistic curve fits these counts best?
+"""Where does a condition stop to hold, and which curve fits counts best?
 
-Maximum likelihood on rows of counts by Newton's method: the calibrators, the
-calibration slope and the chances of cases without a label all come down to this.
-Columns are centred and scaled first (scores of 1e6 plus or minus 1 are as good as any),
-and a long table is started from a pooled one, so that it takes two or three passes.
+Halving along a line (``bisect``) and among whole numbers (``smallest``); Dinkelbach's
+method (``largest_quotient``); isotonic regression by pooling adjacent violators, which
+calibration curves, the convex hull of an ROC curve and the cheapest cut come down to.
+
+Logistic curves are fitted to rows of counts by Newton's method: the calibrators, the
+calibration slope and the chances of cases without a label. Columns are centred and
+scaled first (scores of 1e6 plus or minus 1 are as good as any), and a long table is
+started from a pooled one, so that it takes two or three passes.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import final
+from fractions import Fraction
+from typing import Any, TypeVar, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Array, Floats, blocks
+from trueness._core.checks.errors import InputError
+
+# 60 halvings of [0, 1] reach the last digit of a float
+_STEPS = 60
+Found = TypeVar("Found")
+
+
+def bisect(
+    inside: Callable[[Any], Any], start: ArrayLike, end: ArrayLike, steps: int = _STEPS
+) -> Any:
+    """How far from ``start`` towards ``end`` does ``inside`` hold? Float or array.
+
+    ``inside`` is taken to hold at the start, and once it fails, to fail further on. The
+    way is halved ``steps`` times, and the last place that held is given.
+
+    >>> round(float(bisect(lambda x: x * x <= 0.25, 0.0, 1.0)), 12)
+    0.5
+    """
+    start, end = np.broadcast_arrays(np.asarray(start, float), np.asarray(end, float))
+    whole, last = inside(end), end
+    for _ in range(steps):
+        middle = (start + end) / 2
+        held = inside(middle)
+        start, end = np.where(held, middle, start), np.where(held, end, middle)
+    return np.where(whole, last, start)[()]
+
+
+def smallest(
+    enough: Callable[[int], bool],
+    *,
+    start: int = 1,
+    most: int = 1 << 50,
+    what: str = "the search",
+) -> int:
+    """Which is the smallest whole number, from ``start`` on, that is enough?
+
+    >>> smallest(lambda n: n * n >= 1000)
+    32
+    """
+    low, high = start - 1, start
+    while not enough(high):
+        low, high = high, 2 * high
+        if high > most:
+            raise InputError(
+                f"{what} found no sample size below 10^15. Choose a goal that is "
+                "easier to reach."
+            )
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def largest_quotient(
+    best: Callable[[Fraction], Found], ratio: Callable[[Found], Fraction | None]
+) -> tuple[Fraction, Found, Found, int]:
+    """Where is a quotient largest, when only differences can be maximised?
+
+    ``best(q)`` maximises ``over - q * under``; ``ratio`` gives the quotient of what was
+    found, None when nothing is allowed. The answer is the largest quotient, what has
+    it, what the last search found in proof of that, and the number of searches.
+
+    The largest difference is zero exactly at the largest quotient (Dinkelbach 1967,
+    Manag. Sci. 13:492). Quotients are fractions: the end is reached, not approached.
+
+    >>> pairs = [(1, 2), (3, 4), (2, 3)]
+    >>> largest_quotient(
+    ...     lambda q: max(pairs, key=lambda p: p[0] - q * p[1]), lambda p: Fraction(*p)
+    ... )[0]
+    Fraction(3, 4)
+    """
+    q, searches = Fraction(0), 1
+    found = best(q)
+    while (reached := ratio(found)) is not None:
+        q, again, searches = reached, best(reached), searches + 1
+        better = ratio(again)
+        if better is None or better <= q:
+            return q, found, again, searches
+        found = again
+    return q, found, found, searches
+
+
+def pooled_blocks(part: Array, whole: Array, *, increasing: bool = True) -> Array:
+    """Where do blocks of rows start within which part / whole is pooled?
+
+    The number of rows is the last entry. Neighbouring blocks may have equal shares.
+
+    >>> pooled_blocks(np.array([0, 1, 1, 2]), np.array([2, 1, 3, 2])).tolist()
+    [0, 1, 3, 4]
+    """
+    from scipy.optimize import isotonic_regression
+
+    weight = whole.astype(np.float64)
+    found = isotonic_regression(part / whole, weights=weight, increasing=increasing)
+    return np.asarray(found.blocks)
+
+
+def concave_corners(up: Array, right: Array) -> Array:
+    """At which points of a rising path does its concave hull touch the path?
+
+    The path takes these steps; point 0 is its start. The slopes of the hull are the
+    pooled slopes of the steps (Fawcett and Niculescu-Mizil 2007).
+
+    >>> concave_corners(np.array([1, 0, 1]), np.array([0, 1, 0])).tolist()
+    [0, 1, 3]
+    """
+    steps = np.flatnonzero(up + right > 0)
+    up, right = up[steps], right[steps]
+    at = pooled_blocks(up, up + right, increasing=False)
+    return np.append(0, steps + 1)[at]
+
+
+def pool_violators(pos: Array, neg: Array) -> tuple[Floats, Array]:
+    """Give the share of positives of each block, ascending, and where blocks start.
+
+    The shares come from whole counts, so equal shares are equal to the last bit, and
+    neighbouring blocks differ.
+    """
+    cases = pos + neg
+    start = pooled_blocks(pos, cases)
+    share = _shares(pos, cases, start)
+    level = np.concatenate([[True], share[1:] > share[:-1]])
+    if not level.all():  # rounding kept apart what is equal
+        start = np.append(start[:-1][level], start[-1])
+        share = _shares(pos, cases, start)
+    return share, start
+
+
+def isotonic_curve(pos: Array, neg: Array) -> Floats:
+    """Give the isotonic share of positives of every row.
+
+    >>> isotonic_curve(np.array([0, 1, 0, 2]), np.array([1, 0, 1, 0])).tolist()
+    [0.0, 0.5, 0.5, 1.0]
+    """
+    share, start = pool_violators(pos, neg)
+    return np.repeat(share, np.diff(start))
+
+
+def _shares(pos: Array, cases: Array, start: Array) -> Floats:
+    return np.add.reduceat(pos, start[:-1]) / np.add.reduceat(cases, start[:-1])
+
 
 _Problem = tuple[Floats, Floats, Floats, Floats]
 _POOLED = 4096
