@@ -12,8 +12,9 @@ from itertools import combinations
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from trueness._core.arrays import Floats, Ints
+from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError
@@ -49,9 +50,8 @@ from trueness.threshold.limits import DEFAULT, ConstraintLike
 from trueness.threshold.rule import Rule
 from trueness.threshold.search import (
     CLOSE,
-    Gap,
+    Group,
     GroupAnswer,
-    GroupRow,
     GroupSearch,
 )
 
@@ -207,12 +207,14 @@ def group_thresholds(
         uncoupled = [k for k in bounds if not k.couples]
         free = best_for_groups(cuts, uncoupled, objective, until)[1]
     sign = 1 if objective is shown else -1
-    common = _common(cuts, bounds, objective)
+    whole = sum((t.without_clusters() for t in tallies.values()), start=Tally([]))
+    common = _common(all_cuts(whole, None, "group_thresholds", unit), cuts, bounds,
+                     objective)  # fmt: skip
     each = list(zip(map(str, tallies), cuts, found, strict=True))
     sides = [Cut.of(t, threshold_of(c.score, k))
              for t, (_, c, k) in zip(tallies.values(), each, strict=True)]  # fmt: skip
     # the first cut, which flags nothing, tells how many cases there are
-    all_ = _together(cuts, np.zeros(1), [np.array([0, k]) for k in found])
+    all_ = _together(cuts, [[0, k] for k in found])
     return GroupThresholds(
         thresholds={name: threshold_of(c.score, k) for name, c, k in each},
         score_ranges={name: interval_of(c.score, k) for name, c, k in each},
@@ -272,67 +274,69 @@ def _checked(groups: Any) -> dict[Any, Tally]:
     return {n: t.labelled() for n, t in groups.items()}
 
 
-def _together(cuts: list[Cuts], score: Floats, places: list[Ints]) -> Cuts:
-    """Add up groups that are cut at these places, one for each common cut."""
+def _together(cuts: Sequence[Cuts], places: Sequence[Sequence[int]]) -> Cuts:
+    """Add up groups that are cut at these places, one list of them for each group."""
     seen, units = (
-        Confusion(*np.sum([x[at].cells for x, at in zip(kind, places, strict=True)],
-                          axis=0))
+        Confusion(*np.sum([x[np.array(at)].cells
+                           for x, at in zip(kind, places, strict=True)], axis=0))
         for kind in ([c.seen for c in cuts], [c.units for c in cuts])
     )  # fmt: skip
     units = seen if all(c.units is c.seen for c in cuts) else units
-    return Cuts(score, seen, seen, units, cuts[0].scale)
+    return Cuts(np.zeros(len(places[0]) - 1), seen, seen, units, cuts[0].scale)
 
 
 def best_for_groups(
-    cuts: list[Cuts], bounds: Sequence[limits.Limit], objective: Metric, until: float
+    cuts: Sequence[Cuts],
+    bounds: Sequence[limits.Limit],
+    objective: Metric,
+    until: float,
 ) -> GroupAnswer:
     """Give the best cuts until some time, their value, and a bound on any other's.
 
     A sum is maximised, or by Dinkelbach's method a quotient.
     """
-    none = [np.zeros(1, dtype=np.int64)] * len(cuts)
-    whole = _together(cuts, np.zeros(0), none)
+    whole = _together(cuts, [[0]] * len(cuts))
     couples = [k for k in bounds if k.couples]
+    allowed = [np.flatnonzero(_allowed(c, bounds)) for c in cuts]
 
     def quotient(m: Metric) -> limits.Quotient:
         return limits.quotient(m, whole, limits.ONE_CUT, _REFUSAL)
 
-    def row(form: limits.Form, constant: int = 0) -> GroupRow:
-        """Write a weighted sum of counts as a sum over groups: a part for every cut."""
-        tp, fp = map(int, form[:-1])
-        kind = whole.kind(tp, fp)
-        parts = [c.units.tp.astype(kind) * tp + c.units.fp.astype(kind) * fp
-                 for c in cuts]  # fmt: skip
-        return GroupRow(parts, constant, (tp, fp))
-
     goal = quotient(objective)
     rows = [r for k in bounds if not k.where
-            for r in limits.rows_of(k.asked, quotient(k.metric))
-            if not limits.fixed(r) or r[-1] < 0]  # fmt: skip
+            for r in limits.rows_of(k.asked, quotient(k.metric))]  # fmt: skip
     if not limits.fixed(goal.under):
         rows.append(limits.above_zero(goal.under))
+    if not all(at.size for at in allowed) or any(
+        limits.fixed(r) and r[-1] < 0 for r in rows
+    ):
+        return None, Fraction(0), Fraction(0)
 
     def agrees(at: list[int]) -> bool:
-        places = list(zip(cuts, at, strict=True))
+        places = [(c, int(x[k])) for c, x, k in zip(cuts, allowed, at, strict=True)]
         each = (([_exact(c, k.metric, i) for c, i in places], k) for k in couples)
         return all(k.kept(k.between(values)) for values, k in each)
 
-    kept = [row(r, r[-1]) for r in rows]
-    gaps = [Gap([values_of(c, k.metric) for c in cuts], partial(_highest, k))
-            for k in couples]  # fmt: skip
-    allowed = [_allowed(c, bounds) for c in cuts]
+    groups = [
+        Group(
+            c.units.tp[x], c.units.fp[x], [values_of(c, k.metric)[x] for k in couples]
+        )
+        for c, x in zip(cuts, allowed, strict=True)
+    ]
+    whole_rows = [tuple(map(int, r)) for r in rows if not limits.fixed(r)]
+    tops = [partial(_highest, k) for k in couples]
+    search = GroupSearch(groups, whole_rows, tops, agrees, until)
 
     def best(form: limits.Form) -> GroupAnswer:
         unit = math.lcm(*(w.denominator for w in form[:-1]))
-        worth = row(form * unit)
-        search = GroupSearch(worth, kept, gaps, allowed, agrees, until)
-        at, value, bound = search.run()
+        tp, fp = (int(w * unit) for w in form[:-1])
+        at, value, bound = search.run((tp, fp))
         # bounds are sums in floating point: of weights no proof goes beyond this
-        reach = 0.0
         if whole.units is not whole.seen:
-            reach = sum(int(abs(x).max()) for x in worth.value) / 10**9
-        bound = value if bound - value <= reach else bound
-        return at, Fraction(value, unit) + form[-1], Fraction(bound, unit) + form[-1]
+            reach = (abs(tp) * whole.n_pos + abs(fp) * whole.n_neg) / 10**9
+            bound = value if bound - value <= reach else bound
+        found = at and [int(x[k]) for x, k in zip(allowed, at, strict=True)]
+        return found, *(Fraction(v, unit) + form[-1] for v in (value, bound))
 
     def ratio(found: GroupAnswer) -> Fraction | None:
         if found[0] is None:
@@ -345,10 +349,10 @@ def best_for_groups(
     if limits.fixed(goal.under) or answer[0] is None:
         return answer
     # over - q under is at most the bound left; under is a whole number above zero
-    return answer[0], value, value + max(0, again[2])
+    return answer[0], value, min(value + max(0, again[2]), objective.range[1])
 
 
-def _highest(k: limits.Limit, v: Any) -> Any:
+def _highest(k: limits.Limit, v: Floats) -> Floats:
     """Which value may go with a smallest one?"""
     bound = k.asked.bound
     # below zero a ratio stretches the other way
@@ -357,19 +361,19 @@ def _highest(k: limits.Limit, v: Any) -> Any:
     return high - 4 * CLOSE * (1 + abs(high)) if k.asked.strict else high
 
 
-def _allowed(c: Cuts, bounds: Sequence[limits.Limit]) -> Any:
+def _allowed(c: Cuts, bounds: Sequence[limits.Limit]) -> NDArray[np.bool_]:
     """Which cuts of a group meet the limits on every single group?"""
     keep = np.ones(len(c.score) + 1, dtype=bool)
     for k in bounds:
         if k.couples:  # undefined meets no limit, and no ratio with a zero does
             values = values_of(c, k.metric)
-            keep &= ~np.isnan(values) & ((values != 0) | (k.where == "gap"))
+            keep &= np.isfinite(values) & ((values != 0) | (k.where == "gap"))
         elif k.where:
             keep &= holds(c, k.asked)
     return keep
 
 
-def _exact(c: Cuts, m: Metric, k: int) -> Any:
+def _exact(c: Cuts, m: Metric, k: int) -> Fraction | float:
     if not is_exact(m) or m.root:
         return float(values_of(c, m)[k])
     v = exact_values(c, m, np.array([k]))
@@ -377,24 +381,18 @@ def _exact(c: Cuts, m: Metric, k: int) -> Any:
 
 
 def _common(
-    cuts: list[Cuts], bounds: Sequence[limits.Limit], goal: Metric
+    all_: Cuts, cuts: list[Cuts], bounds: Sequence[limits.Limit], goal: Metric
 ) -> tuple[float, float, dict[str, float]]:
     """Find the best cut that all groups share, within the limits on the total."""
-    score = np.unique(np.concatenate([c.score for c in cuts]))[::-1]
-    # how many scores of each group are at least the k-th common one
-    places = [
-        np.concatenate([[0], np.searchsorted(-c.score, -score, side="right")])
-        for c in cuts
-    ]
-    all_ = _together(cuts, score, places)
     allowed = met_by([all_], [k.asked for k in bounds if not k.where]).all(axis=0)
     best = best_cuts([all_], goal, allowed)
     if not best.size:
         return math.nan, math.nan, {}
     at = most_balanced(all_, best)
-    here = [int(x[at]) for x in places]
+    least = interval_of(all_.score, at)[1]
+    here = [int((c.score >= least).sum()) for c in cuts]
     gaps = {k.name: _gap(cuts, k, here) for k in bounds if k.couples}
-    return threshold_of(score, at), value_at(all_, goal, at), gaps
+    return threshold_of(all_.score, at), value_at(all_, goal, at), gaps
 
 
 def _gap(cuts: list[Cuts], k: limits.Limit, at: Sequence[int]) -> float:

@@ -15,29 +15,27 @@ of some cut): a range has the windows of its ends joined. Values are whole numbe
 range that cannot be better by one is dropped. A single v that remains is solved by
 adding one group after another, keeping partial choices that none dominates and whose
 loss in the bound is small enough (Nemhauser and Ullmann 1969). All sums are of true and
-false positives, so that two of them decide who dominates.
+false positives: priced, they are one direction of that plane, and two of them decide
+who dominates.
 """
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks.errors import InputError
-from trueness.threshold.fronts import undominated
 
 # windows are wider by some units in the last place; different quotients of counts up to
 # 10^6 are further apart, and what is found is checked in fractions
 CLOSE = 1e-15
 _BATCH = 1 << 12  # ranges that are judged at once
-_LOOKS = 25  # smallest values that are looked at before the search
 _PRICES = 8  # that are kept at once: each takes as much memory as the cuts
 # partial choices that are kept at once: few for a first look, then more and more, since
 # what few find leaves less to do for many
@@ -77,76 +75,42 @@ class Tree:
         return best
 
 
-class Gap(NamedTuple):
-    """A metric that must not differ too much between groups.
+class Group(NamedTuple):
+    """The allowed cuts of one group: their counts, and each metric with a gap there."""
 
-    ``value`` has the metric at every cut of every group (NaN: undefined, forbidden);
-    ``top`` gives the largest value that goes with a smallest one.
-    """
-
-    value: list[Floats]
-    top: Callable[[Any], Any]
+    tp: Ints
+    fp: Ints
+    gaps: list[Floats]
 
 
-class GroupRow(NamedTuple):
-    """A sum over groups, at one cut each, plus a constant, in whole numbers.
+class _Windows:
+    """Which cuts of a group have metrics between two values?"""
 
-    The numbers are true and false positives at these weights.
-    """
-
-    value: list[Any]
-    constant: int
-    weights: tuple[int, int]
-
-    def total(self, cuts: Sequence[int]) -> int:
-        """Give the sum at some cuts."""
-        pairs = zip(self.value, cuts, strict=True)
-        return self.constant + sum(int(v[k]) for v, k in pairs)
-
-    def at(self, places: list[Ints]) -> list[Floats]:
-        """Give the entries at some cuts of each group, as floats."""
-        pairs = zip(self.value, places, strict=True)
-        try:
-            return [np.asarray(v[x], dtype=np.float64) for v, x in pairs]
-        except OverflowError:
-            raise InputError(
-                "A metric or a constraint of groups multiplies counts by a number that "
-                "no float holds, beyond 1e308. Type smaller numbers."
-            ) from None
-
-
-class _Group:
-    """The cuts of one group: which lie in a window, and how good is the best there?"""
-
-    def __init__(self, gaps: list[Floats], may: NDArray[np.bool_]) -> None:
-        self.may = may
-        # does a metric rise (1), fall (-1), or neither (0), as where it is undefined?
+    def __init__(self, group: Group) -> None:
+        self.size, places = group.tp.size, np.arange(group.tp.size)
+        # along a metric that only rises (1) or falls (-1) windows are ranges of cuts;
+        # by another one (0) the cuts are sorted
         self.ways = [
             1 if (v[1:] >= v[:-1]).all() else -int((v[1:] <= v[:-1]).all())
-            for v in gaps
+            for v in group.gaps
         ]
-        # along a metric that only rises or falls, windows are ranges of cuts; others
-        # are sorted, undefined values last
-        places = np.arange(may.size)
         orders = [places[::way] if way else np.argsort(v, kind="stable")
-                  for v, way in zip(gaps, self.ways, strict=True)]  # fmt: skip
-        self.sorted = [v[o] for v, o in zip(gaps, orders, strict=True)]
+                  for v, way in zip(group.gaps, self.ways, strict=True)]  # fmt: skip
+        self.sorted = [v[o] for v, o in zip(group.gaps, orders, strict=True)]
         self.odd = [o for o, way in zip(orders, self.ways, strict=True) if not way]
 
     def trees(self, worth: Floats) -> list[Tree]:
         """Make ready to be asked for the best cut of a window."""
-        worth = np.where(self.may, worth, -np.inf)
         return [Tree(worth), *(Tree(worth[o]) for o in self.odd)]
 
-    def windows(self, low: Floats, high: Floats) -> list[tuple[Ints, Ints]]:
+    def ranges(self, low: Floats, high: Floats) -> list[tuple[Ints, Ints]]:
         """Give the range of cuts of each window, then that in each other order."""
-        size = self.may.size
-        first, stop = np.zeros(len(low), np.int64), np.full(len(low), size)
+        first, stop = np.zeros(len(low), np.int64), np.full(len(low), self.size)
         others = []
         for c, (v, way) in enumerate(zip(self.sorted, self.ways, strict=True)):
             a = np.searchsorted(v, low[:, c] - CLOSE * (1 + abs(low[:, c])), "left")
             b = np.searchsorted(v, high[:, c] + CLOSE * (1 + abs(high[:, c])), "right")
-            a, b = (size - b, size - a) if way < 0 else (a, b)
+            a, b = (self.size - b, self.size - a) if way < 0 else (a, b)
             if way:
                 first, stop = np.maximum(first, a), np.minimum(stop, b)
             else:
@@ -155,151 +119,108 @@ class _Group:
 
     def inside(self, low: Floats, high: Floats) -> Ints:
         """Which cuts lie in one window?"""
-        (first, stop), *others = self.windows(low[None], high[None])
-        keep = np.zeros(self.may.size, dtype=bool)
-        keep[first[0] : stop[0]] = self.may[first[0] : stop[0]]
+        (first, stop), *others = self.ranges(low[None], high[None])
+        found = np.arange(first[0], stop[0])
         for order, (a, b) in zip(self.odd, others, strict=True):
-            keep[order[: a[0]]] = keep[order[b[0] :]] = False
-        return np.flatnonzero(keep)
-
-
-class _Window:
-    """The cuts that go with one smallest value, and what they are worth at prices."""
-
-    def __init__(
-        self, goal: GroupRow, rows: list[GroupRow], places: list[Ints]
-    ) -> None:
-        self.places, self.worth = places, goal.at(places)
-        self.parts = [r.at(places) for r in rows]
-        self.constants = np.array([float(r.constant) for r in rows])
-
-    def weights(self, price: Floats) -> list[Floats]:
-        """Give the worth of every cut: objective and priced sums."""
-        found = list(self.worth)
-        for each, parts in zip(price, self.parts, strict=True):
-            if each:
-                found = [w + each * x for w, x in zip(found, parts, strict=True)]
+            found = np.intersect1d(found, order[a[0] : b[0]], assume_unique=True)
         return found
-
-    def dual(self, rounds: int) -> tuple[float, Floats]:
-        """Find prices that make the bound small: any are valid, good ones are sharp."""
-        price = np.zeros(len(self.parts))
-        bound = sum(float(w.max()) for w in self.worth)
-        for _ in range(rounds if len(price) > 1 else 1):
-            before = bound
-            for r in range(len(price)):
-                bound = self._least(price, r)
-            if not before - bound > 0.5:  # values are whole numbers
-                break
-        return bound, price
-
-    def rays(self) -> Iterator[tuple[float, Floats]]:
-        """Find prices that show that no choice keeps all sums, where there are such."""
-        for r in range(len(self.parts)):
-            price, bound = np.zeros(len(self.parts)), math.inf
-            # what one sum misses by a whole number weighs more than the objective
-            price[r] = 1 + sum(float(np.ptp(w)) for w in self.worth)
-            for other in range(len(price)):
-                bound = bound if other == r else self._least(price, other)
-            yield bound, price
-
-    def _least(self, price: Floats, r: int) -> float:
-        """Make the bound smallest in one price; ``price`` is changed in place.
-
-        The bound is a maximum of lines, one for every choice of cuts. Of two, one falls
-        (its cuts break the sum) and one rises (they keep it): where they meet is the
-        next price to try, and the best one when no other line lies above it there.
-        """
-
-        def at(x: float) -> tuple[float, float, float]:
-            price[r] = x
-            weights = self.weights(price)
-            best = [int(np.argmax(w)) for w in weights]
-            chosen = zip(self.parts[r], best, strict=True)
-            slope = self.constants[r] + sum(float(v[i]) for v, i in chosen)
-            total = sum(float(w[i]) for w, i in zip(weights, best, strict=True))
-            return x, total + float(price @ self.constants), slope
-
-        low, high = at(0.0), at(0.0)
-        while high[2] < 0 and high[0] < 1e12:
-            low, high = high, at(8 * high[0] or 1.0)
-        for _ in range(60 if low[2] < 0 <= high[2] else 0):
-            # where a falling and a rising line meet; slopes are sums of whole numbers
-            x = low[1] - high[1] + high[2] * high[0] - low[2] * low[0]
-            here = at(x / (high[2] - low[2]))
-            if here[1] <= low[1] + low[2] * (here[0] - low[0]) + 1e-9 * abs(here[1]):
-                return here[1]
-            low, high = (here, high) if here[2] < 0 else (low, here)
-        return high[1]
 
 
 # the best cuts found, their value, and the proof: nothing is above the last number
 GroupAnswer = tuple[list[int] | None, Any, Any]
+# what all constants are worth, and the worth of the cuts of each group
+_Price = tuple[float, list[list[Tree]]]
 
 
 class GroupSearch:
-    """The search that the module describes: what to maximise, and what to keep.
+    """The search that the module describes: what to keep, and whom to ask.
 
-    ``allowed`` says which cuts of each group may be used, ``agrees`` whether the gaps
-    are kept, exactly.
+    ``rows`` are weights of tp and fp and a constant, in whole numbers; ``tops`` give
+    the largest value of a metric that goes with a smallest one; ``agrees`` says whether
+    the gaps are kept, exactly.
     """
 
     def __init__(
         self,
-        goal: GroupRow,
-        rows: list[GroupRow],
-        gaps: list[Gap],
-        allowed: list[NDArray[np.bool_]],
+        groups: list[Group],
+        rows: list[tuple[int, ...]],
+        tops: Sequence[Callable[[Floats], Floats]],
         agrees: Callable[[list[int]], bool],
         until: float,
     ) -> None:
-        self.goal, self.gaps, self.agrees, self.until = goal, gaps, agrees, until
-        # sums that hold at all cuts are no limits
-        self.rows = [r for r in rows if sum(v.min() for v in r.value) + r.constant < 0]
-        self.best: list[int] | None = None
-        # below every choice: prices that bound all by this prove that there is none
-        self.value: Any = sum(int(u.min()) for u in goal.value) - 1
-        self.prices: list[tuple[float, list[list[Tree]]]] = []
-        self.steps = [
-            np.unique(np.concatenate([v[np.isfinite(v)] for v in g.value]))
-            for g in gaps
-        ]
-        self.groups = [
-            _Group([g.value[k] for g in gaps], may) for k, may in enumerate(allowed)
-        ]
-
-    def run(self) -> GroupAnswer:
-        """Find the best cuts, with a proof or with what is left open at that time."""
-        if not all(s.size for s in self.steps) or not all(
-            g.may.any() for g in self.groups
-        ):
-            return None, self.value, self.value
-        each = max(2, round(_LOOKS ** (1 / max(1, len(self.steps)))))
-        axes = [np.linspace(0, s.size - 1, each).astype(np.int64) for s in self.steps]
-        looks = [self._look(np.array(at, dtype=np.int64)) for at in product(*axes)]
-        self._add_price(max(looks, key=lambda x: x[0])[1])
-        bound = self._branch()
-        return self.best, self.value, max(bound, self.value)
+        self.groups, self.rows, self.tops = groups, rows, tops
+        self.agrees, self.until = agrees, until
+        self.points = [np.stack([g.tp, g.fp]).astype(np.float64) for g in groups]
+        self.windows = [_Windows(g) for g in groups]
+        self.held = _floats(rows).reshape(-1, 3)
+        # which values can be the smallest?
+        self.steps = [np.unique(np.concatenate([g.gaps[c] for g in groups]))
+                      for c in range(len(tops))]  # fmt: skip
 
     @property
     def late(self) -> bool:
         """Is the time up?"""
         return time.monotonic() > self.until
 
-    def _add_price(self, price: Floats) -> None:
-        places = [np.arange(g.may.size) for g in self.groups]
-        everywhere = _Window(self.goal, self.rows, places)
-        weights = zip(self.groups, everywhere.weights(price), strict=True)
-        constant = float(price @ everywhere.constants)
-        self.prices.append((constant, [g.trees(w) for g, w in weights]))
+    def _whole(self, bound: ArrayLike) -> Floats:
+        """Round a bound down to a whole number, rounding errors given to it."""
+        with np.errstate(invalid="ignore"):  # -inf: nothing is allowed there
+            return np.floor(np.asarray(bound) + self.slack + 1e-9 * (1 + np.abs(bound)))
+
+    def _beats(self, bound: ArrayLike) -> NDArray[np.bool_]:
+        """Could something better than the best so far lie below the bound?"""
+        return self._whole(bound) > self.value
+
+    def run(self, goal: tuple[int, int]) -> GroupAnswer:
+        """Find the best cuts, with a proof or with what is left open at that time.
+
+        The ranges with the largest bounds come first: when the time is up, the bound
+        that is left is as small as could be.
+        """
+        self.goal, self.aim = goal, _floats(goal)
+        self.best: list[int] | None = None
+        # below every choice: prices that bound all by this prove that there is none
+        worst = (int(_worth(goal, g.tp, g.fp).min()) for g in self.groups)
+        self.value = left = sum(worst) - 1
+        self.prices: list[_Price] = []
+        self.last = np.zeros(len(self.rows))
+        # what rounding can do to a sum of this objective
+        self.slack = 1e-12 * sum(float((abs(self.aim) @ p).max()) for p in self.points)
+        low = np.zeros((1, len(self.steps)), dtype=np.int64)
+        high = np.array([[s.size - 1 for s in self.steps]], dtype=np.int64)
+        bound = np.array([sum(float((self.aim @ p).max()) for p in self.points)])
+        while True:
+            order = np.argsort(-bound, kind="stable")
+            order = order[self._beats(bound[order])]
+            low, high, bound = low[order], high[order], bound[order]
+            if not bound.size or self.late:
+                rest = map(int, self._whole(bound[:1]))
+                return self.best, self.value, max([left, self.value, *rest])
+            if self._price(low[0], high[0], bound[0]):
+                bound = np.minimum(bound, self._bounds(low, high, self.prices[-1:]))
+            point = (low[:_BATCH] == high[:_BATCH]).all(axis=1)
+            for at in np.flatnonzero(point):
+                if self._beats(bound[at]) and not self._look(low[at], _STATES):
+                    left = max(left, int(self._whole(bound[at])))
+            wide = np.flatnonzero(~point)
+            if wide.size:
+                self._look((low[wide[0]] + high[wide[0]]) // 2, _STATES[:1])
+            more = self._halved(low[wide], high[wide], bound[wide])
+            late = (low[_BATCH:], high[_BATCH:], bound[_BATCH:])
+            low, high, bound = (np.concatenate(x) for x in zip(more, late, strict=True))
 
     def _ends(self, low: Ints, high: Ints) -> tuple[Floats, Floats]:
+        """Give the smallest and the largest value that ranges of v allow."""
         bottom, top = np.empty(low.shape), np.empty(low.shape)
-        for c, (s, gap) in enumerate(zip(self.steps, self.gaps, strict=True)):
-            bottom[:, c], top[:, c] = s[low[:, c]], gap.top(s[high[:, c]])
+        for c, (s, f) in enumerate(zip(self.steps, self.tops, strict=True)):
+            bottom[:, c], top[:, c] = s[low[:, c]], f(s[high[:, c]])
         return bottom, top
 
-    def _bounds(self, low: Ints, high: Ints) -> Floats:
+    def _places(self, low: Ints, high: Ints) -> list[Ints]:
+        bottom, top = (e[0] for e in self._ends(low[None], high[None]))
+        return [w.inside(bottom, top) for w in self.windows]
+
+    def _bounds(self, low: Ints, high: Ints, prices: list[_Price]) -> Floats:
         """Bound the objective for ranges of smallest values.
 
         Every price gives a bound, so the least of them is one; later prices are only
@@ -307,49 +228,19 @@ class GroupSearch:
         """
         bottom, top = self._ends(low, high)
         best, rest = np.full(len(low), np.inf), np.arange(len(low))
-        for constant, trees in self.prices:
+        for constant, trees in prices:
             total = np.full(rest.size, constant)
-            for group, tables in zip(self.groups, trees, strict=True):
-                spans = group.windows(bottom[rest], top[rest])
+            for windows, tables in zip(self.windows, trees, strict=True):
+                spans = windows.ranges(bottom[rest], top[rest])
                 found = [t.largest(*x) for t, x in zip(tables, spans, strict=True)]
                 total = total + np.min(found, axis=0)
             best[rest] = np.minimum(best[rest], total)
-            rest = rest[_beats(best[rest], self.value)]
+            rest = rest[self._beats(best[rest])]
         return best
 
-    def _branch(self) -> Any:
-        """Halve ranges until nothing can be better; give the bound that is left.
-
-        The ranges with the largest bounds come first: when the time is up, the bound
-        that is left is as small as could be.
-        """
-        low = np.zeros((1, len(self.steps)), dtype=np.int64)
-        high = np.array([[s.size - 1 for s in self.steps]], dtype=np.int64)
-        bound, left = self._bounds(low, high), self.value
-        while True:
-            order = np.argsort(-bound)
-            order = order[_beats(bound[order], self.value)]
-            low, high, bound = low[order], high[order], bound[order]
-            if not bound.size:
-                return max(left, self.value)
-            if self.late:
-                return max(left, int(_whole(bound[0])))
-            point = (low[:_BATCH] == high[:_BATCH]).all(axis=1)
-            for at in np.flatnonzero(point):
-                known = len(self.prices)
-                if not self._settle(low[at], float(bound[at])):
-                    left = max(left, int(_whole(bound[at])))
-                if len(self.prices) > known:  # a sharper bound for all that wait
-                    rest = slice(at + 1, None)
-                    bound[rest] = self._bounds(low[rest], high[rest])
-            wide = np.flatnonzero(~point)
-            if wide.size:
-                self._look((low[wide[0]] + high[wide[0]]) // 2)
-            more = self._halved(low[wide], high[wide])
-            late = (low[_BATCH:], high[_BATCH:], bound[_BATCH:])
-            low, high, bound = (np.concatenate(x) for x in zip(more, late, strict=True))
-
-    def _halved(self, low: Ints, high: Ints) -> tuple[Ints, Ints, Floats]:
+    def _halved(
+        self, low: Ints, high: Ints, bound: Floats
+    ) -> tuple[Ints, Ints, Floats]:
         """Halve every range along its longest side."""
         row = np.arange(len(low))
         c = np.argmax(high - low, axis=1) if len(low) else row
@@ -357,132 +248,170 @@ class GroupSearch:
         middle = (low[row, c] + high[row, c]) // 2
         left[row, c], right[row, c] = middle, middle + 1
         low, high = np.concatenate([low, right]), np.concatenate([left, high])
-        return low, high, self._bounds(low, high)
+        found = self._bounds(low, high, self.prices)
+        return low, high, np.minimum(found, np.tile(bound, 2))
 
-    def _look(self, at: Ints, rounds: int = 3) -> tuple[float, Floats, _Window | None]:
-        """Find good cuts for one smallest value, its bound and its prices."""
-        bottom, top = (e[0] for e in self._ends(at[None], at[None]))
-        places = [g.inside(bottom, top) for g in self.groups]
+    def _price(self, low: Ints, high: Ints, bound: float) -> bool:
+        """Keep prices for a range, where they are much sharper than those there are."""
+        if self.prices and not self.rows:
+            return False
+        least, price = self._dual(self._places(low, high))
+        if self.prices and bound - least <= (bound - float(self.value)) / 4:
+            return False
+        weights = [self._way(price) @ x for x in self.points]
+        pairs = zip(self.windows, weights, strict=True)
+        trees = [w.trees(worth) for w, worth in pairs]
+        constant = float(price @ self.held[:, 2])
+        self.prices = [*self.prices[1 - _PRICES :], (constant, trees)]
+        return True
+
+    def _way(self, price: Floats) -> Floats:
+        """Give the weights of tp and fp in the objective with all sums priced."""
+        return np.asarray(self.aim + price @ self.held[:, :2])
+
+    def _dual(self, places: list[Ints]) -> tuple[float, Floats]:
+        """Find prices that make the bound small: any are valid, good ones are sharp.
+
+        The bound is the largest of planes over the prices, one for each choice of cuts.
+        The lowest point of those seen is where the next one is looked for (Kelley 1960,
+        J. SIAM 8:703). What no choice can keep gets a price above any objective.
+        """
+        price = self.last
         if not all(x.size for x in places):
-            return -math.inf, np.zeros(len(self.rows)), None
-        window = _Window(self.goal, self.rows, places)
-        bound, price = window.dual(rounds)
-        if _beats(bound, self.value):
-            self._add_groups(window, bound, price, _STATES[0])
-            if self.best is None:
-                proofs = (x for x in window.rays() if not _beats(x[0], self.value))
-                bound, price = next(proofs, (bound, price))
-        return bound, price, window
+            return -np.inf, price
+        from scipy.optimize import linprog
 
-    def _settle(self, at: Ints, bound: float) -> bool:
+        points = [p[:, x] for p, x in zip(self.points, places, strict=True)]
+        spread = 1 + sum(float(np.ptp(self.aim @ p)) for p in points)
+        best, planes = (np.inf, price), []
+        for _ in range(50):
+            way = self._way(price)
+            at = sum(p[:, np.argmax(way @ p)] for p in points)
+            worth, sums = self.aim @ at, self.held @ np.append(at, 1)
+            here = float(worth + price @ sums)
+            best = min(best, (here, price), key=lambda x: x[0])
+            if not (price.size and self._beats(here)):
+                break
+            planes.append([*(sums / spread), -1.0, -worth / spread])
+            low = linprog(
+                [0.0] * len(price) + [1.0],
+                A_ub=np.array(planes)[:, :-1],
+                b_ub=np.array(planes)[:, -1],
+                bounds=[(0, 2 * spread)] * len(price) + [(None, None)],
+            )
+            if low.x is None or best[0] - low.x[-1] * spread <= 0.5 + 1e-9 * abs(here):
+                break
+            price = low.x[:-1]
+        self.last = best[1]  # neighbours have nearly the same
+        return best
+
+    def _look(self, at: Ints, sizes: Sequence[int]) -> bool:
         """Solve for one v: give whether nothing better is left there."""
-        if not _beats(bound, self.value):
-            return True
         if self.late:
             return False
-        least, price, window = self._look(at, rounds=50)
-        if bound > least + 1 and len(self.prices) < _PRICES and window is not None:
-            self._add_price(price)
-        if window is None or not _beats(least, self.value):
-            return True
-        return any(self._add_groups(window, least, price, n) for n in _STATES[1:])
+        places = self._places(at, at)
+        bound, price = self._dual(places)
+        return not self._beats(bound) or any(
+            self._add_groups(places, bound, price, n) for n in sizes
+        )
 
     def _add_groups(
-        self, window: _Window, bound: float, price: Floats, most: int
+        self, places: list[Ints], bound: float, price: Floats, most: int
     ) -> bool:
         """Take the best choice in a window; say whether nothing better is left."""
-        places = window.places
-        if not self.rows:  # the groups come apart
-            pairs = zip(self.goal.value, places, strict=True)
-            return self._take([x[np.argmax(u[x])] for u, x in pairs])
-        complete, loss = True, np.zeros(1)
-        picks: list[Ints] = []
+        points = [p[:, x] for p, x in zip(self.points, places, strict=True)]
+        # what each group can give to each sum, at least and at most
+        each = [self.held[:, :2] @ p for p in points]
+        least, most_of = (
+            np.array([f(x, axis=1) for x in each]).T for f in (np.min, np.max)
+        )
         # sums that hold whatever is chosen here play no part
-        least = [sum(float(x.min()) for x in parts) for parts in window.parts]
-        live = [r for r, s in zip(self.rows, least, strict=True) if s + r.constant < 0]
-        sums = [self.goal, *live]
-        ends = _extremes([r.weights for r in sums])
-        totals = [0 * r.value[0][:1] + r.constant for r in sums]
-        # what the groups that are not added yet can give to each sum at most
-        ahead = [[float(v[x].max()) for v, x in zip(r.value, places, strict=True)]
-                 for r in live]  # fmt: skip
-        weights = window.weights(price)
-        for g, x in enumerate(places):
+        live = np.flatnonzero(least.sum(axis=1) + self.held[:, 2] < 0)
+        ends = _extremes([self.goal, *(self.rows[int(r)][:2] for r in live)])
+        complete, loss, way = True, np.zeros(1), self._way(price)
+        total, picks = np.zeros((2, 1), dtype=np.int64), np.zeros((0, 1), np.int64)
+        for g, (group, x) in enumerate(zip(self.groups, places, strict=True)):
             if self.late or not loss.size:
                 return complete and not self.late
-            less = weights[g].max() - weights[g]
-            near = np.argsort(less, kind="stable")
-            near = near[_beats(bound - less[near], self.value)]
+            worth = way @ points[g]
+            less = worth.max() - worth
+            near = np.flatnonzero(self._beats(bound - less))
+            near = near[np.argsort(less[near], kind="stable")]
             widest = min(8 * most, _SUMS // loss.size)
             complete &= near.size <= widest
             near = near[:widest]
             loss = loss[:, None] + less[near]
-            keep = _beats(bound - loss, self.value)
-            parts = [r.value[g][x[near]] for r in sums]
-            for total, part, rest in zip(totals[1:], parts[1:], ahead, strict=True):
-                left = sum(rest[g + 1 :])
-                reach = (total[:, None] + part).astype(np.float64) + left
+            keep = self._beats(bound - loss)
+            for r in live:
+                known = self.held[r, :2] @ total
+                left = self.held[r, 2] + most_of[r, g + 1 :].sum()
+                reach = known[:, None] + each[g][r, near] + left
                 keep &= reach >= -1e-9 * (1 + abs(left))
             old, new = np.nonzero(keep)
-            totals = [t[old] + v[new] for t, v in zip(totals, parts, strict=True)]
-            loss = loss[old, new]
-            some = np.arange(loss.size)
+            at = x[near[new]]
+            total = total[:, old] + np.stack([group.tp[at], group.fp[at]])
+            loss, some = loss[old, new], np.arange(old.size)
             if ends:
-                ranks = [_sortable(totals[k]) for k in ends]
-                some = np.flatnonzero(undominated(ranks))
-                some = some[np.unique(ranks[0][some], return_index=True)[1]]
+                one, two = (np.unique(_worth(w, *total), return_inverse=True)[1]
+                            for w in ends)  # fmt: skip
+                order = np.lexsort([two, one])[::-1]
+                before = np.maximum.accumulate(two[order])[:-1]
+                some = order[np.append(True, two[order][1:] > before)[: order.size]]
             if some.size > most:  # those that lost least
                 some = some[np.argsort(loss[some], kind="stable")[:most]]
                 complete = False
-            totals, loss = [t[some] for t in totals], loss[some]
-            picks = [*(q[old[some]] for q in picks), x[near[new[some]]]]
-        order = np.argsort(-totals[0], kind="stable")[:3]
-        taken = [self._take([q[k] for q in picks]) for k in order]
+            total, loss = total[:, some], loss[some]
+            picks = np.vstack([picks[:, old[some]], at[some]])
+        order = np.argsort(-_worth(self.goal, *total), kind="stable")[:3]
+        taken = [self._take(picks[:, k].tolist()) for k in order]
         return complete and (not taken or taken[0])
 
-    def _take(self, cuts: list[Any]) -> bool:
+    def _take(self, cuts: list[int]) -> bool:
         """Keep cuts that are allowed and better; say whether they are allowed."""
-        cuts = list(map(int, cuts))
-        if any(r.total(cuts) < 0 for r in self.rows) or not self.agrees(cuts):
+        pairs = list(zip(self.groups, cuts, strict=True))
+        tp, fp = (
+            sum(int(x[k]) for x, k in each)
+            for each in ([(g.tp, k) for g, k in pairs], [(g.fp, k) for g, k in pairs])
+        )
+        kept = all(a * tp + b * fp + c >= 0 for a, b, c in self.rows)
+        if not (kept and self.agrees(cuts)):
             return False
-        if (value := self.goal.total(cuts)) > self.value:
+        if (value := self.goal[0] * tp + self.goal[1] * fp) > self.value:
             self.value, self.best = value, cuts
         return True
 
 
-def _extremes(weights: Sequence[tuple[int, int]]) -> list[int]:
+def _floats(weights: Sequence[object]) -> Floats:
+    try:
+        return np.array(weights, dtype=np.float64)
+    except OverflowError:
+        raise InputError(
+            "A metric or a constraint of groups multiplies counts by a number that no "
+            "float holds, beyond 1e308. Type smaller numbers."
+        ) from None
+
+
+def _worth(weights: tuple[int, ...], tp: Ints, fp: Ints) -> Any:
+    """Weigh counts in whole numbers, beyond 64 bits in Python's own."""
+    a, b = weights
+    size = (abs(a) + abs(b)) * (1 + int(max(tp.max(initial=0), fp.max(initial=0))))
+    kind: Any = np.int64 if size < 2**62 else object
+    return tp.astype(kind) * a + fp.astype(kind) * b
+
+
+def _extremes(weights: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Which two sums of counts does a choice have to win to win them all?
 
     As directions of a plane they have all others between them; none if there are none.
     """
 
-    def turn(i: int, j: int) -> int:
-        (a, b), (c, d) = weights[i], weights[j]
-        return a * d - b * c
+    def turn(x: tuple[int, ...], y: tuple[int, ...]) -> int:
+        return x[0] * y[1] - x[1] * y[0]
 
-    def alike(i: int, j: int) -> bool:
-        return sum(a * b for a, b in zip(weights[i], weights[j], strict=True)) >= 0
-
-    some = [k for k, w in enumerate(weights) if any(w)] or [0]
-    for i, j in product(some, repeat=2):
-        between = all(turn(i, k) >= 0 <= turn(k, j) for k in some)
-        if between and (turn(i, j) > 0 or all(alike(i, k) for k in some)):
-            return [i, j]
+    some = [w for w in weights if any(w)] or weights[:1]
+    for x, y in product(some, repeat=2):
+        between = all(turn(x, w) >= 0 <= turn(w, y) for w in some)
+        alike = all(x[0] * w[0] + x[1] * w[1] >= 0 for w in some)
+        if between and (turn(x, y) > 0 or alike):
+            return [x, y]
     return []
-
-
-def _sortable(values: Any) -> Any:
-    """Give whole numbers beyond 64 bits by their rank."""
-    wide = values.dtype.kind == "O"
-    return np.unique(values, return_inverse=True)[1] if wide else values
-
-
-def _beats(bound: Any, value: Any) -> Any:
-    """Could something better than the value lie below the bound?"""
-    return _whole(bound) > value
-
-
-def _whole(bound: Any) -> Any:
-    """Round a bound down to a whole number, rounding errors given to it."""
-    with np.errstate(invalid="ignore"):  # -inf: nothing is allowed there
-        return np.floor(bound + 1e-9 * (1 + np.abs(bound)))
