@@ -43,12 +43,8 @@ class CostCurve(Answer):
         The smallest cost, as a share of the largest possible one, and its interval.
     trivial : array (n,)
         The cost of the better of "flag all" and "flag none".
-    threshold : array (n,)
-        The threshold with the smallest cost at each weight.
-    recall, fpr : array (n,)
-        Recall (sensitivity) and false positive rate at that threshold.
-    level : float
-        Confidence level.
+    threshold, recall, fpr : array (n,)
+        The threshold with the smallest cost at each weight, and its rates.
     """
 
     weight: Floats
@@ -198,10 +194,6 @@ class DecisionCurve(Answer):
         Net benefit of acting always, and its interval; of acting never: zero.
     standardised, standardised_low, standardised_high : array (n,)
         Net benefit as a share of the largest possible one, the prevalence.
-    prevalence, level : float
-        The share of positives in use, and the confidence level.
-    sampling : str
-        How the cases were sampled: "cohort" or "case-control".
     """
 
     threshold: Floats

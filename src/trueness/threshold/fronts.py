@@ -48,12 +48,8 @@ class ParetoFront(Answer):
         those that flag the same cases.
     values : dict of str to array (n,)
         The metrics along the front, at the prevalence of use.
-    confusion : Confusion
-        The confusion matrix of the tally at each threshold.
     directions : dict of str to str
         Which way each metric is better: "higher" or "lower".
-    prevalence : float
-        The share of positives in use.
     """
 
     threshold: Floats

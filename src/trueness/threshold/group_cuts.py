@@ -63,8 +63,6 @@ class GroupThresholds(Record):
 
     Attributes
     ----------
-    thresholds : dict of str to float
-        Flag a case of the group when ``score >= threshold``.
     score_ranges : dict of str to (float, float)
         The thresholds that flag the same cases.
     value, bound : float
@@ -72,8 +70,6 @@ class GroupThresholds(Record):
     proved : bool
         Whether ``value`` is proved to be the best there is (of weighted cases: to nine
         digits of all their weight).
-    confusions : dict of str to Confusion
-        The confusion matrix of each group.
     gaps : dict of str to Estimate
         Each limited difference (or ratio) between the groups, with an interval of what
         it is in the population.
@@ -84,8 +80,6 @@ class GroupThresholds(Record):
         value, and what the limited differences would be there.
     free_value : float
         The value without limits on differences: what they cost.
-    objective, notes
-        What was maximised or minimised, and what to keep in mind.
     """
 
     thresholds: dict[str, float]
@@ -144,8 +138,8 @@ def group_thresholds(
     Parameters
     ----------
     data
-        A mapping from name to tally, of different cases (and clusters): ``tally(...,
-        by="site")``; or data: ``group_thresholds(y_true, y_score, by=site)``.
+        A mapping from name to tally, of different cases (and clusters), or data with
+        ``by=``.
     maximize, minimize
         A weighted sum of counts or one quotient of such sums, of all groups together.
     subject_to
@@ -161,10 +155,9 @@ def group_thresholds(
 
     Notes
     -----
-    The search is exact, over deterministic thresholds and in whole numbers; where the
-    time is up before the proof is complete, ``bound`` says how much better others could
-    be. The interval of a difference holds for these thresholds in the population, of
-    all pairs of groups at once (Dunn 1961); it does not allow for their choice.
+    The search is exact, over deterministic thresholds and in whole numbers. The
+    interval of a difference holds for these thresholds in the population, of all pairs
+    of groups at once (Dunn 1961); it does not allow for their choice.
 
     References
     ----------
@@ -267,7 +260,7 @@ def _checked(groups: Any) -> dict[Any, Tally]:
             f"{type(groups).__name__}. Type trueness.tally(frame, label=..., "
             f'score=..., by="site").'
         )
-    _cases.at_least_two([str(n) for n in groups], "group_thresholds")
+    _cases.at_least_two(list(map(str, groups)), "group_thresholds")
     for name, t in groups.items():
         _cases.one_classifier(t, "group_thresholds")
         _cases.both_classes(t, f"group_thresholds of {name!r}")

@@ -47,8 +47,6 @@ class Proof(Record):
 
     Attributes
     ----------
-    constraint : str
-        What is guaranteed.
     level : float
         The confidence with which this constraint, taken alone, holds.
     value, bound : float
@@ -57,9 +55,6 @@ class Proof(Record):
         The test of the constraint there; exact binomial for shares.
     cases : int
         How many cases the metric is computed from.
-    method : str
-        "order statistics", "split and fixed sequence", "fixed sequence" or
-        "bonferroni".
     """
 
     constraint: str
@@ -78,13 +73,9 @@ class GuaranteedThreshold(Answer):
 
     Attributes
     ----------
-    rule : Rule
-        One threshold, or two with a zone for doubt.
     score_range, lower_range : (float, float)
         Every (upper, or lower) threshold above the first number, up to and including
         the second, has the same guarantee.
-    constraint : str
-        What is guaranteed; several are joined by "and".
     level : float
         The confidence with which all constraints hold at once.
     value, bound, p_value, cases, method
@@ -93,10 +84,6 @@ class GuaranteedThreshold(Answer):
         The decided ones of the cases that were used for that test.
     defer : float
         The share of the cases between two thresholds.
-    proofs : tuple of Proof
-        One for each constraint.
-    notes : tuple of str
-        What to keep in mind.
     """
 
     rule: Rule
@@ -145,23 +132,21 @@ def guaranteed_threshold(
         Labelled cases, drawn independently from the population of use (for rates of one
         class it is enough that the cases of each class are).
     subject_to
-        A bound on a mean or a quotient of means: ``"recall >= 0.9"``, ``"fpr <=
-        0.05"``, ``"precision >= 0.8"``, ``"f1 >= 0.6"``, ``"net_benefit(0.25) >= 0"``,
-        ``"youden >= 0.5"``; or several of them. Bounds on either side, ``["precision
-        above >= 0.9", "npv below >= 0.99"]``, ask for two thresholds, with the fewest
-        cases between them.
+        A bound on a mean or a quotient of means: ``"recall >= 0.9"``, ``"precision >=
+        0.8"``, ``"f1 >= 0.6"``, ``"net_benefit(0.25) >= 0"``, ``"youden >= 0.5"``; or
+        several. Bounds on either side, ``["precision above >= 0.9", "npv below >=
+        0.99"]``, ask for two thresholds, with the fewest cases between them.
     level
         The probability with which all of them must hold at once.
     maximize, minimize
-        Of the thresholds with the guarantee, which holds for all of them at once, take
-        the one where this metric is best in the sample.
+        Of the thresholds with the guarantee take the one where this metric is best in
+        the sample: the guarantee holds for all of them at once.
     prevalences
-        Shares of positives where the classifier will be used: two numbers are a range
-        (the guarantee holds for every prevalence in it), an :class:`Estimate` has an
-        uncertainty that the guarantee allows for. A single one is ``prevalence=``.
+        Shares of positives in use: two numbers are a range (the guarantee holds for
+        every prevalence in it), an :class:`Estimate` has an uncertainty that the
+        guarantee allows for.
     thresholds
-        Thresholds that were fixed before looking at these cases. Only they are tried,
-        and no cases are set apart to choose an order.
+        Thresholds that were fixed before looking at these cases: only they are tried.
     sequence
         Try ``thresholds`` in the order given until one fails, each at the full error
         rate (fixed sequence); or, when False, all of them with the error rate divided
@@ -171,13 +156,12 @@ def guaranteed_threshold(
     -----
     Without an objective the threshold that goes least beyond the constraint is given:
     the highest for ``recall >= b``, the lowest for ``fpr <= b`` and ``precision >= b``;
-    with several constraints the one whose weakest evidence is strongest.
-
-    Rates that only rise or only fall with the threshold need no correction; for other
-    metrics one half of the cases chooses an order of thresholds, and the other half
-    tests them until one fails. Tests are exact for shares of cases, and conservative
-    for other means and for weighted sums of recall and fpr. Of k constraints each is
-    tested at (1 - ``level``) / k.
+    with several constraints the one whose weakest evidence is strongest. Rates that
+    only rise or only fall with the threshold need no correction; for other metrics one
+    half of the cases chooses an order of thresholds, and the other half tests them
+    until one fails. Tests are exact for shares of cases, and conservative for other
+    means and for weighted sums of recall and fpr. Of k constraints each is tested at
+    (1 - ``level``) / k.
 
     References
     ----------

@@ -35,15 +35,11 @@ class Certificate(Record):
 
     Attributes
     ----------
-    solver, formulation, status : str
-        The solver, the formulation that it solved, and the status that it returned.
     value, bound : float
         The objective (to be maximised) at the chosen threshold, in exact arithmetic,
         and the upper bound on it that the solver proved.
     gap : float
         The relative gap that the solver left between value and bound.
-    nodes, binaries, rows : int
-        Size of the search and of the program.
     iterations : int
         Programs solved: one for a linear objective, Dinkelbach's steps for a quotient.
     """

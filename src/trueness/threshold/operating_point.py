@@ -61,35 +61,21 @@ class OperatingPoint(Answer):
 
     Attributes
     ----------
-    threshold : float
-        Flag a case when ``score >= threshold``.
     score_range : (float, float)
         Every threshold above the first number, up to and including the second, flags
         the same cases. (It is no confidence interval.)
-    value : float
-        The objective at the threshold, for the prevalence of use.
-    confusion : Confusion
-        The confusion matrix of the tally at the threshold.
     score_ranges : tuple of (float, float)
         All such ranges that are optimal, highest first. (``method="milp"`` finds one.)
     binding : tuple of str
         The limiting constraints: without one of them the objective would be better.
-    objective, method : str
-        What was maximised or minimised, and how.
-    constraints : dict of str to float
-        The value of each bounded metric at the threshold.
     prevalence : float
         The share of positives in use for which ``value`` and ``constraints`` are given;
         for a range, the prevalence at which the threshold is worst.
-    certificate : Certificate or None
-        What the solver says about its answer.
     threshold_bounds : (float, float) or None
         For a binned tally: the best threshold for the exact scores lies between these,
         while ``bounds`` holds the value that it has.
     prevalences : (float, float) or None
         The range of prevalences, where the threshold is the best in its worst case.
-    notes : tuple of str
-        What to keep in mind.
     sampling : str
         ``"case-control"`` where the design fixed the share of positives and none was
         given for use: precision and all that depends on it are then left out.
@@ -119,10 +105,7 @@ class OperatingPoint(Answer):
 
     @cached_property
     def metrics(self) -> dict[str, Estimate]:
-        """How large is every metric in use, taking the threshold as fixed?
-
-        Intervals of :func:`validate_threshold` allow for its choice.
-        """
+        """Give every metric in use; the intervals take the threshold as fixed."""
         if self._cut is None:  # what is expected has no interval
             return {}
         unknown = self.sampling == CASE_CONTROL
@@ -172,16 +155,14 @@ def best_threshold(
         \quad\text{subject to}\quad g_k(\tau) \ge b_k
 
     Every distinct score is tried, so the answer is the exact optimum.
-    (:func:`best_thresholds` finds two, with cases between them left to a person.)
 
     Parameters
     ----------
     data
         Scores and labels of one classifier. Cases without a label do not count, or as
-        expected where labels are missing at random. Of weighted cases, counts
-        (``flagged <= 500``) are sums of weights, and only ``method="sweep"`` is
-        available.
-    maximize
+        expected where labels are missing at random. Of weighted cases counts are sums
+        of weights, and only ``method="sweep"`` is available.
+    maximize, minimize
         Any metric, in Python or as text: ``"f1"``, ``0.7 * accuracy + 0.3 * recall``;
         by default Youden's J, recall + specificity - 1.
     subject_to
@@ -191,13 +172,11 @@ def best_threshold(
         binary variable per distinct score; ``"milp-cases"`` the one with two binary
         variables per case; ``"fermi-dirac"`` needs only ranks, AUC and prevalence, and
         puts the expectations of :func:`fermi_dirac` in the place of counts.
-    minimize
-        A metric to make small, in place of ``maximize``.
     prevalences
-        Shares of positives where the classifier will be used, when they are not one
-        number (``prevalence=``). Two numbers are a range: the threshold is the best in
-        the worst case, and every constraint holds whichever prevalence of the range is
-        true. Of an :class:`Estimate` only the value is used.
+        Shares of positives in use, when they are not one number (``prevalence=``). Two
+        numbers are a range: the threshold is the best in the worst case, and every
+        constraint holds whichever of them is true. Of an :class:`Estimate` only the
+        value is used.
     auc
         For ``method="fermi-dirac"`` on cases without labels: the area under the ROC
         curve, known from elsewhere; ``prevalence`` must then be given too.
@@ -206,13 +185,11 @@ def best_threshold(
     -----
     Of several optimal thresholds the one is returned that flags nearest to as many
     cases as are positive (smallest abs(fp - fn), then fewer flagged), and none that
-    another one of them dominates; ``score_ranges`` has the others. +inf flags nothing,
-    the lowest score everything. At a prevalence of use, counts such as ``flagged`` are
-    for the same number of cases at that prevalence.
-
-    Equal values are recognised in whole numbers, with 0.7 meaning seven tenths; only
-    sums with square roots (mcc, g_mean) are compared to 30 digits. An undefined value
-    (precision when nothing is flagged) is never optimal and meets no constraint.
+    another one of them dominates. +inf flags nothing, the lowest score everything. At a
+    prevalence of use, counts such as ``flagged`` are for as many cases at that
+    prevalence. Equal values are recognised in whole numbers, with 0.7 meaning seven
+    tenths; sums with square roots (mcc, g_mean) are compared to 30 digits. An undefined
+    value (precision when nothing is flagged) is never optimal and meets no constraint.
 
     References
     ----------

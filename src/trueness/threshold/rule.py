@@ -288,19 +288,13 @@ class AtThreshold(Record):
 
     Attributes
     ----------
-    rule : Rule
-        Which cases are flagged, and which are deferred.
     confusion : Confusion
         The four counts of the cases that are decided.
     metrics : dict of str to Estimate
-        Every metric of the decided cases, with its interval; and ``defer``, the share
-        of cases that is deferred, where the rule defers some.
+        Every metric of the decided cases; and ``defer``, the share of cases that is
+        deferred, where the rule defers some.
     prevalence : float or None
         The prevalence of use, where the design of the cases says one.
-    sampling : str
-        How the cases were sampled: "cohort" or "case-control".
-    notes : tuple of str
-        What the numbers assume.
     """
 
     rule: Rule

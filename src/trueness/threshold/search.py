@@ -24,7 +24,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -75,28 +75,21 @@ class Tree:
         return best
 
 
-class Group(NamedTuple):
+class Group:
     """The allowed cuts of one group: their counts, and each metric with a gap there."""
 
-    tp: Ints
-    fp: Ints
-    gaps: list[Floats]
-
-
-class _Windows:
-    """Which cuts of a group have metrics between two values?"""
-
-    def __init__(self, group: Group) -> None:
-        self.size, places = group.tp.size, np.arange(group.tp.size)
+    def __init__(self, tp: Ints, fp: Ints, gaps: list[Floats]) -> None:
+        self.tp, self.fp, self.gaps, self.size = tp, fp, gaps, tp.size
+        self.points = np.stack([tp, fp]).astype(np.float64)
         # along a metric that only rises (1) or falls (-1) windows are ranges of cuts;
         # by another one (0) the cuts are sorted
         self.ways = [
             1 if (v[1:] >= v[:-1]).all() else -int((v[1:] <= v[:-1]).all())
-            for v in group.gaps
+            for v in gaps
         ]
-        orders = [places[::way] if way else np.argsort(v, kind="stable")
-                  for v, way in zip(group.gaps, self.ways, strict=True)]  # fmt: skip
-        self.sorted = [v[o] for v, o in zip(group.gaps, orders, strict=True)]
+        orders = [np.arange(self.size)[::way] if way else np.argsort(v, kind="stable")
+                  for v, way in zip(gaps, self.ways, strict=True)]  # fmt: skip
+        self.sorted = [v[o] for v, o in zip(gaps, orders, strict=True)]
         self.odd = [o for o, way in zip(orders, self.ways, strict=True) if not way]
 
     def trees(self, worth: Floats) -> list[Tree]:
@@ -133,7 +126,7 @@ _Price = tuple[float, list[list[Tree]]]
 
 
 class GroupSearch:
-    """The search that the module describes: what to keep, and whom to ask.
+    """The search that the module describes.
 
     ``rows`` are weights of tp and fp and a constant, in whole numbers; ``tops`` give
     the largest value of a metric that goes with a smallest one; ``agrees`` says whether
@@ -150,8 +143,7 @@ class GroupSearch:
     ) -> None:
         self.groups, self.rows, self.tops = groups, rows, tops
         self.agrees, self.until = agrees, until
-        self.points = [np.stack([g.tp, g.fp]).astype(np.float64) for g in groups]
-        self.windows = [_Windows(g) for g in groups]
+        self.points = [g.points for g in groups]
         self.held = _floats(rows).reshape(-1, 3)
         # which values can be the smallest?
         self.steps = [np.unique(np.concatenate([g.gaps[c] for g in groups]))
@@ -172,11 +164,7 @@ class GroupSearch:
         return self._whole(bound) > self.value
 
     def run(self, goal: tuple[int, int]) -> GroupAnswer:
-        """Find the best cuts, with a proof or with what is left open at that time.
-
-        The ranges with the largest bounds come first: when the time is up, the bound
-        that is left is as small as could be.
-        """
+        """Find the best cuts, with a proof or with what is left open at that time."""
         self.goal, self.aim = goal, _floats(goal)
         self.best: list[int] | None = None
         # below every choice: prices that bound all by this prove that there is none
@@ -190,6 +178,7 @@ class GroupSearch:
         high = np.array([[s.size - 1 for s in self.steps]], dtype=np.int64)
         bound = np.array([sum(float((self.aim @ p).max()) for p in self.points)])
         while True:
+            # the largest bounds first: what is left when the time is up is then small
             order = np.argsort(-bound, kind="stable")
             order = order[self._beats(bound[order])]
             low, high, bound = low[order], high[order], bound[order]
@@ -218,7 +207,7 @@ class GroupSearch:
 
     def _places(self, low: Ints, high: Ints) -> list[Ints]:
         bottom, top = (e[0] for e in self._ends(low[None], high[None]))
-        return [w.inside(bottom, top) for w in self.windows]
+        return [g.inside(bottom, top) for g in self.groups]
 
     def _bounds(self, low: Ints, high: Ints, prices: list[_Price]) -> Floats:
         """Bound the objective for ranges of smallest values.
@@ -230,8 +219,8 @@ class GroupSearch:
         best, rest = np.full(len(low), np.inf), np.arange(len(low))
         for constant, trees in prices:
             total = np.full(rest.size, constant)
-            for windows, tables in zip(self.windows, trees, strict=True):
-                spans = windows.ranges(bottom[rest], top[rest])
+            for group, tables in zip(self.groups, trees, strict=True):
+                spans = group.ranges(bottom[rest], top[rest])
                 found = [t.largest(*x) for t, x in zip(tables, spans, strict=True)]
                 total = total + np.min(found, axis=0)
             best[rest] = np.minimum(best[rest], total)
@@ -258,9 +247,7 @@ class GroupSearch:
         least, price = self._dual(self._places(low, high))
         if self.prices and bound - least <= (bound - float(self.value)) / 4:
             return False
-        weights = [self._way(price) @ x for x in self.points]
-        pairs = zip(self.windows, weights, strict=True)
-        trees = [w.trees(worth) for w, worth in pairs]
+        trees = [g.trees(self._way(price) @ g.points) for g in self.groups]
         constant = float(price @ self.held[:, 2])
         self.prices = [*self.prices[1 - _PRICES :], (constant, trees)]
         return True
@@ -293,12 +280,11 @@ class GroupSearch:
             if not (price.size and self._beats(here)):
                 break
             planes.append([*(sums / spread), -1.0, -worth / spread])
-            low = linprog(
-                [0.0] * len(price) + [1.0],
-                A_ub=np.array(planes)[:, :-1],
-                b_ub=np.array(planes)[:, -1],
-                bounds=[(0, 2 * spread)] * len(price) + [(None, None)],
-            )
+            # the prices, then the height of the lowest point
+            flat = np.array(planes)
+            ends = [(0, 2 * spread)] * len(price) + [(None, None)]
+            low = linprog(np.eye(len(price) + 1)[-1], flat[:, :-1], flat[:, -1],
+                          bounds=ends)  # fmt: skip
             if low.x is None or best[0] - low.x[-1] * spread <= 0.5 + 1e-9 * abs(here):
                 break
             price = low.x[:-1]
@@ -368,10 +354,9 @@ class GroupSearch:
 
     def _take(self, cuts: list[int]) -> bool:
         """Keep cuts that are allowed and better; say whether they are allowed."""
-        pairs = list(zip(self.groups, cuts, strict=True))
         tp, fp = (
-            sum(int(x[k]) for x, k in each)
-            for each in ([(g.tp, k) for g, k in pairs], [(g.fp, k) for g, k in pairs])
+            sum(int(x[k]) for x, k in zip(counts, cuts, strict=True))
+            for counts in ([g.tp for g in self.groups], [g.fp for g in self.groups])
         )
         kept = all(a * tp + b * fp + c >= 0 for a, b, c in self.rows)
         if not (kept and self.agrees(cuts)):

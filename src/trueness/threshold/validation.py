@@ -82,10 +82,6 @@ class Validation(Answer):
         How often each constraint held on the cases that a repeated choice left out.
     failed : float
         The share of samples in which nothing could be chosen.
-    prevalence : str
-        The share of positives that every number is for.
-    notes : tuple of str
-        What to keep in mind.
     """
 
     choice: Any

@@ -55,25 +55,15 @@ class Zones(Record):
     lower_range, upper_range : (float, float)
         Every threshold above the first number, up to and including the second, flags
         the same cases.
-    value, single : float
-        The objective at the prevalence of use, and that of the best single threshold
-        that meets the constraints (NaN: none does): what deferring cases is worth.
     confusion : Confusion
         The confusion matrix of the cases that are decided.
-    deferred_pos, deferred_neg : float
-        Positives and negatives between the two thresholds, or their weights.
-    defer : float
-        The share of all cases that is deferred, at the prevalence of use.
+    single : float
+        The objective at the best single threshold that meets the constraints (NaN: none
+        does): what deferring cases is worth.
     pairs : tuple of (range, range)
         All optimal pairs, lower and upper, the chosen one first (at most 1,000).
-    objective : str
-        What was maximised or minimised.
-    constraints : dict of str to float
-        The value of each bounded metric.
-    prevalence : float
-        The share of positives in use.
-    notes : tuple of str
-        What to keep in mind.
+    defer, prevalence : float
+        The shares of all cases that are deferred, and that are positive, in use.
     """
 
     lower: float
@@ -129,8 +119,6 @@ def best_thresholds(
 ) -> Zones:
     r"""Which two thresholds are best, with the cases between them left to a person?
 
-    (:func:`best_threshold` finds one, which decides all cases.)
-
     .. math:: \min_{\ell \le u}\; c_{fp} FP(u) + c_{fn} FN(\ell)
         + c_d\,\#\{\ell \le score < u\}
 
@@ -146,20 +134,19 @@ def best_thresholds(
     subject_to
         Constraints on the deferred share (``"defer <= 0.1"``), on one side
         (``"precision above >= 0.9"``, ``"npv below >= 0.99"``), or on all decided cases
-        (``"accuracy >= 0.95"``). "Above" and "below" may follow any metric, which is
-        then computed at the upper or the lower threshold as if it were the only one.
+        (``"accuracy >= 0.95"``). "Above" and "below" may follow any metric: it is that
+        of the upper or the lower threshold as if it were the only one.
 
     Notes
     -----
-    The optimum over all pairs of thresholds is exact, in whole numbers; quotients take
-    a few rounds of Dinkelbach's method. Of several optimal pairs the one that defers
-    fewest is returned, then the one with the smallest abs(fp - fn). Chow's rule is the
-    special case without constraints, for scores that are the true probabilities.
+    The optimum over all pairs of thresholds is exact, in whole numbers. Of several
+    optimal pairs the one that defers fewest is returned, then the one with the smallest
+    abs(fp - fn). Chow's rule is the special case without constraints, for scores that
+    are the true probabilities.
 
     References
     ----------
     Chow 1970, IEEE Trans. Inf. Theory 16:41, doi:10.1109/TIT.1970.1054406.
-    Dinkelbach 1967, Manag. Sci. 13:492, doi:10.1287/mnsc.13.7.492.
 
     Examples
     --------
