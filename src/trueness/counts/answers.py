@@ -1,7 +1,7 @@
 """What may an analysis be asked about?
 
-Inside, an analysis is a pure function of counts. One decorator, put on where it is
-defined, lets it be asked in the words that people have:
+An analysis is a pure function of counts. One decorator, put on where it is defined,
+lets it be asked in the words that people have:
 
 ===========================  =======================================================
 asked about                  answered with
@@ -15,14 +15,10 @@ scores on a GPU              the answer, made there (``gpu/passes.py``)
 a binned tally               the answer with its limits (``scale/certificates.py``)
 ===========================  =======================================================
 
-It also reads the five words that say how the cases came (``design.py``): they are part
-of the counts from then on, and no analysis has them in its own signature. ``CANNOT``
-says which analysis cannot use which of them; it refuses them in one sentence, so that
-none ever takes a sum of weights for a number of cases, or a cluster for many.
-
-``of_tally`` is for analyses of one classifier, ``of_panel`` for those of several on the
-same cases, ``of_counts`` for figures and reports, which take either. Since it stands
-at the definition, there is no path to an analysis that answers otherwise.
+It also reads the five words that say how the cases came, and refuses those that an
+analysis cannot use (``design.py``). ``of_tally`` is for analyses of one classifier,
+``of_panel`` for those of several on the same cases, ``of_counts`` for figures and
+reports, which take either.
 """
 
 from __future__ import annotations
@@ -31,16 +27,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce, wraps
 from inspect import Parameter, Signature, signature
 from operator import add
-from typing import (
-    Any,
-    Concatenate,
-    NamedTuple,
-    ParamSpec,
-    Protocol,
-    TypeVar,
-    cast,
-    overload,
-)
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError, NeedsWholeCases, NotEnoughCases
@@ -70,23 +57,15 @@ class Array(Protocol):
 
 
 class NamesColumns(Protocol):
-    """A frame of pandas, Polars, DuckDB, Spark, Ibis, Narwhals."""
+    """A frame of pandas, Polars, Arrow, DuckDB, Spark, Ibis, Narwhals."""
 
     @property
     def columns(self) -> Any:
         """Give the names, or the columns."""
 
 
-class NamesArrowColumns(Protocol):
-    """A table of Arrow."""
-
-    @property
-    def column_names(self) -> Any:
-        """Give the names."""
-
-
 Column = Array | Sequence[Any]
-Frame = NamesColumns | NamesArrowColumns | Mapping[str, Column]
+Frame = NamesColumns | Mapping[str, Column]
 Data = Tally | Panel | Mapping[Any, Tally] | Column | Frame | None
 _One = Tally | Column | None
 _Scores = Mapping[Any, Column] | Column
@@ -250,15 +229,18 @@ _IN_WORDS = {
 }
 
 
-class _Analysis(NamedTuple):
+class _Analysis:
     """An analysis, which words are its own, and what it may be given."""
 
-    analysis: Callable[..., Any]
-    name: str
-    own: Mapping[str, Parameter]
-    any_option: bool
-    takes: str  # "tally", "panel" or "counts"
-    of: type | None  # comparisons may take two tallies
+    def __init__(self, analysis: Callable[..., Any], takes: str) -> None:
+        self.analysis, self.name, self.takes = analysis, analysis.__name__, takes
+        self.own = own = signature(analysis).parameters
+        self.any_option = any(p.kind is Parameter.VAR_KEYWORD for p in own.values())
+        self.first, first = next(iter(own.items()))
+        # comparisons may take two tallies
+        given = takes, getattr(first.annotation, "__name__", first.annotation)
+        of = {("counts", "Tally"): Tally, ("panel", "Panel"): Panel}.get(given)
+        self.of: type | None = Tally if takes == "tally" else of
 
 
 def of_tally(analysis: Callable[Concatenate[Tally, P], R]) -> OfTally[P, R]:
@@ -291,11 +273,7 @@ def whole_cases(analysis: Callable[P, R]) -> Callable[P, R]:
 
 
 def refuse(x: object, name: str, why: Mapping[str, str] | None = None) -> None:
-    """Stop an analysis at counts that came in a way it cannot use, and say why.
-
-    ``why`` has a sentence for each of the five words that cannot be used; those of
-    ``CANNOT`` when None.
-    """
+    """Stop at counts that came in a way that ``why`` (``CANNOT`` when None) names."""
     reasons = CANNOT.get(name) if why is None else why
     if not reasons:
         return
@@ -328,13 +306,8 @@ def words_of(x: Tally | Panel) -> list[str]:
 
 
 def _open(analysis: Callable[..., Any], takes: str) -> Any:
-    own = signature(analysis).parameters
-    first = next(iter(own.values())).annotation
-    given = takes, getattr(first, "__name__", first)
-    of = {("counts", "Tally"): Tally, ("panel", "Panel"): Panel}.get(given)
-    of = Tally if takes == "tally" else of
-    any_option = any(p.kind is Parameter.VAR_KEYWORD for p in own.values())
-    q = _Analysis(analysis, analysis.__name__, own, any_option, takes, of)
+    q = _Analysis(analysis, takes)
+    own = q.own
     switches = [k for k, p in own.items() if p.annotation in ("bool", bool)]
 
     @wraps(analysis)
@@ -381,9 +354,8 @@ def _signature(analysis: Callable[..., Any], takes: str) -> Signature:
 
 def _answer(q: _Analysis, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Count data, add what was said of how cases came, and ask."""
-    names = [*q.own]
-    if not args and names[0] in options:
-        args = (options.pop(names[0]),)
+    if not args and q.first in options:
+        args = (options.pop(q.first),)
     words = {k: options.pop(k) for k in [*options] if k in _WORDS and k not in q.own}
     if not q.any_option and not options.keys() <= q.own.keys():
         known_options(options, q.own, _WORDS, q.name)

@@ -54,7 +54,15 @@ class Folds(Record):
                     f"Fold {k} has no {gone}. Use fewer folds, or folds that keep the "
                     "share of positives: cv=StratifiedKFold(5)."
                 )
-        _no_shared_clusters(parts)
+        seen: dict[Any, int] = {}
+        for k, part in enumerate(parts, 1):
+            for name in () if part.clusters is None else part.clusters.names:
+                if seen.setdefault(name, k) != k:
+                    raise InputError(
+                        f"Folds {seen[name]} and {k} share cluster {name!r}: a model "
+                        "was tested on cases like those it was trained on. Keep "
+                        "clusters together: cv=StratifiedGroupKFold(5), with cluster=."
+                    )
 
     def __len__(self) -> int:
         """Count the folds."""
@@ -86,17 +94,3 @@ class Folds(Record):
         """
         first, *others = self.parts
         return sum(others, start=first)
-
-
-def _no_shared_clusters(parts: tuple[Any, ...]) -> None:
-    seen: dict[Any, int] = {}
-    for k, part in enumerate(parts, 1):
-        if part.clusters is None:
-            continue
-        for name in part.clusters.names:
-            if seen.setdefault(name, k) != k:
-                raise InputError(
-                    f"Folds {seen[name]} and {k} share cluster {name!r}: a model was "
-                    "tested on cases like those it was trained on. Keep clusters "
-                    "together: cv=StratifiedGroupKFold(5), with cluster=."
-                )

@@ -1,17 +1,10 @@
 """What would other samples of the same size have shown?
 
-The bootstrap on counts. To draw n cases with replacement is one multinomial draw on the
-rows of a tally, so no case is ever copied. ``draw`` makes many such draws at once;
-``replicates`` gives them class by class in blocks that fit into memory; ``resample``
-makes one tally. Positives and negatives are drawn apart (stratified) unless asked
-otherwise.
-
-A multinomial draw of n cases is made from Poisson counts: these are independent, and
-given their sum they are multinomial. Their mean is kept a little below one a case, so
-that the sum falls short of n, and the missing cases are added one by one. Nothing is
-approximated. Rows with equal counts share a table of 256 entries that turns a random
-byte into a Poisson count; the bytes that the table cannot settle are drawn from what is
-left of the distribution.
+To draw n cases with replacement is one multinomial draw on the rows of a tally. It is
+made from Poisson counts, which given their sum are multinomial: their mean is kept a
+little below one a case, and the missing cases are added one by one. Rows with equal
+counts share a table that turns a random byte into a Poisson count; bytes that it cannot
+settle are drawn from what is left of the distribution. Nothing is approximated.
 """
 
 from __future__ import annotations
@@ -132,20 +125,14 @@ def _fill_up(out: Array, count: Ints, n: int, rng: np.random.Generator) -> Array
     for r in np.flatnonzero(lacking < 0):  # once in thirty thousand draws
         out[r], lacking[r] = rng.multinomial(n, count / n), 0
     m = count.size
-    case = rng.integers(0, n, size=int(lacking.sum()))
-    row = case if n == m else _row_of(case, count, n)
+    row: Array = rng.integers(0, n, size=int(lacking.sum()))  # of each case
+    if n != m and n <= 4 * row.size + _CELLS:  # a list of all is cheaper than searches
+        row = np.repeat(np.arange(m), count)[row]
+    elif n != m:
+        row = np.searchsorted(np.cumsum(count), row, side="right")
     row += np.repeat(np.arange(len(out)) * m, lacking)
     np.add.at(out.reshape(-1), row, out.dtype.type(1))
     return out
-
-
-def _row_of(case: Array, count: Ints, n: int) -> Array:
-    """Which row holds this case?"""
-    if n <= 4 * case.size + _CELLS:  # a list of all cases is cheaper than searches
-        row: Array = np.repeat(np.arange(count.size), count)[case]
-    else:
-        row = np.searchsorted(np.cumsum(count), case, side="right")
-    return row
 
 
 def replicates(
@@ -158,28 +145,28 @@ def replicates(
 ) -> Iterator[tuple[Array, ...]]:
     """Which counts of negatives and positives would other samples have shown?
 
-    Yields blocks (neg, pos), each of shape (some replicates, m), for the rows of ``x``.
-    ``stratified=False`` draws all labelled cases together, so that the number of
-    positives varies too; ``unknown=True`` draws those without a label, too, and gives
-    their counts as a third array. Weighted cases are drawn by the Bayesian bootstrap,
-    in which the weight of a class varies either way; of clustered cases whole clusters
-    are drawn.
+    Yields blocks (neg, pos), each of shape (some replicates, m). ``stratified=False``
+    draws both classes together, ``unknown=True`` cases without a label, too, as a third
+    array. Weighted cases are drawn by the Bayesian bootstrap, clusters whole.
     """
     rng = _options.generator(rng)
     weight = _one_weight(x)
     if weight is not None:  # equal weights are no weights
         whole = [np.rint(c / weight).astype(np.int64) for c in x.counts[:3]]
         same = with_counts(x, whole)
-        for drawn in replicates(
-            same, number, rng, stratified=stratified, unknown=unknown
-        ):
+        how = {"stratified": stratified, "unknown": unknown}
+        for drawn in replicates(same, number, rng, **how):
             yield tuple(c * weight for c in drawn)
         return
     m, kinds = len(x), 3 if unknown else 2
     columns = (x.neg, x.pos, x.unknown)[:kinds]
     step = max(1, min(number, _CELLS // max(m, 1)))
-    grouped = x.grouped
-    cells = [] if grouped is None else _cell_tables(grouped, m, kinds)
+    grouped, cells = x.grouped, []
+    if grouped is not None:
+        from scipy.sparse import csr_array  # clusters are small
+
+        at, shape = (grouped.code, grouped.row), (grouped.number, m)
+        cells = [csr_array((k, at), shape=shape) for k in grouped.counts[:kinds]]
     for start in range(0, number, step):
         some = min(step, number - start)
         if grouped is not None:
@@ -209,14 +196,6 @@ def _one_weight(x: Tally | Panel) -> float | None:
     return float(each[0]) if (np.abs(number - np.rint(number)) < 1e-9).all() else None
 
 
-def _cell_tables(c: Clusters, m: int, kinds: int) -> list[Any]:
-    """Give the counts by cluster and row, sparse: clusters are small."""
-    from scipy.sparse import csr_array
-
-    shape = (c.number, m)
-    return [csr_array((k, (c.code, c.row)), shape=shape) for k in c.counts[:kinds]]
-
-
 def _class_draw(count: Ints, some: int, rng: np.random.Generator) -> Array:
     """Draw the cases of a class; rows without a case take no part."""
     at = np.flatnonzero(count)
@@ -240,14 +219,9 @@ def gamma_draw(
 ) -> Floats:
     r"""Which weights would other samples have shown? (number, m)
 
-    The Bayesian bootstrap: a case counts as often as an exponential variable of mean 1
-    says, so that a row has mean w and variance :math:`w^{(2)}`, as the linearised
-    variance has it. A row of several cases is drawn as the gamma variable with these
-    two moments.
-
-    References
-    ----------
-    Rubin (1981), Ann. Stat. 9:130, doi:10.1214/aos/1176345338
+    The Bayesian bootstrap (Rubin 1981, Ann. Stat. 9:130, doi:10.1214/aos/1176345338): a
+    case counts as an exponential variable of mean 1 says, a row of several cases as the
+    gamma variable with their mean w and variance :math:`w^{(2)}`.
     """
     # weights so small that their squares vanish do not vary
     out = np.tile(weight.astype(np.float64), (number, 1))
@@ -315,9 +289,7 @@ def bootstrap(
 def auc_replicates(t: Tally, replicates: int, rng: Seed = 0) -> Floats:
     """Which AUCs would other samples of the same cases have shown? Stratified.
 
-    Runs of rows with one class only are one row here: within a run the order does not
-    matter to the AUC, and fewer rows are drawn faster. Weights, clusters and bins are
-    drawn as they came.
+    Within a run of rows of one class the order does not matter: it is one row here.
     """
     if t.binned or not t.single_cases:
         return bootstrap(t.labelled(), _areas, replicates, rng)

@@ -6,17 +6,10 @@ a ``Panel`` for several classifiers on the same cases:
     Tally   score (m,)               neg, pos, unknown (m,)
     Panel   names (K,), rows (m, K)  neg, pos, unknown (m,)
 
-Both are in canonical form: distinct outputs, highest first, no row without a case. So
-two tallies are equal exactly when they describe the same cases, ``a + b`` is "more
-cases", and the order of the cases can never matter. The conventions are fixed here,
-once: scores are finite float64 and -0.0 is 0.0; cases with equal scores share a row; a
-missing label is *unknown*; a missing output of a panel is NaN.
-
-Cases that are weighted (``tally(y, s, weight=w)``) keep the idea: ``neg``, ``pos`` and
-``unknown`` are then sums of weights, ``squares`` the sums of their squares, and both
-are added by ``+``. A case of weight one is a case.
-
-``docs/one_idea.md`` is this page in words.
+Both are in canonical form: distinct outputs, highest first, no row without a case.
+Scores are finite float64 and -0.0 is 0.0; a missing label is *unknown*, a missing
+output of a panel NaN. Of weighted cases the columns are sums of weights, ``squares``
+those of their squares. ``docs/one_idea.md`` is this page in words.
 """
 
 from __future__ import annotations
@@ -25,7 +18,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, TypeVar, final, overload
+from typing import final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,7 +35,6 @@ from trueness.counts.cases import (
     Squares,
     by_cell,
     by_name,
-    change_counts,
     count_columns,
     describe,
     fill,
@@ -63,8 +55,6 @@ from trueness.counts.rows import (
     turned_bins,
 )
 from trueness.counts.sorting import merge_counts
-
-T = TypeVar("T", bound=Cases)
 
 
 @final
@@ -111,17 +101,13 @@ class Tally(Cases):
         unknown: ArrayLike | None = None,
         cluster: ArrayLike | None = None,
     ) -> None:
-        value = np.atleast_1d(_columns.as_array(score, "score"))
-        value = _columns.one_dimensional(
-            _columns.numeric_scores(value, "score"), "score"
-        )
-        value = _columns.finite_scores(value.astype(np.float64), "score") + 0.0
+        found = np.atleast_1d(_columns.as_array(score, "score"))
+        value = _read_scores(_columns.one_dimensional(found, "score"))
         columns = count_columns(value.size, neg=neg, pos=pos, unknown=unknown)
         fill(self, ("score", *COUNTS), merge_counts([(value, *columns)]))
         if cluster is not None:
-            ids = np.atleast_1d(_columns.as_array(cluster, "cluster"))
-            _columns.same_length(score=value, cluster=ids)
-            put_in_clusters(self, rows_of(self, value), ids, columns)
+            row = rows_of(self, value)
+            put_in_clusters(self, row, _read_clusters(score=value, of=cluster), columns)
 
     @property
     def high(self) -> Floats:
@@ -136,12 +122,8 @@ class Tally(Cases):
     @property
     def plain(self) -> bool:
         """Are these independent cases, neither weighted nor binned, as they came?"""
-        return (
-            self._high is None
-            and self._squares is None
-            and self.clusters is None
-            and self.design == PLAIN
-        )
+        parts = (self._high, self._squares, self.clusters)
+        return all(part is None for part in parts) and self.design == PLAIN
 
     def coarse(self, at_most: int) -> Tally:
         """Put neighbouring rows together into at most ``at_most`` bins of equal size.
@@ -153,20 +135,15 @@ class Tally(Cases):
         at_most = _options.whole_number(at_most, "at_most", at_least=1)
         if len(self) <= at_most:
             return self
-        start = equal_depth(self.neg + self.pos + self.unknown, at_most)
-        return self._in_bins(start)
-
-    def _in_bins(self, start: Ints) -> Tally:
-        made = tally_of_bins(*joined(start, self.score, self.high, self.counts))
-        return keep_clusters(self, made, lambda: rows_of(made, self.score))
+        return _in_bins(self, equal_depth(np.add.reduce(self.counts[:3]), at_most))
 
     def share(self, at_least: int = 11) -> Tally:
         """Give counts without small ones, to be sent to others.
 
         Neighbouring rows are put together into bins whose numbers of negatives,
-        positives and unknowns are each zero or ``at_least``. What is lost is the order
-        inside the bins: the ``limits`` of an answer say what it can cost. The ends of a
-        bin are scores of cases; round scores first if these must not be known.
+        positives and unknowns are each zero or ``at_least``; the ``limits`` of an
+        answer say what the order lost in the bins can cost. The ends of a bin are
+        scores of cases; round scores first if these must not be known.
 
         Parameters
         ----------
@@ -187,7 +164,7 @@ class Tally(Cases):
                 "put together. Type t.without_clusters().share(...): limits from these "
                 "counts are then too narrow, since they take cases as independent."
             )
-        return self.without_clusters()._in_bins(no_small(self.counts, at_least))
+        return _in_bins(self.without_clusters(), no_small(self.counts, at_least))
 
     def __len__(self) -> int:
         """How many distinct scores?"""
@@ -219,21 +196,18 @@ class Tally(Cases):
         """Replace all scores: ``f`` takes the scores (m,) and gives the new ones (m,).
 
         This is how a calibration map is applied. Scores that ``f`` makes equal share a
-        row. The bins of a binned tally are kept if ``f`` is monotone, that is, never
-        falls or never rises. The maps of Trueness say so themselves; for other
-        functions pass ``monotone=True``. Otherwise the bins are dropped, with a
-        warning.
+        row. The bins of a binned tally are kept if ``f`` never falls or never rises.
+        The maps of Trueness say so themselves; for other functions pass
+        ``monotone=True``. Otherwise the bins are dropped, with a warning.
         """
-        new, counts = _mapped(f, self.score), self.counts
-        if not self.binned:
-            return rescored(self, new)
-        if not (getattr(f, "monotone", False) if monotone is None else monotone):
+        new = _mapped(f, self.score)
+        keep = getattr(f, "monotone", False) if monotone is None else monotone
+        if self.binned and not keep:
             warnings.warn(BINS_FORGOTTEN, DoubtfulAssumption, stacklevel=2)
+        if not (self.binned and keep):
             return rescored(self, new)
-        ends = _columns.finite_scores(
-            np.concatenate([new, _mapped(f, self.high)]).astype(np.float64), "score"
-        )
-        made = tally_of_bins(*turned_bins(ends + 0.0, counts))
+        ends = _read_scores(np.concatenate([new, _mapped(f, self.high)]))
+        made = tally_of_bins(*turned_bins(ends, self.counts))
         return keep_clusters(self, made, lambda: rows_of(made, new + 0.0))
 
     @property
@@ -324,9 +298,8 @@ class Panel(Cases):
         columns = count_columns(len(value), neg=neg, pos=pos, unknown=unknown)
         fill(self, ("names", "rows", *COUNTS), (names, *merge_rows(value, columns)))
         if cluster is not None:
-            ids = np.atleast_1d(_columns.as_array(cluster, "cluster"))
-            _columns.same_length(rows=value[:, 0], cluster=ids)
-            put_in_clusters(self, find_rows(value, self.rows), ids, columns)
+            row = find_rows(value, self.rows)
+            put_in_clusters(self, row, _read_clusters(rows=value, of=cluster), columns)
 
     def __len__(self) -> int:
         """How many distinct rows?"""
@@ -395,11 +368,6 @@ class Panel(Cases):
         Give one threshold for all, one per name, or a sequence in the order of the
         names.
         """
-        cut = self._thresholds(thresholds)
-        votes = np.where(np.isnan(self.rows), np.nan, self.rows >= cut)
-        return _with_rows(self, votes, self.names)
-
-    def _thresholds(self, thresholds: Any) -> Floats:
         if isinstance(thresholds, Mapping):
             for name in thresholds:
                 self._column(name)
@@ -418,7 +386,8 @@ class Panel(Cases):
             )
         if np.isnan(cut).any():
             raise InputError("A threshold of panel.vote must be a number; found NaN.")
-        return np.broadcast_to(cut, (len(self.names),))
+        votes = np.where(np.isnan(self.rows), np.nan, self.rows >= cut)
+        return _with_rows(self, votes, self.names)
 
     def combine(self, f: Callable[[Floats], ArrayLike]) -> Tally:
         """Score each row: ``f`` takes the rows (m, K) and gives (m,) scores."""
@@ -465,10 +434,25 @@ def _with_rows(panel: Panel, rows: Floats, names: tuple[str, ...]) -> Panel:
     return keep_clusters(panel, made, lambda: find_rows(rows, made.rows))
 
 
+def _in_bins(t: Tally, start: Ints) -> Tally:
+    made = tally_of_bins(*joined(start, t.score, t.high, t.counts))
+    return keep_clusters(t, made, lambda: rows_of(made, t.score))
+
+
+def _read_scores(values: Array) -> Floats:
+    number = _columns.numeric_scores(values, "score").astype(np.float64)
+    return _columns.finite_scores(number, "score") + 0.0
+
+
+def _read_clusters(of: ArrayLike, **beside: Array) -> Array:
+    ids = np.atleast_1d(_columns.as_array(of, "cluster"))
+    _columns.same_length(**beside, cluster=ids)
+    return ids
+
+
 def rescored(x: Tally | Panel, new: Array) -> Tally:
     """Put the cases of each row at a new score."""
-    score = _columns.numeric_scores(new, "score").astype(np.float64)
-    score = _columns.finite_scores(score, "score") + 0.0
+    score = _read_scores(new)
     made = tally_of_sums(score, x.counts)
     return keep_clusters(x, made, lambda: rows_of(made, score))
 
@@ -514,31 +498,3 @@ def panel_of_rows(names: tuple[str, ...], *columns: Array) -> Panel:
     made = object.__new__(Panel)
     fill(made, ("names", "rows", *COUNTS), (names, *columns))
     return made
-
-
-def with_share(x: T, share: float, whole: T | None = None) -> T:
-    r"""Weigh labelled cases so that a given share of them is positive.
-
-    A positive counts :math:`\pi n / N_1` times, a negative :math:`(1-\pi) n / N_0`
-    times, with n cases as before: what a case-control sample needs before it can speak
-    of precision. Cases without a label count once. ``x`` may be a group of a ``whole``
-    that is to have the share.
-
-    Examples
-    --------
-    >>> t = with_share(Tally([2, 1], neg=[1, 4], pos=[4, 1]), 0.1)
-    >>> t.prevalence, t.n_pos, t.pos
-    (0.1, 1.0, array([0.8, 0.2]))
-    """
-    all_cases = x if whole is None else whole
-    n = all_cases.n_pos + all_cases.n_neg
-    shares = ((1 - share, all_cases.n_neg), (share, all_cases.n_pos))
-    # without a case of a class nothing is known of its share
-    weights = (*(p * n / k if k else np.nan for p, k in shares), 1.0)
-    six = [*weights, *(w**2 for w in weights)]
-
-    def scaled(columns: Sequence[Array]) -> list[Array]:
-        both = columns if len(columns) == 6 else (*columns, *columns)
-        return [c * w for c, w in zip(both, six, strict=True)]
-
-    return change_counts(x, scaled)

@@ -8,8 +8,8 @@ values by counts become influence values by the cases that were drawn.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -17,9 +17,12 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from trueness._core.arrays import BLOCK, Array, Floats, blocks
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError
+from trueness.counts.cases import Cases, change_counts
 from trueness.counts.design import AT_RANDOM, CASE_CONTROL, PLAIN
-from trueness.counts.values import Panel, Tally, with_share
+from trueness.counts.values import Panel, Tally
 from trueness.inference.verification import Imputed, impute
+
+T = TypeVar("T", bound=Cases)
 
 
 class InBlocks(NDArrayOperatorsMixin):
@@ -132,12 +135,38 @@ def meant(x: Tally | Panel, what: str = "") -> Sample:
     counts = cases if imputed is None else imputed.expected()
     if d.prevalence is None:
         return Sample(counts, cases, (1.0, 1.0), imputed, d.fixed_classes)
-    n = counts.n_pos + counts.n_neg
-    scale = (
-        (1 - d.prevalence) * n / counts.n_neg if counts.n_neg else np.nan,
-        d.prevalence * n / counts.n_pos if counts.n_pos else np.nan,
-    )
+    scale = _class_weights(counts, d.prevalence)
     return Sample(with_share(counts, d.prevalence), cases, scale, imputed, True)
+
+
+def _class_weights(x: Cases, share: float) -> tuple[float, float]:
+    """What must a negative, and a positive, count that a share is positive?"""
+    n, shares = x.n_pos + x.n_neg, ((1 - share, x.n_neg), (share, x.n_pos))
+    # without a case of a class nothing is known of its share
+    neg, pos = (p * n / k if k else np.nan for p, k in shares)
+    return neg, pos
+
+
+def with_share(x: T, share: float) -> T:
+    r"""Weigh labelled cases so that a given share of them is positive.
+
+    A positive counts :math:`\pi n / N_1` times, a negative :math:`(1-\pi) n / N_0`
+    times, a case without a label once.
+
+    Examples
+    --------
+    >>> t = with_share(Tally([2, 1], neg=[1, 4], pos=[4, 1]), 0.1)
+    >>> t.prevalence, t.n_pos, t.pos
+    (0.1, 1.0, array([0.8, 0.2]))
+    """
+    weights = (*_class_weights(x, share), 1.0)
+    six = [*weights, *(w**2 for w in weights)]
+
+    def scaled(columns: Sequence[Array]) -> list[Array]:
+        both = columns if len(columns) == 6 else (*columns, *columns)
+        return [c * w for c, w in zip(both, six, strict=True)]
+
+    return change_counts(x, scaled)
 
 
 def needs_prevalence(x: Tally | Panel, what: str) -> None:

@@ -27,7 +27,8 @@ from trueness.calibration.reliability_curve import reliability
 from trueness.calibration.slope import calibration_line
 from trueness.counts.answers import refuse, words_of
 from trueness.counts.design import AT_RANDOM, WORDS
-from trueness.counts.values import Tally, with_share
+from trueness.counts.values import Tally
+from trueness.inference.sample import with_share
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import constraints as read_constraints
