@@ -257,7 +257,7 @@ def cross_validate(
     few = len(y) < 50 * (np.shape(X)[1] if len(np.shape(X)) > 1 else 1)
     plain = not isinstance(estimator, Mapping)
     return CrossValidation(
-        values[""] if plain else values,  # type: ignore[arg-type]
+        values[""] if plain else values,
         again[""] if again is not None and plain else again,
         folds,
         float(threshold),

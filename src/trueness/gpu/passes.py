@@ -48,7 +48,7 @@ from trueness.gpu.kernels import kernels_for
 from trueness.gpu.merging import CHUNK, area_of, sums_of, twice_below
 from trueness.inference.differences import Contrast, Side
 from trueness.inference.limits import percentiles
-from trueness.inference.spread import Stratum, joined
+from trueness.inference.spread import joined
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS, SYNONYMS
 from trueness.ranking.areas import AUC_METHODS, REVERSED, auc_from_moments, auc_spread
@@ -242,7 +242,7 @@ def compare_auc(
         # the influence of a case: twice the difference of its placements, over pairs
         scale = 2 * n_neg * n_pos
         powers = (n_neg, *down[:, i, j]), (n_pos, *up[:, i, j])
-        parts = [Stratum(n, two / scale**2, four / scale**4) for n, two, four in powers]
+        parts = [(n, two / scale**2, four / scale**4) for n, two, four in powers]
         return Contrast.of(sides[i], sides[j], joined(parts, min(n_neg, n_pos)))
 
     return together(values, contrast, margin=margin, paired=True, method="AUC")

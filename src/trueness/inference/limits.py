@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
@@ -160,9 +161,9 @@ def share_limits(
 def effective_number(
     of_one: float, variance: float, n: float, units: float, level: float
 ) -> float:
-    """Count as many independent equal cases as vary as much.
+    """Count the independent equal cases that vary as much as the mean of n.
 
-    ``of_one`` is the variance of one case, ``variance`` that of the mean of n.
+    ``of_one`` is the variance of one case.
     """
     number = min(n, of_one / variance) if of_one > 0 and variance > 0 else n
     if units < 2:  # the cluster is what was drawn
@@ -233,11 +234,7 @@ def inferred(sample: Sample, measure: Measure) -> tuple[Measured, Spread]:
 def infer(
     t: Tally, measure: Measure, *, level: float = 0.95, name: str = "", what: str = ""
 ) -> Estimate:
-    """How large is a measure, and how sure are we, by the design of the cases?
-
-    ``what`` names a measure that rests on the share of positives, so that a
-    case-control sample needs a prevalence.
-    """
+    """How large is a measure, and how sure are we? ``what`` as in ``meant``."""
     level = _options.fraction(level, "level")
     m, s = inferred(meant(t, what), measure)
     return limited(m.value, s, m.ends, level, name, t)
@@ -283,13 +280,12 @@ def infer_folds(
     level: float = 0.95,
     name: str = "",
     what: str = "",
-) -> Estimate | dict[str, Estimate]:
+) -> Any:
     """How large is a measure on average over the folds, and how sure are we?"""
     level = _options.fraction(level, "level")
     if data.names:
-        words = {"level": level, "name": name, "what": what}
-        each = {k: infer_folds(data[k], measure, **words) for k in data.names}  # type: ignore[arg-type]
-        return each  # type: ignore[return-value]
+        words: Any = {"level": level, "name": name, "what": what}
+        return {k: infer_folds(data[k], measure, **words) for k in data.names}
     found = [inferred(meant(t, what), measure) for t in data]
     value = math.fsum(m.value for m, _ in found) / len(found)
     s = averaged([s for _, s in found])

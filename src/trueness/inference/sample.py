@@ -1,9 +1,7 @@
 """Which counts are meant, and how does a case act on them?
 
-A measure sees counts. Of a cohort they are those of the labelled cases; at another
-prevalence both classes are scaled to it; where labels are missing at random, a case
-without one is partly positive and partly negative. In the other direction, influence
-values by counts become influence values by the cases that were drawn.
+Of a cohort they are those of the labelled cases; at another prevalence both classes are
+scaled to it; where labels are missing at random, a case without one is partly positive.
 """
 
 from __future__ import annotations
@@ -28,8 +26,7 @@ T = TypeVar("T", bound=Cases)
 class InBlocks(NDArrayOperatorsMixin):
     """Influence values that are made as they are read, for columns too long to keep.
 
-    ``part`` gives those of a slice of ``blocks(size)``. Used in any other way, they
-    are an array.
+    ``part`` gives those of a slice of ``blocks(size)``; otherwise they are an array.
     """
 
     def __init__(self, size: int, part: Callable[[slice], Floats]) -> None:
@@ -120,8 +117,7 @@ def centred(influence: Floats, count: Array) -> Floats:
 def meant(x: Tally | Panel, what: str = "") -> Sample:
     """Which counts does the design of these cases mean?
 
-    ``what`` names a measure that rests on the share of positives: it cannot be had of
-    a case-control sample without a prevalence.
+    ``what`` names a measure that rests on the share of positives.
     """
     d = x.design
     if d == PLAIN:

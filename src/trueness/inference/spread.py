@@ -55,8 +55,7 @@ class Spread(NamedTuple):
 def spread(x: Cases, u: Influence, *, by_class: bool = False) -> Spread:
     """How far does a sum of influence values vary between samples?
 
-    ``by_class`` says that the values add up to zero within each class. ``units`` of the
-    answer are the fewest cases, or clusters, in which something unseen could be.
+    ``units`` are the fewest cases, or clusters, in which something unseen could be.
     """
     if x.grouped is not None:
         return _of_clusters(x.grouped, u, by_class)
@@ -68,19 +67,14 @@ def spread(x: Cases, u: Influence, *, by_class: bool = False) -> Spread:
         sums[:] = sums.sum(axis=0)
     parts = [_stratum(*k, *each) for k, each in zip(kinds, sums.tolist(), strict=True)]
     if not by_class:
-        two, four = (sum(p[j] for p in parts) for j in (1, 2))
-        parts = [Stratum(parts[0].n, two, four)]
+        parts = [(parts[0][0], sum(p[1] for p in parts), sum(p[2] for p in parts))]
     found = joined(parts, units, u.more)
     # of both classes at once, what was not seen may be in the smaller one
     return found if by_class or not found.silent else found._replace(silent=(units,))
 
 
-class Stratum(NamedTuple):
-    """Sums of squares and of fourth powers over n cases that were drawn alike."""
-
-    n: float
-    two: float
-    four: float
+# n cases that were drawn alike, their sums of squares and of fourth powers
+Stratum = tuple[float, float, float]
 
 
 def _stratum(
@@ -106,7 +100,7 @@ def _stratum(
         # not by ``@``, which starts threads for each block
         two += float(np.einsum("i,i->", again, values))
         four += float(np.einsum("i,i->", again * values, (each * values) ** 2))
-    return Stratum(n, two, four)
+    return n, two, four
 
 
 # a single case, or one beside which all others weigh nothing, shows no spread
@@ -118,8 +112,8 @@ _ROUNDING = 1e-24
 def joined(parts: list[Stratum], units: float, more: float = 0.0) -> Spread:
     """Give the variance of all strata together, and its degrees of freedom."""
     variance = doubt = 0.0
-    plain = sum(p.two for p in parts) + more
-    silent = tuple(p.n for p in parts if not p.n * p.two > _ROUNDING)
+    plain = sum(two for _, two, _ in parts) + more
+    silent = tuple(n for n, two, _ in parts if not n * two > _ROUNDING)
     for n, two, four in parts:
         if 0 < n <= _SINGLE or math.isnan(two):
             return Spread(math.nan, 1.0, units, plain, silent)
@@ -141,7 +135,7 @@ def unit_spread(u: Floats, cluster: Array | None = None) -> Spread:
     """
     if cluster is None:
         square = u * u
-        whole = Stratum(u.size, float(square.sum()), float(square @ square))
+        whole = u.size, float(square.sum()), float(square @ square)
         return joined([whole], float(u.size))
     number = np.bincount(cluster).astype(float)
     # ``joined`` gives sums of squares the factor m / (m - 1), and (m - 1) / m is meant
@@ -178,7 +172,7 @@ def _of_clusters(c: Clusters, u: Influence, by_class: bool) -> Spread:
         total = left_out(neg + pos + unknown, np.add.reduce(weights))
     # ``joined`` gives sums of squares the factor m / (m - 1), and (m - 1) / m is meant
     square = (total * (m - 1) / m) ** 2
-    whole = Stratum(m, float(square.sum()), float(square @ square))
+    whole = m, float(square.sum()), float(square @ square)
     found = joined([whole], min(m_neg, m_pos), u.more)
     found = found._replace(plain=found.variance)
     if found.silent:

@@ -1,12 +1,9 @@
 r"""What if some cases have no label?
 
-Cases without a label are left out unless something is known about why they have none.
-``remarks`` tests whether they could be left out: labelled and unlabelled cases must
-have like scores. Where they have not, but labels are missing at random *given the
-score* (who was verified depended on the score and on nothing else that goes with the
-truth), ``impute`` gives each unlabelled case the share of positives among the labelled
-cases of like score (Begg and Greenes 1983), and ``Imputed.effects`` says how each case
-acts on whatever is computed from these expected counts.
+``remarks`` tests whether they can be left out: labelled and unlabelled cases must have
+like scores. Where labels are missing at random *given the score*, ``impute`` gives each
+unlabelled case the share of positives among the labelled cases of like score (Begg and
+Greenes 1983), and ``Imputed.effects`` says how each case acts on what is computed.
 """
 
 from __future__ import annotations
@@ -96,10 +93,9 @@ def difference(t: Tally) -> float:
     r"""Do labelled and unlabelled cases have different scores? The p-value.
 
     A permutation test by ranks of location and spread together (of the kind of Lepage
-    1971): with r the mid-rank, centred, the sums over the labelled cases of r and of
-    r^2 have known means and covariance when labels are given by lot, ties included;
-    their quadratic form over n - 1 is a beta variable, nearly, as in every permutation
-    test of this kind. NaN of weighted cases: by lot they are not alike.
+    1971): sums over the labelled cases of the centred mid-rank r and of r^2 have known
+    means and covariance when labels are given by lot, ties included; their quadratic
+    form over n - 1 is a beta variable, nearly. NaN of weighted cases.
 
     Examples
     --------
@@ -208,14 +204,11 @@ def impute(t: Tally) -> Imputed:
     .. math:: \tilde P_i = P_i + U_i q_i, \qquad
               q_i = \frac{\sum_{j \sim i} P_j}{\sum_{j \sim i} (P_j + N_j)}
 
-    where j ~ i are the rows in the bin of i: a score that many labelled cases share is
-    a bin of its own, and then this is Begg and Greenes' correction itself. Other bins
-    are neighbouring scores that together hold about 2 n^(1/3) of the n labelled cases,
-    at least five. Within such a bin verified and other cases may still differ, so
-    the chance q rises along a logistic line (in the normal score of the rank among all
-    cases) that is fitted to all labelled cases and moved to the share of the bin; a
-    share of few cases is drawn towards the line by two cases' worth. With narrower bins
-    for more cases it is right whether the line is or not.
+    where j ~ i are the rows in the bin of i: a score that many labelled cases share (as
+    in Begg and Greenes' correction), or neighbouring ones that hold about 2 n^(1/3) of
+    the n labelled cases, at least five. Within such a bin q rises along a logistic line
+    (in the normal score of the rank) that is fitted to all labelled cases and moved to
+    the share of the bin, which is drawn towards the line by two cases' worth.
 
     References
     ----------
@@ -276,9 +269,7 @@ def _fitted(z: Floats, pos: Array, known: Array) -> tuple[Floats, Floats]:
 def _bins(known: Array) -> tuple[Ints, Ints]:
     """Which bin has each row, and where does each bin start?
 
-    A bin begins when the labelled cases before it fill another portion. So rows without
-    labelled cases share the bin of the next row that has some; those at the end join
-    the last bin.
+    A bin begins when the labelled cases before it fill another portion.
     """
     total = int(known.sum())
     portion = max(5, math.ceil(2 * total ** (1 / 3)))

@@ -26,7 +26,7 @@ from trueness.counts.resampling import Seed, auc_replicates, bootstrap
 from trueness.counts.values import Tally
 from trueness.inference.limits import infer, limited, notes_of, percentiles
 from trueness.inference.sample import InBlocks, Measure, Measured, meant
-from trueness.inference.spread import Spread, Stratum, joined
+from trueness.inference.spread import Spread, joined
 from trueness.inference.verification import remarks
 
 
@@ -132,7 +132,7 @@ def auc_spread(
 ) -> Spread:
     """How far does an AUC vary? From the sums that :func:`auc_from_moments` takes."""
     sums = zip(n, two, four, strict=True)
-    parts = [Stratum(float(k), q / k**2, f / k**4) for k, q, f in sums]
+    parts = [(float(k), q / k**2, f / k**4) for k, q, f in sums]
     return joined(parts, min(n))
 
 
@@ -364,7 +364,7 @@ def multiclass_estimate(
     size = np.bincount(code).astype(np.float64)
     two, four = (np.bincount(code, u**k) for k in (2, 4))
     if np.abs(np.bincount(code, u)).max() < 1e-12:  # sums round in their last digits
-        parts = [Stratum(*x) for x in zip(size, two, four, strict=True)]
+        parts = [*zip(size, two, four, strict=True)]
     else:
-        parts = [Stratum(size.sum(), two.sum(), four.sum())]
+        parts = [(size.sum(), two.sum(), four.sum())]
     return limited(value, joined(parts, size.min()), level=level)
