@@ -57,7 +57,7 @@ def pass_rate(level: float = 0.95, cluster: str | None = None) -> Metric:
     return compute
 
 
-def _group(score: Any, key: str) -> str:
+def _group(score: SampleScore, key: str) -> str:
     noted: dict[str, Any] = score.sample_metadata or {}
     if key not in noted:
         raise InputError(

@@ -35,7 +35,9 @@ from mlflow.models.evaluation.base import (  # noqa: E402
 _ODD = re.compile(r"[^\w\-. /]")  # what a name of a metric may not hold
 
 
-def log(answers: Any, *, name: str = "", run_id: str | None = None) -> dict[str, float]:
+def log(
+    answers: object, *, name: str = "", run_id: str | None = None
+) -> dict[str, float]:
     """Keep answers in a run: values, both ends of intervals, records, a report.
 
     Parameters
@@ -76,7 +78,7 @@ def _active_run() -> str:
     return str(run.info.run_id)
 
 
-def _flat(answers: Any, name: str) -> list[tuple[str, Any]]:
+def _flat(answers: object, name: str) -> list[tuple[str, Any]]:
     """Give each record and each path with the name that it goes by."""
     if isinstance(answers, Mapping):
         parts = [(f"{name}/{k}" if name else str(k), v) for k, v in answers.items()]
@@ -120,7 +122,7 @@ class Evaluator(ModelEvaluator):  # type: ignore[misc]
     """
 
     @classmethod
-    def can_evaluate(cls, *, model_type: str, **kwargs: Any) -> bool:
+    def can_evaluate(cls, *, model_type: str, **kwargs: object) -> bool:
         """Only classifiers are judged."""
         return model_type == "classifier"
 

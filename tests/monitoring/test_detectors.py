@@ -9,8 +9,6 @@ from scipy.integrate import quad
 import trueness
 from trueness import Tally
 
-ONE_IN_40 = {"false_alarms": 40}
-
 
 def day(found, missed, false=0, cleared=0):
     return Tally([1.0, 0.0], neg=[false, cleared], pos=[found, missed])
@@ -31,55 +29,52 @@ def test_the_detector_is_the_sum_over_all_starts():
     assert w.alarm_at == 7300
 
 
-def test_of_shares_the_bets_are_likelihood_ratios():
-    """A bet of lambda on a share of 0.8 is the ratio of 0.8 - lambda 0.8 0.2."""
-    w = trueness.watch("recall", threshold=0.5, at_least=0.8)
-    w.update(day(1, 0))
-    effect = np.sqrt(2 * math.log(7300) / 2.0 ** np.arange(9))
-    q = np.maximum(0.8 - effect * math.sqrt(0.8 * 0.2), 0.8 - 0.9 * 0.8)
-    assert w.history[-1]["evidence"] == pytest.approx(np.mean(q / 0.8))
+def losses(rng):
+    s = rng.random(30)
+    return trueness.tally((rng.random(30) < s) * 1, s, positive=1)
 
 
-def streams(what, draw, number=60, looks=10, **options):
-    """Count the alarms of streams that are exactly on their bound."""
-    cried = 0
-    for _ in range(number):
-        w = trueness.watch(what, **options, **ONE_IN_40)
-        for _ in range(looks):
-            w.update(draw())
+def areas(rng):
+    y = np.repeat([0, 1], 15)
+    return trueness.tally(y, rng.normal(size=30) + y, positive=1)
+
+
+def shares(rng):
+    found = rng.binomial(20, 0.85)
+    return day(found, 20 - found)
+
+
+def scores(rng):
+    return rng.normal(size=20).round(1)
+
+
+OLD = trueness.tally(None, np.random.default_rng(1).normal(size=50).round(1))
+ON_THE_BOUND = {
+    "recall": (shares, {"threshold": 0.5, "at_least": 0.85}),
+    "brier": (losses, {"at_most": 1 / 6}),
+    "auc": (areas, {"at_least": 0.7602}),
+    "calibration": (losses, {}),
+    "scores": (scores, {"baseline": OLD}),
+}
+
+
+@pytest.mark.parametrize("what", ON_THE_BOUND)
+def test_streams_on_their_bound_raise_few_alarms(what):
+    """Promised is one in 40 looks, so in 10 a quarter: 7.5 of 30, deviation 2.4."""
+    draw, options = ON_THE_BOUND[what]
+    rng, cried = np.random.default_rng(1), 0
+    for _ in range(30):
+        w = trueness.watch(what, **options, false_alarms=40)
+        for _ in range(10):
+            w.update(draw(rng))
         cried += w.alarm
-    return cried
-
-
-def test_streams_on_their_bound_raise_few_alarms():
-    """Promised is one in 40 looks, so within 10 of them a quarter at most."""
-    rng = np.random.default_rng(1)
-
-    def losses():
-        s = rng.random(30)
-        return trueness.tally((rng.random(30) < s) * 1, s, positive=1)
-
-    def areas():
-        y = np.repeat([0, 1], 15)
-        return trueness.tally(y, rng.normal(size=30) + y, positive=1)
-
-    def shares():
-        found = rng.binomial(20, 0.85)
-        return day(found, 20 - found)
-
-    old = trueness.tally(None, rng.normal(size=50).round(1))
-    scores = {"baseline": old}
-    assert streams("recall", shares, threshold=0.5, at_least=0.85) <= 15 + 8
-    assert streams("brier", losses, at_most=1 / 6) <= 15 + 8
-    assert streams("auc", areas, at_least=0.7602) <= 15 + 8
-    assert streams("calibration", losses) <= 15 + 8
-    assert streams("scores", lambda: rng.normal(size=20).round(1), **scores) <= 15 + 8
+    assert cried <= 13
 
 
 def test_a_late_fall_is_found_as_soon_as_an_early_one_and_located():
     """A CUSUM that knows both shares needs about 10 looks."""
     rng, delays, held = np.random.default_rng(2), [], []
-    for stream in range(30):
+    for stream in range(18):
         w = trueness.watch("recall", threshold=0.5, at_least=0.85)
         changed, before = 60 if stream % 2 else 0, 0.9 if stream % 3 else 0.87
         for look in range(changed + 40):
@@ -127,13 +122,13 @@ def test_limits_of_a_share_are_where_the_average_likelihood_ratio_is_40(k, n):
 
 def test_sequences_hold_at_all_looks():
     rng, wrong = np.random.default_rng(4), 0
-    for _ in range(60):
+    for _ in range(40):
         w = trueness.watch("recall", threshold=0.5, at_least=0.5)
         for n in np.geomspace(1, 400, 15).astype(int):
             k = rng.binomial(n, 0.9)
             w.update(day(k, n - k))
         wrong += any(not r["low"] <= 0.9 <= r["high"] for r in w.history)
-    assert wrong <= 6  # 3 are expected at most
+    assert wrong <= 5  # 2 are expected at most
     assert math.isnan(trueness.watch("auc", at_least=0.5).low)
 
 

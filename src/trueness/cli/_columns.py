@@ -341,7 +341,9 @@ def count_panel(request: Request, by: bool = False) -> Any:
     return _count(panel, request, by, scores=list(request.chosen.scores))
 
 
-def _count(how: Callable[..., Any], request: Request, by: bool, **columns: Any) -> Any:
+def _count(
+    how: Callable[..., Any], request: Request, by: bool, **columns: object
+) -> Any:
     chosen = request.chosen
     given = {"missing": chosen.missing, "decimal": chosen.decimal}
     columns |= {word: value for word, value in given.items() if value is not None}

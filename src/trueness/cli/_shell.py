@@ -20,9 +20,8 @@ from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar, final
+from typing import Any, TextIO, TypeVar, final
 
-import numpy as np
 import typer
 from rich.cells import cell_len
 from rich.console import Console
@@ -30,6 +29,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 import trueness
+from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import (
     DoubtfulAssumption,
@@ -43,14 +43,18 @@ from trueness._core.files import is_device, replacing
 from trueness._core.imports import required
 from trueness._core.progress import progress, silent
 from trueness._core.records import json_value, shown
+from trueness.calibration.maps import Map
 from trueness.cli._columns import Request
 from trueness.cli._source import Source, is_local
 from trueness.counts.design import PLAIN
+from trueness.counts.values import Panel, Tally
 from trueness.data.files import meant_by
 from trueness.findings.notes import SHELL, Note
 from trueness.findings.notes import say as write_out
 from trueness.findings.records import MOST, Finding, Page, Table
 from trueness.findings.words import for_the_shell
+from trueness.threshold.rule import Rule
+from trueness.trees.leaves import Leaves
 
 OWN_WARNINGS = (DoubtfulAssumption, NotConverged, Optimistic)
 T = TypeVar("T")
@@ -86,7 +90,7 @@ def answered(
     chart: Callable[[], Any] | None = None,
     about: dict[str, Any] | None = None,
     code: int = 0,
-    **more: Any,
+    **more: object,
 ) -> CommandAnswer:
     """Show findings: their numbers for programs, sentences and tables for people.
 
@@ -165,7 +169,7 @@ def envelope(answer: CommandAnswer) -> dict[str, Any]:
     return head | said
 
 
-def _noted(value: Any) -> Any:
+def _noted(value: object) -> Any:
     """Say every list of notes with the words of the command line."""
     if isinstance(value, list):
         return [_noted(v) for v in value]
@@ -179,7 +183,7 @@ def _noted(value: Any) -> Any:
     return value
 
 
-def about(request: Request, counted: Any) -> dict[str, Any]:
+def about(request: Request, counted: Tally | Panel | Leaves) -> dict[str, Any]:
     """Say which file, which columns and how many cases an answer is about."""
     chosen = request.chosen
     words = ("count", "weight", "cluster", "by")
@@ -192,7 +196,7 @@ def about(request: Request, counted: Any) -> dict[str, Any]:
 
 
 def about_cases(
-    file: str, columns: Mapping[str, Any], n: Any, neg: Any, pos: Any, unknown: Any
+    file: str, columns: Mapping[str, Any], n: int, neg: int, pos: int, unknown: int
 ) -> dict[str, Any]:
     """Say which file, which columns and how many cases, as ``--json`` writes it."""
     cases = {"n": n, "negative": neg, "positive": pos, "unknown": unknown}
@@ -230,7 +234,7 @@ def _own(warning: warnings.WarningMessage) -> bool:
     return issubclass(warning.category, OWN_WARNINGS)
 
 
-def _print(stream: Any, part: str | Table) -> None:
+def _print(stream: TextIO, part: str | Table) -> None:
     console = _console(stream)
     if isinstance(part, Table):
         for k, drawn in enumerate(_fitting(part, console.width)):
@@ -290,7 +294,7 @@ def _drawn(
     return drawn
 
 
-def _console(stream: Any) -> Console:
+def _console(stream: TextIO) -> Console:
     # off a terminal nothing is cut: a table may be as wide as it needs
     width = None if stream.isatty() else 100_000
     return Console(file=stream, width=width, highlight=False, emoji=False, markup=False)
@@ -393,7 +397,7 @@ def check_rows(output: Path | None, source: Source, column: str) -> None:
 
 
 def write_rows(
-    source: Source, column: str, score: Callable[[Any], Any], output: Path | None
+    source: Source, column: str, score: Callable[[Any], Floats], output: Path | None
 ) -> int:
     """Write all rows of a file with one more column, all or nothing; say how many.
 
@@ -407,9 +411,8 @@ def write_rows(
 
     with progress("Writing", unit=""):
         table = source.rows.to_arrow_table()
-        made = np.asarray(score(table), np.float64)
-        # what has no score stays empty
-        table = table.append_column(column, pa.array(made, from_pandas=True))
+        made = pa.array(score(table), from_pandas=True)  # without a score it is empty
+        table = table.append_column(column, made)
         with replacing(output) as temporary:
             if output.suffix.lower() == ".csv" and source.is_text:
                 text = source.as_text().append_column(column, table[column])
@@ -439,7 +442,7 @@ def write_report(page: Page, output: Path | None, say_so: bool = True) -> int:
     return written.size
 
 
-def save_fitted(fitted: Any, path: Path | None) -> None:
+def save_fitted(fitted: Map | Rule, path: Path | None) -> None:
     """Save a fitted map or combiner, to be read by ``trueness.load_map``."""
     if path is None:
         return

@@ -92,7 +92,7 @@ class Source:
             return in_memory(rows.to_arrow_table())
 
 
-def in_memory(table: Any) -> Any:
+def in_memory(table: object) -> Any:
     """Give an Arrow table as rows that DuckDB reads.
 
     They have a connection of their own: one of all would refuse a second thread.
@@ -100,7 +100,7 @@ def in_memory(table: Any) -> Any:
     return duckdb.cursor().from_arrow(table)
 
 
-def groups_of(rows: Any, column: str) -> Iterator[tuple[Any, Any]]:
+def groups_of(rows: duckdb.DuckDBPyRelation, column: str) -> Iterator[tuple[Any, Any]]:
     """Give each value of a column with its rows."""
     values = rows.select(quoted(column)).distinct().fetchall()
     for (value,) in sorted(values, key=str):
@@ -149,7 +149,7 @@ def is_local(file: str) -> bool:
     return file != "-" and "://" not in file and not file.startswith(SAMPLE)
 
 
-def _describe(name: str, rows: Any) -> Source:
+def _describe(name: str, rows: duckdb.DuckDBPyRelation) -> Source:
     with reading():
         some = rows.limit(1).fetchall()
     if not some:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, final
+from typing import Annotated, Any
 
 import typer
 
@@ -32,65 +32,38 @@ from trueness.monitoring.detectors import KINDS
 from trueness.monitoring.measures import of_attempts
 from trueness.monitoring.questions import load_watch
 from trueness.monitoring.questions import watch as new_watch
-from trueness.monitoring.requirements import Contract, Requirement, read_contract
+from trueness.monitoring.requirements import Contract, read_contract
 from trueness.monitoring.verdicts import Check
+from trueness.monitoring.watching import Watch
 
 _BASELINE, _LABEL = "trueness_baseline", "trueness_label"
+_BESIDE = ("positive", "count", "weight", "cluster")
 Checked = tuple[Check, Note, dict[str, Any]]
 
 
-@final
-@dataclass(frozen=True)
-class Predictions:
-    """The rows of a file that have a score, and the columns that a contract names.
-
-    ``columns`` are those that counting takes beside the score (without a label the file
-    holds counts), ``missing`` is the share of the rows without a score.
-    """
-
-    source: Source
-    rows: Any
-    score: str
-    columns: dict[str, Any]
-    required: tuple[Requirement, ...]
-    missing: float
-
-    @property
-    def label(self) -> Any:
-        """Name the column of the labels."""
-        return self.columns["label"]
-
-    def panel(self, scores: list[str], rows: Any = None, by: str | None = None) -> Any:
-        """Count several columns together, in each group of a column too."""
-        rows = self.rows if rows is None else rows
-        return panel(rows, scores, by=by, **self.columns)
-
-
-def predictions(asked: Contract, file: str) -> Predictions:
-    """Open the file that a contract is about."""
+def asked_of(contract: Contract, file: str) -> tuple[Request, float]:
+    """Open the file that a contract is about; give the share without a score, too."""
     source = open_source(file)
-    judged = [r.judges[0] for r in asked.requirements if r.judges]
-    if asked.score is None and len(judged) == len(asked.requirements):
-        asked = replace(asked, score=judged[0])  # a rate from judges has no score
+    words = {w: getattr(contract, w) for w in ("label", "score", *_BESIDE, *DESIGN)}
+    judged = [r.judges[0] for r in contract.requirements if r.judges]
+    if words["score"] is None and len(judged) == len(contract.requirements):
+        words["score"] = judged[0]  # a rate from judges has no score
     for name in ("label", "score"):
-        if getattr(asked, name) is None:
+        if words[name] is None:
             raise InputError(
-                f'{asked.path} must name the column: add {name} = "NAME". '
+                f'{contract.path} must name the column: add {name} = "NAME". '
                 f"{source.name} has {', '.join(source.types)}."
             )
-    if are_counts(source.types) and asked.label not in source.types:
-        score = count_columns_of(source.types)["score"]
-        held = (source, source.rows, score, {"label": None})
-        return Predictions(*held, asked.requirements, 0.0)
-    label, score = (
-        known(source, str(getattr(asked, name)), name) for name in ("label", "score")
-    )
+    if are_counts(source.types) and words["label"] not in source.types:
+        chosen = Chosen(None, (count_columns_of(source.types)["score"],))
+        return Request(source, chosen, source.rows, contract.level, 0), 0.0
+    for name in ("label", "score", "weight", "cluster"):
+        known(source, words[name], name)
+    score = words.pop("score")
     rows, missing = with_scores(source, score)
-    columns = {"label": label, "positive": asked.positive, "count": asked.count}
-    beside = {w: known(source, getattr(asked, w), w) for w in ("weight", "cluster")}
-    beside |= {word: getattr(asked, word) for word in DESIGN}
-    columns |= {word: said for word, said in beside.items() if said is not None}
-    return Predictions(source, rows, score, columns, asked.requirements, missing)
+    by = next((r.by for r in contract.requirements if r.by), None)
+    chosen = Chosen(scores=(score,), by=by, **words)
+    return Request(source, chosen, rows, contract.level, 0), missing
 
 
 def with_scores(source: Source, score: str) -> tuple[Any, float]:
@@ -104,32 +77,38 @@ def with_scores(source: Source, score: str) -> tuple[Any, float]:
     return source.rows.filter(f"NOT {gone}") if lost else source.rows, lost / n
 
 
-def cases_of(
-    p: Predictions, key: str | None, file: str | None
-) -> Callable[[str | None], Any]:
-    """Give a function that counts all cases, or those of each group of a column.
+def evidence_of(
+    contract: Contract, file: str, baseline: str | None
+) -> tuple[Request, Callable[[str | None], Any]]:
+    """Give what is asked, and a function that counts all cases or those of groups.
 
     Each baseline that is a column is counted beside the score; one in a file of its
     own on the same cases where a key joins the files, otherwise by itself.
     """
-    both, old = _baseline(p, key, file)
-    named = (r.not_worse_than for r in p.required)
-    beside = [name for name in named if name and name in p.source.types]
-    paired = [([p.score, name], name, None) for name in beside]
-    if both is not None:
-        paired.append(([p.score, _BASELINE], "baseline", both))
+    request, missing = asked_of(contract, file)
+    source, words, rows = request.source, request.chosen.words, request.rows
+    (score,) = request.chosen.scores
+    named = (r.not_worse_than for r in contract.requirements)
+    pairs = {n: (rows, [score, n]) for n in named if n and n in source.types}
+    old = None if baseline is None else _baseline(request, contract.key, baseline)
+    if baseline is None:
+        _stop_without(contract, source)
+    elif contract.key:
+        pairs["baseline"] = old, [score, _BASELINE]
+        old = None
 
     def count(by: str | None) -> Any:
-        words = {"score": p.score, "by": known(p.source, by, "by"), **p.columns}
-        tallies = tally(p.rows, **words)
-        panels = {name: p.panel(scores, rows, by) for scores, name, rows in paired}
-        other: Any = None if old is None else tally(old, **words)
+        own = {"score": score, "by": known(source, by, "by"), **words}
+        tallies, other = tally(rows, **own), None if old is None else tally(old, **own)
+        panels: dict[str, Any] = {
+            n: panel(x, both, by=by, **words) for n, (x, both) in pairs.items()
+        }
         if by is None:
-            for r in p.required:  # judges that a requirement asks for
+            for r in contract.requirements:  # judges that a requirement asks for
                 if r.judges:
-                    named = [known(p.source, j, "judges") for j in r.judges]
-                    panels[",".join(named)] = p.panel(named)
-            return Evidence(tallies, panels, other, missing=p.missing)
+                    named = [known(source, j, "judges") for j in r.judges]
+                    panels[",".join(named)] = panel(rows, named, **words)
+            return Evidence(tallies, panels, other, missing=missing)
         return {
             str(g): Evidence(
                 t,
@@ -140,37 +119,40 @@ def cases_of(
             for g, t in tallies.items()
         }
 
-    return count
+    return request, count
 
 
-def _baseline(p: Predictions, key: str | None, file: str | None) -> tuple[Any, Any]:
-    """Give the rows of both files joined by their key, or those of the baseline."""
-    if file is None:
-        for r in p.required:
-            if r.not_worse_than and r.not_worse_than not in p.source.types:
-                near = nearest(r.not_worse_than, list(p.source.types))
-                raise InputError(
-                    f"{r} needs a baseline. Type --baseline last_release.parquet, or "
-                    f"name a column of {p.source.name} with its scores.{near}"
-                )
-        return None, None
-    other = open_source(file)
-    old, lost = with_scores(other, known(other, p.score, "score"))
+def _stop_without(contract: Contract, source: Source) -> None:
+    """Stop at a requirement that compares with what is not there."""
+    for r in contract.requirements:
+        if r.not_worse_than and r.not_worse_than not in source.types:
+            near = nearest(r.not_worse_than, list(source.types))
+            raise InputError(
+                f"{r} needs a baseline. Type --baseline last_release.parquet, or "
+                f"name a column of {source.name} with its scores.{near}"
+            )
+
+
+def _baseline(request: Request, key: str | None, file: str) -> Any:
+    """Give the rows of the baseline; with a key both files, joined case by case."""
+    other, (score,) = open_source(file), request.chosen.scores
+    old, lost = with_scores(other, known(other, score, "score"))
     if lost:
         say(
             f"{percent(lost)} of the rows of {other.name} have no score; they are left "
             "out."
         )
-    if key:
-        return _joined(p, key, other, old), None
-    known(other, p.label, "label")
-    return None, old
+    if key is None:
+        known(other, request.chosen.label, "label")
+        return old
+    return _joined(request, key, replace(other, rows=old))
 
 
-def _joined(p: Predictions, key: str, other: Source, old: Any) -> Any:
+def _joined(request: Request, key: str, other: Source) -> Any:
     """Put the baseline's score beside the candidate's, case by case."""
-    name, rows = quoted(key), p.rows
-    for one in (p.source, other):
+    source, label = request.source, str(request.chosen.label)
+    name, rows, old = quoted(key), request.rows, other.rows
+    for one in (source, other):
         known(one, key, "key")
         counts = f"count({name}) - count(DISTINCT {name}) AS twice"
         ((twice,),) = one.rows.aggregate(counts).fetchall()
@@ -180,17 +162,18 @@ def _joined(p: Predictions, key: str, other: Source, old: Any) -> Any:
                 f"that cases cannot be paired. Name a key that each case has once, or "
                 f"leave key out of the contract."
             )
-    if p.source.types[key] != other.types[key]:  # 7 and "7" name the same case
+    if source.types[key] != other.types[key]:  # 7 and "7" name the same case
         as_text = f"* REPLACE (CAST({name} AS VARCHAR) AS {name})"
         rows, old = rows.project(as_text), old.project(as_text)
-    said = quoted(p.label) if p.label in other.types else "NULL"
-    wanted = f"{name}, {quoted(p.score)} AS {_BASELINE}, {said} AS {_LABEL}"
+    said = quoted(label) if label in other.types else "NULL"
+    (score,) = request.chosen.scores
+    wanted = f"{name}, {quoted(score)} AS {_BASELINE}, {said} AS {_LABEL}"
     here = rows.to_arrow_table()
     both = here.join(old.project(wanted).to_arrow_table(), key)
     both = both.filter(both[_BASELINE].is_valid())
     if not both.num_rows:
         raise NotEnoughCases(
-            f"No case of {p.source.name} has a baseline score: the values of {key!r} "
+            f"No case of {source.name} has a baseline score: the values of {key!r} "
             f"in {other.name} are others. Leave key out of the contract for an "
             f"unpaired comparison."
         )
@@ -199,12 +182,12 @@ def _joined(p: Predictions, key: str, other: Source, old: Any) -> Any:
             f"{here.num_rows - both.num_rows:,} of {here.num_rows:,} rows have no "
             f"baseline score with the same {key!r}; the comparison leaves them out."
         )
-    pairs = zip(both[p.label].to_pylist(), both[_LABEL].to_pylist(), strict=True)
+    pairs = zip(both[label].to_pylist(), both[_LABEL].to_pylist(), strict=True)
     differ = sum(a != b for a, b in pairs if a is not None and b is not None)
-    if differ and p.source.types[p.label] == other.types.get(p.label):
+    if differ and source.types[label] == other.types.get(label):
         raise InputError(
-            f"{differ:,} of {both.num_rows:,} cases have another {p.label!r} in "
-            f"{other.name} than in {p.source.name}. Is {key!r} the key of the cases?"
+            f"{differ:,} of {both.num_rows:,} cases have another {label!r} in "
+            f"{other.name} than in {source.name}. Is {key!r} the key of the cases?"
         )
     return both
 
@@ -292,18 +275,16 @@ def _write(path: Path, text: str) -> None:
 
 
 def _checked(asked: Contract, file: str, baseline: str | None) -> Checked:
-    p = predictions(asked, file)
-    count = cases_of(p, asked.key, baseline)
+    request, count = evidence_of(asked, file, baseline)
     whole = count(None)
-    t = whole.tally
-    groups = {by: count(by) for by in dict.fromkeys(r.by for r in p.required) if by}
-    found = check_all(
-        whole, p.required, groups=groups, level=asked.level, adjust=asked.adjust
-    )
-    words = {k: getattr(asked, k) for k in ("count", "positive", "cluster", "weight")}
-    chosen = Chosen(p.label, (p.score,), by=next(iter(groups), None), **words)
-    request = Request(p.source, chosen, p.rows, asked.level, 0)
-    return found, cases_note(t), about(request, t)
+    named = dict.fromkeys(r.by for r in asked.requirements if r.by)
+    found = _judged(asked, whole, {by: count(by) for by in named})
+    return found, cases_note(whole.tally), about(request, whole.tally)
+
+
+def _judged(asked: Contract, whole: Evidence, groups: dict[str, Any]) -> Check:
+    words: dict[str, Any] = {"level": asked.level, "adjust": asked.adjust}
+    return check_all(whole, asked.requirements, groups=groups, **words)
 
 
 def _checked_log(asked: Contract, file: str, baseline: str | None) -> Checked:
@@ -329,18 +310,18 @@ def _checked_log(asked: Contract, file: str, baseline: str | None) -> Checked:
         by: {g: counted(part) for g, part in parts_of(data, by).items()}
         for by in dict.fromkeys(r.by for r in asked.requirements if r.by)
     }
-    found = check_all(
-        whole, asked.requirements, groups=groups, level=asked.level, adjust=asked.adjust
-    )
+    found = _judged(asked, whole, groups)
     told = about_attempts([file], words | {"by": None}, [whole.tally])
     return found, note("said", text=f"{whole.tally}."), told
 
 
-def _first(file: str, path: Path, *, label: Any, score: Any, positive: Any) -> str:
+def _first(
+    file: str, path: Path, *, label: str | None, score: str | None, positive: str | None
+) -> str:
     """Write a first contract with what these data can prove."""
     source, named = open_source(file), [] if score is None else [score]
-    words = {"option": "score", "guess": one_score, "positive": positive}
-    chosen = choose(source, scores=named, label=label, **words)
+    words: dict[str, Any] = {"label": label, "positive": positive}
+    chosen = choose(source, option="score", scores=named, guess=one_score, **words)
     columns = chosen.label or "label", chosen.scores[0]
     rows, missing = with_scores(source, columns[1])
     t = tally(rows, label=chosen.label, score=columns[1], positive=chosen.positive)
@@ -392,26 +373,17 @@ def watch(
     Example: trueness watch state.json sample:west_nile --label virus --score boosting
     --metric auc --at-least 0.7
     """
-    bound: dict[str, Any] = {"threshold": threshold, "near": near}
-    bound |= {"at_least": at_least, "at_most": at_most}
+    asked: dict[str, Any] = {"metric": metric, "baseline": baseline, "near": near}
+    asked |= {"at_least": at_least, "at_most": at_most, "threshold": threshold}
+    asked["false_alarms"] = false_alarms
+    asked = {k: v for k, v in asked.items() if v is not None}
     source = open_source(file)
     with alone(state):  # two jobs at once must not lose what the other one counted
-        held = None
-        if state.exists():
-            if any(x is not None for x in (metric, baseline, false_alarms,
-                                           *bound.values())):  # fmt: skip
-                raise InputError(
-                    f"{state} holds a watch already; leave out --metric and its bound, "
-                    "or name another file."
-                )
-            held = load_watch(state)
-            if restart:
-                held.restart()
+        held = _continued(state, asked, restart) if state.exists() else None
+        kept = held.columns if held else {}  # said once, when the watch began
+        if held is not None:
             judge, by = judge or list(held.judges), by or held.by
-            kept = held.columns  # said once, when the watch began
-            label, score = label or kept.get("label"), score or kept.get("score")
-            positive = kept.get("positive") if positive is None else positive
-        judges = judge or []
+        judges, score = judge or [], score or kept.get("score")
         # what needs no labels is not asked for them, nor who watches already
         labels = metric not in KINDS or KINDS[metric].labels
         chosen = choose(
@@ -419,25 +391,16 @@ def watch(
             option="judge" if judges else "score",
             scores=judges or ([] if score is None else [score]),
             guess=one_score,
-            label=label,
-            positive=positive,
+            label=label or kept.get("label"),
+            positive=kept.get("positive") if positive is None else positive,
             by=by,
             needs_label=labels and metric is not None and not judges,
         )
         columns = {"positive": chosen.positive, "label": chosen.label}
         columns |= {"scores": judges} if judges else {"score": chosen.scores[0]}
         if held is None:
-            if metric is None:
-                raise InputError(
-                    f"There is no watch in {state} yet. To begin one, add --metric "
-                    f"recall --threshold 0.3 --at-least 0.9, for example."
-                )
-            if baseline is not None:
-                bound["baseline"] = tally(open_source(baseline).rows, **columns)
-            bound |= {"margin": margin, "judges": judges or None, "by": by}
-            if false_alarms is not None:
-                bound["false_alarms"] = false_alarms
-            held = new_watch(metric, **bound)
+            asked |= {"margin": margin, "judges": judges or None, "by": by}
+            held = _begun(state, asked, columns)
         count: Any = panel if judges else tally
         t = count(source.rows, **columns)
         parts = t if by is None else count(source.rows, by=by, **columns)
@@ -465,3 +428,26 @@ def watch(
         about=about(Request(source, chosen, source.rows, 0.95, 0), t),
         code=4 if held.alarm else 0,
     )
+
+
+def _continued(state: Path, asked: dict[str, Any], restart: bool) -> Watch:
+    """Go on with the watch of a file, which asks nothing new."""
+    if asked:
+        raise InputError(
+            f"{state} holds a watch already; leave out --metric and its bound, or "
+            "name another file."
+        )
+    held = load_watch(state)
+    return held.restart() if restart else held
+
+
+def _begun(state: Path, asked: dict[str, Any], columns: dict[str, Any]) -> Watch:
+    """Begin a watch; its baseline is a file with the same columns."""
+    if "metric" not in asked:
+        raise InputError(
+            f"There is no watch in {state} yet. To begin one, add --metric recall "
+            "--threshold 0.3 --at-least 0.9, for example."
+        )
+    if "baseline" in asked:
+        asked["baseline"] = tally(open_source(asked["baseline"]).rows, **columns)
+    return new_watch(asked.pop("metric"), **asked)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,21 +11,22 @@ import numpy as np
 import typer
 
 import trueness
+from trueness._core.arrays import Floats
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.options import choice, whole_number
 from trueness._core.checks.words import listing
 from trueness._core.numbers import counted
 from trueness._core.progress import progress
 from trueness.calibration.calibrators import CALIBRATORS
-from trueness.calibration.maps import known_scores, load_map, map_to_json
+from trueness.calibration.maps import Map, known_scores, load_map, map_to_json
 from trueness.cli import _shell as shell
 from trueness.cli._columns import Request, count_panel, count_tally, one_score
 from trueness.cli._command import ONE_SCORE, TWO_SCORES, File, command
-from trueness.cli._source import known, names_of, open_source
+from trueness.cli._source import Source, known, names_of, open_source
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
 from trueness.findings.records import Finding
-from trueness.findings.subject import subject
+from trueness.findings.subject import Subject, subject
 from trueness.findings.what_scores_mean import what_a_map_changes
 from trueness.findings.which_is_better import (
     better_together,
@@ -35,10 +37,12 @@ from trueness.scale.application import apply as apply_map
 from trueness.scale.application import inputs_of
 
 
-def _asked(request: Request, ask: Any, **more: Any) -> tuple[Panel, Finding]:
+def _asked(
+    request: Request, ask: Callable[[Subject], Finding], **more: str
+) -> tuple[Panel, Finding]:
     """Count the scores together, and ask of all cases and of each group."""
     by = request.chosen.by
-    words = {"level": request.level, "rng": request.seed, **more}
+    words: dict[str, Any] = {"level": request.level, "rng": request.seed, **more}
     with progress("Counting", unit=""):
         panel = count_panel(request)
         groups = count_panel(request, by=True) if by else {}
@@ -85,12 +89,7 @@ def combine(
     panel, found = _asked(request, better_together, combiner=method or "")
     fitted = COMBINERS[found.numbers["method"]](panel)
     shell.save_fitted(fitted, save)
-
-    def score(rows: Any) -> Any:
-        columns = [rows[n].to_numpy(zero_copy_only=False) for n in panel.names]
-        return fitted(np.column_stack(columns).astype(np.float64))
-
-    shell.write_rows(request.source, column, score, output)
+    _write(request.source, fitted, list(panel.names), column, output)
     sure = {"level": request.level, "rng": request.seed}
     return shell.answered(
         "combine",
@@ -132,12 +131,7 @@ def calibrate(
         by = str(request.chosen.by)
         found, after = what_a_map_changes(t, fitted, method, name, groups, by, **sure)
     shell.save_fitted(fitted, save)
-
-    def score(rows: Any) -> Any:
-        values = rows[name].to_numpy(zero_copy_only=False)
-        return fitted(np.asarray(values, dtype=np.float64))
-
-    shell.write_rows(request.source, column, score, output)
+    _write(request.source, fitted, [name], column, output)
     return shell.answered(
         "calibrate",
         *found,
@@ -184,11 +178,23 @@ def apply(
     names = [known(source, name, "This map") for name in inputs]
     new = column or (f"{names[0]}_calibrated" if len(names) == 1 else "combined")
     shell.check_rows(output, source, new)
-    one, said = names[0] if several is None else None, []
-    if one is not None and score is None:
+    if several is None and score is None:
         shell.say(f"Using score {names_of(names)}: no other column fits.")
+    rows, said = _write(source, fitted, names, new, output)
+    kind = type(fitted).__name__
+    result: dict[str, Any] = {"map": kind, "file": source.name, "output": str(output)}
+    result |= {"scores": names, "column": new, "rows": rows}
+    text = f"{rows:,} rows scored by {kind} from {listing(names)}."
+    return shell.CommandAnswer("apply", result, [text, *said])
 
-    def scored(rows: Any) -> Any:
+
+def _write(
+    source: Source, fitted: Map, names: list[str], new: str, output: Path | None
+) -> tuple[int, list[str]]:
+    """Write all rows with their new score: how many, and what to know of them."""
+    said, one = [], names[0] if inputs_of(fitted) is None else None
+
+    def scored(rows: Any) -> Floats:
         made = apply_map(rows.select(names), fitted, one, name=new)[new].to_numpy()
         if lost := int(np.isnan(made).sum()):
             said.append(f"{counted(lost, 'row has', 'rows have')} no score.")
@@ -199,11 +205,6 @@ def apply(
                 lies = counted(beyond, "score lies", "scores lie")
                 ends = f"{round(low, 6):g} to {round(high, 6):g}"
                 said.append(f"{lies} outside {ends}, where the map is constant.")
-        return made
+        return np.asarray(made, np.float64)
 
-    rows = shell.write_rows(source, new, scored, output)
-    kind = type(fitted).__name__
-    result: dict[str, Any] = {"map": kind, "file": source.name, "output": str(output)}
-    result |= {"scores": names, "column": new, "rows": rows}
-    text = f"{rows:,} rows scored by {kind} from {listing(names)}."
-    return shell.CommandAnswer("apply", result, [text, *said])
+    return shell.write_rows(source, new, scored, output), said

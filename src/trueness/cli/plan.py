@@ -151,7 +151,7 @@ def leaves(
     )
 
 
-def _count(request: Request, rows: Any) -> Leaves:
+def _count(request: Request, rows: object) -> Leaves:
     chosen = request.chosen
     with naming(chosen):
         return trueness.leaves(rows, node=chosen.scores[0], **chosen.words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,6 +28,7 @@ from trueness.cli._shell import (
 )
 from trueness.cli.evaluate import rule_typed
 from trueness.cli.judge import open_verdicts
+from trueness.counts.values import Panel, Tally
 from trueness.data.cleaning import listening, tell
 from trueness.data.files import scan, tables_of
 from trueness.ensembles.combiners import COMBINERS
@@ -76,10 +78,9 @@ def report(
 
     Example: trueness report sample:west_nile --label virus -o report.html
     """
-    plain = is_device(output) or output.suffix.lower() in ("", ".html", ".htm")
-    if not plain:  # before the work
+    if not is_device(output) and output.suffix.lower() not in ("", ".html", ".htm"):
         pdf = " Open it in a browser and print it to a PDF file."
-        raise InputError(
+        raise InputError(  # before the work
             f"The report is an HTML page, so the name {output} would be misleading. "
             f"Type -o {output.with_suffix('.html')}."
             + (pdf if output.suffix.lower() == ".pdf" else "")
@@ -96,42 +97,16 @@ def report(
                 "--prevalence, --at, costs and --by."
             )
         request = columns.with_verdicts(request, yes)
-    classes = {} if vote else columns.classes_of(request)
     with progress("Counting", unit=""), listening() as cleaned:
-        panel = (
-            columns.count_classes(request, classes)
-            if classes
-            else columns.count_panel(request)
-        )
-        by = request.chosen.by and not classes
-        groups = columns.count_panel(request, by=True) if by else None
+        counted, groups = _counted(request, {} if vote else columns.classes_of(request))
+    asked: dict[str, Any] = {"maximize": maximize, "minimize": minimize, "title": title}
+    asked |= {"calibrator": calibrate, "half_width": half_width, "combiner": combine}
+    asked |= {"classifier": classifier, "cost": costs, "at": rule_typed(at)}
+    asked |= {"prevalences": request.prevalences, "subject_to": subject_to or ()}
+    asked |= {"level": request.level, "rng": request.seed, "groups": groups}
     with progress("Making the report", unit=""):
-        page = page_about(
-            panel,
-            title=title,
-            source=request.source.name,
-            maximize=maximize,
-            minimize=minimize,
-            subject_to=subject_to or (),
-            level=request.level,
-            cost=costs,
-            groups=groups,
-            rng=request.seed,
-            prevalences=request.prevalences,
-            at=rule_typed(at),
-            classes=bool(classes),
-            calibrator=calibrate,
-            half_width=half_width,
-            classifier=classifier,
-            combiner=combine,
-        )
-
-    def chart() -> Any:
-        if isinstance(panel, dict) or (panel.n_pos and panel.n_neg):
-            return trueness.plots.roc(panel)
-        found = trueness.latent_class(panel, rng=request.seed, level=request.level)
-        return trueness.plots.posterior_densities(found)
-
+        several, source = isinstance(counted, dict), request.source.name
+        page = page_about(counted, source=source, classes=several, **asked)
     tell(cleaned)
     page = with_cleaned(page, cleaned)
     return CommandAnswer(
@@ -139,9 +114,24 @@ def report(
         report_result(page, output, write_report(page, output)),
         # a page that goes to a device such as /dev/stdout goes there alone
         [] if is_device(output) else report_words(page),
-        chart=chart,
-        about=about(request, next(iter(panel.values())) if classes else panel),
+        chart=partial(_chart, request, counted),
+        about=about(request, next(iter(counted.values())) if several else counted),
     )
+
+
+def _counted(request: columns.Request, classes: dict[Any, str]) -> tuple[Any, Any]:
+    """Count all scores together, or each class against the rest, and the groups."""
+    if classes:
+        return columns.count_classes(request, classes), None
+    whole = columns.count_panel(request)
+    return whole, columns.count_panel(request, by=True) if request.chosen.by else None
+
+
+def _chart(request: columns.Request, counted: Panel | dict[str, Tally]) -> object:
+    if isinstance(counted, dict) or (counted.n_pos and counted.n_neg):
+        return trueness.plots.roc(counted)
+    found = trueness.latent_class(counted, rng=request.seed, level=request.level)
+    return trueness.plots.posterior_densities(found)
 
 
 def report_result(page: Page, output: Path, size: int) -> dict[str, Any]:

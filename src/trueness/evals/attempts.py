@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Array, Ints
 from trueness._core.checks import options as _options
@@ -210,9 +211,9 @@ def read_attempts(path: str | os.PathLike[str]) -> Attempts:
         return Attempts(**columns, cluster=cluster, missing=missing)  # type: ignore[arg-type]  # checked there
 
 
-def systems(data: Any, what: str, *, least: int = 1) -> dict[str, Attempts]:
+def systems(data: object, what: str, *, least: int = 1) -> dict[str, Attempts]:
     """Pass on attempts by the name of the system that made them."""
-    found = data if isinstance(data, Mapping) else {"": data}
+    found: Mapping[Any, Any] = data if isinstance(data, Mapping) else {"": data}
     if not all(isinstance(a, Attempts) for a in found.values()) or len(found) < least:
         needed, typed = "attempts", "trueness.attempts(log)"
         if least > 1:
@@ -230,7 +231,7 @@ def systems(data: Any, what: str, *, least: int = 1) -> dict[str, Attempts]:
     return {str(name): a for name, a in found.items()}
 
 
-def _whole(values: Any, what: str) -> Ints:
+def _whole(values: ArrayLike, what: str) -> Ints:
     array = np.asarray(values)
     if array.size == 0:
         return np.zeros(0, np.int64)

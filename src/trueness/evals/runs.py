@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -288,7 +288,7 @@ def plan_items(
     )  # fmt: skip
 
 
-def _two(pilot: Any) -> list[Attempts]:
+def _two(pilot: object) -> list[Attempts]:
     found = systems(pilot, "plan_items", least=2)
     if len(found) > 2:
         raise InputError(

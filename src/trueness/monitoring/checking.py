@@ -151,7 +151,12 @@ class Evidence:
     missing: float = 0.0
 
     @classmethod
-    def of(cls, data: Any, baseline: Any = None, group: str = "") -> Evidence:
+    def of(
+        cls,
+        data: Tally | Panel | Attempts,
+        baseline: Tally | Attempts | None = None,
+        group: str = "",
+    ) -> Evidence:
         """Give a tally, or a panel with its first classifier as the candidate."""
         if not isinstance(data, Panel):
             return cls(data, {}, baseline, group)
@@ -168,7 +173,7 @@ class Evidence:
         lower, upper = r.threshold.cuts(self.group)
         return upper if lower == upper else Rule(upper, lower)
 
-    def limits(self, r: Requirement, t: Any = None) -> Limits:
+    def limits(self, r: Requirement, t: Tally | Attempts | None = None) -> Limits:
         """Give the limits of what is required, of these cases or of others."""
         t = self.tally if t is None else t
         return limits_of(r.metric, t, self.cut(r), r.fpr)
@@ -329,11 +334,15 @@ def _fact(r: Requirement, group: str, cases: Evidence) -> Verdict:
 
 
 def _notes(
-    required: Sequence[Requirement], t: Any, claims: int, level: float, adjust: str
+    required: Sequence[Requirement],
+    t: Tally | Attempts,
+    claims: int,
+    level: float,
+    adjust: str,
 ) -> Iterable[str]:
     """Say what is assumed, what the limits are, and what was probably not meant."""
-    items = isinstance(t, Attempts)
-    clusters, whose = (t.cluster, "Items") if items else (t.grouped, "Cases")
+    whose = "Items" if isinstance(t, Attempts) else "Cases"
+    clusters = t.cluster if isinstance(t, Attempts) else t.grouped
     whose = whose if clusters is None else "Clusters"
     yield f"{whose} are assumed to be independent, and like future cases."
     if any(r.judges and r.labelled is None for r in required):
@@ -370,7 +379,7 @@ def _notes(
 
 
 def first_contract(
-    t: Tally, label: str, score: str, *, positive: Any = None, missing: float = 0.0
+    t: Tally, label: str, score: str, *, positive: object = None, missing: float = 0.0
 ) -> str:
     """Write a contract that new samples of the same model meet in 19 of 20 cases."""
     cut = float(f"{best_threshold(t, maximize='youden').threshold:.6g}")
@@ -399,7 +408,7 @@ def first_contract(
     return "\n".join([*lines, ""])
 
 
-def _table(metric: str, **bounds: Any) -> list[str]:
+def _table(metric: str, **bounds: object) -> list[str]:
     fields = (f"{name} = {bound}" for name, bound in bounds.items())
     return [f'\n[[require]]\nmetric = "{metric}"', *fields]
 
@@ -416,7 +425,7 @@ def _with_room(t: Tally, metric: str, threshold: float | None = None) -> float:
     return math.floor(max(low, 0.0) * 1000) / 1000 if math.isfinite(low) else 0.0
 
 
-def _toml(value: Any) -> str:
+def _toml(value: object) -> str:
     """Write a value as TOML does: JSON's escapes are TOML's, but for one control."""
     plain = getattr(value, "item", lambda: value)()
     plain = plain if isinstance(plain, (bool, int, float)) else str(plain)

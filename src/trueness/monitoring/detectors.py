@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import betainc, betaincc, betaln, logsumexp, ndtri, xlog1py, xlogy
 
-from trueness._core.arrays import Floats, Ints
+from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks.columns import unit_scores
 from trueness._core.checks.errors import InputError
 from trueness._core.solvers import bisect
@@ -425,35 +425,36 @@ def change_point(gains: Floats, stakes: Floats, level: float) -> tuple[int, int,
     return int(held.min()), int(order[0]), int(held.max())
 
 
-def _share_evidence(k: Any, n: Any, bound: Any, side: Any) -> Any:
+def _share_evidence(k: float, n: float, bound: Floats, side: Floats) -> Floats:
     """Log evidence that a share is below (side 1) or above (-1) the bound.
 
     A mixture of likelihood ratios over all shares on the wrong side (Robbins 1970).
     """
     a, b = k + 1.0, n - k + 1.0
-    below = np.asarray(side) > 0
+    below = side > 0
     inside = np.where(below, betainc(a, b, bound), betaincc(a, b, bound))
-    width = np.where(below, bound, 1.0 - np.asarray(bound))
+    width = np.where(below, bound, 1.0 - bound)
     with np.errstate(divide="ignore", invalid="ignore"):
         top = betaln(a, b) + np.log(inside) - np.log(width)
-        found = top - xlogy(k, bound) - xlog1py(n - k, -np.asarray(bound))
-    return np.where(np.isnan(found), 0.0, found)[()]
+        found = top - xlogy(k, bound) - xlog1py(n - k, -bound)
+    return np.where(np.isnan(found), 0.0, found)
 
 
 def _mean_evidence(
-    sums: Sequence[float], bound: Any, side: Any, ends: tuple[float, float]
-) -> Any:
+    sums: Sequence[float], bound: Floats, side: Floats, ends: tuple[float, float]
+) -> Floats:
     """Log evidence that a mean is below (side 1) or above (-1) the bound.
 
     A mixture of the bets of Fan, Grama and Liu (2015), which need only sums.
     """
     n, total, squares = sums
-    bound, width = np.asarray(bound), ends[1] - ends[0]
+    width = ends[1] - ends[0]
     y = side * (n * bound - total) / width
     y2 = np.maximum(squares - 2 * bound * total + n * bound**2, 0.0) / width**2
     psi = -np.log1p(-_BETS) - _BETS
     logs = _BETS * y[..., None] - psi * y2[..., None]
-    return np.logaddexp.reduce(logs, axis=-1) - np.log(_BETS.size)
+    found = np.logaddexp.reduce(logs, axis=-1) - np.log(_BETS.size)
+    return np.asarray(found, np.float64)
 
 
 def limits(about: About, sums: Sequence[float]) -> tuple[float, float]:
@@ -466,12 +467,15 @@ def limits(about: About, sums: Sequence[float]) -> tuple[float, float]:
     low, high = ends
     if n:
         line, value = -np.log((1 - about["level"]) / 2), min(max(total / n, low), high)
-        sides, share = np.array([-1, 1]), _is_share(about)
+        sides, share = np.array([-1.0, 1.0]), _is_share(about)
 
-        def held(bound: Floats) -> Any:
-            if share:
-                return _share_evidence(total, n, bound, sides) < line
-            return _mean_evidence(sums, bound, sides, ends) < line
+        def held(bound: Floats) -> Array:
+            found = (
+                _share_evidence(total, n, bound, sides)
+                if share
+                else _mean_evidence(sums, bound, sides, ends)
+            )
+            return np.asarray(found < line)
 
         low, high = bisect(held, np.full(2, value), np.array(ends))
     return shown(about, low), shown(about, high)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from trueness._core.arrays import Floats
 from trueness._core.binomial import clopper_pearson
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Estimate
@@ -61,9 +62,13 @@ _KINDS: dict[tuple[bool, ...], str] = {
 
 
 def limits_of(
-    name: str, t: Any, threshold: float | Rule | None, fpr: Any = None
+    name: str,
+    data: Tally | Attempts,
+    threshold: float | Rule | None,
+    fpr: tuple[float, float] | None = None,
 ) -> Limits:
     """Give the function from alpha to the one-sided limits of what is required."""
+    t: Any = data
     if isinstance(threshold, Rule):  # metrics are those of the cases it decides
         t = threshold.verdicts(t)
         t, threshold = rows_kept(t, t.score != DEFERRED), FLAGGED
@@ -155,7 +160,7 @@ def _jackknifed(t: Tally, value: float) -> tuple[float, float, float]:
     found, flagged = np.cumsum(pos), np.cumsum(pos + neg)
     before = np.concatenate([[0.0], np.cumsum(pos * found / flagged)[:-1]])
 
-    def after(x: Any) -> Any:
+    def after(x: Floats) -> Floats:
         return np.concatenate([np.cumsum(x[::-1])[::-1], [0.0]])
 
     one_less = np.maximum(flagged - 1, 1.0)
@@ -175,15 +180,18 @@ def _interval(e: Estimate, x: Tally | Panel | Attempts) -> Interval:
     return Interval(float(e.value), float(e.low), float(e.high), *told)
 
 
-def paired_limits(name: str, a: Any, b: Any, threshold: Any) -> Limits:
+def paired_limits(
+    name: str, a: Panel | Attempts, b: Attempts | None, threshold: float | None
+) -> Limits:
     """Limits of a difference on the same cases, or items: first less second.
 
     ``a`` is a panel of both, without ``b``, or attempts at the items of ``b``.
     """
     measure, items = measure_of(name), isinstance(a, Attempts)
     ask: Callable[..., Any]
+    runs: dict[str, Any] = {"first": a, "second": b}
     if items and name == "pass_rate":
-        ask = partial(compare_runs, {"first": a, "second": b})
+        ask = partial(compare_runs, runs)
     elif measure is None and not items:
         ask = partial(compare_metric, a, name, thresholds=threshold)
     elif measure is not None and not items and hasattr(measure.ask, "measure"):

@@ -150,7 +150,7 @@ def watch(
     return _asked(found)
 
 
-def looks_between(false_alarms: Any) -> float:
+def looks_between(false_alarms: object) -> float:
     """Read a promise about false alarms: the mean number of looks between two."""
     found = None
     if isinstance(false_alarms, str):

@@ -145,7 +145,7 @@ _OTHER_WORDS = {
 }
 
 
-def requirement(given: Any) -> Requirement:
+def requirement(given: object) -> Requirement:
     """Read a requirement from a sentence or from its fields."""
     if isinstance(given, str):
         given = _from_text(given)
@@ -391,7 +391,7 @@ def read_contract(path: str | Path) -> Contract:
     return Contract(required, path=str(path), **held)
 
 
-def _required(given: Any, lines: list[str], file: Path) -> tuple[Requirement, ...]:
+def _required(given: object, lines: list[str], file: Path) -> tuple[Requirement, ...]:
     if not isinstance(given, list) or not given:
         raise InputError(
             f"{file} requires nothing. Add a table:\n"
@@ -421,7 +421,7 @@ def _required(given: Any, lines: list[str], file: Path) -> tuple[Requirement, ..
     return tuple(found)
 
 
-def _line_of(lines: list[str], start: int, one: Any, message: str) -> int:
+def _line_of(lines: list[str], start: int, one: object, message: str) -> int:
     """Find the line of the field that a message speaks of, or of its table."""
     for number, line in enumerate(lines[start:] if start else (), start + 1):
         if re.match(r"\s*\[", line):

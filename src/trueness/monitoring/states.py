@@ -72,7 +72,7 @@ def counted(
     return found[judges] if judges else found
 
 
-def new_cases(seen: Mapping[str, Any], x: Any, name: str) -> Any:
+def new_cases(seen: Mapping[str, Any], x: T, name: str) -> T | None:
     """Give the cases that got their label since a batch was counted; None if none."""
     if seen["mark"] == fingerprint(x):
         return None
@@ -84,7 +84,9 @@ def new_cases(seen: Mapping[str, Any], x: Any, name: str) -> Any:
         new = neg + pos == before.unknown - x.unknown
         if new.all() and (neg >= 0).all() and (pos >= 0).all():
             counts = (outputs(x), neg, pos)
-            return Panel(x.names, *counts) if isinstance(x, Panel) else Tally(*counts)
+            if isinstance(x, Panel):
+                return Panel(x.names, *counts)
+            return Tally(*counts)
     raise InputError(
         f"Batch {name!r} was counted before, with other cases or other labels. Only "
         f"labels that were unknown may be added; give a new batch a new name."
@@ -179,7 +181,7 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
     return dict(held)
 
 
-def _wrong(held: Any) -> str:
+def _wrong(held: object) -> str:
     """Name the first part of a watch that cannot be; nothing if all can."""
     if not isinstance(held, dict) or not isinstance(held.get("groups"), dict):
         return "groups"
@@ -193,7 +195,7 @@ def _wrong(held: Any) -> str:
     return ""
 
 
-def _unlike(value: Any, shape: str) -> str:
+def _unlike(value: object, shape: str) -> str:
     """Name the first field that a record lacks, or that is not of its kind.
 
     A shape has the names of fields and their kinds; ``number?`` may be None,
@@ -204,28 +206,28 @@ def _unlike(value: Any, shape: str) -> str:
     return next((k for k in kinds if k not in held or not _is(held[k], kinds[k])), "")
 
 
-def _is(value: Any, kind: str) -> bool:
+def _is(value: object, kind: str) -> bool:
     if kind.endswith("?"):
         return value is None or _is(value, kind[:-1])
     if kind.startswith("["):
         return isinstance(value, list) and all(_is(v, kind[1:-1]) for v in value)
     if kind.startswith("{"):
-        held = isinstance(value, dict)
-        return held and all(_is(v, kind[1:-1]) for v in value.values())
+        return isinstance(value, dict) and _is([*value.values()], f"[{kind[1:-1]}]")
     return bool(_KINDS[kind](value))
 
 
-def _is_number(v: Any) -> bool:
-    plain = isinstance(v, (int, float)) and not isinstance(v, bool)
-    return plain and -_LARGEST <= v <= _LARGEST  # which no NaN is
+def _is_number(v: object, low: float = -_LARGEST, high: float = _LARGEST) -> bool:
+    if isinstance(v, bool) or not isinstance(v, (int, float)):
+        return False
+    return low <= v <= high  # which no NaN is
 
 
-def _equal_rows(v: Any) -> bool:
-    rows = _is(v, "[[number]]") and len(v) > 0
-    return rows and len({len(row) for row in v}) == 1 and len(v[0]) > 0
+def _equal_rows(v: object) -> bool:
+    sizes = {len(row) for row in v} if _is(v, "[[number]]") else set()  # type: ignore[attr-defined]
+    return len(sizes) == 1 and 0 not in sizes
 
 
-def _is_counts(v: Any) -> bool:
+def _is_counts(v: object) -> bool:
     """Is it what ``packed`` gives?"""
     if not isinstance(v, dict) or _unlike(v, _COUNTS):
         return False
@@ -234,17 +236,16 @@ def _is_counts(v: Any) -> bool:
     return known and all(len(v[k]) == len(first) for k in ("neg", "pos", "unknown"))
 
 
-def _is_recent(v: Any) -> bool:
+def _is_recent(v: object) -> bool:
     """Is it what each of the latest looks told, with the same bets in all of them?"""
-    shape = "name text, sums [number], gains [number]"
-    rows = isinstance(v, list) and not any(_unlike(row, shape) for row in v)
-    alike = rows and all(len(row["sums"]) == 3 for row in v)
-    return alike and (not v or _equal_rows([row["gains"] for row in v]))
+    shape = "name text, sums sums, gains [number]"
+    if not isinstance(v, list) or any(_unlike(row, shape) for row in v):
+        return False
+    return not v or _equal_rows([row["gains"] for row in v])
 
 
-def _are(v: Any, *kinds: str) -> bool:
-    several = isinstance(v, list) and len(v) == len(kinds)
-    return several and all(map(_is, v, kinds))
+def _are(v: object, *kinds: str) -> bool:
+    return isinstance(v, list) and len(v) == len(kinds) and all(map(_is, v, kinds))
 
 
 # what each part of a file must be: a forged or damaged one is told at once, and never
@@ -259,11 +260,12 @@ _STATE = """n amount, squares amount, peak log, total number, looks whole, told 
     waiting waiting?, baseline counts?, seen counts?, labels {labels}"""
 _KINDS: dict[str, Callable[[Any], bool]] = {
     "number": _is_number,
-    "amount": lambda v: _is_number(v) and v >= 0,
-    "share": lambda v: _is_number(v) and 0 <= v <= 1,
-    "level": lambda v: _is_number(v) and 0 < v < 1,
-    "looks": lambda v: _is_number(v) and v > 1,
-    "log": lambda v: _is_number(v) and 0 <= v <= MOST_EVIDENCE,
+    "amount": lambda v: _is_number(v, 0),
+    "share": lambda v: _is_number(v, 0, 1),
+    "level": lambda v: _is_number(v, 0, 1) and v not in (0, 1),
+    "looks": lambda v: _is_number(v, 1) and v != 1,
+    "log": lambda v: _is_number(v, 0, MOST_EVIDENCE),
+    "sums": lambda v: _are(v, "number", "number", "number"),
     "side": lambda v: v in (1, -1),
     "whole": lambda v: type(v) is int and 0 <= v < 2**62,
     "text": lambda v: isinstance(v, str),

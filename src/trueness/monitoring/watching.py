@@ -228,7 +228,9 @@ class Watch:
         ends = f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g} over all looks)"
         return f"no alarm; {ends} in {self._state['n']:,.0f} cases that count; {tail}"
 
-    def update(self, *batch: Any, name: str | None = None, **columns: Any) -> Watch:
+    def update(
+        self, *batch: object, name: str | None = None, **columns: object
+    ) -> Watch:
         """Look at another batch, and give the watch itself.
 
         Parameters
