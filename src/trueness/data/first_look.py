@@ -317,11 +317,7 @@ def _questions(looked: Sequence[LookedColumn], rows: int) -> tuple[LookedQuestio
         compared = "Which score is better?", "compare_auc", "compare"
         kept = {k: v for k, v in beside.items() if k not in CANNOT[better[1]]}
         out += [(*compared, several | beside), (*better, several | kept)]
-    if labels and not scores and "item" in names:
-        tried = {"item": names["item"][0], "passed": labels[0]}
-        tried |= dict(zip(["system"], names.get("judge", []), strict=False))
-        out.append(("How often do systems pass?", "attempts", "evals", tried))
-    elif len(labels) > 2 and not scores:
+    if len(labels) > 2 and not scores:
         # a column that is mostly empty has the labels of a few cases
         known = [c.name for c in first["label"] if 2 * c.missing > rows][:1]
         truth = dict(zip(["label"], known, strict=False))
@@ -335,6 +331,10 @@ def _questions(looked: Sequence[LookedColumn], rows: int) -> tuple[LookedQuestio
             out.append((*rate, votes | truth | {"labelled": "random"}))
         question = "How good is each test, without a known truth?"
         out.append((question, "latent_class", "nogold", votes | truth))
+    elif labels and not scores and "item" in names:
+        tried = {"item": names["item"][0], "passed": labels[0]}
+        tried |= dict(zip(["system"], names.get("judge", []), strict=False))
+        out.append(("How often do systems pass?", "attempts", "evals", tried))
     return tuple(LookedQuestion(*words) for words in out)
 
 
