@@ -87,11 +87,13 @@ def attempts(
     if system is None:
         return _counted(items, verdict, together, missing)
     who, code = _numbered(found[system], system)
-    parts = {}
-    for k, name in enumerate(who):
-        own = None if together is None else together[code == k]
-        parts[name] = _counted(items[code == k], verdict[code == k], own, missing)
-    return parts
+    parts = [(name, code == k) for k, name in enumerate(who)]
+    return {
+        name: _counted(
+            items[at], verdict[at], None if together is None else together[at], missing
+        )
+        for name, at in parts
+    }
 
 
 def read_evals(path: str | os.PathLike[str]) -> VerdictLog | Any:

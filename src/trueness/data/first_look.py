@@ -1,9 +1,7 @@
 """What is in this file, and what can be asked of it?
 
-``look`` reads some rows of a frame and says of each column what it could be (label,
-score, group, weight, count, cluster, item, judge) and what is wrong with it; then which
-questions the columns can answer, with the words to type. It decides nothing: whoever
-asks names the columns.
+``look`` says of each column what it could be and what is wrong with it, then which
+questions the columns can answer. It decides nothing: whoever asks names the columns.
 """
 
 from __future__ import annotations
@@ -90,7 +88,7 @@ class Look(Record):
     rows : int
         How many rows were looked at.
     columns : tuple of LookedColumn
-        What each column holds, what it could be, and what is wrong with it.
+        What each column holds.
     questions : tuple of LookedQuestion
         What can be asked, with the words to type.
     """
@@ -185,14 +183,13 @@ def _looked(name: str, values: Array) -> LookedColumn:
         words = kept.tolist()
         meaning = cleaning.meaning(words)
         lost = np.array([cleaning.is_missing_word(v) for v in words], dtype=bool)
-        if meaning != "labels" and lost.any():
+        if meaning != "labels":
             blank = [v for v in dict.fromkeys(kept[lost].tolist()) if str(v).strip()]
             if blank:
                 remarks.append(f"Missing values are written {listed(blank[:3], 'or')}.")
-        kept = kept[~lost] if meaning != "labels" else kept
-        kind = {"numbers": "numbers as text", "missing": "nothing"}.get(
-            meaning, "words"
-        )
+            kept = kept[~lost]
+        named = {"numbers": "numbers as text", "missing": "nothing"}
+        kind = named.get(meaning, "words")
     try:
         distinct = list(dict.fromkeys(kept.tolist()))
     except TypeError:  # lists, or objects with parts
@@ -243,37 +240,27 @@ def _could_be(
     name: str, kind: str, kept: Array, distinct: Sequence[Any], meaning: str
 ) -> tuple[str, ...]:
     """Which roles could a column have, the likeliest first?"""
-    found = []
     number = kind in ("numbers", "whole numbers", "numbers as text")
-    two = (
-        kind == "true and false"
-        or meaning == "labels"
-        or (kind == "whole numbers" and set(distinct) in ({0, 1}, {-1, 1}))
-    )
+    whole, many = kind == "whole numbers", len(distinct)
+    signs = whole and set(distinct) in ({0, 1}, {-1, 1})
+    two = kind == "true and false" or meaning == "labels" or signs
     named = {*name.replace("-", "_").split("_"), name}
-    if name in LABEL_NAMES or two:
-        found.append("label")
-    if number and name in COUNT_NAMES and kind == "whole numbers":
-        found.append("count")
-    if number and name in _WEIGHT_NAMES:
-        found.append("weight")
-    if named & set(_CLUSTER_WORDS) and 1 < len(distinct) < kept.size:
-        found.append("cluster")
-    if named & set(_ITEM_WORDS) and len(distinct) > 1:
-        found.append("item")
-    if named & set(_JUDGE_WORDS) and kind == "words":
-        found.append("judge")
-    if name in SCORE_NAMES or (kind in ("numbers", "numbers as text") and not found):
+    few = 1 < many <= min(MOST_GROUPS, max(2, kept.size // 3))
+    group = few and not two and kind in ("words", "whole numbers")
+    rules = {
+        "label": name in LABEL_NAMES or two,
+        "count": whole and name in COUNT_NAMES,
+        "weight": number and name in _WEIGHT_NAMES,
+        "cluster": bool(named & set(_CLUSTER_WORDS)) and 1 < many < kept.size,
+        "item": bool(named & set(_ITEM_WORDS)) and many > 1,
+        "judge": bool(named & set(_JUDGE_WORDS)) and kind == "words",
+    }
+    found = [role for role, holds in rules.items() if holds]
+    if name in SCORE_NAMES or (number and not whole and not found):
         found.append("score")
-    if two:
-        found.append("judge")
-    few = 1 < len(distinct) <= min(MOST_GROUPS, max(2, kept.size // 3))
-    if few and not two and kind in ("words", "whole numbers"):
-        found.append("group")
-        if kind == "words" and len(distinct) == 2:
-            found.append("label")
-    if kind == "whole numbers" and not found and len(distinct) > 2:
-        found.append("score")
+    found += ["judge"] * two + ["group"] * group
+    found += ["label"] * (group and kind == "words" and many == 2)
+    found += ["score"] * (whole and not found and many > 2)
     return tuple(dict.fromkeys(found))
 
 

@@ -28,8 +28,8 @@ _AVERAGES = ("hand-till", "macro", "weighted")
 
 
 def one_vs_rest(
-    y_true: Any,
-    scores: Any = None,
+    y_true: object,
+    scores: object = None,
     *,
     classes: Sequence[Any] | None = None,
     label: str | None = None,
@@ -53,9 +53,7 @@ def one_vs_rest(
     Returns
     -------
     dict from class to Tally
-        In the order of the columns; in each tally the class itself is positive. Every
-        function that takes a mapping of tallies takes this, for example
-        ``auc(one_vs_rest(y, p))``.
+        In each tally the class itself is positive: ``auc(one_vs_rest(y, p))``.
 
     Examples
     --------
@@ -70,7 +68,7 @@ def one_vs_rest(
     }
 
 
-def _against_rest(score: Floats, code: Ints, k: int, name: Any) -> Tally:
+def _against_rest(score: Floats, code: Ints, k: int, name: object) -> Tally:
     """Count scores; cases of class k are positive, those of none (-1) unknown."""
     which = np.where(code < 0, 2, code == k).astype(np.int8)
     labels = Labels(which, 1, which)
@@ -78,8 +76,8 @@ def _against_rest(score: Floats, code: Ints, k: int, name: Any) -> Tally:
 
 
 def top_label(
-    y_true: Any,
-    scores: Any = None,
+    y_true: object,
+    scores: object = None,
     *,
     classes: Sequence[Any] | None = None,
     label: str | None = None,
@@ -94,12 +92,10 @@ def top_label(
     Returns
     -------
     dict from predicted class to Tally
-        Each tally has the cases for which this class has the highest score (the first
-        of several if tied), with that score; a case is positive when it is of this
-        class. A classifier is calibrated for its top labels when each of these tallies
-        is calibrated: ``calibration_error(top_label(y, p))``. The sum of all tallies
-        answers the weaker question of *confidence* calibration, in which the errors of
-        classes can cancel out.
+        The cases for which this class has the highest score (the first of several if
+        tied); positive are those of this class. A classifier is calibrated for its top
+        labels when each tally is: ``calibration_error(top_label(y, p))``. In the sum of
+        all tallies (*confidence* calibration) errors of classes can cancel out.
 
     References
     ----------
@@ -123,8 +119,8 @@ def top_label(
 
 
 def multiclass_auc(
-    y_true: Any,
-    scores: Any = None,
+    y_true: object,
+    scores: object = None,
     *,
     classes: Sequence[Any] | None = None,
     label: str | None = None,
@@ -148,11 +144,6 @@ def multiclass_auc(
         the shares of the classes).
     level
         Confidence level of the interval.
-
-    Returns
-    -------
-    Estimate
-        From 0 to 1; 1/2 is no better than chance.
 
     Notes
     -----
@@ -194,7 +185,7 @@ def multiclass_auc(
 
 
 def _read(
-    y_true: Any, scores: Any, classes: Any, label: str | None, what: str
+    y_true: object, scores: object, classes: object, label: str | None, what: str
 ) -> tuple[list[Any], Ints, Floats]:
     """Give the classes, the number of each case's class (-1: unknown), the scores."""
     if is_frame(y_true) and not isinstance(scores, Mapping):
@@ -224,7 +215,9 @@ def _read(
 
 
 @engines.in_turn
-def _of_frame(frame: Any, label: Any, scores: Any, what: str) -> tuple[Any, Any]:
+def _of_frame(
+    frame: object, label: str | None, scores: object, what: str
+) -> tuple[Array, dict[str, Array]]:
     if isinstance(scores, str) or not isinstance(scores, Sequence) or label is None:
         raise InputError(
             f'Name the columns of the frame: trueness.{what}(frame, label="y", '
@@ -232,16 +225,11 @@ def _of_frame(frame: Any, label: Any, scores: Any, what: str) -> tuple[Any, Any]
             f"{listing(engines.column_names(frame), 12)}."
         )
     names = _columns.distinct_names(list(scores))
-    outputs = {f"scores[{k}]": name for k, name in enumerate(names)}
-    found = engines.read(frame, {"label": label, **outputs})
-    count = found.get("count")
-    values = {role: column(found[role], role) for role in ("label", *outputs)}
-    if count is not None:  # a lazy frame gives distinct rows and how often each is
-        values = {k: np.repeat(v, count) for k, v in values.items()}
-    return values["label"], {n: values[role] for role, n in outputs.items()}
+    found = engines.columns_of(frame, [label, *names])
+    return found[label], {n: found[n] for n in names}
 
 
-def _score_columns(scores: Any, what: str) -> tuple[list[Array], list[Any] | None]:
+def _score_columns(scores: object, what: str) -> tuple[list[Array], list[Any] | None]:
     if isinstance(scores, Mapping) or is_frame(scores):
         named = several_columns(scores)
         return [column(v, str(k)) for k, v in named.items()], list(named)
@@ -256,7 +244,7 @@ def _score_columns(scores: Any, what: str) -> tuple[list[Array], list[Any] | Non
 
 
 def _class_names(
-    seen: list[Any], known: list[Any] | None, classes: Any, number: int
+    seen: list[Any], known: list[Any] | None, classes: object, number: int
 ) -> list[Any]:
     if classes is not None:
         if not is_several(classes):

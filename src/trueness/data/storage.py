@@ -1,9 +1,7 @@
 """How is a tally kept on disk, to be merged later?
 
 A Parquet file with the columns of the value and versioned metadata, or for a tally CSV
-or JSON (``docs/counts.md`` is the specification), written to a temporary file beside it
-and then moved into place: a reader never sees half a file, and a failed write leaves
-what was there. The door for PyArrow.
+or JSON (``docs/counts.md`` is the specification), written all or nothing.
 """
 
 from __future__ import annotations
@@ -11,10 +9,11 @@ from __future__ import annotations
 import csv
 import json
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +35,9 @@ from trueness.data.count_tables import (
     tally_of_counts,
 )
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 VERSION = 1
 _KEY = b"trueness"
 # bytes that any file may unpack to, and how many times its size a larger one may
@@ -47,15 +49,14 @@ def write_tally(tally: Tally, path: str | os.PathLike[str]) -> None:
     columns, design = tally.named_columns, _design(tally)
     match _options.file_path(path, "Tally.write").suffix.lower():
         case ".csv":
-            size = len(columns["score"])
-            said = {k: [v] * size for k, v in design.get("design", {}).items() if v}
-            lists = [v.tolist() for v in columns.values()] + list(said.values())
-            rows = [[*columns, *said], *zip(*lists, strict=True)]
+            said = {k: v for k, v in design.get("design", {}).items() if v}
+            rows = zip(*(v.tolist() for v in columns.values()), strict=True)
+            table = [[*columns, *said], *([*r, *said.values()] for r in rows)]
             with (
                 replacing(path) as temporary,
                 temporary.open("w", encoding="utf-8", newline="") as file,
             ):
-                csv.writer(file).writerows(rows)
+                csv.writer(file).writerows(table)
         case ".json":
             about = {"trueness": "counts", "version": VERSION, **design}
             about["columns"] = {k: v.tolist() for k, v in columns.items()}
@@ -241,7 +242,7 @@ def read_columns(
     return {k: table[k].to_numpy() for k in table.column_names}, about
 
 
-def _longest(column: Any) -> int:
+def _longest(column: pa.ChunkedArray) -> int:
     """How many bytes has the longest text of a column, each of which is held once?"""
     texts = [c.dictionary for c in column.chunks if hasattr(c, "dictionary")]
     return max((len(str(v)) for words in texts for v in words.to_pylist()), default=0)
@@ -256,21 +257,23 @@ def _not_swollen(path: Path, size: int) -> None:
         )
 
 
-def _known_version(about: dict[str, Any], path: Any) -> None:
+def _known_version(about: Mapping[str, Any], path: Path) -> None:
     version = about.get("version", VERSION)
     if type(version) is not int or version < 1:
         raise ValueError(f"version {version!r} is none")
     if version > VERSION:
         raise InputError(
-            f"{os.fspath(path)} has format {about['version']}; this Trueness reads up "
+            f"{path} has format {about['version']}; this Trueness reads up "
             f"to {VERSION}. Upgrade with pip install -U trueness."
         )
 
 
-def _about(metadata: Any, path: Any, kind: str) -> dict[str, Any]:
-    if _KEY not in (metadata or {}):
+def _about(
+    metadata: Mapping[bytes, bytes] | None, path: Path, kind: str
+) -> dict[str, Any]:
+    if metadata is None or _KEY not in metadata:
         raise InputError(
-            f"{os.fspath(path)} was not written by {kind}.write. To count a file of "
+            f"{path} was not written by {kind}.write. To count a file of "
             f"predictions, read it into a frame and type "
             f'trueness.{kind}(frame, label="y", ...).'
         )
@@ -281,7 +284,6 @@ def _about(metadata: Any, path: Any, kind: str) -> dict[str, Any]:
     if about["kind"] != kind:
         verb = "load" if about["kind"] == "watch" else "read"
         raise InputError(
-            f"{os.fspath(path)} holds a {about['kind']}; type trueness.{verb}_"
-            f"{about['kind']}."
+            f"{path} holds a {about['kind']}; type trueness.{verb}_{about['kind']}."
         )
     return about

@@ -1,12 +1,5 @@
 """What did the judges say? Reads the logs of programs that run evaluations.
 
-======================  ==========================================================
-Inspect                 ``.eval`` and ``.json`` logs; a scorer is a judge
-promptfoo               the JSON of ``promptfoo eval -o``; an assertion is a judge
-DeepEval                the JSON of a test run; a metric is a judge
-lm-evaluation-harness   ``samples_*.jsonl``; a metric is a judge
-======================  ==========================================================
-
 A format is one function, from what a file holds to rows: which item, which system, what
 each judge said, and what else was noted of the case, where a label may be. ``FORMATS``
 lists them with the keys by which a file is recognised.
@@ -42,6 +35,7 @@ MOST_BYTES = 2**29
 MOST_VALUES = 10_000_000
 _ENDINGS = (".eval", ".json", ".jsonl")
 _LOCAL = 30  # bytes of the head of an entry of a ZIP file, before its name
+_LONG = 200  # letters of a note that can be a label or a group
 # what Inspect's own metrics make of its letters
 _LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
@@ -55,11 +49,6 @@ class Row(NamedTuple):
     said: Mapping[str, Any]
     noted: Mapping[str, Any]
     again: int = 1  # which epoch, repeat or attempt of the item it is
-
-    @property
-    def name(self) -> str:
-        """Name the answer: that of its item, with the number of a repeat."""
-        return self.item if self.again == 1 else f"{self.item} (epoch {self.again})"
 
 
 @final
@@ -85,7 +74,6 @@ class VerdictLog:
     columns: Mapping[str, Array]
 
     def __repr__(self) -> str:
-        """Say what is in it."""
         rows, systems = len(self.columns[ITEM]), set(self.columns[SYSTEM].tolist())
         return (
             f"VerdictLog of {self.format}: {counted(rows, 'answer')} of "
@@ -116,7 +104,12 @@ def read_verdicts(source: str | os.PathLike[str]) -> VerdictLog:
     lm-evaluation-harness: the system is the folder of the file, since the samples do
     not name it.
     """
-    files = _files(os.fspath(_options.file_path(source, "read_verdicts")))
+    place = os.fspath(_options.file_path(source, "read_verdicts"))
+    files = meant_by(place)
+    if os.path.isdir(place):
+        files = [file for file in files if Path(file).suffix in _ENDINGS]
+    if not files:
+        raise InputError(f"There is no log {place}. Is the folder right?")
     held = [(f, log_format(f)) for f in files]
     known = [(f, kind) for f, kind in held if kind is not None]
     kinds = sorted({kind for _, kind in known})
@@ -129,8 +122,10 @@ def read_verdicts(source: str | os.PathLike[str]) -> VerdictLog:
     rows: list[Row] = []
     for file, kind in known:
         with as_written(file, f"a log of {kind}"):
-            rows += FORMATS[kind].rows(file)
-    return _table(kinds[0], _of_tasks(rows), os.fspath(source))
+            rows += FORMATS[kind][1](file)
+    if len({r.noted.get(TASK) for r in rows}) > 1:  # each counts its own from the start
+        rows = [r._replace(item=f"{r.noted.get(TASK)} {r.item}") for r in rows]
+    return _table(kinds[0], rows, os.fspath(source))
 
 
 def is_log(place: str) -> bool:
@@ -146,19 +141,10 @@ def log_format(file: str) -> str | None:
     if path.suffix.lower() == ".eval":
         return "Inspect"
     held = _first_object(path)
-    for name, known in FORMATS.items():
-        if any(held.keys() >= {*keys.split()} for keys in known.keys):
+    for name, (known, _) in FORMATS.items():
+        if any(held.keys() >= {*keys.split()} for keys in known):
             return name
     return None
-
-
-def _files(place: str) -> list[str]:
-    found = meant_by(place)
-    if os.path.isdir(place):
-        found = [file for file in found if Path(file).suffix in _ENDINGS]
-    if not found:
-        raise InputError(f"There is no log {place}. Is the folder right?")
-    return found
 
 
 def _first_object(path: Path) -> dict[str, Any]:
@@ -199,13 +185,6 @@ def _json(file: str) -> Any:
     return found
 
 
-def _of_tasks(rows: list[Row]) -> list[Row]:
-    """Tell items of several tasks apart: each task counts its own from the start."""
-    if len({r.noted.get(TASK) for r in rows}) < 2:
-        return rows
-    return [r._replace(item=f"{r.noted.get(TASK)} {r.item}") for r in rows]
-
-
 def _table(kind: str, rows: list[Row], source: str) -> VerdictLog:
     """Put rows under one another; what one of them lacks is missing."""
     judges = tuple(dict.fromkeys(j for r in rows for j in r.said))
@@ -215,7 +194,7 @@ def _table(kind: str, rows: list[Row], source: str) -> VerdictLog:
             f"judges run?"
         )
     columns: dict[str, Array] = {
-        ITEM: np.array([r.name for r in rows], object),
+        ITEM: np.array([_name(r) for r in rows], object),
         SYSTEM: np.array([r.system for r in rows], object),
     }
     if any(r.again > 1 for r in rows):  # repeats of an item are not independent
@@ -230,6 +209,10 @@ def _table(kind: str, rows: list[Row], source: str) -> VerdictLog:
     return VerdictLog(kind, tuple(names), columns)
 
 
+def _name(row: Row) -> str:
+    return row.item if row.again == 1 else f"{row.item} (epoch {row.again})"
+
+
 def _column(values: list[Any]) -> Array:
     """Make numbers of numbers; everything else stays text."""
     if all(v is None or isinstance(v, (bool, int, float)) for v in values):
@@ -238,15 +221,14 @@ def _column(values: list[Any]) -> Array:
     return np.array([None if v is None else str(v) for v in values], object)
 
 
-def _verdict(value: Any) -> Any:
+def _verdict(value: object) -> object:
     """Make a number of a verdict; words that are not known stay words."""
-    if isinstance(value, str):
-        known = _LETTERS.get(value, _WORDS.get(value.lower()))
-        return value if known is None else known
-    return value
+    if not isinstance(value, str):
+        return value
+    return _LETTERS.get(value, _WORDS.get(value.lower(), value))
 
 
-def _plain(noted: Any, prefix: str = "") -> dict[str, Any]:
+def _plain(noted: object, prefix: str) -> dict[str, Any]:
     """Keep of what was noted the single values; texts and lists are not columns."""
     if not isinstance(noted, Mapping):
         return {}
@@ -255,9 +237,6 @@ def _plain(noted: Any, prefix: str = "") -> dict[str, Any]:
         for k, v in noted.items()
         if isinstance(v, (bool, int, float, str)) and len(str(v)) <= _LONG
     }
-
-
-_LONG = 200  # letters of a note that can be a label or a group
 
 
 def _inspect(file: str) -> Iterator[Row]:
@@ -291,10 +270,10 @@ def _eval(file: str) -> tuple[dict[str, Any], list[Any]]:
             if not heads:
                 raise InputError(f"{file} is not a log of Inspect: it has no header.")
             if "summaries.json" in names:
-                about, samples = _entries(held, [heads[0], "summaries.json"])
-                return about["eval"], samples
-            samples = sorted(n for n in names if n.startswith("samples/"))
-            about, *found = _entries(held, [heads[0], *samples])
+                about, found = _entries(held, [heads[0], "summaries.json"])
+            else:
+                each = sorted(n for n in names if n.startswith("samples/"))
+                about, *found = _entries(held, [heads[0], *each])
             return about["eval"], found
     except zipfile.BadZipFile:
         raise InputError(
@@ -409,8 +388,12 @@ def _lm_eval(file: str) -> Iterator[Row]:
     """Read samples of the lm-evaluation-harness: a line per document and filter."""
     system, named = Path(file).parent.name, _SAMPLES.match(Path(file).name)
     task = named[1] if named else Path(file).stem
+    samples = []
     with open(file, encoding="utf-8") as lines:
-        samples = [_line(text, k, file) for k, text in enumerate(lines, 1) if text]
+        for k, text in enumerate(lines, 1):
+            samples.append(_parsed(text))
+            if not isinstance(samples[-1], dict):
+                raise InputError(f"{file}, line {k}: this is not a sample in JSON.")
     filters = {s.get("filter") for s in samples}
     by_document: dict[Any, tuple[dict[str, Any], dict[str, Any]]] = {}
     for s in samples:
@@ -425,25 +408,10 @@ def _lm_eval(file: str) -> Iterator[Row]:
         yield Row(str(document), system, said, noted)
 
 
-def _line(text: str, number: int, file: str) -> dict[str, Any]:
-    found = _parsed(text)
-    if not isinstance(found, dict):
-        raise InputError(f"{file}, line {number}: this is not a sample in JSON.")
-    return found
-
-
-class Format(NamedTuple):
-    """By which keys is a format recognised, and how is a file of it read?"""
-
-    keys: tuple[str, ...]
-    rows: Callable[[str], Iterator[Row]]
-
-
-FORMATS = {
-    "Inspect": Format(("eval status plan",), _inspect),
-    "promptfoo": Format(("evalId results", "results shareableUrl"), _promptfoo),
-    "DeepEval": Format(
-        ("testCases metricsScores", "testRunData", "test_results"), _deepeval
-    ),
-    "lm-evaluation-harness": Format(("doc_id doc filtered_resps",), _lm_eval),
+# by which keys is a format recognised, and how is a file of it read?
+FORMATS: dict[str, tuple[tuple[str, ...], Callable[[str], Iterator[Row]]]] = {
+    "Inspect": (("eval status plan",), _inspect),
+    "promptfoo": (("evalId results", "results shareableUrl"), _promptfoo),
+    "DeepEval": (("testCases metricsScores", "testRunData", "test_results"), _deepeval),
+    "lm-evaluation-harness": (("doc_id doc filtered_resps",), _lm_eval),
 }

@@ -7,12 +7,12 @@ bins (:func:`trueness.bounds`); what is the exact answer without sorting the row
 (:func:`trueness.apply`).
 
 Flow: a binned tally knows counts per bin. ``arrangements`` finds the best and worst
-order within the bins (for numbers), ``rectangles`` the range of true and false
-positives of a cut inside a bin, ``envelopes`` the two curves around the exact one;
+order within the bins (for numbers), ``envelopes`` the range of true and false
+positives of a cut inside a bin and the two curves around the exact one;
 ``certificates`` gives each analysis its limits. ``refinement`` counts again only the
 bins that can change the answer. ``streams`` adds batches once each, ``application``
 writes a fitted map as an expression of the engine.
 
-Read ``arrangements`` first, then ``rectangles``, ``certificates``, ``refinement``.
+Read ``arrangements`` first, then ``envelopes``, ``certificates``, ``refinement``.
 Maths: ``docs/maths/scale.md``.
 """

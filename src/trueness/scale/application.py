@@ -26,7 +26,6 @@ from trueness.data.engine_bins import chosen_by, either
 from trueness.data.engines import (
     collect,
     in_turn,
-    is_lazy,
     open_frame,
     quoted,
     with_names,
@@ -80,7 +79,11 @@ def apply(
     >>> apply(rows, isotonic, "s", name="p").collect()["p"].to_list()
     [0.75, 0.25]
     """
-    _is_map(map)
+    if not isinstance(map, Map):
+        raise InputError(
+            f"apply needs a fitted map, as trueness.calibrate or trueness.fidel gives; "
+            f"found {type(map).__name__}."
+        )
     if not is_frame(frame):
         raise InputError(
             f"apply needs a frame; found {type(frame).__name__}. For arrays type "
@@ -96,26 +99,24 @@ def apply(
         )
     if opened.implementation.is_dask():  # block by block, as pandas
         return frame.map_partitions(partial(apply, map=map, column=column, name=new))
-    if not is_lazy(opened):
-        return _in_memory(opened, map, inputs, new).to_native()
+    if not isinstance(opened, nw.LazyFrame):
+        values = _evaluated(map, [read_column(opened.get_column(c), c) for c in inputs])
+        backend = opened.implementation
+        series = nw.new_series(new, values, nw.Float64, backend=backend)
+        return opened.with_columns(series).to_native()
     # numbered, so that no name is taken for an expression
     numbers = [f"column_{k}" for k in range(len(names))]
     rows = with_names(opened, numbers)
     inputs = [numbers[names.index(c)] for c in inputs]
     formula = map.expression if column is not None else None
     if formula is not None and formula_length(formula) <= _LONGEST:
-        rows = rows.with_columns(_missing_kept(inputs[0], formula, "new"))
+        score = nw.col(inputs[0]).cast(nw.Float64)
+        there = ~(score.is_null() | score.is_nan())
+        value = written(formula, score, _EXPRESSIONS)
+        rows = rows.with_columns(nw.when(there).then(value).alias("new"))
     else:
         rows = _joined(rows, map, inputs, "new").select([*numbers, "new"])
     return with_names(rows, [*names, new]).to_native()
-
-
-def _is_map(map: Any) -> None:
-    if not isinstance(map, Map):
-        raise InputError(
-            f"apply needs a fitted map, as trueness.calibrate or trueness.fidel gives; "
-            f"found {type(map).__name__}."
-        )
 
 
 def inputs_of(map: Map) -> Sequence[str] | None:
@@ -148,21 +149,9 @@ def _evaluated(map: Map, columns: Sequence[Array]) -> Floats:
     return np.asarray(map(np.column_stack(rows) if several else rows[0]))
 
 
-def _in_memory(frame: Any, map: Map, inputs: list[str], new: str) -> Any:
-    values = _evaluated(map, [read_column(frame.get_column(c), c) for c in inputs])
-    series = nw.new_series(new, values, nw.Float64, backend=frame.implementation)
-    return frame.with_columns(series)
-
-
 def formula_length(formula: Formula) -> int:
     """How many pieces have the tables of a formula together?"""
     return sum(step[1].size if step[0] in ("table", "lines") else 1 for step in formula)
-
-
-def _missing_kept(name: str, formula: Formula, new: str) -> Any:
-    score = nw.col(name).cast(nw.Float64)
-    gone = score.is_null() | score.is_nan()
-    return nw.when(~gone).then(written(formula, score, _EXPRESSIONS)).alias(new)
 
 
 class Algebra(NamedTuple):
@@ -231,12 +220,19 @@ def _logistic(
     return a.choice(total, 0.0, small, one) / (small + 1.0)
 
 
-def _joined(lazy: Any, map: Map, inputs: list[str], new: str) -> Any:
+def _joined(
+    lazy: nw.LazyFrame[Any], map: Map, inputs: list[str], new: str
+) -> nw.LazyFrame[Any]:
     """Join the rows with the table of distinct outputs and their new score."""
     keys = [f"_trueness_{k}" for k in range(len(inputs))]
+    values = [nw.col(c).cast(nw.Float64) for c in inputs]
+    # equal exactly when the outputs are the same
     keyed = lazy.with_columns(
-        _key(nw.col(c).cast(nw.Float64)).alias(k)
-        for c, k in zip(inputs, keys, strict=True)
+        nw.when(v.is_null() | v.is_nan())
+        .then(_literal(_GONE))
+        .otherwise(v + 0.0)
+        .alias(k)
+        for v, k in zip(values, keys, strict=True)
     )
     # not unique(): a window, which not every engine has
     found = collect(keyed.group_by(keys).agg(nw.len().alias("_trueness_rows")))
@@ -246,16 +242,7 @@ def _joined(lazy: Any, map: Map, inputs: list[str], new: str) -> Any:
     return keyed.join(_table(lazy, table), on=keys, how="left").drop(keys)
 
 
-def _key(value: Any) -> Any:
-    """Make values that are equal exactly when the outputs are the same."""
-    return (
-        nw.when(value.is_null() | value.is_nan())
-        .then(_literal(_GONE))
-        .otherwise(value + 0.0)
-    )
-
-
-def _table(lazy: Any, columns: dict[str, Floats]) -> Any:
+def _table(lazy: nw.LazyFrame[Any], columns: dict[str, Floats]) -> Any:
     """Bring a small table to the engine of a lazy frame."""
     import pyarrow as pa
 
@@ -264,7 +251,12 @@ def _table(lazy: Any, columns: dict[str, Floats]) -> Any:
     if kind is nw.Implementation.POLARS:
         return nw.from_dict(columns, backend="polars").lazy()
     if kind is nw.Implementation.DUCKDB:
-        return nw.from_native(_duckdb_table(native, columns))
+        # written out: a table of another connection cannot be joined
+        lists = ", ".join(
+            f"unnest({values.astype(str).tolist()}::DOUBLE[]) AS {quoted(name)}"
+            for name, values in columns.items()
+        )
+        return nw.from_native(native.query("_trueness_rows", f"SELECT {lists}"))
     if kind is nw.Implementation.IBIS:
         import ibis
 
@@ -278,12 +270,3 @@ def _table(lazy: Any, columns: dict[str, Floats]) -> Any:
         f"apply cannot bring a table of {len(table):,} rows to {kind.name.title()}; "
         f"collect the frame first, or use a map with fewer than {_LONGEST} steps."
     )
-
-
-def _duckdb_table(relation: Any, columns: dict[str, Floats]) -> Any:
-    # written out: a table of another connection cannot be joined
-    lists = ", ".join(
-        f"unnest({values.astype(str).tolist()}::DOUBLE[]) AS {quoted(name)}"
-        for name, values in columns.items()
-    )
-    return relation.query("_trueness_rows", f"SELECT {lists}")

@@ -3,8 +3,7 @@ r"""Between which numbers does the exact answer lie, when scores were put into b
 Every analysis of ``trueness`` that is asked about a binned tally passes through
 ``limited`` (by ``counts/answers.py``), which gives its answer ``limits``: two
 numbers, a :class:`CurveBounds`, or the words why nothing is known. ``BOUNDED``, at the
-foot, says how for each analysis; the bounds themselves are in ``arrangements.py``
-(numbers), ``rectangles.py`` (cuts) and ``envelopes.py`` (curves).
+foot, says how for each analysis.
 """
 
 from __future__ import annotations
@@ -55,22 +54,15 @@ from trueness.scale.envelopes import (
     gain_bounds,
     lift_bounds,
     precision_bounds,
-    reliability_bounds,
-    roc_bounds,
-)
-from trueness.scale.rectangles import (
-    RectangleSearch,
     range_in,
     rectangles_of,
+    reliability_bounds,
+    roc_bounds,
     search,
 )
 from trueness.threshold.costs import cost_curve, decision_curve
 from trueness.threshold.limits import read_objective, share_in_use
-from trueness.threshold.operating_point import (
-    OperatingPoint,
-    best_threshold,
-    on_bins,
-)
+from trueness.threshold.operating_point import OperatingPoint, best_threshold, on_bins
 
 _ONLY_BETWEEN = (
     "This tally is binned, so only thresholds between its bins were tried; "
@@ -109,11 +101,9 @@ class Bounds(Record):
     bins: int = 0
 
     def __float__(self) -> float:
-        """Give the value alone."""
         return self.value
 
     def __repr__(self) -> str:
-        """Write value and bounds in one line."""
         ends = apart(self.low, self.high).replace(" to ", " and ")
         if np.isnan(self.value):
             return (
@@ -255,32 +245,19 @@ def _best_threshold(point: OperatingPoint, t: Tally, given: Given) -> OperatingP
     # one expects cases instead of counting them, the other has no one best cut
     if given["method"] == "fermi-dirac" or point.prevalences is not None:
         return replace(point, limits=NOT_KNOWN)
-    found, _, _ = _searched(t, given)
+    _, objective = read_objective(given["maximize"], given["minimize"])
+    share = share_in_use(t, given["prevalences"])
+    constraints = read_constraints(given["subject_to"])
+    found = search(t, objective, constraints, None if share is None else share.value)
     low, high = found.reached, max(found.possible, found.reached)
     low, high = (low, high) if given["minimize"] is None else (-high, -low)
-    alive = found.alive
-    places = [
-        *(v for ends in point.score_ranges for v in ends),
-        *t.score[alive].tolist(),
-        *t.high[alive].tolist(),
-    ]
+    places = [v for ends in point.score_ranges for v in ends]
+    places += [*t.score[found.alive].tolist(), *t.high[found.alive].tolist()]
     return replace(
         point,
         limits=_holding((low, high), point),
         threshold_bounds=(min(places), max(places)),
     )
-
-
-def _searched(t: Tally, given: Given) -> tuple[RectangleSearch, Metric, Metric]:
-    """Ask which bins may hold the best cut, and what was asked for and maximised."""
-    asked, objective = read_objective(given["maximize"], given["minimize"])
-    constraints = read_constraints(given["subject_to"])
-    return search(t, objective, constraints, _share(t, given)), asked, objective
-
-
-def _share(t: Tally, given: Given) -> float | None:
-    share = share_in_use(t, given["prevalences"])
-    return None if share is None else share.value
 
 
 def _only_inside(t: Tally, given: Given) -> Bounds | None:
@@ -292,11 +269,13 @@ def _only_inside(t: Tally, given: Given) -> Bounds | None:
     share = share_in_use(t, given["prevalences"])
     if given["method"] == "fermi-dirac" or (share is not None and share.is_range):
         return None
-    found, asked, objective = _searched(t, given)
-    settled = not read_constraints(given["subject_to"]) or not found.alive.any()
-    if settled or np.isfinite(found.reached):
+    asked, objective = read_objective(given["maximize"], given["minimize"])
+    constraints = read_constraints(given["subject_to"])
+    prevalence = None if share is None else share.value
+    found = search(t, objective, constraints, prevalence)
+    if not constraints or not found.alive.any() or np.isfinite(found.reached):
         return None
-    ends = range_in(rectangles_of(t), objective, _share(t, given))
+    ends = range_in(rectangles_of(t), objective, prevalence)
     low, high = float(ends[0][found.alive].min()), float(ends[1][found.alive].max())
     low, high = max(low, objective.range[0]), min(high, objective.range[1])
     if given["minimize"] is not None:
@@ -322,12 +301,11 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
 
     Notes
     -----
-    The answers of the analyses have the same bounds in their field ``limits``. They say
-    how much accuracy the bins cost; the confidence interval says how far the answer
-    would differ for other cases. For ``best_threshold`` they are those of the best
-    value, of which the lower one is reached. Where only a threshold inside a bin may
-    meet the constraints, the value is NaN and the bounds are those of such a threshold;
-    :func:`exact_threshold` decides whether there is one.
+    The answers of the analyses have the same bounds in their field ``limits``. For
+    ``best_threshold`` they are those of the best value, of which the lower one is
+    reached. Where only a threshold inside a bin may meet the constraints, the value is
+    NaN and the bounds are those of such a threshold; :func:`exact_threshold` decides
+    whether there is one.
 
     Examples
     --------
@@ -359,10 +337,6 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
         if inside is not None:
             return inside
     answer = attach(ask(t, **options), t.labelled(), given.arguments)
-    return _alone(answer, name, t)
-
-
-def _alone(answer: Any, name: str, t: Tally) -> Bounds | CurveBounds:
     if isinstance(answer.limits, CurveBounds):
         return answer.limits
     if isinstance(answer, OperatingPoint):

@@ -1,29 +1,152 @@
-r"""Between which two curves does the exact curve lie, when scores were put into bins?
+r"""How good can a cut inside a bin be, and between which curves is the exact one?
 
-Between bins the counts are known, so the exact curve passes through every point of the
-binned one; inside a bin it goes from one end to the other, past any of the bin's
-cases first. That is a rectangle for the ROC curve, a parallelogram for the gain curve,
-and for the isotonic reliability curve the largest and smallest slope that a convex
-curve between the two extreme arrangements can have.
+Such a cut flags some of the bin's positives and some of its negatives: tp and fp lie in
+a rectangle. Quotients of sums of counts take their extremes over it at its corners, and
+so do metrics that rise with tp and fall with fp: ``Metric.shape`` says so. The exact
+curve passes through every point of the binned one, and inside a bin through its
+rectangle.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import NamedTuple, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.records import Record
 from trueness.counts.values import Tally
+from trueness.metrics.algebra import Constraint, Metric
+from trueness.metrics.confusion import Confusion
 from trueness.scale.arrangements import sharpest
-from trueness.scale.rectangles import rectangles_of
-from trueness.threshold.costs import cost_curve
+from trueness.threshold.costs import CostCurve, DecisionCurve, cost_curve
+from trueness.threshold.cuts import all_cuts, met_by, rounding_of
 
+Flags = NDArray[np.bool_]
 _ROUNDING = 1e-13
 _FINE = 4096  # bins that the isotonic bounds look at; more are joined
+
+
+class Rectangles(NamedTuple):
+    """Between which counts does a cut inside each row of a tally lie?
+
+    ``open`` says which rows hold more than one score, so that there are such cuts.
+    """
+
+    tp: tuple[Ints, Ints]
+    fp: tuple[Ints, Ints]
+    n_pos: int
+    n_neg: int
+    open: Flags
+
+    def at(self, rows: slice) -> Rectangles:
+        """Choose some rows."""
+        tp, fp = ((low[rows], high[rows]) for low, high in (self.tp, self.fp))
+        return Rectangles(tp, fp, self.n_pos, self.n_neg, self.open[rows])
+
+
+def rectangles_of(t: Tally) -> Rectangles:
+    """Give the rectangle of each row of a labelled tally."""
+    tp, fp = np.cumsum(t.pos), np.cumsum(t.neg)
+    wide = t.high > t.score
+    return Rectangles((tp - t.pos, tp), (fp - t.neg, fp), t.n_pos, t.n_neg, wide)
+
+
+def is_cornered(metric: Metric) -> bool:
+    """Does this metric take its extremes at the corners, term by term?"""
+    if metric.terms is not None:
+        return all(is_cornered(part) for _, part in metric.terms)
+    if metric.ratio is not None:
+        under = metric.ratio.under
+        # a denominator that changes its sign inside the rectangle has a pole there
+        return under is None or min(under) >= 0 or max(under) <= 0
+    return metric.shape != "unknown"
+
+
+def range_in(
+    b: Rectangles, metric: Metric, prevalence: float | None
+) -> tuple[Array, Array]:
+    """Between which values does the metric lie in each rectangle?
+
+    An empty range (inf, -inf) where it is undefined throughout. A metric of unknown
+    shape may have any value.
+    """
+    if not is_cornered(metric):
+        return np.full(b.open.size, -np.inf), np.full(b.open.size, np.inf)
+    low: Floats = np.full(b.open.size, metric.constant)
+    high = low.copy()
+    corners = [
+        Confusion(tp, fp, b.n_pos - tp, b.n_neg - fp).at_prevalence(prevalence)
+        for tp in b.tp
+        for fp in b.fp
+    ]
+    for weight, part in metric.parts:
+        lowest, highest = _extremes(part, corners)
+        ends = (lowest, highest) if weight >= 0 else (highest, lowest)
+        with np.errstate(invalid="ignore"):
+            low, high = low + weight * ends[0], high + weight * ends[1]
+    # inf - inf: nothing is known
+    return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+
+
+def _extremes(metric: Metric, corners: Sequence[Confusion]) -> tuple[Floats, Floats]:
+    """Give the smallest and largest value of a single metric at the corners.
+
+    A corner where the metric is undefined is left out: a quotient is constant along the
+    sides that meet there. "Bent" metrics are not, so next to such a corner nothing is
+    known of them.
+    """
+    values = np.array([metric(c) for c in corners], dtype=np.float64)
+    gone = np.isnan(values)
+    low = np.where(gone, np.inf, values).min(axis=0)
+    high = np.where(gone, -np.inf, values).max(axis=0)
+    if metric.shape == "bent":
+        near = gone.any(axis=0) & ~gone.all(axis=0)
+        low = np.where(near, metric.range[0], low)
+        high = np.where(near, metric.range[1], high)
+    return low, high
+
+
+class RectangleSearch(NamedTuple):
+    """What is known about the best cut of a tally of bins.
+
+    ``reached`` is the best value of the cuts between bins, which are real cuts (-inf
+    when none is allowed); ``possible`` what a cut inside a bin could reach at most;
+    ``alive`` the bins that can hold a cut as good as that.
+    """
+
+    reached: float
+    possible: float
+    alive: Flags
+
+
+def search(
+    t: Tally,
+    objective: Metric,
+    constraints: tuple[Constraint, ...],
+    prevalence: float | None = None,
+) -> RectangleSearch:
+    """Which bins of a labelled tally can still hold an optimal cut?"""
+    cuts = all_cuts(t, prevalence, "best_threshold")
+    b = rectangles_of(t)
+    allowed = met_by([cuts], constraints).all(axis=0)
+    values = np.where(allowed, np.asarray(objective(cuts.used)), np.nan)
+    top = float(np.fmax.reduce(values))  # NaN only when all are
+    reached = -np.inf if np.isnan(top) else top
+    able = b.open.copy()
+    for c in constraints:
+        low, high = range_in(b, c.metric, prevalence)
+        room = rounding_of(cuts, c.metric)
+        able &= (high >= c.bound - room) if c.upward else (low <= c.bound + room)
+    _, high = range_in(b, objective, prevalence)
+    slack = rounding_of(cuts, objective) if np.isfinite(reached) else 0.0
+    # a bin stays when its best corner reaches the best real cut, but for rounding
+    alive = able & (high >= reached - slack)
+    possible = float(high[alive].max(initial=reached))
+    return RectangleSearch(reached, possible, alive)
 
 
 @final
@@ -156,14 +279,14 @@ def _room(x: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]
     return x, low * (1 - _ROUNDING), high * (1 + _ROUNDING)
 
 
-def cost_bounds(t: Tally, curve: Any) -> CurveBounds:
+def cost_bounds(t: Tally, curve: CostCurve) -> CurveBounds:
     """The cuts between the bins are there; the sharpest arrangement has the best."""
     best = cost_curve(sharpest(t), at=curve.weight).cost
     low, high = np.minimum(best, curve.cost) - _ROUNDING, curve.cost + _ROUNDING
     return CurveBounds(curve.weight, low, high, ("weight", "cost"))
 
 
-def decision_bounds(t: Tally, curve: Any) -> CurveBounds:
+def decision_bounds(t: Tally, curve: DecisionCurve) -> CurveBounds:
     """At a threshold inside a bin any part of its cases is flagged."""
     b, p = rectangles_of(t), curve.threshold
     # rows whose lowest score reaches p are flagged, the next one perhaps in part

@@ -1,10 +1,7 @@
 """How is a table counted where it is, when no driver reaches it?
 
-By a query as text: one ``GROUP BY`` in the dialect of the warehouse, to be run by
-whatever tool is at hand. Its result, saved as CSV or Parquet, holds counts in the
-format of ``docs/counts.md``, which ``tally`` and every command read. Maps and rules
-become queries in the same dialects. The queries are written once, in DuckDB's SQL, and
-translated by sqlglot.
+By a query as text, whose result holds counts in the format of ``docs/counts.md``. The
+queries are written once, in DuckDB's SQL, and translated by sqlglot.
 """
 
 from __future__ import annotations
@@ -84,29 +81,20 @@ def sql(
 
     Examples
     --------
-    >>> print(sql("preds", dialect="snowflake", label="y", score="p"))
+    >>> print(sql("preds", dialect="snowflake", score="p"))
     -- How many negatives, positives and unknowns showed each score?
     -- Save the result as CSV or Parquet, then type: trueness evaluate FILE
     WITH cases AS (
       SELECT
         CAST(p AS DOUBLE) AS score,
-        CASE
-          WHEN y = 1
-          THEN 'pos'
-          WHEN y = 0
-          THEN 'neg'
-          WHEN y IS NULL OR CAST(y AS DOUBLE) = CAST('NaN' AS DOUBLE)
-          THEN 'unknown'
-          ELSE 'refused'
-        END AS kind
+        'unknown' AS kind
       FROM preds
     )
     SELECT
       score,
       COUNT(CASE WHEN kind = 'neg' THEN 1 END) AS neg,
       COUNT(CASE WHEN kind = 'pos' THEN 1 END) AS pos,
-      COUNT(CASE WHEN kind = 'unknown' THEN 1 END) AS unknown,
-      COUNT(CASE WHEN kind = 'refused' THEN 1 END) AS refused
+      COUNT(CASE WHEN kind = 'unknown' THEN 1 END) AS unknown
     FROM cases
     GROUP BY
       score
@@ -132,7 +120,7 @@ def sql(
     return "\n".join([*(f"-- {line}" for line in said), _translated(query, to)])
 
 
-def _column(name: Any, what: str, to: str) -> str:
+def _column(name: object, what: str, to: str) -> str:
     """Write the name of a column, between quotes only if it needs them.
 
     Snowflake and others tell p from "p": a name between quotes keeps its capitals.
@@ -154,7 +142,7 @@ def _is_column(name: str, dialect: str) -> bool:
     return isinstance(found, glot.exp.Column) and found.name == name
 
 
-def _table(table: Any, to: str) -> str:
+def _table(table: object, to: str) -> str:
     glot = required("sqlglot", "sql")
     try:
         found = glot.parse_one(f"SELECT * FROM {table}", read=to)  # noqa: S608
@@ -187,17 +175,19 @@ def _translated(query: str, to: str) -> str:
     return str(tree.sql(to, pretty=True))
 
 
-def _counting(names: Names, table: str, positive: Any, to: str, bins: Any) -> str:
+def _counting(
+    names: Names, table: str, positive: object, to: str, bins: int | None
+) -> str:
     """Write the query that counts, in DuckDB's SQL."""
     # CLUSTER and GROUP are words of SQL, of which some engines take no column
     keys = {"unit": "cluster"} if "cluster" in names else {}
     keys |= {"part": names["by"]} if "by" in names else {}
     kind, refuses = _kind(names, positive, to)
-    cases = [f"{_double(names['score'], to)} AS score", f"{kind} AS kind"]
-    cases += [f"{names['cluster']} AS unit"] if "cluster" in names else []
-    cases += [f"{names['by']} AS part"] if "by" in names else []
-    cases += [f"{names['count']} AS number"] if "count" in names else []
-    cases += [f"{_double(names['weight'], to)} AS weight"] if "weight" in names else []
+    held = {"score": _double(names["score"], to), "kind": kind}
+    held |= {"unit": names.get("cluster", ""), "part": names.get("by", "")}
+    held |= {"number": names.get("count", "")}
+    held |= {"weight": _double(names["weight"], to) if "weight" in names else ""}
+    cases = [f"{how} AS {name}" for name, how in held.items() if how]
     first = f"WITH cases AS (SELECT {', '.join(cases)} FROM {table})"  # noqa: S608
     made = _sums(names, refuses)
     if bins is None:
@@ -220,7 +210,7 @@ def _is_nan(number: str, to: str) -> str:
     return f"ISNAN({number})"
 
 
-def _kind(names: Names, positive: Any, to: str) -> tuple[str, bool]:
+def _kind(names: Names, positive: object, to: str) -> tuple[str, bool]:
     """Write which kind a case is of; say whether a case can be refused."""
     usable = []
     if "weight" in names:
@@ -248,7 +238,7 @@ def _kind(names: Names, positive: Any, to: str) -> tuple[str, bool]:
     return " ".join(["CASE", *parts, "END"]), positive is None or bool(usable)
 
 
-def _value(positive: Any) -> str:
+def _value(positive: object) -> str:
     if isinstance(positive, str):
         return text_in_sql(positive)
     if isinstance(positive, bool):
@@ -327,7 +317,7 @@ def _shown(keys: Names) -> str:
 
 
 def _applied(
-    what: Any, names: Names, table: str, to: str
+    what: object, names: Names, table: str, to: str
 ) -> tuple[str, tuple[str, ...]]:
     """Write the query that gives every row its new score, or its decision."""
     score = _double(names["score"], to)

@@ -1,9 +1,8 @@
 r"""What is the exact answer, when the rows are too many to be sorted?
 
-Count the rows into bins first. Most bins cannot change the answer any more: the cuts
-inside them cannot be as good as one already found, or they hold one class only. The few
-that can are counted again, finer or score by score, until nothing is left in doubt. The
-rows stay where they are; each pass is one group-by of their engine or one stream.
+Count the rows into bins first. The few bins that can change the answer are counted
+again, finer or score by score, until nothing is left in doubt. The rows stay where they
+are; each pass is one group-by of their engine or one stream.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import dataclass, replace
 from inspect import unwrap
 from operator import neg
 from time import perf_counter
-from typing import Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
@@ -23,7 +22,8 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
-from trueness._core.records import Estimate, Record, apart
+from trueness._core.imports import lazy_import
+from trueness._core.records import Record, apart
 from trueness.counts.answers import refuse
 from trueness.counts.cases import COUNTS
 from trueness.counts.counting import read_labels
@@ -36,9 +36,14 @@ from trueness.data.frames import tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.ranking.areas import auc
-from trueness.scale.rectangles import Flags, search
+from trueness.scale.envelopes import Flags, search
 from trueness.threshold.limits import read_objective
 from trueness.threshold.operating_point import best_threshold, on_bins
+
+if TYPE_CHECKING:
+    import narwhals as nw
+else:
+    nw = lazy_import("narwhals", "cli")  # imported when a frame arrives
 
 Bound = str | Constraint
 _RANGES = 8  # ranges of scores that one pass may ask for
@@ -91,11 +96,9 @@ class Refined(Record):
         return float(self.answer.threshold)
 
     def __float__(self) -> float:
-        """Give the value alone."""
         return self.value
 
     def __repr__(self) -> str:
-        """Write the answer, then what it took."""
         how = "exact" if self.exact else f"within {apart(self.low, self.high)}"
         return (
             f"{self.answer!r}\n  {how}, after {self.passes} passes over {self.rows:,} "
@@ -125,7 +128,7 @@ class ScoreSource(NamedTuple):
 
 @engines.in_turn
 def exact_threshold(
-    frame: Any,
+    frame: object,
     *,
     label: str | None = None,
     score: str | None = None,
@@ -133,7 +136,7 @@ def exact_threshold(
     subject_to: Bound | Iterable[Bound] = (),
     minimize: str | Metric | None = None,
     prevalence: float | None = None,
-    positive: Any = None,
+    positive: object = None,
     tolerance: float = 0.0,
     at_most: int = 20_000,
     batch: int = 20_000_000,
@@ -177,8 +180,6 @@ def exact_threshold(
     (0.8571428571428571, (0.2, 0.6))
     """
     constraints = read_constraints(subject_to)
-    options: dict[str, Any] = {"subject_to": constraints}
-    options |= {"maximize": maximize, "minimize": minimize}
     tolerance = _options.real_number(tolerance, "tolerance")
     design = getattr(frame, "design", PLAIN).with_words({"prevalence": prevalence})
     prevalence = design.prevalence
@@ -197,7 +198,8 @@ def exact_threshold(
         finer = max(at_most, _DIVIDE * int(np.count_nonzero(alive)))
         t = _refined(source, known, alive, finer, batch)
     in_use = known.with_design(sampling=design.sampling, prevalence=prevalence)
-    point = on_bins(_best_threshold(in_use, **options), known)
+    point = _best_threshold(in_use, maximize, constraints, minimize=minimize)
+    point = on_bins(point, known)
     ends = found.reached, max(found.possible, found.reached)
     if minimize is not None:
         ends = -ends[1], -ends[0]
@@ -210,11 +212,11 @@ def exact_threshold(
 
 @engines.in_turn
 def exact_auc(
-    frame: Any,
+    frame: object,
     *,
     label: str | None = None,
     score: str | None = None,
-    positive: Any = None,
+    positive: object = None,
     tolerance: float = 0.0,
     method: str = "student",
     level: float = 0.95,
@@ -263,8 +265,11 @@ def exact_auc(
         t = _refined(source, t, chosen, at_most, batch, _same_class_joined)
     answer = _auc(t, method=method, level=level)
     half = float(pairs.sum()) / (2 * t.n_pos * t.n_neg)
-    low, high = max(0.0, answer.value - half), min(1.0, answer.value + half)
-    return source.done(t, low, high, _wider(answer, half))
+    limits = max(0.0, answer.value - half), min(1.0, answer.value + half)
+    if half:  # the interval holds what the bins leave open too
+        low, high = max(0.0, answer.low - half), min(1.0, answer.high + half)
+        answer = replace(answer, low=low, high=high, limits=limits)
+    return source.done(t, *limits, answer)
 
 
 # each pass settles ``batch`` rows or divides every doubtful bin: far more than needed
@@ -272,7 +277,12 @@ _MOST_PASSES = 10_000
 
 
 def _first(
-    frame: Any, label: Any, score: Any, positive: Any, at_most: int, whole: int = 0
+    frame: Any,
+    label: str | None,
+    score: str | None,
+    positive: object,
+    at_most: int,
+    whole: int = 0,
 ) -> tuple[ScoreSource, Tally]:
     """Count into bins: by the engine, or from what is in memory.
 
@@ -299,13 +309,18 @@ def _first(
     return ScoreSource(known, {}, None, [known.n], began), bins
 
 
-def _looks_up(frame: Any) -> bool:
+def _looks_up(frame: object) -> bool:
     """Are these sorted scores that stay on a device?"""
     return type(frame).__name__ == "DeviceTally"
 
 
 def _first_pass(
-    lazy: Any, label: Any, score: Any, positive: Any, at_most: int, whole: int
+    lazy: nw.LazyFrame[Any],
+    label: str | None,
+    score: str | None,
+    positive: object,
+    at_most: int,
+    whole: int,
 ) -> tuple[ScoreSource, Tally]:
     if score is None or label is None:
         raise InputError(
@@ -322,15 +337,6 @@ def _first_pass(
     t = engine_bins.binned_tally(rows, names, positive, at_most, e)
     # where the scores lie, their quantiles, and the count: three passes
     return ScoreSource(rows, names, positive, [0, 0, t.n], began), t
-
-
-def _wider(answer: Estimate, half: float) -> Estimate:
-    """Let the interval hold what the bins leave open too."""
-    if not half:
-        return answer
-    low, high = max(0.0, answer.low - half), min(1.0, answer.high + half)
-    ends = max(0.0, answer.value - half), min(1.0, answer.value + half)
-    return replace(answer, low=low, high=high, limits=ends)
 
 
 def _most_pairs(pairs: Array, allowed: float) -> Flags:
@@ -465,8 +471,6 @@ def _counted_again(
         x = source.rows.between(ends)
         again: Tally = x.coarse(bins, [e[0] for e in ends]) if bins else x.to_host()
         return again
-    import narwhals as nw
-
     value = nw.col("score").cast(nw.Float64)
     chosen = nw.any_horizontal(
         *((value >= low) & (value <= high) for low, high in ends), ignore_nulls=True

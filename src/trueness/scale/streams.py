@@ -11,9 +11,11 @@ import hashlib
 import os
 import re
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import reduce
 from glob import glob
+from itertools import count
 from operator import add
 from pathlib import Path
 from typing import Any, final
@@ -97,7 +99,7 @@ class Stream:
     prevalence: float | None = None
     unlabelled: str | None = None
 
-    def add(self, batch: str, rows: Any) -> bool:
+    def add(self, batch: str, rows: object) -> bool:
         """Count a batch; False if a batch of this name is in the counts already.
 
         ``rows`` is a frame, eager or lazy, or a tally or a mapping of window to tally
@@ -149,15 +151,12 @@ class Stream:
         """
         every = _options.positive_number(every, "every")
         last = Folded((), 0, {})
-        done = 0
-        try:
-            while rounds is None or done < rounds:
+        with suppress(KeyboardInterrupt):
+            for done in count():
+                if done == rounds:
+                    break
+                time.sleep(every if done else 0)
                 last = self.fold(pattern)
-                done += 1
-                if rounds is None or done < rounds:
-                    time.sleep(every)
-        except KeyboardInterrupt:
-            pass
         return last
 
     def tally(self) -> Tally:
@@ -203,7 +202,7 @@ class Stream:
             del windows[window]
             self._write(windows, batches, labels)
 
-    def _windows_of(self, rows: Any) -> dict[str, Tally]:
+    def _windows_of(self, rows: object) -> dict[str, Tally]:
         if isinstance(rows, Tally):
             return {"": rows}
         if isinstance(rows, dict):
@@ -212,7 +211,7 @@ class Stream:
         found: Any = tally(rows, **{word: getattr(self, word) for word in roles})
         return {"": found} if self.by is None else {str(k): t for k, t in found.items()}
 
-    def _labels_with(self, known: list[Any], rows: Any) -> list[Any]:
+    def _labels_with(self, known: list[Any], rows: object) -> list[Any]:
         """Add the labels of a batch to those seen so far; stop at a third one."""
         if self.label is None or isinstance(rows, (Tally, dict)):
             return known
