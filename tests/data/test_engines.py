@@ -94,15 +94,6 @@ def test_groups_are_python_values(lazy_engine, rng):
     assert set(days) == set(columns["day"].to_pylist())
 
 
-def test_any_name_of_a_column():
-    names = {"cases": [0, 1], "key_0": [0.5, 0.7], "len": [2, 3]}
-    frame = pl.LazyFrame(names)
-    t = trueness.tally(frame, label="cases", score="key_0", count="len")
-    assert t == Tally([0.5, 0.7], neg=[2, 0], pos=[0, 3])
-    same = trueness.tally(frame, label="cases", score="cases")
-    assert same == Tally([0, 1], neg=[1, 0], pos=[0, 1])
-
-
 SLIPS = {
     "score='P' must name a column": {"label": "y", "score": "P"},
     "label='z' must name a column": {"label": "z", "score": "p"},
@@ -150,12 +141,6 @@ def test_what_is_no_count_is_refused(columns, asked, words):
     frame = pl.LazyFrame({"p": [0.5, 0.5]} | columns)
     with pytest.raises(InputError, match=words):
         trueness.tally(frame, score="p", count="n", **asked)
-
-
-def test_many_labels_are_refused_while_streaming():
-    frame = pl.LazyFrame({"y": np.arange(500), "p": np.arange(500) / 500})
-    with pytest.raises(InputError, match="must have two values"):
-        trueness.tally(frame, label="y", score="p")
 
 
 def test_a_plan_is_counted_not_its_source(lazy_engine):

@@ -45,6 +45,9 @@ def test_parquet_files_globs_directories_and_lists(lake, cases):
     assert counted(trueness.scan(parts)) == whole
     days = trueness.tally(trueness.scan(lake), label="y", score="p", by="day")
     assert {str(k): t.n for k, t in days.items()} == {"1": 1500, "2": 1500}
+    kept = cases.filter(pl.col("p") > 0.5)
+    frame = trueness.scan(lake, memory_limit="200MB", threads=1).filter("p > 0.5")
+    assert counted(frame) == trueness.tally(kept["y"], kept["p"])
 
 
 def test_text_files_plain_and_compressed(tmp_path, cases):
@@ -76,12 +79,10 @@ def test_tables_of_a_database(tmp_path, cases):
         trueness.scan(tmp_path / "y.duckdb")
     with pytest.raises(InputError, match="table= names a table of a database"):
         trueness.scan(tmp_path / "a.csv", table="preds")
-
-
-def test_a_relation_can_be_narrowed_first(lake, cases):
-    kept = cases.filter(pl.col("p") > 0.5)
-    frame = trueness.scan(lake, memory_limit="200MB", threads=1).filter("p > 0.5")
-    assert counted(frame) == trueness.tally(kept["y"], kept["p"])
+    path = tmp_path / "o'brien; DROP.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute('CREATE TABLE "a""b" AS SELECT 1 AS y, 0.5 AS p')
+    assert counted(trueness.scan(path)).n == 1
 
 
 def test_a_broken_file(lake):
@@ -140,13 +141,6 @@ def test_files_that_are_not_there_or_not_data(tmp_path, monkeypatch):
     refused("types= is for CSV", "a.jsonl", types={"p": "DOUBLE"})
     refused("cannot be read.*Malformed JSON", "a.jsonl")
     refused("cannot be read", "a.csv", memory_limit="lots")
-
-
-def test_a_quote_in_the_name_of_a_file(tmp_path):
-    path = tmp_path / "o'brien; DROP.duckdb"
-    with duckdb.connect(str(path)) as connection:
-        connection.execute('CREATE TABLE "a""b" AS SELECT 1 AS y, 0.5 AS p')
-    assert counted(trueness.scan(path)).n == 1
 
 
 @pytest.mark.parametrize("name", ["x.sqlite", "x.sqlite3", "x.db"])

@@ -216,18 +216,15 @@ def test_what_was_cleaned_is_said_in_one_line_and_refused_with_strict(tmp_path):
     assert "as a missing label" in line
     found = json.loads(in_shell(path, {}).stdout)
     assert "as positive" in " ".join(found["cleaned"])
-    refused = in_shell(path, {}, "--strict")
-    assert refused.exit_code == 2
-    assert "leave --strict out" in " ".join(refused.stderr.split())
-
-
-def test_dropped_scores_are_counted_by_label(tmp_path):
-    path = write(tmp_path, UNDERSTOOD["blank scores"][0])
-    _, cleaned = in_python(path, {"missing": "drop"})
-    assert cleaned == [
+    blank = write(tmp_path, UNDERSTOOD["blank scores"][0])
+    assert in_python(blank, {"missing": "drop"})[1] == [
         "2 cases without a score were left out (1 positive, 1 negative, 0 without a "
         "label)."
     ]
+    path = write(tmp_path, UNDERSTOOD["missing in five ways"][0])
+    refused = in_shell(path, {}, "--strict")
+    assert refused.exit_code == 2
+    assert "leave --strict out" in " ".join(refused.stderr.split())
 
 
 def test_arrays_and_frames_of_every_kind_are_read_alike(tmp_path):
@@ -242,26 +239,20 @@ def test_arrays_and_frames_of_every_kind_are_read_alike(tmp_path):
         assert len(said) == 2
 
 
-def test_columns_may_be_named_by_numbers():
+def test_names_and_gaps_of_frames_of_scores():
     frame = pd.DataFrame({1: TRUTH, 2: CHANCE, 3: CHANCE})
     t = trueness.tally(TRUTH, CHANCE)
     assert trueness.tally(frame, label=1, score=2) == t
     assert trueness.panel(frame, [2, 3], label=1)["3"] == t
-
-
-def test_a_panel_drops_refuses_or_keeps_what_is_missing():
+    twice = pd.DataFrame([[0.1, 0.2], [0.3, 0.4]], columns=["a", "a"])
+    with pytest.raises(trueness.InputError, match="used twice: 'a'"):
+        trueness.panel([0, 1], twice)
     columns = {"a": [0.1, None, 0.3], "b": [0.1, 0.2, 0.3]}
     assert trueness.panel([0, 1, 1], columns).n == 3
     with pytest.warns(trueness.Cleaned, match="1 case without a score was left out"):
         assert trueness.panel([0, 1, 1], columns, missing="drop").n == 2
     with pytest.raises(trueness.InputError, match="must not be missing"):
         trueness.panel([0, 1, 1], columns, missing="refuse")
-
-
-def test_columns_of_one_name_in_a_frame_of_scores_get_a_sentence():
-    frame = pd.DataFrame([[0.1, 0.2], [0.3, 0.4]], columns=["a", "a"])
-    with pytest.raises(trueness.InputError, match="used twice: 'a'"):
-        trueness.panel([0, 1], frame)
 
 
 def test_a_look_says_what_columns_could_be_and_what_to_type(tmp_path):

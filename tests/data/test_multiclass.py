@@ -57,15 +57,12 @@ def test_values_of_scikit_learn_and_an_interval_around_them(rng, average, theirs
     assert found.sd == pytest.approx(jackknife, rel=0.08)
 
 
-def test_two_classes_are_the_binary_area(rng):
+def test_two_classes_perfect_and_useless_scores(rng):
     y, p = cases(rng, c=2)
     one = trueness.auc(y, p[:, 1])
     for average in ("hand-till", "macro", "weighted"):
         found = trueness.multiclass_auc(y, p, average=average)
         assert found.value == pytest.approx(one.value, abs=1e-14)
-
-
-def test_perfect_and_useless_scores():
     y = np.repeat([0, 1, 2], 10)
     best = trueness.multiclass_auc(y, np.eye(3)[y])
     assert (best.value, best.high) == (1.0, 1.0)

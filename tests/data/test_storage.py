@@ -78,8 +78,10 @@ def test_files_that_cannot_be_read(tmp_path, tally, panel):
     storage.write_columns(
         {"a": [1]}, {"kind": "tally", "version": 99}, tmp_path / "new.parquet"
     )
+    (tmp_path / "x.csv").write_text("y,p\n1,0.5\n")
     for name, words in [
         ("p.parquet", "holds a panel; type trueness.read_panel"),
+        ("x.csv", "must have the columns score, neg"),
         ("other.parquet", "was not written by tally.write"),
         ("text.parquet", "cannot be read"),
         ("cut.parquet", "cannot be read"),

@@ -40,14 +40,11 @@ def test_inspect_eval():
     assert set(log.columns["system"]) == {"mockllm/careful"}
     human = log.columns["metadata.human"].tolist()
     assert human == ["pass"] * 3 + ["fail"] + [None] * 6
+    failed = trueness.read_verdicts(LOGS / "inspect.json")  # the last sample
+    same(failed.columns["exact"], [1, 0, 1, 0, 0, 0, 1, 0, 1, NAN])
     assert repr(log) == (
         "VerdictLog of Inspect: 10 answers of 1 system, judged by exact, strict"
     )
-
-
-def test_inspect_json_with_a_sample_that_failed():
-    log = trueness.read_verdicts(LOGS / "inspect.json")
-    same(log.columns["exact"], [1, 0, 1, 0, 0, 0, 1, 0, 1, NAN])
 
 
 def test_inspect_of_older_packing_scorers_with_parts_and_epochs(tmp_path):
@@ -66,7 +63,7 @@ def test_inspect_of_older_packing_scorers_with_parts_and_epochs(tmp_path):
     same(log.columns["match"], [1, 1])
 
 
-def test_promptfoo():
+def test_promptfoo(tmp_path):
     log = trueness.read_verdicts(LOGS / "promptfoo.json")
     # assertions without a metric go by their type; two of a type are numbered
     assert log.judges == ("exact", "icontains", "icontains 2")
@@ -75,10 +72,7 @@ def test_promptfoo():
     # answers yes no yes yes and yes yes no no; truth yes no yes no
     assert [right[str(k), "echo, careful"] for k in range(4)] == [1, 1, 1, 0]
     assert [right[str(k), "echo, hasty"] for k in range(4)] == [1, 0, 0, 1]
-
-
-def test_promptfoo_rated_by_hand(tmp_path):
-    held = json.loads((LOGS / "promptfoo.json").read_text())
+    held = json.loads((LOGS / "promptfoo.json").read_text())  # rated by hand
     one = held["results"]["results"][0]["gradingResult"]["componentResults"]
     one.append({"pass": False, "score": 0, "assertion": {"type": "human"}})
     (tmp_path / "rated.json").write_text(json.dumps(held))
@@ -137,12 +131,8 @@ def test_what_is_no_log(tmp_path):
     shutil.copy(LOGS / "inspect.json", tmp_path / "i.json")
     shutil.copy(LOGS / "deepeval.json", tmp_path / "d.json")
     refused("DeepEval and Inspect", "?.json")
-
-
-def test_judges_that_did_not_run(tmp_path):
     held = json.loads((LOGS / "deepeval.json").read_text())
-    for case in held["testCases"]:
-        case["metricsData"] = []
+    held["testCases"] = [case | {"metricsData": []} for case in held["testCases"]]
     (tmp_path / "none.json").write_text(json.dumps(held))
     with pytest.raises(trueness.NotEnoughCases, match="8 answers and no verdict"):
         trueness.read_verdicts(tmp_path / "none.json")

@@ -1,4 +1,4 @@
-"""No arrangement of the cases within the bins leaves the bounds."""
+"""No arrangement of the cases within the bins leaves the bounds, or the two curves."""
 
 from fractions import Fraction
 
@@ -8,17 +8,19 @@ import pytest
 import trueness
 from bins_by_hand import arrangements, random_bins
 from trueness import NotEnoughCases, Tally
+from trueness._core.isotonic import isotonic_curve
 from trueness.calibration.proper_scores import decomposition
 from trueness.counts.values import tally_of_bins
 from trueness.ranking.partial_areas import partial_area
-from trueness.scale.arrangements import (
-    auc_ends,
-    average_precision_ends,
-    dullest,
-    sharpest,
-)
+from trueness.scale.arrangements import auc_ends, dullest, sharpest
+from trueness.scale.envelopes import CurveBounds
 
 SEEDS = range(8)
+
+
+def bins_of(low, high, neg, pos):
+    counts = [np.array(c) for c in (neg, pos, [0] * len(neg))]
+    return tally_of_bins(np.array(low), np.array(high), counts)
 
 
 def slow_auc(t):
@@ -37,13 +39,16 @@ def slow_precision(t, odds=1.0):
 
 def test_auc_by_hand():
     # bins (1 pos, 2 neg) and (1 pos, 1 neg): 3 of the 6 pairs share a bin
-    t = tally_of_bins(
-        np.array([0.6, 0.1]),
-        np.array([0.9, 0.5]),
-        [np.array([2, 1]), np.array([1, 1]), np.array([0, 0])],
-    )
-    assert auc_ends(t) == (1 / 6, 4 / 6)
-    assert trueness.auc(t).limits == (1 / 6, 4 / 6)
+    t = bins_of([0.6, 0.1], [0.9, 0.5], [2, 1], [1, 1])
+    assert auc_ends(t) == trueness.auc(t).limits == (1 / 6, 4 / 6)
+    big = 4_000_000_000  # too large for products in 64 bits
+    t = Tally([2, 1], neg=[big, big], pos=[big, big]).coarse(1)
+    assert auc_ends(t) == (0.0, 1.0)
+    pure = Tally([4, 3, 2, 1], neg=[0, 0, 1, 1], pos=[1, 1, 0, 0]).coarse(2)
+    assert pure.binned
+    assert auc_ends(pure) == (1.0, 1.0)
+    assert trueness.average_precision(pure).limits == pytest.approx((1, 1))
+    assert "exact although scores were binned" in repr(trueness.auc(pure))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -67,9 +72,10 @@ def test_auc_and_average_precision_are_reached(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_parts_of_the_area(seed):
+def test_parts_of_the_area_and_proper_scores(seed):
     rng = np.random.default_rng(seed)
     t = random_bins(rng)
+    every = list(arrangements(t, rng, most=60))
     for part in (
         {"fpr": (0.0, 0.3)},
         {"tpr": (0.4, 1.0)},
@@ -77,25 +83,19 @@ def test_parts_of_the_area(seed):
         {"fpr": (0.0, 0.5), "corrected": True},
     ):
         low, high = trueness.partial_auc(t, replicates=100, **part).limits
-        found = [partial_area(x, **part) for x in arrangements(t, rng, most=60)]
+        found = [partial_area(x, **part) for x in every]
         assert low <= min(found)
         assert max(found) <= high
         ends = [partial_area(x, **part) for x in (dullest(t), sharpest(t))]
         assert ends == pytest.approx((low, high), abs=1e-12)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", ["brier", "log_loss"])
-def test_proper_scores_and_their_parts(name, seed):
-    rng = np.random.default_rng(seed)
-    t = random_bins(rng)
-    found = getattr(trueness, name)(t)
-    limits = [found.limits, found.mcb.limits, found.dsc.limits, found.unc.limits]
-    for x in arrangements(t, rng, most=60):
-        for value, (low, high) in zip(decomposition(x, name), limits, strict=True):
-            assert low - 1e-15 <= value <= high + 1e-15
-    ends = [decomposition(x, name)[0] for x in (sharpest(t), dullest(t))]
-    assert ends == pytest.approx(found.limits, rel=1e-12)
+    for name in ("brier", "log_loss"):
+        found = getattr(trueness, name)(t)
+        limits = [found.limits, found.mcb.limits, found.dsc.limits, found.unc.limits]
+        for x in every:
+            for value, (low, high) in zip(decomposition(x, name), limits, strict=True):
+                assert low - 1e-15 <= value <= high + 1e-15
+        ends = [decomposition(x, name)[0] for x in (sharpest(t), dullest(t))]
+        assert ends == pytest.approx(found.limits, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -119,31 +119,6 @@ def test_calibration_errors(seed, monkeypatch):
         assert "not known" in found.smooth.limits
 
 
-def test_calibration_errors_of_fine_bins_are_narrow():
-    rng = np.random.default_rng(0)
-    p = rng.random(10_000)
-    t = trueness.tally(rng.random(10_000) < p**1.5, p).coarse(2000)
-    found = trueness.calibration_error(t)
-    for part in (found.plain, found.debiased, found.rms):
-        low, high = part.limits
-        assert low < part.value < high
-        assert high - low < 0.02
-
-
-def test_counts_too_large_for_64_bits():
-    big = 4_000_000_000
-    t = Tally([2, 1], neg=[big, big], pos=[big, big]).coarse(1)
-    assert auc_ends(t) == (0.0, 1.0)
-
-
-def test_pure_bins_cost_the_area_nothing():
-    t = Tally([4, 3, 2, 1], neg=[0, 0, 1, 1], pos=[1, 1, 0, 0]).coarse(2)
-    assert t.binned
-    assert auc_ends(t) == (1.0, 1.0)
-    assert average_precision_ends(t) == pytest.approx((1, 1))
-    assert "exact although scores were binned" in repr(trueness.auc(t))
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_slope_and_intercept_of_small_bins(seed):
     rng = np.random.default_rng(seed)
@@ -162,20 +137,121 @@ def test_slope_and_intercept_of_small_bins(seed):
             assert low <= getattr(exact, name).value <= high
 
 
-def test_fine_bins_leave_little_open_of_slope_and_intercept():
+def test_fine_bins_leave_little_open():
     rng = np.random.default_rng(0)
-    p = rng.random(20_000)
-    exact = trueness.tally(rng.random(20_000) < p**1.5, p)
-    found, line = (
-        trueness.calibration_line(exact.coarse(500)),
-        trueness.calibration_line(exact),
-    )
+    p = rng.random(10_000)
+    exact = trueness.tally(rng.random(10_000) < p**1.5, p)
+    found = trueness.calibration_error(exact.coarse(2000))
+    for part in (found.plain, found.debiased, found.rms):
+        low, high = part.limits
+        assert low < part.value < high < low + 0.02
+    line, found = (trueness.calibration_line(x) for x in (exact, exact.coarse(500)))
     for name in ("slope", "intercept"):
         low, high = getattr(found, name).limits
-        assert low <= getattr(line, name).value <= high
-        assert high - low < 0.1
+        assert low <= getattr(line, name).value <= high < low + 0.1
     assert found.limits == found.slope.limits
-    assert (
-        trueness.bounds("calibration_line", exact.coarse(500)).name
-        == "calibration_line"
-    )
+    bounds = trueness.bounds("calibration_line", exact.coarse(500))
+    assert bounds.name == "calibration_line"
+
+
+def span(bounds, x):
+    """What a curve of straight lines may be at x; jumps hold all between their ends."""
+    left = np.searchsorted(bounds.x, x - 1e-12, side="left")
+    right = np.searchsorted(bounds.x, x + 1e-12, side="right")
+    low, high = bounds.low[left:right], bounds.high[left:right]
+    if left == right:  # inside a stretch
+        part = slice(max(left - 1, 0), right + 1)
+        at = bounds.x[part]
+        low, high = (np.interp(x, at, v[part]) for v in (bounds.low, bounds.high))
+    return np.min(low) - 1e-12, np.max(high) + 1e-12
+
+
+CURVES = {
+    "roc": ({}, "fpr", "tpr"),
+    "det": ({}, "fpr", "fnr"),
+    "gain_curve": ({}, "flagged_rate", "recall"),
+    "precision_recall": ({}, "recall", "precision"),
+    "lift_curve": ({}, "flagged_rate", "lift"),
+    "gain_curve at 0.1": ({"prevalence": 0.1}, "flagged_rate", "recall"),
+    "precision_recall at 0.1": ({"prevalence": 0.1}, "recall", "precision"),
+    "lift_curve at 0.1": ({"prevalence": 0.1}, "flagged_rate", "lift"),
+}
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("case", CURVES)
+def test_curves_lie_between(case, seed):
+    options, along, across = CURVES[case]
+    analysis = getattr(trueness, case.split()[0])
+    rng = np.random.default_rng(seed)
+    t = random_bins(rng)
+    found = analysis(t, **options).limits
+    assert found.axes == (along, across)
+    assert np.all(np.diff(found.x) >= -1e-15)
+    assert np.all(found.low <= found.high)
+    for x in arrangements(t, rng, most=40):
+        exact = analysis(x, **options)
+        for a, b in zip(getattr(exact, along), getattr(exact, across), strict=True):
+            low, high = span(found, a)
+            assert low <= b <= high
+
+
+def test_the_corners_of_the_roc_curve_are_reached():
+    t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(2)
+    found = trueness.roc(t).limits
+    assert found.x.tolist() == [0, 0.5, 0.5, 1]
+    assert found.low.tolist() == [0, 0, 0.5, 0.5]
+    assert found.high.tolist() == [0.5, 0.5, 1, 1]
+    assert str(found) == "tpr known to within 0.5 along fpr"
+    assert "limits: tpr known to within 0.5 along fpr" in repr(trueness.roc(t))
+    assert trueness.roc(t).to_dict()["limits"]["x"] == [0, 0.5, 0.5, 1]
+    rng = np.random.default_rng(0)
+    t = trueness.tally(rng.random(600) < 0.5, rng.random(600))
+    short = trueness.ranking.simplify(trueness.roc(t.coarse(50)), points=10)
+    assert isinstance(short.limits, CurveBounds)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_reliability_lies_between(seed):
+    rng = np.random.default_rng(seed)
+    t = random_bins(rng, most=4, bins=int(rng.integers(1, 6)))
+    found = trueness.reliability(t, replicates=20).limits
+    low, high, edges = found.low[::2], found.high[::2], found.x[::2]
+    top, bottom = np.full(edges.size, -1.0), np.full(edges.size, 2.0)
+    for x in arrangements(t, rng, most=150):
+        score, pos, neg = (c[::-1] for c in (x.score, x.pos, x.neg))
+        bin = np.searchsorted(edges, score, side="right") - 1
+        value = isotonic_curve(pos, neg)
+        assert np.all(low[bin] <= value)
+        assert np.all(value <= high[bin])
+        np.maximum.at(top, bin, value)
+        np.minimum.at(bottom, bin, value)
+    if seed < 10:  # few bins: nearly every arrangement was tried
+        assert np.mean(np.isclose(top, high) & np.isclose(bottom, low)) > 0.3
+    assert np.all(np.diff(low) >= -1e-12)
+    assert np.all(np.diff(high) >= -1e-12)
+
+
+def test_reliability_bounds_by_hand():
+    # one bin: 1 positive and 1 negative, then a single score with 1 of 2
+    t = bins_of([0.8, 0.1], [0.8, 0.5], [1, 1], [1, 1])
+    found = trueness.reliability(t, replicates=20).limits
+    # at least: negative last, one block of 2 of 4 without it. At most: positive last,
+    # pooled with the 1 of 2 above it
+    assert found.low == pytest.approx([0, 0, 1 / 2, 1 / 2])
+    assert found.high == pytest.approx([2 / 3, 2 / 3, 2 / 3, 2 / 3])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_costs_and_benefits_lie_between(seed):
+    rng = np.random.default_rng(seed)
+    t = random_bins(rng)
+    for curve, options, name in (
+        (trueness.cost_curve, {}, "cost"),
+        (trueness.decision_curve, {"prevalence": 0.3}, "net_benefit"),
+    ):
+        limits = curve(t, **options).limits
+        for x in arrangements(t, rng, most=5):
+            exact = getattr(curve(x, **options), name)
+            assert np.all(limits.low <= exact)
+            assert np.all(exact <= limits.high)

@@ -26,7 +26,6 @@ from trueness.cli import app
 from trueness.scale.queries import DIALECTS
 
 BIG = 10**15 + 1
-WITH_NAN = ("duckdb", "postgres", "clickhouse", "polars")
 # the types of score, label, decimal, count, weight, cluster and group
 TYPES = {
     "duckdb": "DOUBLE INTEGER DECIMAL(6,3) BIGINT DOUBLE INTEGER VARCHAR",
@@ -61,20 +60,15 @@ ROWS = list(zip(*DATA.values(), strict=True))
 def literal(value):
     if value is None:
         return "NULL"
-    return "'it''s'" if value == "it's" else repr(value) if value != "a" else "'a'"
+    text = value.replace("'", "''") if isinstance(value, str) else ""
+    return f"'{text}'" if text else str(value)
 
 
 def statements(engine, quote='"', end=""):
     """Create the table and fill it, in plain SQL."""
-    kinds = TYPES[engine].split()
-    columns = ", ".join(
-        f"{quote}{k}{quote} {v}" for k, v in zip(NAMES, kinds, strict=True)
-    )
-    texts = [
-        ", ".join(str(v) if isinstance(v, Decimal) else literal(v) for v in row)
-        for row in ROWS
-    ]
-    values = ", ".join(f"({t})" for t in texts)
+    kinds = zip(NAMES, TYPES[engine].split(), strict=True)
+    columns = ", ".join(f"{quote}{k}{quote} {v}" for k, v in kinds)
+    values = ", ".join(f"({', '.join(map(literal, row))})" for row in ROWS)
     insert = f"INSERT INTO preds VALUES {values}"  # noqa: S608 - numbers of ours
     return f"CREATE TABLE preds ({columns}){end}", insert
 
@@ -82,12 +76,15 @@ def statements(engine, quote='"', end=""):
 GONE = ("NULL", "\\N")  # as MariaDB and ClickHouse print it
 
 
-def frame_of(text, delimiter=","):
-    """Write what a client printed to a file of CSV, as a person would save it."""
-    rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
+def as_csv(rows):
     out = io.StringIO()
     csv.writer(out).writerows([["" if v in GONE else v for v in r] for r in rows])
     return out.getvalue()
+
+
+def frame_of(text, delimiter=","):
+    """Write what a client printed to a file of CSV, as a person would save it."""
+    return as_csv(csv.reader(io.StringIO(text), delimiter=delimiter))
 
 
 def run_duckdb(folder):
@@ -104,10 +101,7 @@ def run_sqlite(folder):
 
     def ask(query):
         found = connection.execute(query)
-        out = io.StringIO()
-        csv.writer(out).writerow([d[0] for d in found.description])
-        csv.writer(out).writerows(found.fetchall())
-        return out.getvalue()
+        return as_csv([[d[0] for d in found.description], *found.fetchall()])
 
     return ask
 
@@ -132,9 +126,8 @@ def run_clickhouse(folder):
 
 def needs(*programs):
     places = [shutil.which(p, path=PATH) for p in programs]
-    for program, place in zip(programs, places, strict=True):
-        if place is None:
-            pytest.skip(f"{program} is not installed")
+    if None in places:
+        pytest.skip(f"{programs[places.index(None)]} is not installed")
     return places
 
 
@@ -156,18 +149,9 @@ def house(user):
         yield Path(folder), ["runuser", "-u", user, "--"]
 
 
-def wait_for(ask, seconds=30):
-    end = time.monotonic() + seconds
-    while ask().returncode:
-        assert time.monotonic() < end, ask().stderr
-        time.sleep(0.1)
-
-
-def output(words, text):
-    made = subprocess.run(
-        words, input=text, capture_output=True, text=True, check=False
-    )
-    assert not made.returncode, made.stderr
+def output(words, text=""):
+    made = subprocess.run(words, input=text, capture_output=True, text=True)
+    assert not made.returncode, made.stdout + made.stderr
     return made.stdout
 
 
@@ -177,7 +161,10 @@ def serving(words, ask):
     nowhere = subprocess.DEVNULL
     started = subprocess.Popen(words, stdout=nowhere, stderr=nowhere)
     try:
-        wait_for(lambda: subprocess.run(ask, capture_output=True, check=False))
+        end = time.monotonic() + 30
+        while subprocess.run(ask, capture_output=True).returncode:
+            assert time.monotonic() < end
+            time.sleep(0.1)
         yield
     finally:
         started.terminate()
@@ -189,10 +176,7 @@ def postgres():
     initdb, server, client = needs("initdb", "postgres", "psql")
     with house("postgres") as (home, user):
         init = [*user, initdb, "-D", home / "data", "-U", "me", "-A", "trust"]
-        made = subprocess.run(
-            [*init, "-E", "UTF8", "--no-sync"], capture_output=True, check=False
-        )
-        assert not made.returncode, made.stderr
+        output([*init, "-E", "UTF8", "--no-sync"])
         words = [*user, server, "-D", home / "data", "-k", home]
         call = [client, "-h", home, "-U", "me", "-d", "postgres", "-q", "--csv"]
         call += ["-v", "ON_ERROR_STOP=1"]
@@ -207,8 +191,7 @@ def mariadb():
     with house("mysql") as (home, user):
         data = ["--no-defaults", f"--datadir={home}/data"]
         init = [*user, install, *data, "--auth-root-authentication-method=normal"]
-        made = subprocess.run(init, capture_output=True, check=False)
-        assert not made.returncode, made.stdout + made.stderr
+        output(init)
         words = [*user, server, *data, "--skip-networking", f"--socket={home}/s"]
         words += [f"--pid-file={home}/pid"]
         call = [client, "--no-defaults", "-u", "root", f"--socket={home}/s", "--batch"]
@@ -227,9 +210,7 @@ def spark_of_this_machine(spark):
 
     def ask(query):
         found = spark.sql(query)
-        out = io.StringIO()
-        csv.writer(out).writerows([found.columns, *map(tuple, found.collect())])
-        return out.getvalue()
+        return as_csv([found.columns, *map(tuple, found.collect())])
 
     return ask
 
@@ -302,18 +283,20 @@ def test_bins_hold_the_same_cases(engine, tmp_path):
     assert low <= trueness.auc(exact).value <= high
 
 
-def test_nan_and_null_are_both_missing(tmp_path):
+def on_duckdb(frame, **words):
+    connection = duckdb.connect()
+    connection.register("preds", frame)
+    return connection.sql(trueness.sql("preds", dialect="duckdb", **words))
+
+
+def test_nan_and_null_are_both_missing():
     y, p = [1.0, 0.0, np.nan, None, 0.0], [0.5, 0.5, 0.5, 0.25, np.float32(0.1)]
     frame = pl.DataFrame({"y": y, "p": p}, strict=False)
-    duck = duckdb.connect()
-    duck.register("preds", frame)
-    polars = pl.SQLContext(preds=frame)
-    wanted = trueness.tally(frame, label="y", score="p")
     words = {"label": "y", "score": "p"}
-    query = trueness.sql("preds", dialect="duckdb", **words)
-    assert trueness.tally(duck.sql(query)) == wanted
+    wanted = trueness.tally(frame, **words)
+    assert trueness.tally(on_duckdb(frame, **words)) == wanted
     query = trueness.sql("preds", dialect="postgres", **words)
-    assert trueness.tally(polars.execute(query)) == wanted
+    assert trueness.tally(pl.SQLContext(preds=frame).execute(query)) == wanted
     assert wanted.n_unknown == 2
 
 
@@ -323,29 +306,24 @@ def test_nan_and_null_are_both_missing(tmp_path):
 )
 def test_other_labels_need_a_positive_one(labels, positive):
     frame = pl.DataFrame({"y": labels, "p": [0.3, 0.2, 0.1]})
-    context = duckdb.connect()
-    context.register("preds", frame)
     words = {"label": "y", "score": "p", "positive": positive}
-    found = context.sql(trueness.sql("preds", dialect="duckdb", **words))
+    found = on_duckdb(frame, **words)
     assert trueness.tally(found) == trueness.tally(frame, **words)
 
 
-def test_what_cannot_be_counted_is_refused():
-    context = duckdb.connect()
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"label": "y", "score": "w"}, "could not count 1 rows"),
+        ({"score": "y", "weight": "w"}, "could not count 1 rows"),
+        ({"score": "p"}, "missing or infinite in 1 of 2 cases"),
+        ({"score": "p", "bins": 2}, "missing or infinite in 1 of 2 cases"),
+    ],
+)
+def test_what_cannot_be_counted_is_refused(asked, words):
     frame = pl.DataFrame({"y": [0, 2], "p": [0.3, None], "w": [1.0, -1.0]})
-    context.register("preds", frame)
-
-    def ask(**words):
-        return context.sql(trueness.sql("preds", dialect="duckdb", **words))
-
-    with pytest.raises(InputError, match="could not count 1 rows"):
-        trueness.tally(ask(label="y", score="w"))
-    with pytest.raises(InputError, match="could not count 1 rows"):
-        trueness.tally(ask(score="y", weight="w"))
-    with pytest.raises(InputError, match="missing or infinite in 1 of 2 cases"):
-        trueness.tally(ask(score="p"))
-    with pytest.raises(InputError, match="missing or infinite in 1 of 2 cases"):
-        trueness.tally(ask(score="p", bins=2))
+    with pytest.raises(InputError, match=words):
+        trueness.tally(on_duckdb(frame, **asked))
 
 
 @pytest.mark.parametrize("name", DIALECTS)
@@ -366,10 +344,8 @@ def test_every_dialect_reads_its_query(name, bins):
 def test_names_are_names_whatever_they_contain():
     name = 'p"; DROP TABLE preds; --'
     frame = pl.DataFrame({name: [0.5, 0.1], "select": [1, 0]})
-    context = duckdb.connect()
-    context.register("preds", frame)
-    query = trueness.sql("preds", dialect="duckdb", score=name, label="select")
-    assert trueness.tally(context.sql(query)) == trueness.tally([1, 0], [0.5, 0.1])
+    found = trueness.tally(on_duckdb(frame, score=name, label="select"))
+    assert found == trueness.tally([1, 0], [0.5, 0.1])
     for table in ("preds; DROP TABLE preds", "a, b", "preds p", "(SELECT 1)", ""):
         with pytest.raises(InputError, match="table must be the name"):
             trueness.sql(table, dialect="duckdb", score="p")
@@ -434,13 +410,10 @@ def plain(result):
     return json.loads(json.dumps(result).replace('"p', '"score'))
 
 
-def test_the_command_says_what_is_missing():
+def test_the_command_says_what_is_missing_and_writes_json():
     made = run("sql", "--dialect", "duckdb", "--score", "p")
     assert made.exit_code == 2
     assert "Type --table NAME." in made.output
-
-
-def test_the_command_writes_json():
     words = ["--dialect", "mysql", "--table", "preds", "--score", "p", "--json"]
     found = json.loads(run("sql", *words, "--positive", "'1'", "--label", "y").stdout)
     wanted = {"dialect": "mysql", "score": "p", "label": "y", "positive": "1"}

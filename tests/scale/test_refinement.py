@@ -17,15 +17,8 @@ from trueness.data import engine_bins
 from trueness.metrics.algebra import Metric
 
 OBJECTIVES = [
-    "accuracy",
-    "f1",
-    "mcc",
-    "youden",
-    "kappa",
-    "precision",
+    *("accuracy", "f1", "mcc", "youden", "kappa", "precision", "markedness", "lift"),
     "0.7*accuracy + 0.3*recall",
-    "markedness",
-    "lift",
 ]
 CONSTRAINTS = [
     [],
@@ -33,6 +26,7 @@ CONSTRAINTS = [
     ["precision >= 0.4", "flagged <= 60"],
     ["fpr <= 0.3", "recall >= 0.3"],
 ]
+NAMED = {"label": "y", "score": "p"}
 
 
 def cases(seed, n=300, levels=None):
@@ -47,10 +41,17 @@ def lazy(y, p):
     return pl.LazyFrame({"y": y, "p": p})
 
 
+def threshold(rows, **options):
+    return trueness.exact_threshold(rows, **NAMED, **options)
+
+
+def area(rows, **options):
+    return trueness.exact_auc(rows, **NAMED, **options)
+
+
 def same(a, b):
     """Equal records, but for how the cut was searched."""
-    a, b = json_value(a), json_value(b)
-    assert a == b
+    assert json_value(a) == json_value(b)
 
 
 @settings(max_examples=60)
@@ -65,20 +66,19 @@ def same(a, b):
 def test_the_optimum_of_all_cases(seed, objective, bounds, levels, bins, batch):
     y, p = cases(seed, 120, levels)
     options = {"maximize": objective, "subject_to": bounds}
+    t, limits = trueness.tally(y, p), {"at_most": bins, "batch": batch}
     try:
-        expected = trueness.best_threshold(trueness.tally(y, p), **options)
+        expected = trueness.best_threshold(t, **options)
     except trueness.Infeasible:
         with pytest.raises(trueness.Infeasible):
-            trueness.exact_threshold(
-                lazy(y, p), label="y", score="p", at_most=bins, batch=batch, **options
-            )
+            threshold(lazy(y, p), **limits, **options)
         return
-    r = trueness.exact_threshold(
-        lazy(y, p), label="y", score="p", at_most=bins, batch=batch, **options
-    )
+    r = threshold(lazy(y, p), **limits, **options)
     same(r.answer, expected)
     assert r.exact
     assert r.low == expected.value
+    same(trueness.exact_threshold(t, at_most=7, **options).answer, expected)
+    assert trueness.exact_auc(t).value == trueness.auc(t).value
 
 
 @settings(max_examples=20)
@@ -86,7 +86,7 @@ def test_the_optimum_of_all_cases(seed, objective, bounds, levels, bins, batch):
 def test_the_auc_of_all_cases(seed, bins, batch):
     y, p = cases(seed, 150, seed % 3 * 10 or None)
     expected = trueness.auc(trueness.tally(y, p))
-    r = trueness.exact_auc(lazy(y, p), label="y", score="p", at_most=bins, batch=batch)
+    r = area(lazy(y, p), at_most=bins, batch=batch)
     assert r.exact
     assert r.value == expected.value
     assert r.answer.low == pytest.approx(expected.low, rel=1e-12)
@@ -94,60 +94,42 @@ def test_the_auc_of_all_cases(seed, bins, batch):
 
 
 @pytest.mark.parametrize("tolerance", [0.05, 0.001])
-def test_the_auc_within_a_tolerance(tolerance):
+def test_answers_within_a_tolerance(tolerance):
     y, p = cases(4, 5000)
-    exact = trueness.auc(trueness.tally(y, p)).value
-    r = trueness.exact_auc(
-        lazy(y, p), label="y", score="p", tolerance=tolerance, at_most=20
-    )
+    t = trueness.tally(y, p)
+    exact = trueness.auc(t).value
+    r = area(lazy(y, p), tolerance=tolerance, at_most=20)
     assert r.low <= exact <= r.high
     assert r.high - r.low <= 2 * tolerance + 1e-12
     assert abs(r.value - exact) <= tolerance
     assert r.bins < 5000
-
-
-def test_a_threshold_within_a_tolerance():
-    y, p = cases(5, 5000)
-    best = trueness.best_threshold(trueness.tally(y, p), "f1").value
-    options = {"label": "y", "score": "p", "maximize": "f1", "at_most": 10}
-    r = trueness.exact_threshold(lazy(y, p), tolerance=0.05, **options)
-    assert r.low <= best <= r.high
-    assert r.high - r.low <= 0.05
+    assert "within" in repr(r)
+    assert r.answer.limits == (r.low, r.high)
+    r = threshold(lazy(y, p), tolerance=tolerance, maximize="f1", at_most=10)
+    assert r.low <= trueness.best_threshold(t, "f1").value <= r.high
+    assert r.high - r.low <= tolerance
     assert r.value == r.low
 
 
 def test_few_rows_are_counted_again():
     y, p = cases(6, 50_000)
-    r = trueness.exact_threshold(lazy(y, p), label="y", score="p", maximize="f1")
+    r = threshold(lazy(y, p), maximize="f1")
     same(r.answer, trueness.best_threshold(trueness.tally(y, p), "f1"))
     assert r.passes == 4
     assert 50_000 < r.rows < 60_000  # all rows once, then the bins near the optimum
     assert r.threshold == r.answer.threshold
     assert float(r) == r.value
+    r = area(lazy(y[:400], p[:400]))
+    assert "exact, after 2 passes over 400 rows in" in repr(r)
 
 
 def test_the_same_on_every_lazy_engine(exact_engine):
     y, p = cases(7, 2000)
-    frame = exact_engine({"y": y, "p": p})
-    t = trueness.tally(y, p)
-    r = trueness.exact_threshold(
-        frame,
-        label="y",
-        score="p",
-        minimize=trueness.cost(fp=1, fn=4),
-        subject_to=["recall >= 0.5"],
-        prevalence=0.1,
-        at_most=200,
-    )
-    expected = trueness.best_threshold(
-        t,
-        minimize=trueness.cost(fp=1, fn=4),
-        subject_to=["recall >= 0.5"],
-        prevalence=0.1,
-    )
-    same(r.answer, expected)
-    auc = trueness.exact_auc(frame, label="y", score="p", at_most=200)
-    assert auc.value == trueness.auc(t).value
+    frame, t = exact_engine({"y": y, "p": p}), trueness.tally(y, p)
+    asked = {"minimize": trueness.cost(fp=1, fn=4), "subject_to": ["recall >= 0.5"]}
+    r = threshold(frame, **asked, prevalence=0.1, at_most=200)
+    same(r.answer, trueness.best_threshold(t, **asked, prevalence=0.1))
+    assert area(frame, at_most=200).value == trueness.auc(t).value
 
 
 KINDS = {
@@ -165,10 +147,9 @@ def test_scores_of_every_kind_on_every_lazy_engine(lazy_engine, kind):
     y, p = cases(9, 300)
     p = (p - p.min()) / np.ptp(p)
     columns = {"y": pa.array(y), "p": KINDS[kind](p)}
-    expected = trueness.auc(trueness.tally(pa.table(columns), label="y", score="p"))
-    frame = lazy_engine(columns)
+    expected = trueness.auc(pa.table(columns), **NAMED)
     for limits in ({}, {"at_most": 7, "batch": 40}):
-        r = trueness.exact_auc(frame, label="y", score="p", **limits)
+        r = area(lazy_engine(columns), **limits)
         assert r.exact
         assert r.value == expected.value
         assert r.answer.low == pytest.approx(expected.low, abs=1e-12)
@@ -177,67 +158,37 @@ def test_scores_of_every_kind_on_every_lazy_engine(lazy_engine, kind):
 @pytest.mark.parametrize("rows", [2, 3, 5])
 def test_tiny_tables(rows):
     y, p = [0, 1, 1, 0, 1][:rows], [0.3, 0.2, 0.2, 0.1, 0.9][:rows]
-    r = trueness.exact_auc(lazy(y, p), label="y", score="p", at_most=1, batch=1)
+    r = area(lazy(y, p), at_most=1, batch=1)
     assert r.value == trueness.auc(trueness.tally(y, p)).value
     with pytest.raises(InputError, match="infinite in 1 of"):
-        trueness.exact_auc(lazy([*y, 1], [*p, float("nan")]), label="y", score="p")
+        area(lazy([*y, 1], [*p, float("nan")]))
 
 
-def test_it_says_what_it_took():
+def test_frames_in_memory_text_labels_and_rows_without_one():
     y, p = cases(8, 400)
-    r = trueness.exact_auc(lazy(y, p), label="y", score="p")
-    assert "exact, after 2 passes over 400 rows in" in repr(r)
-    r = trueness.exact_auc(lazy(y, p), label="y", score="p", tolerance=0.01, at_most=9)
-    assert "within" in repr(r)
-    assert r.answer.limits == (r.low, r.high)
-
-
-def test_frames_in_memory_and_text_labels():
-    y, p = cases(8, 400)
-    words = np.where(y == 1, "yes", "no")
-    frame = pl.DataFrame({"y": words, "p": p})
+    frame = pl.DataFrame({"y": np.where(y == 1, "yes", "no"), "p": p})
+    more = pl.DataFrame({"y": [None] * 50, "p": np.linspace(-3, 3, 50)})
+    both = pl.concat([frame, more.cast({"y": pl.String})])
     t = trueness.tally(y, p)
-    for rows in (frame, frame.lazy()):
-        options = {"label": "y", "score": "p", "positive": "yes"}
-        r = trueness.exact_threshold(rows, maximize="f1", **options)
-        same(r.answer, trueness.best_threshold(t, "f1"))
-        assert trueness.exact_auc(rows, **options).value == trueness.auc(t).value
-    assert trueness.exact_auc(frame, label="y", score="p", positive="yes").passes == 1
-
-
-@settings(max_examples=30)
-@given(st.integers(0, 10**6), st.sampled_from(OBJECTIVES), st.sampled_from(CONSTRAINTS))
-def test_a_tally_in_memory(seed, objective, bounds):
-    t = trueness.tally(*cases(seed, 200))
-    options = {"maximize": objective, "subject_to": bounds}
-    try:
-        expected = trueness.best_threshold(t, **options)
-    except trueness.Infeasible:
-        return
-    same(trueness.exact_threshold(t, at_most=7, **options).answer, expected)
-    assert trueness.exact_auc(t).value == trueness.auc(t).value
-
-
-def test_unlabelled_rows_change_nothing():
-    y, p = cases(9, 400)
-    frame = lazy(y, p)
-    more = pl.LazyFrame({"y": [None] * 50, "p": np.linspace(-3, 3, 50)})
-    both = pl.concat([frame, more.cast({"y": pl.Int64})])
-    options = {"label": "y", "score": "p", "maximize": "f1", "at_most": 20}
-    expected = trueness.exact_threshold(frame, **options)
-    same(trueness.exact_threshold(both, **options).answer, expected.answer)
+    for rows in (frame, frame.lazy(), both.lazy()):
+        for limits in ({}, {"at_most": 20}):
+            r = threshold(rows, maximize="f1", positive="yes", **limits)
+            same(r.answer, trueness.best_threshold(t, "f1"))
+        assert area(rows, positive="yes").value == trueness.auc(t).value
+    assert area(frame, positive="yes").passes == 1
 
 
 def test_a_metric_of_ones_own_makes_every_bin_count():
     y, p = cases(10, 300)
     wave = Metric("wave", lambda c: np.sin(c.tp * 1.0), range=(-1, 1))
-    r = trueness.exact_threshold(lazy(y, p), label="y", score="p", maximize=wave)
+    r = threshold(lazy(y, p), maximize=wave)
     same(r.answer, trueness.best_threshold(trueness.tally(y, p), wave))
 
 
 def test_data_that_change_between_two_passes(monkeypatch):
     frame = lazy(*cases(11, 300)).collect()
     connection = duckdb.connect()
+    connection.register("frame", frame)
     connection.execute("CREATE TABLE rows AS SELECT * FROM frame")
     first = engine_bins.binned_tally
 
@@ -248,18 +199,14 @@ def test_data_that_change_between_two_passes(monkeypatch):
 
     monkeypatch.setattr(engine_bins, "binned_tally", then_written)
     with pytest.raises(InputError, match="The data changed while they were counted"):
-        trueness.exact_auc(
-            connection.table("rows"), label="y", score="p", at_most=10, batch=100
-        )
-    assert len(frame) == 300
+        area(connection.table("rows"), at_most=10, batch=100)
 
 
-def test_one_class_only():
-    with pytest.raises(
-        trueness.NotEnoughCases, match="exact_auc needs at least one pos"
-    ):
-        trueness.exact_auc(lazy([0, 0], [0.1, 0.2]), label="y", score="p")
+def test_slips():
+    rows = lazy([0, 1], [0.1, 0.2])
+    with pytest.raises(trueness.NotEnoughCases, match="exact_auc needs at least one p"):
+        area(lazy([0, 0], [0.1, 0.2]))
     with pytest.raises(InputError, match="Name the columns of the frame"):
-        trueness.exact_auc(lazy([0, 1], [0.1, 0.2]), score="p")
+        trueness.exact_auc(rows, score="p")
     with pytest.raises(InputError, match="label='z' must name a column"):
-        trueness.exact_auc(lazy([0, 1], [0.1, 0.2]), label="z", score="p")
+        trueness.exact_auc(rows, label="z", score="p")

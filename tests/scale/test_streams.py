@@ -20,30 +20,31 @@ from trueness import InputError, Stream, Tally
 SOURCE = str(Path(trueness.__file__).parents[1])
 
 
+TINY = pl.DataFrame({"y": [0, 1, 1], "p": [0.1, 0.5, 0.9]})
+
+
 def batch(seed, n=50):
     rng = np.random.default_rng(seed)
-    return pl.DataFrame(
-        {
-            "y": rng.integers(0, 2, n),
-            "p": np.round(rng.random(n), 2),
-            "day": rng.choice(["mon", "tue"], n),
-        }
-    )
+    y, p = rng.integers(0, 2, n), np.round(rng.random(n), 2)
+    return pl.DataFrame({"y": y, "p": p, "day": rng.choice(["mon", "tue"], n)})
 
 
-def run(code, **options):
+def stream(path, **words):
+    return Stream(path / "s.parquet", label="y", score="p", **words)
+
+
+def run(code):
     return subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(code)],
         env={**os.environ, "PYTHONPATH": SOURCE},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        **options,
     )
 
 
 def test_batches_add_up_once(tmp_path):
-    s = Stream(tmp_path / "s.parquet", label="y", score="p")
+    s = stream(tmp_path)
     assert s.tally() == Tally()
     parts = [batch(k) for k in range(4)]
     for k, part in enumerate(parts):
@@ -52,8 +53,7 @@ def test_batches_add_up_once(tmp_path):
     assert s.batches() == 4
     whole = pl.concat(parts)
     assert s.tally() == trueness.tally(whole["y"], whole["p"])
-    again = Stream(tmp_path / "s.parquet", label="y", score="p")
-    assert again.tally() == s.tally()
+    assert stream(tmp_path).tally() == s.tally()
 
 
 @pytest.mark.parametrize("at_most", [None, 5])
@@ -78,7 +78,7 @@ def test_clusters_and_the_design_stay(tmp_path, at_most):
 
 
 def test_windows(tmp_path):
-    s = Stream(tmp_path / "s.parquet", label="y", score="p", by="day")
+    s = stream(tmp_path, by="day")
     whole = pl.concat([batch(1), batch(2)])
     s.add("1", batch(1))
     s.add("2", batch(2))
@@ -89,10 +89,7 @@ def test_windows(tmp_path):
     assert not s.add("1", batch(1))
     with pytest.raises(InputError, match="window must be one of 'tue'"):
         s.forget("mon")
-
-
-def test_some_windows_together(tmp_path):
-    s = trueness.Stream(tmp_path / "s.parquet", label="y", score="p", by="day")
+    s.forget("tue")
     for day in ("2026-11-13", "2026-11-14", "2026-11-15"):
         s.add(day, pl.DataFrame({"y": [1, 0], "p": [0.9, 0.2], "day": day}))
     assert s.window(last=2).n == 4
@@ -101,8 +98,8 @@ def test_some_windows_together(tmp_path):
     assert s.window(since="2027").n == 0
     before = s.tally()
     s.add("late", pl.DataFrame({"y": [1], "p": [0.9], "day": "2026-11-15"}))
-    assert s.tally() - before == trueness.Tally([0.9], pos=[1])
-    with pytest.raises(trueness.InputError, match="last must be a whole number"):
+    assert s.tally() - before == Tally([0.9], pos=[1])
+    with pytest.raises(InputError, match="last must be a whole number"):
         s.window(last=0)
 
 
@@ -118,7 +115,7 @@ def test_counted_elsewhere_and_bounded(tmp_path):
 
 
 def test_files_are_folded_once(tmp_path):
-    s = Stream(tmp_path / "s.parquet", label="y", score="p")
+    s = stream(tmp_path)
     incoming = tmp_path / "in"
     incoming.mkdir()
     batch(1).write_parquet(incoming / "1.parquet")
@@ -134,11 +131,9 @@ def test_files_are_folded_once(tmp_path):
 
 
 KILLED = """
-    import sys, polars as pl, trueness
-    from trueness.data import storage
-    import os, signal
-    folder, moment = sys.argv[1:] if len(sys.argv) > 2 else ({folder!r}, {moment!r})
-    s = trueness.Stream(folder + "/s.parquet", label="y", score="p")
+    import os, signal, polars as pl, trueness
+    moment = {moment!r}
+    s = trueness.Stream({folder!r} + "/s.parquet", label="y", score="p")
     rows = pl.DataFrame({{"y": [0, 1, 1], "p": [0.1, 0.5, 0.9]}})
     s.add("first", rows)
     real = os.replace
@@ -157,14 +152,12 @@ def test_a_process_killed_in_the_middle_of_a_batch(tmp_path, moment, known):
     dead = run(KILLED.format(folder=str(tmp_path), moment=moment))
     dead.communicate(timeout=60)
     assert dead.returncode == -signal.SIGKILL
-    s = Stream(tmp_path / "s.parquet", label="y", score="p")
+    s = stream(tmp_path)
     assert s.batches() == known
     assert s.tally().n == 3 * known
-    rows = pl.DataFrame({"y": [0, 1, 1], "p": [0.1, 0.5, 0.9]})
-    assert s.add("second", rows) == (moment == "before")
+    assert s.add("second", TINY) == (moment == "before")
     assert s.tally().n == 6
-    left = {p.name for p in tmp_path.iterdir()}
-    assert left == {"s.parquet"}
+    assert {p.name for p in tmp_path.iterdir()} == {"s.parquet"}
 
 
 @pytest.mark.slow
@@ -198,7 +191,7 @@ def test_following_ends_cleanly(tmp_path):
     batch(1).write_csv(tmp_path / "in" / "1.csv")
     process = run(code)
     assert process.stdout.readline() == "ready\n"
-    s = Stream(tmp_path / "s.parquet", label="y", score="p")
+    s = stream(tmp_path)
     deadline = time.monotonic() + 60
     while s.batches() < 1 and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -236,7 +229,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path):
 
 
 def test_slips(tmp_path):
-    s = Stream(tmp_path / "s.parquet", label="y", score="p")
+    s = stream(tmp_path)
     with pytest.raises(InputError, match="A batch must have a name"):
         s.add("", batch(1))
     with pytest.raises(InputError, match="must name a column"):
@@ -255,17 +248,17 @@ def test_files_of_one_name_in_several_folders_are_all_counted(tmp_path):
     for day in (1, 2):
         (tmp_path / f"day={day}").mkdir()
         (tmp_path / f"day={day}" / "part-0.csv").write_text(f"y,p\n1,0.{day}\n0,0.1\n")
-    stream = trueness.Stream(tmp_path / "s.parquet", label="y", score="p")
-    assert len(stream.fold(str(tmp_path / "day=*" / "part-*.csv")).counted) == 2
-    assert stream.tally().n == 4
-    assert stream.fold(str(tmp_path / "day=*")).known == 2  # a folder means its files
+    s = stream(tmp_path)
+    assert len(s.fold(str(tmp_path / "day=*" / "part-*.csv")).counted) == 2
+    assert s.tally().n == 4
+    assert s.fold(str(tmp_path / "day=*")).known == 2  # a folder means its files
     (tmp_path / "day=2" / "part-1.csv").write_text("y,p\n1,0.7\n")
-    assert len(stream.fold(str(tmp_path / "day=*")).counted) == 1
-    assert stream.tally().n == 5
+    assert len(s.fold(str(tmp_path / "day=*")).counted) == 1
+    assert s.tally().n == 5
 
 
 def test_labels_are_the_same_two_in_all_batches(tmp_path, lazy_engine):
-    s = Stream(tmp_path / "s.parquet", label="y", score="p", positive="yes")
+    s = stream(tmp_path, positive="yes")
     assert s.add("1", lazy_engine({"y": ["yes", "no", None], "p": [0.1, 0.2, 0.3]}))
     assert s.add("2", lazy_engine({"y": ["yes"], "p": [0.5]}))
     with pytest.raises(InputError, match=r"earlier ones had .*, this one has 'maybe'"):
@@ -281,7 +274,7 @@ def test_labels_are_the_same_two_in_all_batches(tmp_path, lazy_engine):
 
 @pytest.mark.parametrize("about", ["[]", "{}", '{"windows": 3}', "[" * 100_000])
 def test_a_forged_stream_gets_a_sentence(tmp_path, about):
-    s = Stream(tmp_path / "s.parquet", label="y", score="p")
+    s = stream(tmp_path)
     s.add("a", batch(1))
     kind = about.replace("{", '{"kind": "stream", ').replace(", }", "}")
     table = pq.read_table(s.path).replace_schema_metadata({"trueness": kind})
