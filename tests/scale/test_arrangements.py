@@ -8,7 +8,7 @@ import pytest
 import trueness
 from bins_by_hand import arrangements, random_bins
 from trueness import NotEnoughCases, Tally
-from trueness._core.isotonic import isotonic_curve
+from trueness._core.solvers import isotonic_curve
 from trueness.calibration.proper_scores import decomposition
 from trueness.counts.values import tally_of_bins
 from trueness.ranking.partial_areas import partial_area

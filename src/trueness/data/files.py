@@ -82,26 +82,21 @@ def scan(
     table
         Which table, for a database.
     types
-        Types of columns of CSV files, for example ``{"p": "DOUBLE"}``, where the type
-        guessed from the first million rows is wrong.
+        Types of columns of CSV files that are guessed wrong: ``{"p": "DOUBLE"}``.
     union_by_name
         By default files with different columns or types are an error. True converts
         them to common types, and fills a column that a file lacks with missing values.
     decimal
         The decimal separator of CSV files, "." or ",". None reads 0,5 as one half only
-        where no other reading is possible: the fields are not separated by commas, and
-        not every comma stands before a group of three digits.
+        where no other reading is possible.
     memory_limit
-        How much memory the engine may use, for example ``"500MB"``. What does not fit
-        is written to the temporary folder.
+        How much memory the engine may use; the rest goes to the temporary folder.
     threads
         How many threads the engine may use; None for all.
     keep_order
-        Keep the rows in the order of the files, to write them back; counting needs no
-        order, and takes less memory without.
+        Keep the rows in the order of the files, to write them back.
     settings
-        Other settings of DuckDB, by their names there: ``s3_region``,
-        ``s3_access_key_id``, ``s3_secret_access_key``, ``s3_endpoint``,
+        Other settings of DuckDB, by their names there: ``s3_region``, ``s3_endpoint``,
         ``extension_directory``, ``temp_directory``, ...
 
     Returns

@@ -114,10 +114,8 @@ def tally(
 
     ``tally(y_true, y_score)`` takes columns; ``tally(frame, label="y", score="p")``
     takes a frame. Missing labels are counted as unknown; missing scores are an error.
-    Text is read as people write it (``data/cleaning.py``), and a ``Cleaned`` warning
-    says how.
-    A frame of counts (``docs/counts.md``; the result of :func:`sql`) is recognised by
-    its columns score, neg, pos and unknown, and needs no names: ``tally(frame)``.
+    Text is read as people write it, and a ``Cleaned`` warning says how. A frame of
+    counts (``docs/counts.md``; the result of :func:`sql`) needs no names.
 
     Parameters
     ----------
@@ -133,19 +131,14 @@ def tally(
     count
         How many cases each row stands for: an array, or a column of the frame.
     weight, sample_weight
-        How much each case weighs (survey weights, inverse probabilities): finite
-        numbers, zero or more, as an array or a column of the frame. The tally then
-        holds sums of weights and of their squares, from which the intervals are
-        computed; see ``docs/howto/sampling.md``. Weights that are all one are no
-        weights.
+        How much each case weighs (survey weights, inverse probabilities): zero or
+        more, an array or a column of the frame; see ``docs/howto/sampling.md``.
     cluster
         Which cases belong together (patients, sites): an array, or a column of the
-        frame. The tally then also knows the counts of each cluster at each score, and
-        limits allow for cases of a cluster being alike.
+        frame. Limits then allow for cases of a cluster being alike.
     sampling
         ``"cohort"`` (the default): cases as they came. ``"case-control"``: a fixed
-        number of each class by design; what depends on the share of positives then
-        needs ``prevalence``.
+        number of each class; what depends on their share then needs ``prevalence``.
     prevalence
         The share of positives in the population that is meant; that of the cases when
         None.
@@ -154,23 +147,16 @@ def tally(
         random"`` given the score (Begg and Greenes).
     by
         Groups: an array, or a column of the frame. The result is then a dict from group
-        to tally, in the order of the groups; their sum is the whole.
+        to tally.
     at_most
         The largest number of rows wanted. Where there are more distinct scores,
-        neighbouring ones share a bin (``tally.score`` to ``tally.high``), and
-        :func:`bounds` says between which numbers the exact answers lie.
+        neighbouring ones share a bin, and :func:`bounds` says what that costs.
     missing
         Cases without a score: ``"refuse"`` (the default) stops, ``"drop"`` leaves them
-        out, and says how many of each label.
+        out.
     decimal
         What stands before the decimals of scores that are text, "." or ","; needed only
         where 1,234 could be either.
-
-    Notes
-    -----
-    Counts of parts merge exactly; sums of weights merge to rounding. The time is at
-    most O(n log n) for n cases; the tally takes 24 bytes per row for continuous float64
-    scores.
 
     Examples
     --------

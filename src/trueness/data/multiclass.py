@@ -1,8 +1,7 @@
 """What if there are more than two classes? Each against the rest.
 
-Everything here is about two classes; a problem with more becomes several with two.
-``one_vs_rest`` gives a tally for each class, ``top_label`` one for each class that is
-predicted, and whatever takes a mapping of tallies answers for all of them at once.
+A problem with more becomes several with two, and whatever takes a mapping of tallies
+answers for all of them at once.
 """
 
 from __future__ import annotations
@@ -147,11 +146,10 @@ def multiclass_auc(
 
     Notes
     -----
-    Hand and Till (2001), eqs. (3) and (7); ties count a half. The interval takes the
-    variance from what each case adds to all pairs of classes together (DeLong's
-    placement values), on the logit scale with Satterthwaite's degrees of freedom.
-    ``macro`` and ``weighted`` treat the cases as a cohort: the sizes of the classes are
-    random. Cases without a class do not count. O(c^2 n log n).
+    Hand and Till (2001), eqs. (3) and (7); ties count a half. The variance comes from
+    what each case adds to all pairs of classes together (DeLong's placement values), on
+    the logit scale with Satterthwaite's degrees of freedom. For ``macro`` and
+    ``weighted`` the sizes of the classes are random. O(c^2 n log n).
 
     References
     ----------

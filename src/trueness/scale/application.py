@@ -1,9 +1,8 @@
 """How does a fitted map become a column, where the rows are?
 
-A calibrator says what it computes as a formula (``maps.py``); here the formula is
-written as an expression of the engine, so that no row leaves it. A map of several
-scores, or of a table too long for an expression, is applied through a join with the
-distinct outputs and their new score. Python never sees a row.
+The formula of a calibrator (``maps.py``) is written as an expression of the engine. A
+map of several scores, or of a table too long for an expression, is applied through a
+join with the distinct outputs and their new score. Python never sees a row.
 """
 
 from __future__ import annotations

@@ -164,11 +164,9 @@ def exact_threshold(
 
     Notes
     -----
-    A threshold inside a bin flags between none and all of its positives and negatives,
-    so a metric there has an upper bound (see :func:`bounds`); a bin is counted again
-    only if that bound reaches the value at the best threshold found between bins. For a
-    metric of one's own, whose shape is not known, every bin is counted again, which is
-    exact but slow.
+    A bin is counted again only if the upper bound of the metric in it (see
+    :func:`bounds`) reaches the value at the best threshold found between bins. For a
+    metric of one's own, whose shape is not known, that is every bin.
 
     Examples
     --------
@@ -238,10 +236,9 @@ def exact_auc(
 
     Notes
     -----
-    The AUC of the bins differs from the exact one by at most half of the pairs of a
-    positive and a negative that share a bin, as a share of all pairs. Bins with the
-    most pairs are counted again first. With ``tolerance=0`` nearly all rows of
-    continuous scores are counted once more, ``batch`` of them in a pass.
+    The AUC of the bins differs from the exact one by at most half of the pairs that
+    share a bin; bins with the most pairs are counted again first. With ``tolerance=0``
+    nearly all rows of continuous scores are counted once more, ``batch`` in a pass.
 
     Examples
     --------

@@ -123,11 +123,9 @@ class Stream:
         """Count the files of a pattern that are new; the name of a file is its batch.
 
         The name starts at the first part of the path that has a wildcard in the
-        pattern: ``day=1/a.csv`` for ``in/day=*/*.csv``. Where the pattern matches a
-        folder, the files in it are counted.
-
-        A file that cannot be read, perhaps because it is still being written, is left
-        for the next round.
+        pattern: ``day=1/a.csv`` for ``in/day=*/*.csv``; a folder means its files. A
+        file that cannot be read, perhaps because it is still being written, is left for
+        the next round.
         """
         counted, failed, known = [], {}, 0
         for name, file in _files(pattern):
@@ -146,8 +144,7 @@ class Stream:
     ) -> Folded:
         """Count new files again and again, until interrupted; gives the last round.
 
-        It waits ``every`` seconds between rounds. Ctrl-C can end it at any time, also
-        within a batch: what was counted stays, and the rest is counted next time.
+        It waits ``every`` seconds between rounds; Ctrl-C can end it at any time.
         """
         every = _options.positive_number(every, "every")
         last = Folded((), 0, {})
@@ -177,11 +174,7 @@ class Stream:
         """Give the counts of some windows together.
 
         These are the ``last`` windows in the order of their names, or those named from
-        ``since`` up to ``until``, both included. Days written as 2026-11-15 are in the
-        right order.
-
-        Windows that were not kept apart can be obtained by subtraction: keep the tally
-        of yesterday, and ``stream.tally() - yesterday`` is what came since.
+        ``since`` up to ``until``, both included.
         """
         found = self.windows()
         last_name = max(found, default="") if until is None else until
