@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, cast, final
+from typing import Any, final
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from trueness.calibration.forecasts import Forecasts, binned, equal_mass, probab
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.inference.limits import around, infer, inferred, limited, share_limits
-from trueness.inference.sample import InBlocks, Measure, Measured
+from trueness.inference.sample import Measure, Measured, in_blocks
 from trueness.inference.verification import remarks
 
 # bins of the lower limits of MCB and DSC, as many as calibration_error has
@@ -201,7 +201,7 @@ def mean_measure(losses: Losses, least: float, most: float) -> Measure:
                 with np.errstate(invalid="ignore"):
                     return np.where(count[b] > 0, (loss[b] - value) / n, 0.0)
 
-            return cast("Floats", InBlocks(loss.size, part))
+            return in_blocks(loss.size, part)
 
         return Measured(
             value, by(losses[0], t.neg), by(losses[1], t.pos), (least, most)

@@ -97,9 +97,15 @@ class Labels:
 def read_labels(values: Array, positive: object, what: str = "y_true") -> Labels:
     """Which value is positive? Missing values are unknown; nothing is guessed."""
     values = _columns.one_dimensional(values, what)
-    found = _two_numbers(values)
-    if found is not None:
-        return Labels(values, _columns.label_pair(found, positive, what)[1])
+    if values.dtype.kind in "biuf" and values.size:  # two numbers, none of them missing
+        low, high = values.min(), values.max()
+        whole = values.dtype.kind != "f" and int(high) - int(low) <= 1
+        if whole or all(
+            ((values[b] == low) | (values[b] == high)).all()
+            for b in blocks(values.size)
+        ):
+            found = [low.item()] if low == high else [low.item(), high.item()]
+            return Labels(values, _columns.label_pair(found, positive, what)[1])
     gone = _columns.missing(values)
     kept = values[~gone]
     found = _distinct(kept, what)
@@ -107,18 +113,6 @@ def read_labels(values: Array, positive: object, what: str = "y_true") -> Labels
     code = np.full(values.size, 2, dtype=np.int8)
     code[~gone] = Labels(kept, chosen).is_pos(slice(None))
     return Labels(values, chosen, code)
-
-
-def _two_numbers(values: Array) -> list[Any] | None:
-    """Give the distinct values of a complete column of at most two numbers."""
-    if values.dtype.kind not in "biuf" or values.size == 0:
-        return None
-    low, high = values.min(), values.max()
-    if values.dtype.kind == "f" or int(high) - int(low) > 1:
-        for b in blocks(values.size):
-            if not ((values[b] == low) | (values[b] == high)).all():  # or low is NaN
-                return None
-    return [low.item()] if low == high else [low.item(), high.item()]
 
 
 def _distinct(values: Array, what: str) -> list[Any]:

@@ -21,7 +21,7 @@ def twice_wins(t: Tally) -> Any:
     Of whole cases a whole number, exact for any number of pairs. O(m).
     """
     wins = neg_above = 0
-    number: Any = float if t.weighted else int
+    number: Any = type(t.n_neg + t.n_pos)
     for b in blocks(t.neg.size):
         pos, neg = t.pos[b], t.neg[b]
         if 4 * (int(pos.sum()) + int(neg.sum())) ** 2 >= 1 << 62:

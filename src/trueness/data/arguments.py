@@ -32,17 +32,19 @@ def count_arguments(
     ``takes`` is "tally", "panel" or "counts" (either); ``words`` are the keywords that
     belong to the data.
     """
-    args, words = _in_our_words(args, words, name)
+    if words:
+        args, words = _in_our_words(args, words, name)
     if not args:
         raise InputError(_needs(name, takes, "nothing"))
     data, rest = args[0], list(args[1:])
     named = not words.keys().isdisjoint(("label", "score", "scores"))
-    alone = named or not (rest and _is_column(rest[0]))
-    if isinstance(data, Mapping) or (is_frame(data) and alone):
+    given = bool(rest) and _is_column(rest[0])
+    if isinstance(data, Mapping) or (is_frame(data) and (named or not given)):
         return _of_table(data, takes, words), tuple(rest)
-    number = _leading_columns(rest, takes)
-    if not number:
+    if not given:
         raise InputError(_needs(name, takes, f"one {type(data).__name__}"))
+    one = takes == "tally" or isinstance(rest[0], Mapping)
+    number = 1 if one else _leading_columns(rest)
     scores = _scores(rest[:number], name, takes)
     if "label" in words or "score" in words or "scores" in words:
         raise InputError(
@@ -87,12 +89,8 @@ def _is_column(x: object) -> bool:
     return isinstance(x, Mapping) or hasattr(x, "__len__") or hasattr(x, "__array__")
 
 
-def _leading_columns(rest: list[Any], takes: str) -> int:
-    """How many of the arguments are scores? One for a tally, some for a panel."""
-    if not rest or not _is_column(rest[0]):
-        return 0
-    if takes == "tally" or isinstance(rest[0], Mapping):
-        return 1
+def _leading_columns(rest: list[Any]) -> int:
+    """How many of the arguments are scores of several classifiers?"""
     sizes = [len(x) if _is_column(x) and hasattr(x, "__len__") else -1 for x in rest]
     same = [size == sizes[0] for size in sizes]
     return same.index(False) if False in same else len(same)

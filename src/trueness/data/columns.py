@@ -201,10 +201,10 @@ def _cases_of(
     kept = None
     if labels is not None and labels.code is not None:
         kept = labels.code <= 2  # a total is no case
-    if missing != "keep":
+    if missing == "drop" or (missing == "refuse" and len(scores) > 1):
         gone = np.any([_columns.missing(s) for s in scores], axis=0)
         gone = gone if kept is None else gone & kept
-        if missing == "refuse" and len(scores) > 1 and gone.any():
+        if missing == "refuse" and gone.any():
             raise InputError(
                 f"scores must not be missing; found some in {int(gone.sum()):,} of "
                 f'{gone.size:,} rows. Type missing="drop" to leave these cases out.'

@@ -322,17 +322,20 @@ def _counted(kind: str, data: object, scores: object, words: dict[str, Any]) -> 
         )
     words["weight"] = other if words["weight"] is None else words["weight"]
     _options.choice(words["missing"], MISSING, "missing")
-    design = {word: words.pop(word) for word in DESIGN}
+    said = {word: words.pop(word) for word in DESIGN}
+    said = {word: value for word, value in said.items() if value is not None}
     table = isinstance(data, Mapping) or is_frame(data)
     named = scores is None if kind == "tally" else not isinstance(scores, Mapping)
     if named and (kind == "tally" or table):
-        return designed(_of_table(data, kind, scores, words), design)
+        made = _of_table(data, kind, scores, words)
+        return designed(made, said) if said else made
     if words["label"] is not None or words.get("score") is not None:
         raise InputError(_only_arrays("label= and score=", kind))
     given: Mapping[str, Any] = {"y_score": scores}
     if kind == "panel":
         given = _columns.mapping_of_scores(several_columns(scores))
-    return designed(_of_columns(kind, data, given, words), design)
+    made = _of_columns(kind, data, given, words)
+    return designed(made, said) if said else made
 
 
 def _of_columns(

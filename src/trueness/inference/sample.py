@@ -7,7 +7,7 @@ scaled to it; where labels are missing at random, a case without one is partly p
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -50,6 +50,12 @@ class InBlocks(NDArrayOperatorsMixin):
     ) -> Any:
         arrays = (np.asarray(x) if isinstance(x, InBlocks) else x for x in args)
         return getattr(ufunc, method)(*arrays, **options)
+
+
+def in_blocks(size: int, part: Callable[[slice], Floats]) -> Floats:
+    """Give influence values at once, or where columns are long as they are read."""
+    long: Any = InBlocks(size, part) if size > BLOCK else part(slice(0, size))
+    return cast("Floats", long)
 
 
 class Measured(NamedTuple):

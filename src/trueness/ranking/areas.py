@@ -25,7 +25,7 @@ from trueness.counts.placements import twice_wins
 from trueness.counts.resampling import Seed, auc_replicates, bootstrap
 from trueness.counts.values import Tally
 from trueness.inference.limits import infer, limited, notes_of, percentiles
-from trueness.inference.sample import InBlocks, Measure, Measured, meant
+from trueness.inference.sample import Measure, Measured, in_blocks, meant
 from trueness.inference.spread import Spread, joined
 from trueness.inference.verification import remarks
 
@@ -105,8 +105,7 @@ def auc_measure(t: Tally) -> Measured:
         neg, below = t.neg[b], 2 * t.n_neg * (1 - a) - 2 * neg_met[b.start // BLOCK]
         return np.asarray((neg - 2 * np.cumsum(neg) + below) / pairs)
 
-    u: Any = InBlocks(m, by_neg)
-    v: Any = InBlocks(m, by_pos)
+    u, v = in_blocks(m, by_neg), in_blocks(m, by_pos)
     return Measured(min(max(a, 0.0), 1.0), u, v, by_class=True)
 
 

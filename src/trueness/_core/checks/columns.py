@@ -433,7 +433,19 @@ def label_pair(found: Sequence[Any], positive: Any, what: str) -> tuple[Any, Any
     is None.
     """
     if positive is None:
-        return _default_pair(found, what)
+        numbers = [v for v in found if isinstance(v, (Number, np.generic))]
+        values = set(numbers) if len(numbers) == len(found) else {"text"}
+        for negative in (0, -1):
+            if values <= {negative, 1}:
+                return negative, 1
+        if len(found) > 2:
+            raise InputError(_too_many_labels(found, what))
+        choice = " or ".join(f"positive={plain(v)!r}" for v in found)
+        raise InputError(
+            f"{what} holds {listing(found)}: choose which one counts as positive, and "
+            f"type {choice}. (0/1, False/True, -1/1 and pairs such as yes/no are "
+            "understood without it.)"
+        )
     if not is_one(positive) or _is_missing(positive):
         raise InputError(
             f"positive must be one label value; found {described(positive)}. {what} "
@@ -458,22 +470,6 @@ def _type_hint(found: Sequence[Any], positive: Any) -> str:
     if alike and not any(_same(v, positive) for v in found):
         return f" Pass positive={plain(alike[0])!r} without turning it into text."
     return nearest(positive, [v for v in found if isinstance(v, str)])
-
-
-def _default_pair(found: Sequence[Any], what: str) -> tuple[Any, Any]:
-    numbers = [v for v in found if isinstance(v, (Number, np.generic))]
-    values = set(numbers) if len(numbers) == len(found) else {"text"}
-    for negative in (0, -1):
-        if values <= {negative, 1}:
-            return negative, 1
-    if len(found) > 2:
-        raise InputError(_too_many_labels(found, what))
-    choice = " or ".join(f"positive={plain(v)!r}" for v in found)
-    raise InputError(
-        f"{what} holds {listing(found)}: choose which one counts as positive, and type "
-        f"{choice}. (0/1, False/True, -1/1 and pairs such as yes/no are understood "
-        "without it.)"
-    )
 
 
 def _too_many_labels(found: Sequence[Any], what: str) -> str:
