@@ -354,6 +354,17 @@ def test_a_case_of_weight_k_is_k_copies_in_every_value(analysis):
     assert kept(analysis, other, copies, ABOUT_LIMITS)
 
 
+@pytest.mark.parametrize("factor", [1e-7, 123.4, 1e50])
+def test_the_unit_of_weight_and_cases_of_weight_zero_are_nothing(analysis, factor):
+    y, s = many()
+    w = np.random.default_rng(4).exponential(size=N) * (np.arange(N) % 9 > 0)
+    other = analysis(trueness.tally(y[w > 0], s[w > 0], weight=factor * w[w > 0]))
+    plain = analysis(trueness.tally(y, s, weight=w))
+    gone = SUMS | {"notes", "code", "units"}
+    if "refused" not in (other, plain):
+        assert same(without(other, gone), without(plain, gone), 1e-5)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_order_and_shards_of_clusters_are_irrelevant(analysis, weighted):
     y, s = many()

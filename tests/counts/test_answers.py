@@ -27,6 +27,8 @@ OPTIONS = {
     "at_threshold": {"threshold": 0.5},
     "confusion": {"threshold": 0.5},
     "best_thresholds": {"minimize": COST},
+    "cost_curve": {"at": (0.1, 0.5)},
+    "decision_curve": {"threshold": (0.1, 0.5)},
     "partial_auc": {"fpr": (0, 0.3)},
     "compare": {"statistic": trueness.auc},
     "compare_metric": {"metric": "accuracy", "thresholds": 0.5},

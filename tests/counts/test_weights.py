@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
 from collections import defaultdict
 from fractions import Fraction
 
@@ -13,7 +11,6 @@ import pytest
 import trueness
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness.counts.design import CANNOT
-from trueness.counts.values import Panel, Tally
 
 
 def slow_twin(labels, scores, weights):
@@ -120,37 +117,6 @@ def test_count_times_weight():
     t = trueness.tally([1, 0], [0.9, 0.1], count=[3, 2], weight=[0.5, 2])
     assert (t.pos.tolist(), t.squares[1].tolist()) == ([1.5, 0], [0.75, 0])
     assert (t.neg.tolist(), t.squares[0].tolist()) == ([0, 4], [0, 8])
-
-
-def test_files(tmp_path):
-    y, s, w = sample(200)
-    t = trueness.tally(y, s, weight=w)
-    t.write(tmp_path / "t.parquet")
-    assert trueness.read_tally(tmp_path / "t.parquet") == t
-    b = t.coarse(7)
-    b.write(tmp_path / "b.parquet")
-    assert trueness.read_tally(tmp_path / "b.parquet") == b
-    p = trueness.panel(y, {"a": s, "neg_squares": np.round(s)}, weight=w)
-    p.write(tmp_path / "p.parquet")
-    assert trueness.read_panel(tmp_path / "p.parquet") == p
-
-
-def test_groups_frames_and_words():
-    import polars as pl
-
-    y, s, w = sample(200, unknown=0)
-    g = np.arange(200) % 3
-    parts = trueness.tally(y, s, weight=w, by=g)
-    frame = pl.DataFrame({"y": [int(v) for v in y], "s": s, "w": w, "g": g})
-    for found in (
-        trueness.tally(frame, label="y", score="s", weight="w", by="g"),
-        trueness.tally(frame.lazy(), label="y", score="s", weight="w", by="g"),
-        trueness.tally(frame.to_pandas(), label="y", score="s", weight="w", by="g"),
-    ):
-        assert [*found] == [0, 1, 2]
-        for k, t in found.items():
-            for a, b in zip(t.counts, parts[k].counts, strict=True):
-                np.testing.assert_allclose(a, b, rtol=1e-13)
 
 
 def test_repr_says_that_these_are_weights():
@@ -260,92 +226,12 @@ def test_an_analysis_takes_a_design_or_says_that_it_does_not(analysis, word):
         analysis(x, **words)
 
 
-def shown(x, part=""):
-    """Give every estimate with its interval, and every band, inside an answer."""
-    if isinstance(x, trueness.Estimate):
-        yield part, np.array([x.value, x.low, x.high])
-    elif dataclasses.is_dataclass(x):
-        for field in dataclasses.fields(x):
-            yield from shown(getattr(x, field.name), f"{part}.{field.name}")
-    elif isinstance(x, (dict, tuple)):
-        both = x.items() if isinstance(x, dict) else enumerate(x)
-        for k, value in both:
-            yield from shown(value, f"{part}[{k}]")
-    elif isinstance(x, np.ndarray) and part.endswith(("low", "high")):
-        yield part, x
-
-
-@pytest.mark.parametrize(
-    "analysis",
-    [a for a in analyses() if "weight" not in CANNOT.get(a.id, {})],
-    ids=lambda a: a.__name__,
-)
-def test_the_unit_of_weight_does_not_matter(analysis):
-    """Neither estimates nor intervals change, and cases of weight zero are none."""
-    y, s, w = sample(60, seed=4, digits=2, unknown=0)
-    s = 1 / (1 + np.exp(-s))
-    words = WORDS.get(analysis.__name__, {})
-
-    def ask(some, factor):
-        scores = {"a": s[some], "b": np.sqrt(s[some])}
-        labels = [y[i] for i in np.flatnonzero(some)]
-        panel = trueness.panel(labels, scores, weight=factor * w[some])
-        groups = {"x": panel["a"], "y": panel["b"]}
-        if not takes:
-            panel = groups if analysis.__name__ in OF_GROUPS else panel["a"]
-        return dict(shown(analysis(panel, **words)))
-
-    takes = analysis.takes == "panel"
-    want = ask(np.full(60, True), 1.0)
-    for some, factor in ((w > 0, 1.0), (w > 0, 1e-7), (w >= 0, 123.4), (w > 0, 1e50)):
-        found = ask(some, factor)
-        assert found.keys() == want.keys()
-        for k, numbers in want.items():
-            if "flagged]" not in k:  # a sum of weights
-                np.testing.assert_allclose(found[k], numbers, 1e-5, 1e-7, err_msg=k)
-
-
-TAKE_WEIGHTS = ("scan", "compare_groups", "resample", "bounds")
-
-
-def test_functions_of_counts_without_a_decorator_refuse_too():
-    y, s, w = sample(60, unknown=0)
-    t, p = trueness.tally(y, s, weight=w), trueness.panel(y, {"a": s}, weight=w)
-    counted = (Tally, Panel)
-    for name in trueness.__all__:
-        f = getattr(trueness, name)
-        if inspect.isclass(f) or not callable(f) or hasattr(f, "takes"):
-            continue
-        try:
-            parameters = inspect.signature(f).parameters.values()
-        except (TypeError, ValueError):
-            continue
-        first = next((p for p in parameters if "Tally" in str(p.annotation)), None)
-        if first is None or name in TAKE_WEIGHTS:
-            continue
-        group = "Mapping" in str(first.annotation)
-        value = {"x": t, "y": t} if group else t
-        if name == "check":
-            value = {"site": value}
-        words = {first.name: value}
-        needed = [
-            q.name
-            for q in parameters
-            if q.default is q.empty and q is not first and q.kind is not q.VAR_KEYWORD
-        ]
-        words |= {k: trueness.calibration_error for k in needed}
-        with pytest.raises(InputError, match=REFUSED):
-            f(**words)
-    assert isinstance(p, counted)
-    for f in (trueness.prevalence, trueness.plan_labels):
-        with pytest.raises(InputError, match=REFUSED):
-            f(p)
-
-
 def test_words_of_other_libraries():
     t = trueness.tally([0, 1], [0.1, 0.9], weight=[1, 2])
     with pytest.raises(InputError, match=REFUSED):
         trueness.fermi_dirac([0, 1], [0.1, 0.9], sample_weight=[1, 2])
+    with pytest.raises(InputError, match=REFUSED):
+        trueness.watch("auc >= 0.7", baseline=t)
     with pytest.raises(InputError, match="which mean the same"):
         trueness.auc([0, 1], [0.1, 0.9], sample_weight=[1, 2], weight=[1, 2])
     assert trueness.brier(t.coarse(1)).limits[0] > 0

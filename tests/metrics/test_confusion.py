@@ -1,11 +1,10 @@
-"""Confusion, sweep and metrics against hand counts, brute force and scikit-learn."""
+"""Confusion, sweep and metrics against hand counts and brute force."""
 
 import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from sklearn import metrics as sk
 
 import trueness
 from trueness import Confusion, InputError, Tally
@@ -77,30 +76,6 @@ def test_floats_and_whole_numbers_come_from_one_formula(rng):
     assert trueness.mcc(Confusion(big, big, big, big)) == 0
     assert trueness.kappa(Confusion(big, big, big, big)) == 0
     assert trueness.youden(Confusion(big, 0, 0, big)) == 1
-
-
-SKLEARN = {
-    "accuracy": sk.accuracy_score,
-    "balanced_accuracy": sk.balanced_accuracy_score,
-    "recall": sk.recall_score,
-    "precision": sk.precision_score,
-    "f1": sk.f1_score,
-    "f_beta(0.5)": lambda y, p: sk.fbeta_score(y, p, beta=0.5),
-    "mcc": sk.matthews_corrcoef,
-    "kappa": sk.cohen_kappa_score,
-    "jaccard": sk.jaccard_score,
-    "lr_positive": lambda y, p: sk.class_likelihood_ratios(y, p)[0],
-    "lr_negative": lambda y, p: sk.class_likelihood_ratios(y, p)[1],
-}
-
-
-def test_metrics_agree_with_scikit_learn(rng):
-    for _ in range(20):
-        y, p = rng.integers(0, 2, (2, 40))
-        tn, fp, fn, tp = sk.confusion_matrix(y, p).ravel()
-        for name, reference in SKLEARN.items():
-            ours = trueness.metric(name)(Confusion(tp, fp, fn, tn))
-            assert ours == pytest.approx(reference(y, p), abs=1e-12), name
 
 
 def test_values_stay_in_their_range(rng):

@@ -62,6 +62,9 @@ def test_shares_have_wilsons_interval():
         ("mcc", sk.matthews_corrcoef),
         ("kappa", sk.cohen_kappa_score),
         ("balanced_accuracy", sk.balanced_accuracy_score),
+        ("jaccard", sk.jaccard_score),
+        ("lr_positive", lambda *a, **k: sk.class_likelihood_ratios(*a, **k)[0]),
+        ("lr_negative", lambda *a, **k: sk.class_likelihood_ratios(*a, **k)[1]),
     ],
 )
 def test_weighted_values_are_those_of_scikit_learn(name, theirs):
