@@ -3,8 +3,11 @@
 import http.client
 import io
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 import threading
 import time
 from contextlib import contextmanager, redirect_stdout
@@ -15,6 +18,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
+
+import trueness
 
 
 @pytest.fixture(scope="session")
@@ -102,6 +107,45 @@ def running(given=None, **options):
         finally:
             web.should_exit = True
             thread.join(20)
+
+
+@contextmanager
+def process(*words, **environment):
+    """Run a server in a process of its own."""
+    source = str(Path(trueness.__file__).parents[1])
+    made = subprocess.Popen(
+        [sys.executable, "-m", "trueness", "app", *map(str, words), "--no-browser"],
+        env={**os.environ, "PYTHONPATH": source, **environment},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        yield made, Running(made.stdout.readline().strip())
+    finally:
+        made.kill()
+        made.communicate()
+
+
+@pytest.fixture(scope="session")
+def verdicts(tmp_path_factory):
+    """Answers of two systems, judged by two judges; people looked at some."""
+    rng, rows = np.random.default_rng(1), []
+    for system, share in (("A", 0.7), ("it's B", 0.6)):
+        for k in range(120):
+            truth, seen = rng.random() < share, rng.random() < 0.5
+            label = ("yes" if truth else "no") if seen else None
+            for judge in ("j1", "it's j2"):
+                said = truth if rng.random() < 0.85 else not truth
+                word = "pass" if said else "fail"
+                rows.append((f"q{k:03d}", system, judge, word, label))
+    columns = ["item", "system", "judge", "said", "human"]
+    path = tmp_path_factory.mktemp("judged") / "long.csv"
+    pd.DataFrame(rows, columns=columns).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="session")
+def panel(small):
+    return trueness.panel(pd.read_csv(small), label="y", scores=["a", "b"])
 
 
 @pytest.fixture(scope="module")

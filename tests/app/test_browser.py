@@ -1,21 +1,18 @@
 """The workbench in a real browser: every job from drop to download, by keyboard too."""
 
-import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import trueness
-from app.conftest import running
+from app.conftest import process, running
 from trueness.threshold.sentences import zone_sentences
 
 Error = pytest.importorskip("playwright.sync_api").Error
@@ -119,11 +116,6 @@ def fits(page, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@pytest.fixture(scope="module")
-def panel(small):
-    return trueness.panel(pd.read_csv(small), label="y", scores=["a", "b"])
-
-
 def test_from_a_dropped_file_to_the_report(browser, served, small, panel):
     with opened(browser, served) as page:
         page.evaluate(
@@ -150,30 +142,13 @@ def test_from_a_dropped_file_to_the_report(browser, served, small, panel):
         assert downloaded(page, "threshold-0.png").read_bytes()[1:4] == b"PNG"
 
 
-@pytest.mark.slow
-def test_a_file_can_be_chosen_and_a_wrong_one_is_told(browser, served, tmp_path):
-    wrong, good = tmp_path / "wrong.parquet", tmp_path / "good.jsonl"
-    wrong.write_bytes(b"nothing")
-    good.write_text('{"y": 1, "p": 0.5}\n{"y": 0, "p": 0.25}\n' * 20)
-    with browser.new_context() as context:
-        page = context.new_page()
-        page.goto(f"http://{served.own}/?token={served.token}")
-        page.set_input_files("#file", wrong)
-        until(page, "() => !document.querySelector('#refused').hidden")
-        assert "wrong.parquet" in page.inner_text("#refused")
-        page.set_input_files("#file", good)
-        page.wait_for_url("**/look?file=upload-*")
-        assert page.locator("h1").inner_text() == "good.jsonl"
-
-
-@pytest.mark.parametrize("model", [0, 1])
-def test_one_threshold_moves_through_every_figure(browser, served, panel, model):
+def test_one_threshold_moves_through_every_figure(browser, served, panel):
     with opened(browser, served, "/look?file=given") as page:
-        page.select_option("#model", str(model))
+        page.select_option("#model", "1")
         t = panel[page.locator("#model option:checked").inner_text()]
         last = int(page.locator("#threshold").get_attribute("max"))
         assert last == len(t)  # every distinct score, and above all
-        until(page, f"() => document.querySelector('#model').value === '{model}'")
+        until(page, "() => document.querySelector('#model').value === '1'")
         settled(page)
         c, cuts = trueness.sweep(t), trueness.thresholds(t)
         for step in np.linspace(1, last, 6).astype(int):
@@ -217,7 +192,7 @@ def test_constraints_as_one_types_with_completion_errors_and_regions(
 
 
 @pytest.mark.slow
-def test_reload_and_back_bring_the_state_again(browser, served):
+def test_costs_slide_and_reload_and_back_bring_the_state_again(browser, served, panel):
     with opened(browser, served, "/look?file=given") as page:
         page.fill("#objective", "f1")
         page.keyboard.press("Enter")
@@ -232,11 +207,6 @@ def test_reload_and_back_bring_the_state_again(browser, served):
         until(page, "() => !location.search.includes('objective')")
         settled(page)
         assert page.input_value("#objective") == ""
-
-
-@pytest.mark.slow
-def test_costs_and_prevalence_slide(browser, served, panel):
-    with opened(browser, served, "/look?file=given") as page:
         slide(page, "#ratio", 1)
         asked_for(page, "cost_fn=10")
         costs = {"minimize": "cost(fp=1, fn=10)"}
@@ -279,8 +249,8 @@ def test_between_a_change_and_its_answer_no_section_poses_as_one(
 
 
 @pytest.mark.slow
-def test_the_method_of_calibration_and_the_plan_can_be_chosen(browser, served, panel):
-    path = "/look?file=given&open=calibrated&open=planning"
+def test_calibrator_plan_and_combiner_can_be_chosen(browser, served, panel):
+    path = "/look?file=given&open=calibrated&open=planning&open=ensembles"
     with opened(browser, served, path) as page:
         page.select_option("#method", "platt")
         asked_for(page, "calibrate=platt")
@@ -289,11 +259,17 @@ def test_the_method_of_calibration_and_the_plan_can_be_chosen(browser, served, p
         page.fill("#width", "0.02")
         page.keyboard.press("Tab")
         asked_for(page, "half_width=0.02")
-        plan = trueness.plan_auc(
-            auc=trueness.auc(panel["a"]).value, prevalence=0.4, half_width=0.02
-        )
+        area = trueness.auc(panel["a"]).value
+        plan = trueness.plan_auc(auc=area, prevalence=0.4, half_width=0.02)
         assert f"{plan.n:,}" in page.inner_text("#planning-section")
         assert "--calibrate platt" in page.inner_text("[data-line=command]")
+        page.select_option("#combiner", "mean-score")
+        asked_for(page, "combine=mean-score")
+        for section in ("#ensembles-section .answer", "#summary-section"):
+            assert "mean-score" in page.inner_text(section)
+        fitted = trueness.load_map(downloaded(page, "combiner.json"))
+        want = trueness.COMBINERS["mean-score"](panel)
+        np.testing.assert_array_equal(fitted(panel.rows), want(panel.rows))
 
 
 @pytest.mark.slow
@@ -319,18 +295,6 @@ def test_two_thresholds_are_asked_for_with_one_click(browser, served, panel):
         asked_for(page, "prevalence=0.2%3A0.7")
         assert "between 20.0 % and 70.0 %" in page.inner_text("#prevalence-section")
         assert page.locator("#group-cuts-section table").count() > 0
-
-
-@pytest.mark.slow
-def test_another_combiner_is_chosen_and_taken_away(browser, served, panel):
-    with opened(browser, served, "/look?file=given&open=ensembles") as page:
-        page.select_option("#combiner", "mean-score")
-        asked_for(page, "combine=mean-score")
-        assert "mean-score" in page.inner_text("#ensembles-section .answer")
-        assert "mean-score" in page.inner_text("#summary-section")
-        fitted = trueness.load_map(downloaded(page, "combiner.json"))
-        want = trueness.COMBINERS["mean-score"](panel)
-        np.testing.assert_array_equal(fitted(panel.rows), want(panel.rows))
 
 
 @pytest.mark.slow
@@ -385,27 +349,20 @@ def test_a_question_is_answered_when_somebody_opens_it(browser, served):
 
 
 @pytest.mark.slow
-def test_a_table_of_verdicts_is_judged(browser, served, tmp_path):
-    rows = ["item,system,judge,said,human"]
-    for k in range(160):
-        for system in "AB":
-            right = 7 - (system == "B")
-            label = int(k * 7 % 10 < right) if k % 2 else ""
-            for judge in ("x", "y"):
-                said = int((k * 7 + (judge == "y")) % 10 < right)
-                rows.append(f"q{k},{system},{judge},{said},{label}")
-    path = tmp_path / "long.csv"
-    path.write_text("\n".join(rows) + "\n")
+def test_a_table_of_verdicts_is_judged(browser, served, verdicts):
     with opened(browser, served) as page:
-        page.set_input_files("#file", path)
+        page.set_input_files("#file", verdicts)
         page.wait_for_url("**/look?file=upload-*")
-        for field, value in {"kind": "judges", "label": "human", "verdict": "said",
-                             "column": "judge", "item": "item", "system": "system",
-                             "labelled": "random"}.items():  # fmt: skip
+        chosen = {"kind": "judges", "label": "human", "positive": "yes",
+                  "verdict": "said", "column": "judge", "item": "item",
+                  "system": "system", "labelled": "random"}  # fmt: skip
+        for field, value in chosen.items():
             page.select_option(f"#{field}", value)
             until(page, f"() => location.search.includes('{field}=')")
             page.wait_for_load_state()
-        settled(page)
+        page.fill("#yes", "pass")
+        page.keyboard.press("Enter")
+        asked_for(page, "yes=pass")
         words = page.inner_text("#judges-section")
         assert "Differences of the corrected rates" in words
         assert "--verdict said --item item" in page.inner_text("[data-line=command]")
@@ -519,14 +476,8 @@ def test_narrow_and_wide_screens(browser, served, width):
             assert page.locator("#threshold-section").bounding_box()["width"] > 3000
             for size in (800, 1280):
                 fits(page, size)
-        page.emulate_media(media="print")
-        assert axe(page) == []
-
-
-@pytest.mark.slow
-def test_prints_the_report_and_no_controls(browser, served):
-    with opened(browser, served, "/look?file=given") as page:
         page.emulate_media(media="print", color_scheme="dark")
+        assert axe(page) == []
         for hidden in ("#state", "#threshold", ".away"):
             assert not page.locator(hidden).first.is_visible()
         assert page.locator(".readout").is_visible()
@@ -609,37 +560,28 @@ def test_long_work_is_stopped_and_begun_again_and_a_second_tab_goes_on(
         settled(other)
 
 
-def start(path):
-    source = Path(trueness.__file__).parents[1]
-    words = [sys.executable, "-m", "trueness", "app", str(path), "--no-browser"]
-    environment = {**os.environ, "PYTHONPATH": str(source)}
-    process = subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env=environment,
-    )  # fmt: skip
-    return process, process.stdout.readline().strip()
-
-
 @pytest.mark.slow
-def test_kill_and_restart_with_the_same_state(browser, small):
-    process, address = start(small)
+def test_kill_and_restart_with_the_same_state_and_a_wrong_file(browser, small):
     with browser.new_context() as context:
         page = context.new_page()
-        page.goto(address)
-        settled(page)
-        page.fill("#objective", "f1")
-        until(page, "() => location.search.includes('objective=f1')")
-        state = urlsplit(page.url).query
-        process.kill()
-        process.communicate()
-        process, address = start(small)
-        token = parse_qs(urlsplit(address).query)["token"][0]
-        same = f"http://{urlsplit(address).netloc}/look?{state}"
-        assert page.goto(same).status == 403
-        page.goto(f"{same}&token={token}")
-        settled(page)
-        assert page.input_value("#objective") == "f1"
-    process.send_signal(signal.SIGINT)
-    said = process.communicate(timeout=20)[1]
+        with process(small) as (_, server):
+            page.goto(server.address)
+            settled(page)
+            page.fill("#objective", "f1")
+            until(page, "() => location.search.includes('objective=f1')")
+            state = urlsplit(page.url).query
+        with process(small) as (made, server):
+            same = f"http://{server.own}/look?{state}"
+            assert page.goto(same).status == 403
+            page.goto(f"{same}&token={server.token}")
+            settled(page)
+            assert page.input_value("#objective") == "f1"
+            page.goto(f"http://{server.own}/")
+            wrong = {"name": "wrong.parquet", "mimeType": "", "buffer": b"nothing"}
+            page.set_input_files("#file", wrong)
+            until(page, "() => !document.querySelector('#refused').hidden")
+            assert "wrong.parquet" in page.inner_text("#refused")
+            made.send_signal(signal.SIGINT)
+            said = made.communicate(timeout=20)[1]
     assert "Traceback" not in said
     assert "leaked" not in said

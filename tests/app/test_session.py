@@ -26,9 +26,6 @@ from trueness._core.numbers import percent
 from trueness.app import jobs, session
 from trueness.calibration.maps import map_from_json
 from trueness.cli import app
-from trueness.findings import notes
-from trueness.findings.notes import note
-from trueness.findings.records import Finding
 from trueness.threshold.sentences import (
     group_sentences,
     prevalence_sentences,
@@ -37,11 +34,6 @@ from trueness.threshold.sentences import (
 
 DATA = {"file": "given", "kind": "scores", "label": "y", "column": ["a", "b"],
         "count": "-", "weight": "-"}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def panel(small):
-    return trueness.panel(pd.read_csv(small), label="y", scores=["a", "b"])
 
 
 def models(served, **query):
@@ -150,22 +142,21 @@ def test_guesses_are_made_and_problems_named_where_they_are(tmp_path):
         assert "no column &#39;nobody&#39;" in page
 
 
+COUNTED = "y,p,n\n1,0.9,5\n0,0.4,7\n1,0.4,2\n"
+
+
 @pytest.mark.parametrize(
     ("text", "asked", "field", "cases"),
     [
-        ("y,p,n\n1,0.9,5\n0,0.4,7\n1,0.4,2\n", {}, ("count", "n"), 14),
-        ("y,p,n\n1,0.9,5\n0,0.4,7\n1,0.4,2\n", {"count": "-"}, ("count", "-"), 3),
-        (
-            "y,p,weight\n1,0.9,1.5\n0,0.4,2\n",
-            {"column": "p"},
-            ("weight", "weight"),
-            3.5,
+        (COUNTED, {}, ("count", "n"), 14),
+        (COUNTED, {"count": "-"}, ("count", "-"), 3),
+        *(
+            (f"y,p,{name}\n1,0.9,{w}\n0,0.4,2\n", {"column": "p"}, ("weight", is_), n)
+            for name, w, is_, n in (("weight", 1.5, "weight", 3.5), ("w", 1.5, "-", 2),
+                                    ("weight", -1.5, "-", 2), ("weight", "a", "-", 2))
         ),
-        ("y,p,weight\n1,0.9,-1.5\n0,0.4,2\n", {"column": "p"}, ("weight", "-"), 2),
-        ("y,p,weight\n1,0.9,a\n0,0.4,b\n", {"column": "p"}, ("weight", "-"), 2),
-        ("y,p,w\n1,0.9,1.5\n0,0.4,2\n", {"column": "p"}, ("weight", "-"), 2),
     ],
-)
+)  # fmt: skip
 def test_counts_and_weights_are_guessed_and_can_be_taken_back(
     tmp_path, text, asked, field, cases
 ):
@@ -199,18 +190,13 @@ def weighted(small, tmp_path_factory):
 def test_weights_are_counted(weighted):
     server, frame = weighted
     want = trueness.panel(frame, label="y", scores=["a", "b"], weight="weight")
-    guessed = {"file": "given"}  # the column of weights is none of the scores
-    for model in models(server, **guessed):
+    for model in models(server, file="given"):  # weights are none of the scores
         c = trueness.sweep(want[model["key"]])
-        assert model["size"] == len(c.tp)
-        for at in {3, 17, 40} - {model["start"]}:
-            found = server.json("/at", **guessed, model=model["index"], at=at)["values"]
-            assert found["tp"] == pytest.approx(c.tp[at], rel=1e-4)
-            assert found["fp"] == pytest.approx(c.fp[at], rel=1e-4)
-    text = server.section("ranking", **guessed)
-    assert f"{trueness.auc(want['a']).value:.3f}" in text
-    plain = trueness.panel(frame, label="y", scores=["a", "b"])
-    assert f"{trueness.auc(plain['a']).value:.3f}" in server.section("ranking", **DATA)
+        at = 3 if model["start"] != 3 else 17
+        asked = {"file": "given", "model": model["index"], "at": at}
+        found = server.json("/at", **asked)["values"]
+        assert found["tp"] == pytest.approx(c.tp[at], rel=1e-4)
+        assert found["fp"] == pytest.approx(c.fp[at], rel=1e-4)
 
 
 def test_what_takes_no_weights_says_so(weighted, monkeypatch):
@@ -230,15 +216,14 @@ def test_what_takes_no_weights_says_so(weighted, monkeypatch):
     assert "are not put into bins; found 400 rows" in text
 
 
-@pytest.mark.parametrize("more", [{}, {"cluster": "patient", "prevalence": 0.1}])
-def test_lines_with_a_design_give_the_same(weighted, elsewhere, more):
+def test_lines_with_a_design_give_the_same(weighted, elsewhere):
     server, frame = weighted
-    design = {"weight": "weight", **more}
+    design = {"weight": "weight", "cluster": "patient", "prevalence": 0.1}
     query = {"file": "given", "by": "site", "classifier": "b", "calibrate": "beta"}
     lines = elsewhere(server, **query, **design)
     page, _, spoken = lines.same_report(said=False)
-    assert ("clusters</dt><dd>100" if more else "total weight of") in page
-    assert ("for a prevalence of</dt><dd>10.0 %" in page) is bool(more)
+    assert "clusters</dt><dd>100" in page
+    assert "for a prevalence of</dt><dd>10.0 %" in page
     t = trueness.tally(frame, label="y", score="b", **design)
     assert repr(trueness.auc(t)) in spoken
     taken = map_from_json(lines.taken("map.json"))
@@ -291,24 +276,6 @@ def test_judges_with_some_labels(served, elsewhere):
         assert f"({how})" in text
     _, _, spoken = elsewhere(served, **JUDGES, labelled="random").same_report()
     assert repr(trueness.prevalence(panel, labelled="random")) in spoken
-
-
-@pytest.fixture(scope="module")
-def verdicts(tmp_path_factory):
-    """Answers of two systems, judged by two judges; people looked at some."""
-    rng, rows = np.random.default_rng(1), []
-    for system, share in (("A", 0.7), ("it's B", 0.6)):
-        for k in range(120):
-            truth, seen = rng.random() < share, rng.random() < 0.5
-            label = ("yes" if truth else "no") if seen else None
-            for judge in ("j1", "it's j2"):
-                said = truth if rng.random() < 0.85 else not truth
-                word = "pass" if said else "fail"
-                rows.append((f"q{k:03d}", system, judge, word, label))
-    columns = ["item", "system", "judge", "said", "human"]
-    path = tmp_path_factory.mktemp("judged") / "long.csv"
-    pd.DataFrame(rows, columns=columns).to_csv(path, index=False)
-    return path
 
 
 LONG = {"file": "given", "kind": "judges", "label": "human", "verdict": "said",
@@ -632,21 +599,6 @@ def test_many_questions_at_once_are_all_answered(small):
     assert [a.text for a in answers if a.status != 200] == []
 
 
-def test_few_counts_stay_in_memory(small, monkeypatch):
-    counted = []
-    count = session.count
-    monkeypatch.setattr(
-        session, "count", lambda *given: counted.append(given) or count(*given)
-    )
-    columns = ["a", "b", ["a", "b"]]
-    asked = [{**DATA, "column": c} for c in columns] + [{**DATA, "by": "site"}]
-    with running(small) as server:
-        for query in [*asked, *reversed(asked)]:
-            server.json("/at", **query, at=0)
-    # the last three are known; what was asked first is counted again
-    assert len(counted) == len(asked) + 1
-
-
 def test_a_look_up_waits_for_nobody(small, monkeypatch):
     go_on = threading.Event()
     begun = threading.Semaphore(0)
@@ -665,25 +617,6 @@ def test_a_look_up_waits_for_nobody(small, monkeypatch):
         assert not go_on.is_set()
         go_on.set()
     assert found["values"]["threshold"] is not None
-
-
-def test_a_section_of_the_report_is_in_the_workbench(small, panel, monkeypatch):
-    title = "How many were there?"
-
-    def new(s):
-        answer = (note("said", text=f"Just {s.data.n}."),)
-        return Finding(title, {}, answer, key="many")
-
-    monkeypatch.setitem(session.QUESTIONS, "many", new)
-    monkeypatch.setitem(notes.TITLES, "many", title)
-    page = trueness.report.html(panel)
-    with running(small) as server:
-        look = server.get("/look", **DATA).text
-        shown = server.section("many", **DATA)
-    assert title in page
-    assert title in look
-    assert f"Just {panel.n}." in page
-    assert f"Just {panel.n}." in shown
 
 
 @pytest.fixture

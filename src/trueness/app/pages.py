@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import fields
 from functools import cache
@@ -10,9 +11,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 import jinja2
+from markupsafe import Markup
 from starlette.datastructures import QueryParams
 
 from trueness import __version__
+from trueness._core.imports import required
 from trueness.app import address, session
 from trueness.app.address import FIELDS, KINDS, WITHOUT, Asked, in_page
 from trueness.app.files import Files
@@ -22,12 +25,13 @@ from trueness.cli._source import REAL_TYPES, WHOLE_TYPES
 from trueness.ensembles.combiners import COMBINERS
 from trueness.findings import notes
 from trueness.findings.page import QUESTIONS
-from trueness.findings.records import Finding, Page
+from trueness.findings.records import Figure, Finding, Page
 from trueness.findings.subject import apart
 from trueness.findings.without_labels import HOW
 from trueness.metrics.definitions import SYNONYMS
 from trueness.metrics.grammar import known_names
 from trueness.report.page import embedded, environment, file_of, moving
+from trueness.report.svg import draw
 from trueness.threshold.limits import asks_for_two_cuts
 
 KIND_WORDS = {
@@ -50,6 +54,7 @@ WAITING = {
     "group-cuts": ("Each group can have a threshold of its own, so that the groups "
                    "differ little.", "subject_to", "recall_gap <= 0.05"),
 }  # fmt: skip
+ROW = 18  # height of a name under a figure
 STATIC = {"app.css": "text/css", "app.js": "text/javascript",
           "style.css": "text/css", "script.js": "text/javascript"}  # fmt: skip
 
@@ -204,3 +209,54 @@ def head(page: Page, cleaned: Sequence[str] = ()) -> str:
 def problem(words: str, again: bool = False) -> str:
     """Write why something is not there."""
     return _render("problem.html.j2", words=words, again=again)
+
+
+# the classes of marks, as ``trueness.report.svg`` writes them
+_DRAWN = re.compile(
+    r"\.(grid|tick|title|name|mid|end|line|curve|thick|chance|area|band|expected|"
+    r"positives|negatives|forbidden|dot|rule|gone|c\d)\b"
+)
+
+
+@cache
+def _plain_style() -> str:
+    """Give the rules of figures in the light colours, without any variable."""
+    text = file_of("style.css")
+    colours = dict(re.findall(r"(--[\w-]+):\s*(#[0-9a-f]+)", text.split("}")[0]))
+    rules = re.findall(r"(\.[\w., -]+)(\{[^}]*\})", text.split("@media print")[0])
+    drawn = [r for r in rules if _DRAWN.search(r[0])]
+    flat = " ".join(selector + body for selector, body in drawn)
+    for name, colour in colours.items():
+        flat = flat.replace(f"var({name})", colour)
+    return flat
+
+
+def figure_file(figure: Figure, names: Sequence[str], kind: str) -> bytes:
+    """Write a figure of the page as a file of its own, in the light colours.
+
+    The page names its classifiers above all figures; a file names them below its own.
+    """
+    text = str(draw(figure)[0])
+    shown = list(enumerate(names)) if "data-model" in text else []
+    sizes = re.search(r'viewBox="0 0 (\d+) (\d+)"', text)
+    width, below = (int(v) for v in sizes.groups()) if sizes else (360, 320)
+    height = below + ROW * len(shown) + (8 if shown else 0)
+    size = f'width="{2 * width}" height="{2 * height}"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} '
+    paper = f'<rect width="{width}" height="{height}" fill="#ffffff"/>'
+    first = f"><style>{_plain_style()}</style>{paper}"
+    legend = Markup("").join(_named(k, name, below + ROW * k) for k, name in shown)
+    text = text.replace("<svg ", head, 1).replace(">", first, 1)
+    text = text.replace(f'0 0 {width} {below}"', f'0 0 {width} {height}"', 1)
+    text = f"{text.removesuffix('</svg>')}{legend}</svg>"
+    if kind == "svg":
+        return text.encode()
+    found: bytes = required("vl_convert", "plots").svg_to_png(text, scale=2)
+    return found
+
+
+def _named(k: int, name: str, y: int) -> Markup:
+    return Markup(
+        '<path class="line curve chosen c{c}" d="M54 {y}L84 {y}"/>'
+        '<text class="name" x="92" y="{base}">{name}</text>'
+    ).format(c=k % 8, y=y + 8, base=y + 12, name=name)

@@ -25,7 +25,7 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Respon
 from starlette.routing import Route
 
 from trueness._core.checks.errors import InputError
-from trueness.app import downloads, pages
+from trueness.app import pages
 from trueness.app import session as answers
 from trueness.app.access import LOCAL, Guard, Impatient
 from trueness.app.address import DATA, KINDS, Asked, complete, field_of, in_page, read
@@ -40,7 +40,7 @@ ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - refused without --i-know
 READERS = 8  # threads that read files beside the server
 SOON = 0.25  # seconds that an answer may take before progress is told instead
 STOPPED = "This was stopped."
-FIGURE = re.compile(r"([a-z]+)-(\d+)\.(svg|png)")
+FIGURE = re.compile(r"([a-z-]+)-(\d+)\.(svg|png)")
 TYPES = {".html": "text/html", ".json": "application/json", ".svg": "image/svg+xml",
          ".png": "image/png"}  # fmt: skip
 
@@ -254,18 +254,18 @@ class Workbench:
             if section is None or int(figure[2]) >= len(section.figures):
                 raise HTTPException(404)
             drawn = section.figures[int(figure[2])], names, figure[3]
-            found = await run_in_threadpool(downloads.figure_file, *drawn)
+            found = await run_in_threadpool(pages.figure_file, *drawn)
         headers = {"content-disposition": f'attachment; filename="{name}"'}
         return Response(found, media_type=TYPES[Path(name).suffix], headers=headers)
 
     def _file(self, request: Request, asked: Asked, name: str) -> Job:
         alone = name == COMBINER and not combines(asked)
         alone |= name == "report.json" and asked.kind == "systems"
-        if alone or name not in downloads.FILES:
+        if alone or name not in answers.FILES:
             raise HTTPException(404)
 
         def make() -> bytes:
-            return downloads.file_made(self.counted(asked), asked, name)
+            return answers.file_made(self.counted(asked), asked, name)
 
         return self._ask(request, asked, _of_file(asked, name), make, lane=1)
 
@@ -281,7 +281,7 @@ class Workbench:
         def write() -> None:
             counted = self.counted(asked)
             with asked.file.held():
-                downloads.flagged_rows(counted, asked.score, cut, target)
+                answers.flagged_rows(counted, asked.score, cut, target)
 
         await run_in_threadpool(write)
         gone = BackgroundTask(target.unlink, missing_ok=True)

@@ -6,36 +6,55 @@ a move of the threshold is a look-up in the running counts of every distinct sco
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, cast, final
 
+import duckdb
 import numpy as np
 
 from trueness._core.arrays import Array
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.progress import progress
 from trueness.app.address import FIELDS, WITHOUT, Asked, in_page, wide_table
+from trueness.app.lines import COMBINER, MAP, REPORT
+from trueness.calibration.calibrators import calibrate
+from trueness.calibration.maps import map_to_json
 from trueness.cli._columns import Request, count_panel, with_verdicts
+from trueness.cli._shell import CommandAnswer, about, answered, envelope
 from trueness.cli.judge import compared_of, for_verdicts, rates_of
 from trueness.cli.plan import with_rules
+from trueness.cli.report import report_result, report_words
 from trueness.counts.values import Panel, Tally
 from trueness.data import frames
 from trueness.data.cleaning import listening
-from trueness.data.engines import quoted
+from trueness.data.engines import quoted, reading
 from trueness.data.eval_rows import attempts
+from trueness.ensembles.combiners import COMBINERS
+from trueness.ensembles.crossfit import compare_combiners
 from trueness.findings import trust
 from trueness.findings import without_labels as nogold
-from trueness.findings.page import QUESTIONS, answers, facts_of, tiles
+from trueness.findings.page import QUESTIONS, answers, facts_of, page_about, tiles
 from trueness.findings.records import Finding, Page
 from trueness.findings.slider import Steps, columns, every_step, met, short
-from trueness.findings.subject import REPLICATES, Model, Subject, Wanted, read_asked
+from trueness.findings.subject import (
+    REPLICATES,
+    Model,
+    Subject,
+    Wanted,
+    read_asked,
+    tallies_of,
+)
 from trueness.findings.systems import evals_page, how_often
 from trueness.inference.verification import said_elsewhere
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import RateComparison
+from trueness.report.page import render
 from trueness.threshold.zones import best_thresholds
 
+FILES = (REPORT, "report.json", MAP, COMBINER)  # that can be taken away
 KEPT = 3  # files, with their columns, whose counts stay in memory
 MOST_ROWS = 3_000_000  # of more rows each score is counted in bins of its own
 BINS = 200_000
@@ -307,3 +326,59 @@ def leaves(counted: Counted, asked: Asked) -> Finding:
     """Say which leaves can be trusted."""
     found = counted.data.report(level=asked.level)
     return trust.which_leaves(with_rules(found, counted.request, asked.named("rule")))
+
+
+# what a person takes away
+
+
+def file_made(counted: Counted, asked: Asked, name: str) -> bytes:
+    """Write a file of ``FILES``: what the command, or its ``--save``, writes."""
+    if name == MAP:
+        one = tallies_of(counted.data)[asked.score]
+        made: Any = calibrate(one, method=asked.calibrate)
+        return f"{map_to_json(made)}\n".encode()
+    if name == COMBINER:
+        made = COMBINERS[asked.combine or _best_combiner(counted, asked.level)](
+            counted.data
+        )
+        return f"{map_to_json(made)}\n".encode()
+    page = _report(counted, asked)
+    return render(page).encode() if name == REPORT else _json(counted, asked, page)
+
+
+def _best_combiner(counted: Counted, level: float) -> str:
+    seed = counted.request.seed
+    return compare_combiners(counted.data, level=level, rng=seed).best()
+
+
+def _report(counted: Counted, asked: Asked) -> Page:
+    """Make the report that the command makes."""
+    source = counted.request.source.name
+    if asked.kind in ("judges", "systems"):
+        return whole_page(counted, asked, source)
+    words: dict[str, Any] = {"level": asked.level}
+    if asked.kind != "tests":
+        words = asked.wanted | asked.sections | {"groups": counted.groups}
+    seed = counted.request.seed
+    return page_about(counted.data, source=source, rng=seed, **words)
+
+
+def _json(counted: Counted, asked: Asked, page: Page) -> bytes:
+    """Write what ``trueness report --json``, or ``judge --json``, writes."""
+    if asked.kind == "judges":
+        found, _, compared = rates(counted, asked)
+        answer = answered("judge", nogold.pass_rates(found, compared))
+    else:
+        result = report_result(page, Path(REPORT), len(render(page).encode()))
+        answer = CommandAnswer("report", result, report_words(page))
+    answer = replace(answer, about=about(counted.request, counted.first))
+    return (json.dumps(envelope(answer), indent=2, allow_nan=False) + "\n").encode()
+
+
+def flagged_rows(counted: Counted, score: str, cut: float, target: Path) -> None:
+    """Write the rows whose score reaches the threshold, all columns, to a file."""
+    at_least = duckdb.ColumnExpression(score) >= duckdb.ConstantExpression(cut)
+    with reading():
+        rows = counted.request.source.rows.filter(at_least)
+        write = rows.write_parquet if target.suffix == ".parquet" else rows.write_csv
+        write(str(target))

@@ -7,9 +7,9 @@ of two classes, and points with intervals, are drawn as curves are.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from trueness._core.figures import (
     span,
 )
 from trueness.plots._theme import CELL, COLOURS, GREY, SIZE, alt, frame, on_cell, styled
+
+if TYPE_CHECKING:
+    from altair import TopLevelMixin as Chart
 
 LABEL = 420
 ONE = "classifier"  # what a tally, which has no name, is called
@@ -56,7 +59,7 @@ class Panels:
 Figure = Curves | Intervals | Bars | Crosses | Matrix | Panels
 
 
-def chart_of(figure: Any, title: str, about: str = "") -> Any:
+def chart_of(figure: Figure | Chart, title: str, about: str = "") -> Any:
     """Draw a figure; ``about`` says what it shows where its own words do not."""
     if isinstance(figure, Bars):
         figure = spread(figure)
@@ -66,9 +69,10 @@ def chart_of(figure: Any, title: str, about: str = "") -> Any:
     made = draw.get(type(figure))
     chart = figure if made is None else made(figure)  # a tree is a chart already
     if not about:
-        names = [n for n in getattr(figure, "names", ()) if n != figure.what]
+        what = str(getattr(figure, "what", ""))
+        names = [n for n in getattr(figure, "names", ()) if n != what]
         joined = " with intervals: " if isinstance(figure, Intervals) else " of "
-        about = figure.what + (joined + ", ".join(names) if names else "")
+        about = what + (joined + ", ".join(names) if names else "")
     return styled(chart, title, about)
 
 
@@ -284,7 +288,7 @@ def _places(figure: Curves) -> dict[str, Any]:
     return {"x": position(alt.X, figure.x), "y": position(alt.Y, figure.y)}
 
 
-def position(kind: Any, axis: Axis) -> Any:
+def position(kind: Callable[..., Any], axis: Axis) -> Any:
     """Place a column on an axis with a fixed range; without a title it is not shown."""
     scale = alt.Scale(domain=[axis.low, axis.high], nice=False)
     look: dict[str, Any] = {}

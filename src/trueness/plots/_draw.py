@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache, wraps
 from types import UnionType
 from typing import (
+    TYPE_CHECKING,
     Any,
     Concatenate,
     ParamSpec,
@@ -30,6 +31,10 @@ from trueness.counts.answers import OfCounts, of_counts
 from trueness.counts.values import Panel, Tally
 from trueness.plots._altair import ONE, Figure, chart_of, with_ends
 
+if TYPE_CHECKING:
+    from altair import TopLevelMixin as Chart
+    from matplotlib.axes import Axes
+
 P = ParamSpec("P")
 D = TypeVar("D")
 Source = Tally | Panel | Mapping[Any, Tally]
@@ -48,7 +53,7 @@ class Style(TypedDict, total=False):
     """What every figure takes besides: a title, and axes of matplotlib."""
 
     title: str
-    ax: object
+    ax: Axes | None
 
 
 def named(x: Source) -> dict[str, Tally]:
@@ -75,7 +80,7 @@ def named(x: Source) -> dict[str, Tally]:
 class Captioned:
     """A figure with words of its own, and what of it fits on one pair of axes."""
 
-    figure: Any  # a Figure, or a chart of Altair
+    figure: Figure | Chart
     title: str = ""
     about: str = ""
     alone: Figure | None = None
@@ -98,7 +103,9 @@ def picture(make: Callable[P, Shown]) -> Callable[P, Any]:
         parameters[k] = inspect.Parameter(k, kind, default=default)
 
     @wraps(make)
-    def call(*args: Any, title: str = "", ax: Any = None, **options: Any) -> Any:
+    def call(
+        *args: Any, title: str = "", ax: Axes | None = None, **options: Any
+    ) -> Any:
         takes_them(said, args, options)
         bound = said.__signature__.bind(*args, **options).arguments
         for name, value in {"title": title, **bound}.items():
@@ -137,7 +144,7 @@ def picture_of(make: Callable[Concatenate[D, P], Shown]) -> OfCounts[D, P, Any, 
     return of_counts(picture(make))
 
 
-def _drawn(shown: Captioned, title: str, ax: Any) -> Any:
+def _drawn(shown: Captioned, title: str, ax: Axes | None) -> Any:
     """Draw a figure on axes of matplotlib, or without them as an Altair chart."""
     figure = shown.figure if ax is None else shown.alone or shown.figure
     if isinstance(figure, Crosses):
@@ -154,7 +161,7 @@ def _hints(figure: Callable[..., Any]) -> dict[str, Any]:
     return get_type_hints(figure)
 
 
-def _fits(value: object, hint: Any) -> bool:
+def _fits(value: object, hint: object) -> bool:
     """Is this of the kind that the annotation says, as far as classes tell?"""
     if get_origin(hint) in (Union, UnionType):
         return any(_fits(value, part) for part in get_args(hint))
@@ -164,14 +171,15 @@ def _fits(value: object, hint: Any) -> bool:
             _fits(v, inner) for v in value.values()
         )
     # numbers are checked where they are used, with their range
-    plain = hint in (Any, float, int, bool) or not isinstance(hint, type)
-    return plain or isinstance(value, hint)
+    if hint in (Any, float, int, bool) or not isinstance(hint, type):
+        return True
+    return isinstance(value, hint)
 
 
-def _written(hint: Any) -> str:
+def _written(hint: object) -> str:
     if get_origin(hint) is Mapping:
         return f"a mapping from name to {_written(get_args(hint)[1])}"
     if get_args(hint):
         return " or ".join(_written(part) for part in get_args(hint))
-    known = {str: "text", type(None): "None", object: "what it is to show"}
+    known: dict[object, str] = {str: "text", type(None): "None", Any: "what it shows"}
     return known.get(hint, getattr(hint, "__name__", str(hint)))

@@ -20,7 +20,7 @@ DASHES = ("--", ":", "-.")
 WHISKER: dict[str, Any] = {"fmt": "o", "capsize": 3}
 
 
-def on_axes(ax: Any, figure: Any, title: str) -> Any:
+def on_axes(ax: Axes, figure: object, title: str) -> Axes:
     """Draw a figure on these axes, and give them back."""
     draw: dict[type, Any] = {
         Curves: _curves, Intervals: _intervals, Bars: _bars, Matrix: _matrix

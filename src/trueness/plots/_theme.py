@@ -6,7 +6,7 @@ import os
 from functools import cache
 from html import escape
 from io import StringIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
@@ -15,6 +15,9 @@ from trueness._core.figures import image
 from trueness._core.files import replacing
 from trueness._core.imports import lazy_import
 from trueness._core.records import json_value
+
+if TYPE_CHECKING:
+    from altair import TopLevelMixin as Chart
 
 # imported at the first chart: figures on axes of matplotlib do not need it
 alt: Any = lazy_import("altair", "plots")
@@ -77,7 +80,7 @@ def frame(columns: dict[str, Any]) -> Any:
     return alt.InlineData(values=[dict(zip(names, row, strict=True)) for row in rows])
 
 
-def save(chart: Any, path: str | os.PathLike[str]) -> None:
+def save(chart: Chart, path: str | os.PathLike[str]) -> None:
     """Write a chart to a file, all or nothing; the ending decides the format.
 
     Parameters
@@ -101,10 +104,11 @@ def save(chart: Any, path: str | os.PathLike[str]) -> None:
             temporary.write_text(_page(chart), encoding="utf-8")
         else:
             scale = 2 if ending == "png" else 1
-            chart.save(str(temporary), format=ending, scale_factor=scale)
+            how: Any = {"format": ending, "scale_factor": scale}
+            chart.save(str(temporary), **how)
 
 
-def _page(chart: Any) -> str:
+def _page(chart: Chart) -> str:
     """Write a page without any script: the drawing is an image, so names in it stay
     text whatever they hold (Altair's own pages let ``</script>`` through).
     """
@@ -121,7 +125,7 @@ def _page(chart: Any) -> str:
     )
 
 
-def _drawn(chart: Any) -> tuple[str, str]:
+def _drawn(chart: Chart) -> tuple[str, str]:
     """Give the drawing, and what it shows in words."""
     drawn, spec = StringIO(), chart.to_dict()
     chart.save(drawn, format="svg")

@@ -16,6 +16,7 @@ from trueness._core.numbers import level_text, p_is
 from trueness.calibration import reliability_curve as calibration
 from trueness.calibration.maps import Map
 from trueness.calibration.proper_scores import ProperScore
+from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.fermi.distribution import FermiDirac
 from trueness.fermi.distribution import fermi_dirac as solve
@@ -232,7 +233,7 @@ def reliability(
     *,
     level: float = 0.95,
     replicates: int = 500,
-    rng: Any = 0,
+    rng: Seed = 0,
     **look: Unpack[Style],
 ) -> Shown:
     """Which share of the cases with a score of p is positive? A chart.

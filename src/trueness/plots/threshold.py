@@ -32,7 +32,7 @@ from trueness.threshold.cuts import all_cuts, values_of
 from trueness.threshold.figures import cost_curve_figure, decision_figure, region
 from trueness.threshold.fronts import pareto as pareto_front
 from trueness.threshold.guarantees import GuaranteedThreshold
-from trueness.threshold.limits import DEFAULT, ConstraintLike
+from trueness.threshold.limits import DEFAULT, ConstraintLike, Prevalences
 from trueness.threshold.operating_point import best_threshold
 from trueness.threshold.rule import DEFERRED, rule_of
 
@@ -45,7 +45,7 @@ def operating_point(
     maximize: str | Metric = DEFAULT,
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     *,
-    prevalences: Any = None,
+    prevalences: Prevalences = None,
     minimize: str | Metric | None = None,
     **look: Unpack[Style],
 ) -> Shown:
@@ -61,8 +61,9 @@ def operating_point(
     maximize, minimize, subject_to, prevalences
         As in :func:`trueness.best_threshold`.
     """
-    asked: Any = {"subject_to": subject_to, "prevalences": prevalences}
-    point = best_threshold(data, maximize, minimize=minimize, **asked)
+    point = best_threshold(
+        data, maximize, subject_to, minimize=minimize, prevalences=prevalences
+    )
     _cases.both_classes(data, "operating_point")
     bounds, c = read_constraints(subject_to), point.confusion
     place = {
