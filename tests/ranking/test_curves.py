@@ -1,8 +1,6 @@
-"""Curves against counting by hand, loops over thresholds, scikit-learn and pROC."""
+"""Curves against counting by hand, loops over thresholds, scikit-learn."""
 
 import copy
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +11,6 @@ import trueness
 from conftest import tied_cases
 from trueness import Tally
 
-PROC = json.loads((Path(__file__).parents[1] / "reference" / "proc.json").read_text())
 NAMES = ("roc", "precision_recall", "det", "gain_curve", "lift_curve")
 CURVES = {name: getattr(trueness, name) for name in NAMES}
 
@@ -67,13 +64,6 @@ def test_scikit_learn_agrees(rng):
     at = np.searchsorted(-ours.threshold, -cut)
     assert ours.fnr[at] == pytest.approx(fnr)
     assert ours.fpr[at] == pytest.approx(fpr)
-
-
-@pytest.mark.parametrize("name", ["ndka", "s100b", "wfns"])
-def test_proc_agrees(name):
-    curve = trueness.roc(trueness.tally(PROC["poor"], PROC[name]))
-    assert curve.fpr == pytest.approx(PROC[f"fpr_{name}"])
-    assert curve.tpr == pytest.approx(PROC[f"tpr_{name}"])
 
 
 def hull_by_qhull(fpr, tpr):

@@ -92,16 +92,10 @@ class VennAbers(Map):
 
     def interval(self, score: ArrayLike) -> tuple[Floats, Floats]:
         """Give p0 and p1 for each score: isotonic fits with the case as 0 and as 1."""
-        return evaluate(self._low, score), evaluate(self._high, score)
-
-    @property
-    def _low(self) -> Formula:
-        return (("table", self.low_edges, self.low),)
-
-    @property
-    def _high(self) -> Formula:
+        low = ("table", self.low_edges, self.low)
         # "edge < score" is "next float above the edge <= score"
-        return (("table", just_above(self.high_edges), self.high),)
+        high = ("table", just_above(self.high_edges), self.high)
+        return evaluate((low,), score), evaluate((high,), score)
 
     @property
     def expression(self) -> Formula:

@@ -289,7 +289,7 @@ def _encode(value: object) -> Any:
     )
 
 
-def _decode(value: Any, name: str) -> Any:
+def _decode(value: object, name: str) -> Any:
     if not isinstance(value, dict):
         return value
     match value:
@@ -348,15 +348,16 @@ def _decode_map(content: dict[str, Any], name: str) -> Map:
 _DAMAGE = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError)
 
 
-def _fits(value: Any, kind: str) -> bool:
+def _fits(value: object, kind: str) -> bool:
     """Is this what the annotation of a field says? Other annotations are not known."""
     if kind.startswith("tuple[") and kind.endswith(", ...]"):
         inner = kind.removeprefix("tuple[").removesuffix(", ...]")
         return isinstance(value, tuple) and all(_fits(v, inner) for v in value)
     if kind == "float":
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            return False
         # whole numbers of JSON may be larger than any float
-        return number and (abs(value) <= 1e300 or value in (math.inf, -math.inf))
+        return abs(value) <= 1e300 or value in (math.inf, -math.inf)
     known = {"str": str, "Floats": np.ndarray, "Map": Map}
     return isinstance(value, known.get(kind, object))
 

@@ -256,14 +256,8 @@ def _infinite(t: Tally) -> tuple[str, ...]:
 
 
 def decomposition(t: Tally, name: str) -> tuple[float, float, float, float]:
-    """Give the mean loss of a name in ``LOSSES`` and its parts MCB, DSC and UNC."""
-    return _decompose(Forecasts.of(t, name), LOSSES[name][0])
-
-
-def _decompose(
-    s: Forecasts, loss: Callable[[Floats], Losses]
-) -> tuple[float, float, float, float]:
-    """Give S, MCB, DSC and UNC (Dimitriadis et al. 2021, eq. 5)."""
+    """Give a mean loss, MCB, DSC and UNC (Dimitriadis et al. 2021, eq. 5)."""
+    s, loss = Forecasts.of(t, name), LOSSES[name][0]
     share, start = pool_violators(s.pos, s.neg)
     pooled = (np.add.reduceat(x, start[:-1]) for x in (s.pos, s.neg))
     total = np.array([s.pos.sum()]), np.array([s.neg.sum()])
@@ -278,7 +272,7 @@ def _decompose(
 def _decomposed(data: Tally, name: str, level: float, most: float) -> ScoreParts:
     """Give the parts with their limits; MCB is not above the ``most`` of the loss."""
     s, (loss, _, least) = Forecasts.of(data, name), LOSSES[name]
-    _, mcb, dsc, _ = _decompose(s, loss)
+    _, mcb, dsc, _ = decomposition(data, name)
     unc = _uncertainty(s, loss, level)
     after, of_all = loss(isotonic_curve(s.pos, s.neg)), np.full(s.score.size, s.share)
     start, found = equal_mass(s.cases, _BINS), []

@@ -147,10 +147,10 @@ def _likely_values(pos: Floats, neg: Floats, level: float) -> tuple[Floats, Floa
         middle = float(np.clip(isotonic_curve(up, down)[here == 0], 0.0, 1.0)[0])
 
         def inside(
-            value: Any, share: Floats = share, up: Floats = up, down: Floats = down,
+            value: Floats, share: Floats = share, up: Floats = up, down: Floats = down,
             here: Array = here,
         ) -> Array:  # fmt: skip
-            v = np.asarray(value)[:, None]
+            v = value[:, None]
             curve = np.where(here < 0, np.minimum(share, v), np.maximum(share, v))
             curve = np.where(here == 0, v, curve)
             return np.asarray(_likelihood(curve, up, down) >= best - most)

@@ -241,7 +241,7 @@ def calibration_test(
     >>> calibration_test(Tally([0.2], neg=[6], pos=[4])).statistic
     1.58...
     """
-    test = CALIBRATION_TESTS[_options.choice(method, CALIBRATION_TESTS, "method")]
+    test, said = CALIBRATION_TESTS[_options.choice(method, CALIBRATION_TESTS, "method")]
     options = {
         "bins": _options.whole_number(bins, "bins", at_least=2),
         "parameters": _options.whole_number(parameters, "parameters"),
@@ -252,7 +252,6 @@ def calibration_test(
     if method == "isotonic":
         words = ("weight", "cluster", "sampling", "prevalence")
         refuse(data, 'method="isotonic"', dict.fromkeys(words, _DRAWS_LABELS))
-    said = [_NOTES[method]] if method in _NOTES else []
     notes = (*said, *remarks(data), *notes_of(data))
     if s.pos[s.score == 0].any() or s.neg[s.score == 1].any():
         # what was impossible has happened
@@ -340,21 +339,23 @@ def _mcb(p: Floats, pos: Array, neg: Array) -> float:
     return float(gain.sum() / cases.sum())
 
 
-CALIBRATION_TESTS: Mapping[str, Callable[..., tuple[float, float]]] = MappingProxyType(
-    {
-        "spiegelhalter": _spiegelhalter,
-        "cox": _cox,
-        "bins": _bins,
-        "isotonic": _isotonic,
-        "hosmer-lemeshow": _hosmer_lemeshow,
-    }
-)
 _DRAWS_LABELS = 'It draws labels of single cases from the scores. Type method="bins".'
-_NOTES = {
-    "spiegelhalter": "The test does not detect errors that cancel in the Brier score.",
-    "cox": "The chi-squared law needs some thirty cases of the rarer class; with fewer "
-    'the p-value is too small. Type method="isotonic" for an exact one.',
-    "hosmer-lemeshow": "The result depends on the number of bins, errors within a bin "
-    "are not detected, bins should expect five cases of each class, and with very many "
-    "cases any model is rejected.",
-}
+# each test, and what it cannot see or depends on
+CALIBRATION_TESTS: Mapping[
+    str, tuple[Callable[..., tuple[float, float]], tuple[str, ...]]
+] = MappingProxyType({
+    "spiegelhalter": (_spiegelhalter, (
+        "The test does not detect errors that cancel in the Brier score.",
+    )),
+    "cox": (_cox, (
+        "The chi-squared law needs some thirty cases of the rarer class; with fewer "
+        'the p-value is too small. Type method="isotonic" for an exact one.',
+    )),
+    "bins": (_bins, ()),
+    "isotonic": (_isotonic, ()),
+    "hosmer-lemeshow": (_hosmer_lemeshow, (
+        "The result depends on the number of bins, errors within a bin are not "
+        "detected, bins should expect five cases of each class, and with very many "
+        "cases any model is rejected.",
+    )),
+})  # fmt: skip

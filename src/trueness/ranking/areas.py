@@ -168,7 +168,7 @@ AUC_METHODS = ("student", "delong", "hanley-mcneil", "fermi-dirac", "bootstrap")
 auc.measure = auc_measure  # type: ignore[attr-defined]  # estimate and compare read it
 
 
-def exponential_spread(a: Any) -> tuple[Any, Any]:
+def exponential_spread(a: float) -> tuple[float, float]:
     """Variances of placement values, both classes exponential.
 
     Hanley and McNeil (1982): P100 = 2 A^2 / (1 + A), P110 = A / (2 - A), less A^2.
@@ -177,7 +177,9 @@ def exponential_spread(a: Any) -> tuple[Any, Any]:
     return a * a * b / (1 + a), a * b * b / (1 + b)
 
 
-def pair_variance(a: Any, pos_var: Any, neg_var: Any, n_pos: Any, n_neg: Any) -> Any:
+def pair_variance(
+    a: float, pos_var: float, neg_var: float, n_pos: float, n_neg: float
+) -> float:
     """How far does an AUC vary, given the spread of placements? Kim et al., eq. 18."""
     total = a * (1 - a) + (n_pos - 1) * neg_var + (n_neg - 1) * pos_var
     return total / n_pos / n_neg

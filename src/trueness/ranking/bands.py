@@ -101,12 +101,12 @@ def roc_band(
     cases = _Redrawn.of(data, random=False, number=replicates, rng=rng)
     value = roc_height(cases.counts.neg, cases.counts.pos, grid)
     drawn = np.array([roc_height(neg, pos, grid) for neg, pos in cases.draws()])
-    worth = _worth(cases.sample)
-    least = rate_variance(value, cases.alike(grid, worth.pos))
+    worth_pos, worth_neg, wider = _worth(cases.sample, level)
+    least = rate_variance(value, cases.alike(grid, worth_pos))
     error = np.sqrt(np.maximum(drawn.var(axis=0), least))
-    c = critical(np.abs(drawn - value) / error, level, kind) * worth.wider(level)
+    c = critical(np.abs(drawn - value) / error, level, kind) * wider
     # two negatives to both sides, rising with fpr, and ending at 0 and 1
-    half, side = c * error, 2 / worth.neg
+    half, side = c * error, 2 / worth_neg
     low = np.maximum.accumulate(np.clip(value - half, 0, 1))
     high = np.minimum.accumulate(np.clip(value + half, 0, 1)[::-1])[::-1]
     low = np.where(grid >= side, np.interp(grid - side, grid, low), 0.0)
@@ -267,9 +267,9 @@ def _likely_draws(
     # the odds of precision are r P / F, so the band is one of log((F + 1/2) / P), which
     # rises with r; its variance is at least that of two independent counts
     n_neg, n_pos = cases.counts.n_neg, cases.counts.n_pos
-    worth = _worth(cases.sample)
+    worth_pos, worth_neg, wider = _worth(cases.sample, level)
     # weights are counted in units of an equal negative, of which half a one is added
-    unit = n_neg / worth.neg
+    unit = n_neg / worth_neg
     centre = np.log(n_neg * fpr / unit + 0.5) - math.log(n_pos / unit)
 
     def alarms(neg: Array, pos: Array) -> Floats:
@@ -277,15 +277,14 @@ def _likely_draws(
         return np.asarray(np.log(number + 0.5) - math.log(pos.sum() / unit))
 
     drawn = np.array([alarms(neg, pos) for neg, pos in cases.draws()])
-    least = 1 / (worth.neg * fpr + 1) + (1 / (worth.pos + 1) if cases.random else 0.0)
+    least = 1 / (worth_neg * fpr + 1) + (1 / (worth_pos + 1) if cases.random else 0.0)
     error = np.sqrt(np.maximum(drawn.var(axis=0), least))
-    half = critical(np.abs(drawn - centre) / error, level, kind) * error
-    half *= worth.wider(level)
+    half = critical(np.abs(drawn - centre) / error, level, kind) * error * wider
     low = np.maximum.accumulate(centre - half)
     high = np.minimum.accumulate((centre + half)[::-1])[::-1]
     # a sample does not resolve a recall below a positive or two; at the end all
     # negatives are false alarms
-    side = 2 / worth.pos
+    side = 2 / worth_pos
     low = np.where(recall >= side, np.interp(recall - side, recall, low), -np.inf)
     high = np.where(recall + side < 1, np.interp(recall + side, recall, high), np.inf)
     share = n_pos / (n_pos + n_neg)
@@ -367,21 +366,14 @@ class _Redrawn(NamedTuple):
         return made[0], made[1]
 
 
-class _Worth(NamedTuple):
-    """As how many independent cases do the positives and the negatives count?"""
+def _worth(x: Sample, level: float) -> tuple[float, float, float]:
+    """As how many positives and negatives do cases count that vary as much?
 
-    pos: float
-    neg: float
-    df: float
-
-    def wider(self, level: float) -> float:
-        """How much wider are limits when few cases tell how far they vary?"""
-        return student(self.df, level) / NormalDist().inv_cdf((1 + level) / 2)
-
-
-def _worth(x: Sample) -> _Worth:
-    """Count cases that vary as much: Kish's number over the design effect."""
+    Kish's numbers over the design effect; and how much wider limits are when few cases
+    tell how far they vary.
+    """
     s = inferred(x, auc_measure)[1]
+    wider = student(s.df, level) / NormalDist().inv_cdf((1 + level) / 2)
     if x.imputed is None:
         alone = meant(x.cases.without_clusters())
         sums = zip((x.cases.pos, x.cases.neg), x.cases.squares[1::-1], strict=True)
@@ -390,9 +382,9 @@ def _worth(x: Sample) -> _Worth:
         alone = meant(x.counts)
         pos, neg = x.counts.n_pos, x.counts.n_neg
     if not s.variance > 0:  # nothing varied: what was drawn may be all alike
-        return _Worth(min(pos, s.units), min(neg, s.units), s.df)
+        return min(pos, s.units), min(neg, s.units), wider
     effect = max(s.variance / inferred(alone, auc_measure)[1].variance, 1.0)
-    return _Worth(max(pos / effect, 1.0), max(neg / effect, 1.0), s.df)
+    return max(pos / effect, 1.0), max(neg / effect, 1.0), wider
 
 
 def running_shares(count: Array) -> Floats:

@@ -123,7 +123,7 @@ def precision_recall(data: Tally) -> Curve:
     return _curve(data, "precision_recall", "recall", "precision")
 
 
-def precision_at(fpr: Any, tpr: Any, prevalence: float) -> Any:
+def precision_at(fpr: Floats, tpr: Floats, prevalence: float) -> Any:
     """Which share of the flagged cases is positive? NaN where nothing is flagged."""
     with np.errstate(invalid="ignore"):
         hits = prevalence * tpr

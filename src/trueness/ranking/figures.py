@@ -184,7 +184,11 @@ def _lines(found: Mapping[str, Any], x: Axis, y: Axis, points: int) -> tuple[Lin
 
 
 def _bands(
-    tallies: Tallies, band: Callable[..., Any], x: Axis, kind: str | None, asked: Any
+    tallies: Tallies,
+    band: Callable[..., Any],
+    x: Axis,
+    kind: str | None,
+    asked: Mapping[str, Any],
 ) -> tuple[Line, ...]:
     """Give the band of each curve, or none."""
     found = _each(tallies, band, kind=kind, **asked) if kind is not None else {}

@@ -12,7 +12,7 @@ import math
 import warnings
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any, final
+from typing import Any, Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,30 +32,35 @@ from trueness.inference.spread import Spread
 from trueness.ranking.curves import precision_at
 
 
+class _Leaks(Protocol):
+    def __call__(self, u: ArrayLike, /) -> Any: ...
+    def inverse(self, v: ArrayLike, /) -> Any: ...
+
+
 class Through:
     """What follows from a leakage function: of the data, or of a binormal model."""
 
     __slots__ = ()
 
-    def miss_rate(self: Any, specificity: ArrayLike) -> Any:
+    def miss_rate(self: _Leaks, specificity: ArrayLike) -> Any:
         """Which share of the positives is missed at this specificity? Eq. (14)."""
         return self(specificity)
 
-    def tpr(self: Any, fpr: ArrayLike) -> Any:
+    def tpr(self: _Leaks, fpr: ArrayLike) -> Any:
         """Which true positive rate is reached at this false positive rate? Eq. (13)."""
         return 1 - self(1 - _columns.probabilities(fpr, "fpr"))
 
-    def fpr(self: Any, tpr: ArrayLike) -> Any:
+    def fpr(self: _Leaks, tpr: ArrayLike) -> Any:
         """Which false positive rate does this true positive rate cost? Eq. (15)."""
         return 1 - self.inverse(1 - _columns.probabilities(tpr, "tpr"))
 
-    def precision(self: Any, recall: ArrayLike, prevalence: float) -> Any:
+    def precision(self: _Leaks, recall: ArrayLike, prevalence: float) -> Any:
         """Which precision is left at this recall (NaN: none flagged)? Eq. (21)."""
         recall = _columns.probabilities(recall, "recall")
         share = _options.fraction(prevalence, "prevalence")
         return precision_at(1 - self.inverse(1 - recall), recall, share)
 
-    def accuracy(self: Any, specificity: ArrayLike, prevalence: float) -> Any:
+    def accuracy(self: _Leaks, specificity: ArrayLike, prevalence: float) -> Any:
         """Which share of all cases is right at this specificity?"""
         # Differs from the text after eq. (22), which says that accuracy is not a
         # function of G: at a given specificity it is.
@@ -64,7 +69,7 @@ class Through:
         return share * (1 - self(u)) + (1 - share) * u
 
     def f_beta(
-        self: Any, specificity: ArrayLike, prevalence: float, beta: float = 1.0
+        self: _Leaks, specificity: ArrayLike, prevalence: float, beta: float = 1.0
     ) -> Any:
         """How good are precision and recall together at this specificity?"""
         # Differs from eqs. (25) and (26): there the last term has a factor

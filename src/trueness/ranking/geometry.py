@@ -18,7 +18,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core.arrays import Floats
+from trueness._core.arrays import Array, Floats
 from trueness._core.binomial import divergence
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
@@ -89,12 +89,12 @@ class Leakage(Answer, Through):
         return np.diff(height)[at] * number
 
 
-def chord(x: Floats, y: Floats, i: Any, j: Any, u: Any) -> Any:
+def chord(x: Floats, y: Floats, i: Array, j: Array, u: Floats) -> Floats:
     """Go straight from corner i to corner j; where they are one above the other, i."""
     left, low = x[i], y[i]
     width = x[j] - left
     part = np.divide(u - left, width, out=np.zeros(np.shape(u)), where=width > 0)
-    return low + np.clip(part, 0, 1) * (y[j] - low)
+    return np.asarray(low + np.clip(part, 0, 1) * (y[j] - low))
 
 
 @of_tally
@@ -191,7 +191,7 @@ def _of_histogram(t: Tally, level: float) -> tuple[Estimate, ...]:
     both = [inferred(binned, partial(_measured, forth=f)) for f in (True, False)]
     if any(s.variance > 0 for _, s in both):
         return tuple(
-            _between_halves(m.value, s.sd, student(s.df, level), level, "histogram")
+            _between(m.value, s.sd * student(s.df, level), level, "histogram", s.sd)
             for m, s in both
         )
     # one bin: as far as a kind of positive that n cases miss could take it
@@ -241,10 +241,10 @@ def _sizes(t: Tally) -> list[float]:
     return [kish(float(c.sum()), float(q.sum())) for c, q in pairs]
 
 
-def _between_halves(
-    value: float, sd: float, quantile: float, level: float, method: str
+def _between(
+    value: float, half: float, level: float, method: str, sd: float
 ) -> Estimate:
-    low, high = value - quantile * sd, max(value, 0.0) + quantile * sd
+    low, high = value - half, max(value, 0.0) + half
     return _positive(value, low, high, level, method, sd)
 
 
@@ -267,7 +267,5 @@ def _of_binormal(t: Tally, level: float) -> tuple[Estimate, ...]:
     back = np.array([alpha - 1 / alpha, b])
     values = ((fit.curve.kl_pos_to_neg, forth), (fit.curve.kl_neg_to_pos, back))
     z = student(math.inf, level)
-    return tuple(
-        _between_halves(v, math.sqrt(s @ covariance @ s), z, level, "binormal")
-        for v, s in values
-    )
+    found = ((value, math.sqrt(s @ covariance @ s)) for value, s in values)
+    return tuple(_between(v, z * sd, level, "binormal", sd) for v, sd in found)

@@ -133,7 +133,7 @@ def partial_area_measure(
 _NARROW = 1e-9
 
 
-def _range(value: Any, what: str) -> Range:
+def _range(value: Range | None, what: str) -> Range:
     if value is None:
         return 0.0, 1.0
     low, high = _options.share_range(value, what)
