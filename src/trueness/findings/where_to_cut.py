@@ -23,9 +23,7 @@ from trueness.findings.what_scores_mean import meanings
 from trueness.inference.sample import meant
 from trueness.metrics.grammar import text_of
 from trueness.ranking.figures import (
-    gain_figure,
-    precision_recall_figure,
-    roc_figure,
+    curve_figure,
     score_figure,
 )
 from trueness.threshold import figures, sentences
@@ -96,8 +94,10 @@ def _figures(s: Subject) -> list[Figure]:
     a, share, (fp, fn) = s.asked, steps_of(s)[0].share, s.asked.costs
     bands: dict[str, Any] = {"band": "simultaneous", "level": a.level, "rng": a.rng}
     bands = bands | {"replicates": a.replicates} if a.replicates else {}
-    roc = s.once(("roc", a.sure), lambda: roc_figure(s.tallies, **bands))
-    pr = s.once(("pr", a.sure), lambda: precision_recall_figure(s.tallies, **bands))
+    roc = s.once(("roc", a.sure), lambda: curve_figure("roc", s.tallies, **bands))
+    pr = s.once(
+        ("pr", a.sure), lambda: curve_figure("precision_recall", s.tallies, **bands)
+    )
     counts = {m.name: meant(m.tally).counts for m in s.models}
     cost = s.once(("price", fp, fn), lambda: figures.price_figure(counts, fp, fn))
     both, rare, told = "recall precision", share < RARE, {"share": share}
@@ -123,7 +123,7 @@ def _scores(s: Subject) -> Figure:
 
 
 def _capacity(s: Subject) -> Figure:
-    data = s.once("gain", lambda: gain_figure(s.tallies))
+    data = s.once("gain", lambda: curve_figure("gain", s.tallies))
     more = {"rule": "flagged_rate", "folded": True}
     return _drawn(s, "Capacity", data, "flagged_rate recall", "gain", **more)
 

@@ -51,7 +51,7 @@ def roc(
         f"{name}: AUC {a.value:.3f} ({a.low:.3f} to {a.high:.3f})": t
         for name, (t, a) in found.items()
     }
-    return figures.roc_figure(tallies, band=band, points=points)
+    return figures.curve_figure("roc", tallies, band=band, points=points)
 
 
 @picture_of
@@ -63,7 +63,9 @@ def precision_recall(
     **look: Unpack[Style],
 ) -> Shown:
     """Which precision (PPV) remains at each recall (sensitivity)? A chart."""
-    return figures.precision_recall_figure(named(data), band=band, points=points)
+    return figures.curve_figure(
+        "precision_recall", named(data), band=band, points=points
+    )
 
 
 @picture_of
@@ -75,13 +77,13 @@ def det(data: Source, *, points: int = POINTS, **look: Unpack[Style]) -> Shown:
 @picture_of
 def gain_curve(data: Source, *, points: int = POINTS, **look: Unpack[Style]) -> Shown:
     """Which share of the positives is among the cases with the highest scores?"""
-    return figures.gain_figure(named(data), points=points)
+    return figures.curve_figure("gain", named(data), points=points)
 
 
 @picture_of
 def lift_curve(data: Source, *, points: int = POINTS, **look: Unpack[Style]) -> Shown:
     """How many times more frequent are positives among flagged cases than among all?"""
-    return figures.lift_figure(named(data), points=points)
+    return figures.curve_figure("lift", named(data), points=points)
 
 
 @picture_of

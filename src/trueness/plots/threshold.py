@@ -27,7 +27,7 @@ from trueness.plots._draw import (
     picture,
     picture_of,
 )
-from trueness.ranking.figures import FPR, TPR, roc_figure, score_figure
+from trueness.ranking.figures import FPR, TPR, curve_figure, score_figure
 from trueness.threshold.cuts import all_cuts, values_of
 from trueness.threshold.figures import cost_curve_figure, decision_figure, region
 from trueness.threshold.fronts import pareto as pareto_front
@@ -122,7 +122,7 @@ def _plane(
         Line("allowed", dict(zip(("fpr", "low", "high"), strip, strict=True)))
         for strip in strips
     )
-    figure = roc_figure({ROC: t})
+    figure = curve_figure("roc", {ROC: t})
     guides = figure.guides
     if worth is not None:
         strips = region((worth,), "roc", *share)

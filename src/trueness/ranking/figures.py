@@ -41,27 +41,49 @@ Tallies = Mapping[str, Tally]
 _DIAGONAL = ([0, 1], [0, 1])
 
 
-def roc_figure(
-    tallies: Tallies, *, band: str | None = None, points: int = POINTS, **asked: Any
+# title, curve, band and axes of what is drawn by its name
+_CURVES: dict[str, tuple[str, Callable[[Tally], curves.Curve], Any, Axis, Axis]] = {
+    "roc": ("ROC curve", curves.roc, roc_band, FPR, TPR),
+    "precision_recall": (
+        *("Precision-recall curve", curves.precision_recall, precision_recall_band),
+        *(RECALL, PRECISION),
+    ),
+    "gain": ("Cumulative gain", curves.gain_curve, None, FLAGGED, RECALL),
+    "lift": ("Lift", curves.lift_curve, None, FLAGGED, Axis("lift", "Lift")),
+}
+
+
+def curve_figure(
+    kind: str,
+    tallies: Tallies,
+    *,
+    band: str | None = None,
+    points: int = POINTS,
+    **asked: Any,
 ) -> Curves:
-    """Which true positive rate costs which false positive rate?
+    """Which rate costs which other one? A kind of ``_CURVES``, with chance as a guide.
 
     ``band`` is a kind of :func:`trueness.roc_band`, and ``asked`` goes there.
     """
-    lines = _lines(_each(tallies, curves.roc), FPR, TPR, points)
-    bands = _bands(tallies, roc_band, FPR, band, asked)
-    return Curves("ROC curve", FPR, TPR, lines, bands, (guide(FPR, TPR, *_DIAGONAL),))
-
-
-def precision_recall_figure(
-    tallies: Tallies, *, band: str | None = None, points: int = POINTS, **asked: Any
-) -> Curves:
-    """Which precision is left at which recall?"""
-    lines = _lines(_each(tallies, curves.precision_recall), RECALL, PRECISION, points)
-    bands = _bands(tallies, precision_recall_band, RECALL, band, asked)
-    shares = sorted({t.design.prevalence or t.prevalence for t in tallies.values()})
-    chance = tuple(guide(RECALL, PRECISION, [0, 1], [p, p]) for p in shares)
-    return Curves("Precision-recall curve", RECALL, PRECISION, lines, bands, chance)
+    title, curve, make, x, y = _CURVES[kind]
+    found = {name: curve(t) for name, t in tallies.items()}
+    chance: tuple[Any, ...] = (_DIAGONAL,)
+    if kind == "lift":
+        chance, top = (([0, 1], [1, 1]),), max(float(c.y.max()) for c in found.values())
+        y = Axis(y.name, y.title, 0.0, top)
+    elif kind == "precision_recall":
+        shares = sorted({t.design.prevalence or t.prevalence for t in tallies.values()})
+        chance = tuple(([0, 1], [p, p]) for p in shares)
+    most, lines, bands = _options.whole_number(points, "points", at_least=2), [], []
+    for name, c in found.items():
+        kept = few_points(c.x, c.y / (y.high or 1.0), most, 0.0)
+        columns = {x.name: c.x, y.name: c.y, "cut": c.threshold}
+        lines.append(Line(name, {k: v[kept] for k, v in columns.items()}))
+    for name, t in tallies.items() if band is not None else ():
+        b = make(t, kind=band, **asked)
+        bands.append(Line(name, {x.name: b.x, "low": b.low, "high": b.high}))
+    guides = tuple(guide(x, y, *ends) for ends in chance)
+    return Curves(title, x, y, tuple(lines), tuple(bands), guides)
 
 
 # rates of 0 and 1 are infinite on probit axes: they are drawn at this one
@@ -82,21 +104,6 @@ def det_figure(tallies: Tallies, *, points: int = POINTS) -> Curves:
         lines.append(Line(name, {"x": across, "y": up, "cut": few.threshold}))
     chance = guide(x, y, [-end, end], [end, -end])
     return Curves("DET curve", x, y, tuple(lines), guides=(chance,))
-
-
-def gain_figure(tallies: Tallies, *, points: int = POINTS) -> Curves:
-    """Which share of the positives is among the cases with the highest scores?"""
-    lines = _lines(_each(tallies, curves.gain_curve), FLAGGED, RECALL, points)
-    chance = guide(FLAGGED, RECALL, *_DIAGONAL)
-    return Curves("Cumulative gain", FLAGGED, RECALL, lines, guides=(chance,))
-
-
-def lift_figure(tallies: Tallies, *, points: int = POINTS) -> Curves:
-    """How many times more frequent are positives among the cases flagged?"""
-    found = _each(tallies, curves.lift_curve)
-    y = Axis("lift", "Lift", 0.0, max(float(c.lift.max()) for c in found.values()))
-    lines, chance = _lines(found, FLAGGED, y, points), guide(FLAGGED, y, [0, 1], [1, 1])
-    return Curves("Lift", FLAGGED, y, lines, guides=(chance,))
 
 
 def leakage_figure(tallies: Tallies) -> Curves:
@@ -132,13 +139,10 @@ def score_figure(tallies: Tallies, bins: int = 40) -> Bars:
         raise NotEnoughCases("A figure of scores needs at least one case; found none.")
     edges = _even(min(s[-1] for s in known), max(s[0] for s in known), bins)
     neg, pos = (
-        _each(
-            tallies,
-            lambda t, k: np.histogram(t.score, edges, weights=t.counts[k] + 0.0)[0],
-            k=k,
-        )
+        {name: np.histogram(t.score, edges, weights=t.counts[k] + 0.0)[0]
+         for name, t in tallies.items()}
         for k in (0, 1)
-    )
+    )  # fmt: skip
     return Bars("Scores", edges, neg, pos)
 
 
@@ -155,7 +159,8 @@ def _even(low: float, high: float, bins: int) -> Floats:
 
 def auc_figure(tallies: Tallies, *, level: float = 0.95) -> Intervals:
     """How good is each ranking, and how sure are we? The AUCs under one another."""
-    return intervals("AUC", "AUC", _each(tallies, auc, level=level))
+    each = {name: auc(t, level=level) for name, t in tallies.items()}
+    return intervals("AUC", "AUC", each)
 
 
 def plan_figure(found: Plan) -> Curves:
@@ -171,30 +176,3 @@ def plan_figure(found: Plan) -> Curves:
     dot = Line("these cases", {"n": np.array([found.n]), "value": np.array([here])})
     told = f"{what} of an AUC of {found.value:g}; {found.n:,} cases are enough"
     return Curves(told, x, y, (Line(what, {"n": n, "value": value}),), dots=(dot,))
-
-
-def _lines(found: Mapping[str, Any], x: Axis, y: Axis, points: int) -> tuple[Line, ...]:
-    """Draw curves by name, each with few points and their cuts."""
-    most, lines = _options.whole_number(points, "points", at_least=2), []
-    for name, c in found.items():
-        kept = few_points(c.x, c.y / (y.high or 1.0), most, 0.0)
-        columns = {x.name: c.x, y.name: c.y, "cut": c.threshold}
-        lines.append(Line(name, {k: v[kept] for k, v in columns.items()}))
-    return tuple(lines)
-
-
-def _bands(
-    tallies: Tallies,
-    band: Callable[..., Any],
-    x: Axis,
-    kind: str | None,
-    asked: Mapping[str, Any],
-) -> tuple[Line, ...]:
-    """Give the band of each curve, or none."""
-    found = _each(tallies, band, kind=kind, **asked) if kind is not None else {}
-    keys = (x.name, "low", "high")
-    return tuple(Line(n, {k: getattr(b, k) for k in keys}) for n, b in found.items())
-
-
-def _each(tallies: Tallies, ask: Callable[..., Any], **asked: Any) -> dict[str, Any]:
-    return {name: ask(t, **asked) for name, t in tallies.items()}
