@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from trueness.cli import app
 
 SOURCE = Path(trueness.__file__).parents[1]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(SOURCE), "COLUMNS": "100"}
+PYTHON = re.compile(  # what nobody types in a shell
+    r"(?<![-\w])\w+=[\"'\d\[{]|trueness\.\w+\(|\btally\(|panel\.|y_true|y_score"
+)
 TRUENESS = [sys.executable, "-m", "trueness"]
 
 
