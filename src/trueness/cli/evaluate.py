@@ -12,6 +12,7 @@ import typer
 
 import trueness
 from trueness._core.checks.errors import InputError
+from trueness._core.checks.options import fraction
 from trueness._core.numbers import counted
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
@@ -253,6 +254,8 @@ def threshold(
         maximize, minimize, tuple(subject_to or ()), None, rule_typed(at),
         request.prevalences, validate, guarantee, request.level, request.seed,
     )  # fmt: skip
+    if guarantee is not None:
+        fraction(guarantee, "--guarantee")
     by, score = request.chosen.by, request.chosen.scores[0]
     with progress("Counting", unit=""):
         t = count_tally(request, score)
