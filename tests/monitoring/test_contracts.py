@@ -11,11 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
+import shell
 import trueness
 from trueness import InputError
-from trueness.cli import app
 from trueness.monitoring.checking import first_contract
 from trueness.monitoring.requirements import (
     CHOICES,
@@ -48,7 +47,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def run(*words):
-    return CliRunner().invoke(app, ["check", *words])
+    return shell.run("check", *words)
 
 
 def contract(text, name="q.toml"):

@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
 import trueness
-from trueness.cli import app
+from shell import run
 
 GOOD = trueness.Tally([0.9, 0.1], neg=[20, 180], pos=[88, 12], unknown=[3, 4])
 VOTES = trueness.Panel(
@@ -108,8 +107,7 @@ def test_a_state_cut_off_anywhere_is_refused_and_left_alone(kind, ending, tmp_pa
         path.write_bytes(whole[:size])
         with pytest.raises(trueness.InputError, match="not the state of a watch"):
             trueness.load_watch(path)
-    words = ["watch", str(path), str(tmp_path / "b.csv"), "--label", "y", "-s", "p"]
-    said = CliRunner().invoke(app, words)
+    said = run("watch", path, tmp_path / "b.csv", "--label", "y", "-s", "p")
     assert said.exit_code == 2, said.exception
     assert "not the state of a watch" in said.stderr
     assert path.read_bytes() == whole[: len(whole) - 1]
@@ -159,7 +157,7 @@ def test_jobs_at_once_lose_nothing(tmp_path):
     columns = ["--label", "y", "--score", "p"]
     begin = ["--metric", "recall", "--threshold", "0.5", "--at-least", "0.5"]
     words = ["watch", str(state), str(tmp_path / "0.csv"), *columns, *begin]
-    assert CliRunner().invoke(app, words).exit_code == 0
+    assert run(*words).exit_code == 0
     code = "import sys; from trueness.cli import app; app(sys.argv[1:])"
     jobs = [
         subprocess.Popen(
