@@ -73,15 +73,19 @@ from trueness.ensembles.combiners import (
 from trueness.ensembles.crossfit import compare_combiners as compare_combiners
 from trueness.ensembles.without_labels import agreement as agreement
 from trueness.estimators.cross_validation import cross_validate as cross_validate
-from trueness.evals.attempts import Attempts as Attempts, read_attempts as read_attempts
-from trueness.evals.ranks import leaderboard as leaderboard
-from trueness.evals.raters import rater_agreement as rater_agreement
-from trueness.evals.rates import (
+from trueness.evals.attempts import (
+    Attempts as Attempts,
     pass_at_k as pass_at_k,
     pass_hat_k as pass_hat_k,
     pass_rate as pass_rate,
+    read_attempts as read_attempts,
 )
-from trueness.evals.runs import compare_runs as compare_runs, plan_items as plan_items
+from trueness.evals.raters import rater_agreement as rater_agreement
+from trueness.evals.runs import (
+    compare_runs as compare_runs,
+    leaderboard as leaderboard,
+    plan_items as plan_items,
+)
 from trueness.fermi.distribution import fermi_dirac as fermi_dirac
 from trueness.findings.how_good import evaluate as evaluate
 from trueness.inference.statistics import estimate as estimate

@@ -19,7 +19,7 @@ from typing import Any
 
 from trueness._core.checks.errors import InputError
 from trueness._core.imports import required as _required
-from trueness.evals.rates import mean_of_items
+from trueness.evals.attempts import mean_of_items
 
 _required("inspect_ai", "inspect")
 from inspect_ai.scorer import (  # noqa: E402

@@ -16,8 +16,7 @@ from trueness.ensembles.correlated import CorrelatedFiDEL as CorrelatedFiDEL
 from trueness.ensembles.crossfit import CombinerComparison as CombinerComparison
 from trueness.ensembles.without_labels import Agreement as Agreement
 from trueness.estimators.cross_validation import CrossValidation as CrossValidation
-from trueness.evals.ranks import Leaderboard as Leaderboard
-from trueness.evals.runs import ItemPlan as ItemPlan
+from trueness.evals.runs import ItemPlan as ItemPlan, Leaderboard as Leaderboard
 from trueness.fermi.distribution import FermiDirac as FermiDirac
 from trueness.findings.records import Finding as Finding
 from trueness.metrics.algebra import Constraint as Constraint, Metric as Metric

@@ -1,11 +1,16 @@
-"""Counts of attempts: merging, reading, saving, and what is refused."""
+"""Counts of attempts, and pass rates against subsets counted one by one."""
 
 from __future__ import annotations
 
 import json
+from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+from scipy.stats import binomtest
 
 import trueness
 from trueness import Attempts, InputError, NotEnoughCases
@@ -23,10 +28,19 @@ def few(**more):
     return trueness.attempts(rows, item="task", passed="ok", **more)
 
 
-def test_rows_are_counted_by_item():
-    a = few()
+def test_rows_of_every_kind_are_counted_by_item_and_system(tmp_path):
+    rows = {k: v[:4] for k, v in ROWS.items()}
+    a, file = few(), tmp_path / "runs.csv"
     assert a.item.tolist() == ["x", "y"]
     assert (a.passed.tolist(), a.tried.tolist(), a.missing) == ([1, 2], [2, 2], 0)
+    pd.DataFrame(rows).to_csv(file, index=False)
+    for frame in (pd.DataFrame(rows), pl.DataFrame(rows), pl.LazyFrame(rows), file):
+        assert trueness.attempts(frame, item="task", passed="ok") == a
+    rows = {"i": [1, 1, 2, 2], "p": [1, 0, 1, 1], "s": ["a", "b", "a", "b"]}
+    found = trueness.attempts(rows, item="i", passed="p", system="s")
+    assert [(k, v.passed.tolist()) for k, v in found.items()] == [
+        ("a", [1, 1]), ("b", [0, 1])
+    ]  # fmt: skip
 
 
 def test_shards_merge_exactly_in_any_order():
@@ -80,80 +94,50 @@ def test_grades_need_a_threshold():
     assert a.passed.tolist() == [0, 1, 1]
 
 
-def test_systems_make_a_dict():
-    rows = {"i": [1, 1, 2, 2], "p": [1, 0, 1, 1], "s": ["a", "b", "a", "b"]}
-    found = trueness.attempts(rows, item="i", passed="p", system="s")
-    assert {k: a.passed.tolist() for k, a in found.items()} == {
-        "a": [1, 1],
-        "b": [0, 1],
-    }
+FORGED = {
+    "schema": ["other"],
+    "passed": [[9, 9], [0.5, 1], [1], [[1, 2], [3]]],
+    "tried": [[0, 1], [2**70, 1]],
+    "item": ["xy", [1, None]],
+    "cluster": [3, [["a"], {}]],
+    "missing": ["many", True, 10**400],
+}
 
 
-def test_frames_of_every_kind(tmp_path):
-    import pandas as pd
-    import polars as pl
-
-    rows = {k: v[:4] for k, v in ROWS.items()}
-    expected = trueness.attempts(rows, item="task", passed="ok")
-    file = tmp_path / "runs.csv"
-    pd.DataFrame(rows).to_csv(file, index=False)
-    for frame in (pd.DataFrame(rows), pl.DataFrame(rows), pl.LazyFrame(rows), file):
-        assert trueness.attempts(frame, item="task", passed="ok") == expected
-
-
-def test_a_file_holds_them(tmp_path):
+def test_a_file_holds_them_and_a_forged_one_gets_a_sentence(tmp_path):
     a, file = few(cluster="repo"), tmp_path / "a.json"
+    with pytest.raises(InputError, match="There is no file"):
+        trueness.read_attempts(file)
     a.write(file)
     assert trueness.read_attempts(file) == a
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"schema": "other"},
-        {"passed": [9, 9]},
-        {"passed": [0.5, 1]},
-        {"item": "xy"},
-        {"cluster": 3},
-        {"tried": [0, 1]},
-        {"missing": "many"},
-        {"passed": [1]},
-        {"passed": [[1, 2], [3]]},
-        {"tried": [2**70, 1]},
-        {"missing": True},
-        {"missing": 10**400},
-        {"item": [1, None]},
-        {"cluster": [["a"], {}]},
-    ],
-)
-def test_a_forged_file_gets_a_sentence(tmp_path, change):
-    file = tmp_path / "a.json"
-    few().write(file)
-    file.write_text(json.dumps(json.loads(file.read_text()) | change))
-    with pytest.raises(InputError):
+    held = json.loads(file.read_text())
+    for key, values in FORGED.items():
+        for value in values:
+            file.write_text(json.dumps(held | {key: value}))
+            with pytest.raises(InputError):
+                trueness.read_attempts(file)
+    file.write_text("{" * 9)
+    with pytest.raises(InputError, match="not a file of attempts"):
         trueness.read_attempts(file)
 
 
-def test_no_file_and_no_json(tmp_path):
-    with pytest.raises(InputError, match="There is no file"):
-        trueness.read_attempts(tmp_path / "none.json")
-    (tmp_path / "a.json").write_text("{" * 9)
-    with pytest.raises(InputError, match="not a file of attempts"):
-        trueness.read_attempts(tmp_path / "a.json")
+WRONG = [
+    ({"a": [1]}, {}, "needs the columns of the items"),
+    ({"i": ["a", None], "p": [1, 1]}, {}, "has no value in row 2"),
+    ({"i": ["a"], "p": ["maybe"]}, {}, "found 'maybe'"),
+    ({"i": ["a", "a"], "p": [1, 1], "c": [1, 2]}, {"cluster": "c"}, "several clusters"),
+    ({"i": ["a"], "p": [None]}, {}, "Did the scorer run"),
+]
 
 
-def test_wrong_calls_are_taught():
-    with pytest.raises(InputError, match="needs the columns of the items"):
-        trueness.attempts({"a": [1]})
-    with pytest.raises(InputError, match="has no value in row 2"):
-        trueness.attempts({"i": ["a", None], "p": [1, 1]}, item="i", passed="p")
-    with pytest.raises(InputError, match="found 'maybe'"):
-        trueness.attempts({"i": ["a"], "p": ["maybe"]}, item="i", passed="p")
-    rows = {"i": ["a", "a"], "p": [1, 1], "c": [1, 2]}
-    with pytest.raises(InputError, match="several clusters"):
-        trueness.attempts(rows, item="i", passed="p", cluster="c")
-    with pytest.raises(NotEnoughCases, match="Did the scorer run"):
-        trueness.attempts({"i": ["a"], "p": [None]}, item="i", passed="p")
+@pytest.mark.parametrize(("rows", "more", "message"), WRONG)
+def test_wrong_calls_are_taught(rows, more, message):
+    named = {"item": "i", "passed": "p"} if "i" in rows else {}
+    with pytest.raises((InputError, NotEnoughCases), match=message):
+        trueness.attempts(rows, **named, **more)
+
+
+def test_items_that_clash():
     with pytest.raises(InputError, match="Each item must stand once"):
         Attempts(["a", "a"], passed=[1, 1], tried=[1, 1])
     one, other = (
@@ -174,3 +158,75 @@ def test_repeats_in_logs_are_attempts_at_one_item(tmp_path):
     a = trueness.attempts(tmp_path / "log.json")
     assert a.item.tolist() == ["q0", "q1", "q2", "q3"]
     assert (a.tried.tolist(), a.passed.tolist()) == ([3] * 4, [1, 2, 1, 2])
+
+
+def made(passed, tried, cluster=None):
+    return Attempts([f"i{k}" for k in range(len(passed))], passed, tried, cluster)
+
+
+def by_subsets(passed, tried, k, of):
+    each = []
+    for c, n in zip(passed, tried, strict=True):
+        subsets = list(combinations([True] * c + [False] * (n - c), k))
+        each.append(Fraction(sum(map(of, subsets)), len(subsets)))
+    return float(sum(each) / len(each))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_subset_of_k_attempts(seed):
+    rng = np.random.default_rng(seed)
+    tried = rng.integers(3, 8, 6)
+    passed = rng.integers(0, tried + 1)
+    a = made(passed, tried)
+    for k in (1, 2, 3):
+        assert trueness.pass_at_k(a, k).value == by_subsets(passed, tried, k, any)
+        assert trueness.pass_hat_k(a, k).value == by_subsets(passed, tried, k, all)
+
+
+def test_one_attempt_per_item_is_a_counted_share():
+    e = trueness.pass_rate(made([1] * 27 + [0] * 13, [1] * 40))
+    wilson = binomtest(27, 40).proportion_ci(method="wilson")
+    assert (e.low, e.high) == pytest.approx((wilson.low, wilson.high), abs=1e-12)
+    assert e.method == "wilson"
+
+
+def test_copies_of_attempts_add_nothing():
+    """Attempts that always repeat the first one say no more than one attempt."""
+    passed = np.array([1] * 60 + [0] * 40)
+    one = trueness.pass_rate(made(passed, [1] * 100))
+    ten = trueness.pass_rate(made(10 * passed, [10] * 100))
+    assert ten.value == one.value
+    assert ten.high - ten.low == pytest.approx(one.high - one.low, rel=0.05)
+
+
+def test_clusters_of_items_are_wider_and_single_ones_are_none():
+    rng = np.random.default_rng(3)
+    easy = rng.random(20).repeat(10)
+    passed = rng.binomial(4, easy)
+    groups = [f"g{k // 10}" for k in range(200)]
+    alone = trueness.pass_rate(made(passed, [4] * 200))
+    grouped = trueness.pass_rate(made(passed, [4] * 200, groups))
+    assert grouped.high - grouped.low > 2 * (alone.high - alone.low)
+    single = trueness.pass_rate(made(passed, [4] * 200, range(200)))
+    assert (single.low, single.high) == (alone.low, alone.high)
+
+
+def test_a_mapping_of_systems_gives_a_dict_and_each_item_needs_k_attempts():
+    with pytest.raises(NotEnoughCases, match="1 of 2 items have fewer"):
+        trueness.pass_at_k(made([1, 1], [3, 2]), 3)
+    found = trueness.pass_rate({"a": made([1], [1]), "b": made([0], [2])})
+    assert {k: e.value for k, e in found.items()} == {"a": 1.0, "b": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("items", "attempts", "a", "b"),
+    [(30, 1, 2, 2), (60, 5, 2, 2), (200, 3, 9, 1), (500, 10, 0.5, 0.5)],
+)
+def test_simulated_items_are_covered(items, attempts, a, b):
+    rng = np.random.default_rng(items)
+    hits, size, truth = 0, 400, a / (a + b)
+    for _ in range(size):
+        passed = rng.binomial(attempts, rng.beta(a, b, items))
+        e = trueness.pass_rate(made(passed, [attempts] * items))
+        hits += e.low <= truth <= e.high
+    assert 0.92 <= hits / size <= 0.985

@@ -9,9 +9,8 @@ from typing import Any
 from trueness._core.numbers import counted, p_is, p_value, points
 from trueness._core.records import Estimate, as_precise, shown
 from trueness.comparison.results import Pair
-from trueness.evals.attempts import Attempts
-from trueness.evals.ranks import Leaderboard, leaderboard, rates_figure
-from trueness.evals.rates import pass_at_k, pass_hat_k, pass_rate
+from trueness.evals.attempts import Attempts, pass_at_k, pass_hat_k, pass_rate
+from trueness.evals.runs import Leaderboard, leaderboard, rates_figure
 from trueness.findings.notes import TITLES, Note, note, said
 from trueness.findings.records import (
     Figure,

@@ -25,8 +25,7 @@ from trueness.calibration.slope import calibration_line
 from trueness.comparison.paired import compare, compare_metric
 from trueness.counts.cases import cases_that_tell, rows_kept
 from trueness.counts.values import Panel, Tally
-from trueness.evals.attempts import Attempts
-from trueness.evals.rates import pass_at_k, pass_hat_k, pass_rate
+from trueness.evals.attempts import Attempts, pass_at_k, pass_hat_k, pass_rate
 from trueness.evals.runs import compare_runs
 from trueness.inference.limits import infer
 from trueness.inference.limits import limits as spread_limits

@@ -19,7 +19,7 @@ from trueness.counts.values import Panel
 from trueness.ensembles.combiners import FiDEL
 from trueness.ensembles.correlated import CorrelatedFiDEL, rank_correlation_figure
 from trueness.ensembles.crossfit import CombinerComparison, combiner_figure
-from trueness.evals.ranks import Leaderboard, rates_figure
+from trueness.evals.runs import Leaderboard, rates_figure
 from trueness.monitoring.verdicts import Check
 from trueness.monitoring.watching import Watch
 from trueness.nogold import figures
