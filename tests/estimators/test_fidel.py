@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -124,9 +125,10 @@ def test_labels_of_any_kind_frames_pipelines_and_search(data):
 @quiet
 def test_parts_jobs_splitters_and_plain_lists(data):
     X, y, new, _ = data
-    models = [m for _, m in base()]
+    X, y, models = X[:400], y[:400], [m for _, m in base()]
     one = FiDELClassifier(models, cv=6, random_state=0).fit(X, y)
-    two = FiDELClassifier(models, cv=6, random_state=0, n_jobs=2).fit(X, y)
+    with parallel_config("threading"):  # processes take seconds to start
+        two = FiDELClassifier(models, cv=6, random_state=0, n_jobs=2).fit(X, y)
     assert one.predict_proba(new) == pytest.approx(two.predict_proba(new))
     assert one.combiner_.names[0] == "logisticregression"
     trees = FiDELClassifier([DecisionTreeClassifier(max_depth=2)] * 3, random_state=0)

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer
@@ -57,7 +58,12 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
                 setattr(self, name, getattr(self.estimator_, name))
 
     def _out_of_fold(
-        self, rows: Any, y: Any, folds: Any, response: str, params: Any = None
+        self,
+        rows: object,
+        y: object,
+        folds: list[Any],
+        response: str,
+        params: Mapping[str, object] | None = None,
     ) -> Any:
         """Score each case by a model that did not see it."""
         how = {"method": response, "n_jobs": self.n_jobs, "params": params}
@@ -128,33 +134,33 @@ class Calibrator(Wrapper):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: object = None,
         *,
         method: str = "auto",
-        cv: Any = 5,
+        cv: object = 5,
         response_method: str = "auto",
         options: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
     ) -> None:
         common.keep(self, locals())
 
-    def fit(self, X: Any, y: Any, *, groups: Any = None) -> Self:  # noqa: N803
+    def fit(self, X: object, y: object, *, groups: object = None) -> Self:  # noqa: N803
         """Train, score by cross-validation and calibrate.
 
         ``groups`` are for a splitter that keeps those of one group in one fold.
         """
         calibrator_name(self.method)
         _options.choice(self.response_method, common.RESPONSES, "response_method")
-        y, self.classes_ = common.two_labels(y, type(self).__name__)
+        label, self.classes_ = common.two_labels(y, type(self).__name__)
         # a splitter may shuffle: one list of folds serves the models and the maps
-        folds = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
+        folds = list(check_cv(self.cv, label, classifier=True).split(X, label, groups))
         base = self._base()
         response = common.response_of(base, self.response_method, "calibrate")
-        score = self._out_of_fold(X, y, folds, response)
-        self.estimator_ = clone(base).fit(X, y)
-        self.tally_ = common.tally_of(y, score, self.classes_[1])
+        score = self._out_of_fold(X, label, folds, response)
+        self.estimator_ = clone(base).fit(X, label)
+        self.tally_ = common.tally_of(label, score, self.classes_[1])
         self.map_ = self._map(self.tally_)
-        self._training = (y, score, [test for _, test in folds])
+        self._training = (label, score, [test for _, test in folds])
         self._take_features()
         return self
 
@@ -174,7 +180,7 @@ class Calibrator(Wrapper):
             out[test] = self._map(others)(score[test])
         return out
 
-    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+    def predict_proba(self, X: object) -> Floats:  # noqa: N803
         """Give the probabilities of both classes, in the order of ``classes_``."""
         check_is_fitted(self)
         response = common.response_of(
@@ -183,7 +189,7 @@ class Calibrator(Wrapper):
         p = self.map_(common.scores_of(self.estimator_, X, response))
         return np.stack([1 - p, p], axis=1)
 
-    def predict(self, X: Any) -> Any:  # noqa: N803
+    def predict(self, X: object) -> Any:  # noqa: N803
         """Give the more probable class; the first where both are equally likely."""
         check_is_fitted(self)
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
@@ -245,33 +251,35 @@ class ThresholdClassifier(Wrapper):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: object = None,
         *,
         maximize: str | Metric = "f1",
         minimize: str | Metric | None = None,
         subject_to: str | Constraint | Iterable[str | Constraint] = (),
         rule: Rule | None = None,
         guarantee: bool | float = False,
-        cv: Any = 5,
-        pos_label: Any = None,
+        cv: object = 5,
+        pos_label: object = None,
         response_method: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
         common.keep(self, locals())
 
-    def fit(self, X: Any, y: Any, **params: Any) -> Self:  # noqa: N803
+    def fit(self, X: object, y: object, **params: Any) -> Self:  # noqa: N803
         """Train, score by cross-validation and choose the threshold.
 
         ``groups`` go to the splitter, all other parameters to ``fit`` of the model;
         with metadata routing enabled, each goes where it was requested.
         """
         _options.choice(self.response_method, common.RESPONSES, "response_method")
-        y, self.classes_ = common.two_labels(y, type(self).__name__)
+        label, self.classes_ = common.two_labels(y, type(self).__name__)
         if self.pos_label is not None:
             common.class_of(self.pos_label, self.classes_.tolist(), "pos_label")
-        X, y = indexable(X, y)  # noqa: N806 - the name that scikit-learn gives it
-        seen = _with_weight(y, params)
-        if np.unique(y[seen]).size < 2:
+        X, label = indexable(X, label)  # noqa: N806 - the name of scikit-learn
+        # cases that were given a weight of zero do not count
+        weight = np.asarray(params.get("sample_weight", 1.0), dtype=np.float64)
+        seen = np.broadcast_to(weight != 0, (len(label),))
+        if np.unique(label[seen]).size < 2:
             raise InputError(
                 "sample_weight leaves cases of one class only; ThresholdClassifier "
                 "needs two classes to choose a threshold."
@@ -283,17 +291,17 @@ class ThresholdClassifier(Wrapper):
             self.estimator_ = self._base()
             score = self._of_positive(self.estimator_, X)
         else:
-            base, splitter = self._base(), check_cv(self.cv, y, classifier=True)
-            folds = list(splitter.split(X, y, **routed.splitter.split))
+            base, splitter = self._base(), check_cv(self.cv, label, classifier=True)
+            folds = list(splitter.split(X, label, **routed.splitter.split))
             response = common.response_of(base, self.response_method, "cut")
             params = dict(routed.estimator.fit)
             if self.rule is None:
-                score = self._out_of_fold(X, y, folds, response, params)
+                score = self._out_of_fold(X, label, folds, response, params)
                 score = self._turned(score, response)
-            self.estimator_ = clone(base).fit(X, y, **params)
+            self.estimator_ = clone(base).fit(X, label, **params)
         self.operating_point_ = None
         if self.rule is None:
-            self.tally_ = common.tally_of(y[seen], score[seen], self._positive())
+            self.tally_ = common.tally_of(label[seen], score[seen], self._positive())
             self.operating_point_ = self._at_usual_cut(self._chosen())
         self.rule_ = rule_of(self.rule or self.operating_point_)
         one = not (self.rule_.groups or self.rule_.defers)
@@ -311,12 +319,12 @@ class ThresholdClassifier(Wrapper):
     def _positive(self) -> Any:
         return self.classes_[1] if self.pos_label is None else self.pos_label
 
-    def _of_positive(self, model: Any, rows: Any) -> Any:
+    def _of_positive(self, model: object, rows: object) -> Any:
         """Give one score per case, higher for the positive class."""
         response = common.response_of(model, self.response_method, "cut")
         return self._turned(common.scores_of(model, rows, response), response)
 
-    def _turned(self, score: Any, response: str) -> Any:
+    def _turned(self, score: Floats, response: str) -> Any:
         if self._positive() == self.classes_[1]:
             return score
         return 1 - score if response == "predict_proba" else -score
@@ -345,7 +353,7 @@ class ThresholdClassifier(Wrapper):
                 return replace(point, score_range=(low, high), **cut)
         return point
 
-    def decide(self, X: Any, group: Any = None) -> Floats:  # noqa: N803
+    def decide(self, X: object, group: object = None) -> Floats:  # noqa: N803
         """What does the rule say of each case? 1 is flagged, 0 is not, NaN is deferred.
 
         ``group`` has the group of each case, for a rule that names groups.
@@ -353,7 +361,7 @@ class ThresholdClassifier(Wrapper):
         check_is_fitted(self, "rule_")
         return self.rule_.decide(self._of_positive(self.estimator_, X), group)
 
-    def predict(self, X: Any) -> Any:  # noqa: N803
+    def predict(self, X: object) -> Any:  # noqa: N803
         """Give the positive class where the score reaches the threshold."""
         check_is_fitted(self, "threshold_")
         if np.isnan(self.threshold_):
@@ -363,7 +371,7 @@ class ThresholdClassifier(Wrapper):
             )
         return self.classes_[(self.decision_function(X) > 0).astype(int)]
 
-    def decision_function(self, X: Any) -> Floats:  # noqa: N803
+    def decision_function(self, X: object) -> Floats:  # noqa: N803
         """How far is each case from the threshold? Above zero means ``classes_[1]``.
 
         The probabilities of the model, which do not depend on the threshold, are in
@@ -383,14 +391,6 @@ class ThresholdClassifier(Wrapper):
         router.add(estimator=self._base(), method_mapping=fit)
         splitter = check_cv(5 if isinstance(self.cv, str) else self.cv)
         return router.add(splitter=splitter, method_mapping=split)
-
-
-def _with_weight(y: Any, params: dict[str, Any]) -> Any:
-    """Which cases count? Not those that were given a weight of zero."""
-    weight = params.get("sample_weight")
-    if weight is None:
-        return np.ones(len(y), dtype=bool)
-    return np.broadcast_to(np.asarray(weight, dtype=np.float64) != 0, (len(y),))
 
 
 def metric_scorer(
@@ -439,7 +439,11 @@ def metric_scorer(
 
 
 def _best_value(
-    y_true: Any, y_score: Any, metric: Metric, subject_to: Any, prevalence: float | None
+    y_true: ArrayLike,
+    y_score: Floats,
+    metric: Metric,
+    subject_to: str | Constraint | Iterable[str | Constraint],
+    prevalence: float | None,
 ) -> float:
     y = np.asarray(y_true)
     # scikit-learn hands over the score of the larger label

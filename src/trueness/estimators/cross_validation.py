@@ -62,6 +62,7 @@ MEASURES: dict[str, Any] = {
     "brier": brier,
     "log_loss": log_loss,
 }
+Splits = list[tuple[Array, Array]]  # of the cases: to train on, to test on
 Values = Mapping[str, Estimate] | Mapping[str, Mapping[str, Estimate]]
 
 
@@ -160,20 +161,20 @@ def _lines(values: Values) -> list[str]:
 
 
 def cross_validate(
-    estimator: Any,
-    X: Any,  # noqa: N803
-    y: Any,
+    estimator: object,
+    X: object,  # noqa: N803
+    y: object,
     *,
-    cv: Any = 5,
+    cv: object = 5,
     metrics: str | Iterable[str] = ("auc", "accuracy", "brier"),
-    cluster: Any = None,
-    sample_weight: Any = None,
-    positive: Any = None,
+    cluster: object = None,
+    sample_weight: object = None,
+    positive: object = None,
     threshold: float | None = None,
     repeats: int = 0,
     n_jobs: int | None = None,
     level: float = 0.95,
-    rng: Any = 0,
+    rng: int | np.random.Generator | None = 0,
 ) -> CrossValidation:
     """How good is this kind of model, by cross-validation, and how sure are we?
 
@@ -226,11 +227,11 @@ def cross_validate(
     """
     level = _options.fraction(level, "level")
     number = _options.whole_number(repeats, "repeats")
-    y, classes = two_labels(y, "cross_validate")
-    positive = positive_label(y, positive)
+    labels, classes = two_labels(y, "cross_validate")
+    positive = positive_label(labels, positive)
     models = estimator if isinstance(estimator, Mapping) else {"": estimator}
     up = bool(classes[1] == positive)
-    data = _Data(X, y, positive, up, cluster, sample_weight, n_jobs)
+    data = _Data(X, labels, positive, up, cluster, sample_weight, n_jobs)
     names = (metrics,) if isinstance(metrics, str) else tuple(metrics)
     splits = _splits(cv, data)
     response = {k: response_of(m, "auto", "cross-validate") for k, m in models.items()}
@@ -254,7 +255,7 @@ def cross_validate(
             for model, m in models.items()
         }
     # where models hang on single cases; 50 a feature were enough
-    few = len(y) < 50 * (np.shape(X)[1] if len(np.shape(X)) > 1 else 1)
+    few = len(labels) < 50 * (*np.shape(data.X), 1)[1]
     plain = not isinstance(estimator, Mapping)
     return CrossValidation(
         values[""] if plain else values,
@@ -297,7 +298,7 @@ class _Data(NamedTuple):
     weight: Any
     n_jobs: int | None
 
-    def scored(self, model: Any, splits: Any, response: str) -> Floats:
+    def scored(self, model: object, splits: Splits, response: str) -> Floats:
         """Score every case by the model that was trained without its fold."""
         params = {} if self.weight is None else {"sample_weight": self.weight}
         how = {"cv": splits, "method": response, "n_jobs": self.n_jobs}
@@ -315,7 +316,7 @@ class _Data(NamedTuple):
         return count_panel(self.y[at], {k: s[at] for k, s in scores.items()}, **words)
 
 
-def _splits(cv: Any, data: _Data, seed: int | None = None) -> list[tuple[Array, Array]]:
+def _splits(cv: Any, data: _Data, seed: int | None = None) -> Splits:
     """Make the folds, each case in one of them."""
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         kind = StratifiedKFold if data.cluster is None else StratifiedGroupKFold
@@ -352,9 +353,9 @@ def _measure(name: str, threshold: float) -> tuple[str, Measure]:
 
 
 def _nested(
-    model: Any,
+    model: object,
     data: _Data,
-    splits: Any,
+    splits: Splits,
     response: str,
     asked: Mapping[str, tuple[str, Measure]],
     seeds: Array,
@@ -374,7 +375,7 @@ def _nested(
 
 
 def _inner_and_outer(
-    model: Any, data: _Data, parts: list[Array], response: str
+    model: object, data: _Data, parts: list[Array], response: str
 ) -> dict[tuple[int, int], Tally]:
     """Test on fold j a model trained without folds j and k; j = k is the outer one."""
     every, out = np.arange(len(data.y)), {}

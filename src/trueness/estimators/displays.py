@@ -93,7 +93,7 @@ class _Display:
     curves: list[CurveWithBand]
     estimate: Estimate | None = None
     estimator_name: str | None = None
-    pos_label: Any = None
+    pos_label: object = None
     prevalence_pos_label: float = np.nan
     line_: Any = field(default=None, init=False)
     band_: Any = field(default=None, init=False)
@@ -123,15 +123,15 @@ class _Display:
     @classmethod
     def from_predictions(
         cls,
-        y_true: Any,
-        y_score: Any,
+        y_true: object,
+        y_score: object,
         *,
-        sample_weight: Any = None,
-        cluster: Any = None,
-        pos_label: Any = None,
+        sample_weight: object = None,
+        cluster: object = None,
+        pos_label: object = None,
         name: str | None = None,
         level: float = 0.95,
-        ax: Any = None,
+        ax: object = None,
         **drawn: Any,
     ) -> Self:
         """Draw labels and scores, which are higher for the positive class.
@@ -140,17 +140,18 @@ class _Display:
         :func:`trueness.tally`; ``name`` is for the legend; all others go to
         :meth:`plot`.
         """
-        words = {"weight": sample_weight, "cluster": cluster, "positive": pos_label}
-        t = tally(y_true, y_score, **{k: v for k, v in words.items() if v is not None})
+        given = {"weight": sample_weight, "cluster": cluster, "positive": pos_label}
+        words: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
+        t = tally(y_true, y_score, **words)
         made = cls._of([t], level, estimator_name=name, pos_label=pos_label)
         return made.plot(ax=ax, **drawn)
 
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,  # noqa: N803
-        y: Any,
+        estimator: object,
+        X: object,  # noqa: N803
+        y: object,
         *,
         response_method: str = "auto",
         name: str | None = None,
@@ -171,15 +172,15 @@ class _Display:
     def from_cv_results(
         cls,
         cv_results: CrossValidation | Mapping[str, Any],
-        X: Any = None,  # noqa: N803
-        y: Any = None,
+        X: object = None,  # noqa: N803
+        y: object = None,
         *,
-        sample_weight: Any = None,
+        sample_weight: object = None,
         response_method: str = "auto",
-        pos_label: Any = None,
+        pos_label: object = None,
         name: str | None = None,
         level: float = 0.95,
-        ax: Any = None,
+        ax: object = None,
         **drawn: Any,
     ) -> Self:
         """Draw every fold of :func:`trueness.cross_validate`, or of scikit-learn's.
@@ -201,8 +202,8 @@ class _Display:
                 "from_cv_results needs the models and the folds. Type "
                 "cross_validate(..., return_estimator=True, return_indices=True)."
             )
-        y, _ = two_labels(y, cls.__name__)
-        positive = positive_label(y, pos_label, "pos_label")
+        label, _ = two_labels(y, cls.__name__)
+        positive = positive_label(label, pos_label, "pos_label")
         parts, tests = [], cv_results["indices"]["test"]
         for model, at in zip(cv_results["estimator"], tests, strict=True):
             response = response_of(model, response_method, "draw it")
@@ -210,14 +211,14 @@ class _Display:
             words: dict[str, Any] = {"positive": positive}
             if sample_weight is not None:
                 words["weight"] = np.asarray(sample_weight)[at]
-            parts.append(tally(y[at], score, **words))
+            parts.append(tally(label[at], score, **words))
         made = cls._of(parts, level, estimator_name=name, pos_label=positive)
         return made.plot(ax=ax, **drawn)
 
     def plot(
         self,
         *,
-        ax: Any = None,
+        ax: object = None,
         plot_chance_level: bool = True,
         band: bool = True,
         despine: bool = False,
@@ -233,28 +234,28 @@ class _Display:
         import matplotlib.pyplot as plt
 
         kind = self.kind
-        ax = plt.subplots()[1] if ax is None else ax
+        on: Any = plt.subplots()[1] if ax is None else ax
         several = len(self.curves) > 1
         thin = {"alpha": 0.5, "linewidth": 1} if several else {}
         style = {"drawstyle": kind.steps, **thin, **(curve_kwargs or {})}
-        lines = [line for c in self.curves for line in ax.plot(c.x, c.y, **style)]
+        lines = [line for c in self.curves for line in on.plot(c.x, c.y, **style)]
         lines[0].set_label(self._label(kind.estimate[1]))
         if band and not several:
             c, shade = self.curves[0], {"alpha": 0.2, "linewidth": 0}
             colour = lines[0].get_color()
-            self.band_ = ax.fill_between(c.at, c.low, c.high, color=colour, **shade)
+            self.band_ = on.fill_between(c.at, c.low, c.high, color=colour, **shade)
         if plot_chance_level and kind.chance is not None:
             ends = kind.chance(self.prevalence_pos_label)
             what = "Chance level" if self.estimate else "Perfectly calibrated"
             look: dict[str, Any] = {"linewidth": 1, "label": what}
-            (self.chance_level_,) = ax.plot([0, 1], ends, "k--", **look)
+            (self.chance_level_,) = on.plot([0, 1], ends, "k--", **look)
         if despine:
-            ax.spines[["top", "right"]].set_visible(False)
-        ax.set(xlabel=kind.x[1], ylabel=kind.y[1], ylim=(-0.01, 1.01))
-        if ax.get_legend_handles_labels()[0]:
-            ax.legend()
+            on.spines[["top", "right"]].set_visible(False)
+        on.set(xlabel=kind.x[1], ylabel=kind.y[1], ylim=(-0.01, 1.01))
+        if on.get_legend_handles_labels()[0]:
+            on.legend()
         self.line_ = lines if several else lines[0]
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_, self.figure_ = on, on.figure
         return self
 
     def _label(self, short: str) -> str:

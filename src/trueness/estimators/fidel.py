@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import Bunch, _safe_indexing, check_random_state, get_tags
@@ -12,6 +14,7 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, indexable
 
+from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness.counts.values import Panel
@@ -74,43 +77,45 @@ class FiDELClassifier(
 
     def __init__(
         self,
-        estimators: Any,
+        estimators: object,
         *,
         partition: str = "disjoint",
-        cv: Any = None,
+        cv: object = None,
         method: str = "independent",
         prevalence: float | None = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: object = None,
     ) -> None:
         keep(self, locals())
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:  # noqa: N803
+    def fit(self, X: object, y: object, groups: object = None) -> Self:  # noqa: N803
         """Train the base classifiers and learn how to combine them.
 
         Cases of one of the ``groups`` (copies of a record) stay in one part.
         """
         _options.choice(self.partition, ("disjoint", "same"), "partition")
         names, models = _named(self.estimators)
-        y, self.classes_ = two_labels(y, type(self).__name__)
-        check_consistent_length(X, y)
-        label = np.searchsorted(self.classes_, y)
-        (X,) = indexable(X)  # noqa: N806 - the name that scikit-learn gives it
-        parts = self._parts(X, label, groups, len(models))
+        column, self.classes_ = two_labels(y, type(self).__name__)
+        check_consistent_length(X, column)
+        label = np.searchsorted(self.classes_, column)
+        (rows,) = indexable(X)
+        parts = self._parts(rows, label, groups, len(models))
         if self.partition == "disjoint":
-            trained, outputs = self._disjoint(X, label, parts, models)
+            trained, outputs = self._disjoint(rows, label, parts, models)
         else:
-            trained, outputs = self._same(X, label, parts, models)
+            trained, outputs = self._same(rows, label, parts, models)
         self.estimators_ = trained
         self.named_estimators_ = Bunch(**dict(zip(names, trained, strict=True)))
         panel = Panel(names, outputs, 1 - label, label)
         self.combiner_ = fidel(panel, method=self.method, prevalence=self.prevalence)
-        self.n_features_in_ = getattr(trained[0], "n_features_in_", np.shape(X)[1])
+        self.n_features_in_ = getattr(trained[0], "n_features_in_", np.shape(rows)[1])
         if hasattr(trained[0], "feature_names_in_"):
             self.feature_names_in_ = trained[0].feature_names_in_
         return self
 
-    def _parts(self, rows: Any, label: Any, groups: Any, models: int) -> list[Any]:
+    def _parts(
+        self, rows: object, label: Ints, groups: object, models: int
+    ) -> list[Ints]:
         if hasattr(self.cv, "split"):
             return [test for _, test in self.cv.split(rows, label, groups)]
         wanted = self.cv
@@ -128,7 +133,9 @@ class FiDELClassifier(
         split = kind(number, shuffle=True, random_state=seed)
         return [test for _, test in split.split(np.zeros(len(label)), label, groups)]
 
-    def _disjoint(self, rows: Any, label: Any, parts: Any, models: Any) -> Any:
+    def _disjoint(
+        self, rows: object, label: Ints, parts: list[Ints], models: list[Any]
+    ) -> tuple[list[Any], Floats]:
         own = [parts[k % len(parts)] for k in range(len(models))]
         trained = self._train(rows, label, zip(models, own, strict=True))
         outputs = np.column_stack([_output(m, rows) for m in trained])
@@ -136,7 +143,9 @@ class FiDELClassifier(
             outputs[part, k] = np.nan  # never judged on the cases that it was shown
         return trained, outputs
 
-    def _same(self, rows: Any, label: Any, parts: Any, models: Any) -> Any:
+    def _same(
+        self, rows: object, label: Ints, parts: list[Ints], models: list[Any]
+    ) -> tuple[list[Any], Floats]:
         outputs = np.full((len(label), len(models)), np.nan)
         everyone = np.arange(len(label))
         for part in parts:
@@ -146,24 +155,26 @@ class FiDELClassifier(
             outputs[part] = np.column_stack([_output(m, unseen) for m in fold])
         return self._train(rows, label, [(m, everyone) for m in models]), outputs
 
-    def _train(self, rows: Any, label: Any, pairs: Any) -> list[Any]:
+    def _train(
+        self, rows: object, label: Ints, pairs: Iterable[tuple[Any, Ints]]
+    ) -> list[Any]:
         target = self.classes_[label]
         jobs = (delayed(_fitted)(clone(m), rows, target, part) for m, part in pairs)
         return list(Parallel(n_jobs=self.n_jobs)(jobs))
 
-    def decision_function(self, X: Any) -> Any:  # noqa: N803
+    def decision_function(self, X: object) -> Any:  # noqa: N803
         """How strongly does each case look positive? The logit of its probability."""
         check_is_fitted(self, "combiner_")
         rows = np.column_stack([_output(m, X) for m in self.estimators_])
         c: Any = self.combiner_.calibrator
         return c.intercept + c.slope * self.combiner_(rows)
 
-    def predict_proba(self, X: Any) -> Any:  # noqa: N803
+    def predict_proba(self, X: object) -> Any:  # noqa: N803
         """How likely is each of the two labels for each case?"""
         p = 1 / (1 + np.exp(-self.decision_function(X)))
         return np.column_stack([1 - p, p])
 
-    def predict(self, X: Any) -> Any:  # noqa: N803
+    def predict(self, X: object) -> Any:  # noqa: N803
         """Which label is the likelier?"""
         positive = self.decision_function(X) > 0
         return self.classes_[positive.astype(int)]
@@ -187,31 +198,28 @@ class FiDELClassifier(
         return tags
 
 
-def _named(estimators: Any) -> tuple[list[str], list[Any]]:
-    listed = isinstance(estimators, (list, tuple)) and len(estimators) > 0
-    if not listed or not all(
-        hasattr(e[1] if isinstance(e, tuple) and len(e) == 2 else e, "fit")
-        for e in estimators
-    ):
+def _named(estimators: object) -> tuple[list[str], list[Any]]:
+    listed = list(estimators) if isinstance(estimators, (list, tuple)) else []
+    pairs = [e if isinstance(e, tuple) and len(e) == 2 else (None, e) for e in listed]
+    if not listed or not all(hasattr(model, "fit") for _, model in pairs):
         raise InputError(
             'estimators must be a list of (name, classifier), such as [("line", '
             f"LogisticRegression())]; found {estimators!r}."
         )
-    if isinstance(estimators[0], tuple):
-        return [n for n, _ in estimators], [m for _, m in estimators]
-    kinds = [type(m).__name__.lower() for m in estimators]
-    names = [
+    kinds = [type(model).__name__.lower() for _, model in pairs]
+    plain = [
         k if kinds.count(k) == 1 else f"{k}-{kinds[: i + 1].count(k)}"
         for i, k in enumerate(kinds)
     ]
-    return names, list(estimators)
+    named = [own or name for (own, _), name in zip(pairs, plain, strict=True)]
+    return named, [model for _, model in pairs]
 
 
-def _fitted(model: Any, rows: Any, y: Any, part: Any) -> Any:
+def _fitted(model: Any, rows: object, y: object, part: Ints) -> Any:
     return model.fit(_safe_indexing(rows, part), _safe_indexing(y, part))
 
 
-def _output(model: Any, rows: Any) -> Any:
+def _output(model: Any, rows: object) -> Any:
     """Give one score a case, higher for the second class."""
     if hasattr(model, "decision_function"):
         return _steady(model.decision_function(rows))
@@ -220,7 +228,7 @@ def _output(model: Any, rows: Any) -> Any:
     return (model.predict(rows) == model.classes_[1]).astype(np.float64)
 
 
-def _steady(score: Any) -> Any:
+def _steady(score: ArrayLike) -> Any:
     """Round to 32 binary digits: the same case must tie with itself.
 
     A model's output differs in its last bits with the size of the batch; without this a

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree._tree import Tree
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -32,12 +34,12 @@ _GROWN = (
 
 
 def leaf_report(
-    tree: Any,
-    X: Any = None,  # noqa: N803 - scikit-learn's name
-    y: Any = None,
+    tree: BaseEstimator,
+    X: object = None,  # noqa: N803 - scikit-learn's name
+    y: object = None,
     *,
-    positive: Any = None,
-    classes: Any = None,
+    positive: object = None,
+    classes: object = None,
     confidence: float = 0.95,
     level: float = 0.95,
     method: str = "blend",
@@ -96,7 +98,7 @@ def leaf_report(
     return replace(report, note=note)
 
 
-def _last_step(tree: Any, X: Any) -> tuple[Any, Any, Any]:  # noqa: N803
+def _last_step(tree: BaseEstimator, X: object) -> tuple[Any, Any, Any]:  # noqa: N803
     """Give the tree at the end of a pipeline, what it sees, and names of features."""
     names = getattr(tree, "feature_names_in_", None)
     if not (hasattr(tree, "steps") and hasattr(tree, "named_steps")):
@@ -110,7 +112,7 @@ def _last_step(tree: Any, X: Any) -> tuple[Any, Any, Any]:  # noqa: N803
     return last, seen, names
 
 
-def leaf_rules(low: Any, names: Any = None) -> Array:
+def leaf_rules(low: Tree, names: Sequence[str] | None = None) -> Array:
     """Which cases fall into each node of a tree, such as ``0.5 < age <= 2``?"""
     rules = np.full(low.node_count, "all cases", dtype=object)
     limits: dict[int, dict[int, tuple[float, float]]] = {0: {}}
@@ -127,7 +129,7 @@ def leaf_rules(low: Any, names: Any = None) -> Array:
     return rules
 
 
-def _rule(limits: dict[int, tuple[float, float]], names: Any) -> str:
+def _rule(limits: dict[int, tuple[float, float]], names: Sequence[str] | None) -> str:
     parts = []
     for at, (least, most) in limits.items():
         name = f"x{at}" if names is None else str(names[at])
@@ -140,12 +142,12 @@ def _rule(limits: dict[int, tuple[float, float]], names: Any) -> str:
 
 
 def tree_leaves(
-    tree: Any,
-    X: Any = None,  # noqa: N803
-    y: Any = None,
+    tree: BaseEstimator,
+    X: object = None,  # noqa: N803
+    y: object = None,
     *,
-    positive: Any = None,
-    classes: Any = None,
+    positive: object = None,
+    classes: object = None,
 ) -> tuple[Leaves, bool]:
     """Count the cases of each leaf; say whether the tree was grown on them."""
     low = low_level(tree)
@@ -169,7 +171,7 @@ def tree_leaves(
     return found, grown
 
 
-def low_level(tree: Any) -> Any:
+def low_level(tree: BaseEstimator) -> Tree:
     """Give scikit-learn's low-level tree, or say what was needed."""
     inner = getattr(tree, "estimator_", tree)
     low, classes = getattr(inner, "tree_", None), len(getattr(inner, "classes_", ()))
@@ -191,17 +193,18 @@ def low_level(tree: Any) -> Any:
     return low
 
 
-def class_labels(tree: Any, y: Any, classes: Any) -> Array:
+def class_labels(tree: BaseEstimator, y: object, classes: object) -> Array:
     """Which labels do the two classes of the tree have, in its order?"""
     # a tree of a forest knows its classes as 0 and 1 only
     own = np.asarray(tree.classes_)
     if classes is not None:
-        if np.shape(classes) != (2,):
+        found = np.asarray(classes)
+        if found.shape != (2,):
             raise InputError(
                 f"classes must be the two classes of the forest; found {classes!r}. "
                 f"Type classes=forest.classes_."
             )
-        return np.asarray(classes)
+        return found
     if y is None:
         return own
     column = np.asarray(y)
@@ -218,7 +221,7 @@ def class_labels(tree: Any, y: Any, classes: Any) -> Array:
     return own
 
 
-def _majority(tree: Any) -> Array:
+def _majority(tree: BaseEstimator) -> Array:
     """Give the place of the class that is predicted at each node."""
     if hasattr(tree, "leaves_"):  # a ConfidentTree, whose leaves were counted anew
         place = np.zeros(low_level(tree).node_count, dtype=np.intp)
@@ -227,7 +230,7 @@ def _majority(tree: Any) -> Array:
     return np.asarray(np.argmax(low_level(tree).value[:, 0, :], axis=1))
 
 
-def grown_counts(tree: Any) -> tuple[Array, Array]:
+def grown_counts(tree: BaseEstimator) -> tuple[Array, Array]:
     """How many cases of each class did every node have when the tree was grown?"""
     low = low_level(tree)
     weight = low.weighted_n_node_samples[:, None] * low.value[:, 0, :]
@@ -241,7 +244,7 @@ def grown_counts(tree: Any) -> tuple[Array, Array]:
     return counts[:, 0], counts[:, 1]
 
 
-def _same_cases(tree: Any, found: Leaves, swapped: bool) -> bool:
+def _same_cases(tree: BaseEstimator, found: Leaves, swapped: bool) -> bool:
     """Does every leaf hold just as many cases of each class as when it was grown?"""
     if hasattr(tree, "leaves_"):
         swap = Leaves(found.node, found.pos, found.neg, found.unknown)
@@ -255,7 +258,7 @@ def _same_cases(tree: Any, found: Leaves, swapped: bool) -> bool:
     return bool(np.allclose(share, np.column_stack([neg, pos]), atol=1e-6))
 
 
-def _drawn_from(tree: Any, nodes: Array) -> bool:
+def _drawn_from(tree: BaseEstimator, nodes: Array) -> bool:
     """Does the tree of a forest have the cases that its seed draws from these?"""
     low, seed = low_level(tree), getattr(tree, "random_state", None)
     ends = np.flatnonzero(low.children_left < 0)
@@ -311,12 +314,12 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: BaseEstimator | None = None,
         *,
         confidence: float = 0.95,
         method: str = "blend",
         holdout: float = 0.3,
-        random_state: Any = None,
+        random_state: object = None,
     ) -> None:
         keep(self, locals())
 
@@ -326,11 +329,11 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.classifier_tags.multi_class = False
         return tags
 
-    def fit(self, X: Any, y: Any) -> ConfidentTree:  # noqa: N803
+    def fit(self, X: object, y: object) -> ConfidentTree:  # noqa: N803
         """Grow the tree and merge the splits that are not worth keeping."""
-        X, y = validate_data(self, X, y)  # noqa: N806
-        y, self.classes_ = two_labels(y, type(self).__name__)
-        code = np.searchsorted(self.classes_, y)
+        rows, column = validate_data(self, X, y)
+        column, self.classes_ = two_labels(column, type(self).__name__)
+        code = np.searchsorted(self.classes_, column)
         random = check_random_state(self.random_state)
         share = _options.fraction(self.holdout, "holdout", ends="[)")
         held = np.zeros(len(code), dtype=bool)
@@ -340,29 +343,29 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tree = clone(self.estimator or DecisionTreeClassifier())
         if tree.get_params().get("random_state", 0) is None:
             tree.set_params(random_state=random.randint(2**31))
-        tree.fit(X[~held], code[~held])
+        tree.fit(rows[~held], code[~held])
         self.grown_leaves_ = int(tree.get_n_leaves())
         judge = held if held.any() else ~held
         words = {"confidence": self.confidence, "method": self.method}
         if len(tree.classes_) == 2:  # else nothing was split
-            tree = prune(tree, X[judge], code[judge], **words)
+            tree = prune(tree, rows[judge], code[judge], **words)
         self.estimator_ = tree
-        self.leaves_ = self._counted(X, code)
+        self.leaves_ = self._counted(rows, code)
         words["confidence"] = self.confidence or 0.95
-        self.report_ = self._counted(X[judge], code[judge]).report(**words)
+        self.report_ = self._counted(rows[judge], code[judge]).report(**words)
         return self
 
-    def _counted(self, X: Any, code: Array) -> Leaves:  # noqa: N803
+    def _counted(self, X: object, code: Array) -> Leaves:  # noqa: N803
         pos = code == 1
         return Leaves(self.estimator_.apply(X), ~pos + 0, pos + 0)
 
-    def apply(self, X: Any) -> Array:  # noqa: N803
+    def apply(self, X: object) -> Array:  # noqa: N803
         """Into which leaf does each case fall?"""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False)  # noqa: N806
         return np.asarray(self.estimator_.apply(X))
 
-    def predict_proba(self, X: Any) -> Array:  # noqa: N803
+    def predict_proba(self, X: object) -> Array:  # noqa: N803
         """How likely is each class, with the bias of small leaves removed?"""
         node = self.apply(X)
         # every leaf has a case: the tree was grown on some of them
@@ -370,7 +373,7 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         pos = self.leaves_.scores(method=self.method)[at]
         return np.column_stack([1 - pos, pos])
 
-    def predict(self, X: Any) -> Array:  # noqa: N803
+    def predict(self, X: object) -> Array:  # noqa: N803
         """Which class is the likelier one? The first in a tie."""
         check_is_fitted(self)
         return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
@@ -387,14 +390,14 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def prune(
-    tree: Any,
-    X: Any = None,  # noqa: N803 - scikit-learn's name
-    y: Any = None,
+    tree: BaseEstimator,
+    X: object = None,  # noqa: N803 - scikit-learn's name
+    y: object = None,
     *,
     confidence: float = 0.95,
     method: str = "blend",
     empty: str | float = "coin",
-    classes: Any = None,
+    classes: object = None,
 ) -> Any:
     """Which tree remains when splits that are not worth keeping are merged?
 
@@ -440,7 +443,7 @@ def prune(
     return cut_back(tree, ends)
 
 
-def cut_back(tree: Any, ends: Array) -> Any:
+def cut_back(tree: BaseEstimator, ends: Array) -> Any:
     """Copy a fitted tree with these nodes as its leaves, and without those below."""
     low = low_level(tree)
     state = low.__getstate__()
