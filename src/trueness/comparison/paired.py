@@ -207,7 +207,7 @@ def compare_metric(
         return _compare_columns(votes, columns, margin, chosen.name)
 
     def contrast(i: int, j: int) -> ShareContrast:
-        return _share_contrast(sample.cases, chosen.ratio, i, j, level)
+        return _share_contrast(sample.cases, chosen, i, j, level)
 
     about: Any = {"margin": margin, "method": chosen.name, "cases": [votes]}
     answer = together(values, contrast, paired=True, **about)
@@ -225,9 +225,10 @@ def _same_cases(m: Metric, sample: Sample) -> bool:
 
 
 def _share_contrast(
-    x: Panel, ratio: Any, i: int, j: int, level: float
+    x: Panel, metric: Metric, i: int, j: int, level: float
 ) -> ShareContrast:
     """Count the cases that only one of two shares counts, as if independent."""
+    ratio: Any = metric.ratio
     (tp, fp, fn, tn), among = ratio.over, ratio.under[1::-1]
     flag = x.rows[:, [i, j]] == 1
     # by how much more does the first count a negative, and a positive, of each row?
@@ -263,7 +264,9 @@ def _share_contrast(
     return ShareContrast(number, number * b / n, number * c / n, s.sd)
 
 
-def _by_mcnemar(found: Comparison, contrast: Any) -> Comparison:
+def _by_mcnemar(
+    found: Comparison, contrast: Callable[[int, int], ShareContrast]
+) -> Comparison:
     """Give pairs McNemar's exact p-values; intervals hold 0 where these allow it."""
     from scipy.special import bdtr
 
@@ -320,7 +323,7 @@ def compare_groups(
     data: Mapping[Any, Tally],
     statistic: Statistic,
     *,
-    reference: Any = None,
+    reference: object = None,
     ends: tuple[float, float] = (0.0, 1.0),
     level: float = 0.95,
 ) -> Comparison:

@@ -381,7 +381,7 @@ def _answer(q: _Analysis, args: tuple[Any, ...], options: dict[str, Any]) -> Any
 
 
 def _said_of_counts(
-    name: str, x: Any, words: dict[str, Any], design: dict[str, Any]
+    name: str, x: object, words: dict[str, Any], design: dict[str, Any]
 ) -> Any:
     """Add to counts what was said of how their cases came."""
     if words.pop("cluster", None) is not None:  # the keys of a mapping are clusters
@@ -402,7 +402,7 @@ def _said_of_counts(
 
 
 def _respond(
-    q: _Analysis, x: Any, rest: tuple[Any, ...], options: dict[str, Any]
+    q: _Analysis, x: object, rest: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
     """Ask about counts: each classifier and each group for itself."""
     if isinstance(x, Folds):

@@ -42,7 +42,7 @@ class Weights:
     sum: Array
     square: Floats | None = None
 
-    def __getitem__(self, rows: Any) -> Weights:
+    def __getitem__(self, rows: slice | Array) -> Weights:
         """Choose some rows."""
         square = None if self.square is None else self.square[rows]
         return Weights(self.sum[rows], square)

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import cases as _cases
@@ -42,7 +43,7 @@ _ChoiceTable = tuple[bytes, Floats]
 
 
 def draw(
-    count: Ints, replicates: int, rng: Seed = 0, *, dtype: Any = np.int64
+    count: Ints, replicates: int, rng: Seed = 0, *, dtype: DTypeLike = np.int64
 ) -> Array:
     """How often is each row met if all cases are drawn anew? (replicates, m)
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.typing import DTypeLike
 
 from trueness._core.arrays import BLOCK, Array, Floats, blocks
 from trueness._core.checks import cases as _cases
@@ -32,21 +33,23 @@ class InBlocks(NDArrayOperatorsMixin):
     def __init__(self, size: int, part: Callable[[slice], Floats]) -> None:
         self.size, self._part = size, part
 
-    def __getitem__(self, at: Any) -> Any:
+    def __getitem__(self, at: slice | Array) -> Any:
         if not isinstance(at, slice) or at.step or (at.start or 0) % BLOCK:
             return np.asarray(self)[at]
         start = at.start or 0
         walked = at.stop == min(start + BLOCK, self.size)
         return self._part(at) if walked else np.asarray(self)[at]
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
+    def __array__(
+        self, dtype: DTypeLike | None = None, copy: bool | None = None
+    ) -> Floats:
         out = np.empty(self.size)
         for b in blocks(self.size):
             out[b] = self._part(b)
         return out
 
     def __array_ufunc__(
-        self, ufunc: Any, method: str, *args: Any, **options: Any
+        self, ufunc: np.ufunc, method: str, *args: Any, **options: Any
     ) -> Any:
         arrays = (np.asarray(x) if isinstance(x, InBlocks) else x for x in args)
         return getattr(ufunc, method)(*arrays, **options)

@@ -37,7 +37,7 @@ _NO_ROWS = "It sees labelled cases only."
 
 @of_counts
 def estimate(
-    data: Any,
+    data: Tally | Panel,
     statistic: Statistic,
     *,
     ends: tuple[float, float] = (0.0, 1.0),
@@ -98,7 +98,7 @@ def valued(
     return Side(m.value, s, m.ends, m.by_class, u, e)
 
 
-def _brought(x: Any, statistic: Statistic, ends: Ends, level: float) -> Side:
+def _brought(x: Tally | Panel, statistic: Statistic, ends: Ends, level: float) -> Side:
     """Give a number that was brought its limits, between the ends that it can have."""
     refuse(x, "estimate", {"unlabelled": _NO_ROWS})
     _cases.some_labels(x, "estimate")
@@ -132,7 +132,7 @@ def read_ends(ends: object) -> tuple[float, float]:
     return float(pair[0]), float(pair[1])
 
 
-def _number(statistic: Statistic, x: Any, *, less: bool = False) -> float:
+def _number(statistic: Statistic, x: object, *, less: bool = False) -> float:
     """Ask the statistic; with ``less`` cases than there are it may be undefined."""
     undefined = (NotEnoughCases, ZeroDivisionError) if less else ()
     try:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any, Literal, NamedTuple, SupportsIndex, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trueness._core.arrays import BLOCK, blocks
 from trueness._core.checks import options as _options
@@ -363,7 +364,7 @@ class Constraint:
         """Must the bound be passed, not only reached?"""
         return self.sign in (">", "<")
 
-    def decide(self, values: Any) -> Any:
+    def decide(self, values: ArrayLike) -> Any:
         """Say where values of the metric meet the bound."""
         return _SIGNS[self.sign](values, self.bound)
 

@@ -16,6 +16,8 @@ from trueness._core.records import Record
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 
+Rate = float | Floats
+
 
 @final
 @dataclass(frozen=True, repr=False)
@@ -56,7 +58,7 @@ class Confusion(Record):
         return c
 
     @classmethod
-    def of_rates(cls, recall: Any, fpr: Any, share: Any, n: Any) -> Confusion:
+    def of_rates(cls, recall: Rate, fpr: Rate, share: Rate, n: Rate) -> Confusion:
         """Make n cases, of which a share is positive, with these rates."""
         pos, neg = n * share, n * (1 - share)
         return cls(recall * pos, fpr * neg, (1 - recall) * pos, (1 - fpr) * neg)
@@ -71,7 +73,7 @@ class Confusion(Record):
             raise AttributeError(f"A Confusion has tp, fp, fn and tn, no {name}.")
         return known[name]
 
-    def __getitem__(self, at: Any) -> Confusion:
+    def __getitem__(self, at: int | slice | Array) -> Confusion:
         """Choose some of the thresholds."""
         if "_n_pos" in self.__dict__:
             return self._swept(self.tp[at], self.fp[at], self._n_pos, self._n_neg)

@@ -140,7 +140,7 @@ def _dot(weights: tuple[float, ...], counts: tuple[Any, ...]) -> tuple[Any, int]
     return sum(parts, 0 * counts[0]), times
 
 
-def _positive(over: Any, under: Any, root: bool = False) -> Values:
+def _positive(over: Array, under: Array, root: bool = False) -> Values:
     flip = np.where(under < 0, -1, 1).astype(object)
     return Values(over * flip, under * flip, root)
 
