@@ -22,9 +22,9 @@ from trueness.comparison.results import Comparison, Pair, adjusted, together
 from trueness.counts.answers import of_counts, of_panel, refuse
 from trueness.counts.values import Panel, Tally
 from trueness.inference.differences import Contrast, ShareContrast, Side, apart
-from trueness.inference.limits import effective_number
+from trueness.inference.limits import effective_number, share_units
 from trueness.inference.sample import Influence, Sample, meant, needs_prevalence
-from trueness.inference.spread import kish, spread
+from trueness.inference.spread import spread
 from trueness.inference.statistics import Statistic, valued
 from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.grammar import metric as read_metric
@@ -236,7 +236,7 @@ def _share_contrast(
         np.subtract(*np.where(flag, a, b).T.astype(np.float64))
         for a, b in ((fp, tn), (tp, fn))
     ]
-    counts, squares = (x.neg, x.pos), x.squares[:2]
+    counts = (x.neg, x.pos)
     n = sum(k * float(c.sum()) for k, c in zip(among, counts, strict=True))
     if not n > 0:
         return ShareContrast(math.nan, 0.0, 0.0, math.nan)
@@ -248,19 +248,9 @@ def _share_contrast(
     s = spread(
         x, Influence(*(k * (g - d) / n for k, g in zip(among, gaps, strict=True)))
     )
-    of_one, variance, units = (b + c) / n - d * d, s.plain, math.inf
-    equal = kish(
-        n, sum(k * float(q.sum()) for k, q in zip(among, squares, strict=True))
-    )
-    cells = x.grouped
-    if cells is not None:
-        neg, pos = map(cells.per_cluster, cells.counts[:2])
-        weight = among[0] * neg + among[1] * pos
-        units = float((weight > 0).sum())
-        if not of_one > 0:  # no case differs: a cluster may have them all or none
-            equal = kish(float(weight.sum()), float(weight @ weight))
-        variance *= (equal - 1) / equal
-    number = effective_number(of_one, variance, equal, units, level)
+    of_one, (neg, pos) = (b + c) / n - d * d, (np.full(len(x), k > 0) for k in among)
+    units = share_units(x, neg, pos, s.plain, of_one > 0)
+    number = effective_number(of_one, *units, level)
     return ShareContrast(number, number * b / n, number * c / n, s.sd)
 
 

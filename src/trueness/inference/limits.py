@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trueness._core.arrays import Floats
+from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.numbers import about
 from trueness._core.records import Estimate
@@ -18,7 +18,7 @@ from trueness.counts.folds import Folds
 from trueness.counts.rows import Clusters
 from trueness.counts.values import Tally
 from trueness.inference.sample import Measure, Measured, Sample, meant
-from trueness.inference.spread import Spread, spread
+from trueness.inference.spread import Spread, kish, spread
 
 Ends = tuple[float, float]
 
@@ -156,6 +156,26 @@ def share_limits(
         return math.nan, math.nan
     number = effective_number(share * (1 - share), variance, n, units, level)
     return score_limits(share, number, NormalDist().inv_cdf((1 + level) / 2))
+
+
+def share_units(
+    x: Cases, neg: Array, pos: Array, variance: float, varied: bool
+) -> tuple[float, float, float]:
+    """Give what ``share_limits`` needs to know of a share of some rows' cases.
+
+    The variance with n in place of n - 1; as how many equal cases those negatives and
+    positives count; and how many clusters have any of them.
+    """
+    chosen = zip((x.neg, x.pos), x.squares, (neg, pos), strict=False)
+    sums = [(float(w[at].sum()), float(q[at].sum())) for w, q, at in chosen]
+    n, c = kish(*map(sum, zip(*sums, strict=True))), x.grouped
+    if c is None:
+        return variance, n, math.inf
+    weight = c.per_cluster(c.counts[0] * neg[c.row] + c.counts[1] * pos[c.row])
+    if not varied:  # no case differs: a cluster may have them all or none
+        n = kish(float(weight.sum()), float((weight**2).sum()))
+    # as if each case were a cluster, n - 1 is n: Wilson's own variance
+    return variance * (n - 1) / n, n, float((weight > 0).sum())
 
 
 def effective_number(

@@ -24,6 +24,7 @@ from trueness.inference.limits import (
     limited,
     score_limits,
     share_limits,
+    share_units,
     student,
 )
 from trueness.inference.sample import Measured, Sample, meant
@@ -151,20 +152,9 @@ def _of_share(
         return math.nan, math.nan
     assert m.ratio is not None  # noqa: S101  # a share
     tp, fp, fn, tn = m.ratio.under or (1, 1, 1, 1)
-    x, flags = cut.sample.cases, cut.flags
-    among = np.where(flags, fp, tn) > 0, np.where(flags, tp, fn) > 0  # neg, pos
-    pairs = list(zip((x.neg, x.pos), x.squares[:2], among, strict=True))
-    n = kish(*(sum(float(pair[k][pair[2]].sum()) for pair in pairs) for k in (0, 1)))
-    c = x.grouped
-    if c is None:
-        return share_limits(value, s.plain, n, math.inf, level)
-    inside = sum(k * at[c.row] for k, at in zip(c.counts[:2], among, strict=True))
-    weight = c.per_cluster(inside)
-    number = float((weight > 0).sum())
-    if not 0 < value < 1:  # no error: clusters may have them all or none
-        n = kish(float(weight.sum()), float((weight**2).sum()))
-    # as if each case were a cluster, n - 1 is n: Wilson's own variance
-    return share_limits(value, s.plain * (n - 1) / n, n, number, level)
+    neg, pos = (np.where(cut.flags, *cells) > 0 for cells in ((fp, tn), (tp, fn)))
+    units = share_units(cut.sample.cases, neg, pos, s.plain, 0 < value < 1)
+    return share_limits(value, *units, level)
 
 
 def _with_silent(
