@@ -5,7 +5,6 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import trueness
 from trueness.inference.statistics import _MOST
@@ -73,42 +72,6 @@ def test_an_area_by_hand_has_the_limits_of_the_area(places, words):
     assert b.value == pytest.approx(a.value, abs=1e-12)
     assert b.sd == pytest.approx(a.sd, rel=0.02)
     assert (b.low, b.high) == pytest.approx((a.low, a.high), abs=0.002)
-
-
-def test_a_mean_and_a_quantile_have_their_known_errors():
-    y, s = data(3000, places=2)
-    pos = s[y == 1]
-    mean = trueness.estimate(
-        trueness.tally(y, s), mean_of_positives, ends=(-math.inf, math.inf)
-    )
-    assert mean.sd == pytest.approx(pos.std() / math.sqrt(pos.size), rel=0.01)
-    share = trueness.estimate(
-        trueness.tally(y, s), lambda t: t.pos[t.score > 2].sum() / t.n_pos
-    )
-    p = share.value
-    assert share.sd == pytest.approx(math.sqrt(p * (1 - p) / pos.size), rel=0.01)
-    # a median over rounded scores: 1 / (2 f sqrt(n)), f the density there
-    median = trueness.estimate(
-        trueness.tally(y, np.round(s, 1)),
-        median_of_positives,
-        ends=(-math.inf, math.inf),
-    )
-    known = math.sqrt(0.25 / pos.size) / stats.norm.pdf(0)
-    assert median.sd == pytest.approx(known, rel=0.15)
-
-
-def test_an_analysis_has_its_own_limits():
-    y, s = data(60)
-    t = trueness.tally(y, s)
-    mine, own = trueness.estimate(t, trueness.auc), trueness.auc(t)
-    assert (mine.low, mine.high) == (own.low, own.high)
-
-
-def test_weights_of_two_are_two_copies_in_the_value_and_one_case_in_the_spread():
-    y, s = data(40)
-    t, twice = trueness.tally(y, s), trueness.tally(y, s, weight=np.full(40, 2.0))
-    a, b = trueness.estimate(t, area), trueness.estimate(twice, area)
-    assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high))
 
 
 def test_a_panel_of_many_rows_is_left_out_in_groups():

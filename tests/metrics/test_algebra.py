@@ -44,7 +44,6 @@ def test_constraints():
     assert (recall >= 0.6)(C).tolist() == [True, False]
     assert (flagged <= 4)(C).tolist() == [True, True]
     assert (flagged < 4)(C).tolist() == [False, True]
-    assert (recall >= 0.6)(C).tolist() == [True, False]
     assert repr(recall >= 0.6) == "recall >= 0.6"
     assert (recall > fpr)(C).tolist() == [True, False]
     assert (precision >= 0)(C).tolist() == [True, False]  # undefined meets nothing
