@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import wraps
 from math import comb
 from pathlib import Path
-from typing import Any, Concatenate, NamedTuple, ParamSpec, final
+from typing import Any, Concatenate, ParamSpec, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -260,16 +260,6 @@ def _whole(values: ArrayLike, what: str) -> Ints:
     return array.astype(np.int64)
 
 
-class Items(NamedTuple):
-    """A number for each item, their exact mean, and the items that belong together."""
-
-    value: float
-    each: Floats
-    spread: Spread
-    cluster: Ints | None
-    single: bool  # is there one attempt per item, so that the rate is a counted share?
-
-
 def _of_each_system(
     rate: Callable[Concatenate[Attempts, P], Estimate],
 ) -> Callable[Concatenate[Attempts | Mapping[str, Attempts], P], Any]:
@@ -311,7 +301,7 @@ def pass_rate(data: Attempts, *, level: float = 0.95) -> Estimate:
     >>> pass_rate(Attempts(["x", "y"], passed=[2, 1], tried=[4, 4])).value  # 3/8
     0.375
     """
-    return estimated(data, items(data), level, "pass rate")
+    return estimated(data, *item_values(data), level, "pass rate")
 
 
 @_of_each_system
@@ -342,8 +332,8 @@ def pass_at_k(data: Attempts, k: int, *, level: float = 0.95) -> Estimate:
     0.25
     """
     k = _enough(data, k, "pass@")
-    found = items(data, lambda n, c: 1 - Fraction(comb(n - c, k), comb(n, k)))
-    return estimated(data, found, level, f"pass@{k}")
+    found = item_values(data, lambda n, c: 1 - Fraction(comb(n - c, k), comb(n, k)))
+    return estimated(data, *found, level, f"pass@{k}")
 
 
 @_of_each_system
@@ -373,8 +363,8 @@ def pass_hat_k(data: Attempts, k: int, *, level: float = 0.95) -> Estimate:
     0.75
     """
     k = _enough(data, k, "pass^")
-    found = items(data, lambda n, c: Fraction(comb(c, k), comb(n, k)))
-    return estimated(data, found, level, f"pass^{k}")
+    found = item_values(data, lambda n, c: Fraction(comb(c, k), comb(n, k)))
+    return estimated(data, *found, level, f"pass^{k}")
 
 
 def _enough(a: Attempts, k: int, name: str) -> int:
@@ -413,46 +403,52 @@ def mean_of_items(
         codes = np.unique(np.asarray(cluster)[first], return_inverse=True)[1]
     s = unit_spread((each - each.mean()) / each.size, codes)
     single = bool(((grades == 0) | (grades == 1)).all() and (number == 1).all())
-    found = Items(float(each.mean()), each, s, codes, single)
-    return _limited(found, level, "pass rate")
+    shares = each.size if single else 0
+    return _limited(float(each.mean()), s, shares, codes is None, level, "pass rate")
 
 
-def items(a: Attempts, value: Value = lambda n, c: Fraction(c, n)) -> Items:
-    """Give the number of each item, and how far their mean would vary."""
+def item_values(
+    a: Attempts, value: Value = lambda n, c: Fraction(c, n)
+) -> tuple[Fraction, Floats]:
+    """Give the exact mean of the items, and the number of each."""
     n, c, number, at = a.table()
     exact = [value(int(i), int(j)) for i, j in zip(n, c, strict=True)]
     mean = sum((x * int(k) for x, k in zip(exact, number, strict=True)), Fraction())
-    mean /= len(a)
-    each = np.array([float(x) for x in exact])[at]
-    codes = a.codes()
-    s = unit_spread((each - float(mean)) / len(a), codes)
+    return mean / len(a), np.array([float(x) for x in exact])[at]
+
+
+def estimated(
+    a: Attempts, mean: Fraction, each: Floats, level: float, name: str
+) -> Estimate:
+    """Give the mean of the items its limits, and what to keep in mind."""
+    s = unit_spread((each - float(mean)) / len(a), a.codes())
     # no rate is known better than from as many independent attempts
     least = float(mean * (1 - mean)) / float(a.tried.sum())
     if 0 < s.variance < least:
         s = s._replace(variance=least)
-    return Items(float(mean), each, s, codes, bool((a.tried == 1).all()))
-
-
-def estimated(a: Attempts, found: Items, level: float, name: str) -> Estimate:
-    """Give the mean of the items its limits, and what to keep in mind."""
     notes = []
     if a.missing:
         notes.append(
             f"{a.missing:,} attempts have no verdict and are left out. If they failed, "
             'count them so: missing="fail".'
         )
-    if found.spread.units < FEW_CLUSTERS:
+    if s.units < FEW_CLUSTERS:
         what = "items" if a.cluster is None else "clusters of items"
         notes.append(
-            f"There are only {int(found.spread.units)} {what}: limits of fewer than "
+            f"There are only {int(s.units)} {what}: limits of fewer than "
             f"{FEW_CLUSTERS} are uncertain themselves."
         )
-    return replace(_limited(found, level, name), notes=tuple(notes))
+    shares = len(a) if (a.tried == 1).all() else 0
+    found = _limited(float(mean), s, shares, a.cluster is None, level, name)
+    return replace(found, notes=tuple(notes))
 
 
-def _limited(found: Items, level: float, name: str) -> Estimate:
-    level, s = _options.fraction(level, "level"), found.spread
-    if not found.single:
-        return limited(found.value, s, (0.0, 1.0), level, name)
-    units = math.inf if found.cluster is None else s.units
-    return share_limited(found.value, s, float(found.each.size), units, level, name)
+def _limited(
+    value: float, s: Spread, shares: int, alone: bool, level: float, name: str
+) -> Estimate:
+    """Give limits: those of a share where each of so many items was tried once."""
+    level = _options.fraction(level, "level")
+    if not shares:
+        return limited(value, s, (0.0, 1.0), level, name)
+    units = math.inf if alone else s.units
+    return share_limited(value, s, float(shares), units, level, name)

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
@@ -23,20 +22,6 @@ from trueness.counts.values import Panel
 from trueness.inference.limits import limited, notes_of
 from trueness.inference.sample import Influence, centred
 from trueness.inference.spread import spread
-
-
-class Ratings(NamedTuple):
-    """How often each item (row) got each category, and how many items there are."""
-
-    number: Floats  # (m, Q)
-    items: Floats  # (m,), items with this pattern of ratings
-    votes: Array  # (m, K), the category of each rater, or -1
-
-    @property
-    def raters(self) -> Floats:
-        """Count the ratings of each item."""
-        return np.asarray(self.number.sum(axis=1))
-
 
 # a coefficient, and how far one more item would move it
 Coefficient = tuple[float, Floats]
@@ -92,100 +77,101 @@ def rater_agreement(
             'method="fleiss" or method="gwet", or type panel[["a", "b"]].'
         )
     panel = data.hide().without_design()
-    ratings = _ratings(panel)
-    rated = ratings.raters >= 2
-    n = float(ratings.items[rated].sum())
+    known, items = ~np.isnan(panel.rows), np.asarray(panel.unknown, float)
+    categories = np.unique(panel.rows[known])
+    votes = np.where(known, np.searchsorted(categories, panel.rows), -1)
+    n = float(items[known.sum(axis=1) >= 2].sum())
     if n < 2:
         raise NotEnoughCases(
             "rater_agreement needs two or more items that two raters have rated; found "
             f"{n:.0f}."
         )
-    value, influence = coefficient(ratings)
-    u = centred(influence, ratings.items)
+    value, influence = coefficient(votes, items)
+    u = centred(influence, items)
     s = spread(panel, Influence(u, u, u))
     s = s._replace(units=n if panel.clusters is None else panel.clusters.number)
     e = limited(value, s, (-1.0, 1.0), level, name=name)
     return replace(e, notes=notes_of(panel, s, e.method))
 
 
-def _ratings(panel: Panel) -> Ratings:
-    """Count the categories of each pattern; a missing rating counts for none."""
-    known = ~np.isnan(panel.rows)
-    categories = np.unique(panel.rows[known])
-    votes = np.where(known, np.searchsorted(categories, panel.rows), -1)
-    number = np.stack(
-        [(votes == q).sum(axis=1) for q in range(categories.size)], axis=1
-    )
-    return Ratings(number.astype(float), np.asarray(panel.unknown, float), votes)
+def _numbers(votes: Ints) -> Floats:
+    """How often did each item get each category? A missing rating counts for none."""
+    ways = range(int(votes.max(initial=-1)) + 1)
+    return np.stack([(votes == q).sum(axis=1) for q in ways], axis=1).astype(float)
 
 
 def _chance_corrected(
-    r: Ratings, chance: float, chance_influence: Floats
+    number: Floats, items: Floats, chance: float, chance_influence: Floats
 ) -> Coefficient:
     """Put agreement and chance together, with the influence of both."""
-    rated = r.raters >= 2
-    many = np.where(rated, r.raters, 2.0)
-    pairs = (r.number * (r.number - 1)).sum(axis=1) / (many * (many - 1))
-    n = float(r.items[rated].sum())
-    agreed = float(r.items[rated] @ pairs[rated]) / n
+    raters = number.sum(axis=1)
+    rated, seen = raters >= 2, raters > 0
+    many = np.where(rated, raters, 2.0)
+    pairs = (number * (number - 1)).sum(axis=1) / (many * (many - 1))
+    n = float(items[rated].sum())
+    agreed = float(items[rated] @ pairs[rated]) / n
     if not chance < 1:
         raise NotEnoughCases(ONE_CATEGORY)
     value = (agreed - chance) / (1 - chance)
-    seen = r.raters > 0
-    every = float(r.items[seen].sum())
+    every = float(items[seen].sum())
     # Gwet (2021), Handbook of Inter-Rater Reliability: one rating agrees with none
     own = np.where(rated, (pairs - chance) / (1 - chance) * every / n, 0.0) - value
     u = np.where(seen, own, 0.0) / every
     return value, u - (1 - value) / (1 - chance) * chance_influence
 
 
-def _shares(r: Ratings) -> tuple[Floats, Floats]:
+def _shares(number: Floats, items: Floats) -> tuple[Floats, Floats]:
     """Give the mean share of each category, and the influence of items on it."""
-    seen = r.raters > 0
-    each = r.number / np.where(seen, r.raters, 1.0)[:, None]
-    n = float(r.items[seen].sum())
-    mean = r.items @ each / n
+    raters = number.sum(axis=1)
+    seen = raters > 0
+    each = number / np.where(seen, raters, 1.0)[:, None]
+    n = float(items[seen].sum())
+    mean = items @ each / n
     return mean, np.where(seen[:, None], each - mean, 0.0) / n
 
 
-def _gwet(r: Ratings) -> Coefficient:
-    mean, u = _shares(r)
+def _gwet(votes: Ints, items: Floats) -> Coefficient:
+    number = _numbers(votes)
+    mean, u = _shares(number, items)
     ways = max(mean.size - 1, 1)  # where one category was seen there is another
     chance = float((mean * (1 - mean)).sum()) / ways
-    return _chance_corrected(r, chance, u @ (1 - 2 * mean) / ways)
+    return _chance_corrected(number, items, chance, u @ (1 - 2 * mean) / ways)
 
 
-def _fleiss(r: Ratings) -> Coefficient:
-    mean, u = _shares(r)
-    return _chance_corrected(r, float(mean @ mean), 2 * u @ mean)
+def _fleiss(votes: Ints, items: Floats) -> Coefficient:
+    number = _numbers(votes)
+    mean, u = _shares(number, items)
+    return _chance_corrected(number, items, float(mean @ mean), 2 * u @ mean)
 
 
-def _cohen(r: Ratings) -> Coefficient:
-    both = np.asarray((r.votes >= 0).all(axis=1))
-    r = Ratings(r.number * both[:, None], r.items, np.where(both[:, None], r.votes, -1))
-    n = float(r.items[both].sum())
+def _cohen(votes: Ints, items: Floats) -> Coefficient:
+    both = np.asarray((votes >= 0).all(axis=1))
+    number = _numbers(votes) * both[:, None]
+    n = float(items[both].sum())
     if n < 2:
         raise NotEnoughCases("Cohen's kappa needs two items that both raters rated.")
-    ways = np.arange(r.number.shape[1])
-    each = [(r.votes[:, [k]] == ways).astype(float) for k in (0, 1)]
-    first, second = (r.items @ x / n for x in each)
+    ways = np.arange(number.shape[1])
+    each = [((votes[:, [k]] == ways) * both[:, None]).astype(float) for k in (0, 1)]
+    first, second = (items @ x / n for x in each)
     u, v = (
         (x - p) * both[:, None] / n for x, p in zip(each, (first, second), strict=True)
     )
-    return _chance_corrected(r, float(first @ second), u @ second + v @ first)
+    return _chance_corrected(
+        number, items, float(first @ second), u @ second + v @ first
+    )
 
 
-def _krippendorff(r: Ratings) -> Coefficient:
+def _krippendorff(votes: Ints, items: Floats) -> Coefficient:
     """Krippendorff's alpha: one minus observed over expected disagreement.
 
     With a_i the agreeing pairs of an item over its ratings but one, N_q ratings of
     category q, N in all: Do = 1 - sum a_i / N, De = 1 - sum N_q (N_q - 1)/(N (N - 1)).
     """
-    rated = r.raters >= 2
-    number = np.where(rated[:, None], r.number, 0.0)
+    number = _numbers(votes)
+    number = np.where(number.sum(axis=1, keepdims=True) >= 2, number, 0.0)
     many = number.sum(axis=1)
     a = (number * (number - 1)).sum(axis=1) / np.maximum(many - 1, 1.0)
-    each, total, agreed = r.items @ number, float(r.items @ many), float(r.items @ a)
+    each, total, agreed = items @ number, float(items @ many), float(items @ a)
     pairs, squares = total * (total - 1), float(each @ each) - total
     seen, expected = 1 - agreed / total, 1 - squares / pairs
     if not expected > 0:
@@ -198,7 +184,7 @@ def _krippendorff(r: Ratings) -> Coefficient:
     return 1 - seen / expected, u
 
 
-METHODS: dict[str, tuple[Callable[[Ratings], Coefficient], str]] = {
+METHODS: dict[str, tuple[Callable[[Ints, Floats], Coefficient], str]] = {
     "gwet": (_gwet, "Gwet's AC1"),
     "krippendorff": (_krippendorff, "Krippendorff's alpha"),
     "fleiss": (_fleiss, "Fleiss' kappa"),

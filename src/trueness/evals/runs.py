@@ -26,7 +26,7 @@ from trueness._core.records import Estimate, Record, as_precise, shown
 from trueness.comparison.paired import compare_metric
 from trueness.comparison.results import Comparison, adjusted, together
 from trueness.counts.values import Panel
-from trueness.evals.attempts import Attempts, estimated, items, systems
+from trueness.evals.attempts import Attempts, estimated, item_values, systems
 from trueness.inference.differences import Contrast
 from trueness.inference.spread import unit_spread
 
@@ -135,16 +135,17 @@ def _of_means(
     runs: Mapping[str, Attempts], margin: float | None, level: float
 ) -> Comparison:
     """Compare runs of several attempts, or of clusters, by the means of their items."""
-    each = {s: items(a) for s, a in runs.items()}
-    codes = next((i.cluster for i in each.values() if i.cluster is not None), None)
-    columns = [found.each for found in each.values()]
+    found = {s: item_values(a) for s, a in runs.items()}
+    grouped = (a for a in runs.values() if a.cluster is not None)
+    codes = next((a.codes() for a in grouped), None)
+    columns = [each for _, each in found.values()]
 
     def contrast(i: int, j: int) -> Contrast:
         d = columns[i] - columns[j]
         value = float(d.mean())
         return Contrast(value, unit_spread((d - value) / d.size, codes))
 
-    values = {s: estimated(runs[s], each[s], level, "pass rate") for s in runs}
+    values = {s: estimated(runs[s], *found[s], level, "pass rate") for s in runs}
     return together(values, contrast, margin=margin, paired=True, method="pass rate")
 
 
