@@ -21,6 +21,7 @@ from trueness._core.checks.options import choice
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
 from trueness.cli._columns import (
+    Guess,
     Request,
     choose,
     count_panel,
@@ -174,12 +175,20 @@ def _is_value(source: Source, label: str, positive: str | None) -> bool:
     )
 
 
-def guess_judges(source: Source, taken: set[str | None]) -> tuple[str, ...]:
+def _verdicts(question: str, option: str, least: int) -> Guess:
     """Take every other column when all of them hold 0 and 1 only."""
-    if found := votes_among(source, taken):
-        return found
-    question = "Which columns hold the verdicts of judges?"
-    raise unnamed(question, source, "--judge NAME for each")
+
+    def guess(source: Source, taken: set[str | None]) -> tuple[str, ...]:
+        found = votes_among(source, taken)
+        if len(found) >= least:
+            return found
+        raise unnamed(question, source, f"--{option} NAME for each")
+
+    return guess
+
+
+guess_judges = _verdicts("Which columns hold the verdicts of judges?", "judge", 1)
+guess_votes = _verdicts("Which columns hold the verdicts?", "vote", 2)
 
 
 def widened(
@@ -268,36 +277,21 @@ def with_labels(
             f"--labels, or rename one of them."
         )
     known(source, item, "--item")
-    text = ", ".join(
-        f"CAST({quoted(k)} AS VARCHAR) AS k{i}" for i, k in enumerate(keys)
-    )
-    left = source.rows.project(f"*, {text}").set_alias("l")
+    as_text = (f"CAST({quoted(k)} AS VARCHAR) AS k{i}" for i, k in enumerate(keys))
+    text, on = ", ".join(as_text), ", ".join(f"k{i}" for i in range(len(keys)))
     memory = duckdb.cursor()
-    right = memory.from_arrow(
-        other.rows.project(f"{text}, {quoted(label)}").to_arrow_table()
-    )
-    left = memory.from_arrow(left.to_arrow_table())
-    on = ", ".join(f"k{i}" for i in range(len(keys)))
+    left = memory.from_arrow(source.rows.project(f"*, {text}").to_arrow_table())
+    labels = other.rows.project(f"{text}, {quoted(label)}").to_arrow_table()
+    right = memory.from_arrow(labels)
     with reading():
-        matched = (
-            right.join(left, on, how="semi").aggregate("count(*)").fetchall()[0][0]
-        )
-        if not matched:
+        if not right.join(left, on, how="semi").limit(1).fetchall():
             raise InputError(
                 f"No {item} of {file} is one of {source.name}. Do both files use the "
                 "same names for items?"
             )
-        rows = left.join(right, on, how="left")
         columns = ", ".join(quoted(c) for c in (*source.types, label))
-        return Source(source.name, in_memory(rows.project(columns).to_arrow_table()))
-
-
-def guess_votes(source: Source, taken: set[str | None]) -> tuple[str, ...]:
-    """Take every other column when all of them hold 0 and 1 only."""
-    found = votes_among(source, taken)
-    if len(found) >= 2:
-        return found
-    raise unnamed("Which columns hold the verdicts?", source, "--vote NAME for each")
+        rows = left.join(right, on, how="left").project(columns)
+        return Source(source.name, in_memory(rows.to_arrow_table()))
 
 
 VOTES = Columns("vote", guess_votes, least=2, needs_label=False)

@@ -95,9 +95,8 @@ def check(
 
     Notes
     -----
-    The limits are those of the analyses themselves (``auc``, ``at_threshold``, ...) at
-    level 0.9 for one-sided claims at 0.95. A difference of two independent measures has
-    the limits of Zou and Donner (2008).
+    Limits are those of the analyses at level 0.9 for one-sided claims at 0.95; of two
+    independent measures those of Zou and Donner (2008).
 
     Examples
     --------
