@@ -101,15 +101,14 @@ def test_trouble_while_writing_changes_nothing(trouble, old, writer, monkeypatch
 def test_places_that_cannot_be_written_stop_before_the_work(writer):
     words, name = writer
     Path(name).mkdir()
-    result = run(*words, name)
-    assert result.exit_code == 1
-    assert "cannot be written: it is a folder" in result.stderr
-    result = run(*words, Path("nowhere") / name)
-    assert result.exit_code == 1
-    assert "there is no folder nowhere" in result.stderr
-    result = run(*words, Path("/proc") / name)
-    assert result.exit_code == 1
-    assert "cannot be written" in result.stderr
+    for place, says in {
+        name: "cannot be written: it is a folder",
+        f"nowhere/{name}": "there is no folder nowhere",
+        f"/proc/{name}": "cannot be written",
+    }.items():
+        result = run(*words, place)
+        assert result.exit_code == 1
+        assert says in result.stderr
 
 
 def test_a_read_only_folder(here):
