@@ -353,13 +353,12 @@ def test_a_table_of_verdicts_is_judged(browser, served, verdicts):
     with opened(browser, served) as page:
         page.set_input_files("#file", verdicts)
         page.wait_for_url("**/look?file=upload-*")
-        chosen = {"kind": "judges", "label": "human", "positive": "yes",
+        chosen = {"kind": "judges", "label": "human", "positive": "True",
                   "verdict": "said", "column": "judge", "item": "item",
                   "system": "system", "labelled": "random"}  # fmt: skip
         for field, value in chosen.items():
-            page.select_option(f"#{field}", value)
-            until(page, f"() => location.search.includes('{field}=')")
-            page.wait_for_load_state()
+            with page.expect_navigation():
+                page.select_option(f"#{field}", value)
         page.fill("#yes", "pass")
         page.keyboard.press("Enter")
         asked_for(page, "yes=pass")

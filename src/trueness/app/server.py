@@ -7,7 +7,7 @@ import re
 import socket
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -369,31 +369,18 @@ def _problem(words: str, code: int) -> Response:
 
 async def _wrong(request: Request, err: Exception) -> Response:
     """Answer whatever went wrong: the server goes on."""
+    if isinstance(err, HTTPException):
+        return _problem("There is nothing at this address.", err.status_code)
     words = in_page(str(err)) if isinstance(err, InputError) else f"{err}"
     if request.url.path.startswith("/section/"):
         return HTMLResponse(pages.problem(words))
     return _problem(f"This could not be answered: {words}", 400)
 
 
-async def _nothing(request: Request, err: Exception) -> Response:
-    code = getattr(err, "status_code", 404)
-    return _problem("There is nothing at this address.", code)
-
-
-def application(workbench: Workbench, port: int, hosts: Iterable[str]) -> Guard:
-    """Put the guard before the addresses."""
-
-    @asynccontextmanager
-    async def life(_: Starlette) -> AsyncIterator[None]:
-        current_default_thread_limiter().total_tokens = READERS
-        try:
-            yield
-        finally:
-            workbench.close()
-
-    wrong = {InputError: _wrong, HTTPException: _nothing, Exception: _wrong}
-    app = Starlette(routes=workbench.routes, lifespan=life, exception_handlers=wrong)
-    return Guard(app, port, hosts)
+@asynccontextmanager
+async def _life(_: Starlette) -> AsyncIterator[None]:
+    current_default_thread_limiter().total_tokens = READERS
+    yield
 
 
 @contextmanager
@@ -409,7 +396,11 @@ def prepared(
         listening.bind((host, port))
         listening.listen(64)
         workbench = Workbench(given, limit * 2**20)
-        guard = application(workbench, listening.getsockname()[1], _names(host))
+        wrong = dict.fromkeys((InputError, HTTPException, Exception), _wrong)
+        app = Starlette(
+            routes=workbench.routes, lifespan=_life, exception_handlers=wrong
+        )
+        guard = Guard(app, listening.getsockname()[1], _names(host))
         config = uvicorn.Config(
             guard,
             log_level="error",
@@ -420,8 +411,11 @@ def prepared(
             timeout_graceful_shutdown=2,
         )
         server = uvicorn.Server(config)
+        name = socket.gethostname() if host in ANYWHERE else _in_address(host)
+        own = [file.word for file in workbench.files.own]
+        where = f"look?file={GIVEN}&" if own == [GIVEN] else "?"
+        first = f"http://{name}:{guard.port}/{where}token={guard.token}"
         try:
-            first = address(guard, host, workbench)
             yield first, server, lambda: server.run(sockets=[listening])
         finally:
             workbench.close()
@@ -434,22 +428,16 @@ def serve(given: str | None, *, opened: Callable[[str], None], **where: Any) -> 
         run()
 
 
+def _in_address(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
 def _names(host: str) -> tuple[str, ...]:
     """Under which names may this server be asked? All of this machine if others may."""
-    shown = f"[{host}]" if ":" in host else host
+    shown = _in_address(host)
     if shown in LOCAL:
         return LOCAL
     names = [shown, socket.gethostname(), socket.getfqdn()]
     with suppress(OSError):
         names += socket.gethostbyname_ex(socket.gethostname())[2]
     return tuple(dict.fromkeys((*LOCAL, *names)))
-
-
-def address(guard: Guard, host: str, workbench: Workbench) -> str:
-    """Give the first address: with the token, and the file if there is one."""
-    name = f"[{host}]" if ":" in host else host
-    if host in ANYWHERE:
-        name = socket.gethostname()
-    own = workbench.files.own
-    where = f"look?file={GIVEN}&" if [f.word for f in own] == [GIVEN] else "?"
-    return f"http://{name}:{guard.port}/{where}token={guard.token}"
