@@ -1,9 +1,7 @@
 r"""What would a classifier of known quality do, and several that err together?
 
-Gaussian scores: negatives N(0, 1), positives N(d, 1) with
-:math:`A = \Phi(d / \sqrt 2)`. Several classifiers share a part of their noise, so that
-their ranks correlate within each class. Every figure of the Fermi-Dirac paper that
-rests on simulation can be drawn from these functions.
+Gaussian scores; several classifiers share a part of their noise, so that their ranks
+correlate within each class, as in the figures of the Fermi-Dirac paper.
 """
 
 from __future__ import annotations
@@ -111,11 +109,12 @@ def simulate_panel(
 ) -> Panel:
     r"""What could classifiers look like whose ranks correlate within each class?
 
-    Gaussian scores as in :func:`simulate_tally`, with noise that is common to pairs of
-    classifiers so that Spearman's rank correlation, within the positives and within the
-    negatives, is r for every pair:
+    Gaussian scores as in :func:`simulate_tally`, with common noise so that Spearman's
+    rank correlation, within each class, is r for every pair:
 
     .. math:: c = 2 \sin(\pi r / 6) \quad\text{(Pearson's correlation of the scores)}
+
+    as in Kim et al. (2021), Figs S1 and S2.
 
     Parameters
     ----------
@@ -128,10 +127,6 @@ def simulate_panel(
     rng
         A seed or a NumPy generator.
 
-    Notes
-    -----
-    The correlated-ranks simulation of Kim et al. (2021), Figs S1 and S2.
-
     Examples
     --------
     >>> p = simulate_panel(500, 200, {"A": 0.6, "B": 0.75}, correlation=0.3, rng=0)
@@ -139,26 +134,21 @@ def simulate_panel(
     (('A', 'B'), 200)
     """
     n, n_pos = _options.class_sizes(n, n_pos)
-    names, areas = _named(aucs)
+    if isinstance(aucs, Mapping):
+        names, areas = list(aucs), list(aucs.values())
+    else:
+        found = np.atleast_1d(_columns.probabilities(aucs, "aucs"))
+        if found.ndim > 1 or not found.size:
+            raise InputError(
+                f"aucs must be one AUC a classifier; found {described(aucs)}. "
+                f"Type aucs=[0.7, 0.8]."
+            )
+        names, areas = [f"C{k + 1}" for k in range(found.size)], found.tolist()
     root = _root(_cases.correlation_matrix(correlation, len(names)))
     noise = _options.generator(rng).normal(size=(n, len(names)))
     label = np.repeat([0, 1], [n - n_pos, n_pos])
     shift = np.array([_shift(a) for a in areas])
     return Panel(names, noise @ root + np.outer(label, shift), 1 - label, label)
-
-
-def _named(
-    aucs: Sequence[float] | Mapping[str, float],
-) -> tuple[list[str], list[float]]:
-    if isinstance(aucs, Mapping):
-        return list(aucs), list(aucs.values())
-    areas = np.atleast_1d(_columns.probabilities(aucs, "aucs"))
-    if areas.ndim > 1 or not areas.size:
-        raise InputError(
-            f"aucs must be one AUC a classifier; found {described(aucs)}. "
-            f"Type aucs=[0.7, 0.8]."
-        )
-    return [f"C{k + 1}" for k in range(areas.size)], areas.tolist()
 
 
 def _root(spearman: Floats) -> Floats:

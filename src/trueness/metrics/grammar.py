@@ -1,6 +1,6 @@
 """What does this text ask for, and what is a metric called in a sentence?
 
-The grammar is small, and nothing is ever evaluated as Python:
+Nothing is ever evaluated as Python:
 
     constraint  sum (">=" | "<=" | ">" | "<") sum
     sum         term (("+" | "-") term)*
@@ -16,7 +16,7 @@ from __future__ import annotations
 import inspect
 import re
 from decimal import Decimal
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
@@ -35,7 +35,7 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:\s*%)?)"
     r"|(?P<name>[fF]0?\.5\b|[A-Za-z_][A-Za-z_0-9]*)"
     r"|(?P<sign>>=|<=|>|<|[-+*/(),=])"
-    r"|(?P<other>\S))"
+    r"|(?P<other>\S)|(?P<end>\Z))"
 )
 _COMPARE = (">=", "<=", ">", "<")
 # deeper nesting is no expression a person wrote, and would exhaust the stack
@@ -108,7 +108,7 @@ def constraint(text: str | Constraint) -> Constraint:
 def constraints(given: object) -> tuple[Constraint, ...]:
     """Read one constraint or any number of them."""
     several = one_or_more(given, BOUNDS, '["recall >= 0.9"]')
-    return tuple(constraint(c) for c in several)
+    return tuple(map(constraint, several))
 
 
 BOUNDS = "subject_to must be constraints"
@@ -150,40 +150,29 @@ def _text(value: object, what: str) -> str:
     )
 
 
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    at: int
+class _Token:
+    def __init__(self, found: re.Match[str]) -> None:
+        self.kind = found.lastgroup or ""
+        self.text, self.at = found[self.kind], found.start(self.kind)
 
 
 class _Reader:
     """Reads an expression from left to right, one token ahead."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.tokens = [
-            _Token(m.lastgroup or "", m[m.lastgroup or 0], m.start(m.lastgroup or 0))
-            for m in _TOKEN.finditer(text)
-            if m.lastgroup
-        ]
-        self.tokens.append(_Token("end", "", len(text)))
-        self.position = 0
-        self.depth = 0
-
-    @property
-    def here(self) -> _Token:
-        return self.tokens[self.position]
+        self.text, self.depth = text, 0
+        self.tokens = map(_Token, _TOKEN.finditer(text))
+        self.here = next(self.tokens)
 
     def step(self) -> _Token:
-        token = self.here
-        self.position += 1
+        token, self.here = self.here, next(self.tokens, self.here)
         return token
 
     def take(self, text: str) -> bool:
-        if self.here.kind == "sign" and self.here.text == text:
-            self.position += 1
-            return True
-        return False
+        found = self.here.kind == "sign" and self.here.text == text
+        if found:
+            self.step()
+        return found
 
     def fail(self, reason: str, token: _Token | None = None) -> NoReturn:
         token = token or self.here
