@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, SupportsIndex, final
 
 import numpy as np
@@ -248,6 +249,7 @@ def classes_of(m: Metric) -> tuple[bool, bool]:
     return tp or fn, fp or tn
 
 
+@lru_cache(maxsize=256)
 def depends_on_prevalence(m: Metric) -> bool:
     """Does the metric change with the share of positives? (Class rates do not.)
 
