@@ -2,7 +2,7 @@
 
 A new analysis joins by one line in ``ANALYSES``: a name and a function from a tally to
 something with numbers in it. Where an analysis cannot use weights or clusters it
-refuses them (``counts/cannot.py``), and the laws of weights and clusters are kept by
+refuses them (``counts/design.py``), and the laws of weights and clusters are kept by
 the refusal.
 """
 

@@ -17,7 +17,6 @@ from trueness._core.numbers import p_is, p_value
 from trueness._core.records import Estimate, Record, native_frame
 from trueness.counts.cases import Cases
 from trueness.inference.differences import (
-    AnyContrast,
     Contrast,
     ShareContrast,
     all_equal,
@@ -159,7 +158,12 @@ def asked_margin(margin: float | None) -> float:
 
 
 def judged(
-    first: str, second: str, c: AnyContrast, method: str, level: float, margin: float
+    first: str,
+    second: str,
+    c: Contrast | ShareContrast,
+    method: str,
+    level: float,
+    margin: float,
 ) -> Pair:
     """Put a difference and its tests, against zero and the margin, into a pair."""
     unknown = math.nan

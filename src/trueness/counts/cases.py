@@ -58,11 +58,9 @@ class Cases:
         unlabelled
             ``"left out"`` or ``"missing at random"``.
         """
-        if sampling is None and prevalence is None and unlabelled is None:
-            return self
         words: dict[str, Any] = {"sampling": sampling, "prevalence": prevalence}
         design = self.design.with_words({**words, "unlabelled": unlabelled})
-        return with_fields(self, design=design)
+        return self if design == self.design else with_fields(self, design=design)
 
     def without_design(self) -> Self:
         """Forget how the cases came, but for their weights and clusters."""

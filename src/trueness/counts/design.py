@@ -8,7 +8,7 @@ decorator of ``answers.py`` reads them, and ``inference`` turns them into limits
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, final
 
 from trueness._core.checks import options as _options
@@ -61,8 +61,7 @@ class Design:
 
     def with_words(self, words: dict[str, Any]) -> Design:
         """Give the design with other words; None leaves a word as it is."""
-        mine = {f.name: getattr(self, f.name) for f in fields(self)}
-        return Design(**mine | {k: v for k, v in words.items() if v is not None})
+        return replace(self, **{k: v for k, v in words.items() if v is not None})
 
     def __add__(self, other: Design) -> Design:
         """Join the designs of two parts of one sample, which must agree."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -201,20 +201,7 @@ class ShareContrast(NamedTuple):
         return float(ndtr(-self._score(bound)))
 
 
-class AnyContrast(Protocol):
-    """A difference, its limits, and the one-sided p-value of a bound."""
-
-    @property
-    def value(self) -> float: ...  # noqa: D102
-    @property
-    def sd(self) -> float: ...  # noqa: D102
-    @property
-    def statistic(self) -> float: ...  # noqa: D102
-    def limits(self, level: float) -> tuple[float, float]: ...  # noqa: D102
-    def above(self, bound: float) -> float: ...  # noqa: D102
-
-
-def two_sided(c: AnyContrast) -> float:
+def two_sided(c: Contrast | ShareContrast) -> float:
     """Give the p-value of no difference."""
     p = c.above(0.0)
     return min(1.0, 2 * min(p, 1 - p))
