@@ -20,6 +20,7 @@ from trueness.cli._shell import CommandAnswer, about, answered, say
 from trueness.cli._source import Source, known, open_source
 from trueness.cli.evals import about_attempts, parts_of
 from trueness.counts.design import WORDS as DESIGN
+from trueness.counts.values import Panel, Tally
 from trueness.data.count_tables import are_counts, count_columns_of
 from trueness.data.engines import quoted
 from trueness.data.eval_rows import attempts, read_evals
@@ -404,13 +405,8 @@ def watch(
         count: Any = panel if judges else tally
         t = count(source.rows, **columns)
         parts = t if by is None else count(source.rows, by=by, **columns)
-        looks, earlier = held.looks, held.same_cases(parts)
-        if name is None and earlier not in (None, source.name):
-            raise InputError(
-                f"{source.name} has exactly the cases of the batch {earlier!r}, which "
-                "was counted before. If these are other cases, add --name with a name "
-                "of their own."
-            )
+        looks = held.looks
+        _stop_twice(held, parts, source.name if name is None else None)
         held.update(parts, name=name or source.name)
         plain = (str, int, float)  # they need not be named again
         held.columns.update({k: v for k, v in columns.items() if isinstance(v, plain)})
@@ -439,6 +435,16 @@ def _continued(state: Path, asked: dict[str, Any], restart: bool) -> Watch:
         )
     held = load_watch(state)
     return held.restart() if restart else held
+
+
+def _stop_twice(held: Watch, parts: Tally | Panel, file: str | None) -> None:
+    """Stop at cases that were counted before, under another name."""
+    earlier = held.same_cases(parts)
+    if file is not None and earlier not in (None, file):
+        raise InputError(
+            f"{file} has exactly the cases of the batch {earlier!r}, which was counted "
+            "before. If these are other cases, add --name with a name of their own."
+        )
 
 
 def _begun(state: Path, asked: dict[str, Any], columns: dict[str, Any]) -> Watch:

@@ -235,9 +235,7 @@ def plan_items(
     Notes
     -----
     :math:`\sigma_b^2` is the variance between items of the difference (or the rate) and
-    :math:`\sigma_w^2` that of one attempt, of both systems together. A pilot with two
-    or more attempts per item distinguishes them; more attempts reduce the second part
-    only.
+    :math:`\sigma_w^2` that of one attempt; more attempts reduce the second part only.
 
     References
     ----------
@@ -399,13 +397,8 @@ def leaderboard(runs: Mapping[str, Attempts], *, level: float = 0.95) -> Leaderb
     -----
     A system is behind all that are significantly better and before all that are
     significantly worse, by the Holm-adjusted comparisons of every pair
-    (:func:`compare_runs`): its ranks are
-
-    .. math:: 1 + \#\{k : k \text{ better}\}, \ldots,
-              K - \#\{k : k \text{ worse}\}.
-
-    As no pair is wrong with the confidence level, no set of ranks is. Letters show the
-    same: systems that share one do not differ significantly.
+    (:func:`compare_runs`). As no pair is wrong with the confidence level, no set of
+    ranks is. Letters show the same: systems that share one do not differ significantly.
 
     References
     ----------
