@@ -284,8 +284,9 @@ def test_the_schema_has_every_key_and_every_metric():
     required = schema["properties"]["require"]["items"]["properties"]
     assert set(required) == set(FIELDS) == {f.name for f in fields(Requirement)}
     assert required["metric"]["anyOf"][0]["enum"] == [*KNOWN, *trueness.METRICS]
-    good = {"label": "y", "require": [{"metric": "auc", "at_least": 0.8}]}
-    jsonschema.validate(good, schema)
+    for bound in (0.8, "80%"):
+        good = {"label": "y", "require": [{"metric": "auc", "at_least": bound}]}
+        jsonschema.validate(good, schema)
     for bad in ({"require": []}, {**good, "lable": "y"}, {"require": [{"metric": 3}]}):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(bad, schema)
