@@ -21,28 +21,6 @@ def drawn(n, seed, power=1.0):
     return (rng.random(n) < p).astype(int), p**power
 
 
-def test_errors_that_cancel_are_seen():
-    """.2 too low and .8 too high: Spiegelhalter's sum is that of calibrated scores."""
-    t = Tally([0.8, 0.5, 0.2], neg=[10, 50, 70], pos=[90, 50, 30])
-    assert trueness.calibration_test(t).p_value > 0.5
-    found = calibration_verdict(t)
-    assert found.code == "miscalibrated"
-    assert found.p_value < 0.02
-    assert found.mean == pytest.approx(0.5)
-    # each bin is one score: (.1 + 0 + .1) / 3, less a little that noise adds
-    assert found.size.value == pytest.approx(0.2 / 3, abs=0.02)
-    assert found.size.low < 0.2 / 3 < found.size.high
-
-
-def test_the_worst_place_is_said_in_cases():
-    t = Tally([0.3, 0.1], neg=[1, 900], pos=[99, 100])
-    place = calibration_verdict(t).worst
-    assert (place.low, place.high, place.cases) == (0.3, 0.3, 100)
-    assert place.share.value == 0.99
-    assert place.share.low > 0.9
-    assert place.sentence.startswith("Of 100 cases scored about 0.30, 99 are positive")
-
-
 def test_few_cases_with_high_scores_have_bins_of_their_own():
     """Of 20,000 rare cases forty are scored .3 and all positive, forty .9 and half."""
     rng = np.random.default_rng(1)

@@ -69,19 +69,14 @@ def test_metrics_through_g_are_those_of_the_sweep(rng):
     assert np.isnan(G.precision(0.0, 0.3)) or G.precision(0.0, 0.3) >= 0
 
 
-def test_random_and_ideal_classifier():
+def test_random_ideal_and_wrong_classifier():
     u = np.linspace(0, 1, 11)
     chance = leakage(Tally([1], pos=[4], neg=[6]))
-    assert chance(u) == pytest.approx(u)
-    assert chance.inverse(u) == pytest.approx(u)
-    assert chance.area == 0.5
-    assert chance.density(u) == pytest.approx(np.ones(11))
-    ideal = leakage(Tally([2, 1], pos=[4, 0], neg=[0, 6]))
-    assert ideal(u).tolist() == [0] * 11
-    assert ideal.inverse(u).tolist() == [1] * 11
-    assert ideal.area == 0
-    wrong = leakage(Tally([2, 1], pos=[0, 4], neg=[6, 0]))
-    assert wrong.area == 1
+    for found in (chance(u), chance.inverse(u), u * chance.density(u)):
+        assert found == pytest.approx(u)
+    ideal, wrong = (leakage(Tally([2, 1], [0, 6][::k], [4, 0][::k])) for k in (1, -1))
+    assert (ideal(u).tolist(), ideal.inverse(u).tolist()) == ([0] * 11, [1] * 11)
+    assert (chance.area, ideal.area, wrong.area) == (0.5, 0, 1)
 
 
 def test_errors():

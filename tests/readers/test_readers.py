@@ -337,24 +337,21 @@ def test_readers_without_a_fault_leave_a_width():
 
 def test_frames_labels_and_columns(vandyke):
     pl = pytest.importorskip("polars")
+    ask = lambda data, **words: trueness.reader_study(data, **KEYS, **words)  # noqa: E731
     words = vandyke.assign(truth=np.where(vandyke.truth == 1, "sick", "well"))
-    expected = trueness.reader_study(vandyke, **KEYS).p_value
-    assert trueness.reader_study(pl.DataFrame(vandyke), **KEYS).p_value == expected
-    found = trueness.reader_study(words, positive="sick", **KEYS)
-    assert found.p_value == expected
+    expected, found = ask(vandyke).p_value, ask(words, positive="sick")
+    assert found.p_value == ask(pl.DataFrame(vandyke)).p_value == expected
     shuffled = vandyke.sample(frac=1, random_state=1)
-    assert trueness.reader_study(shuffled, **KEYS).p_value == pytest.approx(expected)
+    assert ask(shuffled).p_value == pytest.approx(expected)
     assert len(found.to_frame("dict")["value"]) == 10
     assert "5 readers" in repr(found)
-    some = vandyke.assign(rating=vandyke.rating.where(vandyke.index != 7))
-    found = trueness.reader_study(some, **KEYS)
-    assert "1 reading without a score" in found.notes[0]
-    less = trueness.reader_study(vandyke.drop(index=7), **KEYS)
-    assert found.p_value == less.p_value
-    assert "partly crossed" in trueness.plan_readers(less, difference=0.1).notes[1]
-    fixed = trueness.reader_study(vandyke, fixed="readers", **KEYS)
+    some = ask(vandyke.assign(rating=vandyke.rating.where(vandyke.index != 7)))
+    assert "1 reading without a score" in some.notes[0]
+    less, fixed = ask(vandyke.drop(index=7)), ask(vandyke, fixed="readers")
+    assert some.p_value == less.p_value
     assert "says nothing about others" in fixed.notes[0]
-    assert "fixed readers" in trueness.plan_readers(fixed, difference=0.1).notes[1]
+    for study, said in ((less, "partly crossed"), (fixed, "fixed readers")):
+        assert said in trueness.plan_readers(study, difference=0.1).notes[1]
 
 
 def test_plan_by_hand_and_monotone(vandyke):
