@@ -300,9 +300,8 @@ def auto(t: Tally, *, folds: int = 10) -> Map:
 
     Platt's curve (of scores from 0 to 1: in their log-odds, in the score itself, then
     "beta"), or any increasing curve, "venn-abers": the first whose cross-validated log
-    loss is within one standard error of the best (Breiman, Friedman, Olshen and Stone
-    1984, section 3.4.3). Weights, and a class with one case, cannot be divided: then it
-    is the first.
+    loss is within one standard error of the best (Breiman et al. 1984, section 3.4.3).
+    Weights, and a class with one case, cannot be divided: then it is the first.
 
     >>> t = Tally([0.1, 0.9], neg=[90, 10], pos=[10, 90])
     >>> auto(t)([0.1, 0.9]).round(6)

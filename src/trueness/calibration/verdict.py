@@ -85,17 +85,14 @@ class CalibrationVerdict(Answer):
         "close": the test rejects, but the size is small. "calibrated": the test does
         not reject, and the size is small. "undecided": nothing was found, but these
         cases could hide an error that is not small.
-    size : Estimate
-        Mean absolute difference of score and share of positives, place by place.
-    p_value : float
-        How often calibrated scores differ from the shares by as much, in any places.
+    size, p_value : Estimate, float
+        Mean absolute difference of score and share of positives, place by place; how
+        often calibrated scores differ from the shares by as much, in any places.
     worst : CalibrationPlace or None
         Where scores are surely off, and farthest; None where no single place is, or
         the test does not reject.
     mean, prevalence : float
         Mean score, and share of positives, of all.
-    tolerance : float
-        A size is small where its upper limit is at most this part of the rarer class.
     """
 
     code: str

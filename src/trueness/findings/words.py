@@ -31,6 +31,7 @@ KNOWN = frozenset(
         *("power", "half_width", "auc", "p", "cost_fp", "cost_fn", "column", "yes"),
         *("labelled", "judges", "item", "system", "judge", "cluster", "covariance"),
         *("metric", "threshold", "margin", "recall", "correlation", "at", "model"),
+        *("fixed", "pairs", "reference"),
     ]
 )
 # analyses that refuse a word of the sample, and what asks for them in a shell
@@ -88,8 +89,6 @@ SENTENCES = (
         "; type trueness nogold for what can be learnt",
     ),
     (r"\bvalidate_threshold(?= (?:says|allow))", "--validate"),
-    (r'Type fixed="readers"', "Type --fixed readers"),
-    (r'Type reference="([a-z-]+)"', r"Type --reference \1"),
     (r"leave fixed= out", "leave --fixed out"),
     (r"\b([Tt]his|[Tt]he) (?:tally|panel|frame)\b(?![.\[(])", r"\1 file"),
     (r"or sampling=\S+ if cases were not chosen by their label", "or leave it out"),
