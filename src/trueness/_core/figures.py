@@ -76,10 +76,6 @@ class Curves:
         """Name what is told apart by its colour."""
         return tuple(dict.fromkeys(line.name for line in (*self.lines, *self.dots)))
 
-    def guide(self, x: ArrayLike, y: ArrayLike, name: str = "") -> Line:
-        """Make a line to compare with, from its points."""
-        return guide(self.x, self.y, x, y, name)
-
 
 @final
 @dataclass(frozen=True)

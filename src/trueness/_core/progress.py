@@ -61,13 +61,6 @@ def progress(
 
 
 @contextmanager
-def silent() -> Iterator[None]:
-    """Show no bar, whatever takes long."""
-    with heard_by(_SILENT):
-        yield
-
-
-@contextmanager
 def heard_by(display: object) -> Iterator[None]:
     """Let another display than a terminal's hear of all that takes long.
 
@@ -78,6 +71,9 @@ def heard_by(display: object) -> Iterator[None]:
         yield
     finally:
         _SHOWN.reset(token)
+
+
+silent = partial(heard_by, _SILENT)  # show no bar, whatever takes long
 
 
 def steps(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,18 +12,17 @@ from trueness._core.checks.columns import as_floats
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import described, listing
 
-Array = NDArray[Any]
+
+class ClassCounts(Protocol):
+    """A tally or a panel, which live above: what is asked of both."""
+
+    @property
+    def n_pos(self) -> int: ...
+    @property
+    def n_neg(self) -> int: ...
 
 
-def same_cases(a: Array, b: Array) -> None:
-    """Stop when models of different data are compared."""
-    if a.shape != b.shape or not np.array_equal(a, b):
-        raise InputError(
-            "Models can be compared only when they were measured on the same cases."
-        )
-
-
-def both_classes(tally: Any, what: str) -> None:
+def both_classes(tally: ClassCounts, what: str) -> None:
     """Stop an analysis that needs a positive and a negative case."""
     if tally.n_pos and tally.n_neg:
         return
@@ -33,10 +32,10 @@ def both_classes(tally: Any, what: str) -> None:
         hint = "Is the positive label right? Pass positive=... to trueness.tally."
         if getattr(tally, "weighted", False):
             hint = f"Or have all {lacking} weight 0? {hint}"
-    elif tally.n_unknown:
+    elif unknown := getattr(tally, "n_unknown", 0):
         hint = (
-            f"All {tally.n_unknown:,} cases lack a label; trueness.latent_class says "
-            "what can be learnt without labels."
+            f"All {unknown:,} cases lack a label; trueness.latent_class says what can "
+            "be learnt without labels."
         )
     else:
         hint = "The tally is empty: were all rows filtered out?"
@@ -49,14 +48,14 @@ def both_classes(tally: Any, what: str) -> None:
     )
 
 
-def one_classifier(tally: Any, what: str) -> None:
+def one_classifier(tally: object, what: str) -> None:
     """Stop when something else than a tally of one classifier was passed."""
     if hasattr(tally, "score") and hasattr(tally, "labelled"):
         return
-    if hasattr(tally, "names") and hasattr(tally, "labelled"):
+    if (names := getattr(tally, "names", None)) and hasattr(tally, "labelled"):
         raise InputError(
             f"{what} needs the tally of one classifier; found a panel of "
-            f"{listing(tally.names)}. Type panel[{tally.names[0]!r}]."
+            f"{listing(names)}. Type panel[{names[0]!r}]."
         )
     raise InputError(
         f"{what} needs a tally; found {type(tally).__name__}. "
@@ -64,7 +63,7 @@ def one_classifier(tally: Any, what: str) -> None:
     )
 
 
-def mapping_of_counts(groups: Any, what: str) -> None:
+def mapping_of_counts(groups: object, what: str) -> None:
     """Stop when groups or clusters are not a mapping of tallies or panels."""
     counted = isinstance(groups, Mapping) and all(
         hasattr(x, "n_pos") and hasattr(x, "counts") for x in groups.values()
@@ -76,7 +75,7 @@ def mapping_of_counts(groups: Any, what: str) -> None:
         )
 
 
-def several_classifiers(panel: Any, what: str) -> None:
+def several_classifiers(panel: object, what: str) -> None:
     """Stop when something else than a panel was passed."""
     if hasattr(panel, "names") and hasattr(panel, "labelled"):
         return
@@ -86,11 +85,10 @@ def several_classifiers(panel: Any, what: str) -> None:
     )
 
 
-def some_labels(tally: Any, what: str) -> None:
+def some_labels(tally: ClassCounts, what: str) -> None:
     """Stop an analysis that needs labelled cases, of whichever class."""
-    if tally.n_pos + tally.n_neg:
-        return
-    both_classes(tally, what)
+    if not tally.n_pos + tally.n_neg:
+        both_classes(tally, what)
 
 
 def at_least_two(names: Sequence[str], what: str) -> None:
@@ -130,7 +128,7 @@ def correlation_matrix(value: object, size: int) -> NDArray[np.float64]:
     return matrix
 
 
-def positive_definite(eigenvalues: Array, what: str) -> None:
+def positive_definite(eigenvalues: NDArray[np.float64], what: str) -> None:
     """Stop at correlations that no data can have."""
     if eigenvalues.min() < -1e-12:
         raise InputError(
@@ -141,7 +139,7 @@ def positive_definite(eigenvalues: Array, what: str) -> None:
         )
 
 
-def cases_for_folds(panel: Any, folds: int) -> None:
+def cases_for_folds(panel: ClassCounts, folds: int) -> None:
     """Stop when a class has fewer cases than folds."""
     least = min(panel.n_pos, panel.n_neg)
     if least < folds:

@@ -29,14 +29,12 @@ def column(name: str, known: Sequence[str], what: str) -> str:
     found = list(known).count(name) if is_one(name) else 0
     if found == 1:
         return name
-    if found == 0:
-        raise InputError(
-            f"{what}={described(name)} must name a column; this frame has "
-            f"{listing(known, 12) or 'no columns'}.{nearest(name, list(known))}"
-        )
     raise InputError(
         f"{what}={name!r} must name one column; this frame has {found} columns of "
         f"that name. Rename them so that each has its own."
+        if found
+        else f"{what}={described(name)} must name a column; this frame has "
+        f"{listing(known, 12) or 'no columns'}.{nearest(name, list(known))}"
     )
 
 
@@ -55,18 +53,16 @@ def distinct_names(names: Sequence[str], what: str = "scores") -> tuple[str, ...
     """Pass on names of classifiers that are text and differ."""
     if not isinstance(names, Iterable) or getattr(names, "ndim", 1) != 1:
         raise InputError(f"{what} must have text as names; found {described(names)}.")
-    wrong = [n for n in names if not isinstance(n, str)]
-    if wrong:
+    if wrong := [n for n in names if not isinstance(n, str)]:
         raise InputError(f"{what} must have text as names; found {listing(wrong)}.")
-    twice = sorted({n for n in names if list(names).count(n) > 1})
-    if twice:
+    if twice := sorted({n for n in names if list(names).count(n) > 1}):
         raise InputError(
             f"{what} must have different names; used twice: {listing(twice)}."
         )
     return tuple(names)
 
 
-def as_array(values: Any, what: str) -> Array:
+def as_array(values: object, what: str) -> Array:
     """Turn values into an array; stop at lists of different lengths."""
     try:
         found = np.asarray(values)
@@ -206,18 +202,19 @@ def finite_scores(
     if bad.any() and cases is not None:
         raise InputError(not_finite(what, int(cases[bad].sum()), int(cases.sum())))
     if bad.any():
-        raise InputError(
-            f"{what} must be finite; found NaN, missing or infinite at {places(bad)}. "
-            f'Type missing="drop" to leave these cases out, or give them a score.'
-        )
+        raise InputError(_not_finite(what, f"at {places(bad)}"))
     return values
 
 
 def not_finite(what: str, lost: int, total: int) -> str:
     """Say in how many cases the score is missing, where rows have no place."""
+    return _not_finite(what, f"in {lost:,} of {total:,} cases")
+
+
+def _not_finite(what: str, where: str) -> str:
     return (
-        f"{what} must be finite; found NaN, missing or infinite in {lost:,} of "
-        f'{total:,} cases. Type missing="drop" to leave them out, or give them a score.'
+        f"{what} must be finite; found NaN, missing or infinite {where}. Type "
+        'missing="drop" to leave these cases out, or give them a score.'
     )
 
 
@@ -260,7 +257,7 @@ def missing(values: Array) -> NDArray[np.bool_]:
     return np.fromiter((_is_missing(v) for v in values), bool, values.size)
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, (np.datetime64, np.timedelta64)):
@@ -426,12 +423,8 @@ def hashable(values: Array, what: str) -> list[Any]:
         ) from None
 
 
-def label_pair(found: Sequence[Any], positive: Any, what: str) -> tuple[Any, Any]:
-    """Which label value is negative and which is positive?
-
-    ``found`` are the distinct values that are not missing. A value that does not occur
-    is None.
-    """
+def label_pair(found: Sequence[Any], positive: object, what: str) -> tuple[Any, Any]:
+    """Which of the distinct values is negative and which is positive? None: absent."""
     if positive is None:
         numbers = [v for v in found if isinstance(v, (Number, np.generic))]
         values = set(numbers) if len(numbers) == len(found) else {"text"}
@@ -451,7 +444,8 @@ def label_pair(found: Sequence[Any], positive: Any, what: str) -> tuple[Any, Any
             f"positive must be one label value; found {described(positive)}. {what} "
             f"holds {listing(found) or 'no labels'}."
         )
-    others = [v for v in found if not _same(v, positive)]
+    # 1 == True is meant (0/1 and bool are the same labels), 1 == "1" is not
+    others = [v for v in found if not bool(v == positive)]
     if len(others) > 1:
         raise InputError(
             f"{what} must have two values, positive={described(positive)} and one "
@@ -460,14 +454,9 @@ def label_pair(found: Sequence[Any], positive: Any, what: str) -> tuple[Any, Any
     return (others[0] if others else None), positive
 
 
-def _same(value: Any, positive: Any) -> bool:
-    # 1 == True is meant (0/1 and bool are the same labels), 1 == "1" is not
-    return bool(value == positive)
-
-
-def _type_hint(found: Sequence[Any], positive: Any) -> str:
+def _type_hint(found: Sequence[Any], positive: object) -> str:
     alike = [v for v in found if str(plain(v)) == str(plain(positive))]
-    if alike and not any(_same(v, positive) for v in found):
+    if alike and not any(v == positive for v in found):
         return f" Pass positive={plain(alike[0])!r} without turning it into text."
     return nearest(positive, [v for v in found if isinstance(v, str)])
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Collection, Sequence
-from functools import wraps
+from contextlib import suppress
+from functools import partial, wraps
 from inspect import signature
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -106,10 +107,10 @@ def by_keyword(example: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return decorate
 
 
-def generator(rng: Any) -> np.random.Generator:
+def generator(rng: object) -> np.random.Generator:
     """Pass on a source of random numbers, or make the one that a seed means."""
     try:
-        return np.random.default_rng(rng)
+        return np.random.default_rng(rng)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise InputError(
             "rng must be a seed (a whole number, 0 or more), a NumPy generator or "
@@ -167,21 +168,12 @@ def file_path(value: object, what: str) -> Path:
     """Pass on the name of a file."""
     if isinstance(value, (str, bytes, os.PathLike)):
         name = os.fsdecode(value)
-        if name.strip() and _can_be_a_file(name):
-            return Path(name)
+        with suppress(UnicodeEncodeError):  # half of a pair of surrogates
+            parts = os.fsencode(name).split(os.fsencode(os.sep))
+            # bytes of a name in a folder, on all systems in use
+            if name.strip() and "\0" not in name and max(map(len, parts)) <= 255:
+                return Path(name)
     raise InputError(f"{what} needs the name of a file; found {described(value)}.")
-
-
-def _can_be_a_file(name: str) -> bool:
-    """Could any system have a file of this name?"""
-    try:
-        parts = os.fsencode(name).split(os.fsencode(os.sep))
-    except UnicodeEncodeError:  # half of a pair of surrogates
-        return False
-    return "\0" not in name and max(map(len, parts)) <= _LONGEST
-
-
-_LONGEST = 255  # bytes of a name in a folder, on all systems in use
 
 
 def yes_or_no(value: object, what: str) -> bool:
@@ -211,20 +203,16 @@ def array_of(f: Any, given: Any, what: str) -> Any:
         ) from err
 
 
-def positive_number(value: object, what: str) -> float:
-    """Pass on one finite number above zero."""
+def positive_number(value: object, what: str, *, zero: bool = False) -> float:
+    """Pass on one finite number above zero, or also zero."""
     number = real_number(value, what)
-    if number > 0:
+    if number > 0 or (zero and number == 0):
         return number
-    raise InputError(f"{what} must be above zero; found {number:g}.")
+    words = "zero or more" if zero else "above zero"
+    raise InputError(f"{what} must be {words}; found {number:g}.")
 
 
-def not_negative(value: object, what: str) -> float:
-    """Pass on one finite number, zero or more."""
-    number = real_number(value, what)
-    if number >= 0:
-        return number
-    raise InputError(f"{what} must be zero or more; found {number:g}.")
+not_negative = partial(positive_number, zero=True)
 
 
 def share_range(value: object, what: str) -> tuple[float, float]:
