@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import trueness
+from shell import SOURCE
 
-SOURCE = Path(trueness.__file__).parents[1]
 START = (
     "import sys; sys.argv[0] = 'trueness'; "
     "from trueness.cli import _start; _start.main()"
@@ -29,8 +28,6 @@ LINES = {
     "trueness nogold sample:hiv --vote ": ["V1", "V2", "V3", "V4", "count"],
     "trueness evaluate nowhere.csv --label ": [],
 }
-
-
 FEW = dict(list(LINES.items())[:3])
 
 

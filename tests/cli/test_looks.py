@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -176,14 +177,9 @@ def on_terminal(*words, **more):
     )  # fmt: skip
     os.close(other)
     text = b""
-    while True:
-        try:
-            part = os.read(main, 4096)
-        except OSError:  # the other end is closed
-            break
-        if not part:
-            break
-        text += part
+    with suppress(OSError):  # the other end is closed
+        while part := os.read(main, 4096):
+            text += part
     os.close(main)
     assert running.wait(60) == 0, text
     return text.decode().replace("\r", "")
