@@ -27,6 +27,7 @@ from trueness.counts.values import Panel, Tally
 from trueness.evals.attempts import Attempts
 from trueness.monitoring.measures import (
     FACTS,
+    Counted,
     Interval,
     Limits,
     difference_limits,
@@ -145,16 +146,13 @@ class Evidence:
 
     tally: Any  # a Tally, or Attempts
     panels: Mapping[str, Panel] = field(default_factory=dict)
-    baseline: Tally | Attempts | None = None
+    baseline: Counted | None = None
     group: str = ""
     missing: float = 0.0
 
     @classmethod
     def of(
-        cls,
-        data: Tally | Panel | Attempts,
-        baseline: Tally | Attempts | None = None,
-        group: str = "",
+        cls, data: Counted | Panel, baseline: Counted | None = None, group: str = ""
     ) -> Evidence:
         """Give a tally, or a panel with its first classifier as the candidate."""
         if not isinstance(data, Panel):
@@ -172,7 +170,7 @@ class Evidence:
         lower, upper = r.threshold.cuts(self.group)
         return upper if lower == upper else Rule(upper, lower)
 
-    def limits(self, r: Requirement, t: Tally | Attempts | None = None) -> Limits:
+    def limits(self, r: Requirement, t: Counted | None = None) -> Limits:
         """Give the limits of what is required, of these cases or of others."""
         t = self.tally if t is None else t
         return limits_of(r.metric, t, self.cut(r), r.fpr)
@@ -333,11 +331,7 @@ def _fact(r: Requirement, group: str, cases: Evidence) -> Verdict:
 
 
 def _notes(
-    required: Sequence[Requirement],
-    t: Tally | Attempts,
-    claims: int,
-    level: float,
-    adjust: str,
+    required: Sequence[Requirement], t: Counted, claims: int, level: float, adjust: str
 ) -> Iterable[str]:
     """Say what is assumed, what the limits are, and what was probably not meant."""
     whose = "Items" if isinstance(t, Attempts) else "Cases"

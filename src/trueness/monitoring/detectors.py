@@ -470,12 +470,9 @@ def limits(about: About, sums: Sequence[float]) -> tuple[float, float]:
         sides, share = np.array([-1.0, 1.0]), _is_share(about)
 
         def held(bound: Floats) -> Array:
-            found = (
-                _share_evidence(total, n, bound, sides)
-                if share
-                else _mean_evidence(sums, bound, sides, ends)
-            )
-            return np.asarray(found < line)
+            if share:
+                return np.asarray(_share_evidence(total, n, bound, sides) < line)
+            return np.asarray(_mean_evidence(sums, bound, sides, ends) < line)
 
         low, high = bisect(held, np.full(2, value), np.array(ends))
     return shown(about, low), shown(about, high)

@@ -50,6 +50,7 @@ class Interval(NamedTuple):
 
 
 Limits = Callable[[float], Interval]  # of an alpha
+Counted = Tally | Attempts
 
 _KINDS: dict[tuple[bool, ...], str] = {
     (True, True, False, False): "flagged",
@@ -61,10 +62,7 @@ _KINDS: dict[tuple[bool, ...], str] = {
 
 
 def limits_of(
-    name: str,
-    data: Tally | Attempts,
-    threshold: float | Rule | None,
-    fpr: tuple[float, float] | None = None,
+    name: str, data: Counted, threshold: float | Rule | None, fpr: object = None
 ) -> Limits:
     """Give the function from alpha to the one-sided limits of what is required."""
     t: Any = data
