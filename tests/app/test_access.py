@@ -126,30 +126,6 @@ def chunked(server, body):
         return line.recv(4096)
 
 
-@pytest.mark.parametrize(
-    ("name", "body", "told"),
-    [
-        ("a.parquet", b"no parquet at all", "a.parquet"),
-        ("a.csv", b"", "is empty"),
-        ("a.csv", b"y,p\n", "no rows"),
-        ("a.xlsx", b"PK", "spreadsheet"),
-        ("a.exe", b"MZ", "files of one kind"),
-        ("a.csv.gz", b"no gzip", "a.csv.gz"),
-        ("a.jsonl", b"{]", "a.jsonl"),
-        ("noise.csv", bytes(range(256)) * 40, "noise.csv"),
-        ("short.parquet", b"PAR1" + bytes(40), "short.parquet"),
-    ],
-)
-def test_a_wrong_file_is_told_and_never_ends_the_server(served, name, body, told):
-    status, said = served.upload(name, body)
-    problem = said["problem"]
-    assert status == 400
-    assert told in problem
-    assert "Traceback" not in problem
-    assert tempfile.gettempdir() not in problem  # where it lies is nobody's concern
-    assert served.ask("/").status == 200
-
-
 @pytest.mark.parametrize("row", ['{"y": %d, "p": {"a": [1]}}', '{"y": [%d], "p": 0.5}'])
 def test_columns_of_structures_are_told(served, row):
     body = "".join(f"{row % (k % 2)}\n" for k in range(20)).encode()

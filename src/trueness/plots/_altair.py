@@ -23,12 +23,13 @@ from trueness._core.figures import (
     Matrix,
     span,
 )
-from trueness.plots._theme import CELL, COLOURS, GREY, SIZE, alt, frame, on_cell, styled
+from trueness.plots._theme import COLOURS, GREY, SIZE, alt, frame, styled
 
 if TYPE_CHECKING:
     from altair import TopLevelMixin as Chart
 
 LABEL = 420
+CELL = 52  # width of a cell with a number in it
 ONE = "classifier"  # what a tally, which has no name, is called
 FEW = 20  # more dots are small
 # every verdict has its colour, and its shape for who does not see colours
@@ -373,8 +374,11 @@ def _matrix(figure: Matrix) -> Any:
     cells = base.mark_rect().encode(
         color=alt.Color("value:Q", title=figure.label, scale=scale)
     )
+    # white where the colour of the cell is dark
+    shade = alt.value("white"), alt.value("black")
     numbers = base.mark_text().encode(
-        text=alt.Text("value:Q", format=".2f"), color=on_cell("value", 0.6)
+        text=alt.Text("value:Q", format=".2f"),
+        color=alt.condition("abs(datum['value']) > 0.6", *shade),
     )
     wide = CELL * max(2, len(order) - 1)
     few = cells + numbers if len(order) <= 13 else cells  # more would not be read

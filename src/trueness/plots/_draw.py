@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, wraps
+from functools import wraps
 from types import UnionType
 from typing import (
     TYPE_CHECKING,
@@ -98,6 +98,7 @@ def picture(make: Callable[P, Shown]) -> Callable[P, Any]:
     parameters = {
         k: p for k, p in inspect.signature(make).parameters.items() if k != "look"
     }
+    hints = get_type_hints(make)
     for k, default in {"title": "", "ax": None}.items():
         kind = inspect.Parameter.KEYWORD_ONLY
         parameters[k] = inspect.Parameter(k, kind, default=default)
@@ -109,7 +110,7 @@ def picture(make: Callable[P, Shown]) -> Callable[P, Any]:
         takes_them(said, args, options)
         bound = said.__signature__.bind(*args, **options).arguments
         for name, value in {"title": title, **bound}.items():
-            hint = _hints(make).get(name, str)
+            hint = hints.get(name, str)
             if name != "data" and not _fits(value, hint):
                 maker = _MADE_BY.get(str(parameters[name].annotation), "")
                 raise InputError(
@@ -154,11 +155,6 @@ def _drawn(shown: Captioned, title: str, ax: Axes | None) -> Any:
     from trueness.plots._matplotlib import on_axes  # which needs the library
 
     return on_axes(ax, figure, title)
-
-
-@cache
-def _hints(figure: Callable[..., Any]) -> dict[str, Any]:
-    return get_type_hints(figure)
 
 
 def _fits(value: object, hint: object) -> bool:

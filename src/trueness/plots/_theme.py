@@ -27,7 +27,6 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00",
            "#56B4E9", "#000000", "#F0E442")  # fmt: skip
 GREY = "#767676"
 SIZE = 320
-CELL = 52  # width of a cell with a number in it
 FORMATS = ("svg", "png", "pdf", "html", "json")
 
 
@@ -65,12 +64,6 @@ def _shown_as_image(kind: Any) -> Any:
 
     more = {"_repr_mimebundle_": bundle, "__module__": kind.__module__}
     return type(kind.__name__, (kind,), more)
-
-
-def on_cell(name: str, dark: float) -> Any:
-    """Write on a coloured cell: white where its colour is dark."""
-    test = f"abs(datum['{name}']) > {dark:.6g}"
-    return alt.condition(test, alt.value("white"), alt.value("black"))
 
 
 def frame(columns: dict[str, Any]) -> Any:
