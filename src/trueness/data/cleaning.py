@@ -163,8 +163,20 @@ def label_words(values: Sequence[Any], positive: object, what: str) -> LabelRead
             own = POSITIVE if word in chosen else NEGATIVE
         code |= dict.fromkeys(written, own)
     first = next((spelt[w][0] for w in kept if w in chosen), positive)
-    said = _label_sentence(spelt, chosen, kept, known and positive is None)
-    return LabelReading(code, first, (*said, *_gone_sentences(spelt, gone, totals)))
+    said = []
+    taken, odd = known and positive is None, any(len(spelt[w]) > 1 for w in kept)
+    if taken or len(kept) > 2 or odd:
+        sides = {"positive": chosen, "negative": {*kept} - chosen}
+        each = {
+            k: [v for w in kept if w in s for v in spelt[w]] for k, s in sides.items()
+        }
+        parts = [f"{listing(some, 5)} as {side}" for side, some in each.items() if some]
+        said.append(f"Labels: {' and '.join(parts)}.")
+    if blank := [v for w in sorted(gone) for v in spelt[w] if str(v).strip()]:
+        said.append(f"{listing(blank, 5)} as a missing label.")
+    if rows := [v for w in sorted(totals) for v in spelt[w]]:
+        said.append(f"The row of {listing(rows, 3)} is no case.")
+    return LabelReading(code, first, tuple(said))
 
 
 def _no_labels(spelt: Mapping[str, Any], positive: object) -> tuple[set[str], set[str]]:
@@ -215,31 +227,6 @@ def _positive_word(
             if folded(positive) in kept:
                 return frozenset([folded(positive)]), True
     return None, False
-
-
-def _label_sentence(
-    spelt: Mapping[str, list[Any]],
-    chosen: Iterable[str],
-    kept: Sequence[str],
-    taken: bool,
-) -> list[str]:
-    """Say which label was taken as positive, and which spellings are one."""
-    if not taken and len(kept) < 3 and all(len(spelt[w]) == 1 for w in kept):
-        return []
-    sides: dict[str, list[Any]] = {"positive": [], "negative": []}
-    for word in kept:
-        sides["positive" if word in chosen else "negative"] += spelt[word]
-    parts = [f"{listing(some, 5)} as {side}" for side, some in sides.items() if some]
-    return [f"Labels: {' and '.join(parts)}."]
-
-
-def _gone_sentences(
-    spelt: Mapping[str, list[Any]], gone: Iterable[str], totals: Iterable[str]
-) -> list[str]:
-    words = [v for w in sorted(gone) for v in spelt[w] if str(v).strip()]
-    said = [f"{listing(words, 5)} as a missing label."] if words else []
-    rows = [v for w in sorted(totals) for v in spelt[w]]
-    return said + ([f"The row of {listing(rows, 3)} is no case."] if rows else [])
 
 
 def read_label_column(values: Array, positive: object, what: str) -> Labels:
@@ -310,30 +297,28 @@ def numbers(
             f"such as {listing(odd, 3)}. Is it the right column? Otherwise convert it "
             "to numbers first."
         )
-    percent = _in_percent(text, what)
-    comma = _has_decimal_comma(sorted(set(stripped.values())), what, decimal)
-    read = {
-        w: _as_float(s, comma) / (100 if percent else 1) for w, s in stripped.items()
-    }
-    out = [np.nan if w is None or w in MISSING else read[w] for w in words]
-    said = ["percentages"] * percent + ["numbers with a decimal comma"] * comma
-    less = int(times[[w is None or w in MISSING for w in words]].sum())
-    way = " and ".join(said) or "numbers"
-    gone = f", {counted(less, 'value')} missing" if less else ""
-    return np.array(out, dtype=np.float64), f"{what}: text read as {way}{gone}."
-
-
-def _in_percent(text: Sequence[str], what: str) -> bool:
-    """Are all of these percentages? Some alone are not read."""
     signs = Counter("%" in w for w in text)
-    if signs[True] and signs[False]:
+    if len(signs) > 1:
         one, other = (next(w for w in text if ("%" in w) is x) for x in (True, False))
         raise InputError(
             f"{what} must be written in one way; {signs[True]:,} values are in "
             f"percent, such as {one!r}, and {signs[False]:,} are not, such as "
             f"{other!r}. Write all of them in the same way."
         )
-    return bool(signs[True])
+    percent = bool(signs[True])
+    comma = _has_decimal_comma(sorted(set(stripped.values())), what, decimal)
+    # what parts thousands goes, what stands before the decimals becomes a point
+    marks = str.maketrans(
+        {" ": "", "'": "", ".": "", ",": "."} if comma else {" ": "", "'": "", ",": ""}
+    )
+    unit = 100 if percent else 1
+    read = {w: float(s.translate(marks)) / unit for w, s in stripped.items()}
+    out = [np.nan if w is None or w in MISSING else read[w] for w in words]
+    said = ["percentages"] * percent + ["numbers with a decimal comma"] * comma
+    less = int(times[[w is None or w in MISSING for w in words]].sum())
+    way = " and ".join(said) or "numbers"
+    gone = f", {counted(less, 'value')} missing" if less else ""
+    return np.array(out, dtype=np.float64), f"{what}: text read as {way}{gone}."
 
 
 def _has_decimal_comma(text: Sequence[str], what: str, decimal: str | None) -> bool:
@@ -366,10 +351,3 @@ def _with(text: Sequence[str], sign: str) -> str:
     other = "," if sign == "." else "."
     last = (w for w in text if w.rfind(sign) > w.rfind(other))
     return next(w for w in last if other in w or not THOUSANDS.fullmatch(w))
-
-
-def _as_float(word: str, comma: bool) -> float:
-    word = word.replace(" ", "").replace("'", "")
-    if comma:
-        word = word.replace(".", "").replace(",", ".")
-    return float(word.replace(",", ""))

@@ -56,7 +56,14 @@ def tally_of_counts(columns: Mapping[str, Array]) -> Tally:
 
     Rows of the same score are added up, bins that overlap are joined.
     """
-    _none_refused(columns)
+    refused = columns.get("refused", np.zeros(0, np.int64))
+    if lost := int(_whole(refused, "refused").sum()):
+        raise InputError(
+            f"The query could not count {lost:,} rows: labels are neither 0 nor 1, or "
+            f"weights or counts are missing or negative. For other labels than 0 and 1 "
+            f"say which is positive when you write the query; leave the other rows out "
+            f"by a view."
+        )
     counts = counts_in(columns)
     low, high = _ends(columns, np.add.reduce(counts[:3]))
     made = tally_of_bins(*merge_bins(low, high, counts))
@@ -105,19 +112,6 @@ def _design(columns: Mapping[str, Array]) -> dict[str, Any]:
     return said
 
 
-def _none_refused(columns: Mapping[str, Array]) -> None:
-    lost = (
-        int(_whole(columns["refused"], "refused").sum()) if "refused" in columns else 0
-    )
-    if lost:
-        raise InputError(
-            f"The query could not count {lost:,} rows: labels are neither 0 nor 1, or "
-            f"weights or counts are missing or negative. For other labels than 0 and 1 "
-            f"say which is positive when you write the query; leave the other rows out "
-            f"by a view."
-        )
-
-
 def _ends(columns: Mapping[str, Array], cases: Array) -> tuple[Floats, Floats]:
     """Read from where to where each row goes."""
     ends = []
@@ -145,9 +139,10 @@ def _whole(values: Array, name: str) -> Array:
 
 def _weights(values: Array, name: str) -> Array:
     number = _columns.numeric_scores(values, name).astype(np.float64)
-    if not ((number >= 0) & (number < np.inf)).all():
+    fine = (number >= 0) & (number < np.inf)
+    if not fine.all():
         raise InputError(
             f"{name} must be sums of weights or of their squares, finite and zero or "
-            f"more; found {listing(number[~((number >= 0) & (number < np.inf))])}."
+            f"more; found {listing(number[~fine])}."
         )
     return number

@@ -260,11 +260,19 @@ def _counted(
     if "weight" in wanted:
         rows, asked = weighed(rows), [*asked, *weight_sums()]
     counts = rows.group_by(map(_as_key, keys)).agg(*asked)
-    if lazy.implementation.name in ("DUCKDB", "POLARS"):  # in this process
-        found = collect(counts)
-    else:
-        found = collect(counts.head(MOST_ROWS + 1))
-        _not_too_many(len(found), wanted)
+    here = lazy.implementation.name in ("DUCKDB", "POLARS")  # in this process
+    found = collect(counts if here else counts.head(MOST_ROWS + 1))
+    if len(found) > MOST_ROWS and not here:
+        raise InputError(
+            f"The counts of this frame have more than {MOST_ROWS:,} rows, which would "
+            f"all be sent here: nearly every case has a score of its own. "
+            + (
+                "Type at_most=10_000: the engine then counts bins of scores, and every "
+                "answer says within which limits the exact one lies."
+                if "score" in wanted and "cluster" not in wanted
+                else "Round the scores in the frame, or count some of its rows."
+            )
+        )
     columns: dict[str, Any] = {role: found[_as_key(role)] for role in keys}
     each = columns.get("count")
     cases = _times(found["cases"].to_numpy().astype(np.int64), each)
@@ -277,22 +285,6 @@ def _counted(
         if role in ("by", "cluster"):
             _columns.named_groups(column(columns[role], name), cases, f"{role}=")
     return columns
-
-
-def _not_too_many(rows: int, wanted: Mapping[str, str]) -> None:
-    """Stop where every row would travel from a cluster to this process."""
-    if rows <= MOST_ROWS:
-        return
-    way = (
-        "Type at_most=10_000: the engine then counts bins of scores, and every answer "
-        "says within which limits the exact one lies"
-        if "score" in wanted and "cluster" not in wanted
-        else "Round the scores in the frame, or count some of its rows"
-    )
-    raise InputError(
-        f"The counts of this frame have more than {MOST_ROWS:,} rows, which would all "
-        f"be sent here: nearly every case has a score of its own. {way}."
-    )
 
 
 def weighed(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:

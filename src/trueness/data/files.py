@@ -246,7 +246,7 @@ def _opened(
     if types is not None and kind != "csv":
         raise InputError(f"types= is for CSV files; {files[0]} brings its own types.")
     if len(files) > 1 and not union_by_name:
-        _same_columns(_columns_of(connection, files, kind))
+        _same_columns(connection, files, kind)
     if kind == "csv":
         return read_csv(connection, files, types, decimal)
     if kind == "json":
@@ -254,22 +254,30 @@ def _opened(
     return _parquet(connection, files, union_by_name)
 
 
-def _columns_of(
-    connection: DuckDBPyConnection, files: list[str], kind: str
-) -> dict[str, set[str]]:
-    """Which columns, of Parquet files also of which types, has each file?"""
+def _same_columns(connection: DuckDBPyConnection, files: list[str], kind: str) -> None:
+    """Stop when files differ in columns or types: a cast could change scores."""
     if kind == "parquet":
         rows = connection.execute(
             "SELECT file_name, list(name || ' ' || coalesce(logical_type, type)) "
             "FROM parquet_schema($files) WHERE type IS NOT NULL GROUP BY file_name",
             {"files": files},
         ).fetchall()
-        return {name: set(found) for name, found in rows}
-    if kind == "json":
-        json_files = connection.read_json
-        return {f: set(json_files(f, sample_size=1000).columns) for f in files}
-    read = csv_reader(connection, files, None)
-    return {f: set(read([f], sample_size="1000").columns) for f in files}
+        columns = {name: set(found) for name, found in rows}
+    elif kind == "json":
+        names = [connection.read_json(f, sample_size=1000).columns for f in files]
+        columns = dict(zip(files, map(set, names), strict=True))
+    else:
+        read = csv_reader(connection, files, None)
+        columns = {f: set(read([f], sample_size="1000").columns) for f in files}
+    usual = Counter(frozenset(c) for c in columns.values()).most_common(1)[0][0]
+    odd = sorted(name for name, found in columns.items() if found != usual)
+    if odd:
+        raise InputError(
+            f"All files must have the same columns; {len(odd)} of {len(columns)} "
+            f"differ, first {odd[0]}, in {listing(sorted(columns[odd[0]] ^ usual))}. "
+            f"Type trueness.scan(..., union_by_name=True) to bring them to common "
+            f"types."
+        )
 
 
 def _literal(file: str) -> str:
@@ -346,19 +354,6 @@ def _design(said: Mapping[str, Any] | None) -> str:
     """Say of counts how their cases came, in columns of their own."""
     known = {k: v for k, v in (said or {}).items() if k in DESIGN and v is not None}
     return "".join(f", {text_in_sql(str(v))} AS {k}" for k, v in known.items())
-
-
-def _same_columns(columns: Mapping[str, set[str]]) -> None:
-    """Stop when files differ in columns or types: a cast could change scores."""
-    usual = Counter(frozenset(c) for c in columns.values()).most_common(1)[0][0]
-    odd = sorted(name for name, found in columns.items() if found != usual)
-    if odd:
-        raise InputError(
-            f"All files must have the same columns; {len(odd)} of {len(columns)} "
-            f"differ, first {odd[0]}, in {listing(sorted(columns[odd[0]] ^ usual))}. "
-            f"Type trueness.scan(..., union_by_name=True) to bring them to common "
-            f"types."
-        )
 
 
 def _database(place: str) -> str | None:

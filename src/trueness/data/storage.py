@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -34,9 +34,6 @@ from trueness.data.count_tables import (
     counts_in,
     tally_of_counts,
 )
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 VERSION = 1
 _KEY = b"trueness"
@@ -100,32 +97,23 @@ def read_tally(path: str | os.PathLike[str]) -> Tally:
     if not place.is_file():
         raise InputError(f"There is no file {place} to read a tally from.")
     with as_written(place, "counts as docs/counts.md says"):
-        match place.suffix.lower():
-            case ".csv":
-                return _of_csv(place)
-            case ".json":
-                return _of_json(place)
-        return tally_of_columns(*read_columns(path, "tally"))
-
-
-def _of_csv(place: Path) -> Tally:
-    with place.open(encoding="utf-8-sig", newline="") as file:
-        head, *rows = [r for r in csv.reader(file) if r] or [[]]
-    if any(len(r) != len(head) for r in rows):
-        raise InputError(f"{place} has lines of different numbers of fields.")
-    texts = zip(*rows, strict=True) if rows else (() for _ in head)
-    columns = {k: _read(k, v) for k, v in zip(head, texts, strict=True)}
-    return _recognised(columns, place)
-
-
-def _of_json(place: Path) -> Tally:
-    about = json.loads(place.read_text(encoding="utf-8"))
-    if about.get("trueness", "counts") != "counts":
-        raise ValueError(f"it is a {about['trueness']!r}")
-    held = dict(about["columns"])
-    _known_version(about, place)
-    columns = {k: _exact(v) for k, v in held.items()}
-    return _recognised(columns, place).with_design(**_words(about))
+        if place.suffix.lower() == ".json":
+            about = json.loads(place.read_text(encoding="utf-8"))
+            if about.get("trueness", "counts") != "counts":
+                raise ValueError(f"it is a {about['trueness']!r}")
+            held = dict(about["columns"])
+            _known_version(about, place)
+            columns = {k: _exact(v) for k, v in held.items()}
+            return _recognised(columns, place).with_design(**_words(about))
+        if place.suffix.lower() != ".csv":
+            return tally_of_columns(*read_columns(path, "tally"))
+        with place.open(encoding="utf-8-sig", newline="") as file:
+            head, *rows = [r for r in csv.reader(file) if r] or [[]]
+        if any(len(r) != len(head) for r in rows):
+            raise InputError(f"{place} has lines of different numbers of fields.")
+        texts = zip(*rows, strict=True) if rows else (() for _ in head)
+        columns = {k: _read(k, v) for k, v in zip(head, texts, strict=True)}
+        return _recognised(columns, place)
 
 
 def _recognised(columns: dict[str, Any], place: Path) -> Tally:
@@ -225,7 +213,15 @@ def read_columns(
             texts = [f.name for f in held.schema_arrow if pa.types.is_string(f.type)]
             file.seek(0)
             table = pq.read_table(file, partitioning=None, read_dictionary=texts)
-        letters = [_longest(column) for column in table.columns]
+        # the longest text of each column, every one of which is held once
+        held_once = [
+            [c.dictionary for c in column.chunks if hasattr(c, "dictionary")]
+            for column in table.columns
+        ]
+        letters = [
+            max((len(str(v)) for words in texts for v in words.to_pylist()), default=0)
+            for texts in held_once
+        ]
         _not_swollen(path, table.num_rows * sum(letters))
     except (pa.ArrowInvalid, OSError) as err:
         raise InputError(
@@ -240,12 +236,6 @@ def read_columns(
         return {k: table[name].to_numpy() for k, name in named.items()}, about
     about = _about(table.schema.metadata, path, kind)
     return {k: table[k].to_numpy() for k in table.column_names}, about
-
-
-def _longest(column: pa.ChunkedArray) -> int:
-    """How many bytes has the longest text of a column, each of which is held once?"""
-    texts = [c.dictionary for c in column.chunks if hasattr(c, "dictionary")]
-    return max((len(str(v)) for words in texts for v in words.to_pylist()), default=0)
 
 
 def _not_swollen(path: Path, size: int) -> None:

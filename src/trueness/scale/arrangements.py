@@ -9,7 +9,6 @@ their own. Derivations: ``docs/maths/scale.md``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -24,6 +23,7 @@ from trueness.counts.sorting import merge_counts
 from trueness.counts.values import Tally, tally_of_rows
 
 Ends = tuple[float, float]
+_Pair = tuple[Array, Array]  # the least and the most, group by group
 # sums over all cases round in their last digits
 _ROUNDING = 1e-13
 _FINE = 4096  # bins that are looked at; more are joined
@@ -135,62 +135,55 @@ def reciprocals(start: Floats, terms: Floats) -> Floats:
     return total
 
 
-class _Groups(NamedTuple):
-    """Between which numbers do the sums over each group lie?
-
-    Cases, positives, negatives, and the sum of label less score.
-    """
-
-    cases: tuple[Array, Array]
-    pos: tuple[Array, Array]
-    neg: tuple[Array, Array]
-    gap: tuple[Floats, Floats]
-
-
 def calibration_error_ends(t: Tally, groups: int) -> dict[str, Ends]:
     """Between which numbers do the binned calibration errors lie?"""
-    b = _groups(t, groups)
-    n = t.n_pos + t.n_neg
-    low, high = b.gap
+    pos, neg, (low, high) = _groups(t, groups)
+    cases, n = (pos[0] + neg[0], pos[1] + neg[1]), t.n_pos + t.n_neg
     least = np.maximum(np.maximum(low, -high), 0.0)  # of the absolute value
     most = np.maximum(np.abs(low), np.abs(high))
-    noise = _noise(b)
+    noise = _noise(cases, pos, neg)
     plain = float(least.sum()) / n, min(float(most.sum()) / n, 1.0)
-    excess = _excess(b, (least, most), noise, n)
+    # noise adds less to the plain error where the gap is large
+    gaps = most / np.maximum(cases[0], 1), least / np.maximum(cases[1], 1)
+    gaps = np.minimum(gaps[0], 1.0), gaps[1]
+    added = [folded_mean(g, v) - g for g, v in zip(gaps, noise, strict=True)]
+    excess = [
+        float((c * np.maximum(x, floor)).sum()) / n
+        for c, x, floor in zip(cases, added, (0.0, -np.inf), strict=True)
+    ]
     with np.errstate(divide="ignore", invalid="ignore"):
         square = [
             np.where(x > 0, x * x / np.maximum(c, 1), 0.0) / n
-            for x, c in ((least, b.cases[1]), (most, b.cases[0]))
+            for x, c in ((least, cases[1]), (most, cases[0]))
         ]
     # a mean score and a share are at most 1 apart
-    square[1] = np.minimum(square[1], b.cases[1] / n)
+    square[1] = np.minimum(square[1], cases[1] / n)
     rms = [
-        max(0.0, float((s - c * v / n).sum()))
-        for s, c, v in (
-            (square[0], b.cases[1], noise[1]),
-            (square[1], b.cases[0], noise[0]),
-        )
+        max(0.0, float((s - cases[1 - k] * noise[1 - k] / n).sum()))
+        for k, s in enumerate(square)
     ]
-    debiased = max(0.0, plain[0] - excess[1]), max(0.0, plain[1] - excess[0])
     found = {
         "plain": plain,
-        "debiased": debiased,
+        "debiased": (max(0.0, plain[0] - excess[1]), max(0.0, plain[1] - excess[0])),
         "rms": (float(np.sqrt(rms[0])), float(np.sqrt(rms[1]))),
     }
     return {k: (max(v[0] - 1e-12, 0.0), v[1] + 1e-12) for k, v in found.items()}
 
 
-def _groups(t: Tally, groups: int) -> _Groups:
-    """Add up the bins of each group, and what the bins on an edge can add."""
+def _groups(t: Tally, groups: int) -> tuple[_Pair, _Pair, _Pair]:
+    """Bound the positives and negatives of each group, and sums of label less score."""
     low, high = t.score[::-1], t.high[::-1]
     pos, neg = t.pos[::-1], t.neg[::-1]
     first, last = _group_range(low, high, pos + neg, groups)
     sure = first == last
-    zero: Ints = np.zeros(groups, dtype=np.int64)
-    counts = [_added(first[sure], c[sure], groups) for c in (pos, neg)]
-    gap_low = _added(first[sure], (pos - (pos + neg) * high)[sure], groups)
-    gap_high = _added(first[sure], (pos - (pos + neg) * low)[sure], groups)
-    more_pos, more_neg = zero.copy(), zero.copy()
+
+    def added(value: Array) -> Array:
+        total = np.zeros(groups, dtype=value.dtype)
+        np.add.at(total, first[sure], value[sure])
+        return total
+
+    gap_low, gap_high = (added(pos - (pos + neg) * x) for x in (high, low))
+    more_pos, more_neg = np.zeros((2, groups), dtype=np.int64)
     # a bin across an edge may give any of its cases to any group it reaches
     for k in np.flatnonzero(~sure):
         reach = slice(first[k], last[k] + 1)
@@ -198,9 +191,9 @@ def _groups(t: Tally, groups: int) -> _Groups:
         more_neg[reach] += neg[k]
         gap_low[reach] -= neg[k] * high[k]
         gap_high[reach] += pos[k] * (1 - low[k])
-    ends = [(c, c + more) for c, more in zip(counts, (more_pos, more_neg), strict=True)]
-    cases = (ends[0][0] + ends[1][0], ends[0][1] + ends[1][1])
-    return _Groups(cases, ends[0], ends[1], (gap_low, gap_high))
+    sure_pos, sure_neg = added(pos), added(neg)
+    ends = (sure_pos, sure_pos + more_pos), (sure_neg, sure_neg + more_neg)
+    return *ends, (gap_low, gap_high)
 
 
 def _group_range(
@@ -218,34 +211,16 @@ def _group_range(
     return first, last
 
 
-def _added(at: Ints, value: Array, groups: int) -> Array:
-    total = np.zeros(groups, dtype=value.dtype)
-    np.add.at(total, at, value)
-    return total
-
-
-def _noise(b: _Groups) -> tuple[Floats, Floats]:
+def _noise(cases: _Pair, pos: _Pair, neg: _Pair) -> tuple[Floats, Floats]:
     """Bound the variance of the share of positives in each group."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        low = np.nan_to_num(b.pos[0] / (b.pos[0] + b.neg[1]))
-        high = np.nan_to_num(b.pos[1] / (b.pos[1] + b.neg[0]))
+        low = np.nan_to_num(pos[0] / (pos[0] + neg[1]))
+        high = np.nan_to_num(pos[1] / (pos[1] + neg[0]))
     # p (1 - p) is concave: least at an end, largest at an end or at one half
     spread = low * (1 - low), high * (1 - high)
-    least = np.minimum(*spread) / np.maximum(b.cases[1] - 1, 1)
+    least = np.minimum(*spread) / np.maximum(cases[1] - 1, 1)
     peak = np.where((low <= 0.5) & (high >= 0.5), 0.25, np.maximum(*spread))
-    return least, peak / np.maximum(b.cases[0] - 1, 1)
-
-
-def _excess(
-    b: _Groups, size: tuple[Floats, Floats], noise: tuple[Floats, Floats], n: int
-) -> Ends:
-    """Bound what noise adds to the plain error: less where the gap is large."""
-    gap_least = size[0] / np.maximum(b.cases[1], 1)
-    gap_most = np.minimum(size[1] / np.maximum(b.cases[0], 1), 1.0)
-    least = folded_mean(gap_most, noise[0]) - gap_most
-    most = folded_mean(gap_least, noise[1]) - gap_least
-    low = float((b.cases[0] * np.maximum(least, 0.0)).sum()) / n
-    return low, float((b.cases[1] * most).sum()) / n
+    return least, peak / np.maximum(cases[0] - 1, 1)
 
 
 def intercept_ends(t: Tally) -> Ends:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from trueness._core.arrays import Array, Ints
+from trueness._core.arrays import Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
@@ -258,7 +258,12 @@ def exact_auc(
         pairs = np.where(t.high > t.score, t.neg.astype(np.float64) * t.pos, 0.0)
         if pairs.sum() <= allowed:
             break
-        chosen = _most_pairs(pairs, allowed)
+        # those with the most pairs, until the rest may stay
+        order = np.argsort(-pairs, kind="stable")
+        left = pairs.sum() - np.cumsum(pairs[order])
+        chosen = np.zeros(pairs.size, dtype=bool)
+        chosen[order[: int(np.count_nonzero(left > allowed)) + 1]] = True
+        chosen &= pairs > 0
         t = _refined(source, t, chosen, at_most, batch, _same_class_joined)
     answer = _auc(t, method=method, level=level)
     half = float(pairs.sum()) / (2 * t.n_pos * t.n_neg)
@@ -334,17 +339,6 @@ def _first_pass(
     t = engine_bins.binned_tally(rows, names, positive, at_most, e)
     # where the scores lie, their quantiles, and the count: three passes
     return ScoreSource(rows, names, positive, [0, 0, t.n], began), t
-
-
-def _most_pairs(pairs: Array, allowed: float) -> Flags:
-    """Choose the bins with the most pairs, until the rest may stay."""
-    order = np.argsort(-pairs, kind="stable")
-    # a bin leaves at most half of its pairs in doubt: the sum of the rest must be small
-    left = pairs.sum() - np.cumsum(pairs[order])
-    needed = int(np.count_nonzero(left > allowed)) + 1
-    chosen = np.zeros(pairs.size, dtype=bool)
-    chosen[order[:needed]] = True
-    return chosen & (pairs > 0)
 
 
 def _same_class_joined(t: Tally) -> Tally:

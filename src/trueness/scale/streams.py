@@ -241,9 +241,14 @@ class Stream:
             for c in tables:
                 for square, count in zip(SQUARES, COUNTS, strict=True):
                     c.setdefault(square, c[count])
-        columns = {
-            k: np.concatenate([c[k] for c in tables if k in c]) for k in _common(tables)
-        }
+        some = {frozenset(c) for c in tables if len(c["score"])}
+        if len(some) > 1:
+            raise InputError(
+                "All batches of a stream must have clusters, or none, since each case "
+                "belongs to one. Nothing of this batch was counted."
+            )
+        kept = [k for k in (tables or [{}])[0] if all(k in keys for keys in some)]
+        columns = {k: np.concatenate([c[k] for c in tables if k in c]) for k in kept}
         sizes = [len(c["score"]) for c in tables]
         columns["window"] = np.repeat(np.arange(len(parts)), sizes)
         about: dict[str, Any] = {"kind": "stream", "windows": list(windows)}
@@ -251,17 +256,6 @@ class Stream:
         designs = [t.design for t in parts if t.n] or [PLAIN]
         about["design"] = asdict(reduce(add, designs))
         write_columns(columns, about, self.path)
-
-
-def _common(tables: list[dict[str, Any]]) -> list[str]:
-    """Which columns have these windows? Either all have clusters, or none."""
-    some = {frozenset(c) for c in tables if len(c["score"])}
-    if len(some) > 1:
-        raise InputError(
-            "All batches of a stream must have clusters, or none, since each case "
-            "belongs to one. Nothing of this batch was counted."
-        )
-    return [k for k in (tables or [{}])[0] if not some or k in next(iter(some))]
 
 
 def _files(pattern: str) -> list[tuple[str, str]]:
