@@ -37,6 +37,8 @@ MEANINGS = {
     "text with a gap": (["no", None, "ja"], THREE, "0?1", {"positive": "ja"}),
     "minus one": (pa.array([-1, 1, -1], pa.int8()), THREE, "010", {}),
     "two and five": ([2, 5, 2], THREE, "101", {"positive": 2}),
+    "categories": (pa.array(["a", "b", None]).dictionary_encode(), THREE, "10?",
+                   {"positive": "a"}),
     "no label known": (pa.array([None] * 3, pa.int64()), THREE, "???", {}),
     "single precision": ([0, 1, 1], pa.array(THREE, pa.float32()), "011",
                          {"scores": np.array(THREE, np.float32)}),
@@ -72,26 +74,26 @@ def random_columns(rng, n):
     }
 
 
-def test_random_cases_on_every_lazy_engine(lazy_engine, rng):
+def test_random_cases_on_every_engine(typed_engine, rng):
     """The slow twin: count the same columns as arrays."""
-    columns = random_columns(rng, 2000)
-    frame = lazy_engine(columns)
+    columns = random_columns(rng, 1000)
+    frame = typed_engine(columns)
     y = np.array(columns["y"].to_pylist(), dtype=object)
     p = columns["p"].to_numpy()
     q = np.array([np.nan if v is None else v for v in columns["q"].to_pylist()])
     n, site = columns["n"].to_numpy(), np.array(columns["site"].to_pylist())
-    counted = trueness.tally(frame, label="y", score="p", count="n", by="site")
+    asked = {"label": "y", "score": "p"}
+    counted = trueness.tally(frame, **asked, count="n", by="site")
     assert counted == trueness.tally(y, p, count=n, by=site)
     assert list(counted) == ["a", "b", "c"]
     both = trueness.panel(frame, label="y", scores=["p", "q"], count="n")
     assert both == trueness.panel(y, {"p": p, "q": q}, count=n)
-    assert trueness.tally(frame, label="y", score="p") == trueness.tally(y, p)
-
-
-def test_groups_are_python_values(lazy_engine, rng):
-    columns = random_columns(rng, 50)
-    days = trueness.tally(lazy_engine(columns), label="y", score="p", by="day")
-    assert set(days) == set(columns["day"].to_pylist())
+    assert trueness.panel(frame, scores=["p", "q"], count="n") == both.hide()
+    groups = trueness.panel(frame, label="y", scores=["q"], by="site")
+    assert groups == trueness.panel(y, {"q": q}, by=site)
+    assert trueness.tally(frame, **asked) == trueness.tally(y, p)
+    days = trueness.tally(frame, **asked, by="day")
+    assert {str(day)[:10] for day in days} == set(map(str, columns["day"].to_pylist()))
 
 
 SLIPS = {
@@ -252,13 +254,6 @@ def test_whole_scores_that_floats_cannot_tell_apart_are_refused():
     ):
         with pytest.raises(InputError, match="integers beyond 2"):
             ask(frame, label="y", score="p", **more)
-
-
-def test_categories_are_labels_on_lazy_frames_too():
-    label = pl.Series(["a", "b", None, "a"], dtype=pl.Categorical)
-    frame = pl.LazyFrame({"y": label, "p": [0.1, 0.2, 0.3, 0.4]})
-    t = trueness.tally(frame, label="y", score="p", positive="a")
-    assert (t.n_pos, t.n_neg, t.n_unknown) == (2, 1, 1)
 
 
 @pytest.mark.parametrize(

@@ -23,26 +23,6 @@ COLUMNS = {
 }
 
 
-def test_the_same_counts_on_every_engine(engine):
-    frame, asked = engine(COLUMNS), {"label": "y", "positive": "yes"}
-    t = trueness.tally(frame, score="p", **asked)
-    assert t == trueness.Tally(
-        [0.75, 0.5, 0.25, 0.0], neg=[0, 0, 1, 1], pos=[1, 1, 0, 1], unknown=[0, 1, 0, 0]
-    )
-    assert trueness.tally(frame, score="p") == t.hide()
-    p = trueness.panel(frame, scores=["p", "q"], **asked)
-    assert p["p"] == t
-    assert np.isnan(p.rows[:, 1]).sum() == 1
-    assert p.observed("q").n == 5
-    assert trueness.panel(frame, label=None, scores=["p", "q"]) == p.hide()
-    heavy = trueness.tally(frame, score="p", count="n", **asked)
-    assert (heavy.n, heavy.n_unknown) == (21, 3)
-    parts = trueness.tally(frame, score="p", by="site", **asked)
-    assert list(parts) == ["a", "b"]
-    assert sum(parts.values()) == t
-    assert trueness.panel(frame, scores=["p"], count="n", by="site")["b"].n == 12
-
-
 @pytest.mark.parametrize("cluster", ["site", "n"])
 def test_how_the_cases_came_on_every_engine(engine, cluster):
     frame, ids = engine(COLUMNS), COLUMNS[cluster]

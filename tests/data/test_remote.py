@@ -5,7 +5,6 @@ network. Without the extensions the refusal is tested, and the rest is skipped.
 """
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +15,7 @@ import polars as pl
 import pytest
 
 import trueness
+from servers import postgres_server
 from trueness import InputError
 
 FOLDER = os.environ.get("TRUENESS_DUCKDB_EXTENSIONS")
@@ -82,39 +82,14 @@ def test_s3(server, cases, whole, tmp_path):
 
 
 @pytest.fixture
-def postgres(tmp_path):
-    """A cluster of its own, on a socket in a folder of its own."""
+def postgres():
     needs("postgres_scanner")
-    initdb = shutil.which("initdb") or "/usr/lib/postgresql/15/bin/initdb"
-    if not os.path.exists(initdb):
-        pytest.skip("PostgreSQL is not installed")
-    home = tmp_path / "pg"
-    home.mkdir()
-    who = {}
-    if os.getuid() == 0:  # the server refuses to run as root
-        try:
-            shutil.chown(home, "nobody")
-        except LookupError:
-            pytest.skip("there is nobody to run PostgreSQL as")
-        for folder in (tmp_path, *tmp_path.parents[:2]):
-            folder.chmod(0o755)
-        who = {"user": "nobody"}
-    options = {"check": True, "stdout": subprocess.DEVNULL, "cwd": home, **who}
-    data, log = str(home / "data"), str(home / "log")
-    subprocess.run([initdb, "-A", "trust", "-U", "me", data], **options)
-    control = os.path.join(os.path.dirname(os.path.realpath(initdb)), "pg_ctl")
-    server = f"-k {home} -c listen_addresses='' -c fsync=off"
-    subprocess.run(
-        [control, "-D", data, "-l", log, "-w", "-o", server, "start"], **options
-    )
-    try:
-        yield home
-    finally:
-        subprocess.run([control, "-D", data, "-m", "immediate", "stop"], **options)
+    with postgres_server() as (home, _):
+        yield f"postgres://me:secret@/postgres?host={home}"
 
 
 def test_a_table_of_postgres(postgres, cases, whole):
-    address = f"postgres://me:secret@/postgres?host={postgres}"
+    address = postgres
     with duckdb.connect(config=SETTINGS) as connection:
         connection.load_extension("postgres_scanner")
         connection.execute(f"ATTACH '{address}' AS pg (TYPE postgres)")

@@ -52,22 +52,6 @@ def test_shards_are_plain_parquet_with_versioned_metadata_and_merge(tmp_path, ta
     assert columns[:5] == ["score", "cluster", "neg", "pos", "unknown"]
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path, tally, monkeypatch):
-    path = tmp_path / "t.parquet"
-    tally.write(path)
-
-    def full(table, where):
-        where.write(b"PAR1")
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(pq, "write_table", full)
-    with pytest.raises(OSError, match="cannot be written: No space left"):
-        (tally + tally).write(path)
-    monkeypatch.undo()
-    assert trueness.read_tally(path) == tally
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_files_that_cannot_be_read(tmp_path, tally, panel):
     panel.write(tmp_path / "p.parquet")
     pq.write_table(pa.table({"a": [1]}), tmp_path / "other.parquet")

@@ -3,15 +3,8 @@
 import csv
 import io
 import json
-import os
-import shutil
 import sqlite3
-import subprocess
-import tempfile
-import time
-from contextlib import contextmanager
 from decimal import Decimal
-from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -21,6 +14,7 @@ import sqlglot
 from typer.testing import CliRunner
 
 import trueness
+from servers import house, needs, output, postgres_server, serving
 from trueness import InputError
 from trueness.cli import app
 from trueness.scale.queries import DIALECTS
@@ -124,65 +118,11 @@ def run_clickhouse(folder):
     return lambda query: frame_of(str(session.query(query, "CSVWithNames")))
 
 
-def needs(*programs):
-    places = [shutil.which(p, path=PATH) for p in programs]
-    if None in places:
-        pytest.skip(f"{programs[places.index(None)]} is not installed")
-    return places
-
-
-SERVERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-PATH = os.pathsep.join([os.environ["PATH"], "/usr/sbin", *map(str, SERVERS)])
-
-
-@contextmanager
-def house(user):
-    """Give a folder for a server, and the words that run it as its own user.
-
-    No server runs as root.
-    """
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        if os.geteuid() != 0:
-            yield Path(folder), []
-            return
-        shutil.chown(folder, user)
-        yield Path(folder), ["runuser", "-u", user, "--"]
-
-
-def output(words, text=""):
-    made = subprocess.run(words, input=text, capture_output=True, text=True)
-    assert not made.returncode, made.stdout + made.stderr
-    return made.stdout
-
-
-@contextmanager
-def serving(words, ask):
-    """Start a server, wait until it answers, and stop it at the end."""
-    nowhere = subprocess.DEVNULL
-    started = subprocess.Popen(words, stdout=nowhere, stderr=nowhere)
-    try:
-        end = time.monotonic() + 30
-        while subprocess.run(ask, capture_output=True).returncode:
-            assert time.monotonic() < end
-            time.sleep(0.1)
-        yield
-    finally:
-        started.terminate()
-        started.wait(20)
-
-
 @pytest.fixture(scope="module")
 def postgres():
-    initdb, server, client = needs("initdb", "postgres", "psql")
-    with house("postgres") as (home, user):
-        init = [*user, initdb, "-D", home / "data", "-U", "me", "-A", "trust"]
-        output([*init, "-E", "UTF8", "--no-sync"])
-        words = [*user, server, "-D", home / "data", "-k", home]
-        call = [client, "-h", home, "-U", "me", "-d", "postgres", "-q", "--csv"]
-        call += ["-v", "ON_ERROR_STOP=1"]
-        with serving([*words, "-c", "listen_addresses="], [*call, "-c", "SELECT 1"]):
-            output(call, ";".join(statements("postgres")))
-            yield lambda query: frame_of(output(call, query))
+    with postgres_server() as (_, call):
+        output(call, ";".join(statements("postgres")))
+        yield lambda query: frame_of(output(call, query))
 
 
 @pytest.fixture(scope="module")
