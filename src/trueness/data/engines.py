@@ -233,9 +233,13 @@ def columns_of(
 
     ``most`` is how many of the first rows are read.
     """
-    opened = data if isinstance(data, Mapping) else open_frame(data)
+    opened: Any = open_frame(data) if not isinstance(data, Mapping) else None
+    opened = (
+        {str(k): v for k, v in data.items()} if isinstance(data, Mapping) else opened
+    )
     known = column_names(opened)
-    chosen = [_columns.there(n, known) for n in dict.fromkeys(names or known)]
+    wanted = known if names is None else names
+    chosen = [_columns.there(n, known) for n in dict.fromkeys(wanted)]
     if is_lazy(opened):
         # by number: a name may mean all columns, or a pattern, to an engine
         numbered = {f"c{k}": n for k, n in enumerate(chosen)}

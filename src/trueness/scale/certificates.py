@@ -169,11 +169,6 @@ def _average_precision(t: Tally, given: Given) -> tuple[float, float]:
     return average_precision_ends(t, odds)
 
 
-def _partial_auc(t: Tally, given: Given) -> tuple[float, float]:
-    part = {k: given[k] for k in ("fpr", "tpr", "max_fpr", "corrected")}
-    return between(lambda x: partial_area(x, **part), t)
-
-
 def _holding(ends: tuple[float, float], answer: Any) -> tuple[float, float]:
     """Let the ends hold the value itself, which is one of the arrangements."""
     return min(ends[0], answer.value), max(ends[1], answer.value)
@@ -205,6 +200,7 @@ def _parts_with_limits(answer: Any, best: _Four, worst: _Four) -> Any:
     return replace(found, **limits)
 
 
+_PART = ("fpr", "tpr", "max_fpr", "corrected")
 _ERRORS = ("plain", "debiased", "rms", "smooth")
 
 
@@ -381,7 +377,14 @@ BOUNDED: dict[str, tuple[Callable[..., Any], Attach]] = {
     "gain_curve": (gain_curve, _at_share(gain_bounds)),
     "lift_curve": (lift_curve, _at_share(lift_bounds)),
     "log_loss": (log_loss, _proper_score("log_loss")),
-    "partial_auc": (partial_auc, _of_number(_partial_auc)),
+    "partial_auc": (
+        partial_auc,
+        _of_number(
+            lambda t, given: between(
+                lambda x: partial_area(x, **{k: given[k] for k in _PART}), t
+            )
+        ),
+    ),
     "precision_recall": (precision_recall, _at_share(precision_bounds)),
     "reliability": (
         reliability,

@@ -259,7 +259,8 @@ def precision_bounds(t: Tally, prevalence: float | None = None) -> CurveBounds:
     low = _ends((np.where(b.open, least, before), here))
     high = _ends((np.where(b.open, most, before), np.where(b.open, most, here)))
     x = _ends(b.tp) / t.n_pos
-    return CurveBounds(*_room(x, low, high), ("recall", "precision"))
+    room = low * (1 - _ROUNDING), high * (1 + _ROUNDING)  # for the last digits
+    return CurveBounds(x, *room, ("recall", "precision"))
 
 
 def lift_bounds(t: Tally, prevalence: float | None = None) -> CurveBounds:
@@ -271,12 +272,8 @@ def lift_bounds(t: Tally, prevalence: float | None = None) -> CurveBounds:
     low = _ends((np.where(b.open, least, before), np.where(b.open, least, here)))
     high = _ends((np.where(b.open, most, before), np.where(b.open, most, here)))
     x = _ends((flagged[0], flagged[1]))
-    return CurveBounds(*_room(x, low / share, high / share), ("flagged_rate", "lift"))
-
-
-def _room(x: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
-    """Leave room for the last digits of quotients."""
-    return x, low * (1 - _ROUNDING), high * (1 + _ROUNDING)
+    room = low / share * (1 - _ROUNDING), high / share * (1 + _ROUNDING)
+    return CurveBounds(x, *room, ("flagged_rate", "lift"))
 
 
 def cost_bounds(t: Tally, curve: CostCurve) -> CurveBounds:

@@ -117,7 +117,14 @@ def sql(
             "Save the result as CSV or Parquet, then type: trueness evaluate FILE",
         )
         query = _counting(names, source, positive, to, bins)
-    return "\n".join([*(f"-- {line}" for line in said), _translated(query, to)])
+    glot = required("sqlglot", "sql")
+    tree = glot.parse_one(query, read="duckdb")
+    # nothing that is ordered here can be missing
+    small = glot.Dialect.get_or_raise(to).NULL_ORDERING == "nulls_are_small"
+    for ordered in tree.find_all(glot.exp.Ordered):
+        ordered.set("nulls_first", small)
+    written_out = str(tree.sql(to, pretty=True))
+    return "\n".join([*(f"-- {line}" for line in said), written_out])
 
 
 def _column(name: object, what: str, to: str) -> str:
@@ -163,16 +170,6 @@ def _table(table: object, to: str) -> str:
     for part in named.parts:  # BigQuery takes my-project without quotes
         part.set("quoted", part.quoted or not part.name.isidentifier())
     return str(named.sql("duckdb"))
-
-
-def _translated(query: str, to: str) -> str:
-    glot = required("sqlglot", "sql")
-    tree = glot.parse_one(query, read="duckdb")
-    # nothing that is ordered here can be missing
-    small = glot.Dialect.get_or_raise(to).NULL_ORDERING == "nulls_are_small"
-    for ordered in tree.find_all(glot.exp.Ordered):
-        ordered.set("nulls_first", small)
-    return str(tree.sql(to, pretty=True))
 
 
 def _counting(

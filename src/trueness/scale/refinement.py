@@ -279,7 +279,7 @@ _MOST_PASSES = 10_000
 
 
 def _first(
-    frame: Any,
+    frame: object,
     label: str | None,
     score: str | None,
     positive: object,
@@ -290,46 +290,31 @@ def _first(
 
     Up to ``whole`` rows of a lazy frame are counted score by score at once.
     """
-    counted, began = frame, perf_counter()
+    began = perf_counter()
     at_most = _options.whole_number(at_most, "at_most", at_least=1)
     why = "It halves bins of counts. A tally without at_most= is exact, and takes them."
     words = ("weight", "cluster", "unlabelled")
     refuse(frame, "An exact answer", dict.fromkeys(words, why))
     if _looks_up(frame):
-        known = frame.coarse(at_most)
-        return ScoreSource(frame, {}, None, [frame.n], began), known
-    if not isinstance(frame, Tally):
-        opened = engines.open_frame(frame)
-        if engines.is_lazy(opened):
-            return _first_pass(opened, label, score, positive, at_most, whole)
-        counted = tally(frame, label=label, score=score, positive=positive)
-    known = counted.labelled()
-    step = 1 if whole else max(len(known) // at_most, 1)
-    counts = (known.neg, known.pos, known.unknown)
-    start = np.arange(0, len(known), step)
-    bins = tally_of_bins(*joined(start, known.score, known.high, counts))
-    return ScoreSource(known, {}, None, [known.n], began), bins
-
-
-def _looks_up(frame: object) -> bool:
-    """Are these sorted scores that stay on a device?"""
-    return type(frame).__name__ == "DeviceTally"
-
-
-def _first_pass(
-    lazy: nw.LazyFrame[Any],
-    label: str | None,
-    score: str | None,
-    positive: object,
-    at_most: int,
-    whole: int,
-) -> tuple[ScoreSource, Tally]:
+        device: Any = frame
+        return ScoreSource(frame, {}, None, [device.n], began), device.coarse(at_most)
+    lazy = None if isinstance(frame, Tally) else engines.open_frame(frame)
+    if isinstance(frame, Tally) or not isinstance(lazy, nw.LazyFrame):
+        known = (
+            frame
+            if isinstance(frame, Tally)
+            else tally(frame, label=label, score=score, positive=positive)
+        )
+        known = known.labelled()
+        step = 1 if whole else max(len(known) // at_most, 1)
+        start, counts = np.arange(0, len(known), step), known.counts[:3]
+        bins = tally_of_bins(*joined(start, known.score, known.high, counts))
+        return ScoreSource(known, {}, None, [known.n], began), bins
     if score is None or label is None:
         raise InputError(
             'Name the columns of the frame: label="y", score="p". It has '
             f"{listing(lazy.collect_schema().names(), 12)}."
         )
-    began = perf_counter()
     names = engines.wanted_columns(lazy, {"label": label, "score": score})
     rows = engines.by_role(lazy, names)
     e = engine_bins.extent(rows, names)
@@ -339,6 +324,11 @@ def _first_pass(
     t = engine_bins.binned_tally(rows, names, positive, at_most, e)
     # where the scores lie, their quantiles, and the count: three passes
     return ScoreSource(rows, names, positive, [0, 0, t.n], began), t
+
+
+def _looks_up(frame: object) -> bool:
+    """Are these sorted scores that stay on a device?"""
+    return type(frame).__name__ == "DeviceTally"
 
 
 def _same_class_joined(t: Tally) -> Tally:
@@ -376,40 +366,14 @@ def _refined(
 
     ``shorten`` drops what the question does not need before the parts are joined.
     """
-    cases = t.neg + t.pos
-    rows = int(cases[alive].sum())
-    if rows > batch and _DIVIDE * int(np.count_nonzero(alive)) <= at_most:
-        return _replaced(source, t, _runs(alive, cases), at_most, shorten)
-    upto = np.cumsum(np.where(alive, cases, 0))
-    some = alive & (upto <= max(batch, int(upto[np.argmax(alive)])))
-    return _replaced(source, t, _runs(some, cases), None, shorten)
-
-
-Run = tuple[int, int]  # neighbouring rows of a tally, first and behind the last
-
-
-def _runs(alive: Flags, cases: Ints) -> list[Run]:
-    """Give runs of neighbouring bins; the nearest are joined if there are too many."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], alive.astype(np.int8), [0]])))
-    first, stop = edges[0::2], edges[1::2]
-    upto = np.concatenate([[0], np.cumsum(cases)])
-    gap = upto[first[1:]] - upto[stop[:-1]]
-    if gap.size >= _RANGES:
-        # the widest gaps stay open: few rows are counted twice
-        keep = np.sort(np.argsort(-gap, kind="stable")[: _RANGES - 1])
-        first = np.concatenate([first[:1], first[1:][keep]])
-        stop = np.concatenate([stop[:-1][keep], stop[-1:]])
-    return list(zip(first.tolist(), stop.tolist(), strict=True))
-
-
-def _replaced(
-    source: ScoreSource,
-    t: Tally,
-    runs: list[Run],
-    bins: int | None,
-    shorten: Callable[[Tally], Tally],
-) -> Tally:
-    """Put what a new pass counted in the place of these rows."""
+    cases, bins = t.neg + t.pos, None
+    # finer bins pay when each doubtful one can be divided into several
+    if cases[alive].sum() > batch and 8 * int(np.count_nonzero(alive)) <= at_most:
+        bins = at_most
+    else:
+        upto = np.cumsum(np.where(alive, cases, 0))
+        alive = alive & (upto <= max(batch, int(upto[np.argmax(alive)])))
+    runs = _runs(alive, cases)
     part = _counted_again(source, t, runs, bins).labelled()
     source.counted.append(part.n)
     inside = _end_to_end([_rows(t, *run) for run in runs])
@@ -430,12 +394,21 @@ def _replaced(
     return _end_to_end([*pieces, _rows(t, last, len(t))])
 
 
-def _between(t: Tally, low: float, high: float) -> Tally:
-    """Give the rows with scores from low to high."""
-    # scores descend; NumPy would copy them to search the other way round
-    first = bisect_left(t.high, -high, key=neg)
-    stop = bisect_right(t.score, -low, key=neg)
-    return _rows(t, first, stop)
+Run = tuple[int, int]  # neighbouring rows of a tally, first and behind the last
+
+
+def _runs(alive: Flags, cases: Ints) -> list[Run]:
+    """Give runs of neighbouring bins; the nearest are joined if there are too many."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], alive.astype(np.int8), [0]])))
+    first, stop = edges[0::2], edges[1::2]
+    upto = np.concatenate([[0], np.cumsum(cases)])
+    gap = upto[first[1:]] - upto[stop[:-1]]
+    if gap.size >= _RANGES:
+        # the widest gaps stay open: few rows are counted twice
+        keep = np.sort(np.argsort(-gap, kind="stable")[: _RANGES - 1])
+        first = np.concatenate([first[:1], first[1:][keep]])
+        stop = np.concatenate([stop[:-1][keep], stop[-1:]])
+    return list(zip(first.tolist(), stop.tolist(), strict=True))
 
 
 def _rows(t: Tally, first: int, stop: int) -> Tally:
@@ -457,10 +430,17 @@ def _counted_again(
 ) -> Tally:
     ends = [(float(t.score[stop - 1]), float(t.high[first])) for first, stop in runs]
     if isinstance(source.rows, Tally):
-        return _end_to_end([_between(source.rows, *pair) for pair in ends])
+        x = source.rows
+        # scores descend; NumPy would copy them to search the other way round
+        places = [
+            (bisect_left(x.high, -high, key=neg), bisect_right(x.score, -low, key=neg))
+            for low, high in ends
+        ]
+        return _end_to_end([_rows(x, *pair) for pair in places])
     if _looks_up(source.rows):
-        x = source.rows.between(ends)
-        again: Tally = x.coarse(bins, [e[0] for e in ends]) if bins else x.to_host()
+        some = source.rows.between(ends)
+        lows = [e[0] for e in ends]
+        again: Tally = some.coarse(bins, lows) if bins else some.to_host()
         return again
     value = nw.col("score").cast(nw.Float64)
     chosen = nw.any_horizontal(
