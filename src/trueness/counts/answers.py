@@ -233,7 +233,9 @@ class _Analysis:
     """An analysis, which words are its own, and what it may be given."""
 
     def __init__(self, analysis: Callable[..., Any], takes: str) -> None:
-        self.analysis, self.name, self.takes = analysis, analysis.__name__, takes
+        room = "report." if analysis.__module__ == "trueness.report" else ""
+        self.name = room + analysis.__name__  # as it is typed
+        self.analysis, self.takes = analysis, takes
         self.own = own = signature(analysis).parameters
         self.any_option = any(p.kind is Parameter.VAR_KEYWORD for p in own.values())
         self.first, first = next(iter(own.items()))

@@ -18,7 +18,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.records import Estimate
 from trueness.counts.design import CASE_CONTROL
 from trueness.counts.values import Tally
-from trueness.findings.how_good import cases_note
+from trueness.findings.how_good import cases_note, turned
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import (
     Figure,
@@ -33,6 +33,7 @@ from trueness.findings.subject import UNNAMED, Wanted, cut_of
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import SHOWN
 from trueness.metrics.grammar import cases_of, is_share, text_of
+from trueness.ranking.areas import auc
 from trueness.ranking.figures import score_figure
 from trueness.threshold import sentences
 from trueness.threshold.group_cuts import group_thresholds
@@ -159,7 +160,7 @@ def _best(t: Tally, q: Wanted) -> CutFinding:
         t,
         _sentences(point),
         [_matrix(point.confusion), _metrics(checked.metrics if checked else found)],
-        [*mind, *_for_prevalence(t)],
+        [*mind, *turned("The score", auc(t, level=q.level)), *_for_prevalence(t)],
         confusion=point.confusion,
         estimates=found,
         validation=checked and fields_of(checked, *VALIDATION),

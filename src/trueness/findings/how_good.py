@@ -138,7 +138,7 @@ def how_good(s: subjects.Subject, together: Estimate | None = None) -> Finding:
             *when(len({t.n for t in tallies.values()}) > 1, "scored cases", each=each),
             *when(no_brier and not unknown, "no brier"),
             *when(one_class, "one class"),
-            *when(s.cluster, "clusters", cluster=s.cluster),
+            *s.alike,
             *_warnings(found),
             *when(share["wanted"] is not None, "for prevalence", **share),
             *when(unknown, "case-control"),
@@ -200,11 +200,17 @@ def _warnings(found: dict[str, Measured]) -> list[Note]:
     return lines
 
 
+def turned(name: str, area: Estimate) -> tuple[Note, ...]:
+    """Say where a score ranks the wrong way round."""
+    return when(area.high < 0.5, "reversed", name=shown(name))
+
+
 def doubt(name: str, area: Estimate | None) -> tuple[Note, ...]:
     """Say where a score ranks the wrong way round, or like guessing."""
-    unsure = area is not None and area.low <= 0.5
-    code = "reversed" if area and area.high < 0.5 else "guessing"
-    return when(unsure, code, name=shown(name))
+    if area is None:
+        return ()
+    unsure = area.low <= 0.5 <= area.high
+    return (*turned(name, area), *when(unsure, "guessing", name=shown(name)))
 
 
 def few_cases(t: Tally) -> tuple[Note, ...]:

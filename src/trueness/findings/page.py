@@ -29,7 +29,13 @@ from trueness.findings import (
     which_is_better,
     without_labels,
 )
-from trueness.findings.how_good import doubt, few_cases, how_good, in_every_group
+from trueness.findings.how_good import (
+    doubt,
+    few_cases,
+    how_good,
+    in_every_group,
+    turned,
+)
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import Finding, Page, Tile
 from trueness.findings.slider import slider
@@ -39,7 +45,7 @@ from trueness.inference.verification import remarks, said_elsewhere
 from trueness.metrics.grammar import text_of
 from trueness.metrics.intervals import meant_by_rows
 from trueness.threshold.rule import AtThreshold
-from trueness.threshold.sentences import limiting
+from trueness.threshold.sentences import limiting, met
 from trueness.threshold.validation import Validation
 
 TITLE = "How good is this classifier?"
@@ -198,6 +204,7 @@ def answers(s: subjects.Subject, made: Mapping[str, Finding | None]) -> Answers:
     )
     sure = [note("auc between", name=best.name, auc=best.auc, level=s.asked.level)]
     sure += doubt(best.name, best.auc)
+    sure += [n for m in others for n in turned(m.name, m.auc)]
     if checked is not None and {"recall", "precision"} <= checked.metrics.keys():
         r, p = checked.metrics["recall"], checked.metrics["precision"]
         new = "on new cases, " if isinstance(checked, Validation) else ""
@@ -268,8 +275,7 @@ def _optimism(s: subjects.Subject) -> list[Note]:
     what = text_of(checked.choice.objective.partition(" ")[2])
     expect = {"expect": checked.corrected.value, "instead": checked.value}
     lines = [note("optimistic by", what=what, **expect)]
-    rare = {c: share for c, share in checked.holds.items() if share < SAFE}
-    return lines + [note("rarely met", name=c, share=v) for c, v in rare.items()]
+    return lines + [note("rarely met", text=text) for text in met(checked, SAFE)]
 
 
 def measured(s: subjects.Subject) -> Note:

@@ -27,6 +27,7 @@ from trueness._core.numbers import cut_text
 from trueness._core.records import Estimate
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Panel, Tally
+from trueness.findings.notes import Note, when
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints
 from trueness.ranking.areas import auc, auc_measure
@@ -220,6 +221,12 @@ class Subject:
         if isinstance(self.data, Mapping):
             return next(iter(self.data.values()))
         return self.data
+
+    @property
+    def alike(self) -> tuple[Note, ...]:
+        """Say that cases belong together, by what they have in common."""
+        what = self.cluster or "cluster"
+        return when(self.cases.clusters is not None, "clusters", cluster=what)
 
     @property
     def several(self) -> bool:

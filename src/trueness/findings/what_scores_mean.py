@@ -227,10 +227,11 @@ def what_a_map_changes(
     shares = np.linspace(0, 1, 6)
     picked = t.score[np.unique(((len(t) - 1) * shares).round().astype(int))]
     rows = [(float(s), float(p)) for s, p in zip(picked, fitted(picked), strict=True)]
+    how = f"auto, which chose {type(fitted).__name__}" if method == "auto" else method
     meant = finding(
         "calibration",
         {},
-        answer=(cases_note(t), note("fitted", method=method)),
+        answer=(cases_note(t), note("fitted", method=how)),
         tables=(table("What a score means", ("score", "probability"), rows),),
     )
     try:

@@ -22,7 +22,7 @@ from trueness.counts.cases import with_fields
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.crossfit import CombinerComparison, compare_combiners
-from trueness.findings.how_good import cases_note
+from trueness.findings.how_good import cases_note, turned
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import (
     Figure,
@@ -79,7 +79,8 @@ def which_is_better(s: Subject) -> Finding:
         },
         answer=(cases_note(panel), *_verdict(s, found)),
         notes=(
-            *when(s.cluster, "clusters", cluster=s.cluster),
+            *s.alike,
+            *(n for m in s.models for n in turned(m.name, m.auc)),
             *_curve_notes(text, curves, best),
             *when(not curves, "no curves", most=MOST_ROWS),
             *when(curves and drawn, "drawn", what="Curves were compared", drawn=drawn),
@@ -146,8 +147,10 @@ def _each(s: Subject) -> Table:
         return table("Each classifier", ("classifier", "AUC"), rows)
     more = [(m.name, m.auc, m.point.value, cut_of(m.point)) for m in s.models]
     goal = f"{s.asked.objective.name} at its best"
-    head = ("classifier", "AUC", goal, "threshold")
-    return table("Each classifier, and its own best threshold", head, more)
+    limits = " and ".join(map(repr, s.asked.limits))
+    caption = "Each classifier, and its own best threshold"
+    caption += f", subject to {limits}" if limits else ""
+    return table(caption, ("classifier", "AUC", goal, "threshold"), more)
 
 
 def _curve_notes(text: Mapping[str, str], curves: Pairs, best: str) -> list[Note]:

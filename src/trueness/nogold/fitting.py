@@ -295,11 +295,13 @@ def _shared_notes(
         said = f"The votes are {more} as probable if errors are independent, but they "
         said += "agree with some that are shared."
     else:
-        said = "The votes hardly tell shared from independent errors (one is "
-        said += f"{more} as probable as the other)."
-    first = "" if post.identified else ALONE
+        said = "The votes do not clearly tell shared from independent errors: they are "
+        likelier = "may be shared" if gain > 0 else "are independent"
+        said += f"{more} as probable if errors {likelier}."
+    first, of = "" if post.identified else ALONE, post.populations
+    where = f" in {of[0]}" if len(of) > 1 else ""
     return [
-        f"{first}If classifiers may make the same errors, the prevalence is "
+        f"{first}If classifiers may make the same errors, the prevalence{where} is "
         f"{_rate(post)} and the sensitivity of {name} {span(post.sensitivity[name])}. "
         f"If errors were independent, they would be {_rate(alone)} and "
         f"{alone.sensitivity[name].value:.3f}. {said}"

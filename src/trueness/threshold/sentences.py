@@ -48,8 +48,8 @@ def limiting(p: OperatingPoint) -> list[str]:
 def met(v: Validation, below: float = math.inf) -> list[str]:
     """Say how often repeated choices met each constraint, where that was too rare."""
     return [
-        f"Chosen again on bootstrap samples, the rule met {name} among all cases in "
-        f"{percent(share)} of them."
+        f"Chosen again on bootstrap samples, the threshold met {name} in "
+        f"{percent(share)} of them, on the cases left out."
         for name, share in v.holds.items()
         if share < below
     ]
@@ -130,7 +130,7 @@ def group_sentences(g: GroupThresholds) -> list[str]:
     what = objective_of(g.objective)
     differ = ", ".join(f"{k} {v:.4g}" for k, v in g.common_gaps.items())
     lines = [f"With a threshold for each group, {what} is {written(g.value)}; {proof}."]
-    lines += [f"{name}: {e}." for name, e in g.gaps.items()]
+    lines += [f"{e}." for e in g.gaps.values()]
     if g.free_value != g.value:
         lines.append(f"Without limits on differences it is {written(g.free_value)}.")
     if g.common_value == g.common_value:
