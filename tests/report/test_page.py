@@ -7,15 +7,14 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import trueness
+from shell import run
 from trueness._core.numbers import about, percent
-from trueness.cli import app
 from trueness.findings import subject as subjects
 from trueness.findings.notes import REPORT, say
 from trueness.findings.page import page_about
-from trueness.findings.slider import steps
+from trueness.findings.where_to_cut import steps
 from trueness.findings.which_is_better import fewer
 from trueness.report.page import render
 from trueness.report.svg import draw
@@ -28,8 +27,7 @@ def cases(rng, n, shift=1.0):
 
 @pytest.fixture(scope="module")
 def panel():
-    rng = np.random.default_rng(11)
-    y, a = cases(rng, 500)
+    y, a = cases(np.random.default_rng(11), 500)
     p = 1 / (1 + np.exp(-a))
     return trueness.panel(y, {"a": p, "b": a - 3, "c": np.round(p**2, 2)})
 
@@ -43,12 +41,26 @@ def words(page):
     return " ".join(say(n, REPORT) for _, notes in page.answers for n in notes)
 
 
+def keys(page):
+    return [f.key for f in page.findings]
+
+
 def section(page, key="threshold"):
-    return next((f for f in page.findings if f.key == key), None)
+    return page.findings[keys(page).index(key)]
 
 
-def said(finding):
-    return [say(n, REPORT) for n in (*finding.answer, *finding.notes)]
+def said(page, key="threshold"):
+    found = section(page, key)
+    return " ".join(say(n, REPORT) for n in (*found.answer, *found.notes))
+
+
+def figure(page, title):
+    return next(f for f in section(page).figures if f.title == title)
+
+
+def at_start(page):
+    model = page.slider["models"][0]
+    return {k: v[model["start"]] for k, v in model["columns"].items()}
 
 
 def test_the_summary_answers_five_questions_with_the_librarys_numbers(page, panel):
@@ -64,27 +76,28 @@ def test_the_summary_answers_five_questions_with_the_librarys_numbers(page, pane
     assert f"between {value.low:.3f} and {value.high:.3f}" in words(page)
     point = trueness.best_threshold(panel["a"], "youden", "recall >= 0.7")
     assert f"{point.threshold:.4g} or more" in words(page)
+    # a constraint is told by its report and by the command in one sentence
+    check = trueness.validate_threshold(panel["a"], "youden", "recall >= 0.7")
+    share = percent(check.holds["recall >= 0.7"])
+    assert f"met recall >= 0.7 in {share} of them, on the cases left out" in words(page)
+    (each, _) = section(page, "comparison").tables
+    assert each.caption.endswith("best threshold, subject to recall >= 0.7")
 
 
 def test_prices_choose_the_cut(panel):
-    page = page_about(panel["a"], cost={"fp": 1, "fn": 30})
+    page, free = (
+        page_about(panel["a"], cost={"fp": 1, "fn": 30}),
+        page_about(panel["a"]),
+    )
     assert "The table says what to expect on new cases" in section(page).method
-    assert "The chosen threshold minimises cost(fp=1, fn=30)." in said(section(page))
+    assert "The chosen threshold minimises cost(fp=1, fn=30)." in said(page)
     best = trueness.best_threshold(panel["a"], minimize=trueness.cost(fp=1, fn=30))
-    model = page.slider["models"][0]
-    assert model["columns"]["threshold"][model["start"]] == best.threshold
+    assert at_start(page)["threshold"] == best.threshold
     paid = "Lower is better. A false positive costs 1, a false negative 30."
     assert figure(page, "What a threshold costs").note == paid
     assert "No costs were given" not in words(page)
-    free = page_about(panel["a"])
     assert "No costs were given" in words(free)
     assert "No costs were given" in figure(free, "What a threshold costs").note
-    with pytest.raises(trueness.InputError, match="not both"):
-        page_about(panel["a"], maximize="f1", minimize="fpr")
-
-
-def figure(page, title):
-    return next(f for f in section(page).figures if f.title == title)
 
 
 def test_net_benefit_and_cost_curve_hold_the_librarys_numbers(page, panel):
@@ -92,10 +105,10 @@ def test_net_benefit_and_cost_curve_hold_the_librarys_numbers(page, panel):
     expected = trueness.decision_curve(panel["a"], threshold=line["p"]).net_benefit
     assert line["y"] == pytest.approx(expected, abs=1e-9)
     drawn = draw(figure(page, "Cost for every cost ratio"))[1]
-    rows = [r for r in drawn.texts if r[0] == "a"]
-    curve = trueness.cost_curve(panel["a"], at=[float(rows[3][2])])
-    assert float(rows[3][3]) == pytest.approx(curve.cost[0], rel=0.005)
-    assert float(rows[3][4]) == pytest.approx(curve.low[0], rel=0.005)
+    row = [r for r in drawn.texts if r[0] == "a"][3]
+    curve = trueness.cost_curve(panel["a"], at=[float(row[2])])
+    both = [curve.cost[0], curve.low[0]]
+    assert [float(v) for v in row[3:5]] == pytest.approx(both, rel=0.005)
 
 
 def test_scores_that_are_no_probabilities_have_no_net_benefit(panel):
@@ -117,26 +130,18 @@ def test_constraints_are_shaded_where_they_do_not_hold(panel):
     assert (y[x < 54 + 0.49 * 292] > 274 - 0.71 * 262).all()
 
 
-def test_sections_follow_what_there_is(page, panel):
-    keys = [s.key for s in page.findings]
+def test_sections_follow_what_there_is_and_describe_themselves(page, panel):
     several = ["comparison", "ensembles"]
-    assert keys == ["threshold", *several, "calibration", "ranking"]
-    alone = page_about(panel["a"])
-    assert [s.key for s in alone.findings] == ["threshold", "calibration", "ranking"]
-    groups = {"x": panel["a"], "y": panel["a"]}
-    both = page_about(panel["a"], groups=groups)
-    assert "groups" in [s.key for s in both.findings]
-
-
-def test_every_section_names_its_method_and_every_figure_describes_itself(page):
-    for section in page.findings:
-        assert section.method
-        for figure in section.figures:
-            label = re.search(r'aria-label="([^"]+)"', str(draw(figure)[0]))
-            assert len(label[1]) > 20
-            assert draw(figure)[1].texts
-        assert section.caveat
-        assert re.search(r"doi:10\.\d+/", section.method)
+    assert keys(page) == ["threshold", *several, "calibration", "ranking"]
+    assert keys(page_about(panel["a"])) == ["threshold", "calibration", "ranking"]
+    both = page_about(panel["a"], groups={"x": panel["a"], "y": panel["a"]})
+    assert "groups" in keys(both)
+    for found in page.findings:
+        assert found.caveat
+        assert re.search(r"doi:10\.\d+/", found.method)
+        for drawn in map(draw, found.figures):
+            assert len(re.search(r'aria-label="([^"]+)"', str(drawn[0]))[1]) > 20
+            assert drawn[1].texts
 
 
 def test_a_log_loss_without_an_upper_limit_says_why():
@@ -144,7 +149,7 @@ def test_a_log_loss_without_an_upper_limit_says_why():
     right, wrong = p.copy(), p.copy()
     right[:2], wrong[:2] = (0, 1), (1, 0)
     page = page_about(trueness.panel(y, {"right": right, "wrong": wrong, "p": p}))
-    found = " ".join(said(section(page, "calibration")))
+    found = said(page, "calibration")
     assert "The log loss of wrong is infinite: a score" in found
     assert "The log loss of right has no upper limit: one" in found
     assert " to infinite)" in render(page, "1.0")
@@ -155,7 +160,7 @@ def test_steps_hold_exact_counts_and_the_chosen_cut(rng):
     t = trueness.tally(y, rng.normal(size=y.size) + y)
     cut = trueness.best_threshold(t, "f1").threshold
     found = steps(t, "t", cut)
-    assert found.threshold[found.start] == cut
+    assert found.first == cut
     assert len(found.threshold) <= 403
     for k in range(0, len(found.threshold), 25):
         flagged = t.score >= found.threshold[k]
@@ -184,13 +189,33 @@ def test_edges_make_a_report(name):
     assert "nan" not in re.sub(r"<script.*?</script>", "", text, flags=re.S).split()
 
 
-def test_what_cannot_be_reported_is_said(panel):
+@pytest.mark.parametrize(
+    ("asked", "match"),
+    [
+        ({"subject_to": ["recall >= 1", "fpr <= 0"]}, "cannot be met"),
+        ({"level": 95}, "level must lie in"),
+        ({"maximize": "f1", "minimize": "fpr"}, "not both"),
+        ({"at": 0.4, "maximize": "f1"}, "nothing to choose"),
+        ({"calibrator": "beta", "classifier": "nobody"}, "classifier must be one of"),
+        ({"path": "r.pdf"}, r'HTML page.* "r.html"; a browser prints it to a PDF'),
+    ],
+)
+def test_what_cannot_be_asked_of_a_report_is_said(asked, match, panel, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    with pytest.raises(ValueError, match=match):
+        trueness.report.write(panel, **{"path": path} | asked)
+    assert path.read_text() == "old"  # a file is written whole, or not at all
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_what_cannot_be_reported_is_said(panel, tmp_path):
     with pytest.raises(trueness.NotEnoughCases, match="report needs at least one pos"):
         trueness.report.html(trueness.tally([0, 0], [0.1, 0.2]))
-    with pytest.raises(trueness.Infeasible, match="cannot be met"):
-        trueness.report.html(panel, subject_to=["recall >= 1", "fpr <= 0"])
-    with pytest.raises(trueness.InputError, match="level must lie in"):
-        trueness.report.html(panel, level=95)
+    with pytest.raises(trueness.InputError, match=r"Type trueness\.report\.write\(y_"):
+        trueness.report.write(([0, 1], [0.1, 0.2]), tmp_path / "r.html")
+    made = trueness.report.write(panel["a"], tmp_path / "r.html")
+    assert made.path.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
 def test_many_classifiers_and_groups_stay_under_two_megabytes(rng, monkeypatch):
@@ -198,10 +223,8 @@ def test_many_classifiers_and_groups_stay_under_two_megabytes(rng, monkeypatch):
     monkeypatch.setattr("trueness.findings.which_is_better.MOST_PAIRS", 3)
     y = (np.arange(900) % 3 == 0).astype(int)
     columns = {f"model {k}": rng.random(y.size) * (1 + y) / 2 for k in range(20)}
-    group = np.arange(y.size) // 30
-    text = trueness.report.html(
-        trueness.panel(y, columns), groups=trueness.panel(y, columns, by=group)
-    )
+    groups = trueness.panel(y, columns, by=np.arange(y.size) // 30)
+    text = trueness.report.html(trueness.panel(y, columns), groups=groups)
     assert len(text.encode()) < 2_000_000
     assert text.count("<td>") > 3000  # all of them are there
 
@@ -216,21 +239,20 @@ class Reader(HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
         for name, value in attrs:
-            if name.startswith("on") or name in ("src", "style", "srcset", "action"):
-                self.suspicious.append((tag, name, value))
-            if name == "href" and not value.startswith("#"):
+            away = name == "href" and not value.startswith("#")
+            loads = name in ("src", "style", "srcset", "action")
+            if away or loads or name.startswith("on"):
                 self.suspicious.append((tag, name, value))
 
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\u202e\x1b[0m"
 
 
-def test_hostile_names_never_become_markup(panel):
+def test_hostile_names_never_become_markup():
     rng = np.random.default_rng(0)
     y, a = cases(rng, 100)
-    hostile = trueness.panel(
-        y, {HOSTILE: a, HOSTILE + "2": a + rng.normal(size=y.size)}
-    )
+    two = {HOSTILE: a, HOSTILE + "2": a + rng.normal(size=y.size)}
+    hostile = trueness.panel(y, two)
     text = trueness.report.html(
         hostile, title=HOSTILE, source=HOSTILE, groups={HOSTILE: hostile, "b": hostile}
     )
@@ -238,8 +260,7 @@ def test_hostile_names_never_become_markup(panel):
     reader.feed(text)
     assert reader.tags.count("script") == 2
     assert reader.suspicious == []
-    assert "\u202e" not in text
-    assert "\x1b" not in text
+    assert not {"\u202e", "\x1b"} & set(text)
     data = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1]
     assert json.loads(data)["models"][0]["name"].startswith("</script><scrip")
 
@@ -250,42 +271,27 @@ def test_of_very_many_cases_some_are_drawn_and_the_page_says_so(panel, monkeypat
     few, drawn = fewer(panel, rng=0)
     assert few.n == 120
     assert drawn == "120 of the 500 cases, drawn at random"
-    whole = {tuple(r): (n, p) for r, n, p in rows_of(panel)}
-    assert all(n <= whole[tuple(r)][0] and p <= whole[tuple(r)][1]
-               for r, n, p in rows_of(few))  # fmt: skip
+    whole, some = (
+        {tuple(r): (n, p) for r, n, p in zip(x.rows, x.neg, x.pos, strict=True)}
+        for x in (panel, few)
+    )
+    assert all(n <= whole[r][0] and p <= whole[r][1] for r, (n, p) in some.items())
     page = page_about(panel)
-    for key, what in (("comparison", "Curves"), ("ensembles", "Combinations")):
-        text = f"{what} were compared on {drawn};"
-        assert any(w.startswith(text) for w in said(section(page, key)))
-
-
-def rows_of(panel):
-    return zip(panel.rows, panel.neg, panel.pos, strict=True)
-
-
-def test_write_replaces_whole_files(panel, tmp_path):
-    path = tmp_path / "report.html"
-    path.write_text("old")
-    with pytest.raises(trueness.Infeasible):
-        trueness.report.write(panel, path, subject_to=["recall >= 1", "fpr <= 0"])
-    assert path.read_text() == "old"
-    trueness.report.write(panel, path)
-    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+    assert f"Curves were compared on {drawn};" in said(page, "comparison")
+    assert f"Combinations were compared on {drawn};" in said(page, "ensembles")
 
 
 def test_a_binned_tally_shows_between_which_numbers_the_truth_lies(panel):
     exact, coarse = panel["a"], panel["a"].coarse(12)
     page = page_about(coarse, maximize="f1")
     rows = {row[0]: row[1:] for row in section(page, "scale").tables[0].texts}
-    best = trueness.best_threshold(exact, "f1").value
     truth = {"AUC": trueness.auc(exact), "Brier score": trueness.brier(exact)}
-    truth["best f1"] = best
+    truth["best f1"] = trueness.best_threshold(exact, "f1").value
     for what, value in truth.items():
         low, high = (float(v) for v in rows[what][1].split(" and "))
         assert low <= float(value) <= high
     assert f"The exact AUC certainly lies between {rows['AUC'][1]}" in words(page)
-    assert "scale" not in [s.key for s in page_about(exact).findings]
+    assert "scale" not in keys(page_about(exact))
 
 
 def test_groups_at_the_same_cut():
@@ -318,25 +324,23 @@ def test_a_report_says_which_model_its_results_come_from():
     assert ">nan" not in page
     with pytest.raises(trueness.InputError, match="needs several classifiers"):
         trueness.report.html(votes["V1"])
-    words = [w for name in names for w in ("--vote", name)]
-    found = CliRunner().invoke(
-        app, ["nogold", "sample:hiv", *words, "--count", "count"]
-    )
-    assert "The prevalence is not determined by votes alone" in found.stdout
-    assert f"between {low} and {high}" in " ".join(found.stdout.split())
-    assert "The votes contradict independent errors" in found.stdout
+    options = [w for name in names for w in ("--vote", name)]
+    found = run("nogold", "sample:hiv", *options, "--count", "count").stdout
+    assert "The prevalence is not determined by votes alone" in found
+    assert f"between {low} and {high}" in " ".join(found.split())
+    assert "The votes contradict independent errors" in found
 
 
 def test_scores_without_labels_are_judged_by_their_agreement():
     seen = trueness.simulate_panel(3000, 900, [0.7, 0.75, 0.8, 0.72], rng=0)
     page = page_about(seen.hide())
-    assert [s.key for s in page.findings] == ["nogold"]
-    expected = trueness.agreement(seen.hide()).auc["C3"].value
+    assert keys(page) == ["nogold"]
+    agreed = trueness.agreement(seen.hide())
+    expected = agreed.auc["C3"].value
     assert abs(expected - 0.8) < 0.02
     assert f"C3 ranks best, with an AUC of about {expected:.3f}" in words(page)
     assert page.tiles[1][1] == f"{expected:.3f}"
-    misfit = trueness.agreement(seen.hide()).misfit
-    assert f"would have a probability of {misfit:.2g}" in words(page)
+    assert f"would have a probability of {agreed.misfit:.2g}" in words(page)
     three = page_about(seen[["C1", "C2", "C3"]].hide())
     assert "cannot be checked" in words(three)
 
@@ -367,28 +371,22 @@ def test_shares_are_of_the_cases_with_a_label():
 
 
 def test_calibration_and_planning_are_shown_when_asked_for(panel):
-    plain = {s.key for s in page_about(panel["c"]).findings}
-    assert not {"calibrated", "planning"} & plain
+    assert not {"calibrated", "planning"} & set(keys(page_about(panel["c"])))
     page = page_about(panel, calibrator="beta", half_width=0.01, classifier="c")
-    made = {s.key: s for s in page.findings}
     gain = trueness.calibration_gain(panel["c"], method="beta", rng=0)
-    brier = made["calibrated"].numbers["brier"]
-    assert brier["cross_fitted"] == gain.cross_fitted
-    assert "after calibration" in said(made["calibrated"])[0]
+    numbers = section(page, "calibrated").numbers
+    assert numbers["brier"]["cross_fitted"] == gain.cross_fitted
+    assert "after calibration" in said(page, "calibrated")
     t = panel["c"]
     area = trueness.auc(t).value
     plan = trueness.plan_auc(auc=area, prevalence=t.prevalence, half_width=0.01)
-    assert f"{about(plan.n - t.n)} more than now" in said(made["planning"])[1]
-    with pytest.raises(trueness.InputError, match="classifier must be one of"):
-        page_about(panel, calibrator="beta", classifier="nobody")
+    assert f"{about(plan.n - t.n)} more than now" in said(page, "planning")
 
 
 def test_a_prevalence_of_use_chooses_the_cut_and_is_read_out(panel):
     rare = panel["a"].with_design(prevalence=0.02)
     page = page_about(rare, maximize="accuracy")
-    best = trueness.best_threshold(rare, "accuracy")
-    found = {k: v[page.slider["models"][0]["start"]]
-             for k, v in page.slider["models"][0]["columns"].items()}  # fmt: skip
+    best, found = trueness.best_threshold(rare, "accuracy"), at_start(page)
     assert found["threshold"] == best.threshold
     used = best.confusion.at_prevalence(0.02)
     for name in ("flagged_rate", "precision", "npv"):
@@ -397,12 +395,8 @@ def test_a_prevalence_of_use_chooses_the_cut_and_is_read_out(panel):
     # the matrix counts the cases as they are
     assert (found["tp"], found["fp"]) == (best.confusion.tp, best.confusion.fp)
     assert dict(page.facts)["for a prevalence of"] == "2.00 %"
-    assert "where 2.00 % of the cases are positive" in html(page)
+    assert "where 2.00 % of the cases are positive" in render(page, "0")
     assert "at a prevalence of 2.00 %" in words(page)
-
-
-def html(page):
-    return render(page, "0")
 
 
 def test_two_cuts_and_a_range_have_their_sections(panel):
@@ -414,24 +408,23 @@ def test_two_cuts_and_a_range_have_their_sections(panel):
     assert rows[1][1:3] == [str(z.deferred_pos), str(z.deferred_neg)]
     cost = trueness.cost(fp=1, fn=10)  # a single cut defers nothing
     point = trueness.best_threshold(panel["a"], minimize=cost, prevalences=(0.05, 0.2))
-    found = " ".join(said(section(page, "prevalence")))
-    assert f"score of {point.threshold:.4g} or more" in found
-    assert "The chosen threshold minimises cost(fp=1, fn=10)." in said(section(page))
+    assert f"score of {point.threshold:.4g} or more" in said(page, "prevalence")
+    assert "The chosen threshold minimises cost(fp=1, fn=10)." in said(page)
 
 
 def test_a_cut_for_each_group():
-    rng = np.random.default_rng(2)
-    y, s = cases(rng, 600)
+    y, s = cases(np.random.default_rng(2), 600)
     groups = trueness.tally(y, s, by=np.array(["n", "s", "w"])[np.arange(600) % 3])
     limits = ["recall_gap <= 0.02", "flagged <= 200"]
     page = page_about(trueness.tally(y, s), groups=groups, subject_to=limits)
     g = trueness.group_thresholds(groups, "youden", limits)
-    made = section(page, "group-cuts")
-    assert [row[0] for row in made.tables[0].texts] == ["n", "s", "w"]
-    assert [float(row[1]) for row in made.tables[0].texts] == pytest.approx(
-        list(g.thresholds.values()), abs=0.01
-    )
-    assert "no other choice of thresholds is better" in " ".join(said(made))
+    rows = {
+        row[0]: float(row[1]) for row in section(page, "group-cuts").tables[0].texts
+    }
+    assert rows == pytest.approx(g.thresholds, abs=0.01)
+    told = said(page, "group-cuts")
+    assert "no other choice of thresholds is better" in told
+    assert told.count("recall_gap 0.") == 2  # with a threshold each, and with one
     with pytest.raises(trueness.InputError, match="need two groups"):
         page_about(trueness.tally(y, s), groups={"n": groups["n"]}, subject_to=limits)
 
@@ -439,15 +432,13 @@ def test_a_cut_for_each_group():
 def test_a_threshold_that_is_given_is_shown_and_not_chosen(panel):
     page = page_about(panel["a"], at=0.4)
     c = trueness.confusion(panel["a"], 0.4)
-    tile = page.tiles[1]
-    assert tile[1] == f"{100 * c.tp / (c.tp + c.fn):.1f} %"
     wilson = trueness.at_threshold(panel["a"], 0.4)["recall"]
-    assert f"{100 * wilson.low:.1f} %" in tile[2]
-    assert "The threshold 0.4 was given." in said(section(page))
+    _, value, detail = page.tiles[1]
+    assert value == f"{100 * c.tp / (c.tp + c.fn):.1f} %"
+    assert f"{100 * wilson.low:.1f} %" in detail
+    assert "The threshold 0.4 was given." in said(page)
     assert "take the given threshold as fixed" in section(page).method
     assert "tuned" not in words(page)
-    with pytest.raises(trueness.InputError, match="nothing to choose"):
-        page_about(panel["a"], at=0.4, maximize="f1")
 
 
 def test_classes_are_held_against_the_rest(tmp_path):
@@ -485,7 +476,7 @@ def test_a_report_takes_every_design(tmp_path):
     p, w, c = 1 / (1 + np.exp(-s)), rng.gamma(3, size=300), np.arange(300) // 5
     some = np.where(rng.random(300) < 0.3, np.nan, y)
     asked = {"calibrator": "beta", "half_width": 0.02}
-    for labels, design, said in (
+    for labels, design, told in (
         (y, {"weight": w, "cluster": c}, "<dt>clusters</dt><dd>60</dd>"),
         (y, {"sampling": "case-control", "prevalence": 0.02}, "prevalence of 2.00 %"),
         (some, {"unlabelled": "missing at random"}, "positives among labelled"),
@@ -494,42 +485,42 @@ def test_a_report_takes_every_design(tmp_path):
         text = trueness.report.html(labels, scores, **asked, **design)
         e = trueness.auc(labels, p, **design)
         assert f"95 % CI {e.low:.3f} to {e.high:.3f}" in text
-        assert said in text
+        assert told in text
     with pytest.raises(trueness.InputError, match="case-control"):
         trueness.report.write(y, p, tmp_path / "r.html", sampling="case-control")
     # the dot is on the curves, whatever the prevalence
     t = trueness.tally(y, p, prevalence=0.02)
-    at = page_about(t).slider["models"][0]
-    found = {k: v[at["start"]] for k, v in at["columns"].items()}
-    curve = trueness.precision_recall(t)
+    found, curve = at_start(page_about(t)), trueness.precision_recall(t)
     points = zip(map(percent, curve.recall), map(percent, curve.precision), strict=True)
     assert (percent(found["recall"]), percent(found["precision"])) in set(points)
 
 
-def test_the_best_classifiers_are_kept_in_their_order_with_the_one_that_is_wanted():
+def test_the_best_classifiers_and_the_largest_groups_are_kept(monkeypatch):
     y = np.arange(40) % 2
     noise = np.random.default_rng(0).normal(size=(40, 50))
     scores = {f"m{k}": y * k / 10 + noise[:, k] for k in range(50)}
     panel = trueness.panel(y, scores)
     areas = {n: trueness.auc(y, s).value for n, s in scores.items()}
     best = sorted(areas, key=areas.get)[-subjects.MOST_MODELS :]
-    kept, words = subjects.strongest(panel, "")
-    assert set(kept.names) == set(best)
+    kept, told = subjects.strongest(panel, "")
     assert list(kept.names) == [n for n in panel.names if n in best]
-    assert words == "the 20 of 50 scores with the highest AUC; 30 were left out"
+    assert told == "the 20 of 50 scores with the highest AUC; 30 were left out"
     assert "m0" in subjects.strongest(panel, "m0")[0].names
     assert subjects.strongest(kept, "") == (kept, "")
-
-
-def test_the_page_names_what_was_left_out(monkeypatch):
     monkeypatch.setattr(subjects, "MOST_GROUPS", 2)
+    sizes = {"a": 30, "b": 60, "c": 40}
     groups = {
-        g: trueness.simulate_tally(n, n // 2, 0.8, rng=n)
-        for g, n in (("a", 30), ("b", 60), ("c", 40))
+        g: trueness.simulate_tally(n, n // 2, 0.8, rng=n) for g, n in sizes.items()
     }
-    whole = groups["a"] + groups["b"] + groups["c"]
-    page = page_about(whole, groups=groups)
-    facts = dict(page.facts)
-    assert facts["groups"] == "the 2 largest of 3; 1 were left out"
-    table = next(s for s in page.findings if s.key == "groups").tables[0]
-    assert [row[0] for row in table.rows] == ["b", "c"]
+    page = page_about(groups["a"] + groups["b"] + groups["c"], groups=groups)
+    assert dict(page.facts)["groups"] == "the 2 largest of 3; 1 were left out"
+    assert [row[0] for row in section(page, "groups").tables[0].rows] == ["b", "c"]
+
+
+def test_a_score_that_ranks_the_wrong_way_round_is_told(panel):
+    y = np.repeat([0, 1], 60)
+    scores = {"up": np.arange(120.0), "down": -np.arange(120.0)}
+    page = page_about(trueness.panel(y, scores))
+    told = "down ranks the wrong way round: its AUC is below 0.5."
+    assert told in words(page)
+    assert told in said(page, "comparison")

@@ -38,7 +38,6 @@ from trueness.findings import trust
 from trueness.findings import without_labels as nogold
 from trueness.findings.page import QUESTIONS, answers, facts_of, page_about, tiles
 from trueness.findings.records import Finding, Page
-from trueness.findings.slider import Steps, columns, every_step, met, short
 from trueness.findings.subject import (
     REPLICATES,
     Model,
@@ -48,6 +47,7 @@ from trueness.findings.subject import (
     tallies_of,
 )
 from trueness.findings.systems import evals_page, how_often
+from trueness.findings.where_to_cut import Steps, columns, every_step, met, short
 from trueness.inference.verification import said_elsewhere
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import RateComparison

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any
 
 from trueness._core.checks.cases import both_classes
@@ -24,12 +25,11 @@ from trueness.findings import subject as subjects
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import Figure, Finding, Table, fields_of, finding, table
 from trueness.inference.limits import around
-from trueness.inference.spread import kish
 from trueness.metrics.algebra import write_number
 from trueness.metrics.definitions import METRICS, SHOWN
 from trueness.metrics.grammar import text_of
 from trueness.ranking.areas import REVERSED, auc, average_precision
-from trueness.threshold.rule import at_threshold, confusion
+from trueness.threshold.rule import AtThreshold, at_threshold, confusion
 
 MEASURES = {
     "auc": "AUC",
@@ -61,9 +61,8 @@ def evaluate(
     Returns
     -------
     Finding
-        What ``trueness evaluate`` prints: ``numbers["scores"]`` has the estimates of
-        each score, ``to_frame()`` is the table, ``sentences`` says what to keep in
-        mind.
+        ``numbers["scores"]`` has the estimates of each score, ``to_frame()`` is the
+        table, ``sentences`` says what to keep in mind.
 
     Examples
     --------
@@ -71,18 +70,15 @@ def evaluate(
     >>> round(found.numbers["scores"]["the classifier"]["auc"].value, 4)
     0.8889
     """
-    groups = data if isinstance(data, Mapping) else None
-    if groups is not None:
-        if not groups:
-            raise InputError(
-                "evaluate needs one group or more; found none. Type "
-                'trueness.evaluate({"a": tally}) or trueness.evaluate(y_true, y_score).'
-            )
-        first, *others = groups.values()
-        whole: Panel | Tally = sum(others, start=first)
-    else:
-        whole = data  # type: ignore[assignment]  # not a mapping
-    return how_good(subjects.subject(whole, groups=groups, level=level, at=at))
+    if not isinstance(data, Mapping):
+        return how_good(subjects.subject(data, level=level, at=at))
+    if not data:
+        raise InputError(
+            "evaluate needs one group or more; found none. Type "
+            'trueness.evaluate({"a": tally}) or trueness.evaluate(y_true, y_score).'
+        )
+    whole = reduce(add, data.values())
+    return how_good(subjects.subject(whole, groups=data, level=level, at=at))
 
 
 def how_good(s: subjects.Subject, together: Estimate | None = None) -> Finding:
@@ -104,25 +100,11 @@ def how_good(s: subjects.Subject, together: Estimate | None = None) -> Finding:
     used = {}
     if a.at is not None:
         used = {n: at_threshold(tallies[n], a.at, level=a.level) for n in found}
-    cuts = {write_number(x.threshold) for x in used.values()}
-    kind, unknown = "class" if a.classes else "score", unknown_share(first)
-    tables = [_table("How good is each?", [kind], {(n,): x for n, x in found.items()})]
-    if by_group:
-        rows = {(g, n): r for n, x in by_group.items() for g, r in x.items()}
-        tables.append(_table(f"In each {s.by}", [s.by, "score"], rows))
-    if used:
-        values = [[n, *(x.metrics.get(m) for m in SHOWN)] for n, x in used.items()]
-        head = [kind, *map(text_of, SHOWN)]
-        tables.append(table("At the threshold in use", head, values))
-    no_brier = any(x["brier"] is None for x in found.values())
-    one_class = any(r["auc"] is None for x in by_group.values() for r in x.values())
-    share = {"wanted": first.design.prevalence, "share": first.prevalence}
-    at = ("threshold", "confusion", "metrics")
     counted = cases_note(s.cases)
-    each = listed([f"{shown(n)} {number_of(t.n)}" for n, t in tallies.items()])
     if a.classes:
         sizes = listed([f"{shown(c)} {t.n_pos:,}" for c, t in tallies.items()])
         counted = note("classes", n=s.cases.n, number=len(tallies), sizes=sizes)
+    at = ("threshold", "confusion", "metrics")
     return finding(
         "ranking",
         {
@@ -132,20 +114,63 @@ def how_good(s: subjects.Subject, together: Estimate | None = None) -> Finding:
             "at": {n: fields_of(x, *at) for n, x in used.items()},
         },
         answer=(counted, *when(together, "all classes", auc=together)),
-        notes=(
-            *when(used, "at", cut=" ".join(cuts)),
-            note("intervals", level=a.level),
-            *when(len({t.n for t in tallies.values()}) > 1, "scored cases", each=each),
-            *when(no_brier and not unknown, "no brier"),
-            *when(one_class, "one class"),
-            *s.alike,
-            *_warnings(found),
-            *when(share["wanted"] is not None, "for prevalence", **share),
-            *when(unknown, "case-control"),
-        ),
-        tables=tuple(tables),
+        notes=_notes(s, tallies, found, by_group, used),
+        tables=_tables(s, found, by_group, used),
         figures=_forests({shown(n): row for n, row in found.items()}),
     )
+
+
+def _notes(
+    s: subjects.Subject,
+    tallies: Mapping[str, Tally],
+    found: Mapping[str, Measured],
+    by_group: Mapping[str, Mapping[str, Measured]],
+    used: Mapping[str, AtThreshold],
+) -> tuple[Note, ...]:
+    """Say what to keep in mind, warn of a reversed score, and repeat the warnings."""
+    first = next(iter(tallies.values()))
+    cuts, unknown = {write_number(x.threshold) for x in used.values()}, no_share(first)
+    each = listed([f"{shown(n)} {number_of(t.n)}" for n, t in tallies.items()])
+    no_brier = any(x["brier"] is None for x in found.values())
+    one_class = any(r["auc"] is None for x in by_group.values() for r in x.values())
+    share = {"wanted": first.design.prevalence, "share": first.prevalence}
+    own: list[Note] = []
+    for name, row in found.items():
+        who = "" if name == subjects.UNNAMED else f"{shown(name)}: "
+        brought = [n for e in row.values() for n in getattr(e, "notes", ())]
+        own += said(f"{who}{n}" for n in brought if n != REVERSED)
+        own += doubt(name, row["auc"])
+    return (
+        *when(used, "at", cut=" ".join(cuts)),
+        note("intervals", level=s.asked.level),
+        *when(len({t.n for t in tallies.values()}) > 1, "scored cases", each=each),
+        *when(no_brier and not unknown, "no brier"),
+        *when(one_class, "one class"),
+        *s.alike,
+        *own,
+        *when(share["wanted"] is not None, "for prevalence", **share),
+        *when(unknown, "case-control"),
+    )
+
+
+def _tables(
+    s: subjects.Subject,
+    found: Mapping[str, Measured],
+    by_group: Mapping[str, Mapping[str, Measured]],
+    used: Mapping[str, AtThreshold],
+) -> tuple[Table, ...]:
+    kind, head = "class" if s.asked.classes else "score", MEASURES.values()
+    rows = [[n, *row.values()] for n, row in found.items()]
+    tables = [table("How good is each?", [kind, *head], rows)]
+    if by_group:
+        every = [(g, n, r) for n, x in by_group.items() for g, r in x.items()]
+        rows = [[g, n, *r.values()] for g, n, r in every]
+        tables.append(table(f"In each {s.by}", [s.by, "score", *head], rows))
+    if used:
+        values = [[n, *(x.metrics.get(m) for m in SHOWN)] for n, x in used.items()]
+        names = [kind, *map(text_of, SHOWN)]
+        tables.append(table("At the threshold in use", names, values))
+    return tuple(tables)
 
 
 def measures(s: subjects.Subject, name: str, t: Tally) -> Measured:
@@ -155,7 +180,7 @@ def measures(s: subjects.Subject, name: str, t: Tally) -> Measured:
         return found
     level = s.asked.level
     found["auc"] = s.once(("auc", name, level), partial(auc, t, level=level))
-    if unknown_share(t):
+    if no_share(t):
         return found
     found["average_precision"] = average_precision(t, level=level)
     if subjects.could_be_probabilities(t):
@@ -164,14 +189,9 @@ def measures(s: subjects.Subject, name: str, t: Tally) -> Measured:
     return found
 
 
-def unknown_share(t: Panel | Tally) -> bool:
+def no_share(t: Panel | Tally) -> bool:
     """Is the share of positives fixed by the design, and no other one known?"""
     return t.design.sampling == CASE_CONTROL and t.design.prevalence is None
-
-
-def _table(caption: str, first: list[str], rows: Mapping[Any, Measured]) -> Table:
-    made = [[*names, *row.values()] for names, row in rows.items()]
-    return table(caption, [*first, *MEASURES.values()], made)
 
 
 def cases_note(x: Panel | Tally) -> Note:
@@ -189,17 +209,6 @@ def cases_note(x: Panel | Tally) -> Note:
     )
 
 
-def _warnings(found: dict[str, Measured]) -> list[Note]:
-    """Give what the estimates say of themselves, and warn of a reversed score."""
-    lines: list[Note] = []
-    for name, row in found.items():
-        notes = [n for e in row.values() for n in getattr(e, "notes", ())]
-        who = "" if name == subjects.UNNAMED else f"{shown(name)}: "
-        lines += said(f"{who}{n}" for n in notes if n != REVERSED)
-        lines += doubt(name, row["auc"])
-    return lines
-
-
 def turned(name: str, area: Estimate) -> tuple[Note, ...]:
     """Say where a score ranks the wrong way round."""
     return when(area.high < 0.5, "reversed", name=shown(name))
@@ -215,10 +224,8 @@ def doubt(name: str, area: Estimate | None) -> tuple[Note, ...]:
 
 def few_cases(t: Tally) -> tuple[Note, ...]:
     """Say where there are few cases of a kind; heavy ones count for less."""
-    kinds = zip(("negative", "positive"), (t.neg, t.pos), t.squares, strict=False)
-    few, kind = min(
-        (round(kish(float(c.sum()), float(q.sum()))), name) for name, c, q in kinds
-    )
+    both = zip(t.equal_cases, ("negative", "positive"), strict=True)
+    few, kind = min((round(n), name) for n, name in both)
     what = f"{number_of(few)} {kind} case{'' if few == 1 else 's'}"
     return when(few < FEW, "few", are="is" if few == 1 else "are", few=what)
 

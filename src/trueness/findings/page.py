@@ -38,7 +38,6 @@ from trueness.findings.how_good import (
 )
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import Finding, Page, Tile
-from trueness.findings.slider import slider
 from trueness.inference.limits import notes_of
 from trueness.inference.sample import needs_prevalence
 from trueness.inference.verification import remarks, said_elsewhere
@@ -91,16 +90,10 @@ def page_about(
     data, fewer = subjects.strongest(data, classifier)
     groups, some = subjects.largest(groups)
     if classes and isinstance(data, Mapping):
-        data, groups = {f"{c} against the rest": t for c, t in data.items()}, None
-        sizes = {t.n if isinstance(t, Tally) else None for t in data.values()}
-        if len(sizes) != 1 or None in sizes:
-            raise InputError(
-                "A report on several tallies needs classes of the same cases, as "
-                "trueness.one_vs_rest(y_true, scores) gives them. Groups stand beside "
-                "all cases, under their own name."
-            )
+        data, groups = _against_the_rest(data), None
     cases = next(iter(data.values())) if isinstance(data, Mapping) else data
-    title, facts = shown(title, 120), facts_of(cases, source, data if classes else None)
+    named = data if isinstance(data, Mapping) and classes else None
+    title, facts = shown(title, 120), facts_of(cases, source, named)
     needs_prevalence(cases, "A report")
     facts += tuple((k, v) for k, v in (("shown", fewer), ("groups", some)) if v)
     if not cases.n_pos + cases.n_neg and cases.n_unknown:
@@ -119,13 +112,20 @@ def page_about(
         tiles(s),
         answers(s, made),
         tuple(made.values()),
-        slider(
-            where_to_cut.steps_of(s),
-            s.asked.limits,
-            s.asked.costs,
-            where_to_cut.probabilities(s),
-        ),
+        where_to_cut.slider(s),
     )
+
+
+def _against_the_rest(data: Mapping[str, Tally]) -> dict[str, Tally]:
+    """Name classes of the same cases by what they are compared with."""
+    sizes = {t.n if isinstance(t, Tally) else None for t in data.values()}
+    if len(sizes) != 1 or None in sizes:
+        raise InputError(
+            "A report on several tallies needs classes of the same cases, as "
+            "trueness.one_vs_rest(y_true, scores) gives them. Groups stand beside all "
+            "cases, under their own name."
+        )
+    return {f"{c} against the rest": t for c, t in data.items()}
 
 
 def with_cleaned(page: Page, cleaned: Sequence[str]) -> Page:
@@ -140,7 +140,7 @@ def with_cleaned(page: Page, cleaned: Sequence[str]) -> Page:
 
 
 def facts_of(
-    data: Panel | Tally, source: str, classes: Any = None
+    data: Panel | Tally, source: str, classes: Mapping[str, Tally] | None = None
 ) -> tuple[tuple[str, str], ...]:
     """Say what was counted, for the head of the page."""
     facts, labelled = [(data.unit, number_of(data.n))], data.n_pos + data.n_neg

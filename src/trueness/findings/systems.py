@@ -50,46 +50,55 @@ def how_often(
         g: {s: pass_rate(a, level=level) for s, a in part.items()}
         for g, part in (groups or {}).items()
     }
-    tables = [_rates_table(rows, board)]
-    if by_group:
-        each = ([g, s or "all", e] for g, x in by_group.items() for s, e in x.items())
-        tables.append(table(f"By {by}", [by, "system", "pass rate"], each))
-    if board is not None:
-        pairs = []
-        for p in board.comparison.pairs:
-            d = p.difference
-            value, low, high = as_precise(d.value, d.low, d.high)
-            between = f"{value} ({low} to {high})"
-            pairs.append([f"{p.first} - {p.second}", between, p_is(p.p_adjusted)])
-        head = ["pair", "difference", "adjusted p-value"]
-        tables.append(table("Differences", head, pairs))
+    each = ([g, s or "all", e] for g, x in by_group.items() for s, e in x.items())
+    tables = [
+        _rates_table(rows, board),
+        *([table(f"By {by}", [by, "system", "pass rate"], each)] if by_group else []),
+        *([_differences(board)] if board else []),
+    ]
     notes = [n for each in rows.values() for e in each.values() for n in e.notes]
     notes += board.notes if board else ()
-    sizes = {s: (len(a), int(a.tried.sum())) for s, a in runs.items()}
-    first, of = next(iter(sizes.values())), ""
-    if len(runs) > 1:
-        of = f"{len(runs)} systems, each with "
-    counts = f"{of}{counted(first[0], 'item')} and {counted(first[1], 'attempt')}."
-    if len({*sizes.values()}) > 1:
-        tried = ", ".join(f"{shown(s)} {n:,}" for s, (_, n) in sizes.items())
-        counts = f"{len(runs)} systems; attempts: {tried}."
+    items, tried = {}, {}
+    for s, a in runs.items():
+        items[s], tried[s] = len(a), int(a.tried.sum())
     drawn = rates_figure(board or next(iter(rows.values())))
     return finding(
         "evals" if board is None else "systems",
         {
             "systems": rows,
-            "items": {s: items for s, (items, _) in sizes.items()},
-            "attempts": {s: n for s, (_, n) in sizes.items()},
+            "items": items,
+            "attempts": tried,
             "groups": by_group,
             "leaderboard": None if board is None else board.columns(),
             "differences": [] if board is None else list(board.comparison.pairs),
         },
         key="evals",
-        answer=(*said([counts]), _answer(rows, board, level)),
+        answer=(*said([_counts(items, tried)]), _answer(rows, board, level)),
         notes=(*said(notes), note("trusted")),
         tables=tuple(tables),
         figures=(Figure(drawn, "Pass rates"),),
     )
+
+
+def _counts(items: Mapping[str, int], tried: Mapping[str, int]) -> str:
+    """Say how many items and attempts there are, of each system where they differ."""
+    of = f"{len(items)} systems, each with " if len(items) > 1 else ""
+    both = {*zip(items.values(), tried.values(), strict=True)}
+    if len(both) > 1:
+        each = ", ".join(f"{shown(s)} {n:,}" for s, n in tried.items())
+        return f"{len(items)} systems; attempts: {each}."
+    ((some, attempts),) = both
+    return f"{of}{counted(some, 'item')} and {counted(attempts, 'attempt')}."
+
+
+def _differences(board: Leaderboard) -> Table:
+    rows = []
+    for p in board.comparison.pairs:
+        d = p.difference
+        value, low, high = as_precise(d.value, d.low, d.high)
+        between = f"{value} ({low} to {high})"
+        rows.append([f"{p.first} - {p.second}", between, p_is(p.p_adjusted)])
+    return table("Differences", ["pair", "difference", "adjusted p-value"], rows)
 
 
 def _written(e: Estimate) -> str:

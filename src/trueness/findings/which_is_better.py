@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from trueness.comparison.paired import compare_auc
 from trueness.comparison.results import Comparison
 from trueness.counts.answers import refuse
 from trueness.counts.cases import with_fields
+from trueness.counts.resampling import Seed
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.crossfit import CombinerComparison, compare_combiners
@@ -99,7 +99,7 @@ def _panel(s: Subject) -> Panel:
     return s.data
 
 
-def fewer(panel: Panel, rng: Any, most: int = 0) -> tuple[Panel, str]:
+def fewer(panel: Panel, rng: Seed, most: int = 0) -> tuple[Panel, str]:
     """Draw cases from a panel with very many rows; also the words that say so."""
     labelled, most = panel.labelled(), most or MOST_ROWS
     if not labelled.single_cases or len(labelled.rows) <= most:

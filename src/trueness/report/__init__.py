@@ -20,22 +20,21 @@ from typing import Any, NoReturn, TypedDict, TypeVar, Unpack
 from trueness._core.checks.errors import InputError
 from trueness._core.imports import required as _required
 from trueness.counts.answers import of_counts
+from trueness.counts.resampling import Seed
 from trueness.counts.values import Panel, Tally
-from trueness.metrics.algebra import Constraint, Metric
+from trueness.threshold.limits import ConstraintLike, Prevalences
 
 _required("jinja2", "report")  # says what to install, which the next line does not
 from trueness.findings.page import page_about  # noqa: E402
-from trueness.findings.subject import Wanted, read_asked  # noqa: E402
+from trueness.findings.subject import Cost, Goal, Groups, Wanted, read_asked  # noqa: E402
 from trueness.findings.without_labels import judged  # noqa: E402
 from trueness.nogold.rate import Rate  # noqa: E402
 from trueness.nogold.rate_comparison import RateComparison  # noqa: E402
-from trueness.report.page import Report, render, write_page  # noqa: E402
+from trueness.report.page import Report, check_name, render, write_page  # noqa: E402
 
 __all__ = ["Report", "html", "write", "write_judges"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-Objective = str | Metric | None
-Constraints = str | Constraint | Iterable[str | Constraint]
 
 
 class ReportWords(TypedDict, total=False):
@@ -43,15 +42,15 @@ class ReportWords(TypedDict, total=False):
 
     title: str
     source: str
-    maximize: Objective
-    minimize: Objective
-    subject_to: Constraints
-    cost: Mapping[str, float] | None
-    groups: Mapping[Any, Panel | Tally] | None
+    maximize: Goal
+    minimize: Goal
+    subject_to: ConstraintLike | Iterable[ConstraintLike]
+    cost: Cost | None
+    groups: Groups
     level: float
-    rng: Any
+    rng: Seed
     at: float | None
-    prevalences: Any
+    prevalences: Prevalences
     calibrator: str
     half_width: float | None
     classifier: str
@@ -94,7 +93,7 @@ def write(
         A tally, a panel of several classifiers on the same cases, or what
         :func:`trueness.one_vs_rest` gives for more than two classes.
     path
-        Name of the file, usually ending in .html.
+        Name of the file, which ends in .html.
     title, source
         Words for the head of the page: what it is about, and where the data are from.
     maximize, minimize, subject_to
@@ -126,12 +125,8 @@ def write(
     combiner
         A name from ``trueness.COMBINERS``: the way of combining the classifiers that
         the page describes; by default the best one.
-
-    Returns
-    -------
-    Report
-        Where it was written; in a notebook it shows the page.
     """
+    check_name(path)
     page = page_about(data, **words, classes=isinstance(data, Mapping))
     return write_page(page, path)
 
@@ -152,17 +147,13 @@ def write_judges(
     rates, panels
         From system to what :func:`trueness.prevalence` said, and of what.
     path
-        Name of the file, usually ending in .html.
+        Name of the file, which ends in .html.
     compared
         From :func:`trueness.compare_prevalence`.
     title, source
         Words for the head of the page.
-
-    Returns
-    -------
-    Report
-        Where it was written; in a notebook it shows the page.
     """
+    check_name(path)
     page = judged(rates, panels, compared, title=title, source=source)
     return write_page(page, path)
 

@@ -24,11 +24,12 @@ import jinja2
 from markupsafe import Markup
 
 from trueness import __version__
+from trueness._core.checks.errors import InputError
 from trueness._core.files import replacing
 from trueness._core.records import json_value
 from trueness.findings.notes import REPORT, say
 from trueness.findings.records import Page
-from trueness.findings.slider import EVERY, READOUT, readout
+from trueness.findings.where_to_cut import EVERY, READOUT, readout
 from trueness.report import svg
 
 _UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&'\u2028\u2029"}
@@ -63,6 +64,16 @@ class Report:
         )
 
 
+def check_name(path: str | os.PathLike[str]) -> None:
+    """Stop at a name that promises something else than a page."""
+    name = Path(os.fsdecode(path))
+    if name.suffix.lower() not in ("", ".html", ".htm"):
+        raise InputError(
+            f"The report is an HTML page, so the name {name} would be misleading. Type "
+            f'"{name.with_suffix(".html")}"; a browser prints it to a PDF file.'
+        )
+
+
 def write_page(page: Page, path: str | os.PathLike[str]) -> Report:
     """Write a page to a file, all or nothing."""
     text = render(page).encode()
@@ -79,20 +90,18 @@ def render(page: Page, version: str = __version__) -> str:
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "base-uri 'none'; form-action 'none'"
     )
-    text: str = (
-        environment()
-        .get_template("page.html.j2")
-        .render(
-            page=page,
-            version=version,
-            policy=policy,
-            style=Markup(style),  # noqa: S704 - our own file
-            script=Markup(script),  # noqa: S704 - our own file
-            data=embedded(page.slider),
-            date=_date(),
-            **moving(page.slider),
-        )
-    )
+    given = os.environ.get("SOURCE_DATE_EPOCH")  # the day that a build asks for
+    day = time.gmtime(float(given) if given else time.time())
+    text: str = environment().get_template("page.html.j2").render(
+        page=page,
+        version=version,
+        policy=policy,
+        style=Markup(style),  # noqa: S704 - our own file
+        script=Markup(script),  # noqa: S704 - our own file
+        data=embedded(page.slider),
+        date=time.strftime("%Y-%m-%d", day),
+        **moving(page.slider),
+    )  # fmt: skip
     return text
 
 
@@ -101,7 +110,7 @@ def moving(slider: Mapping[str, Any]) -> dict[str, Any]:
     return {"now": readout(slider), "first": READOUT, "every": EVERY}
 
 
-def embedded(value: Any) -> Markup:
+def embedded(value: object) -> Markup:
     r"""Write JSON that cannot leave its script block.
 
     >>> embedded("</script>")
@@ -124,8 +133,9 @@ def file_of(name: str) -> str:
 
 def environment(*more: jinja2.BaseLoader, face: str = REPORT) -> jinja2.Environment:
     """Read templates: those of the report, and of who else shows findings."""
+    known = {name: file_of(name) for name in ("page.html.j2", "parts.html.j2")}
     made = jinja2.Environment(
-        loader=jinja2.ChoiceLoader([*more, jinja2.FunctionLoader(_known)]),
+        loader=jinja2.ChoiceLoader([*more, jinja2.DictLoader(known)]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -133,14 +143,3 @@ def environment(*more: jinja2.BaseLoader, face: str = REPORT) -> jinja2.Environm
     )
     made.filters |= {"draw": svg.draw, "say": partial(say, face=face)}
     return made
-
-
-def _known(name: str) -> str | None:
-    return file_of(name) if name in ("page.html.j2", "parts.html.j2") else None
-
-
-def _date() -> str:
-    """Give the day on which the page is made, or the one that a build asks for."""
-    given = os.environ.get("SOURCE_DATE_EPOCH")
-    at = float(given) if given else time.time()
-    return time.strftime("%Y-%m-%d", time.gmtime(at))

@@ -13,12 +13,13 @@ the one that is chosen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, SupportsFloat, final
 
 import numpy as np
 from markupsafe import Markup, escape
+from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Array
 from trueness._core.figures import (
@@ -26,7 +27,6 @@ from trueness._core.figures import (
     Crosses,
     Curves,
     Intervals,
-    Line,
     Matrix,
     few_points,
 )
@@ -60,12 +60,12 @@ class Axes:
         """Give the place of the left edge."""
         return RIGHT if self.bare else LEFT
 
-    def px(self, values: Any) -> Array:
+    def px(self, values: ArrayLike) -> Array:
         """Give horizontal places."""
         share = _share(values, *self.x)
         return np.asarray(self.left + share * (WIDTH - self.left - RIGHT))
 
-    def py(self, values: Any) -> Array:
+    def py(self, values: ArrayLike) -> Array:
         """Give vertical places; up is more."""
         share = _share(values, *self.y)
         return np.asarray(self.height - BOTTOM - share * (self.height - TOP - BOTTOM))
@@ -76,13 +76,14 @@ Drawn = tuple[Markup, Table]  # the drawing, and its numbers as a table
 
 def draw(figure: Figure) -> Drawn:
     """Draw a figure of a finding."""
-    kinds: dict[type, Any] = {Curves: _curves, Bars: _bars, Intervals: _forest}
-    kinds |= {Crosses: _crosses, Matrix: _matrix}
-    drawn: Drawn = kinds[type(figure.data)](figure, figure.data)
-    return drawn
+    kinds: dict[type, Callable[[Figure, Any], Drawn]] = {
+        Curves: _curves, Bars: _bars, Intervals: _forest, Crosses: _crosses,
+        Matrix: _matrix,
+    }  # fmt: skip
+    return kinds[type(figure.data)](figure, figure.data)
 
 
-def _share(values: Any, low: float, high: float) -> Array:
+def _share(values: ArrayLike, low: float, high: float) -> Array:
     """How far between both ends? In eighths where the distance would overflow."""
     x, part = np.asarray(values, dtype=np.float64), 1.0
     if max(abs(low), abs(high)) > 1e307:
@@ -92,27 +93,18 @@ def _share(values: Any, low: float, high: float) -> Array:
 
 def drawing(axes: Axes, marks: Sequence[Markup], description: str) -> Markup:
     """Put marks on axes; the description is what a screen reader says."""
-    return _picture(
-        axes.height,
-        description,
-        [*_axes(axes), *marks],
-        data_ranges=" ".join(f"{end:.9g}" for end in (*axes.x, *axes.y)),
-        data_plot=f"{axes.left} {TOP} {WIDTH - RIGHT} {axes.height - BOTTOM}",
-    )
+    ranges = " ".join(f"{end:.9g}" for end in (*axes.x, *axes.y))
+    plot = f"{axes.left} {TOP} {WIDTH - RIGHT} {axes.height - BOTTOM}"
+    places = {"data_ranges": ranges, "data_plot": plot}
+    return _picture(axes.height, description, [*_axes(axes), *marks], **places)
 
 
 def _picture(
     height: float, description: str, marks: Sequence[Markup], **data: str
 ) -> Markup:
-    return element(
-        "svg",
-        "figure",
-        Markup("").join(marks),
-        viewBox=f"0 0 {WIDTH} {height:.0f}",
-        role="img",
-        aria_label=description,
-        **data,
-    )
+    words = {"viewBox": f"0 0 {WIDTH} {height:.0f}", "role": "img"}
+    words |= {"aria_label": description, **data}
+    return element("svg", "figure", Markup("").join(marks), **words)
 
 
 def element(
@@ -164,23 +156,26 @@ def ticks(low: float, high: float, about: int = 5) -> list[tuple[float, str]]:
     return [(k * step, f"{k * step + 0.0:.6g}") for k in np.arange(first, last + 1)]
 
 
-def line(axes: Axes, x: Any, y: Any, kind: str = "", data: str = "") -> Markup:
-    """Draw a curve."""
-    path = _path(axes, x, y)
-    return element("path", f"line {kind}", data_model=data or None, d=path)
+def line(
+    axes: Axes,
+    x: ArrayLike,
+    y: ArrayLike,
+    kind: str = "",
+    data: str = "",
+    shape: str = "line",
+) -> Markup:
+    """Draw a curve, or fill the region whose corners it joins: an area."""
+    path = _path(axes, x, y) + ("Z" if shape == "area" else "")
+    return element("path", f"{shape} {kind}", data_model=data or None, d=path)
 
 
-def area(axes: Axes, x: Any, low: Any, high: Any, kind: str, data: str = "") -> Markup:
+def area(
+    axes: Axes, x: ArrayLike, low: ArrayLike, high: ArrayLike, kind: str, data: str = ""
+) -> Markup:
     """Fill what lies between two curves."""
     xs = np.concatenate([np.asarray(x), np.asarray(x)[::-1]])
     ys = np.concatenate([np.asarray(high), np.asarray(low)[::-1]])
-    return polygon(axes, xs, ys, kind, data)
-
-
-def polygon(axes: Axes, x: Any, y: Any, kind: str, data: str = "") -> Markup:
-    """Fill a region given by its corners."""
-    path = f"{_path(axes, x, y)}Z"
-    return element("path", f"area {kind}", data_model=data or None, d=path)
+    return line(axes, xs, ys, kind, data, "area")
 
 
 def dot(axes: Axes, x: float, y: float, kind: str = "", follow: str = "") -> Markup:
@@ -217,25 +212,27 @@ def only(k: int) -> str:
 
 def _curves(f: Figure, data: Curves) -> Drawn:
     """Draw bands, guides and curves, and what moves with the threshold."""
-    axes = axes_of(data, f.x, f.y)
+    across, up = f.x or (data.x.low, data.x.high), f.y or (data.y.low, data.y.high)
+    axes = Axes(data.x.title, data.y.title, across, up)
     at = {name: k for k, name in enumerate(f.order)}
     drawn = [area(axes, *strip, "forbidden") for strip in f.shaded]
-    drawn += [_line(axes, data, g, "chance") for g in data.guides]
+    x, y = data.x.name, data.y.name
+    drawn += [line(axes, g[x], g[y], "chance") for g in data.guides]
     for b in data.bands:
         k = at[b.name]
-        marks = (axes, b[data.x.name], b["low"], b["high"])
-        drawn.append(area(*marks, f"{f.band} {only(k)} c{k % 8}", str(k)))
+        kind = f"{f.band} {only(k)} c{k % 8}"
+        drawn.append(area(axes, b[x], b["low"], b["high"], kind, str(k)))
     for one in data.lines:
         k = at[one.name]
         kind = f"curve c{k % 8}{' chosen' if f.legend or not k else ''}"
-        drawn.append(_line(axes, data, one, kind, "" if f.legend else str(k)))
+        drawn.append(line(axes, one[x], one[y], kind, "" if f.legend else str(k)))
     right, low = WIDTH - RIGHT, axes.height - BOTTOM - 10 + TEXT
     for j, one in enumerate(data.lines if f.legend else ()):
         # in the lower right corner, beside a piece of its line
-        y = low - TEXT * (len(data.lines) - j)
+        place = low - TEXT * (len(data.lines) - j)
         kind = f"line curve chosen c{at[one.name] % 8}"
-        drawn.append(_segment(kind, right - 150, y - 4, right - 122, y - 4))
-        drawn.append(_text("name", right - 116, y, shown(one.name, 20)))
+        drawn.append(_segment(kind, right - 150, place - 4, right - 122, place - 4))
+        drawn.append(_text("name", right - 116, place, shown(one.name, 20)))
     moving = []  # what the slider moves: a straight line, an upright, a dot
     if f.tilt:
         names = dict(zip(("data_left", "data_right"), f.tilt.split(), strict=True))
@@ -249,21 +246,6 @@ def _curves(f: Figure, data: Curves) -> Drawn:
     text = f"{f.title} of {names_of}: {data.y.title} against {data.x.title}. {f.note}"
     picture = drawing(axes, [clipped(axes, drawn), *moving], text)
     return picture, _numbers(data, f.title)
-
-
-def axes_of(
-    figure: Curves | Crosses,
-    x: tuple[float, float] | None = None,
-    y: tuple[float, float] | None = None,
-) -> Axes:
-    """Lay the axes of figure data on paper."""
-    across = x or (figure.x.low, figure.x.high)
-    up = y or (figure.y.low, figure.y.high)
-    return Axes(figure.x.title, figure.y.title, across, up)
-
-
-def _line(axes: Axes, figure: Curves, one: Line, kind: str, data: str = "") -> Markup:
-    return line(axes, one[figure.x.name], one[figure.y.name], kind, data)
 
 
 def _numbers(figure: Curves, title: str) -> Table:
@@ -305,7 +287,7 @@ def _bars(f: Figure, data: Bars) -> Drawn:
         ):
             up = np.concatenate([[0], np.repeat(heights / tops[2 * k + j], 2), [0]])
             across = np.repeat(data.edges, 2)
-            marks.append(polygon(axes, across, up, f"{kind} {only(k)}", str(k)))
+            marks.append(line(axes, across, up, f"{kind} {only(k)}", str(k), "area"))
         for b in np.flatnonzero(pair[0] + pair[1]):
             span = f"{data.edges[b]:.3g} to {data.edges[b + 1]:.3g}"
             counts = (float(data.neg[name][b]), float(data.pos[name][b]))
@@ -380,8 +362,9 @@ def _intervals(
 
 def _crosses(f: Figure, data: Crosses) -> Drawn:
     """Draw points with an interval in both directions."""
-    axes, x, y = axes_of(data), data.x.name, data.y.name
-    marks = [line(axes, g[x], g[y], "chance") for g in data.guides]
+    x, y = data.x, data.y
+    axes = Axes(x.title, y.title, (x.low, x.high), (y.low, y.high))
+    marks = [line(axes, g[x.name], g[y.name], "chance") for g in data.guides]
     for k, (a, b) in enumerate(zip(data.across, data.up, strict=True)):
         colour = f"c{k % 8}"
         marks.append(line(axes, a[1:], [b[0]] * 2, colour))
@@ -396,8 +379,8 @@ def _crosses(f: Figure, data: Crosses) -> Drawn:
         (f"{k + 1} {name}", *map(float, (*b, *a)))
         for k, (name, a, b) in enumerate(every)
     ]
-    head = (f.of, data.y.title, "from", "to", data.x.title, "from", "to")
-    text = f"{f.title}: {data.y.title} against {data.x.title}. {f.note}"
+    head = (f.of, y.title, "from", "to", x.title, "from", "to")
+    text = f"{f.title}: {y.title} against {x.title}. {f.note}"
     return drawing(axes, marks, text), table(f.title, head, rows)
 
 
@@ -456,7 +439,7 @@ def _text(kind: str, x: float, y: float, text: str) -> Markup:
     return element("text", kind, text, x=x, y=y)
 
 
-def _path(axes: Axes, x: Any, y: Any) -> str:
+def _path(axes: Axes, x: ArrayLike, y: ArrayLike) -> str:
     """Write a line, without the points that nobody would see."""
     across, up = axes.px(x), axes.py(y)
     some = few_points(across / WIDTH, up / WIDTH, across.size, UNSEEN / WIDTH)
@@ -464,7 +447,7 @@ def _path(axes: Axes, x: Any, y: Any) -> str:
     return "M" + "L".join(f"{_place(a)} {_place(b)}" for a, b in places)
 
 
-def _place(value: Any) -> str:
+def _place(value: SupportsFloat) -> str:
     return f"{float(value):.1f}".removesuffix(".0")
 
 
