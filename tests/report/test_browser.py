@@ -1,6 +1,5 @@
 """The report in a real browser: offline, by keyboard, for screen readers, hostile."""
 
-import json
 import re
 from contextlib import contextmanager
 
@@ -8,17 +7,6 @@ import numpy as np
 import pytest
 
 import trueness
-
-HOSTILE = [
-    "</script><script>window.hacked=1</script>",
-    "<img src=x onerror='window.hacked=1'>",
-    "\"' onmouseover='window.hacked=1' x=\"",
-    "\u202eright to left\u202c",
-    "🦟 mosquito {{ 7*7 }} {% raw %}",
-    "x" * 10_000,
-    "<!--",
-    "javascript:window.hacked=1",
-]
 
 
 def cases(rng, n):
@@ -100,9 +88,7 @@ def check_step(page, tally):
         if place is None:
             continue
         for quantity, value in zip(follow, place, strict=False):
-            expected = (
-                cut if quantity == "threshold" else metric(quantity, tally, c, cut)
-            )
+            expected = metric(quantity, tally, c, cut)
             assert value == pytest.approx(expected, abs=0.002), quantity
     assert tilted(page) == pytest.approx([trueness.fpr(c), trueness.fnr(c)], abs=0.002)
 
@@ -112,13 +98,14 @@ def tilted(page):
     script = """() => { const e = document.querySelector('[data-left]');
       const svg = e.closest('svg.figure'), h = svg.viewBox.baseVal.height;
       const [, , y0, y1] = svg.dataset.ranges.split(' ').map(Number);
-      const at = (n) => (h - 46 - Number(e.getAttribute(n))) / (h - 58);
-      const up = (n) => y0 + at(n) * (y1 - y0);
+      const up = (n) => y0 + (h - 46 - e.getAttribute(n)) / (h - 58) * (y1 - y0);
       return [up('y1'), up('y2')]; }"""
     return page.evaluate(script)
 
 
 def metric(name, tally, c, cut):
+    if name == "threshold":
+        return cut
     if name == "probability":
         curve = trueness.reliability(tally)
         return float(np.interp(cut, curve.score, curve.probability))
@@ -235,17 +222,14 @@ def test_no_accessibility_violation(browser, which, scheme, request):
 
 @pytest.mark.slow
 def test_prints_all_of_it_and_no_controls(browser, path):
-    context = browser.new_context(offline=True)
-    page = context.new_page()
-    page.goto(path.as_uri())
-    page.emulate_media(media="print", color_scheme="dark")
-    for hidden in ("#threshold", "#back", "nav", "summary"):
-        assert not page.locator(hidden).first.is_visible()
-    assert page.locator(".readout").is_visible()
-    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert paper == "rgb(255, 255, 255)"
-    assert page.pdf(format="A4")[:5] == b"%PDF-"
-    context.close()
+    with opened(browser, path) as page:
+        page.emulate_media(media="print", color_scheme="dark")
+        for hidden in ("#threshold", "#back", "nav", "summary"):
+            assert not page.locator(hidden).first.is_visible()
+        assert page.locator(".readout").is_visible()
+        paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert paper == "rgb(255, 255, 255)"
+        assert page.pdf(format="A4")[:5] == b"%PDF-"
 
 
 @pytest.mark.slow
@@ -285,26 +269,3 @@ def test_policy_forbids_what_the_page_does_not_need(browser, path):
     )
     assert page.evaluate("window.hacked") is None
     context.close()
-
-
-@pytest.mark.slow
-def test_hostile_names_stay_text(browser, tmp_path):
-    rng = np.random.default_rng(5)
-    y, score = cases(rng, 80)
-    columns = {name: score + rng.normal(size=y.size) for name in HOSTILE}
-    target = tmp_path / "hostile.html"
-    trueness.report.write(
-        trueness.panel(y, columns), target, title=HOSTILE[0], source=HOSTILE[1]
-    )
-    with opened(browser, target) as page:
-        assert page.evaluate("window.hacked") is None
-        assert page.locator("img").count() == 0
-        assert page.locator("script").count() == 2
-        assert page.locator("h1").inner_text() == HOSTILE[0]
-        names = page.locator("#model option").all_inner_texts()
-        assert len(set(names)) == len(HOSTILE)
-        assert max(map(len, names)) <= 60
-        page.set_viewport_size({"width": 360, "height": 700})
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360
-        data = json.loads(page.locator("#data").text_content())
-        assert any("🦟 mosquito {{ 7*7 }}" in m["name"] for m in data["models"])

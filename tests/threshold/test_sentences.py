@@ -7,7 +7,8 @@ import pytest
 
 import trueness
 from trueness._core.numbers import cut_text, cut_texts
-from trueness.findings.cut import CutQuestion, find_cut
+from trueness.findings.cut import find_cut
+from trueness.findings.subject import Wanted
 from trueness.threshold import sentences
 
 NUMBER = r"([-+]?\d[\d.]*(?:e[-+]?\d+)?)"
@@ -28,7 +29,7 @@ def scored(scale, rng):
 
 def answer(t, **asked):
     """Give what is said of a threshold, as the shell and the report show it."""
-    return " ".join(map(str, find_cut(t, CutQuestion(**asked)).finding.answer))
+    return " ".join(map(str, find_cut(t, Wanted(**asked))[0].answer))
 
 
 def flagged(t, text):
@@ -69,7 +70,7 @@ def test_two_written_thresholds_too(scale, rng):
     assert called_negative == z.confusion.fn + z.confusion.tn
     assert f"positive from {re.search(f'{NUMBER} or more', text)[1]} on" in repr(z)
     g = trueness.guaranteed_threshold(t, "recall >= 0.3", level=0.8)
-    at, _ = flagged(t, answer(t, bounds=("recall >= 0.3",), guarantee=0.8))
+    at, _ = flagged(t, answer(t, subject_to=("recall >= 0.3",), guarantee=0.8))
     assert g.score_range[0] < at <= g.score_range[1]
 
 

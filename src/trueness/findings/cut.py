@@ -7,7 +7,6 @@ figures, is made by ``where_to_cut`` from the same choice.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from trueness.findings.records import (
     fields_of,
     figure,
     finding,
+    in_groups,
     table,
 )
 from trueness.findings.subject import UNNAMED, Wanted, cut_of
@@ -366,9 +366,7 @@ def with_groups(
         name: f and {k: v for k, v in f.numbers.items() if k != "groups"}
         for name, f in parts.items()
     }
-    return replace(
-        whole, numbers=whole.numbers | {"groups": each}, tables=(*whole.tables, made)
-    )
+    return in_groups(whole, each, made)
 
 
 def _matrix(c: Confusion) -> Table:

@@ -8,7 +8,7 @@ them computes, so that they cannot disagree.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, final
 
@@ -215,6 +215,12 @@ def _in_columns(t: Table) -> list[str]:
         cells = zip(row, wide, t.wordy, strict=True)
         lines.append("  ".join(c.ljust(w) if k else c.rjust(w) for c, w, k in cells))
     return [line.rstrip() for line in lines]
+
+
+def in_groups(whole: Finding, groups: Mapping[str, Any], more: Table) -> Finding:
+    """Add what was found in each group: its numbers, and a table."""
+    numbers, tables = whole.numbers | {"groups": groups}, (*whole.tables, more)
+    return replace(whole, numbers=numbers, tables=tables)
 
 
 def fields_of(record: object, *names: str) -> dict[str, Any]:

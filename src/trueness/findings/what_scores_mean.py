@@ -39,6 +39,7 @@ from trueness.findings.records import (
     fields_of,
     figure,
     finding,
+    in_groups,
     table,
 )
 from trueness.findings.subject import Model, Subject, could_be_probabilities, possible
@@ -249,8 +250,9 @@ def what_a_map_changes(
         (str(g), x.tally.n, x.before, x.cross_fitted, x.gain) for g, x in each.items()
     ]
     head = (by, "cases", "Brier before", "cross-fitted", "gain")
-    found = what_calibration_changes(t, gain, name, method)
-    numbers = {"groups": {str(g): gain_numbers(x) for g, x in each.items()}}
-    tables = (*found.tables, table(f"The map in each {by}", head, each_row))
-    changed = replace(found, numbers=found.numbers | numbers, tables=tables)
+    changed = in_groups(
+        what_calibration_changes(t, gain, name, method),
+        {str(g): gain_numbers(x) for g, x in each.items()},
+        table(f"The map in each {by}", head, each_row),
+    )
     return [meant, changed], gain.tally

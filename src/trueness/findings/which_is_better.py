@@ -31,6 +31,7 @@ from trueness.findings.records import (
     fields_of,
     figure,
     finding,
+    in_groups,
     table,
 )
 from trueness.findings.subject import Subject, cut_of
@@ -199,8 +200,7 @@ def in_each_group(
     rows = [(g, *row) for g, f in parts.items() if f for row in f.tables[-1].rows]
     groups = {g: f and f.numbers for g, f in parts.items()}
     made = table(f"In each {by}", (by, *whole.tables[-1].head), rows)
-    numbers = whole.numbers | {"groups": groups}
-    return replace(whole, numbers=numbers, tables=(*whole.tables, made))
+    return in_groups(whole, groups, made)
 
 
 def better_together(s: Subject) -> Finding:
