@@ -233,9 +233,8 @@ class _Analysis:
     """An analysis, which words are its own, and what it may be given."""
 
     def __init__(self, analysis: Callable[..., Any], takes: str) -> None:
-        room = "report." if analysis.__module__ == "trueness.report" else ""
-        self.name = room + analysis.__name__  # as it is typed
         self.analysis, self.takes = analysis, takes
+        self.name = getattr(analysis, "typed", analysis.__name__)  # after "trueness."
         self.own = own = signature(analysis).parameters
         self.any_option = any(p.kind is Parameter.VAR_KEYWORD for p in own.values())
         self.first, first = next(iter(own.items()))

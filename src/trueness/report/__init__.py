@@ -66,7 +66,8 @@ def _spelt_out(function: F) -> F:
     given = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
     words = (passed_on[name] for name in ReportWords.__annotations__)
     given += [p.replace(kind=p.KEYWORD_ONLY) for p in words]
-    function.__signature__ = own.replace(parameters=given)  # type: ignore[attr-defined]
+    vars(function)["__signature__"] = own.replace(parameters=given)
+    vars(function)["typed"] = f"report.{function.__name__}"
     return function
 
 
