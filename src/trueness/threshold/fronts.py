@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.records import Answer, native_frame
@@ -23,16 +23,8 @@ from trueness.metrics.exact import is_exact
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.grammar import one_or_more
-from trueness.threshold.cuts import (
-    Cuts,
-    all_cuts,
-    exact_values,
-    met_by,
-    rounding_of,
-    stop_infeasible,
-    thresholds_of,
-    values_of,
-)
+from trueness.threshold import cuts as _cuts
+from trueness.threshold.cuts import Cuts
 from trueness.threshold.limits import share_in_use, stop_unknown_share
 
 
@@ -91,8 +83,7 @@ def pareto(
     metrics
         Two or more metrics, each better in its own direction.
     maximize, minimize
-        Metrics with a stated direction, for metrics that have none of their own, such
-        as ``minimize=["flagged"]``.
+        Metrics without a direction of their own, such as ``minimize=["flagged"]``.
     subject_to
         Constraints that every threshold of the front must meet.
 
@@ -108,78 +99,66 @@ def pareto(
     >>> pareto(t, ["recall", "precision"]).values["recall"]
     array([0.5 , 0.75, 1.  ])
     """
-    wanted = _directed(metrics, maximize, minimize)
+    asked_for = {"metrics": metrics, "maximize": maximize, "minimize": minimize}
+    wanted = _directed({k: v for k, v in asked_for.items() if v is not None})
     bounds = read_constraints(subject_to)
     share = share_in_use(data)
     asked = (*(m for m, _ in wanted), *(c.metric for c in bounds))
     stop_unknown_share(data, share, asked, "pareto")
-    cuts = all_cuts(data, data.design.prevalence, "pareto")
-    met = met_by([cuts], bounds)
-    stop_infeasible(cuts, bounds, met)
+    cuts = _cuts.all_cuts(data, data.design.prevalence, "pareto")
+    met = _cuts.met_by([cuts], bounds)
+    _cuts.stop_infeasible(cuts, bounds, met)
     usable = np.asarray(met.all(axis=0))
     for m, _ in wanted:
-        usable &= ~np.isnan(values_of(cuts, m))
+        usable &= ~np.isnan(_cuts.values_of(cuts, m))
     at = np.flatnonzero(usable)
     if at.size:  # otherwise no cut has a value of every metric
         ranks = [_ranks(cuts, m if up else -m, at) for m, up in wanted]
         at = at[undominated(ranks)]
     ends = np.concatenate([[np.inf], cuts.score, [-np.inf]])
     return ParetoFront(
-        threshold=thresholds_of(cuts.score, at),
+        threshold=_cuts.thresholds_of(cuts.score, at),
         low=ends[at + 1],
         high=ends[at],
-        values={m.name: values_of(cuts, m)[at] for m, _ in wanted},
+        values={m.name: _cuts.values_of(cuts, m)[at] for m, _ in wanted},
         confusion=cuts.seen[at],
         directions={m.name: "higher" if up else "lower" for m, up in wanted},
         prevalence=cuts.prevalence,
     )
 
 
-def undominated(ranks: Sequence[Array]) -> NDArray[np.bool_]:
+def undominated(ranks: Sequence[Ints]) -> NDArray[np.bool_]:
     """Which columns does no other dominate? Rows are metrics, more is better."""
     order = np.lexsort(ranks[::-1])[::-1]  # what dominates a column stands before it
-    good = np.zeros(order.size, dtype=bool)
-    if not order.size:
-        return good
-    if len(ranks) == 1:
-        return np.asarray(ranks[0] == ranks[0].max())
-    if len(ranks) == 2:
-        a, b = (r[order] for r in ranks)
-        start = np.r_[True, a[1:] != a[:-1]]
-        # the best of b at the same a, if better than at all larger a
-        top = b[start]
-        before = np.maximum.accumulate(np.r_[top[0] - 1, top[:-1]])
-        group = np.cumsum(start) - 1
-        good[order] = (b == top[group]) & (b > before[group])
-        return good
     columns = np.stack(ranks, axis=1)[order]
     new = np.r_[True, (columns[1:] != columns[:-1]).any(axis=1)]
-    kept = np.zeros((0, len(ranks)), dtype=columns.dtype)
-    verdicts: list[bool] = []
-    waiting: list[Any] = []
-    for column in columns[new]:
-        beaten = (kept >= column).all(axis=1).any()
-        beaten = beaten or any((x >= column).all() for x in waiting)
-        verdicts.append(not beaten)
-        waiting += [] if beaten else [column]
-        if len(waiting) > 64:
-            kept, waiting = np.concatenate([kept, waiting]), []
-    good[order] = np.array(verdicts)[np.cumsum(new) - 1]
+    points = columns[new]
+    if len(ranks) == 2:  # the second must be better than at all larger ones
+        best = np.maximum.accumulate(points[:, 1])
+        kept = np.r_[True, points[1:, 1] > best[:-1]]
+    else:
+        front, kept = points[:0], np.zeros(len(points), dtype=bool)
+        for start in range(0, len(points), 64):  # earlier blocks, then the block itself
+            part = points[start : start + 64]
+            before = np.concatenate([front, part])
+            beaten = np.all(before[None] >= part[:, None], axis=2)
+            own = np.arange(len(part))
+            beaten[own, len(front) + own] = False
+            kept[start : start + 64] = ~beaten.any(axis=1)
+            front = np.concatenate([front, part[~beaten.any(axis=1)]])
+    good = np.zeros(order.size, dtype=bool)
+    good[order] = kept[np.cumsum(new) - 1]
     return good
 
 
-def _directed(metrics: Any, maximize: Any, minimize: Any) -> list[tuple[Metric, bool]]:
+def _directed(
+    asked: dict[str, Iterable[str | Metric]],
+) -> list[tuple[Metric, bool]]:
     """Read the metrics, and whether more of each is better."""
     wanted = []
-    asked = {"metrics": metrics, "maximize": maximize, "minimize": minimize}
     for what, given in asked.items():
         needed = f"{what} must be metrics or their names in a list"
-        several = (
-            ()
-            if given is None
-            else one_or_more(given, needed, '["recall", "precision"]')
-        )
-        for m in map(read_metric, several):
+        for m in map(read_metric, one_or_more(given, needed, '["recall", "f1"]')):
             up = m.direction if what == "metrics" else what
             if up == "none":
                 raise InputError(
@@ -198,9 +177,9 @@ def _directed(metrics: Any, maximize: Any, minimize: Any) -> list[tuple[Metric, 
 
 def _ranks(cuts: Cuts, metric: Metric, at: Ints) -> Ints:
     """Number the values of a metric from low to high; equal values share a number."""
-    values = values_of(cuts, metric)[at]
+    values = _cuts.values_of(cuts, metric)[at]
     order = np.argsort(values, kind="stable")
-    reach = rounding_of(cuts, metric)
+    reach = _cuts.rounding_of(cuts, metric)
     with np.errstate(invalid="ignore"):  # inf - inf: equal, and left as it is
         apart = np.diff(values[order]) > reach
     step = np.r_[True, apart].astype(np.int64)
@@ -210,7 +189,7 @@ def _ranks(cuts: Cuts, metric: Metric, at: Ints) -> Ints:
         for start, stop in zip(starts, np.r_[starts[1:], order.size], strict=True):
             if stop - start > 1 and np.isfinite(values[order[start]]):
                 run = order[start:stop]
-                over, under, _ = exact_values(cuts, metric, at[run])
+                over, under, _ = _cuts.exact_values(cuts, metric, at[run])
                 # squares of roots with their sign have the order of the roots
                 exact = [Fraction(a, b) for a, b in zip(over, under, strict=True)]
                 places = sorted(range(run.size), key=exact.__getitem__)

@@ -30,22 +30,9 @@ from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.exact import is_exact
 from trueness.metrics.intervals import Cut, metric_measure
+from trueness.threshold import cuts as _cuts
 from trueness.threshold import limits
-from trueness.threshold.cuts import (
-    Cuts,
-    Interval,
-    all_cuts,
-    best_cuts,
-    exact_values,
-    holds,
-    interval_of,
-    met_by,
-    most_balanced,
-    threshold_of,
-    unit_of,
-    value_at,
-    values_of,
-)
+from trueness.threshold.cuts import Cuts, Interval
 from trueness.threshold.limits import DEFAULT, ConstraintLike
 from trueness.threshold.rule import Rule
 from trueness.threshold.search import (
@@ -176,8 +163,8 @@ def group_thresholds(
     level = _options.fraction(level, "level")
     time_limit = _options.positive_number(time_limit, "time_limit")
     shown, objective = limits.read_objective(maximize, minimize)
-    unit = unit_of(c for t in tallies.values() for c in (t.pos, t.neg))
-    cuts = [all_cuts(t, None, "group_thresholds", unit) for t in tallies.values()]
+    unit = _cuts.unit_of(c for t in tallies.values() for c in (t.pos, t.neg))
+    cuts = [_cuts.all_cuts(t, None, "group_thresholds", unit) for t in tallies.values()]
     for name, c in zip(tallies, cuts, strict=True):
         if not (c.n_pos and c.n_neg):  # of weights so small no unit is left
             raise InputError(
@@ -201,16 +188,16 @@ def group_thresholds(
         free = best_for_groups(cuts, uncoupled, objective, until)[1]
     sign = 1 if objective is shown else -1
     whole = sum((t.without_clusters() for t in tallies.values()), start=Tally([]))
-    common = _common(all_cuts(whole, None, "group_thresholds", unit), cuts, bounds,
-                     objective)  # fmt: skip
+    whole_cuts = _cuts.all_cuts(whole, None, "group_thresholds", unit)
+    common = _common(whole_cuts, cuts, bounds, objective)
     each = list(zip(map(str, tallies), cuts, found, strict=True))
-    sides = [Cut.of(t, threshold_of(c.score, k))
+    sides = [Cut.of(t, _cuts.threshold_of(c.score, k))
              for t, (_, c, k) in zip(tallies.values(), each, strict=True)]  # fmt: skip
     # the first cut, which flags nothing, tells how many cases there are
     all_ = _together(cuts, [[0, k] for k in found])
     return GroupThresholds(
-        thresholds={name: threshold_of(c.score, k) for name, c, k in each},
-        score_ranges={name: interval_of(c.score, k) for name, c, k in each},
+        thresholds={name: _cuts.threshold_of(c.score, k) for name, c, k in each},
+        score_ranges={name: _cuts.interval_of(c.score, k) for name, c, k in each},
         value=float(sign * value),
         bound=float(sign * bound),
         proved=bound == value,
@@ -220,7 +207,7 @@ def group_thresholds(
                            "student", name=k.name)
             for k in couples
         },
-        constraints={str(k): value_at(all_, k.metric, 1)
+        constraints={str(k): _cuts.value_at(all_, k.metric, 1)
                      for k in bounds if not k.where},
         common_threshold=common[0],
         common_value=sign * common[1],
@@ -253,7 +240,7 @@ _REFUSAL = (
 )
 
 
-def _checked(groups: Any) -> dict[Any, Tally]:
+def _checked(groups: object) -> dict[Any, Tally]:
     if not isinstance(groups, Mapping):
         raise InputError(
             f"group_thresholds needs a mapping from group to tally; found "
@@ -284,10 +271,7 @@ def best_for_groups(
     objective: Metric,
     until: float,
 ) -> GroupAnswer:
-    """Give the best cuts until some time, their value, and a bound on any other's.
-
-    A sum is maximised, or by Dinkelbach's method a quotient.
-    """
+    """Give the best cuts until some time, their value, and a bound on any other's."""
     whole = _together(cuts, [[0]] * len(cuts))
     couples = [k for k in bounds if k.couples]
     allowed = [np.flatnonzero(_allowed(c, bounds)) for c in cuts]
@@ -312,7 +296,9 @@ def best_for_groups(
 
     groups = [
         Group(
-            c.units.tp[x], c.units.fp[x], [values_of(c, k.metric)[x] for k in couples]
+            c.units.tp[x],
+            c.units.fp[x],
+            [_cuts.values_of(c, k.metric)[x] for k in couples],
         )
         for c, x in zip(cuts, allowed, strict=True)
     ]
@@ -359,17 +345,17 @@ def _allowed(c: Cuts, bounds: Sequence[limits.Limit]) -> NDArray[np.bool_]:
     keep = np.ones(len(c.score) + 1, dtype=bool)
     for k in bounds:
         if k.couples:  # undefined meets no limit, and no ratio with a zero does
-            values = values_of(c, k.metric)
+            values = _cuts.values_of(c, k.metric)
             keep &= np.isfinite(values) & ((values != 0) | (k.where == "gap"))
         elif k.where:
-            keep &= holds(c, k.asked)
+            keep &= _cuts.holds(c, k.asked)
     return keep
 
 
 def _exact(c: Cuts, m: Metric, k: int) -> Fraction | float:
     if not is_exact(m) or m.root:
-        return float(values_of(c, m)[k])
-    v = exact_values(c, m, np.array([k]))
+        return float(_cuts.values_of(c, m)[k])
+    v = _cuts.exact_values(c, m, np.array([k]))
     return Fraction(v.over[0], v.under[0]) + as_fraction(m.constant)
 
 
@@ -377,20 +363,20 @@ def _common(
     all_: Cuts, cuts: list[Cuts], bounds: Sequence[limits.Limit], goal: Metric
 ) -> tuple[float, float, dict[str, float]]:
     """Find the best cut that all groups share, within the limits on the total."""
-    allowed = met_by([all_], [k.asked for k in bounds if not k.where]).all(axis=0)
-    best = best_cuts([all_], goal, allowed)
+    allowed = _cuts.met_by([all_], [k.asked for k in bounds if not k.where]).all(axis=0)
+    best = _cuts.best_cuts([all_], goal, allowed)
     if not best.size:
         return math.nan, math.nan, {}
-    at = most_balanced(all_, best)
-    least = interval_of(all_.score, at)[1]
+    at = _cuts.most_balanced(all_, best)
+    least = _cuts.interval_of(all_.score, at)[1]
     here = [int((c.score >= least).sum()) for c in cuts]
     gaps = {k.name: _gap(cuts, k, here) for k in bounds if k.couples}
-    return threshold_of(all_.score, at), value_at(all_, goal, at), gaps
+    return _cuts.threshold_of(all_.score, at), _cuts.value_at(all_, goal, at), gaps
 
 
 def _gap(cuts: list[Cuts], k: limits.Limit, at: Sequence[int]) -> float:
     pairs = zip(cuts, at, strict=True)
-    return float(k.between([values_of(c, k.metric)[i] for c, i in pairs]))
+    return float(k.between([_cuts.values_of(c, k.metric)[i] for c, i in pairs]))
 
 
 def _gap_limits(k: limits.Limit, sides: list[Cut], level: float) -> tuple[float, float]:

@@ -24,20 +24,14 @@ from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
 from trueness.metrics.confusion import Confusion, sweep, swept
+from trueness.threshold import cuts as _cuts
 from trueness.threshold import limits
-from trueness.threshold.cuts import (
-    Interval,
-    best_cuts,
-    interval_of,
-    make_cuts,
-    most_balanced,
-    threshold_of,
-)
+from trueness.threshold.cuts import Interval
 from trueness.threshold.limits import ConstraintLike, Prevalences
 from trueness.threshold.operating_point import left_out
 from trueness.threshold.risks import Claim, MeanClaim, limit_of, read_claim
 from trueness.threshold.rule import Rule
-from trueness.threshold.zones import Sum, best_pairs, forbidding
+from trueness.threshold.zones import best_pairs, forbidding
 
 
 @final
@@ -210,15 +204,18 @@ def guaranteed_threshold(
     ]
     least = int(np.argmax([p.p_value for p in proofs]))
     weakest, seen = proofs[least], proved[least].seen
-    threshold, ends = threshold_of(t.score, upper), interval_of(t.score, upper)
+    threshold, ends = (
+        _cuts.threshold_of(t.score, upper),
+        _cuts.interval_of(t.score, upper),
+    )
     if given is not None:  # what was fixed beforehand is what is guaranteed
         threshold = float(given[(ends[0] < given) & (given <= ends[1])][0])
         ends = (threshold, threshold)
     cases = t.pos + t.neg
     return GuaranteedThreshold(
-        rule=Rule(threshold, threshold_of(t.score, lower) if two else None),
+        rule=Rule(threshold, _cuts.threshold_of(t.score, lower) if two else None),
         score_range=ends,
-        lower_range=interval_of(t.score, lower) if two else None,
+        lower_range=_cuts.interval_of(t.score, lower) if two else None,
         constraint=" and ".join(p.constraint for p in proofs),
         level=level,
         value=weakest.value,
@@ -236,24 +233,23 @@ def guaranteed_threshold(
 
 def _asks_for_two(asked: tuple[limits.Limit, ...], more: bool) -> bool:
     """Are two thresholds asked for? Stops at what does not go together."""
+    sided = [k for k in asked if k.where]
     if not asked:
         raise InputError(
             'A guarantee needs a constraint; found none. Type "recall >= 0.9".'
         )
-    if not any(k.where for k in asked):
-        return False
-    for k in asked:
-        if not k.where:
-            raise InputError(
-                f"A guarantee for two thresholds is about one side; found {k}. "
-                'Type "precision above >= 0.9" or "npv below >= 0.99".'
-            )
-    if more:
+    if sided and len(sided) < len(asked):
+        plain = next(k for k in asked if not k.where)
+        raise InputError(
+            f"A guarantee for two thresholds is about one side; found {plain}. "
+            'Type "precision above >= 0.9" or "npv below >= 0.99".'
+        )
+    if sided and more:
         raise InputError(
             "Of two guaranteed thresholds those with the fewest cases between them are "
             "taken. Leave maximize=, minimize= and thresholds= out."
         )
-    return True
+    return bool(sided)
 
 
 def _given(thresholds: ArrayLike) -> Floats:
@@ -335,14 +331,14 @@ def _smallest_zone(t: Tally, proved: list[_Proved]) -> tuple[int, int]:
     places = np.arange(len(t) + 1)
     rows = [forbidding(p.sided, np.isin(places, p.cuts)) for p in proved]
     cases = np.concatenate([[0], np.cumsum(t.pos + t.neg)])
-    found = best_pairs(Sum(cases, -cases), rows)
+    found = best_pairs((cases, -cases), rows)
     if found is None:
         raise NotEnoughCases(
             "Each constraint can be guaranteed, but the lower threshold would lie "
             "above the upper one. Loosen one of them, or ask for one threshold: leave "
             '"above" and "below" out.'
         )
-    return int(found.first[0]), int(found.second[0])
+    return int(found[0][0]), int(found[1][0])
 
 
 def _choose(
@@ -354,20 +350,22 @@ def _choose(
     places = np.arange(len(t) + 1)
     allowed = np.all([np.isin(places, p.cuts) for p in proved], axis=0)
     if not allowed.any():
-        ranges = [
-            f"{p.sided} at thresholds from {threshold_of(t.score, int(p.cuts.max())):g}"
-            f" to {threshold_of(t.score, int(p.cuts.min())):g}"
-            for p in proved
-        ]
+        ranges = []
+        for p in proved:
+            at = np.array([p.cuts.max(), p.cuts.min()])
+            low, high = _cuts.thresholds_of(t.score, at)
+            ranges.append(f"{p.sided} at thresholds from {low:g} to {high:g}")
         raise NotEnoughCases(
             f"Each constraint can be guaranteed, but not at the same threshold: "
             f"{'; '.join(ranges)}. Loosen one of them, or collect more cases."
         )
     if goal is not None:
-        cuts = make_cuts(t.score, sweep(t), None if share is None else share.value)
-        best = best_cuts([cuts], goal, allowed)
+        cuts = _cuts.make_cuts(
+            t.score, sweep(t), None if share is None else share.value
+        )
+        best = _cuts.best_cuts([cuts], goal, allowed)
         if best.size:
-            return int(most_balanced(cuts, best))
+            return int(_cuts.most_balanced(cuts, best))
     # all must hold: the cut whose least sure constraint is surest
     weakest = np.min([p.claim.evidence(p.seen) for p in proved], axis=0)
     return int(np.argmax(np.where(allowed, weakest, -np.inf)))
@@ -399,7 +397,7 @@ def _not_proved(
     at = int(np.argmax(claim.evidence(c)))
     here, total = c[at], t.n_pos + t.n_neg
     value = float(asked.metric(here))
-    where = f"at the threshold {cut_text(threshold_of(t.score, at))}"
+    where = f"at the threshold {cut_text(_cuts.threshold_of(t.score, at))}"
 
     def enough(times: float) -> bool:
         p, q = math.floor(t.n_pos * times), math.floor(t.n_neg * times)

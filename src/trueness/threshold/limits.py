@@ -24,9 +24,9 @@ from statistics import NormalDist
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
@@ -98,7 +98,7 @@ class Limit(NamedTuple):
         coupled = {"gap": (0.0, high - low), "ratio": (0.0, 1.0)}
         return coupled.get(self.where, (low, high))
 
-    def between(self, values: Any) -> Any:
+    def between(self, values: ArrayLike | Sequence[Fraction | float]) -> Any:
         """Give what is limited of the values of all groups, along the first axis."""
         values = np.asarray(values)
         low, high = values.min(axis=0), values.max(axis=0)
@@ -107,7 +107,7 @@ class Limit(NamedTuple):
         with np.errstate(divide="ignore", invalid="ignore"):
             return high - low if self.where == "gap" else low / high
 
-    def kept(self, value: Any) -> Any:
+    def kept(self, value: ArrayLike | Fraction) -> Any:
         """Is the limit kept? In fractions where the value is one."""
         c = self.asked
         if isinstance(value, Fraction):
@@ -145,21 +145,22 @@ class Limit(NamedTuple):
             return m.constant + sum(parts)
 
 
-def read_limits(given: Any, where: tuple[str, ...]) -> tuple[Limit, ...]:
+def read_limits(
+    given: ConstraintLike | Iterable[ConstraintLike] | None, where: tuple[str, ...]
+) -> tuple[Limit, ...]:
     """Read constraints that may be about sides, or about groups."""
     example = '["defer <= 0.1"]' if where is SIDES else '["recall_gap <= 0.1"]'
     several = () if given is None else one_or_more(given, BOUNDS, example)
     return tuple(_limit(c, where) for c in several)
 
 
-def _limit(given: Any, where: tuple[str, ...]) -> Limit:
-    found = None
-    if isinstance(given, str):
-        found = _SIDED.match(given) if where is SIDES else _between(given)
+def _limit(given: ConstraintLike, where: tuple[str, ...]) -> Limit:
+    text = given if isinstance(given, str) else ""
+    found = _SIDED.match(text) if where is SIDES else _between(text)
     if found is None:
         return Limit(read_constraint(given))
     limit = Limit(read_constraint(f"{found['name']} {found['rest']}"), found["where"])
-    return limit if where is SIDES else _possible(limit, given)
+    return limit if where is SIDES else _possible(limit, text)
 
 
 def _between(text: str) -> re.Match[str] | None:
@@ -187,7 +188,7 @@ def _possible(limit: Limit, text: str) -> Limit:
     return limit
 
 
-def asks_for_groups(given: Any) -> bool:
+def asks_for_groups(given: object) -> bool:
     """Is this a constraint, or several, of differences between groups, or of each?"""
     several = [given] if isinstance(given, str) else given
     if not isinstance(several, (list, tuple)):
@@ -223,7 +224,7 @@ def objective_text(shown: Metric, objective: Metric) -> str:
     return f"{'maximize' if objective is shown else 'minimize'} {shown.name}"
 
 
-def undeferred(objective: Any) -> Metric | None:
+def undeferred(objective: str | Metric) -> Metric | None:
     """Give an objective without its price of deferred cases: that of a single cut.
 
     >>> undeferred("cost(fp=1, fn=10, defer=0.3)").name
@@ -305,7 +306,7 @@ def _read(part: Metric, cuts: Cuts, size: int) -> Quotient | None:
     return Quotient(over * unit, under * unit)
 
 
-def _values(part: Metric, cuts: Cuts, points: Any) -> tuple[Any, Any] | None:
+def _values(part: Metric, cuts: Cuts, points: Ints) -> tuple[Any, Any] | None:
     """Give numerator and denominator of a metric at some counts, if they are exact."""
     s, upper, lower = cuts.scale, points.T[:2], points.T[-2:]  # one cut is both
     tp, fp, _, _ = s.counts(upper[0], upper[1], cuts.n_pos, cuts.n_neg)
@@ -400,7 +401,7 @@ class Share(NamedTuple):
         """Give the shares to distinguish: both ends of a range, or the share itself."""
         return (self.low, self.high) if self.is_range else (self.value,)
 
-    def moved(self, z: Any, level: float, least: float = 1e-9) -> Any:
+    def moved(self, z: ArrayLike, level: float, least: float = 1e-9) -> Any:
         """Which share lies z standard errors away from an estimate at this level?
 
         Normal on the scale of log odds, with its own spread to either side. An interval
@@ -410,7 +411,7 @@ class Share(NamedTuple):
         low, mid, high = np.log(ends / (1 - ends))
         side = np.where(np.asarray(z) < 0, mid - low, high - mid)
         reach = NormalDist().inv_cdf((1 + level) / 2)
-        return 1 / (1 + np.exp(-np.clip(mid + z / reach * side, -700, 700)))
+        return 1 / (1 + np.exp(-np.clip(mid + np.asarray(z) / reach * side, -700, 700)))
 
     def words(self) -> str:
         """Say which share it is."""
@@ -443,7 +444,7 @@ def stop_unknown_share(
             needs_prevalence(t, f"{m.name} in {what}")
 
 
-def read_prevalence(given: Any) -> Share | None:
+def read_prevalence(given: object) -> Share | None:
     """Read a prevalence of use: a number, two numbers, or an estimate."""
     if given is None or isinstance(given, Share):
         return given

@@ -134,14 +134,7 @@ def per_case(cuts: Cuts) -> Program:
     )
 
 
-class Solved(NamedTuple):
-    """A chosen cut, and the solver's last word on a linear objective."""
-
-    cut: int
-    bound: float
-    gap: float
-    nodes: int
-    status: str
+Solved = tuple[int, float, Any]  # a chosen cut, a proved bound, the solver's last word
 
 
 def _quotient(metric: Metric, cuts: Cuts) -> limits.Quotient:
@@ -166,28 +159,26 @@ def maximise(
     linear = limits.fixed(goal.under)
     rows += [] if linear else [limits.above_zero(goal.under)]
 
-    def ratio(s: Solved) -> Fraction:
-        over, under = (_at(f, cuts, s.cut) for f in goal)
-        return Fraction(over, under)
-
-    value, solved, last, steps = limits.largest(
-        goal, lambda f: _solve(program, cuts, f, rows), ratio
+    value, (cut, _, solved), (_, bound, last), steps = limits.largest(
+        goal,
+        lambda f: _solve(program, cuts, f, rows),
+        lambda s: Fraction(*(_at(f, cuts, s[0]) for f in goal)),
     )
     # the bound on the lead of a quotient, over a denominator of one or more
-    lead = last.bound / goal.under[-1] if linear else value + max(0.0, last.bound)
+    lead = bound / goal.under[-1] if linear else value + max(0.0, bound)
     certificate = Certificate(
         solver="HiGHS",
         formulation=program.name,
-        status=solved.status,
+        status=solved.message.split("(")[0].strip().rstrip("."),
         value=float(value),
         bound=float(lead),
-        gap=last.gap,
-        nodes=solved.nodes,
+        gap=float(last.mip_gap or 0.0),
+        nodes=int(solved.mip_node_count or 0),
         binaries=int(program.integral.sum()),
         rows=program.matrix.shape[0] + len(rows),
         iterations=steps,
     )
-    return np.array([solved.cut]), certificate
+    return np.array([cut]), certificate
 
 
 def _solve(program: Program, cuts: Cuts, objective: Form, rows: list[Form]) -> Solved:
@@ -239,10 +230,4 @@ def _solve(program: Program, cuts: Cuts, objective: Form, rows: list[Form]) -> S
         only[program.first[k - 1 : k]], only[program.first[k : k + 1]] = 1.0, -1.0
         held.append(LinearConstraint(only, -np.inf, 0.0 if k else -1.0))
     proof = result.fun if result.mip_dual_bound is None else result.mip_dual_bound
-    return Solved(
-        k,
-        (constant - unit * float(proof)) / scale,
-        float(result.mip_gap or 0.0),
-        int(result.mip_node_count or 0),
-        result.message.split("(")[0].strip().rstrip("."),
-    )
+    return k, (constant - unit * float(proof)) / scale, result

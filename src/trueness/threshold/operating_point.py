@@ -26,24 +26,9 @@ from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.intervals import Cut, estimate
+from trueness.threshold import cuts as _cuts
 from trueness.threshold import limits
-from trueness.threshold.cuts import (
-    Cuts,
-    Interval,
-    all_cuts,
-    best_cuts,
-    expected_cuts,
-    interval_of,
-    make_cuts,
-    met_by,
-    most_balanced,
-    stop_infeasible,
-    stop_undefined,
-    stopped_by,
-    threshold_of,
-    value_at,
-    values_of,
-)
+from trueness.threshold.cuts import Cuts, Interval
 from trueness.threshold.limits import DEFAULT, ConstraintLike, Prevalences
 from trueness.threshold.milp import (
     Certificate,
@@ -217,12 +202,12 @@ def best_threshold(
     metrics = (shown, *(c.metric for c in bounds))
     share = limits.share_in_use(data, prevalences)
     limits.stop_unknown_share(data, share, metrics, "best_threshold")
-    cuts = _cuts(data, method, share, metrics, auc)
+    cuts = _counted(data, method, share, metrics, auc)
     for c in cuts[1:]:  # the message names the prevalence at which it cannot be met
-        stop_infeasible(c, bounds, met_by([c], bounds))
-    met = met_by(cuts, bounds)
-    stop_infeasible(cuts[0], bounds, met)
-    stop_undefined(cuts[0], shown, met.all(axis=0))
+        _cuts.stop_infeasible(c, bounds, _cuts.met_by([c], bounds))
+    met = _cuts.met_by(cuts, bounds)
+    _cuts.stop_infeasible(cuts[0], bounds, met)
+    _cuts.stop_undefined(cuts[0], shown, met.all(axis=0))
     if method.startswith("milp"):
         if cuts[0].units is not cuts[0].seen:
             raise InputError(
@@ -231,11 +216,11 @@ def best_threshold(
         program = per_score if method == "milp" else per_case
         best, proof = maximise(program(cuts[0]), cuts[0], objective, bounds)
     else:
-        best, proof = best_cuts(cuts, objective, met.all(axis=0)), None
-    at = most_balanced(cuts[0], best)
+        best, proof = _cuts.best_cuts(cuts, objective, met.all(axis=0)), None
+    at = _cuts.most_balanced(cuts[0], best)
     # all numbers are for the prevalence at which this cut is worst
-    used = min(cuts, key=lambda c: values_of(c, objective)[at])
-    threshold, ends = threshold_of(used.score, at), None
+    used = min(cuts, key=lambda c: _cuts.values_of(c, objective)[at])
+    threshold, ends = _cuts.threshold_of(used.score, at), None
     notes, sampling, in_use = [*weighed_counts(data)], data.design.sampling, data
     if share is not None:
         in_use, sampling = data.with_design(prevalence=used.prevalence), COHORT
@@ -251,13 +236,13 @@ def best_threshold(
         notes += remarks(data)
     return OperatingPoint(
         threshold=threshold,
-        score_range=interval_of(used.score, at),
-        value=value_at(used, shown, at),
+        score_range=_cuts.interval_of(used.score, at),
+        value=_cuts.value_at(used, shown, at),
         confusion=used.seen[at],
-        score_ranges=tuple(interval_of(used.score, int(i)) for i in best),
-        binding=stopped_by(used, objective, bounds, met, at),
+        score_ranges=tuple(_cuts.interval_of(used.score, int(i)) for i in best),
+        binding=_cuts.stopped_by(used, objective, bounds, met, at),
         objective=limits.objective_text(shown, objective),
-        constraints={repr(c): value_at(used, c.metric, at) for c in bounds},
+        constraints={repr(c): _cuts.value_at(used, c.metric, at) for c in bounds},
         method=method,
         prevalence=used.prevalence,
         certificate=proof,
@@ -268,7 +253,7 @@ def best_threshold(
     )
 
 
-def _cuts(
+def _counted(
     t: Tally,
     method: str,
     share: limits.Share | None,
@@ -283,12 +268,12 @@ def _cuts(
             f'A range of prevalences needs method="sweep"; found method={method!r}.'
         )
     if method == "fermi-dirac":
-        return [expected_cuts(t, known, auc)]
-    first = all_cuts(t, known, "best_threshold")
+        return [_cuts.expected_cuts(t, known, auc)]
+    first = _cuts.all_cuts(t, known, "best_threshold")
     if share is None or not ranged:
         return [first]
     shares = limits.prevalences(share, metrics).tolist()
-    return [make_cuts(first.score, first.seen, p) for p in shares]
+    return [_cuts.make_cuts(first.score, first.seen, p) for p in shares]
 
 
 def left_out(t: Tally, stacklevel: int = 5) -> tuple[str, ...]:
@@ -311,7 +296,7 @@ def on_bins(point: OperatingPoint, t: Tally) -> OperatingPoint:
     ends = np.array([v for v in (high, low) if np.isfinite(v)])
     return replace(
         point,
-        threshold=threshold_of(ends, int(np.isfinite(high))),
+        threshold=_cuts.threshold_of(ends, int(np.isfinite(high))),
         score_range=(low, high),
         score_ranges=tuple(map(corrected, point.score_ranges)),
     )

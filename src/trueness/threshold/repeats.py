@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.progress import progress
@@ -123,7 +124,7 @@ def repeat(
             kinds = ([x[0] for x in both], [x[1] for x in both], all_)
             running = [[_running(*pair) for pair in kind] for kind in kinds]
             at = choose(running[0])
-            good = (at >= 0).all(axis=(1, 2))
+            good = np.asarray((at >= 0).all(axis=(1, 2)))
             places = [before[at[good, g]] for g, (_, before) in enumerate(joined)]
             found: list[list[Any]] = [places]
             found += [[_cells(c, at[good, g], good) for g, c in enumerate(kind)]
@@ -183,7 +184,7 @@ def _running(pos: Array, neg: Array) -> Confusion:
     return Confusion(tp, fp, tp[:, -1:] - tp, fp[:, -1:] - fp)
 
 
-def _cells(c: Confusion, at: Ints, which: Any) -> Floats:
+def _cells(c: Confusion, at: Ints, which: NDArray[np.bool_]) -> Floats:
     """Count positives and negatives flagged, deferred and cleared in some samples."""
     at = at if at.shape[1] == 2 else np.repeat(at, 2, axis=1)  # one cut defers nothing
     sides = []

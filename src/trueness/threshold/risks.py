@@ -111,7 +111,7 @@ class MeanClaim:
         bentkus = math.e * at_least(n - k, n, self.bound)
         return np.where(n > 0, np.minimum(np.minimum(hoeffding, bentkus), 1.0), 1.0)
 
-    def passes(self, c: Confusion, alpha: Any) -> NDArray[np.bool_]:
+    def passes(self, c: Confusion, alpha: float | Floats) -> NDArray[np.bool_]:
         """At which cuts is it proved?"""
         return np.asarray(self.p_values(c) <= alpha)
 
@@ -143,7 +143,7 @@ class RateClaim:
         """How many cases are there?"""
         return np.asarray(c.weighed(_ALL))
 
-    def passes(self, c: Confusion, alpha: Any) -> NDArray[np.bool_]:
+    def passes(self, c: Confusion, alpha: float | Floats) -> NDArray[np.bool_]:
         """At which cuts is it proved, by exact limits (Clopper and Pearson 1934)?"""
         met = np.ones(np.shape(c.tp), dtype=bool)
         for a, b, d in self.forms:

@@ -103,7 +103,7 @@ class Rule(Record):
         """Is there a zone for doubt?"""
         return self.lower is not None and self.lower != self.upper
 
-    def cuts(self, group: Any = None) -> tuple[float, float]:
+    def cuts(self, group: object = None) -> tuple[float, float]:
         """Give the lower and the upper threshold, of a group where groups differ."""
         if not isinstance(self.upper, Mapping):
             upper, lower = self.upper, self.lower
@@ -117,7 +117,7 @@ class Rule(Record):
             lower = self.lower[str(group)] if isinstance(self.lower, Mapping) else None
         return (upper if lower is None else float(lower)), float(upper)  # type: ignore[arg-type]
 
-    def decide(self, score: ArrayLike, group: Any = None) -> Floats:
+    def decide(self, score: ArrayLike, group: ArrayLike | None = None) -> Floats:
         """What happens to each case? 1 is flagged, 0 is not, NaN is deferred.
 
         A rule that names groups needs the group of each case, or of all.
@@ -148,7 +148,7 @@ class Rule(Record):
             )
         return self._judged(data, None)
 
-    def _judged(self, t: Tally, group: Any) -> Tally:
+    def _judged(self, t: Tally, group: object) -> Tally:
         lower, upper = self.cuts(group)
         kinds = [t.score >= upper, t.score < lower]
         return rescored(t, np.select(kinds, [FLAGGED, NOT_FLAGGED], DEFERRED))
@@ -184,7 +184,7 @@ class Rule(Record):
             return cls.from_dict(json.loads(file.read_text(encoding="utf-8")))
 
     @classmethod
-    def from_dict(cls, given: Any) -> Rule:
+    def from_dict(cls, given: object) -> Rule:
         """Read what ``to_dict`` gave."""
         known = {"trueness", "upper", "lower"}
         if (
@@ -212,7 +212,7 @@ class Rule(Record):
         return f"Rule: {'; '.join(parts)}"
 
 
-def rule_of(given: Any) -> Rule:
+def rule_of(given: object) -> Rule:
     """Take a number, a rule, or an answer that holds one, as a rule."""
     if isinstance(given, Rule):
         return given
@@ -220,14 +220,14 @@ def rule_of(given: Any) -> Rule:
     return inside if isinstance(inside, Rule) else Rule(threshold_number(given))
 
 
-def threshold_number(value: Any, name: str = "threshold") -> float:
+def threshold_number(value: object, name: str = "threshold") -> float:
     """Read a threshold; infinite ones flag everything or nothing."""
     if isinstance(value, (float, np.floating)) and math.isinf(value):
         return float(value)
     return _options.real_number(value, name)
 
 
-def _read(cut: Any) -> Any:
+def _read(cut: object) -> Any:
     """Read a threshold of JSON, which writes infinite ones as text."""
     if isinstance(cut, Mapping):
         return {name: _read(v) for name, v in cut.items()}
@@ -273,11 +273,11 @@ def together(
     return opened
 
 
-def _is_answer(x: Any) -> bool:
+def _is_answer(x: object) -> bool:
     return isinstance(x, Rule) or isinstance(getattr(x, "rule", None), Rule)
 
 
-def _names_groups(x: Any) -> bool:
+def _names_groups(x: object) -> bool:
     return _is_answer(x) and bool(rule_of(x).groups)
 
 
@@ -335,7 +335,7 @@ class AtThreshold(Record):
 
 
 @together(_names_groups)
-def confusion(data: Tally | Mapping[Any, Tally], threshold: Any) -> Confusion:
+def confusion(data: Tally | Mapping[Any, Tally], threshold: object) -> Confusion:
     """How many cases are right and wrong at this threshold, or by this rule?
 
     Labelled cases as they are: no prevalence moves these counts. Cases that a rule
@@ -372,7 +372,7 @@ def _counted(t: Tally) -> Confusion:
 @together(_names_groups)
 def at_threshold(
     data: Tally | Mapping[Any, Tally],
-    threshold: Any,
+    threshold: object,
     *,
     metrics: Iterable[str | Metric] | None = None,
     level: float = 0.95,
@@ -419,10 +419,13 @@ def at_threshold(
 
 
 def _at(
-    data: Any, rule: Rule, metrics: list[Metric] | None, level: float
+    data: Tally | Mapping[Any, Tally],
+    rule: Rule,
+    metrics: list[Metric] | None,
+    level: float,
 ) -> AtThreshold:
     plain = not (rule.groups or rule.defers)
-    t = data if plain else rule.verdicts(data)
+    t = data if plain and isinstance(data, Tally) else rule.verdicts(data)
     _cases.some_labels(t, "at_threshold")
     if meant_by_rows(t):
         _cases.both_classes(t, "at_threshold")
@@ -461,7 +464,7 @@ def _named(asked: str | Metric) -> Metric:
 def metric_at(m: Metric, *args: Any, **options: Any) -> Any:
     """Ask for one metric of data: ``f1(t, threshold=0.5)``, ``f1(y_true, y_pred)``."""
 
-    def ask(data: Tally, threshold: Any = None, *, level: float = 0.95) -> Any:
+    def ask(data: Tally, threshold: object = None, *, level: float = 0.95) -> Any:
         if threshold is None:  # scores that are 0 and 1 are verdicts
             threshold, scores = 1.0, set(data.score.tolist())
             if not scores or not scores <= {0.0, 1.0}:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
@@ -20,16 +20,9 @@ from trueness.counts.values import Tally
 from trueness.inference.sample import needs_prevalence
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
+from trueness.threshold import cuts as _cuts
 from trueness.threshold import limits
-from trueness.threshold.cuts import (
-    Cuts,
-    Interval,
-    all_cuts,
-    holds,
-    interval_of,
-    threshold_of,
-    value_at,
-)
+from trueness.threshold.cuts import Cuts, Interval
 from trueness.threshold.limits import ConstraintLike
 from trueness.threshold.operating_point import left_out
 from trueness.threshold.rule import Rule
@@ -163,29 +156,29 @@ def best_thresholds(
     shown, objective = limits.read_objective(maximize, minimize)
     bounds = limits.read_limits(subject_to, limits.SIDES)
     needs_prevalence(data, "What is best in three zones")
-    cuts = all_cuts(data, data.design.prevalence, "best_thresholds")
+    cuts = _cuts.all_cuts(data, data.design.prevalence, "best_thresholds")
     found, value = choose_pair(cuts, objective, bounds)
     if found is None:
         raise _infeasible(cuts, bounds)
     # one cut is a pair with nothing in between
     k = np.arange(len(cuts.score) + 1)
-    single = choose_pair(cuts, objective, bounds, [Sum(k, -k)])[1]
+    single = choose_pair(cuts, objective, bounds, [(k, -k)])[1]
     i, j = fewest_deferred(cuts, found)
-    pairs = zip(found.first.tolist(), found.second.tolist(), strict=True)
+    pairs = zip(found[0].tolist(), found[1].tolist(), strict=True)
     sign, seen, score = 1 if objective is shown else -1, cuts.seen, cuts.score
     notes: tuple[str, ...] = (
         "These thresholds were tuned on the same data, so the results are "
         "optimistic; validate_threshold says what to expect on new cases.",
     )
-    if not found.all_listed:
+    if not found[2]:
         notes += (
             "More than 1,000 pairs of thresholds are optimal; not all are listed.",
         )
     return Zones(
-        lower=threshold_of(score, j),
-        upper=threshold_of(score, i),
-        lower_range=interval_of(score, j),
-        upper_range=interval_of(score, i),
+        lower=_cuts.threshold_of(score, j),
+        upper=_cuts.threshold_of(score, i),
+        lower_range=_cuts.interval_of(score, j),
+        upper_range=_cuts.interval_of(score, i),
         value=float(sign * (value or 0)),
         confusion=Confusion(seen.tp[i], seen.fp[i], seen.fn[j], seen.tn[j]),
         deferred_pos=(seen.tp[j] - seen.tp[i]).item(),
@@ -193,7 +186,7 @@ def best_thresholds(
         defer=float(_deferred(cuts, i, j)) / float(cuts.total),
         single=math.nan if single is None else sign * float(single),
         pairs=tuple(
-            (interval_of(score, b), interval_of(score, a))
+            (_cuts.interval_of(score, b), _cuts.interval_of(score, a))
             for a, b in [(i, j), *(p for p in pairs if p != (i, j))]
         ),
         objective=limits.objective_text(shown, objective),
@@ -203,14 +196,14 @@ def best_thresholds(
     )
 
 
-def _deferred(cuts: Cuts, i: Any, j: Any) -> Any:
+def _deferred(cuts: Cuts, i: Ints | int, j: Ints | int) -> Any:
     used = cuts.used
     return used.tp[j] - used.tp[i] + used.fp[j] - used.fp[i]
 
 
 def fewest_deferred(cuts: Cuts, found: Pairs) -> tuple[int, int]:
     """Of equally good pairs take the one with the smallest zone of doubt."""
-    used, i, j = cuts.used, found.first, found.second
+    used, (i, j, _) = cuts.used, found
     balance = np.abs(used.fp[i] - used.fn[j])
     at = int(np.lexsort([balance, _deferred(cuts, i, j)])[0])
     return int(i[at]), int(j[at])
@@ -218,24 +211,13 @@ def fewest_deferred(cuts: Cuts, found: Pairs) -> tuple[int, int]:
 
 def _value(cuts: Cuts, bound: limits.Limit, i: int, j: int) -> float:
     if bound.where:
-        return value_at(cuts, bound.metric, i if bound.where == "above" else j)
+        return _cuts.value_at(cuts, bound.metric, i if bound.where == "above" else j)
     value = _ratio(cuts, _quotient(bound.metric, cuts), i, j)
     return math.nan if value is None else float(value)
 
 
-class Sum(NamedTuple):
-    """A function of a pair of cuts: ``i[first cut] + j[second cut]``."""
-
-    i: Any
-    j: Any
-
-
-class Pairs(NamedTuple):
-    """The best pairs of cuts, and whether all are listed."""
-
-    first: Ints
-    second: Ints
-    all_listed: bool
+Sum = tuple[Any, Any]  # a function of a pair of cuts: of the first, plus of the second
+Pairs = tuple[Ints, Ints, bool]  # the best pairs, and whether all are listed
 
 
 def choose_pair(
@@ -252,7 +234,7 @@ def choose_pair(
     value, found, again, _ = limits.largest(
         goal,
         lambda form: best_pairs(_sum(cuts, limits.whole(form)), rows),
-        lambda x: x and _ratio(cuts, goal, int(x.first[0]), int(x.second[0])),
+        lambda x: x and _ratio(cuts, goal, int(x[0][0]), int(x[1][0])),
     )
     # all pairs on which the lead is zero are optimal, not only the last found
     return again or found, value if found else None
@@ -275,13 +257,13 @@ def _sum(cuts: Cuts, form: limits.Form) -> Sum:
     a, b, c, d, const = form
     kind = cuts.kind(abs(a) + abs(c), abs(b) + abs(d), const)
     tp, fp = (n.astype(kind) for n in (cuts.units.tp, cuts.units.fp))
-    return Sum(tp * a + fp * b, tp * c + fp * d + const)
+    return tp * a + fp * b, tp * c + fp * d + const
 
 
 def _rows(cuts: Cuts, bound: limits.Limit) -> list[Sum]:
     """Write a constraint as functions of the pair that must not be negative."""
     if bound.where:
-        return [forbidding(bound, holds(cuts, bound.asked))]
+        return [forbidding(bound, _cuts.holds(cuts, bound.asked))]
     quotient = _quotient(bound.metric, cuts)
     return [_sum(cuts, r) for r in limits.rows_of(bound.asked, quotient)]
 
@@ -289,7 +271,7 @@ def _rows(cuts: Cuts, bound: limits.Limit) -> list[Sum]:
 def forbidding(bound: limits.Limit, met: Array) -> Sum:
     """Forbid the upper cuts, or the lower ones, at which a bound is not met."""
     row, none = np.where(met, 0, -1), np.zeros(met.size, dtype=np.int64)
-    return Sum(row, none) if bound.where == "above" else Sum(none, row)
+    return (row, none) if bound.where == "above" else (none, row)
 
 
 _LISTED = 1_000  # equally good pairs
@@ -304,20 +286,20 @@ def best_pairs(objective: Sum, rows: Sequence[Sum]) -> Pairs | None:
     largest bounds first, and dropped when their bound, or that of a row, says that no
     pair in them is wanted.
     """
-    worth, *held = (Sum(Tree(s.i), Tree(s.j)) for s in (objective, *rows))
+    worth, *held = ((Tree(a), Tree(b)) for a, b in (objective, *rows))
     top: Any = None
     found: list[Ints] = []
     waiting = [np.ones((2, 1), dtype=np.int64)]
     while waiting:
         i, j = waiting.pop()
-        value, keep = worth.i.top[i] + worth.j.top[j], i <= j
+        value, keep = worth[0].top[i] + worth[1].top[j], i <= j
         for row in held:
-            keep &= np.asarray(row.i.top[i] + row.j.top[j] >= 0, dtype=bool)
+            keep &= np.asarray(row[0].top[i] + row[1].top[j] >= 0, dtype=bool)
         if top is not None:  # of very many that are as good, some are enough
             enough = sum(x.shape[1] for x in found) > _LISTED
             keep &= np.asarray(value > top if enough else value >= top, dtype=bool)
         i, j, value = i[keep], j[keep], value[keep]
-        if i.size and i[0] >= worth.i.full:  # blocks of one entry: all are as deep
+        if i.size and i[0] >= worth[0].full:  # blocks of one entry: all are as deep
             best = value.max()
             found = found if best == top else []
             top = best
@@ -329,9 +311,9 @@ def best_pairs(objective: Sum, rows: Sequence[Sum]) -> Pairs | None:
                 waiting.append(both.reshape(2, -1))
     if top is None:
         return None
-    first, second = np.concatenate(found, axis=1) - worth.i.full
+    first, second = np.concatenate(found, axis=1) - worth[0].full
     order = np.lexsort([first, second])[:_LISTED]
-    return Pairs(first[order], second[order], first.size <= _LISTED)
+    return first[order], second[order], first.size <= _LISTED
 
 
 def _infeasible(cuts: Cuts, bounds: tuple[limits.Limit, ...]) -> Exception:
