@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import trueness
-from trueness import Infeasible, InputError, Tally, group_thresholds
+from trueness import Infeasible, Tally, group_thresholds
 
 
 def test_larger_groups_are_proved_and_described():
@@ -46,29 +46,6 @@ def test_two_limits_on_the_total_are_proved(rng, limits):
     neither = ["recall >= 0.9", "flagged <= 1200"]
     with pytest.raises(Infeasible, match="cannot be met together"):
         group_thresholds(groups, "accuracy", neither)
-
-
-def test_wrong_input():
-    t = Tally([2, 1], pos=[3, 1], neg=[1, 3])
-    with pytest.raises(InputError, match="needs a mapping from group to tally"):
-        group_thresholds(t)
-    with pytest.raises(InputError, match="at most a number"):
-        group_thresholds({"a": t, "b": t}, subject_to="recall_gap >= 0.1")
-    with pytest.raises(InputError, match="a ratio by a number between 0 and 1"):
-        group_thresholds({"a": t, "b": t}, subject_to="recall_ratio >= 2")
-    tiny = trueness.tally([0, 1], [1, 2], weight=[1e-20, 1e-20])
-    heavy = trueness.tally([0, 1], [1, 2], weight=[3.5, 2.5])
-    with pytest.raises(InputError, match=r"'b' weigh less than .* on one scale"):
-        group_thresholds({"a": heavy, "b": tiny})
-    with np.errstate(all="raise"):  # infinite odds in both groups are no difference
-        g = group_thresholds({"a": t, "b": t}, subject_to="odds_ratio_gap <= 99")
-    assert g.proved
-    with pytest.raises(InputError, match=r"groups need a weighted sum .* mcc is not"):
-        group_thresholds({"a": t, "b": t}, "mcc")
-    with pytest.raises(Infeasible, match=r"positives >= 9 cannot be met by all"):
-        group_thresholds({"a": t, "b": t}, subject_to="positives >= 9")
-    with pytest.raises(Infeasible, match=r"precision_min .* cannot be met"):
-        group_thresholds({"a": t, "b": t}, subject_to="precision_min >= 0.99")
 
 
 def test_the_interval_of_a_ratio_holds_groups_that_are_alike():
@@ -115,5 +92,5 @@ def test_the_interval_of_a_gap_by_hand():
         for g in (plain, copies)
     )
     assert two.high == pytest.approx(one.high, rel=0.05)
-    with pytest.raises(trueness.InputError, match="its own share of positives"):
-        trueness.group_thresholds(plain, subject_to=limit, prevalence=0.1)
+    with np.errstate(all="raise"):  # infinite odds in both groups are no difference
+        assert group_thresholds(plain, subject_to="odds_ratio_gap <= 99").proved

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import beta, binom, norm
 
 import trueness
-from trueness import Infeasible, InputError, NotEnoughCases, Tally, guaranteed_threshold
+from trueness import Infeasible, NotEnoughCases, Tally, guaranteed_threshold
 
 
 def test_by_hand_with_29_positives():
@@ -21,20 +21,6 @@ def test_by_hand_with_29_positives():
     assert g.bound == pytest.approx(0.05 ** (1 / 29))
     assert g.value == 1
     assert g.cases == 29
-
-
-def test_too_few_positives_say_how_many_more():
-    t = Tally([2, 1], pos=[28, 0], neg=[0, 5])
-    with pytest.raises(NotEnoughCases) as info:
-        guaranteed_threshold(t, "recall >= 0.9")
-    assert str(info.value) == (
-        "recall >= 0.9 with a confidence of 0.95 needs at least 29 positives, even if "
-        "no error is seen among them; this tally has 28 positives: 1 more are needed."
-    )
-    with pytest.raises(NotEnoughCases, match=r"59 negatives.* 54 more"):
-        guaranteed_threshold(t, "fpr <= 0.05")
-    with pytest.raises(NotEnoughCases, match="14 flagged cases in the half that tests"):
-        guaranteed_threshold(Tally([2, 1], pos=[9, 0], neg=[0, 9]), "precision >= 0.8")
 
 
 @pytest.mark.parametrize(
@@ -62,45 +48,15 @@ def test_moves_until_the_exact_test_fails(text):
     assert g.confusion.tp == (flag & y).sum()
 
 
-def test_the_plain_sample_cut_fails_half_of_the_time():
-    """What the guarantee is for: the best cut in the sample promises too much."""
-    rng, wrong = np.random.default_rng(6), 0
-    for _ in range(60):
-        y = np.arange(240) < 100
-        t = trueness.tally(y, rng.normal(size=240) + 1.5 * y)
-        p = trueness.best_threshold(t, "specificity", "recall >= 0.9")
-        wrong += norm.sf(p.threshold - 1.5) < 0.9
-    assert wrong / 60 > 0.3
-
-
 def test_what_cannot_be_guaranteed():
     rng = np.random.default_rng(9)
     y = rng.random(300) < 0.3
-    noise = trueness.tally(y, rng.normal(size=300))
-    with pytest.raises(Infeasible, match="is not met in the sample either"):
-        guaranteed_threshold(noise, "precision >= 0.95", rng=1)
     weak = trueness.tally(y, rng.normal(size=300) + y)
     with pytest.raises(NotEnoughCases, match=r"About [\d,]+ more cases like them"):
         guaranteed_threshold(weak, "accuracy >= 0.75", rng=1)
-    for ask, bound in (
-        (guaranteed_threshold, "youden >= 0.1"),
-        (trueness.guaranteed_threshold, "precision above >= 0.3"),
-    ):
-        with pytest.raises(NotEnoughCases, match="has 0 positives"):
-            ask(noise.hide(), bound)
-    # mcc is no quotient; a number of cases depends on how many there are
-    for bound in ("mcc >= 0.5", "tp >= 5", "precision - 0.01*positives >= 0.1"):
-        with pytest.raises(InputError, match="needs a bound on a mean or a quotient"):
-            guaranteed_threshold(noise, bound)
     twice = guaranteed_threshold(weak, "2*youden >= 0.1", rng=1)
     once = guaranteed_threshold(weak, "recall - fpr >= 0.05", rng=1)
     assert (twice.threshold, twice.p_value) == (once.threshold, once.p_value)
-    with pytest.raises(InputError, match="thresholds must be numbers, one or more"):
-        guaranteed_threshold(noise, "f1 >= 0.5", thresholds=[])
-    with pytest.raises(InputError, match="between 0 and 1"):
-        guaranteed_threshold(noise, "recall >= 1")
-    with pytest.raises(InputError, match=r"level must lie in \(0, 1\)"):
-        guaranteed_threshold(noise, "recall >= 0.9", level=95)
 
 
 BOTH = ["recall >= 0.8", "fpr <= 0.35"]
@@ -152,8 +108,6 @@ def test_constraints_that_cannot_be_guaranteed_together():
     t = normal_tally(np.random.default_rng(4))
     with pytest.raises(NotEnoughCases, match="but not at the same threshold"):
         guaranteed_threshold(t, ["recall >= 0.9", "fpr <= 0.05"])
-    with pytest.raises(InputError, match="needs a constraint; found none"):
-        guaranteed_threshold(t, [])
     mixed = guaranteed_threshold(t, ["recall >= 0.5", "precision >= 0.6"], rng=1)
     assert {q.method for q in mixed.proofs} == {
         "order statistics", "split and fixed sequence"
@@ -166,21 +120,10 @@ def population(threshold, share=0.3, shift=1.5):
     return trueness.Confusion(p * tpr, q * fpr, p * (1 - tpr), q * (1 - fpr))
 
 
-RISKS = {
-    "recall >= 0.8": {},
-    "fpr <= 0.2": {},
-    "flagged_rate <= 0.3": {},
-    "precision >= 0.6": {},
-    "npv >= 0.85": {},
-    "accuracy >= 0.76": {},
-    "f1 >= 0.6": {},
-    "f_beta(2) >= 0.6": {},
-    "net_benefit(0.25) >= 0.12": {},
-    "youden >= 0.38": {},
-    "balanced_accuracy >= 0.68": {},
-    "lr_positive >= 4": {},
-    "precision >= 0.2": {"prevalence": 0.05},
-}
+RISKS = ("recall >= 0.8", "fpr <= 0.2", "flagged_rate <= 0.3", "precision >= 0.6",
+         "npv >= 0.85", "accuracy >= 0.76", "f1 >= 0.6", "f_beta(2) >= 0.6",
+         "net_benefit(0.25) >= 0.12", "youden >= 0.38", "balanced_accuracy >= 0.68",
+         "lr_positive >= 4", "precision >= 0.2")  # fmt: skip
 
 
 @pytest.mark.parametrize("text", RISKS)
@@ -188,16 +131,17 @@ def test_error_rates_are_at_most_what_was_promised(text):
     """Draw samples, choose, and look the promise up in the population."""
     rng, wrong, done, runs = np.random.default_rng(17), 0, 0, 60
     asked = trueness.constraint(text)
+    use = {"prevalence": 0.05} if text == "precision >= 0.2" else {}
     for _ in range(runs):
         y = rng.random(1200) < 0.3
         t = trueness.tally(y, np.round(rng.normal(size=1200) + 1.5 * y, 2))
         try:
-            g = guaranteed_threshold(t, text, rng=rng, **RISKS[text])
+            g = guaranteed_threshold(t, text, rng=rng, **use)
         except (NotEnoughCases, Infeasible):
             continue
         done += 1
         # rounded scores reach a threshold when the raw ones reach half a step less
-        c = population(g.threshold - 0.005, RISKS[text].get("prevalence", 0.3))
+        c = population(g.threshold - 0.005, use.get("prevalence", 0.3))
         wrong += not asked(c)
         assert asked.decide(g.bound)
     assert done > runs / 2

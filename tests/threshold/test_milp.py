@@ -5,7 +5,7 @@ import pytest
 
 import trueness
 from cuts_by_counting import best, single
-from trueness import InputError, Tally, best_threshold
+from trueness import Tally, best_threshold
 
 HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
 
@@ -49,32 +49,3 @@ def test_certificate():
     assert c.status == "Optimization terminated successfully"
     c = best_threshold(HAND, method="milp-cases").certificate
     assert (c.binaries, c.rows, c.iterations) == (20, 40, 1)  # 2N binaries, 4N rows
-
-
-def test_a_larger_instance_with_ties():
-    rng = np.random.default_rng(3)
-    y = rng.random(3_000) < 0.2
-    t = trueness.tally(y, np.round(rng.normal(size=y.size) + y, 2))
-    for name, subject in [
-        ("accuracy", ()),
-        ("f1", "recall >= 0.5"),
-        ("kappa", ("precision >= 0.4", "flagged <= 450")),
-    ]:
-        a = best_threshold(t, name, subject)
-        b = best_threshold(t, name, subject, "milp")
-        assert b.score_range in a.score_ranges
-
-
-@pytest.mark.parametrize("name", ["mcc", "g_mean", "precision + recall", "markedness"])
-def test_what_no_linear_program_can_maximise(name):
-    with pytest.raises(InputError, match=r'Type method="sweep"'):
-        best_threshold(HAND, name, method="milp")
-
-
-def test_too_many_cases_for_two_binaries_each():
-    t = Tally([2, 1], pos=[15_000, 0], neg=[0, 15_000])
-    with pytest.raises(InputError, match=r"found 30,000 cases, at most 20,000"):
-        best_threshold(t, method="milp-cases")
-    weighted = trueness.tally([0, 1], [1, 2], weight=[0.5, 1.5])
-    with pytest.raises(InputError, match="Weighted cases need"):
-        best_threshold(weighted, method="milp")

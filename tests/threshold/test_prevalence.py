@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trueness
-from trueness import Estimate, InputError, Tally, best_threshold
+from trueness import Estimate, Tally, best_threshold
 from trueness.threshold.limits import (
     depends_on_prevalence,
     moves_one_way,
@@ -49,19 +49,6 @@ def test_what_a_prevalence_may_be():
     assert ends == pytest.approx([0.05, 0.1, 0.2], rel=1e-3)
     noted = best_threshold(HAND, "f1", prevalences=Estimate(0.1, 0.05, 0.2))
     assert "taken at its estimate" in noted.notes[0]
-    with pytest.raises(InputError, match="two numbers between 0 and 1"):
-        best_threshold(HAND, prevalences=(0.1, 0.2, 0.3))
-    with pytest.raises(InputError, match="without its ends"):
-        best_threshold(HAND, prevalences=(0.0, 0.3))
-    with pytest.raises(InputError, match="an interval between 0 and 1"):
-        best_threshold(HAND, prevalences=Estimate(0.1, 0.2, 0.3))
-    with pytest.raises(InputError, match="prevalence= or prevalences=, not both"):
-        best_threshold(HAND, prevalence=0.1, prevalences=(0.1, 0.2))
-    with pytest.raises(InputError, match='needs method="sweep"'):
-        best_threshold(HAND, method="milp", prevalences=(0.1, 0.2))
-    with pytest.raises(InputError, match="depends on the prevalence"):
-        best_threshold(HAND, "f1", sampling="case-control")
-    best_threshold(HAND, "youden", "recall >= 0.5", sampling="case-control")
 
 
 def test_a_value_without_bound_is_best_at_every_prevalence():

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 import trueness
-from trueness import InputError, NotEnoughCases, Tally, validate_threshold
+from trueness import NotEnoughCases, Tally, validate_threshold
 from trueness.counts.resampling import draw
 
 HAND = Tally([4, 3, 2, 1], pos=[40, 30, 20, 10], neg=[10, 20, 30, 40])
@@ -147,10 +147,6 @@ def test_clusters_are_drawn_whole():
 
 
 def test_case_control_cases_know_no_prevalence():
-    with pytest.raises(
-        InputError, match="f1 in best_threshold depends on the prevalence"
-    ):
-        validate_threshold(HAND, "f1", sampling="case-control")
     v = validate_threshold(HAND, "youden", sampling="case-control", replicates=20)
     assert "recall" in v.metrics
     assert "precision" not in v.metrics
@@ -158,8 +154,6 @@ def test_case_control_cases_know_no_prevalence():
         HAND, "youden", prevalence=0.1, sampling="case-control", replicates=20
     )
     assert "precision" in v.metrics
-    with pytest.raises(InputError, match="sampling must be one of"):
-        validate_threshold(HAND, sampling="random")
 
 
 def test_repeated_choices_lie_where_new_samples_put_them():
@@ -175,19 +169,6 @@ def test_repeated_choices_lie_where_new_samples_put_them():
     t = trueness.tally(*binormal(rng, 1000, 0.3, 1.0))
     v = validate_threshold(t, "youden", rng=rng, replicates=300)
     assert fresh / 2 < v.threshold.sd < 2 * fresh
-
-
-def test_wrong_input():
-    with pytest.raises(NotEnoughCases, match="0 positives"):
-        validate_threshold(Tally([1, 2], neg=[1, 1]))
-    with pytest.raises(
-        InputError, match="replicates must be a whole number, 2 or more"
-    ):
-        validate_threshold(HAND, replicates=1)
-    t, words = Tally([2, 1], pos=[50, 50], neg=[0, 1]), {"rng": 1, "replicates": 40}
-    # met by one case more or less: most samples miss it
-    with pytest.raises(NotEnoughCases, match=r"in \d+ of 40 no threshold met"):
-        validate_threshold(t, "recall", ["flagged >= 50", "flagged <= 50"], **words)
 
 
 @pytest.mark.parametrize("scale", [2.0**1020, 2.0**-1020])

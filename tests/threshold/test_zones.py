@@ -65,21 +65,6 @@ def test_a_guarantee_on_both_sides():
     assert len(both.proofs) == 2
 
 
-def test_wrong_input():
-    with pytest.raises(InputError, match="needs an objective"):
-        best_thresholds(HAND)
-    with pytest.raises(InputError, match="need a weighted sum of counts"):
-        best_thresholds(HAND, "mcc", "defer <= 0.1")
-    with pytest.raises(trueness.Infeasible, match=r"precision above .* cannot be"):
-        best_thresholds(HAND, minimize="defer", subject_to="precision above >= 1.5")
-    with pytest.raises(InputError, match="count cases between two thresholds"):
-        trueness.best_threshold(HAND, minimize="defer")
-    with pytest.raises(InputError, match="is about one side"):
-        trueness.guaranteed_threshold(HAND, ["precision >= 0.9", "npv below >= 0.9"])
-    mixed = best_thresholds(HAND, minimize="defer", subject_to="mcc above >= 0.3")
-    assert mixed.constraints["mcc above >= 0.3"] >= 0.3
-
-
 @pytest.mark.parametrize(
     "text",
     [

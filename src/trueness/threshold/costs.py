@@ -71,9 +71,6 @@ def cost_curve(
     .. math:: C(w) = \min_\tau\; w\,\mathrm{FNR}(\tau) + (1 - w)\,\mathrm{FPR}(\tau),
         \qquad w = \frac{\pi c_{fn}}{\pi c_{fn} + (1 - \pi) c_{fp}}
 
-    Every combination of prevalence and costs is one value of w, so the curve can be
-    read at the weight that applies in use, which may differ from that of the sample.
-
     Parameters
     ----------
     data
@@ -155,11 +152,7 @@ _ROWS = 1000  # corners of the curve that are resampled
 
 
 def _choice_of_cost(t: Tally, w: Floats, rng: Seed) -> tuple[Floats, Floats]:
-    """How much cheaper does the choice look than it is, and how far does that vary?
-
-    A cost that was chosen in a sample, less its cost among all cases, is what chance,
-    and the choice among it, make: its mean is the optimism.
-    """
+    """How much cheaper does the choice look than it is, and how far does that vary?"""
 
     def running(count: Array) -> Floats:
         total = np.concatenate([[0], np.cumsum(count)])

@@ -160,9 +160,7 @@ def _in_units(c: Confusion, unit: Fraction | None) -> tuple[Confusion, Fraction]
 def expected_cuts(t: Tally, prevalence: float | None, auc: float | None) -> Cuts:
     """Give every cut of a tally with the confusion matrix that is expected there.
 
-    Without ``auc`` its labels give AUC and prevalence, and ``prevalence`` is that of
-    use. With ``auc`` the labels are not looked at, and ``prevalence`` is that of the
-    cases.
+    With ``auc`` the labels are not looked at, and ``prevalence`` is that of the cases.
     """
     _cases.one_classifier(t, "best_threshold")
     if auc is not None:
@@ -316,9 +314,8 @@ def _undominated(seen: Confusion, at: Ints) -> Ints:
 def most_balanced(cuts: Cuts, at: Ints) -> int:
     """Which of several cuts flags nearest to as many cases as are positive?
 
-    The smallest absolute difference of false positives and false negatives; then the
-    one that flags fewer. A cut that makes an error more than another one of them, and
-    none less, is never taken.
+    A cut that makes an error more than another one of them, and none less, is never
+    taken; of equally near ones the one that flags fewer is.
     """
     at = _undominated(cuts.units, at)
     tp, fp = cuts.units.tp[at], cuts.units.fp[at]
@@ -341,11 +338,10 @@ def threshold_of(score: Floats, at: int) -> float:
 def thresholds_of(score: Floats, at: Ints) -> Floats:
     """Give thresholds near the middle of the intervals of some cuts, in few digits.
 
-    Four digits, or as many more as it takes to flag the same cases, so that what is
-    printed is what is meant. The highest threshold of the interval where it has no
-    middle: +inf when nothing is flagged, the lowest score when everything is, the score
-    itself when no other float lies in between. Scores that are float32 get a middle
-    that float32 can hold apart.
+    Four digits, or as many more as it takes to flag the same cases. The highest
+    threshold of the interval where it has no middle: +inf when nothing is flagged, the
+    lowest score when everything is. Scores that are float32 get a middle that float32
+    can hold apart.
     """
     low = np.where(at < score.size, score[np.minimum(at, score.size - 1)], -np.inf)
     high = np.where(at > 0, score[np.maximum(at, 1) - 1], np.inf)
@@ -433,8 +429,7 @@ def stopped_by(
 ) -> tuple[str, ...]:
     """Which constraints keep the objective from being better?
 
-    Those without which a better cut is allowed. When no single one does, because
-    several forbid the same cuts, those that the best cut of all breaks.
+    Those without which a better cut is allowed; else those the best cut of all breaks.
     """
     if not constraints:
         return ()

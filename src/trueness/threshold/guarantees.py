@@ -204,10 +204,8 @@ def guaranteed_threshold(
     ]
     least = int(np.argmax([p.p_value for p in proofs]))
     weakest, seen = proofs[least], proved[least].seen
-    threshold, ends = (
-        _cuts.threshold_of(t.score, upper),
-        _cuts.interval_of(t.score, upper),
-    )
+    threshold = _cuts.threshold_of(t.score, upper)
+    ends = _cuts.interval_of(t.score, upper)
     if given is not None:  # what was fixed beforehand is what is guaranteed
         threshold = float(given[(ends[0] < given) & (given <= ends[1])][0])
         ends = (threshold, threshold)
@@ -324,10 +322,7 @@ def _order(claim: Claim, learned: Confusion) -> Ints:
 
 
 def _smallest_zone(t: Tally, proved: list[_Proved]) -> tuple[int, int]:
-    """Take the two proved cuts with the fewest cases between them.
-
-    The guarantee holds for all of them at once, so that choice does not weaken it.
-    """
+    """Take the two proved cuts with the fewest cases between them."""
     places = np.arange(len(t) + 1)
     rows = [forbidding(p.sided, np.isin(places, p.cuts)) for p in proved]
     cases = np.concatenate([[0], np.cumsum(t.pos + t.neg)])

@@ -225,11 +225,7 @@ def objective_text(shown: Metric, objective: Metric) -> str:
 
 
 def undeferred(objective: str | Metric) -> Metric | None:
-    """Give an objective without its price of deferred cases: that of a single cut.
-
-    >>> undeferred("cost(fp=1, fn=10, defer=0.3)").name
-    'cost(fp=1, fn=10)'
-    """
+    """Give an objective without its price of deferred cases: that of a single cut."""
     m = read_metric(objective)
     kept = [w * part for w, part in m.parts if part.name not in ("defer", "deferred")]
     return sum(kept[1:], kept[0]) + m.constant if kept else None
@@ -269,10 +265,7 @@ def whole(f: Form) -> Form:
 
 
 def quotient(metric: Metric, cuts: Cuts, size: int, refusal: str) -> Quotient:
-    """Write a metric as a quotient of sums of the counts at one cut, or at two.
-
-    ``refusal`` says what is needed, where the metric (``{}``) is none.
-    """
+    """Write a metric as a quotient of sums of the counts at one cut, or at two."""
     total: Quotient | None = Quotient(
         form([0] * size + [as_fraction(metric.constant)]), form([0] * size + [1])
     )
@@ -325,11 +318,7 @@ def _values(part: Metric, cuts: Cuts, points: Ints) -> tuple[Any, Any] | None:
 
 
 def _added(total: Quotient, weight: Fraction, term: Quotient) -> Quotient | None:
-    """Add a weighted term; None when the sum is no quotient of this kind.
-
-    A sum of two true quotients would have a product of denominators, which is not
-    linear in the counts.
-    """
+    """Add a weighted term; None when the sum is no quotient of linear functions."""
     (a, b), (c, d) = total, (term.over * weight, term.under)
     if not weight:
         return total
@@ -352,10 +341,7 @@ def above_zero(f: Form) -> Form:
 def largest(
     q: Quotient, best: Callable[[Form], Found], ratio: Callable[[Found], Any]
 ) -> tuple[Any, Found, Found, int]:
-    """Maximise a quotient where forms can be: one search if its denominator is fixed.
-
-    Otherwise by Dinkelbach's method; what is given is that of ``largest_quotient``.
-    """
+    """Maximise a quotient where forms can be, by Dinkelbach's method if need be."""
     if fixed(q.under):
         found = best(q.over)
         return ratio(found), found, found, 1
@@ -363,10 +349,7 @@ def largest(
 
 
 def lead(c: Constraint, q: Quotient) -> Form:
-    """Write a bound on a quotient as a form that must not be negative.
-
-    over / under >= b is over - b under >= 0 for a denominator above zero.
-    """
+    """Write a bound on a quotient as a form that must not be negative."""
     above: Form = q.over - q.under * as_fraction(c.bound)
     return above if c.upward else -above
 

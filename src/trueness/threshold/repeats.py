@@ -2,8 +2,7 @@
 
 A choice is a function that takes the running counts of some samples, a confusion matrix
 (samples, cuts) for each group, and gives the places of its cuts (samples, groups,
-cuts); -1 where nothing can be chosen. Of a rule a measure needs to know how many
-positives and negatives are on its sides: *cells*, (..., groups, sides, 2).
+cuts); -1 where nothing can be chosen.
 """
 
 from __future__ import annotations

@@ -134,10 +134,7 @@ class Rule(Record):
         return np.select(kinds, [np.nan, FLAGGED, NOT_FLAGGED], np.nan)
 
     def verdicts(self, data: Tally | Mapping[Any, Tally]) -> Tally:
-        """Count cases by what happens to them: 1 flagged, 1/2 deferred, 0 not flagged.
-
-        Weights, clusters and design stay as they were; groups are added up.
-        """
+        """Count cases: those flagged as 1, deferred as 1/2, not flagged as 0."""
         if isinstance(data, Mapping):
             first, *others = (self._judged(t, name) for name, t in data.items())
             return sum(others, start=first)
@@ -253,10 +250,7 @@ R = TypeVar("R")
 def together(
     asked: Callable[[Any], bool],
 ) -> Callable[[Callable[Concatenate[Tally, P], R]], OfTally[P, R]]:
-    """Let an analysis take data, and all groups at once where an argument asks for it.
-
-    Otherwise each classifier and each group is asked by itself.
-    """
+    """Let an analysis take all groups at once where an argument asks for it."""
 
     def opened(analysis: Callable[Concatenate[Tally, P], R]) -> OfTally[P, R]:
         alone: Any = of_tally(analysis)
@@ -344,8 +338,7 @@ def confusion(data: Tally | Mapping[Any, Tally], threshold: object) -> Confusion
     Parameters
     ----------
     data
-        The counts, or data (``confusion(y_true, y_score, 0.5)``); for a rule
-        with groups a mapping from group to tally, or data with ``by=``.
+        The counts, or data; for a rule with groups a mapping from group to tally.
     threshold
         Cases with a score of at least this are flagged; or a :class:`Rule`, or an
         answer that holds one.
@@ -382,8 +375,7 @@ def at_threshold(
     Parameters
     ----------
     data
-        The counts, or data (``at_threshold(y_true, y_score, 0.5)``); for a rule with
-        groups a mapping from group to tally, or data with ``by=``.
+        The counts, or data; for a rule with groups a mapping from group to tally.
     threshold
         One threshold, chosen beforehand; a :class:`Rule`, or an answer that holds one;
         or several thresholds, then the answer is a dict from threshold to record.
@@ -394,10 +386,9 @@ def at_threshold(
     -----
     Shares of cases have Wilson's interval, other metrics Student's from their influence
     values (:func:`estimate`). Where labels are missing at random given the score, the
-    metrics, but not ``confusion``, are those of expected counts (Begg and Greenes).
-
-    A threshold that was tuned on the same cases looks better here than it will be on
-    new cases: see :func:`validate_threshold`.
+    metrics, but not ``confusion``, are those of expected counts (Begg and Greenes). A
+    threshold that was tuned on the same cases looks better here than it will be on new
+    cases: see :func:`validate_threshold`.
 
     Examples
     --------

@@ -1,8 +1,7 @@
 r"""How far can a chosen rule be trusted?
 
-A rule that was chosen because it looked best on some cases looks worse on others. What
-a repeated choice gains in its own bootstrap sample over the cases left out is what the
-choice makes of chance (Efron 1983). All that a measure sees of a rule is how many
+What a repeated choice gains in its own bootstrap sample over the cases left out is what
+the choice makes of chance (Efron 1983). All that a measure sees of a rule is how many
 positives and negatives are on its sides: *cells*, (..., groups, sides, 2).
 """
 
@@ -127,9 +126,8 @@ def validate_threshold(
         Scores and labels of one classifier, both classes present; of groups a mapping
         from name to tally, or data with ``by=``.
     maximize, minimize, subject_to, prevalences
-        As in :func:`best_threshold`, :func:`best_thresholds`,
-        :func:`group_thresholds`. The uncertainty of an estimated prevalence goes into
-        the intervals; for a range they hold whichever prevalence of it is true.
+        As in these functions. The uncertainty of an estimated prevalence goes into the
+        intervals; for a range they hold whichever prevalence of it is true.
     replicates
         How many bootstrap samples; a fifth of that where each needs a search of its
         own, for two thresholds or groups.
@@ -373,11 +371,10 @@ _DISTINCT = 1 - math.exp(-1)  # the share of the cases that a sample holds
 def _without_optimism(cells: Floats, runs: Repeats) -> Floats:
     """Count the cases on each side as they would be without the choice.
 
-    The share of a class on a side is that of the population, plus chance, plus what the
-    choice made of chance. The repeated choices, judged by their samples and by the
-    cases left out, show such a difference; .632 of its mean is taken off, as in Efron's
-    .632 estimator, since a sample has fewer distinct cases and chooses worse. Cases
-    left out are added up first: the mean of a ratio of few cases is biased.
+    Of the mean gain of repeated choices in their samples, over the cases left out, .632
+    is taken off, as in Efron's .632 estimator: a sample has fewer distinct cases and
+    chooses worse. Cases left out are added up first: the mean of a ratio of few cases
+    is biased.
     """
 
     def shares(cells: Floats) -> Floats:
