@@ -117,7 +117,7 @@ class Rule(Record):
             lower = self.lower[str(group)] if isinstance(self.lower, Mapping) else None
         return (upper if lower is None else float(lower)), float(upper)  # type: ignore[arg-type]
 
-    def decide(self, score: ArrayLike, group: ArrayLike | None = None) -> Floats:
+    def decide(self, score: ArrayLike, group: object = None) -> Floats:
         """What happens to each case? 1 is flagged, 0 is not, NaN is deferred.
 
         A rule that names groups needs the group of each case, or of all.
