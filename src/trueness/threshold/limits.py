@@ -113,7 +113,8 @@ class Limit(NamedTuple):
         if isinstance(value, Fraction):
             exactly: Any = as_fraction(c.bound)
             c = Constraint(c.metric, c.sign, exactly)
-        return c.decide(value)
+        known: Any = value
+        return c.decide(known)
 
     def of(self, cells: Array) -> Any:
         """Evaluate what is bounded for counts (..., groups, 3, 2).

@@ -353,16 +353,18 @@ class GroupSearch:
         return complete and (not taken or taken[0])
 
     def _take(self, cuts: list[int]) -> bool:
-        """Keep cuts that are allowed and better; say whether they are allowed."""
+        """Keep cuts that are better and allowed; is nothing lost where they are not?"""
         tp, fp = (
             sum(int(x[k]) for x, k in zip(counts, cuts, strict=True))
             for counts in ([g.tp for g in self.groups], [g.fp for g in self.groups])
         )
+        value = self.goal[0] * tp + self.goal[1] * fp
+        if value <= self.value:
+            return True
         kept = all(a * tp + b * fp + c >= 0 for a, b, c in self.rows)
         if not (kept and self.agrees(cuts)):
             return False
-        if (value := self.goal[0] * tp + self.goal[1] * fp) > self.value:
-            self.value, self.best = value, cuts
+        self.value, self.best = value, cuts
         return True
 
 
