@@ -30,10 +30,10 @@ from trueness.plots._draw import (
 from trueness.ranking.figures import FPR, TPR, curve_figure, score_figure
 from trueness.threshold.cuts import all_cuts, values_of
 from trueness.threshold.figures import cost_curve_figure, decision_figure, region
-from trueness.threshold.fronts import pareto as pareto_front
 from trueness.threshold.guarantees import GuaranteedThreshold
 from trueness.threshold.limits import DEFAULT, ConstraintLike, Prevalences
 from trueness.threshold.operating_point import best_threshold
+from trueness.threshold.operating_point import pareto as pareto_front
 from trueness.threshold.rule import DEFERRED, rule_of
 
 ROC = "ROC curve"

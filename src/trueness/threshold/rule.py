@@ -69,17 +69,16 @@ class Rule(Record):
     lower: Cut | None = None
 
     def __post_init__(self) -> None:
-        # the groups of the upper, and of the lower threshold; None where it is a number
-        names: list[set[str] | None] = []
         for name in ("upper", "lower"):
             given = getattr(self, name)
             if isinstance(given, Mapping):
                 given = {str(k): threshold_number(v, name) for k, v in given.items()}
-                names.append(set(given))
             elif name == "upper" or given is not None:
                 given = threshold_number(given, name)
-                names.append(None)
             object.__setattr__(self, name, given)
+        # the groups of each threshold; None where it is a number
+        names = [set(cut) if isinstance(cut, Mapping) else None
+                 for cut in (self.upper, self.lower) if cut is not None]  # fmt: skip
         if names[0] != names[-1] or self.upper == {}:
             raise InputError(
                 "A rule for groups needs an upper and a lower threshold for each; "
