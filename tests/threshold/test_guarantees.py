@@ -51,6 +51,9 @@ def test_moves_until_the_exact_test_fails(text):
 def test_what_cannot_be_guaranteed():
     rng = np.random.default_rng(9)
     y = rng.random(300) < 0.3
+    noise = trueness.tally(y, rng.normal(size=300))
+    with pytest.raises(Infeasible, match="is not met in the sample either"):
+        guaranteed_threshold(noise, "precision >= 0.95", rng=1)
     weak = trueness.tally(y, rng.normal(size=300) + y)
     with pytest.raises(NotEnoughCases, match=r"About [\d,]+ more cases like them"):
         guaranteed_threshold(weak, "accuracy >= 0.75", rng=1)

@@ -119,8 +119,6 @@ ASKED = {
             TWO, subject_to="positives >= 9")),
         (r"precision_min .* cannot be met", lambda: trueness.group_thresholds(
             TWO, subject_to="precision_min >= 0.99")),
-        ("is not met in the sample either",
-         lambda: guaranteed(NOISE, "precision >= 0.95", rng=1)),
     ],
     NotEnoughCases: [
         ("at another prevalence needs", lambda: best(POSITIVES, prevalence=0.5)),
