@@ -36,16 +36,8 @@ def built(tmp_path_factory):
         pytest.importorskip("build")
         pytest.importorskip("hatchling")
     out = tmp_path_factory.mktemp("dist")
-    command = [
-        sys.executable,
-        "-m",
-        "build",
-        "--no-isolation",
-        "-o",
-        str(out),
-        str(ROOT),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True)
+    command = [sys.executable, "-m", "build", "--no-isolation", "-o", str(out)]
+    done = subprocess.run([*command, str(ROOT)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return next(out.glob("*.tar.gz")), next(out.glob("*.whl"))
 

@@ -119,11 +119,7 @@ def test_keys_are_in_the_order_of_scores(kind):
     ("y", "s", "words"),
     [
         ([1, 0], torch.tensor([0.1, float("nan")]), "infinite scores in 1 cases"),
-        (
-            [1, 0],
-            torch.tensor([0.1, float("inf")]).half(),
-            "infinite scores in 1 cases",
-        ),
+        ([1, 0], torch.tensor([0.1, np.inf]).half(), "infinite scores in 1 cases"),
         ([1, 0], torch.tensor([1, 2]), "found int64"),
         ([1, 2, 3], torch.rand(3), "two values; found 3"),
         ([1, 2], torch.rand(2), "positive=2"),

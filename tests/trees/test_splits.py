@@ -47,14 +47,8 @@ def test_the_ranking_claim_of_the_paper_is_false():
     assert by_name(found, "gini_rank")["outlook"] == 1
     assert (np.diff(found.utility) <= 1e-12).all()
     assert found.n == 14
-    assert set(found.name) == {*GOLF, "no split"}
-    assert by_name(found, "leaves") == {
-        "outlook": 3,
-        "temperature": 3,
-        "humidity": 2,
-        "windy": 2,
-        "no split": 1,
-    }
+    leaves = dict(zip([*GOLF, "no split"], [3, 3, 2, 2, 1], strict=True))
+    assert by_name(found, "leaves") == leaves
 
 
 def test_splits_of_the_paper_cross():
@@ -155,10 +149,7 @@ def test_merging_slow_twin(rng, method, floor):
 
 def test_interactions_survive():
     """Exclusive or: the first split alone is useless, both together are not."""
-    left, right = (
-        np.array([1, 3, 5, -1, -1, -1, -1]),
-        np.array([2, 4, 6, -1, -1, -1, -1]),
-    )
+    left, right = (np.array([*ends, -1, -1, -1, -1]) for ends in ([1, 3, 5], [2, 4, 6]))
     neg = node_counts(left, right, np.array([0, 0, 0, 48, 2, 2, 48]))
     pos = node_counts(left, right, np.array([0, 0, 0, 2, 48, 48, 2]))
     ends = merge_splits(left, right, neg, pos)
@@ -166,9 +157,9 @@ def test_interactions_survive():
 
 
 def test_a_node_without_a_case_is_not_split():
-    left, right = np.array([1, -1, -1]), np.array([2, -1, -1])
     zero = np.zeros(3, dtype=int)
-    assert merge_splits(left, right, zero, zero).tolist() == [True, False, False]
+    ends = merge_splits(np.array([1, -1, -1]), np.array([2, -1, -1]), zero, zero)
+    assert ends.tolist() == [True, False, False]
 
 
 def test_wrong_input_of_merging():
