@@ -38,13 +38,7 @@ from trueness.counts.values import Tally
 from trueness.data.frames import panel as count_panel
 from trueness.data.frames import tally as count_tally
 from trueness.ensembles.crossfit import MeasuredFolds
-from trueness.estimators._common import (
-    positive_label,
-    response_of,
-    score_of,
-    scores_of,
-    two_labels,
-)
+from trueness.estimators import _common as common
 from trueness.inference.limits import averaged, infer, infer_folds, inferred, limited
 from trueness.inference.sample import Measure, Measured, meant
 from trueness.inference.spread import Spread
@@ -227,14 +221,16 @@ def cross_validate(
     """
     level = _options.fraction(level, "level")
     number = _options.whole_number(repeats, "repeats")
-    labels, classes = two_labels(y, "cross_validate")
-    positive = positive_label(labels, positive)
+    labels, classes = common.two_labels(y, "cross_validate")
+    positive = common.positive_label(labels, positive)
     models = estimator if isinstance(estimator, Mapping) else {"": estimator}
     up = bool(classes[1] == positive)
     data = _Data(X, labels, positive, up, cluster, sample_weight, n_jobs)
     names = (metrics,) if isinstance(metrics, str) else tuple(metrics)
     splits = _splits(cv, data)
-    response = {k: response_of(m, "auto", "cross-validate") for k, m in models.items()}
+    response = {
+        k: common.response_of(m, "auto", "cross-validate") for k, m in models.items()
+    }
     if threshold is None:
         threshold = 0.0 if "decision_function" in response.values() else 0.5
     scores = {k: data.scored(m, splits, response[k]) for k, m in models.items()}
@@ -303,7 +299,7 @@ class _Data(NamedTuple):
         params = {} if self.weight is None else {"sample_weight": self.weight}
         how = {"cv": splits, "method": response, "n_jobs": self.n_jobs}
         score = cross_val_predict(clone(model), self.X, self.y, params=params, **how)
-        return np.asarray(score_of(score, self.up))
+        return np.asarray(common.score_of(score, self.up))
 
     def counted(self, scores: Mapping[str, Floats], at: Array) -> Any:
         """Count the cases of one fold: a panel, or the tally of one model."""
@@ -390,7 +386,7 @@ def _inner_and_outer(
         # a model without both folds serves either of them
         for a, b in {(j, k), (k, j)}:
             score, rows = np.full(len(data.y), np.nan), _safe_indexing(data.X, parts[a])
-            score[parts[a]] = scores_of(fitted, rows, response, data.positive)
+            score[parts[a]] = common.scores_of(fitted, rows, response, data.positive)
             out[a, b] = data.counted({"": score}, parts[a])
     return out
 

@@ -24,12 +24,7 @@ from trueness.calibration.reliability_curve import reliability
 from trueness.counts.folds import Folds
 from trueness.counts.values import Tally
 from trueness.data.frames import tally
-from trueness.estimators._common import (
-    positive_label,
-    response_of,
-    scores_of,
-    two_labels,
-)
+from trueness.estimators import _common as common
 from trueness.estimators.cross_validation import CrossValidation
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.intervals import estimates
@@ -162,9 +157,9 @@ class _Display:
         ``response_method`` is ``"predict_proba"``, ``"decision_function"``, or the
         first that it has; all others are as in :meth:`from_predictions`.
         """
-        response = response_of(estimator, response_method, "draw it")
-        more["pos_label"] = positive_label(y, more.get("pos_label"), "pos_label")
-        score = scores_of(estimator, X, response, more["pos_label"])
+        response = common.response_of(estimator, response_method, "draw it")
+        more["pos_label"] = common.positive_label(y, more.get("pos_label"), "pos_label")
+        score = common.scores_of(estimator, X, response, more["pos_label"])
         name = type(estimator).__name__ if name is None else name
         return cls.from_predictions(y, score, name=name, **more)
 
@@ -202,12 +197,12 @@ class _Display:
                 "from_cv_results needs the models and the folds. Type "
                 "cross_validate(..., return_estimator=True, return_indices=True)."
             )
-        label, _ = two_labels(y, cls.__name__)
-        positive = positive_label(label, pos_label, "pos_label")
+        label, _ = common.two_labels(y, cls.__name__)
+        positive = common.positive_label(label, pos_label, "pos_label")
         parts, tests = [], cv_results["indices"]["test"]
         for model, at in zip(cv_results["estimator"], tests, strict=True):
-            response = response_of(model, response_method, "draw it")
-            score = scores_of(model, _safe_indexing(X, at), response, positive)
+            response = common.response_of(model, response_method, "draw it")
+            score = common.scores_of(model, _safe_indexing(X, at), response, positive)
             words: dict[str, Any] = {"positive": positive}
             if sample_weight is not None:
                 words["weight"] = np.asarray(sample_weight)[at]
