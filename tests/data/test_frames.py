@@ -207,6 +207,9 @@ def test_a_mapping_of_columns_is_counted_like_a_frame():
     assert heavy == trueness.tally(y, a, count=b)
     both = trueness.panel(columns, ["a", "b"], label="y")
     assert both == trueness.panel(y, {"a": a, "b": b})
+    assert trueness.panel(columns, "a", label="y") == trueness.panel(y, {"a": a})
+    with pytest.raises(InputError, match="Name the score columns in a list"):
+        trueness.panel(columns, label="y")
     assert trueness.look({1: y, 2: a}).could_be("score") == ["2"]
     with pytest.raises(InputError, match="There is no column 'z'; there are 'y', 'a'"):
         trueness.tally(columns, label="y", score="z")

@@ -291,7 +291,7 @@ def _only_arrays(words: str, kind: str) -> str:
 def _unnamed(kind: str, data: object) -> str:
     _, words, needed = _NAMED[kind]
     known = listing(engines.column_names(data), 12)
-    if isinstance(data, Mapping):
+    if isinstance(data, Mapping) and kind == "tally":
         return f"Name the columns: label= and score=. There are {known or 'none'}."
     return f"{needed}: trueness.{kind}(frame, {words}). It has {known}."
 
@@ -375,7 +375,8 @@ def _of_table(data: object, kind: str, scores: object, words: dict[str, Any]) ->
     outputs = {"score": words.get("score")}
     if kind == "panel":
         names = scores if isinstance(scores, Sequence) else ()
-        names = () if isinstance(scores, str) else names
+        if isinstance(scores, str):  # a mapping has no other meaning of one name
+            names = [scores] if isinstance(data, Mapping) else ()
         outputs = {f"scores[{k}]": n for k, n in enumerate(names)}
     roles = {role: words.pop(role) for role in _ROLES}
     data, roles = engines.with_text_names(data, roles | outputs)
