@@ -20,7 +20,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
 from trueness._core.figures import html_table
-from trueness._core.numbers import counted, number_of
+from trueness._core.numbers import about, counted, number_of
 from trueness._core.records import brief, native_frame
 from trueness.counts.design import PLAIN, Design
 from trueness.counts.rows import Clusters, cells, cluster_names, join, less, take_out
@@ -406,6 +406,18 @@ def unlabelled_words(x: Cases) -> str:
     """Say how many cases have no label."""
     some = f"{number_of(x.n_unknown)} of {number_of(x.n)}"
     return f"Cases with a weight of {some}" if x.weighted else f"{some} cases"
+
+
+def weight_notes(x: Cases) -> list[str]:
+    """Say what weighted cases tell; nothing where cases are counted."""
+    if x._squares is None:
+        return []
+    neg, pos = map(about, x.equal_cases)
+    return [
+        f"Cases are weighted: the positives carry as much information as {pos} equally "
+        f"weighted ones, the negatives as {neg}. The limits assume that weights were "
+        "fixed beforehand."
+    ]
 
 
 def weighed_counts(x: Cases) -> tuple[str, ...]:

@@ -365,8 +365,7 @@ class Panel(Cases):
     def vote(self, thresholds: float | Mapping[str, float] | Sequence[float]) -> Panel:
         """Turn scores to votes: 1 where ``score >= threshold``, else 0; NaN stays NaN.
 
-        Give one threshold for all, one per name, or a sequence in the order of the
-        names.
+        One threshold for all, one per name, or a sequence in the order of the names.
         """
         if isinstance(thresholds, Mapping):
             for name in thresholds:

@@ -11,9 +11,8 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
-from trueness._core.numbers import about
 from trueness._core.records import Estimate
-from trueness.counts.cases import Cases
+from trueness.counts.cases import Cases, weight_notes
 from trueness.counts.folds import Folds
 from trueness.counts.rows import Clusters
 from trueness.counts.values import Tally
@@ -201,14 +200,7 @@ _FEW_FREEDOM = 5.0
 
 def notes_of(x: Cases, s: Spread | None = None, method: str = "") -> tuple[str, ...]:
     """Say what limits of these cases assume, and where they know little."""
-    found = []
-    if x.weighted:
-        neg, pos = map(about, x.equal_cases)
-        found.append(
-            f"Cases are weighted: the positives carry as much information as {pos} "
-            f"equally weighted ones, the negatives as {neg}. The limits assume that "
-            "weights were fixed beforehand."
-        )
+    found = weight_notes(x)
     if x.grouped is not None:
         found += _few_clusters(x.grouped)
     if method == "unseen" and s is not None and math.isnan(s.variance):
