@@ -657,3 +657,6 @@ def test_a_tab_that_asks_something_else_gives_up_what_it_asked_before(one_lane):
     assert first.state == "stopped"
     assert second.finished.wait(10)
     assert second.result == 3
+    again = one_lane.ask("old", lambda: 5, "tab", 0, topic="summary")
+    assert again.finished.wait(10)
+    assert again.result == 5  # what was given up is worked out anew
