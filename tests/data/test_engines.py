@@ -145,6 +145,12 @@ def test_what_is_no_count_is_refused(columns, asked, words):
         trueness.tally(frame, score="p", count="n", **asked)
 
 
+def test_many_labels_are_refused_while_streaming():
+    frame = pl.LazyFrame({"y": np.arange(500), "p": np.arange(500) / 500})
+    with pytest.raises(InputError, match="must have two values"):
+        trueness.tally(frame, label="y", score="p")
+
+
 def test_a_plan_is_counted_not_its_source(lazy_engine):
     import narwhals as nw
 
