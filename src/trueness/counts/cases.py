@@ -144,8 +144,11 @@ class Cases:
         """
         return native_frame(self.named_columns, backend)
 
-    def _repr_html_(self) -> str:
-        columns, m, most = self.named_columns, self.neg.size, 10
+    def _repr_html_(self) -> str | None:
+        try:
+            columns, m, most = self.named_columns, self.neg.size, 10
+        except InputError:  # a classifier is named like a count: notebooks show text
+            return None
         rows = islice(zip(*columns.values(), strict=True), most)
         table = html_table((*columns,), [tuple(map(brief, row)) for row in rows])
         note = f"<p>{m - most:,} more rows</p>" if m > most else ""
