@@ -146,9 +146,10 @@ class Cases:
 
     def _repr_html_(self) -> str | None:
         try:
-            columns, m, most = self.named_columns, self.neg.size, 10
+            columns = self.named_columns
         except InputError:  # a classifier is named like a count: notebooks show text
             return None
+        m, most = len(columns["neg"]), 10
         rows = islice(zip(*columns.values(), strict=True), most)
         table = html_table((*columns,), [tuple(map(brief, row)) for row in rows])
         note = f"<p>{m - most:,} more rows</p>" if m > most else ""
