@@ -58,37 +58,35 @@ def how_often(
     ]
     notes = [n for each in rows.values() for e in each.values() for n in e.notes]
     notes += board.notes if board else ()
-    items, tried = {}, {}
-    for s, a in runs.items():
-        items[s], tried[s] = len(a), int(a.tried.sum())
     drawn = rates_figure(board or next(iter(rows.values())))
     return finding(
         "evals" if board is None else "systems",
         {
             "systems": rows,
-            "items": items,
-            "attempts": tried,
+            "items": {s: len(a) for s, a in runs.items()},
+            "attempts": {s: int(a.tried.sum()) for s, a in runs.items()},
             "groups": by_group,
             "leaderboard": None if board is None else board.columns(),
             "differences": [] if board is None else list(board.comparison.pairs),
         },
         key="evals",
-        answer=(*said([_counts(items, tried)]), _answer(rows, board, level)),
+        answer=(*said([_counts(runs)]), _answer(rows, board, level)),
         notes=(*said(notes), note("trusted")),
         tables=tuple(tables),
         figures=(Figure(drawn, "Pass rates"),),
     )
 
 
-def _counts(items: Mapping[str, int], tried: Mapping[str, int]) -> str:
+def _counts(runs: Runs) -> str:
     """Say how many items and attempts there are, of each system where they differ."""
-    of = f"{len(items)} systems, each with " if len(items) > 1 else ""
-    both = {*zip(items.values(), tried.values(), strict=True)}
+    tried = {s: int(a.tried.sum()) for s, a in runs.items()}
+    both = {(len(a), tried[s]) for s, a in runs.items()}
     if len(both) > 1:
         each = ", ".join(f"{shown(s)} {n:,}" for s, n in tried.items())
-        return f"{len(items)} systems; attempts: {each}."
-    ((some, attempts),) = both
-    return f"{of}{counted(some, 'item')} and {counted(attempts, 'attempt')}."
+        return f"{len(runs)} systems; attempts: {each}."
+    of = f"{len(runs)} systems, each with " if len(runs) > 1 else ""
+    ((items, attempts),) = both
+    return f"{of}{counted(items, 'item')} and {counted(attempts, 'attempt')}."
 
 
 def _differences(board: Leaderboard) -> Table:
