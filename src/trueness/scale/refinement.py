@@ -367,8 +367,8 @@ def _refined(
     ``shorten`` drops what the question does not need before the parts are joined.
     """
     cases, bins = t.neg + t.pos, None
-    # finer bins pay when each doubtful one can be divided into several
-    if cases[alive].sum() > batch and 8 * int(np.count_nonzero(alive)) <= at_most:
+    enough = _DIVIDE * int(np.count_nonzero(alive)) <= at_most
+    if cases[alive].sum() > batch and enough:
         bins = at_most
     else:
         upto = np.cumsum(np.where(alive, cases, 0))
