@@ -35,7 +35,12 @@ def code_blocks(page):
 
 @pytest.mark.parametrize(
     "page",
-    [p for p in PAGES if code_blocks(p)],
+    [
+        # as notebooks do, pages other than the first take seconds
+        pytest.param(p, marks=[pytest.mark.slow] if p.parent != ROOT else [])
+        for p in PAGES
+        if code_blocks(p)
+    ],
     ids=lambda p: str(p.relative_to(ROOT)),
 )
 def test_code_of_the_pages_runs(page, tmp_path, monkeypatch):

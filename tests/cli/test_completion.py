@@ -76,6 +76,7 @@ def test_fish(environment):
         assert set(expected) <= offered, typed
 
 
+@pytest.mark.slow
 def test_zsh(environment):
     """What zsh asks, and what it is answered."""
     for typed, expected in FEW.items():

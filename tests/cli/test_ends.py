@@ -135,6 +135,7 @@ def test_the_input_is_never_replaced(here):
     assert "name the same file" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_link_stays_a_link_and_a_device_a_device(here):
     Path("real.svg").write_text("old")
     Path("link.svg").symlink_to("real.svg")
@@ -157,6 +158,7 @@ def test_a_link_stays_a_link_and_a_device_a_device(here):
     assert page.stdout.rstrip().endswith("</html>")
 
 
+@pytest.mark.slow
 def test_a_real_limit_on_the_size_of_files(here):
     """The kernel stops the write in the middle of the file."""
     words = ["calibrate", "data.csv", "-l", "y", "-s", "p", "--method", "platt"]

@@ -73,6 +73,7 @@ def test_like_is_compared_with_like():
     assert "the best single classifier in hindsight" in found.sentence()
 
 
+@pytest.mark.slow
 def test_better_together_is_seldom_said_where_it_is_not_true():
     said = 0
     for seed in range(30):

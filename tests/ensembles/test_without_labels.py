@@ -53,6 +53,7 @@ def test_an_ensemble_without_labels_is_as_good():
     assert probability.mean() == pytest.approx(0.4, abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::trueness.NotConverged")
 @pytest.mark.parametrize("method", ["likelihood", "covariance"])
 @pytest.mark.parametrize(

@@ -515,6 +515,7 @@ def test_verified_cases_give_beta_posteriors():
             assert kstest(column, beta(*ab).cdf).pvalue > 0.001
 
 
+@pytest.mark.slow
 def test_ranks_of_the_truth_are_uniform():
     """Parameters from the prior, votes from the model: small tables."""
     rng = np.random.default_rng(5)

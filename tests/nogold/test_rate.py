@@ -309,6 +309,7 @@ def same_items(rng, n, rates, labels, alike=0.8):
     return out
 
 
+@pytest.mark.slow
 def test_pairs_by_item_are_narrower_and_hold_the_truth():
     rng, held, width = np.random.default_rng(3), [0, 0], [0.0, 0.0]
     for i in range(30):
@@ -412,6 +413,7 @@ def repeated(rng, items, epochs):
     return item, np.where(rng.random(item.size) < 0.5, y.astype(float), np.nan), said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clustered", [True, False])
 def test_repeats_of_an_item_are_one(clustered):
     """60 items, 5 epochs, a rate of .6: as independent cases .85, not .95."""

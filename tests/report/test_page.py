@@ -218,6 +218,7 @@ def test_what_cannot_be_reported_is_said(panel, tmp_path):
     assert made.path.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
+@pytest.mark.slow
 def test_many_classifiers_and_groups_stay_under_two_megabytes(rng, monkeypatch):
     # they do not add figures
     monkeypatch.setattr("trueness.findings.which_is_better.MOST_PAIRS", 3)

@@ -129,7 +129,10 @@ RISKS = ("recall >= 0.8", "fpr <= 0.2", "flagged_rate <= 0.3", "precision >= 0.6
          "lr_positive >= 4", "precision >= 0.2")  # fmt: skip
 
 
-@pytest.mark.parametrize("text", RISKS)
+OTHERS = (pytest.param(text, marks=pytest.mark.slow) for text in RISKS[4:])
+
+
+@pytest.mark.parametrize("text", [*RISKS[:4], *OTHERS])
 def test_error_rates_are_at_most_what_was_promised(text):
     """Draw samples, choose, and look the promise up in the population."""
     rng, wrong, done, runs = np.random.default_rng(17), 0, 0, 60
