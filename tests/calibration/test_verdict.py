@@ -188,3 +188,20 @@ def test_a_case_control_sample_is_worth_what_the_cohort_is():
         calibration_gain(some, method="platt", sampling="case-control")
     with pytest.raises(InputError, match="groups"):
         calibration_gain({"a": some}, method="platt", **asked)
+
+
+def test_a_wide_place_is_said_by_its_ends_and_a_worse_map_by_its_error():
+    """300 cases at .97, two of them positive, beside few others with high scores."""
+    rng = np.random.default_rng(1)
+    score = np.r_[0.3 * rng.random(20_000) ** 6, np.linspace(0.3, 0.7, 40)]
+    label = np.r_[rng.random(score.size) < score, np.arange(300) < 2]
+    t = trueness.tally(label, np.r_[score, np.full(300, 0.97)])
+    worst = trueness.calibration_verdict(t).worst
+    assert worst.high == 0.97 > worst.score + 0.2
+    assert (
+        f"scored from {worst.low:.2f} to 0.97, {worst.score:.2f} on" in worst.sentence
+    )
+    gain = trueness.calibration_gain(t, method="platt")
+    assert gain.gain.low > 0
+    assert gain.error_after.value > gain.error_before.value
+    assert "not every score is nearer" in gain_sentences(gain)[0]

@@ -66,10 +66,13 @@ class CalibrationPlace(Record):
         many = enough_cases(abs(self.share.value - self.score))
         x, places = self.share, len(str(many)) - 1
         ends = f"{cases_of(x.low, many)} to {cases_of(x.high, many)}"
+        scored = f"scored about {self.score:.{places}f}"
+        if self.high - self.low > abs(x.value - self.score) / 2:
+            scored = f"scored from {self.low:.{places}f} to {self.high:.{places}f}"
+            scored += f", {self.score:.{places}f} on average"
         return (
-            f"Of {number_of(many)} cases scored about {self.score:.{places}f}, "
-            f"{cases_of(x.value, many)} are positive ({level_text(x.level)} limits "
-            f"{ends})."
+            f"Of {number_of(many)} cases {scored}, {cases_of(x.value, many)} are "
+            f"positive ({level_text(x.level)} limits {ends})."
         )
 
 
@@ -436,7 +439,10 @@ def gain_sentences(found: CalibrationGain) -> list[str]:
         ]
     else:
         helps = "These cases do not show whether calibration helps."
-        if g.low > 0:
+        if g.low > 0 and errors[1] > errors[0]:
+            helps = "The Brier score falls, but not every score is nearer to the "
+            helps += "truth; try another method."
+        elif g.low > 0:
             helps = "Calibration helps."
         elif g.high < 0:
             helps = "Calibration makes the scores worse; leave them as they are."
