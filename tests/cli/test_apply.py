@@ -60,6 +60,11 @@ def test_a_combiner_knows_its_columns(folder):
     done = run(*line)
     assert done.exit_code == 0, done.stderr
     assert "300 rows scored by" in done.stdout
+    new = folder / "new.csv"
+    new.write_text("p,q\n0.5,\n9,0.5\n0.5,0.5\n")
+    told = run("apply", folder / "c.json", new, "-o", folder / "o.csv").stdout
+    assert "1 row lacks a score; the others were combined." in told
+    assert "1 score of 'p' lies outside" in told
     wrong = run(*line, "--score", "p")
     assert wrong.exit_code == 2
     assert "leave out --score" in wrong.stderr

@@ -179,6 +179,9 @@ def test_notes_of_an_answer_speak_the_language_of_the_shell(here):
 
 VOTES = "a,b,c,human\n" + "1,1,0,1\n1,0,1,\n0,0,0,\n0,0,0,0\n0,1,0,\n" * 30
 MISSING = ROWS.replace("0.8,", ",")
+NUMBERED = "key,y,p\n" + "".join(f"{k},{k % 2},0.{k % 7 + 1}\n" for k in range(30))
+WORD = "y,a\n" + "0,0.2\n" * 9 + "1,0.5\n" * 10 + "1,bad\n"
+FLOATS = "sick,p\n" + "1.0,0.7\n0.0,0.2\n1.0,0.2\n0.0,0.1\n" * 5 + ",0.4\n"
 # a file, what is asked of it, and words that are said; "not:" before those that are not
 ADVICE = {
     "labels of a few": (VOTES, "judge", "type --label human|not:--dependence"),
@@ -204,9 +207,17 @@ ADVICE = {
                       "human --labelled random"),
     "look at cases": ("y,p,q,w,patient\n1,0.9,0.8,1,a\n0,0.5,0.6,2,b\n1,0.2,0.3,1,a\n",
                       "look", "compare {} --label y --score p --score q --weight w "
-                      "--cluster patient|combine {} --label y --score p --score q\n"),
-    "look at readings": ("reader,treatment,case,truth,rating\n1,a,1,0,1\n1,b,2,1,2\n",
+                      "--cluster patient|not:combine"),
+    "look at readings": ("reader,treatment,case,case2,truth,rating\n"
+                         "1,a,1,1.5,0,1\n1,b,2,2.5,1,2\n",
                          "look", "readers {} --label truth --score rating"),
+    "look at numbers": (NUMBERED, "look",
+                        "evaluate {} --label y --score p|not:--score key"),
+    "look at systems": ("system,task,passed\nx,1,0\ny,2,1\nx,2,1\n", "look",
+                        "evals {} --item task --passed passed --system system"),
+    "look at a word": (WORD, "look", "text in 1 of 20 rows ('bad' in row 20)"),
+    "a word": (WORD, "evaluate", "Column 'a' has text in 1 of 20 rows ('bad')"),
+    "1.0 and 0.0": (FLOATS, "evaluate", "Using label 'sick' and score 'p'"),
     "look at attempts": ("model,task,correct\nx,1,0\ny,2,1\nx,2,1\n", "look",
                          "evals {} --item task --passed correct --system model"),
 }  # fmt: skip

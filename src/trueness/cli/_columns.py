@@ -140,6 +140,9 @@ def _guess_label(source: Source, taken: set[str | None]) -> str:
         or source.reads_as(c) == "labels"
         or (source.types[c] in WHOLE_TYPES and source.distinct(c, 2) in two)
     ]
+    if not binary:  # 1.0 and 0.0: so pandas writes labels of which some are missing
+        real = [c for c in free if source.types[c].startswith(REAL_TYPES)]
+        binary = [c for c in real if source.distinct(c, 2) in two]
     if len(binary) == 1 and not by_name:
         return binary[0]
     raise unnamed("Which column holds the labels?", source, "--label NAME")
@@ -150,7 +153,7 @@ def one_score(source: Source, taken: set[str | None]) -> tuple[str, ...]:
     real, by_name = _candidates(source, taken)
     if len(real) == 1 or len(by_name) == 1:
         return tuple(real if len(real) == 1 else by_name)
-    raise unnamed("Which column is the score?", source, "--score NAME")
+    raise _no_scores("Which column is the score?", source, "--score NAME", taken)
 
 
 def several_scores(source: Source, taken: set[str | None]) -> tuple[str, ...]:
@@ -166,7 +169,15 @@ def several_scores(source: Source, taken: set[str | None]) -> tuple[str, ...]:
         return tuple(real)
     if len(by_name) == 1:
         return tuple(by_name)
-    raise unnamed("Which columns hold the scores?", source, "--score NAME for each")
+    question, typed = "Which columns hold the scores?", "--score NAME for each"
+    raise _no_scores(question, source, typed, taken)
+
+
+def _no_scores(
+    question: str, source: Source, typed: str, taken: set[str | None]
+) -> InputError:
+    odd = source.few_words(c for c in source.types if c not in taken)
+    return InputError(f"{unnamed(question, source, typed)}{odd}")
 
 
 def _candidates(source: Source, taken: set[str | None]) -> tuple[list[str], list[str]]:

@@ -25,7 +25,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import nearest
 from trueness._core.files import temporary_folder
 from trueness._core.records import shown
-from trueness.data.cleaning import meaning
+from trueness.data.cleaning import few_words, meaning
 from trueness.data.engines import quoted, reading
 from trueness.data.files import is_data, scan
 
@@ -68,8 +68,9 @@ class Source:
 
     def distinct(self, column: str, most: int) -> list[Any]:
         """Which values does a column have? Missing ones do not count."""
-        found = self.rows.select(quoted(column)).distinct().limit(most + 1).fetchall()
-        return sorted((v for (v,) in found if v is not None), key=str)
+        given = self.rows.filter(f"{quoted(column)} IS NOT NULL")
+        found = given.select(quoted(column)).distinct().limit(most + 1).fetchall()
+        return sorted((v for (v,) in found), key=str)
 
     def reads_as(self, column: str) -> str:
         """What do the words of a column of text mean: numbers, labels or neither?"""
@@ -77,6 +78,15 @@ class Source:
             return ""
         some = self.rows.select(quoted(column)).limit(1000).fetchall()
         return meaning([v for (v,) in some if v is not None])
+
+    def few_words(self, columns: Iterable[str]) -> str:
+        """Which columns would hold numbers, but for a few words?"""
+        said = ""
+        for c in (c for c in columns if self.types[c] == "VARCHAR"):
+            some = self.rows.select(quoted(c)).limit(100_000).fetchall()
+            if odd := few_words([v for (v,) in some], rows=False):  # in no order
+                said += f" Column {c!r} has {odd}; mend or empty these."
+        return said
 
     def only(self, columns: Iterable[str]) -> Any:
         """Give some columns; those of a text file that is not large are read now.

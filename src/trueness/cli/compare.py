@@ -198,13 +198,25 @@ def _write(
         made = apply_map(rows.select(names), fitted, one, name=new)[new].to_numpy()
         if lost := int(np.isnan(made).sum()):
             said.append(f"{counted(lost, 'row has', 'rows have')} no score.")
+        x = np.column_stack(
+            [rows[n].to_numpy(zero_copy_only=False).astype(np.float64) for n in names]
+        )
+        gaps = np.isnan(x).sum(axis=1)
+        if one is None and (some := int(((gaps > 0) & (gaps < len(names))).sum())):
+            lack = counted(some, "row lacks", "rows lack")
+            said.append(f"{lack} a score; the others were combined.")
+        if one is None and (lost := int((gaps == len(names)).sum())):
+            said.append(f"{counted(lost, 'row has', 'rows have')} no score at all.")
         if one is not None:
-            low, high = known_scores(fitted.expression)
-            x = rows[one].to_numpy(zero_copy_only=False).astype(np.float64)
-            if beyond := int(((x < low - 1e-9) | (x > high + 1e-9)).sum()):
-                lies = counted(beyond, "score lies", "scores lie")
-                ends = f"{round(low, 6):g} to {round(high, 6):g}"
-                said.append(f"{lies} outside {ends}, where the map is constant.")
+            ends = [known_scores(fitted.expression)]
+        else:  # those that rank have seen some scores
+            ends = [(s[0], s[-1]) for s in getattr(fitted, "scores", ()) if s.size]
+        for name, (low, high), values in zip(names, ends, x.T, strict=False):
+            if beyond := int(((values < low - 1e-9) | (values > high + 1e-9)).sum()):
+                of = f" of {name!r}" if one is None else ""
+                lies = counted(beyond, f"score{of} lies", f"scores{of} lie")
+                span = f"{round(low, 6):g} to {round(high, 6):g}"
+                said.append(f"{lies} outside {span}, where the map is constant.")
         return np.asarray(made, np.float64)
 
     return shell.write_rows(source, new, scored, output), said

@@ -58,7 +58,7 @@ def look(file: File, decimal: str | None = None) -> shell.CommandAnswer:
             for one in value if isinstance(value, list) else [value]:
                 words += [f"--{option}", str(one)]
         typed[q.question] = shlex.join(words)
-    asked: Any = "No question fits these columns as they are; see docs of formats."
+    asked: Any = "No question fits these columns as they are."
     if typed:
         asked = table("Questions", ["question", "type"], typed.items(), most=400)
     questions = [{"question": q, "type": text} for q, text in typed.items()]

@@ -61,6 +61,7 @@ def plan_for_difference(**asked: Any) -> CommandAnswer:
     --second: The other, on the same cases.
     --correlation: Correlation of the two scores within a class.
     --prevalence SHARE: Share of positives.
+    --half-width WIDTH: Wanted half-width of the interval of the difference.
 
     Example: trueness plan difference --first 0.85 --second 0.8 --power 0.8
     """
@@ -77,6 +78,7 @@ def plan_for_rate(**asked: Any) -> CommandAnswer:
     --value: The rate that you expect.
     --prevalence SHARE: Share of positives.
     --recall: For precision: the recall that you expect.
+    --half-width WIDTH: Wanted half-width of the interval of the rate.
 
     Example: trueness plan rate --rate recall --value 0.9 --prevalence 0.1 --null 0.8
     """

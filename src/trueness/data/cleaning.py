@@ -321,6 +321,24 @@ def numbers(
     return np.array(out, dtype=np.float64), f"{what}: text read as {way}{gone}."
 
 
+def few_words(values: Sequence[Any], rows: bool = True) -> str:
+    """Say which values are text, where nearly all others are numbers.
+
+    >>> few_words(["0.5"] * 20 + ["error"])
+    "text in 1 of 21 rows ('error' in row 21)"
+    """
+    words = [folded(v) for v in values]
+    odd = [
+        k
+        for k, w in enumerate(words)
+        if w not in MISSING and not _NUMBER.fullmatch(w.translate(_SIGNS).strip())
+    ]
+    if not odd or 10 * len(odd) > len(words):
+        return ""
+    first = repr(values[odd[0]]) + (f" in row {odd[0] + 1:,}" if rows else "")
+    return f"text in {len(odd):,} of {len(words):,} rows ({first})"
+
+
 def _has_decimal_comma(text: Sequence[str], what: str, decimal: str | None) -> bool:
     """Does a comma stand before the decimals? Stops where it may or may not."""
     if decimal is not None:

@@ -6,6 +6,7 @@ questions the columns can answer. It decides nothing: whoever asks names the col
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
@@ -30,7 +31,8 @@ _WEIGHT_NAMES = ("weight", "weights", "w", "wt", "sample_weight", "survey_weight
 _CLUSTER_WORDS = ("patient", "subject", "person", "user", "site", "cluster",
                   "household")  # fmt: skip
 _ITEM_WORDS = ("item", "question", "prompt", "case", "doc", "document", "task")
-_JUDGE_WORDS = ("judge", "rater", "annotator", "reader", "reviewer", "grader", "model")
+_JUDGE_WORDS = ("judge", "rater", "annotator", "reader", "reviewer", "grader", "model",
+                "system")  # fmt: skip
 MOST_ROWS = 100_000  # that are looked at
 MOST_GROUPS = 50
 
@@ -196,6 +198,8 @@ def _looked(name: str, values: Array) -> LookedColumn:
         said = "It holds lists or objects with parts: extract the part that you mean."
         return LookedColumn(name, "parts", 0, int(gone.sum()), (), (said,))
     remarks += _remarks(name, kept, distinct, meaning)
+    if meaning == "text" and (odd := cleaning.few_words(values.tolist())):
+        remarks.append(f"It has {odd}; all others are numbers.")
     missing = values.size - kept.size
     could_be = _could_be(name.lower(), kind, kept, distinct, meaning)
     return LookedColumn(name, kind, len(distinct), missing, could_be, tuple(remarks))
@@ -244,7 +248,8 @@ def _could_be(
     whole, many = kind == "whole numbers", len(distinct)
     signs = whole and set(distinct) in ({0, 1}, {-1, 1})
     two = kind == "true and false" or meaning == "labels" or signs
-    named = {*name.replace("-", "_").split("_"), name}
+    named = {*re.sub(r"\d+$", "", name).replace("-", "_").split("_"), name}
+    numbered = "id" in named or (whole and many == kept.size > 20)  # an identifier
     few = 1 < many <= min(MOST_GROUPS, max(2, kept.size // 3))
     group = few and not two and kind in ("words", "whole numbers")
     rules = {
@@ -256,11 +261,11 @@ def _could_be(
         "judge": bool(named & set(_JUDGE_WORDS)) and kind == "words",
     }
     found = [role for role, holds in rules.items() if holds]
-    if name in SCORE_NAMES or (number and not whole and not found):
+    if name in SCORE_NAMES or (number and not whole and not numbered and not found):
         found.append("score")
     found += ["judge"] * two + ["group"] * group
     found += ["label"] * (group and kind == "words" and many == 2)
-    found += ["score"] * (whole and not found and many > 2)
+    found += ["score"] * (whole and not numbered and not found and many > 2)
     return tuple(dict.fromkeys(found))
 
 
@@ -281,7 +286,8 @@ def _questions(looked: Sequence[LookedColumn], rows: int) -> tuple[LookedQuestio
     labels, scores = names.get("label", []), names.get("score", [])
     numbers = [c.name for c in looked if c.kind.endswith("numbers")]
     if labels and {*_STUDY} <= {c.name for c in looked}:
-        rated = [n for n in (*scores, *numbers) if n not in (*_STUDY, *labels)]
+        other = {*_STUDY, *labels, *names.get("item", [])}
+        rated = [n for n in (*scores, *numbers) if n not in other]
         study = "Do readers do better with one treatment?", "reader_study", "readers"
         words = {"label": labels[0], "score": rated[0]} if rated else {}
         return (LookedQuestion(*study, words),) if rated else ()
@@ -302,8 +308,9 @@ def _questions(looked: Sequence[LookedColumn], rows: int) -> tuple[LookedQuestio
         several = {"label": labels[0], "scores": scores[:5]}
         better = "Would they be better together?", "compare_combiners", "combine"
         compared = "Which score is better?", "compare_auc", "compare"
-        kept = {k: v for k, v in beside.items() if k not in CANNOT[better[1]]}
-        out += [(*compared, several | beside), (*better, several | kept)]
+        out.append((*compared, several | beside))
+        if not {*beside} & {*CANNOT[better[1]]}:
+            out.append((*better, several | beside))
     if len(labels) > 2 and not scores:
         # a column that is mostly empty has the labels of a few cases
         known = [c.name for c in first["label"] if 2 * c.missing > rows][:1]
