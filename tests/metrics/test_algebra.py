@@ -59,6 +59,7 @@ def test_constraints():
         (lambda: recall >= "0.9", "the bound after >= must be one finite number"),
         (lambda: recall >= np.nan, "must be one finite number; found nan"),
         (lambda: 0.1 <= recall <= 0.9, "pass two constraints"),
+        (lambda: trueness.Metric("x"), "needs a function of a Confusion"),
     ],
 )
 def test_what_does_not_add_up(make, words):

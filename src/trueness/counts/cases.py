@@ -7,7 +7,7 @@ columns sums of their squares; all are added up, chosen and merged alike.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import Any, Self, TypeVar, cast
@@ -133,6 +133,9 @@ class Cases:
     _find: Any
     named_columns: Any
 
+    def _shown(self) -> Iterable[tuple[str, Array]]:
+        return self.named_columns.items()  # type: ignore[no-any-return]
+
     def _aligned(self, other: Self, done: str) -> Self:  # outputs in the same order
         return other
 
@@ -144,14 +147,11 @@ class Cases:
         """
         return native_frame(self.named_columns, backend)
 
-    def _repr_html_(self) -> str | None:
-        try:
-            columns = self.named_columns
-        except InputError:  # a classifier is named like a count: notebooks show text
-            return None
-        m, most = len(columns["neg"]), 10
-        rows = islice(zip(*columns.values(), strict=True), most)
-        table = html_table((*columns,), [tuple(map(brief, row)) for row in rows])
+    def _repr_html_(self) -> str:
+        names, values = zip(*self._shown(), strict=True)
+        m, most = values[0].size, 10
+        rows = islice(zip(*values, strict=True), most)
+        table = html_table(names, [tuple(map(brief, row)) for row in rows])
         note = f"<p>{m - most:,} more rows</p>" if m > most else ""
         return f"<p>{type(self).__name__}: {describe(self)}</p>{table}{note}"
 

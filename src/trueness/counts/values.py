@@ -6,10 +6,9 @@ a ``Panel`` for several classifiers on the same cases:
     Tally   score (m,)               neg, pos, unknown (m,)
     Panel   names (K,), rows (m, K)  neg, pos, unknown (m,)
 
-Both are in canonical form: distinct outputs, highest first, no row without a case.
-Scores are finite float64 and -0.0 is 0.0; a missing label is *unknown*, a missing
-output of a panel NaN. Of weighted cases the columns are sums of weights, ``squares``
-those of their squares. ``docs/one_idea.md`` is this page in words.
+Both are canonical: distinct outputs, highest first, no row without a case. Scores are
+finite, -0.0 is 0.0, a missing label is *unknown*, a missing output of a panel NaN. Of
+weighted cases there are sums of weights and ``squares``. More: ``docs/one_idea.md``.
 """
 
 from __future__ import annotations
@@ -212,10 +211,7 @@ class Tally(Cases):
 
     @property
     def named_columns(self) -> dict[str, Array]:
-        """The arrays by name, as frames and files hold them.
-
-        Rows of clustered counts are distinct scores and clusters.
-        """
+        """The arrays by name, as in frames and files; cluster by cluster."""
         columns = by_cell(self, {"score": self.score, "high": self.high})
         if not self.binned:
             del columns["high"]
@@ -409,6 +405,9 @@ class Panel(Cases):
                 f"Rename the classifier."
             )
         return by_cell(self, columns)
+
+    def _shown(self) -> list[tuple[str, Array]]:  # the names may be those of counts
+        return [*zip(self.names, self.rows.T, strict=True), *by_name(self).items()]
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write to a Parquet file, all or nothing; ``trueness.read_panel`` reads it."""

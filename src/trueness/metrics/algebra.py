@@ -94,6 +94,15 @@ class Metric:
     words: str = ""
     shown: bool = False
 
+    def __post_init__(self) -> None:
+        """Check that it has some form."""
+        forms = self.function, self.ratio, self.terms, self.exact
+        if all(form is None for form in forms):
+            raise InputError(
+                f"A metric needs a function of a Confusion; {self.name!r} has none. "
+                f"Type Metric({self.name!r}, lambda c: c.tp / (c.tp + c.fn))."
+            )
+
     @property
     def title(self) -> str:
         """What do tables and figures call it?"""

@@ -119,6 +119,30 @@ class Group:
         return found
 
 
+def _lowest(planes: Floats, most: float) -> Floats | None:
+    """Give the prices from 0 to most where the largest plane is lowest, and it there.
+
+    A plane is its slopes, -1 and less its height at 0.
+    """
+    if planes.shape[1] == 3:  # of lines: an end, or where two of them cross
+        slope, start = planes[:, 0], -planes[:, -1]
+        i, j = np.triu_indices(len(planes), 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            cross = (start[j] - start[i]) / (slope[i] - slope[j])
+        x = np.array([0.0, most, *cross[(cross > 0) & (cross < most)]])
+        height = (slope[:, None] * x + start[:, None]).max(axis=0)
+        at = int(np.argmin(height))
+        return np.array([x[at], height[at]])
+    from scipy.optimize import linprog
+
+    size = planes.shape[1] - 1
+    ends = [(0, most)] * (size - 1) + [(None, None)]
+    found: Floats | None = linprog(
+        np.eye(size)[-1], planes[:, :-1], planes[:, -1], bounds=ends
+    ).x
+    return found
+
+
 # the best cuts found, their value, and the proof: nothing is above the last number
 GroupAnswer = tuple[list[int] | None, Any, Any]
 # what all constants are worth, and the worth of the cuts of each group
@@ -266,8 +290,6 @@ class GroupSearch:
         price = self.last
         if not all(x.size for x in places):
             return -np.inf, price
-        from scipy.optimize import linprog
-
         points = [p[:, x] for p, x in zip(self.points, places, strict=True)]
         spread = 1 + sum(float(np.ptp(self.aim @ p)) for p in points)
         best, planes = (np.inf, price), []
@@ -280,14 +302,10 @@ class GroupSearch:
             if not (price.size and self._beats(here)):
                 break
             planes.append([*(sums / spread), -1.0, -worth / spread])
-            # the prices, then the height of the lowest point
-            flat = np.array(planes)
-            ends = [(0, 2 * spread)] * len(price) + [(None, None)]
-            low = linprog(np.eye(len(price) + 1)[-1], flat[:, :-1], flat[:, -1],
-                          bounds=ends)  # fmt: skip
-            if low.x is None or best[0] - low.x[-1] * spread <= 0.5 + 1e-9 * abs(here):
+            low = _lowest(np.array(planes), 2 * spread)
+            if low is None or best[0] - low[-1] * spread <= 0.5 + 1e-9 * abs(here):
                 break
-            price = low.x[:-1]
+            price = low[:-1]
         self.last = best[1]  # neighbours have nearly the same
         return best
 
