@@ -369,10 +369,11 @@ def wide_table(
     if asked.is_long and asked.item is None:
         raise InputError("Which column names what was judged? Type --item NAME.")
     file = asked.file
-    return as_wide(
-        file.source, file.judges, asked.columns, asked.verdict, asked.item,
-        asked.system, asked.named("label"),
-    )  # fmt: skip
+    with file.held():
+        return as_wide(
+            file.source, file.judges, asked.columns, asked.verdict, asked.item,
+            asked.system, asked.named("label"),
+        )  # fmt: skip
 
 
 def _judges(asked: Asked, guess: Guess) -> Chosen:
