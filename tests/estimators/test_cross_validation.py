@@ -77,6 +77,8 @@ def test_folds_are_asked_as_wholes(two):
     assert pair.difference.sd == pytest.approx(np.sqrt(np.square(each).sum()) / 5)
     with pytest.raises(InputError, match="does not take folds"):
         trueness.roc(folds["lr"])
+    with pytest.raises(InputError, match="auc takes level= alone; found 'method'"):
+        trueness.auc(folds["lr"], method="delong")
 
 
 @pytest.mark.parametrize("metric", ["auc", "accuracy", "brier"])

@@ -276,7 +276,16 @@ def answer_folds(
 
 
 def _mean_of(statistic: Any, name: str) -> Callable[..., Any]:
-    return partial(infer_folds, measure=statistic.measure, name=name)
+    def mean(data: Folds, *, level: float = 0.95, **others: Any) -> Any:
+        if others:
+            raise InputError(
+                f"Of folds {statistic.__name__} takes level= alone; found "
+                f"{listing(others)}. Ask for them of every fold: "
+                f"[trueness.{statistic.__name__}(part, ...) for part in folds]."
+            )
+        return infer_folds(data, statistic.measure, level=level, name=name)
+
+    return mean
 
 
 def compare_folds(
