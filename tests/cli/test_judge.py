@@ -57,6 +57,9 @@ def test_the_sentences_of_the_issue(here, table):
         f"{r.effective_judges.value:.1f} independent ones." in found.stdout
     )
     assert "600 answers, 2 judges; 100 labels, chosen at random." in found.stdout
+    assert "trueness nogold gives the same rate" in found.stdout
+    by_verdict = run("verdicts.csv", *GPT, *ASK[:3], "by verdict").stdout
+    assert 'trueness nogold --labelled "by verdict" gives the same' in by_verdict
 
 
 def test_every_way_to_write_the_same_verdicts(here, table):

@@ -118,7 +118,9 @@ def how_good_tests(
     else:
         common = [sentences.credible_sentence("The prevalence", found.prevalence)]
     if alone is not None and not several:
-        common.append(str(note("if independent", share=alone.prevalence)))
+        code = "if independent" if alone.identified else "from the prior"
+        told = {"share": alone.prevalence, "tests": counted(len(texts), "test")}
+        common.append(str(note(code, **told)))
     best = [sentences.combination_sentence(rule, known=not found.open)]
     if rule.criterion in _CRITERIA:
         what = f"{_CRITERIA[rule.criterion]} of sensitivity and specificity"
@@ -232,7 +234,9 @@ def pass_rates(
         f"{counted(labels, 'label')}"
         f"{f', chosen {HOW[first.labelled]}' if labels else ''}."
     )
-    also = any(r.labelled in ("random", "by verdict") for r in rates.values())
+    chosen = {r.labelled for r in rates.values()}
+    also = chosen & {"random", "by verdict"}
+    how = ' --labelled "by verdict"' if "by verdict" in chosen else ""
     planned, to_label = _planned(plans)
     data = figures.rates_figure(named)
     return finding(
@@ -250,7 +254,7 @@ def pass_rates(
         },
         key="systems",
         answer=said([counts, *map(" ".join, words.values()), *between, *planned]),
-        notes=(*said(sentences.rate_notes(named, more)), *when(also, "also")),
+        notes=(*said(sentences.rate_notes(named, more)), *when(also, "also", how=how)),
         tables=(*_rate_tables(named, compared), *to_label),
         figures=(figure(data.what, data, of="system"),) if several else (),
     )

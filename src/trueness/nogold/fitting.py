@@ -299,19 +299,23 @@ def _shared_notes(
         likelier = "may be shared" if gain > 0 else "are independent"
         said += f"{more} as probable if errors {likelier}."
     first, of = "" if post.identified else ALONE, post.populations
+    prior = ""
+    if not alone.identified:  # not even then would votes be enough
+        first, prior = first.replace(NONE, ""), ", from the prior"
     where = f" in {of[0]}" if len(of) > 1 else ""
     return [
         f"{first}If classifiers may make the same errors, the prevalence{where} is "
         f"{_rate(post)} and the sensitivity of {name} {span(post.sensitivity[name])}. "
         f"If errors were independent, they would be {_rate(alone)} and "
-        f"{alone.sensitivity[name].value:.3f}. {said}"
+        f"{alone.sensitivity[name].value:.3f}{prior}. {said}"
     ]
 
 
+NONE = ', or, if errors are known to be independent, pass dependence="none"'
 ALONE = (
     "Not identified: votes alone do not determine prevalence and accuracies, because "
     "classifiers may make the same errors. Label some cases (50 at random are a good "
-    'start), or, if errors are known to be independent, pass dependence="none". '
+    f"start){NONE}. "
 )
 
 
