@@ -275,3 +275,14 @@ def test_a_warning_is_a_note_of_the_command(question, tmp_path, recwarn):
 
 
 DEFER = "--minimize=cost(fp=1,fn=9,defer=0.3)"
+
+
+def test_weights_of_several_scores_are_told_once(folder):
+    words = f"evaluate {folder}/{DATA} --score p --score q --weight leaf".split()
+    assert run(*words).stdout.count("Cases are weighted") == 1
+
+
+def test_metrics_say_whether_they_are_of_new_cases(folder):
+    words = f"threshold {folder}/{DATA} --score p".split()
+    assert "on new cases" not in run(*words).stdout
+    assert re.search(r"metric +on new cases", run(*words, "--validate").stdout)

@@ -538,3 +538,57 @@ def test_a_score_that_ranks_the_wrong_way_round_is_told(panel):
     told = "down ranks the wrong way round: its AUC is below 0.5."
     assert told in words(page)
     assert told in said(page, "comparison")
+
+
+def test_a_rule_that_flags_nothing_is_not_given_a_precision():
+    page = page_about(trueness.tally(np.repeat([1, 0], 60), np.arange(120.0)))
+    assert "nothing is flagged: no positive is found" in words(page)
+    assert "of the flagged cases" not in words(page)
+    assert [t[1] for t in page.tiles[:3]] == ["flag nothing", "0 %", "undefined"]
+    assert dict(section(page).tables[0].texts)["precision (PPV)"] == "undefined"
+
+
+def test_weights_are_named_and_a_guarantee_is_advised_of_cases_alone():
+    rng = np.random.default_rng(5)
+    y, a = cases(rng, 300)
+    w, limit = rng.gamma(3, size=300), "recall >= 0.9"
+    asked, missed = {"maximize": "precision", "subject_to": limit}, []
+    for data, head, advised in (
+        (trueness.tally(y, a), ("cases", "positive"), True),
+        (trueness.tally(y, a, weight=w), ("weight", "of positives"), False),
+    ):
+        both = {g: trueness.tally(y[g::2], a[g::2]) for g in (0, 1)}
+        page = page_about(data, groups=both, **asked)
+        assert section(page, "groups").tables[0].head[1:3] == head
+        found = trueness.validate_threshold(data, "precision", limit)
+        notes = [n for _, lines in page.answers for n in lines]
+        assert any(n.code == "rarely met" for n in notes) == advised
+        assert "the threshold met recall >= 0.9 in" in words(page)
+        # a bound that the sample meets can be missed on new cases
+        recall = found.metrics["recall"].value
+        told = f"at least 90.0 % is expected to be missed: expect {percent(recall)}."
+        assert (told in words(page)) == (recall < 0.8995)
+        missed.append(told in words(page))
+        flagged = dict(section(page).tables[0].texts)["cases flagged"]
+        assert re.fullmatch(r"[\d,]+ \([\d,]+ to [\d,]+\)", flagged)
+    assert any(missed)
+
+
+def test_how_far_scores_are_off_is_said_of_the_worse_one(panel):
+    y, a = cases(np.random.default_rng(11), 500)
+    p = 1 / (1 + np.exp(-a))
+    page = page_about(trueness.panel(y, {"p": p**3, "worse": p**9}))
+    assert "The scores of p and worse are not probabilities" in said(
+        page, "calibration"
+    )
+    assert "worse: On average, score and" in said(page, "calibration")
+
+
+def test_two_tests_without_labels_say_what_comes_from_the_prior():
+    seen = trueness.simulate_panel(400, 160, [0.8, 0.85, 0.9], rng=0).hide()
+    votes = seen.vote({"C1": 0, "C2": 0, "C3": 0})
+    two, three = (trueness.latent_class(v) for v in (votes[["C1", "C2"]], votes))
+    assert "from the prior" in two.notes[0]
+    assert "dependence=" not in two.notes[0]
+    assert 'pass dependence="none"' in three.notes[0]
+    assert "would then come from the prior" in words(page_about(votes[["C1", "C2"]]))

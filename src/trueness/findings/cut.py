@@ -31,7 +31,7 @@ from trueness.findings.records import (
 )
 from trueness.findings.subject import UNNAMED, Wanted, cut_of
 from trueness.metrics.confusion import Confusion
-from trueness.metrics.definitions import SHOWN
+from trueness.metrics.definitions import METRICS, SHOWN
 from trueness.metrics.grammar import cases_of, is_share, text_of
 from trueness.ranking.areas import auc
 from trueness.ranking.figures import score_figure
@@ -59,6 +59,7 @@ KEYS = (
     *("confusion", "metrics", "estimates", "validation", "guarantee", "zones"),
     *("group_cuts", "groups"),
 )
+NEW = ("metric", "on new cases")  # what to expect of the rule that was chosen
 VALIDATION = (
     *("thresholds", "corrected", "optimism", "metrics", "holds", "failed"),
     *("prevalence", "notes"),
@@ -144,8 +145,9 @@ def _best(t: Tally, q: Wanted) -> CutFinding:
         # of a range the numbers are for the prevalence where the threshold is worst
         t = t.with_design(prevalence=point.prevalence)
     found = at_threshold(t, point.threshold, level=q.level).metrics
-    mind: list[Note] = []
+    mind, shown = list[Note](), _metrics(found)
     if checked is not None:
+        shown = _metrics(checked.metrics, point.confusion)
         e, at = checked.corrected, checked.threshold
         expect = {**fields_of(e, "value", "low", "high"), "instead": checked.value}
         ends = {"low": numbers.cut_text(at.low), "high": numbers.cut_text(at.high)}
@@ -153,13 +155,13 @@ def _best(t: Tally, q: Wanted) -> CutFinding:
             note("optimistic"),
             note("expect", **expect),
             note("chosen again", level=at.level, **ends),
-            *said(sentences.met(checked)),
+            *said([*sentences.missed(checked), *sentences.met(checked)]),
         ]
     return _found(
         point,
         t,
         _sentences(point),
-        [_matrix(point.confusion), _metrics(checked.metrics if checked else found)],
+        [_matrix(point.confusion), shown],
         [*mind, *turned("The score", auc(t, level=q.level)), *_for_prevalence(t)],
         confusion=point.confusion,
         estimates=found,
@@ -294,8 +296,7 @@ def _two(t: Tally, q: Wanted, name: str) -> CutFinding:
     z, checked = best_thresholds(t, **q.given), _validated(t, q)
     tables, notes = [_zones(z)], list[Note]()
     if checked is not None:
-        rows = list(checked.metrics.items())
-        tables.append(table("On new cases", ("metric", "value"), rows))
+        tables.append(table("On new cases", NEW, checked.metrics.items()))
         notes = [*said([sentences.zone_check(checked)]), note("above and below")]
     data, at = score_figure({name: t.labelled()}), (z.lower, z.upper)
     return _found(
@@ -321,7 +322,7 @@ def _of_groups(t: Tally, groups: Mapping[str, Tally], q: Wanted) -> CutFinding:
     if checked is not None:
         names = [n for n in (*SHOWN, *g.gaps) if n in checked.metrics]
         rows = [(text_of(n), checked.metrics[n]) for n in names]
-        tables.append(table("On new cases", ("metric", "value"), rows))
+        tables.append(table("On new cases", NEW, rows))
         notes += said([sentences.zone_check(checked)])
     how = "proved optimal" if g.proved else "best found within the time limit"
     alone: dict[str, Any] = {
@@ -378,9 +379,24 @@ def _matrix(c: Confusion) -> Table:
     return table("Cases", ("cases", "flagged", "not flagged"), rows)
 
 
-def _metrics(found: Mapping[str, Estimate]) -> Table:
-    rows = [(text_of(name), found[name]) for name in SHOWN if name in found]
-    return table("Metrics", ("metric", "value"), rows)
+def _metrics(found: Mapping[str, Estimate], new: Confusion | None = None) -> Table:
+    """Show metrics; those to expect on ``new`` cases come with the counts seen."""
+    known = {name: found[name] for name in SHOWN if name in found}
+    return table(
+        "Metrics", NEW if new is not None else ("metric", "value"), rows_of(known, new)
+    )
+
+
+def rows_of(
+    found: Mapping[str, Estimate], c: Confusion | None = None
+) -> list[tuple[str, Any]]:
+    """Write a count as a whole number, and what the rule leaves undefined as that."""
+    rows: list[tuple[str, Any]] = []
+    for name, e in found.items():
+        lost = c is not None and name in METRICS and np.isnan(METRICS[name](c))
+        value = numbers.written(e, 0) if name == "flagged" else e
+        rows.append((text_of(name), np.nan if lost else value))
+    return rows
 
 
 def _zones(z: Zones | GuaranteedThreshold) -> Table:

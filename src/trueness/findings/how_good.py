@@ -134,12 +134,15 @@ def _notes(
     no_brier = any(x["brier"] is None for x in found.values())
     one_class = any(r["auc"] is None for x in by_group.values() for r in x.values())
     share = {"wanted": first.design.prevalence, "share": first.prevalence}
-    own: list[Note] = []
+    brought: dict[str, dict[str, None]] = {}  # of which scores each is said
     for name, row in found.items():
-        who = "" if name == subjects.UNNAMED else f"{shown(name)}: "
-        brought = [n for e in row.values() for n in getattr(e, "notes", ())]
-        own += said(f"{who}{n}" for n in brought if n != REVERSED)
-        own += doubt(name, row["auc"])
+        for text in (n for e in row.values() for n in getattr(e, "notes", ())):
+            brought.setdefault(text, {})[shown(name)] = None
+    brought.pop(REVERSED, None)
+    own = said(
+        text if len(of) == len(found) else f"{listed([*of])}: {text}"
+        for text, of in brought.items()
+    )
     return (
         *when(used, "at", cut=" ".join(cuts)),
         note("intervals", level=s.asked.level),
@@ -148,6 +151,7 @@ def _notes(
         *when(one_class, "one class"),
         *s.alike,
         *own,
+        *(n for name, row in found.items() for n in doubt(name, row["auc"])),
         *when(share["wanted"] is not None, "for prevalence", **share),
         *when(unknown, "case-control"),
     )
@@ -261,7 +265,8 @@ def in_every_group(s: subjects.Subject) -> Finding | None:
     if test is not None:
         sure = "" if test.p_value < 1 - level else "not "
         spread |= {"could": f"{sure}statistically significant", "p": test.p_value}
-    head = ("group", "cases", "positive", "AUC", *map(text_of, _AT))
+    counts = ("weight", "of positives") if s.cases.weighted else ("cases", "positive")
+    head = ("group", *counts, "AUC", *map(text_of, _AT))
     drawn = intervals("AUC by group", "AUC", areas)
     return finding(
         "groups",

@@ -44,7 +44,7 @@ from trueness.inference.verification import remarks, said_elsewhere
 from trueness.metrics.grammar import text_of
 from trueness.metrics.intervals import meant_by_rows
 from trueness.threshold.rule import AtThreshold
-from trueness.threshold.sentences import limiting, met
+from trueness.threshold.sentences import limiting, met, missed
 from trueness.threshold.validation import Validation
 
 TITLE = "How good is this classifier?"
@@ -180,11 +180,18 @@ def tiles(s: subjects.Subject) -> tuple[Tile, ...]:
     )
 
 
+def _flags_nothing(s: subjects.Subject) -> bool:
+    """Is no case flagged, so that nothing can be said of those that are?"""
+    c = s.best.point.confusion
+    return not c.tp + c.fp
+
+
 def _told(s: subjects.Subject) -> tuple[tuple[float, str], ...]:
     """Give what is told at the threshold, on new cases or else in the sample."""
     first, found = where_to_cut.steps_of(s)[0], []
     for name in ("flagged_rate", "recall", "precision"):
         e = s.checked and s.checked.metrics.get(name)
+        e = None if _flags_nothing(s) else e
         span = e and f"{level_text(e.level)} CI {percent(e.low)} to {percent(e.high)}"
         found.append((e.value if e else first.at_start(name), span or ""))
     return tuple(found)
@@ -208,7 +215,8 @@ def answers(s: subjects.Subject, made: Mapping[str, Finding | None]) -> Answers:
     if checked is not None and {"recall", "precision"} <= checked.metrics.keys():
         r, p = checked.metrics["recall"], checked.metrics["precision"]
         new = "on new cases, " if isinstance(checked, Validation) else ""
-        sure.append(note("between", new=new, recall=r, precision=p))
+        code = "nothing flagged" if _flags_nothing(s) else "between"
+        sure.append(note(code, new=new, recall=r, precision=p))
     return (
         ("What should you do?", tuple(_advice(s, made))),
         ("How good is it?", (*good, *first)),
@@ -241,6 +249,7 @@ def _advice(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Not
             precision=precision,
         ),
         *said(limiting(point)),
+        *said(missed(s.checked) if isinstance(s.checked, Validation) else ()),
         *when(not a.goal and a.at is None, "no costs"),
     ]
 
@@ -275,7 +284,9 @@ def _optimism(s: subjects.Subject) -> list[Note]:
     what = text_of(checked.choice.objective.partition(" ")[2])
     expect = {"expect": checked.corrected.value, "instead": checked.value}
     lines = [note("optimistic by", what=what, **expect)]
-    return lines + [note("rarely met", text=text) for text in met(checked, SAFE)]
+    # a guarantee is given of cases that are counted one by one
+    code = "rarely met" if s.best.tally.single_cases else "said"
+    return lines + [note(code, text=text) for text in met(checked, SAFE)]
 
 
 def measured(s: subjects.Subject) -> Note:

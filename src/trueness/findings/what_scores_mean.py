@@ -110,7 +110,7 @@ def what_scores_mean(s: Subject) -> Finding | None:
 
 
 def _verdicts(known: Mapping[str, Meaning]) -> list[Note]:
-    """Say the one verdict of each; of the best one also how far, and where."""
+    """Say the one verdict of each; how far, and where, of the worst like the best."""
     codes = dict.fromkeys(x.verdict.code for x in known.values())
     best, lines = next(iter(known), ""), []
     for code in codes:
@@ -120,8 +120,9 @@ def _verdicts(known: Mapping[str, Meaning]) -> list[Note]:
         said_p = f" ({texts})" if texts else ""
         lines.append(note(code, names=list(some), p=said_p))
         if best in some:
-            of = f"{best}: " if len(known) > 1 else ""
-            lines += said(f"{of}{text}" for text in some[best].sentences[1:])
+            worst = max(some, key=lambda n: some[n].size.value)
+            of = f"{worst}: " if len(known) > 1 else ""
+            lines += said(f"{of}{text}" for text in some[worst].sentences[1:])
     return lines
 
 
@@ -249,7 +250,8 @@ def what_a_map_changes(
     each_row = [
         (str(g), x.tally.n, x.before, x.cross_fitted, x.gain) for g, x in each.items()
     ]
-    head = (by, "cases", "Brier before", "cross-fitted", "gain")
+    many = "weight" if t.weighted else "cases"
+    head = (by, many, "Brier before", "cross-fitted", "gain")
     changed = in_groups(
         what_calibration_changes(t, gain, name, method),
         {str(g): gain_numbers(x) for g, x in each.items()},

@@ -21,7 +21,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.figures import Curves
 from trueness._core.numbers import cut_text, percent
 from trueness.counts.values import Tally
-from trueness.findings.cut import find_cut
+from trueness.findings.cut import find_cut, rows_of
 from trueness.findings.notes import note, said, when
 from trueness.findings.records import Figure, Finding, fields_of, figure, finding, table
 from trueness.findings.subject import Subject, cut_of, named_groups, possible
@@ -262,7 +262,7 @@ def at_the_cut(s: Subject) -> Finding:
     a, best, checked = s.asked, s.best, s.checked
     given = isinstance(checked, AtThreshold)
     known = checked.metrics if checked else {}
-    rows = [(quantity(name)[1], e) for name, e in known.items()]
+    rows = rows_of(known, best.point.confusion)
     where = "at the given threshold" if given else "on new cases, at the threshold"
     caption = f"{best.name} {where}, {cut_of(best.point)}"
     limits = " and ".join(map(repr, a.limits))

@@ -19,7 +19,12 @@ from trueness._core.numbers import (
     written,
 )
 from trueness.metrics.confusion import Confusion
-from trueness.metrics.grammar import constraint_text, text_of
+from trueness.metrics.grammar import (
+    constraint_text,
+    constraints,
+    is_share,
+    text_of,
+)
 from trueness.threshold.group_cuts import GroupThresholds
 from trueness.threshold.guarantees import GuaranteedThreshold
 from trueness.threshold.operating_point import OperatingPoint
@@ -53,6 +58,23 @@ def met(v: Validation, below: float = math.inf) -> list[str]:
         for name, share in v.holds.items()
         if share < below
     ]
+
+
+def missed(v: Validation) -> list[str]:
+    """Say which constraints of one threshold new cases are expected to miss."""
+    if v.choice.prevalences is not None:  # they hold at the least favourable one
+        return []
+    lines = []
+    for c in constraints(list(v.choice.constraints)):
+        name = c.metric.name
+        write = percent if is_share(name) else written
+        expected = v.metrics[name].value if name in v.metrics else c.bound
+        if not c.decide(expected) and write(expected) != write(c.bound):
+            lines.append(
+                f"On new cases {constraint_text(repr(c))} is expected to be missed: "
+                f"expect {write(expected)}."
+            )
+    return lines
 
 
 def zone_sentences(z: Zones) -> list[str]:
