@@ -142,6 +142,17 @@ def test_guesses_are_made_and_problems_named_where_they_are(tmp_path):
         assert "no column &#39;nobody&#39;" in page
 
 
+def test_scores_that_are_missing_are_told_once(tmp_path):
+    path = tmp_path / "gaps.csv"
+    path.write_text("y,a,b\n" + "1,0.9,0.8\n0,,0.3\n1,0.4,0.5\n0,0.2,0.6\n" * 5)
+    for column in (["a", "b"], ["a"]):
+        with running(path) as server:
+            problems = server.json("/count", **DATA | {"column": column})["problems"]
+        assert list(problems) == ["column"]
+        assert "Leave these rows out of the file, or give them" in problems["column"]
+        assert "--" not in problems["column"]
+
+
 COUNTED = "y,p,n\n1,0.9,5\n0,0.4,7\n1,0.4,2\n"
 
 

@@ -451,7 +451,7 @@ def field_of(sentence: str, option: str) -> str:
     """Which field of the page does a sentence speak of?"""
     found = re.search(r"--([a-z-]+)", for_the_shell(sentence))
     name = found[1] if found else "label" if "label" in sentence else option
-    if name in ("score", "vote", "node", "judge", "passed"):
+    if name in ("score", "vote", "node", "judge", "passed", "missing-scores"):
         return "column"
     return name.replace("-", "_")
 
@@ -466,6 +466,8 @@ def in_page(sentence: str, label: str | None = None) -> str:
     """
     text = re.sub(r"scores\[\d+\]=(?=')", "Column ", for_the_shell(sentence, label))
     text = re.sub(r"Out of Memory Error: .*", MEMORY, text)
+    drop = r"Type --missing-scores drop to leave (?:these cases|them) out"
+    text = re.sub(drop, "Leave these rows out of the file", text)
     options = "|".join(FIELDS)
 
     def chosen(match: re.Match[str]) -> str:

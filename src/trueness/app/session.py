@@ -141,6 +141,9 @@ def count(asked: Asked) -> Counted:
                 request = with_verdicts(request, yes)
             groups = count_panel(request, by=True) if chosen.by else None
             data = count_panel(request)
+            several = kind == "scores" and isinstance(data, Panel)
+            for name in data.names if several and np.isnan(data.rows).any() else ():
+                _ = data[name]  # says what is missing: here, and not in every section
     return Counted(request, data, groups, known)
 
 
