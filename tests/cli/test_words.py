@@ -181,6 +181,7 @@ VOTES = "a,b,c,human\n" + "1,1,0,1\n1,0,1,\n0,0,0,\n0,0,0,0\n0,1,0,\n" * 30
 MISSING = ROWS.replace("0.8,", ",")
 NUMBERED = "key,y,p\n" + "".join(f"{k},{k % 2},0.{k % 7 + 1}\n" for k in range(30))
 WORD = "y,a\n" + "0,0.2\n" * 9 + "1,0.5\n" * 10 + "1,bad\n"
+GRADES = "y,p\n" + "0,0.1\n1,0.3\n3,0.7\n" * 5
 FLOATS = "sick,p\n" + "1.0,0.7\n0.0,0.2\n1.0,0.2\n0.0,0.1\n" * 5 + ",0.4\n"
 # a file, what is asked of it, and words that are said; "not:" before those that are not
 ADVICE = {
@@ -217,6 +218,7 @@ ADVICE = {
                         "evals {} --item task --passed passed --system system"),
     "look at a word": (WORD, "look", "text in 1 of 20 rows ('bad' in row 20)"),
     "a word": (WORD, "evaluate", "Column 'a' has text in 1 of 20 rows ('bad')"),
+    "a grade": (GRADES, "evaluate -l y -s p --positive 3", "--positive 3 and one"),
     "1.0 and 0.0": (FLOATS, "evaluate", "Using label 'sick' and score 'p'"),
     "look at attempts": ("model,task,correct\nx,1,0\ny,2,1\nx,2,1\n", "look",
                          "evals {} --item task --passed correct --system model"),

@@ -137,6 +137,10 @@ def test_files_that_are_not_there_or_not_data(tmp_path, monkeypatch):
     }.items():
         (tmp_path / name).write_text(text)
     refused("files of one kind.*found '.*a.xlsx'", "a.xlsx")
+    (tmp_path / "long.csv").write_text("y,p\n1,0.5\n0,0.2,7\n1,0.4\n0,0.1\n")
+    refused("Line 3 of long.csv has 3 fields, and the first has 2", "long.csv")
+    (tmp_path / "p.csv.bz2").write_text("x")
+    refused("type trueness.tally.pandas.read_csv.'p.csv.bz2'", "p.csv.bz2")
     refused("files of one kind")
     refused("types= is for CSV", "a.jsonl", types={"p": "DOUBLE"})
     refused("cannot be read.*Malformed JSON", "a.jsonl")

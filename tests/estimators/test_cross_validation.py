@@ -70,6 +70,7 @@ def test_variance_is_that_of_independent_folds(data):
 def test_folds_are_asked_as_wholes(two):
     folds = two.folds
     assert trueness.auc(folds)["lr"] == two.values["lr"]["auc"]
+    assert trueness.auc(two)["lr"] == two.values["lr"]["auc"]
     pair = trueness.compare_auc(folds).pairs[0]
     both = two.values["lr"]["auc"].value - two.values["nb"]["auc"].value
     assert pair.difference.value == pytest.approx(both)
@@ -79,6 +80,8 @@ def test_folds_are_asked_as_wholes(two):
         trueness.roc(folds["lr"])
     with pytest.raises(InputError, match="auc takes level= alone; found 'method'"):
         trueness.auc(folds["lr"], method="delong")
+    with pytest.raises(InputError, match="write does not take folds"):
+        trueness.report.write(two, "page.html")
 
 
 @pytest.mark.parametrize("metric", ["auc", "accuracy", "brier"])

@@ -218,7 +218,8 @@ def _positive(source: Source, label: str | None, text: str | None) -> Any:
         return text.lower() in _TRUE
     if kind in WHOLE_TYPES or kind.startswith(REAL_TYPES):
         try:
-            return float(text)
+            number = float(text)
+            return int(number) if number.is_integer() else number
         except ValueError:
             raise InputError(
                 f"--positive must be a value of column {label!r}, which holds numbers; "

@@ -406,6 +406,8 @@ def _respond(
     q: _Analysis, x: object, rest: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
     """Ask about counts: each classifier and each group for itself."""
+    if type(x).__name__ == "CrossValidation":
+        x = getattr(x, "folds", x)
     if isinstance(x, Folds):
         return handler("answer_folds")(q.name, x, rest, options)
     if type(x).__name__ in ("DeviceTally", "DevicePanel"):  # scores stay on the GPU

@@ -228,6 +228,12 @@ def _opened(
     kinds = {f: _format(f) for f in files}
     wrong = [f for f, kind in kinds.items() if kind is None]
     one_each = list({kind: file for file, kind in kinds.items()}.values())
+    if wrong and re.search(r"\.(csv|tsv|txt)\.bz2$", wrong[0].lower()):
+        raise InputError(
+            f"scan reads what is packed as {' or '.join(_COMPRESSED)}; found "
+            f"{wrong[0]!r}. Unpack it. Or type trueness.tally(pandas.read_csv("
+            f"{wrong[0]!r}), ...); the shell reads one such file as it is."
+        )
     if wrong or len(one_each) > 1:
         raise InputError(
             f"scan needs files of one kind, {listing(_FORMATS, 9)}, perhaps "

@@ -8,11 +8,14 @@ misread is put right first, in a copy of a file that is not large, and told.
 from __future__ import annotations
 
 import codecs
+import csv
 import gzip
+import io
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,6 +66,8 @@ def read_csv(
             if len(padded.columns) == rows.columns[0].count(apart[0]) + 1:
                 tell(["Lines with fewer fields than the first were filled up."])
                 return padded
+            if odd := _odd_line(files):
+                raise InputError(f"{odd} Mend that line.")
         return rows
 
     duckdb = required("duckdb", "files")
@@ -80,6 +85,8 @@ def read_csv(
     except duckdb.InvalidInputException as err:
         if "dialect" not in str(err):
             raise
+        if odd := _odd_line(files):
+            raise InputError(f"{odd} Mend that line.") from err
         raise InputError(
             f"{listing(files)} cannot be read as CSV: the lines have different numbers "
             f"of fields, or a name or a text holds a line break or a lone quotation "
@@ -176,6 +183,24 @@ def _unpacked(file: str, most: int) -> bytes | None:
             return stream.read(most)
     except (OSError, EOFError):  # DuckDB says what is wrong with it
         return None
+
+
+def _odd_line(files: Sequence[str]) -> str:
+    """Say which line has more fields than the first one and most others."""
+    for file in filter(os.path.isfile, files):
+        text = (_unpacked(file, _LOOKED_AT) or b"").decode("utf-8", errors="replace")
+        if not (apart := re.search("[;,\t|]", text.partition("\n")[0])):
+            continue
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=apart[0])
+        with suppress(csv.Error):  # a field without an end
+            sizes = [(len(row), lines.line_num) for row in lines]
+            usual = sizes[0][0]
+            if 2 * sum(n == usual for n, _ in sizes) > len(sizes):
+                for n, at in sizes:
+                    if n > usual:
+                        said = f"Line {at:,} of {file} has {n} fields, and the first"
+                        return f"{said} has {usual}."
+    return ""
 
 
 def _table_of(text: str) -> str:

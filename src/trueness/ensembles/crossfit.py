@@ -270,7 +270,7 @@ def answer_folds(
         raise InputError(
             f"{name} does not take folds, since each was scored by another model; "
             f"{', '.join(sorted(OF_FOLDS))} do. Ask it of every fold: "
-            f"[trueness.{name}(part) for part in folds]."
+            f"[trueness.{name}(part, ...) for part in found.folds]."
         )
     return OF_FOLDS[name](x, *rest, **options)
 
