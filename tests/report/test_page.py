@@ -542,8 +542,10 @@ def test_a_score_that_ranks_the_wrong_way_round_is_told(panel):
 
 def test_a_rule_that_flags_nothing_is_not_given_a_precision():
     page = page_about(trueness.tally(np.repeat([1, 0], 60), np.arange(120.0)))
-    assert "nothing is flagged: no positive is found" in words(page)
-    assert "of the flagged cases" not in words(page)
+    given = page_about(trueness.tally([0, 1] * 30, np.arange(60.0)), at=60.0)
+    for some in (page, given):
+        assert words(some).count("nothing is flagged: no positive is found") == 1
+        assert "f the flagged cases" not in words(some)
     assert [t[1] for t in page.tiles[:3]] == ["flag nothing", "0 %", "undefined"]
     assert dict(section(page).tables[0].texts)["precision (PPV)"] == "undefined"
 
@@ -591,4 +593,6 @@ def test_two_tests_without_labels_say_what_comes_from_the_prior():
     assert "from the prior" in two.notes[0]
     assert "dependence=" not in two.notes[0]
     assert 'pass dependence="none"' in three.notes[0]
-    assert "would then come from the prior" in words(page_about(votes[["C1", "C2"]]))
+    page = page_about(votes[["C1", "C2"]])
+    assert "would then come from the prior" in words(page)
+    assert "if errors were independent" not in [t[0] for t in page.tiles]

@@ -215,8 +215,8 @@ def answers(s: subjects.Subject, made: Mapping[str, Finding | None]) -> Answers:
     if checked is not None and {"recall", "precision"} <= checked.metrics.keys():
         r, p = checked.metrics["recall"], checked.metrics["precision"]
         new = "on new cases, " if isinstance(checked, Validation) else ""
-        code = "nothing flagged" if _flags_nothing(s) else "between"
-        sure.append(note(code, new=new, recall=r, precision=p))
+        some = not _flags_nothing(s)
+        sure += when(some, "between", new=new, recall=r, precision=p)
     return (
         ("What should you do?", tuple(_advice(s, made))),
         ("How good is it?", (*good, *first)),
@@ -234,14 +234,14 @@ def _advice(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Not
             return [n for n in special.answer if n.code not in COUNTED]
     best, point, a = s.best, s.best.point, s.asked
     if np.isposinf(point.threshold):
-        return [note("flag nothing")]
+        return [note("flag nothing"), note("nothing flagged")]
     new = isinstance(s.checked, Validation)
     some = best.tally.n_unknown and not meant_by_rows(best.tally)
     flagged, recall, precision = (value for value, _ in _told(s))
     return [
         note("flag", name=best.name, cut=subjects.cut_of(point)),
         note(
-            "then",
+            "nothing flagged" if _flags_nothing(s) else "then",
             expect="On new cases expect that this" if new else "That",
             flagged=flagged,
             seen="labelled " if some and not new else "",

@@ -182,9 +182,9 @@ def _test_tiles(found: LatentPosterior, rule: Combination) -> list[Tile]:
     """Show what is known: without labels intervals, and what independence gives."""
     known = _rule_numbers(rule, found.open)
     tiles = [_tile("prevalence", found.prevalence)]
-    if found.open and found.independent is not None:
-        e = found.independent.prevalence
-        tiles.append(_tile("if errors were independent", e))
+    alone = found.independent if found.open else None
+    if alone is not None and alone.identified:
+        tiles.append(_tile("if errors were independent", alone.prevalence))
     tiles.append(("best rule", shown(rule.formula, 60), ""))
     return [*tiles, *(_tile(f"its {word}", known[word]) for word in _BOTH)]
 
