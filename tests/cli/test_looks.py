@@ -112,7 +112,7 @@ def test_folders_spreadsheets_encodings_and_names_of_files(tmp_path, monkeypatch
     assert "2 cases" in run("evaluate", "wide.csv").stdout
     Path("ragged.csv").write_text("y,p\n1,0.5,3\n0,0.2\n1,0.3\n")
     ragged = said(run("evaluate", "ragged.csv", "--label", "y", "--score", "p"))
-    assert "Its first line is 'y,p': give every line as many values" in ragged
+    assert "Line 2 of ragged.csv has 3 fields, and the first has 2." in ragged
     assert "Did you mean 'latin.csv'?" in said(run("evaluate", "latin.cvs"))
     assert "Did you mean" not in said(run("evaluate", "zebra.csv"))
 
