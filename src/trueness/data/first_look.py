@@ -292,15 +292,21 @@ def _questions(looked: Sequence[LookedColumn], rows: int) -> tuple[LookedQuestio
         words = {"label": labels[0], "score": rated[0]} if rated else {}
         return (LookedQuestion(*study, words),) if rated else ()
     out: list[tuple[str, str, str, Mapping[str, Any]]] = []
-    beside: dict[str, str] = {
-        role: names[role][0] for role in ("weight", "cluster") if role in names
+    # two clusters say nothing: of several columns the finest, and none of two values
+    drawn = sorted(first.get("cluster", []), key=lambda c: -c.distinct)
+    found = {
+        "weight": names.get("weight", []),
+        "cluster": [c.name for c in drawn if c.distinct > 2],
     }
+    beside = {role: columns[0] for role, columns in found.items() if columns}
     if any(c.missing for c in first.get("score", [])):
         beside["missing"] = "drop"
     if labels and scores:
         one = {"label": labels[0], "score": scores[0]}
         out += [(*words, one | beside) for words in _ONE_SCORE]
+        taken = beside.values()
         groups = [c.name for c in looked if "group" in c.could_be]
+        groups = [name for name in groups if name not in taken]
         if groups:
             by = {**one, "by": groups[0], **beside}
             out.append(("Is it as good in every group?", "auc", "evaluate", by))
