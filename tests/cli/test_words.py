@@ -206,7 +206,8 @@ ADVICE = {
                         "--missing-scores drop"),
     "look at votes": (VOTES, "look", "judge {} --judge a --judge b --judge c --label "
                       "human --labelled random"),
-    "look at cases": ("y,p,q,w,patient\n1,0.9,0.8,1,a\n0,0.5,0.6,2,b\n1,0.2,0.3,1,a\n",
+    "look at cases": ("y,p,q,w,patient\n1,0.9,0.8,1,a\n0,0.5,0.6,2,b\n1,0.2,0.3,1,a\n"
+                      "0,0.1,0.4,2,c\n",
                       "look", "compare {} --label y --score p --score q --weight w "
                       "--cluster patient|not:combine"),
     "look at readings": ("reader,treatment,case,case2,truth,rating\n"
