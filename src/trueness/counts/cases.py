@@ -396,6 +396,11 @@ def how_many(x: Cases) -> str:
     return weight if x.weighted else counted(x.n, "case")
 
 
+def headings(x: Cases) -> tuple[str, str]:
+    """What do tables call these counts and those of positives: cases, or weights?"""
+    return ("weight", "of positives") if x.weighted else ("cases", "positive")
+
+
 def cases_that_tell(x: Cases) -> tuple[int, str]:
     """Count the units that were drawn: cases, clusters, or as many equal cases."""
     if x.grouped is not None:

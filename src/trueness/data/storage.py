@@ -207,7 +207,8 @@ def read_columns(
     if not path.is_file():
         raise InputError(f"There is no file {path} to read a {kind} from.")
     try:
-        with path.open("rb") as file:
+        # a file of Arrow's: its threads let go of one of Python's when Python is gone
+        with pa.OSFile(os.fspath(path), "rb") as file:
             held = pq.ParquetFile(file)
             _not_swollen(path, held.metadata.num_rows * 8 * len(held.schema_arrow))
             texts = [f.name for f in held.schema_arrow if pa.types.is_string(f.type)]

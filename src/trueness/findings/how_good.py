@@ -19,6 +19,7 @@ from trueness._core.records import Estimate, shown
 from trueness.calibration.proper_scores import brier
 from trueness.comparison.paired import compare_auc
 from trueness.counts.answers import of_counts
+from trueness.counts.cases import headings
 from trueness.counts.design import CASE_CONTROL
 from trueness.counts.values import Panel, Tally
 from trueness.findings import subject as subjects
@@ -265,7 +266,7 @@ def in_every_group(s: subjects.Subject) -> Finding | None:
     if test is not None:
         sure = "" if test.p_value < 1 - level else "not "
         spread |= {"could": f"{sure}statistically significant", "p": test.p_value}
-    counts = ("weight", "of positives") if s.cases.weighted else ("cases", "positive")
+    counts = headings(s.cases)
     head = ("group", *counts, "AUC", *map(text_of, _AT))
     drawn = intervals("AUC by group", "AUC", areas)
     return finding(

@@ -29,6 +29,7 @@ from trueness.calibration.verdict import (
     gain_sentences,
     line_after,
 )
+from trueness.counts.cases import headings
 from trueness.counts.values import Tally
 from trueness.findings.how_good import cases_note
 from trueness.findings.notes import Note, note, said, when
@@ -250,7 +251,7 @@ def what_a_map_changes(
     each_row = [
         (str(g), x.tally.n, x.before, x.cross_fitted, x.gain) for g, x in each.items()
     ]
-    many = "weight" if t.weighted else "cases"
+    many, _ = headings(t)
     head = (by, many, "Brier before", "cross-fitted", "gain")
     changed = in_groups(
         what_calibration_changes(t, gain, name, method),
