@@ -99,8 +99,10 @@ class Readings(NamedTuple):
 ROLES = ("reader", "treatment", "case", "label", "score")
 
 
-def readings(data: object, given: Mapping[str, Any]) -> Readings:
-    """Read the five columns of a study; ``given`` maps roles to columns."""
+def _columns_read(
+    data: object, given: Mapping[str, Any]
+) -> tuple[dict[str, Array], int]:
+    """Read the five columns, and count the readings without a score, which go."""
     names = {role: given.get(role, role) for role in ROLES}
     named = [n for n in names.values() if isinstance(n, str)]
     found = handler("columns_of")(data, named) if named else {}
@@ -118,7 +120,7 @@ def readings(data: object, given: Mapping[str, Any]) -> Readings:
     score = _column_checks.numeric_scores(columns["score"], "score").astype(np.float64)
     _column_checks.finite_scores(score, "score", allow_nan=True)
     read = ~np.isnan(score)  # a reading without a score was not made
-    columns = {k: v[read] for k, v in columns.items()}
+    columns = {k: v[read] for k, v in columns.items()} | {"score": score[read]}
     if not read.any():
         raise NotEnoughCases("reader_study needs readings; these data have none.")
     for role in ROLES[:-1]:
@@ -128,6 +130,12 @@ def readings(data: object, given: Mapping[str, Any]) -> Readings:
                 f"Every reading needs a {role}; missing at {places(gone)}. Leave these "
                 f"readings out, or complete them."
             )
+    return columns, int((~read).sum())
+
+
+def readings(data: object, given: Mapping[str, Any]) -> Readings:
+    """Read who read what; ``given`` maps the roles of columns to these."""
+    columns, without = _columns_read(data, given)
     label = _labels(columns["label"], given.get("positive"))
     (readers, r), (treatments, t), (cases, c) = (
         np.unique(_text(columns[k]), return_inverse=True) for k in ROLES[:3]
@@ -155,7 +163,7 @@ def readings(data: object, given: Mapping[str, Any]) -> Readings:
             "numbers? Read them as text."
         )
     table = np.full((group.size, cases.size), np.nan)
-    table[row, c] = score[read]
+    table[row, c] = columns["score"]
     for k, there in zip(group, ~np.isnan(table), strict=True):
         n_pos, n_neg = ((there & side).sum() for side in (truth, ~truth))
         if min(n_pos, n_neg) < 2:
@@ -171,7 +179,7 @@ def readings(data: object, given: Mapping[str, Any]) -> Readings:
         group % readers.size,
         truth,
         table,
-        int((~read).sum()),
+        without,
     )
 
 
