@@ -81,6 +81,7 @@ class Client:
     def wait(self, path: str, **query: Any) -> bytes:
         while (found := self.ask(path, **query))[0] == 202:
             time.sleep(0.2)
+        assert found[0] == 200, found[1][:500]
         return found[1]
 
 

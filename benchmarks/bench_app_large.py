@@ -28,6 +28,9 @@ QUERY: dict[str, Any] = {
 }  # fmt: skip
 
 
+ALL = ("ranking", "scale", "calibration", "calibrated", "planning", "zones")
+
+
 class Row(NamedTuple):
     what: str
     value: float
@@ -74,7 +77,7 @@ def counted(client: Client) -> tuple[float, int]:
         status, body = client.ask("/section/threshold", **QUERY, quick=1, **again)
         again = {}
         if status != 202:
-            assert b"slider" in body, body[:500]
+            assert b'id="threshold"' in body, body[:500]
             return time.perf_counter() - begun, len(told)
         told.add(json.dumps(json.loads(body)))
         time.sleep(0.25)
@@ -108,7 +111,7 @@ def rows(path: Path | None = None) -> Iterator[Row]:
             yield Row("two scores counted, first figures", round(seconds, 1), "s")
             yield Row("told", told, "states of progress")
             client.wait("/section/threshold", **QUERY)
-            for key in ("ranking", "scale", "calibration", "planning", "zones"):
+            for key in ALL:
                 client.wait(f"/section/{key}", **QUERY)
             yield Row("all sections", round(time.perf_counter() - begun, 1), "s")
             took = []
