@@ -2,6 +2,7 @@
 
 import json
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import trueness
 from trueness.inference.limits import inferred
-from trueness.inference.sample import Influence, meant
+from trueness.inference.sample import meant
 from trueness.inference.spread import kish, spread
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.intervals import Cut, estimates, metric_measure
@@ -29,12 +30,12 @@ def survey_tally(way):
     return trueness.tally(SURVEY["y"], SURVEY["s"], **words)
 
 
-def linearised(x, u):
+def linearised(x, by_neg, by_pos):
     """The variance of survey: n / (n - 1) times the squares of units' totals."""
     c, n = x.clusters, len(SURVEY["y"])
     if c is None:
-        return n / (n - 1) * (x.squares[0] @ u.neg**2 + x.squares[1] @ u.pos**2)
-    cells = c.counts[0] * u.neg[c.row] + c.counts[1] * u.pos[c.row]
+        return n / (n - 1) * (x.squares[0] @ by_neg**2 + x.squares[1] @ by_pos**2)
+    cells = c.counts[0] * by_neg[c.row] + c.counts[1] * by_pos[c.row]
     return c.number / (c.number - 1) * (c.per_cluster(cells) ** 2).sum()
 
 
@@ -43,12 +44,11 @@ def linearised(x, u):
 def test_metrics_have_the_linearised_error_of_survey(way, name):
     cut = Cut.of(survey_tally(way), 0.5)
     x = cut.sample
-    m = metric_measure(METRICS[name], cut.flags, x.counts)
-    u = x.influence(m.by_neg, m.by_pos)
+    m = inferred(x, partial(metric_measure, METRICS[name], cut.flags))
     value, error = SURVEY[way][name]
     assert m.value == pytest.approx(value, rel=1e-12)
     # slopes are central differences, right to 1e-9
-    assert linearised(x.cases, u) ** 0.5 == pytest.approx(error, rel=1e-8)
+    assert linearised(x.cases, *m.influence) ** 0.5 == pytest.approx(error, rel=1e-8)
     if name == "recall":  # by svyby, as a domain
         assert SURVEY[way]["recall_by"] == pytest.approx(SURVEY[way]["recall"])
 
@@ -100,10 +100,10 @@ def test_delong_by_fractions():
         return sum((u - a) ** 2 for u in x) / (len(x) - 1) / len(x)
 
     t = trueness.tally([1] * 5 + [0] * 6, pos + neg)
-    m, found = inferred(meant(t), auc_measure)
-    assert m.value == float(a)
-    assert found.variance == pytest.approx(float(part(v) + part(w)), rel=1e-14)
-    assert found.units == 5
+    found = inferred(meant(t), auc_measure)
+    assert found.value == float(a)
+    assert found.spread.variance == pytest.approx(float(part(v) + part(w)), rel=1e-14)
+    assert found.spread.units == 5
 
 
 def obuchowski(y, s, cluster):
@@ -126,14 +126,14 @@ def test_obuchowski_over_all_pairs(seed):
     y, cluster = rng.integers(0, 2, 40), rng.integers(0, 9, 40)
     s = np.round(rng.normal(size=40) + y, 1)
     t = trueness.tally(y, s, cluster=cluster)
-    assert inferred(meant(t), auc_measure)[1].variance == pytest.approx(
+    assert inferred(meant(t), auc_measure).spread.variance == pytest.approx(
         obuchowski(y, s, cluster), rel=1e-12
     )
     alone = trueness.tally(y, s, cluster=np.arange(40))
     assert alone.grouped is None
     assert (
-        inferred(meant(alone), auc_measure)[1]
-        == inferred(meant(trueness.tally(y, s)), auc_measure)[1]
+        inferred(meant(alone), auc_measure).spread
+        == inferred(meant(trueness.tally(y, s)), auc_measure).spread
     )
 
 
@@ -142,10 +142,10 @@ def test_degrees_of_freedom_by_hand():
     # var(V) = 9/4 * 2 * max(2 - 4/3, 2 * 4/2), so nu = 2 * 36 / 18
     t = trueness.Tally([3, 2, 1], pos=[1, 1, 1], neg=[1, 1, 1])
     u = np.array([1.0, 0.0, -1.0])
-    found = spread(t, Influence(u, u), by_class=True)
+    found = spread(t, u, u, by_class=True)
     assert (found.variance, found.df, found.units) == (6.0, 4.0, 3.0)
     # as one class of six: V = 6/5 * 4, var(V) = 36/25 max(4 - 16/6, 2 * 16/5)
-    both = spread(t, Influence(u, u))
+    both = spread(t, u, u)
     assert both.variance == pytest.approx(4.8)
     assert both.df == pytest.approx(5)  # never more than n - 1
 
@@ -153,9 +153,8 @@ def test_degrees_of_freedom_by_hand():
 def test_prevalence_makes_classes_strata():
     t = trueness.Tally([1, 0], pos=[8, 2], neg=[3, 17])
     at = meant(t.with_design(prevalence=0.5))
-    m = metric_measure(METRICS["accuracy"], at.cases.score == 1, at.counts)
-    u = at.influence(m.by_neg, m.by_pos)
-    found = spread(at.cases, u, by_class=True)
+    measure = partial(metric_measure, METRICS["accuracy"], at.cases.score == 1)
+    found = inferred(at, measure).spread
     # half the recall plus half the specificity: variances of two shares, by n - 1
     by_hand = 0.25 * (0.8 * 0.2 / 9 + 0.85 * 0.15 / 19)
     assert found.variance == pytest.approx(by_hand, rel=1e-8)

@@ -337,14 +337,6 @@ class Estimate(Answer):
     notes: tuple[str, ...] = field(default=(), kw_only=True)
     name: str = field(default="", kw_only=True)
 
-    def __post_init__(self) -> None:
-        """Let no rounding of the last digits put the value outside of its interval."""
-        rounding = 1e-12 * max(abs(self.value), 1.0)
-        if 0 < self.low - self.value < rounding:
-            object.__setattr__(self, "low", self.value)
-        if 0 < self.value - self.high < rounding:
-            object.__setattr__(self, "high", self.value)
-
     def __float__(self) -> float:
         """Give the value alone."""
         return float(self.value)

@@ -19,9 +19,9 @@ from trueness._core.checks import columns as _columns
 from trueness._core.records import Estimate
 from trueness._core.solvers import bisect
 from trueness.counts.values import Tally
-from trueness.inference.limits import around, score_limits, student
-from trueness.inference.sample import Sample, meant
-from trueness.inference.spread import Spread, spread
+from trueness.inference.limits import around, inferred, score_limits, student
+from trueness.inference.sample import Measured, Sample, meant
+from trueness.inference.spread import Spread
 
 # curves are drawn anew on this many rows at most: more are pooled to as many cells
 MOST_ROWS = 1000
@@ -92,8 +92,7 @@ class Forecasts(NamedTuple):
 
 def varied(sample: Sample, by_neg: Floats, by_pos: Floats) -> Spread:
     """How far does a sum vary to which the counts of a sample add so much?"""
-    fixed = sample.fixed and sample.imputed is None
-    return spread(sample.cases, sample.influence(by_neg, by_pos), by_class=fixed)
+    return inferred(sample, lambda _: Measured(math.nan, by_neg, by_pos)).spread
 
 
 def pooled(

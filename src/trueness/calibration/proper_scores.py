@@ -282,12 +282,12 @@ def _decomposed(data: Tally, name: str, level: float, most: float) -> ScoreParts
             continue
         with np.errstate(invalid="ignore"):
             less = [(x - y)[::-1] for x, y in zip(loss(said), after, strict=True)]
-        varies = inferred(s.sample, mean_measure((less[0], less[1]), 0.0, cap))[1]
+        lost = inferred(s.sample, mean_measure((less[0], less[1]), 0.0, cap))
         low = 0.0
         if s.sample.imputed is None:
             bins = binned(s, start, of_share=said is of_all)
             low = min(least * bins.limits(level)[0], value)
-        found.append(replace(limited(value, varies, (0.0, cap), level), low=low))
+        found.append(replace(limited(value, lost.spread, (0.0, cap), level), low=low))
     skill = (dsc - mcb) / unc.value if unc.value else math.nan
     return ScoreParts(found[0], found[1], unc, skill)
 
@@ -307,7 +307,7 @@ def _uncertainty(
     if s.sample.fixed:
         return around(value, value, value, level, "share given")
     zero, one = np.zeros(s.score.size), np.ones(s.score.size)
-    spread = inferred(s.sample, mean_measure((zero, one), 0.0, 1.0))[1]
+    spread = inferred(s.sample, mean_measure((zero, one), 0.0, 1.0)).spread
     units = s.sample.cases.cluster_number
     low, high = share_limits(share, spread.plain, s.n, units, level)
     # the loss is largest at 1/2

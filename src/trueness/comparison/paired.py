@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,9 @@ from trueness._core.checks.words import described, is_one, listing
 from trueness.comparison.results import Comparison, Pair, adjusted, together
 from trueness.counts.answers import of_counts, of_panel, refuse
 from trueness.counts.values import Panel, Tally
-from trueness.inference.differences import Contrast, ShareContrast, Side, apart
-from trueness.inference.limits import effective_number, share_units
-from trueness.inference.sample import Influence, Sample, meant, needs_prevalence
+from trueness.inference.differences import Contrast, ShareContrast, apart
+from trueness.inference.limits import Side, effective_number, inferred, share_units
+from trueness.inference.sample import Sample, meant, needs_prevalence
 from trueness.inference.spread import spread
 from trueness.inference.statistics import Statistic, valued
 from trueness.metrics.algebra import Metric, depends_on_prevalence
@@ -118,7 +119,7 @@ def measured_columns(
         # rows of the panel move it as the row of the tally that has their output
         order, at = np.argsort(-output), np.empty(output.size, dtype=np.intp)
         at[order] = np.cumsum(begins_run(output[order])) - 1
-        u = Influence(found.influence.neg[at], found.influence.pos[at])
+        u = tuple(by_class[at] for by_class in found.influence)
         columns.append(found._replace(influence=u))
     return columns
 
@@ -132,8 +133,8 @@ def _compare_columns(
 
     def contrast(i: int, j: int) -> Contrast:
         u, v = columns[i].influence, columns[j].influence
-        both = Influence(u.neg - v.neg, u.pos - v.pos)
-        s = spread(sample.cases, both, by_class=by_class)
+        gaps = (a - b for a, b in zip(u, v, strict=True))
+        s = spread(sample.cases, *gaps, by_class=by_class)
         return Contrast.of(columns[i], columns[j], s)
 
     values = dict(zip(panel.names, (c.estimate for c in columns), strict=True))
@@ -200,10 +201,8 @@ def compare_metric(
     if not shared:
         columns = []
         for e, flags in zip(values.values(), sample.counts.rows.T == 1, strict=True):
-            m = metric_measure(chosen, flags, sample.counts)
-            u = sample.influence(m.by_neg, m.by_pos)
-            s = spread(sample.cases, u, by_class=m.by_class or sample.fixed)
-            columns.append(Side(e.value, s, m.ends, m.by_class, u, e))
+            m = inferred(sample, partial(metric_measure, chosen, flags))
+            columns.append(m._replace(value=e.value, estimate=e))
         return _compare_columns(votes, columns, margin, chosen.name)
 
     def contrast(i: int, j: int) -> ShareContrast:
@@ -245,9 +244,7 @@ def _share_contrast(
         for side in (1, -1)
     )
     d = (b - c) / n
-    s = spread(
-        x, Influence(*(k * (g - d) / n for k, g in zip(among, gaps, strict=True)))
-    )
+    s = spread(x, *(k * (g - d) / n for k, g in zip(among, gaps, strict=True)))
     of_one, (neg, pos) = (b + c) / n - d * d, (np.full(len(x), k > 0) for k in among)
     units = share_units(x, neg, pos, s.plain, of_one > 0)
     number = effective_number(of_one, *units, level)

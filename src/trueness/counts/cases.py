@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
 from trueness._core.figures import html_table
-from trueness._core.numbers import about, counted, number_of
+from trueness._core.numbers import counted, number_of
 from trueness._core.records import brief, native_frame
 from trueness.counts.design import PLAIN, Design
 from trueness.counts.rows import Clusters, cells, cluster_names, join, less, take_out
@@ -28,6 +28,14 @@ from trueness.counts.rows import Clusters, cells, cluster_names, join, less, tak
 T = TypeVar("T")
 C = TypeVar("C", bound="Cases")
 Squares = tuple[Array, Array, Array]  # sums of squared weights: neg, pos, unknown
+
+
+def _total(column: str, question: str) -> cached_property[int]:
+    """Add up a column of counts when the sum is first asked for."""
+    total: cached_property[int]
+    total = cached_property(lambda x: getattr(x, column).sum().item())
+    total.__doc__ = question
+    return total
 
 
 class Cases:
@@ -191,20 +199,9 @@ class Cases:
         """How many cases, labelled or not? Of weighted ones, the sum of weights."""
         return self.n_neg + self.n_pos + self.n_unknown
 
-    @cached_property
-    def n_neg(self) -> int:
-        """How many negative cases?"""
-        return cast("int", self.neg.sum().item())
-
-    @cached_property
-    def n_pos(self) -> int:
-        """How many positive cases?"""
-        return cast("int", self.pos.sum().item())
-
-    @cached_property
-    def n_unknown(self) -> int:
-        """How many cases without a label?"""
-        return cast("int", self.unknown.sum().item())
+    n_neg = _total("neg", "How many negative cases?")
+    n_pos = _total("pos", "How many positive cases?")
+    n_unknown = _total("unknown", "How many cases without a label?")
 
     @property
     def weighted(self) -> bool:
@@ -415,18 +412,6 @@ def unlabelled_words(x: Cases) -> str:
     """Say how many cases have no label."""
     some = f"{number_of(x.n_unknown)} of {number_of(x.n)}"
     return f"Cases with a weight of {some}" if x.weighted else f"{some} cases"
-
-
-def weight_notes(x: Cases) -> list[str]:
-    """Say what weighted cases tell; nothing where cases are counted."""
-    if x._squares is None:
-        return []
-    neg, pos = map(about, x.equal_cases)
-    return [
-        f"Cases are weighted: the positives carry as much information as {pos} equally "
-        f"weighted ones, the negatives as {neg}. The limits assume that weights were "
-        "fixed beforehand."
-    ]
 
 
 def weighed_counts(x: Cases) -> tuple[str, ...]:

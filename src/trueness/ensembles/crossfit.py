@@ -37,9 +37,9 @@ from trueness.counts.folds import Folds
 from trueness.counts.values import Panel, Tally, rescored
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.rank_tables import rank_columns
-from trueness.inference.differences import Contrast, Side
-from trueness.inference.limits import around, averaged, infer_folds, limited
-from trueness.inference.sample import Influence, Measured, meant
+from trueness.inference.differences import Contrast
+from trueness.inference.limits import Side, around, averaged, infer_folds, limited
+from trueness.inference.sample import Measured, meant
 from trueness.inference.spread import Spread, spread
 from trueness.inference.statistics import Statistic
 from trueness.metrics.algebra import Constraint, Metric
@@ -341,9 +341,9 @@ class MeasuredFolds:
         spreads = []
         for sample, columns in zip(self._samples, self._parts, strict=True):
             u, v = columns[i].influence, columns[j].influence
-            both = Influence(u.neg - v.neg, u.pos - v.pos)
             by_class = columns[i].by_class or sample.fixed
-            spreads.append(spread(sample.cases, both, by_class=by_class))
+            gaps = (a - b for a, b in zip(u, v, strict=True))
+            spreads.append(spread(sample.cases, *gaps, by_class=by_class))
         return Contrast.of(self.side(i), self.side(j), averaged(spreads))
 
 

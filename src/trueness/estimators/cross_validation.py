@@ -396,17 +396,17 @@ def _repeat(
 ) -> tuple[list[float], Spread, tuple[float, float]]:
     """Measure one split: numbers for ``_refitted``, the naive spread, and the ends."""
     folds = [inferred(meant(tallies[j, j]), measure) for j in range(k)]
-    outer = np.array([m.value for m, _ in folds])
+    outer = np.array([m.value for m in folds])
     each = np.full((k, k), np.nan)
     for (i, j), t in tallies.items():
         each[i, j] = measure(meant(t).counts).value if i != j else np.nan
     # Bates et al. (2023), algorithm 1: of the folds beside fold j, by models without it
     inner = np.nanmean(each, axis=0)
-    naive = averaged([s for _, s in folds])
-    within = np.mean([s.variance for _, s in folds])
+    naive = averaged([m.spread for m in folds])
+    within = np.mean([m.spread.variance for m in folds])
     gaps = np.mean((inner - outer) ** 2)
     numbers = [inner.mean(), outer.mean(), gaps - within, naive.variance]
-    return numbers, naive, folds[0][0].ends
+    return numbers, naive, folds[0].ends
 
 
 def _refitted(rows: list[Any], k: int, level: float, name: str) -> Estimate:

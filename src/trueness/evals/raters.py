@@ -20,7 +20,7 @@ from trueness._core.records import Estimate
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
 from trueness.inference.limits import limited, notes_of
-from trueness.inference.sample import Influence, centred
+from trueness.inference.sample import centred
 from trueness.inference.spread import spread
 
 # a coefficient, and how far one more item would move it
@@ -88,7 +88,7 @@ def rater_agreement(
         )
     value, influence = coefficient(votes, items)
     u = centred(influence, items)
-    s = spread(panel, Influence(u, u, u))
+    s = spread(panel, u, u, u)
     s = s._replace(units=n if panel.clusters is None else panel.clusters.number)
     e = limited(value, s, (-1.0, 1.0), level, name=name)
     return replace(e, notes=notes_of(panel, s, e.method))

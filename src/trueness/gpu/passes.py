@@ -46,8 +46,8 @@ from trueness.gpu.arrays import (
 from trueness.gpu.counting import DeviceTally, read_labels, sorted_keys
 from trueness.gpu.kernels import kernels_for
 from trueness.gpu.merging import CHUNK, area_of, sums_of, twice_below
-from trueness.inference.differences import Contrast, Side
-from trueness.inference.limits import percentiles
+from trueness.inference.differences import Contrast
+from trueness.inference.limits import Side, percentiles
 from trueness.inference.spread import joined
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS, SYNONYMS

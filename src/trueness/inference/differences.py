@@ -10,30 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from trueness._core.arrays import Floats
 from trueness._core.solvers import bisect
-from trueness.inference.limits import Ends, limits, student
+from trueness.inference.limits import Side, student
 from trueness.inference.spread import Spread
-
-
-class Side(NamedTuple):
-    """One of the values that are compared, and what its limits are made of."""
-
-    value: float
-    spread: Spread
-    ends: Ends = (0.0, 1.0)
-    by_class: bool = False
-    influence: Any = None  # on each row; None where groups of rows were left out
-    estimate: Any = None
-
-    def reach(self, tail: float) -> tuple[float, float]:
-        """How far away are its limits, below and above?"""
-        low, high = limits(self.value, self.spread, self.ends, 1 - 2 * tail)[0]
-        return self.value - low, high - self.value
 
 
 class Contrast(NamedTuple):

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
+from trueness._core.numbers import about
 from trueness._core.records import Estimate
-from trueness.counts.cases import Cases, weight_notes
+from trueness.counts.cases import Cases
 from trueness.counts.folds import Folds
-from trueness.counts.rows import Clusters
 from trueness.counts.values import Tally
-from trueness.inference.sample import Measure, Measured, Sample, meant
+from trueness.inference.sample import Measure, Sample, centred, meant
 from trueness.inference.spread import Spread, kish, spread
 
 Ends = tuple[float, float]
@@ -200,9 +200,25 @@ _FEW_FREEDOM = 5.0
 
 def notes_of(x: Cases, s: Spread | None = None, method: str = "") -> tuple[str, ...]:
     """Say what limits of these cases assume, and where they know little."""
-    found = weight_notes(x)
-    if x.grouped is not None:
-        found += _few_clusters(x.grouped)
+    found, c = [], x.grouped
+    if x.squares[0] is not x.neg:
+        neg, pos = map(about, x.equal_cases)
+        found.append(
+            f"Cases are weighted: the positives carry as much information as {pos} "
+            f"equally weighted ones, the negatives as {neg}. The limits assume that "
+            "weights were fixed beforehand."
+        )
+    if c is not None:
+        kinds = np.add.reduce(c.counts[:3]), *c.counts[:2]
+        numbers = [int((c.per_cluster(k) > 0).sum()) for k in kinds]
+        number = min(numbers)
+        words = ("", " with negatives", " with positives")[numbers.index(number)]
+        many = f"are only {number} clusters" if number > 1 else "is only one cluster"
+        if number < FEW_CLUSTERS:
+            found.append(
+                f"There {many}{words}: limits of fewer than {FEW_CLUSTERS} are "
+                "uncertain themselves."
+            )
     if method == "unseen" and s is not None and math.isnan(s.variance):
         found.append(
             "A single case or cluster decides and shows no spread: the limits are as "
@@ -221,26 +237,35 @@ def notes_of(x: Cases, s: Spread | None = None, method: str = "") -> tuple[str, 
     return tuple(found)
 
 
-def _few_clusters(c: Clusters) -> list[str]:
-    kinds = zip(("", " with negatives", " with positives"),
-                (np.add.reduce(c.counts[:3]), *c.counts[:2]), strict=True)  # fmt: skip
-    numbers = [(int((c.per_cluster(k) > 0).sum()), words) for words, k in kinds]
-    number, words = min(numbers, key=lambda pair: pair[0])
-    if number >= FEW_CLUSTERS:
-        return []
-    many = f"are only {number} clusters" if number > 1 else "is only one cluster"
-    return [
-        f"There {many}{words}: limits of fewer than {FEW_CLUSTERS} are uncertain "
-        "themselves."
-    ]
+class Side(NamedTuple):
+    """A value, and what its limits are made of: alone, or one side of a difference."""
+
+    value: float
+    spread: Spread
+    ends: Ends = (0.0, 1.0)
+    by_class: bool = False
+    # of a negative, a positive, ... of each row; none where groups were left out
+    influence: tuple[Any, ...] = ()
+    estimate: Any = None
+
+    def reach(self, tail: float) -> tuple[float, float]:
+        """How far away are its limits, below and above?"""
+        low, high = limits(self.value, self.spread, self.ends, 1 - 2 * tail)[0]
+        return self.value - low, high - self.value
 
 
-def inferred(sample: Sample, measure: Measure) -> tuple[Measured, Spread]:
-    """Measure the counts that are meant, and see how they vary."""
-    m = measure(sample.counts)
-    u = sample.influence(m.by_neg, m.by_pos)
+def inferred(sample: Sample, measure: Measure) -> Side:
+    """Measure the counts that are meant, and see how the cases drawn move the value."""
+    m, x = measure(sample.counts), sample.cases
+    u: tuple[Any, ...] = m.by_neg, m.by_pos
+    if sample.scale != (1.0, 1.0):
+        u = u[0] * sample.scale[0], u[1] * sample.scale[1]
+    if sample.fixed:  # a class of fixed size moves nothing by its size
+        u = centred(u[0], x.neg), centred(u[1], x.pos)
+    if sample.imputed is not None:
+        u = sample.imputed.effects(*u)
     classes = (m.by_class or sample.fixed) and sample.imputed is None
-    return m, spread(sample.cases, u, by_class=classes)
+    return Side(m.value, spread(x, *u, by_class=classes), m.ends, m.by_class, u)
 
 
 def infer(
@@ -248,8 +273,8 @@ def infer(
 ) -> Estimate:
     """How large is a measure, and how sure are we? ``what`` as in ``meant``."""
     level = _options.fraction(level, "level")
-    m, s = inferred(meant(t, what), measure)
-    return limited(m.value, s, m.ends, level, name, t)
+    m = inferred(meant(t, what), measure)
+    return limited(m.value, m.spread, m.ends, level, name, t)
 
 
 def limited(
@@ -299,9 +324,9 @@ def infer_folds(
         words: Any = {"level": level, "name": name, "what": what}
         return {k: infer_folds(data[k], measure, **words) for k in data.names}
     found = [inferred(meant(t, what), measure) for t in data]
-    value = math.fsum(m.value for m, _ in found) / len(found)
-    s = averaged([s for _, s in found])
-    return limited(value, s, found[0][0].ends, level, name)
+    value = math.fsum(m.value for m in found) / len(found)
+    s = averaged([m.spread for m in found])
+    return limited(value, s, found[0].ends, level, name)
 
 
 def averaged(parts: Sequence[Spread]) -> Spread:

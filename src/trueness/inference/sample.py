@@ -87,15 +87,6 @@ class Measured(NamedTuple):
 Measure = Callable[[Tally], Measured]
 
 
-class Influence(NamedTuple):
-    """How far does a case of each row move a value, per unit of its weight?"""
-
-    neg: Floats
-    pos: Floats
-    unknown: Floats | None = None
-    more: float = 0.0  # variance that the cases do not show
-
-
 class Sample(NamedTuple):
     """The counts that a design means, beside the cases that were drawn."""
 
@@ -104,17 +95,6 @@ class Sample(NamedTuple):
     scale: tuple[float, float]  # what a negative, and a positive, counts
     imputed: Imputed | None
     fixed: bool  # are the numbers of both classes no matter of chance?
-
-    def influence(self, by_neg: Floats, by_pos: Floats) -> Influence:
-        """Turn influence values by counts into those by cases."""
-        neg, pos = by_neg, by_pos
-        if self.scale != (1.0, 1.0):
-            neg, pos = by_neg * self.scale[0], by_pos * self.scale[1]
-        if self.fixed:  # a class of fixed size moves nothing by its size
-            neg, pos = centred(neg, self.cases.neg), centred(pos, self.cases.pos)
-        if self.imputed is None:
-            return Influence(neg, pos)
-        return Influence(*self.imputed.effects(neg, pos))
 
 
 def centred(influence: Floats, count: Array) -> Floats:

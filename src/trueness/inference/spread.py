@@ -34,7 +34,6 @@ from trueness._core.arrays import Array, Floats, blocks
 from trueness.counts.cases import Cases
 from trueness.counts.cases import kish as kish
 from trueness.counts.rows import Clusters
-from trueness.inference.sample import Influence
 
 
 class Spread(NamedTuple):
@@ -52,57 +51,58 @@ class Spread(NamedTuple):
         return math.sqrt(self.variance) if self.variance >= 0 else math.nan
 
 
-def spread(x: Cases, u: Influence, *, by_class: bool = False) -> Spread:
+def spread(
+    x: Cases,
+    by_neg: Floats,
+    by_pos: Floats,
+    by_unknown: Floats | None = None,
+    more: float = 0.0,
+    *,
+    by_class: bool = False,
+) -> Spread:
     """How far does a sum of influence values vary between samples?
 
-    ``units`` are the fewest cases, or clusters, in which something unseen could be.
+    They are those of a case of each row, per unit of its weight; ``more`` is variance
+    that the cases do not show. ``units`` of the answer are the fewest cases, or
+    clusters, in which something unseen could be.
     """
+    influence = by_neg, by_pos, by_unknown
     if x.grouped is not None:
-        return _of_clusters(x.grouped, u, by_class)
-    columns = zip((x.neg, x.pos, x.unknown), x.squares, u[:3], strict=True)
+        return _of_clusters(x.grouped, influence, more, by_class)
+    columns = zip((x.neg, x.pos, x.unknown), x.squares, influence, strict=True)
     kinds: list[Any] = [k for k in columns if k[2] is not None]
     sums = np.array([(w.sum(), q.sum()) for w, q, _ in kinds], dtype=np.float64)
     units = min(kish(*each) for each in sums[:2].tolist())
-    if not by_class:
+    if not by_class:  # drawn together
         sums[:] = sums.sum(axis=0)
-    parts = [_stratum(*k, *each) for k, each in zip(kinds, sums.tolist(), strict=True)]
+    parts: list[Stratum] = []
+    for (weight, square, u), (total, squares) in zip(kinds, sums.tolist(), strict=True):
+        n = kish(total, squares)
+        two = four = 0.0
+        for b in blocks(len(weight)):  # long columns cost more than the sums
+            w, q, values = weight[b], square[b], u[b]
+            each: Any = 1.0
+            if weight is not square:  # not whole cases
+                # a row of equal weights w has cases of weight q / w; of unequal ones
+                # this is the least that fourth powers can be (Hoelder)
+                each = q / np.where(w > 0, w, 1.0)
+                # a heavy case draws the value to itself: see ``left_out``
+                share = np.where(each < total, each / total, 0.0)
+                values = values * (1 - 1 / max(n, 1.0)) / (1 - share)
+            again = q * values
+            # not by ``@``, which starts threads for each block
+            two += float(np.einsum("i,i->", again, values))
+            four += float(np.einsum("i,i->", again * values, (each * values) ** 2))
+        parts.append((n, two, four))
     if not by_class:
         parts = [(parts[0][0], sum(p[1] for p in parts), sum(p[2] for p in parts))]
-    found = joined(parts, units, u.more)
+    found = joined(parts, units, more)
     # of both classes at once, what was not seen may be in the smaller one
     return found if by_class or not found.silent else found._replace(silent=(units,))
 
 
 # n cases that were drawn alike, their sums of squares and of fourth powers
 Stratum = tuple[float, float, float]
-
-
-def _stratum(
-    weight: Array, square: Array, u: Floats, total: float, squares: float
-) -> Stratum:
-    """Add up powers over the cases of a class.
-
-    A row of equal weights w has cases of weight q / w, with q the sum of squares. Of
-    unequal ones the fourth powers are not known; this is the least they can be
-    (Hoelder). ``total`` and ``squares`` are those of all that was drawn together.
-    """
-    n = kish(total, squares)
-    two = four = 0.0
-    for b in blocks(len(weight)):  # long columns cost more than the sums
-        w, q, values = weight[b], square[b], u[b]
-        each: Any = 1.0
-        if weight is not square:  # not whole cases
-            each = q / np.where(w > 0, w, 1.0)
-            # a heavy case draws the value to itself: see ``left_out``
-            share = np.where(each < total, each / total, 0.0)
-            values = values * (1 - 1 / max(n, 1.0)) / (1 - share)
-        again = q * values
-        # not by ``@``, which starts threads for each block
-        two += float(np.einsum("i,i->", again, values))
-        four += float(np.einsum("i,i->", again * values, (each * values) ** 2))
-    return n, two, four
-
-
 # a single case, or one beside which all others weigh nothing, shows no spread
 _SINGLE = 1 + 1e-6
 # what is left of equal numbers is rounding: a variance of one case below this is none
@@ -145,10 +145,12 @@ def unit_spread(u: Floats, cluster: Array | None = None) -> Spread:
     return found._replace(plain=found.variance)
 
 
-def _of_clusters(c: Clusters, u: Influence, by_class: bool) -> Spread:
+def _of_clusters(
+    c: Clusters, influence: tuple[Any, ...], more: float, by_class: bool
+) -> Spread:
     cells = [
         np.zeros(c.row.size) if v is None else count * np.asarray(v)[c.row]
-        for count, v in zip(c.counts[:3], u[:3], strict=True)
+        for count, v in zip(c.counts[:3], influence, strict=True)
     ]
     # what is left of terms that cancel is rounding, and no spread
     least = 1e-13 * max(float(c.per_cluster(np.abs(v)).max()) for v in cells)
@@ -173,7 +175,7 @@ def _of_clusters(c: Clusters, u: Influence, by_class: bool) -> Spread:
     # ``joined`` gives sums of squares the factor m / (m - 1), and (m - 1) / m is meant
     square = (total * (m - 1) / m) ** 2
     whole = m, float(square.sum()), float(square @ square)
-    found = joined([whole], min(m_neg, m_pos), u.more)
+    found = joined([whole], min(m_neg, m_pos), more)
     found = found._replace(plain=found.variance)
     if found.silent:
         found = found._replace(silent=(found.units,))

@@ -24,9 +24,8 @@ from trueness.counts.answers import of_counts, refuse
 from trueness.counts.cases import rows_kept, with_counts
 from trueness.counts.placements import group_starts
 from trueness.counts.values import Panel, Tally
-from trueness.inference.differences import Side
-from trueness.inference.limits import Ends, inferred, limited
-from trueness.inference.sample import Influence, Sample, centred, meant
+from trueness.inference.limits import Ends, Side, inferred, limited
+from trueness.inference.sample import Sample, centred, meant
 from trueness.inference.spread import Spread, spread
 
 Statistic = Callable[[Any], Any]
@@ -91,18 +90,16 @@ def valued(
     measure = getattr(statistic, "measure", None)
     if measure is None or not isinstance(x, Tally):
         return _brought(x, statistic, read_ends(ends), level)
-    sample = meant(x)
-    m, s = inferred(sample, measure)
-    u = sample.influence(m.by_neg, m.by_pos)
-    e = limited(m.value, s, m.ends, level, name, x)
-    return Side(m.value, s, m.ends, m.by_class, u, e)
+    m = inferred(meant(x), measure)
+    e = limited(m.value, m.spread, m.ends, level, name, x)
+    return m._replace(estimate=e)
 
 
 def _brought(x: Tally | Panel, statistic: Statistic, ends: Ends, level: float) -> Side:
     """Give a number that was brought its limits, between the ends that it can have."""
     refuse(x, "estimate", {"unlabelled": _NO_ROWS})
     _cases.some_labels(x, "estimate")
-    sample, u = meant(x), None
+    sample, u = meant(x), ()
     value = _number(statistic, sample.counts)
     if not ends[0] <= value <= ends[1] and not math.isnan(value):
         raise InputError(
@@ -113,7 +110,7 @@ def _brought(x: Tally | Panel, statistic: Statistic, ends: Ends, level: float) -
         s = _groups_left_out(sample, statistic)
     else:
         u = _cases_left_out(sample, statistic, value)
-        s = spread(sample.cases, u, by_class=sample.fixed)
+        s = spread(sample.cases, *u, by_class=sample.fixed)
     e = limited(value, s, ends, level, cases=x)
     if math.isnan(value):
         e = replace(e, notes=("The statistic is undefined (NaN) for these cases.",))
@@ -148,7 +145,7 @@ def _number(statistic: Statistic, x: object, *, less: bool = False) -> float:
         ) from None
 
 
-def _cases_left_out(sample: Sample, statistic: Statistic, value: float) -> Influence:
+def _cases_left_out(sample: Sample, statistic: Statistic, value: float) -> Any:
     """Leave out one case of a row at a time; of many rows, of one in a group."""
     x, columns = sample.cases, []
     for kind, count in enumerate((x.neg, x.pos)):
@@ -162,9 +159,9 @@ def _cases_left_out(sample: Sample, statistic: Statistic, value: float) -> Influ
         columns.append(np.zeros(count.size))
         columns[-1][at] = np.repeat(change, ends - start)
     if sample.fixed:
-        return Influence(centred(columns[0], x.neg), centred(columns[1], x.pos))
+        return centred(columns[0], x.neg), centred(columns[1], x.pos)
     both = centred(np.concatenate(columns), np.concatenate([x.neg, x.pos]))
-    return Influence(both[: len(x)], both[len(x) :])
+    return both[: len(x)], both[len(x) :]
 
 
 def _without(

@@ -126,9 +126,9 @@ def estimates(
 def estimate(cut: Cut, m: Metric, level: float) -> Estimate:
     """How large is one metric at a cut, and how sure are we?"""
     x = cut.sample
-    measured, s = inferred(x, partial(metric_measure, m, cut.flags))
+    measured = inferred(x, partial(metric_measure, m, cut.flags))
     classes = (measured.by_class or x.fixed) and x.imputed is None
-    value = measured.value
+    value, s = measured.value, measured.spread
     scaled = x.scale != (1.0, 1.0) and depends_on_prevalence(m)
     if scaled and math.isnan(sum(x.scale)):  # a class that has no case here
         value = math.nan

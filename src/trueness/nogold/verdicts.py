@@ -19,7 +19,6 @@ from trueness._core.records import Estimate, Record
 from trueness.counts.rows import Clusters
 from trueness.counts.values import Panel, Tally
 from trueness.inference.limits import around, student
-from trueness.inference.sample import Influence
 from trueness.inference.spread import spread
 from trueness.nogold._checks import only_value
 from trueness.nogold.posterior import estimate
@@ -182,7 +181,7 @@ def design_effect(panel: Panel, u: Floats | None, level: float) -> float:
         )
     if u is None:
         return _rao_scott(panel, cells)
-    found = spread(panel, Influence(u[:, 2], u[:, 1], u[:, 0]))
+    found = spread(panel, u[:, 2], u[:, 1], u[:, 0])
     plain = sum(
         float(np.asarray(c, float) @ u[:, k] ** 2)
         for k, c in enumerate((panel.unknown, panel.pos, panel.neg))

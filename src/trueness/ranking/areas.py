@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate, permutations
 from statistics import NormalDist
 from typing import Any
@@ -97,15 +98,12 @@ def auc_measure(t: Tally) -> Measured:
     a = twice_wins(t) / (2 * t.n_pos * t.n_neg)
     pairs = 2.0 * t.n_neg * t.n_pos
 
-    def by_neg(b: slice) -> Floats:
-        pos, above = t.pos[b], 2 * pos_met[b.start // BLOCK] - 2 * t.n_pos * a
-        return np.asarray((2 * np.cumsum(pos) - pos + above) / pairs)
+    def placed(count: Array, met: list[Any], mean: float, by: float, b: slice) -> Any:
+        above = 2 * met[b.start // BLOCK] - 2 * mean
+        return (2 * np.cumsum(count[b]) - count[b] + above) / by
 
-    def by_pos(b: slice) -> Floats:
-        neg, below = t.neg[b], 2 * t.n_neg * (1 - a) - 2 * neg_met[b.start // BLOCK]
-        return np.asarray((neg - 2 * np.cumsum(neg) + below) / pairs)
-
-    u, v = in_blocks(m, by_neg), in_blocks(m, by_pos)
+    u = in_blocks(m, partial(placed, t.pos, pos_met, t.n_pos * a, pairs))
+    v = in_blocks(m, partial(placed, t.neg, neg_met, t.n_neg * (1 - a), -pairs))
     return Measured(min(max(a, 0.0), 1.0), u, v, by_class=True)
 
 

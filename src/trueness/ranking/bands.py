@@ -289,8 +289,8 @@ def _likely_draws(
     high = np.where(recall + side < 1, np.interp(recall + side, recall, high), np.inf)
     share = n_pos / (n_pos + n_neg)
     if cases.random:  # as small as it may be
-        m, s = inferred(cases.sample, _share_of_positives)
-        share = limited(m.value, s, m.ends, (1 + level) / 2).low
+        m = inferred(cases.sample, _share_of_positives)
+        share = limited(m.value, m.spread, m.ends, (1 + level) / 2).low
     all_of_them = (1 - share) / share
     added = 0.5 * unit / n_pos
     most = np.minimum(np.exp(high) - added, all_of_them)
@@ -372,7 +372,7 @@ def _worth(x: Sample, level: float) -> tuple[float, float, float]:
     Kish's numbers over the design effect; and how much wider limits are when few cases
     tell how far they vary.
     """
-    s = inferred(x, auc_measure)[1]
+    s = inferred(x, auc_measure).spread
     wider = student(s.df, level) / NormalDist().inv_cdf((1 + level) / 2)
     if x.imputed is None:
         alone = meant(x.cases.without_clusters())
@@ -383,7 +383,7 @@ def _worth(x: Sample, level: float) -> tuple[float, float, float]:
         pos, neg = x.counts.n_pos, x.counts.n_neg
     if not s.variance > 0:  # nothing varied: what was drawn may be all alike
         return min(pos, s.units), min(neg, s.units), wider
-    effect = max(s.variance / inferred(alone, auc_measure)[1].variance, 1.0)
+    effect = max(s.variance / inferred(alone, auc_measure).spread.variance, 1.0)
     return max(pos / effect, 1.0), max(neg / effect, 1.0), wider
 
 

@@ -189,14 +189,15 @@ def _of_histogram(t: Tally, level: float) -> tuple[Estimate, ...]:
     bins = max(2, round(2 * min(_sizes(t)) ** (1 / 3)))
     binned = meant(coarser(t, bins))
     both = [inferred(binned, partial(_measured, forth=f)) for f in (True, False)]
-    if any(s.variance > 0 for _, s in both):
+    if any(m.spread.variance > 0 for m in both):
+        halves = (m.spread.sd * student(m.spread.df, level) for m in both)
         return tuple(
-            _between(m.value, s.sd * student(s.df, level), level, "histogram", s.sd)
-            for m, s in both
+            _between(m.value, half, level, "histogram", m.spread.sd)
+            for m, half in zip(both, halves, strict=True)
         )
     # one bin: as far as a kind of positive that n cases miss could take it
     high = divergence(1 - _least(t.n_pos, level), 0.5 / (t.n_neg + 1))
-    ends = ((m.value, m.value, max(m.value, high)) for m, _ in both)
+    ends = ((m.value, m.value, max(m.value, high)) for m in both)
     return tuple(_positive(*e, level, "unseen cases for histogram") for e in ends)
 
 

@@ -333,11 +333,11 @@ def _joined(
     Zou and Donner (2008): the distances of the limits add like standard deviations,
     with the correlation that the variance of the sum shows.
     """
-    found, s = inferred(cut.sample, partial(metric_measure, m, cut.flags))
+    found = inferred(cut.sample, partial(metric_measure, m, cut.flags))
     a, b = (w * e.sd for w, e in zip(weights, rates, strict=True))
     alike = 0.0
     if a * b:
-        alike = (s.variance - a * a - b * b) / (2 * abs(a * b))
+        alike = (found.spread.variance - a * a - b * b) / (2 * abs(a * b))
         alike = min(max(alike, -1.0), 1.0)
     ends = []
     for upper in (False, True):

@@ -384,7 +384,7 @@ def _gap_limits(k: limits.Limit, sides: list[Cut], level: float) -> tuple[float,
     each = [
         inferred(x.sample, partial(metric_measure, k.metric, x.flags)) for x in sides
     ]
-    values, spreads = [m.value for m, _ in each], [s for _, s in each]
+    values, spreads = [m.value for m in each], [m.spread for m in each]
     reach = k.metric.range[1] - k.metric.range[0]
     if k.where == "ratio":
         if not min(values) > 0:  # nothing is known of a ratio with zero

@@ -27,7 +27,6 @@ from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.inference.differences import apart
 from trueness.inference.limits import around, limited, notes_of, percentiles
-from trueness.inference.sample import Influence
 from trueness.inference.spread import Spread
 from trueness.inference.spread import spread as spread_of
 from trueness.metrics.algebra import Metric, depends_on_prevalence
@@ -431,7 +430,7 @@ def _spread(measure: Measure, rows: list[Tally], cells: Floats) -> Spread:
     each = []
     for t, by in zip(rows, slope, strict=True):
         pos, neg = by[np.rint(2 - 2 * t.score).astype(np.int64)].T
-        s = spread_of(t, Influence(neg, pos), by_class=t.design.fixed_classes)
+        s = spread_of(t, neg, pos, by_class=t.design.fixed_classes)
         each.append(s._replace(variance=max(0.0, s.variance)))  # 0 for NaN, too
     return reduce(apart, each)
 
