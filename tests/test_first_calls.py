@@ -74,6 +74,9 @@ ASKED = {
 }
 # what is right
 RIGHT = """
+trueness.calibrate(y, s, "isotonic")
+trueness.partial_auc(t, 0.1)
+trueness.at_threshold(y, s, 0.5, "recall")
 trueness.auc(y, two[:, 1])
 trueness.auc(y_true=y, y_score=s)
 trueness.auc(df, label="y", score="p")
@@ -262,6 +265,31 @@ WRONG = [
     ("trueness.best_treshold(y, s)", "best_threshold"),
     ("trueness.delong_test(y, s)", "Type trueness.compare_auc"),
     ("trueness.BinaryAUROC()(ts, ty)", "Type trueness.auc"),
+    ("trueness.tally(df, 'y', 'p')", 'label="y", score="p"'),
+    ("trueness.tally(df, 'y')", 'label="y", score="p"'),
+    ("trueness.tally(df, label='y', scores='p')", "Did you mean 'score'"),
+    ("trueness.tally('two.csv', label='y', score='p')", "scan\\('two.csv'\\)"),
+    ("trueness.auc('two.csv', label='y', score='p')", "scan\\('two.csv'\\)"),
+    ("trueness.tally(y, s, groups=site)", "Did you mean 'cluster' or 'by'"),
+    ("trueness.panel(df, label='y', score=['p', 'q'])", "Did you mean 'scores'"),
+    ("trueness.watch('auc', min=0.8)", "Did you mean 'at_least'"),
+    ("trueness.plan_auc(auc=0.8, width=0.05)", "Did you mean 'half_width'"),
+    ("trueness.net_benefit(t, 0.2)", "net_benefit\\(odds=0.25\\)\\(data"),
+    ("trueness.cost(1, 5)", "cost\\(fp=1, fn=5\\)"),
+    ("trueness.cross_validate(None, two, y, scoring='auc')", "Did you mean 'metrics'"),
+    ("trueness.cross_validate(None, two, y, groups=site)", "Did you mean 'cluster'"),
+    ("trueness.threshold(t)", "Type trueness.best_threshold"),
+    ("trueness.calibrate(y, s, method='logistic')", "Did you mean 'platt'"),
+    ("trueness.compare(both)", "statistic=trueness.brier"),
+    ("trueness.compare(both, 'brier')", "Type trueness.brier, without quotes"),
+    ("trueness.check(t)", "auc >= 0.8"),
+    ("trueness.read_csv('two.csv')", "trueness.scan"),
+    ("trueness.combine(both)", "fidel.* or .*compare_combiners"),
+    ("trueness.compare_metric(both, 'auc')", "at one threshold"),
+    ("trueness.auc(t, conf=0.9)", "Did you mean 'level'"),
+    ("trueness.auc(t, random_state=1)", "Did you mean 'rng'"),
+    ("trueness.best_threshold(t, constraints='recall >= 0.9')", "'subject_to'"),
+    ("trueness.simulate_tally(100)", "n_pos="),
 ]
 
 
@@ -294,12 +322,10 @@ def test_a_first_call_answers(call):
 
 @pytest.mark.parametrize(("call", "teaches"), WRONG, ids=[c for c, _ in WRONG])
 def test_a_wrong_call_is_taught(call, teaches):
-    kinds = (InputError, NotEnoughCases, AttributeError, TypeError)
+    kinds = (InputError, NotEnoughCases, AttributeError)
     with pytest.raises(kinds, match=teaches) as found:
         ask(call)
     text = str(found.value)
-    if isinstance(found.value, TypeError) and not isinstance(found.value, ValueError):
-        assert "argument" in text  # Python's own sentence about a missing or odd word
     assert len(text) < 500
     assert "object has no attribute" not in text
 

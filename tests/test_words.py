@@ -129,11 +129,12 @@ def raised(tree):
 # sentences about calls that no command makes: the shell cannot come to them
 ONLY_PYTHON = {
     *("app", "cli", "estimators", "gpu", "plots", "mlflow", "spark"),
+    "_core/names",
     *("counts/values", "counts/simulation", "counts/design", "calibration/maps"),
     *("data/arguments", "data/columns", "data/frames", "data/multiclass"),
     *("data/storage", "fermi/distribution", "nogold/arviz_tree", "nogold/_checks"),
     *("ranking/curves", "ranking/gaussian", "readers/planning", "findings/page"),
-    *("report/__init__", "scale/application", "scale/queries", "scale/refinement"),
+    *("scale/application", "scale/queries", "scale/refinement"),
     *("ensembles/combiners", "evals/runs"),
 }
 PYTHON = re.compile(

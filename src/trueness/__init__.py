@@ -56,8 +56,11 @@ is for scikit-learn, ``trueness.samples`` holds data to try things on, and
 room: ``trueness.ranking.hull``, ``trueness.trees.tree_levels``.
 """
 
+import sys as _sys
 from importlib import import_module as _import_module
 from pathlib import Path as _Path
+from types import FunctionType as _FunctionType
+from types import ModuleType as _ModuleType
 
 from trueness._core.imports import handler as _handler
 from trueness._core.imports import load as _load
@@ -91,8 +94,10 @@ _register_handlers(
         "count_arguments": "trueness.data.arguments",
         "device_panel": "trueness.gpu.passes",
         "device_tally": "trueness.gpu.counting",
+        "explained": "trueness._core.checks.options",
         "metric": "trueness.metrics.grammar",
         "metric_at": "trueness.threshold.rule",
+        "not_a_function": "trueness._core.names",
         "not_here": "trueness._core.names",
         "serve": "trueness.app.server",
         "write_panel": "trueness.data.storage",
@@ -112,6 +117,8 @@ def _import_all() -> None:
 def __getattr__(name: str) -> object:
     if name in _MODULES:
         value: object = _load(_MODULES[name], name)
+        if type(value) is _FunctionType and not hasattr(value, "takes"):
+            value = _handler("explained")(value)
         globals()[name] = value
         return value
     try:
@@ -128,6 +135,21 @@ def __getattr__(name: str) -> object:
         }
         raise AttributeError(_handler("not_here")(name, [*_MODULES, *_OPEN], inside))
     return named
+
+
+class _Module(_ModuleType):
+    """A module of Trueness, which says what to type when it is called."""
+
+    def __call__(self, *_: object, **__: object) -> None:
+        raise _handler("not_a_function")(self.__name__.removeprefix("trueness."))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if type(value) is _ModuleType:  # Python has imported it
+            value.__class__ = _Module
+        super().__setattr__(name, value)
+
+
+_sys.modules[__name__].__class__ = _Module
 
 
 def __dir__() -> list[str]:

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from inspect import cleandoc
 
+from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import nearest
 from trueness._core.records import shown
 
@@ -60,13 +61,29 @@ def _around(name: str, at: int, most: int) -> str:
     return f"{shown(name[:head])}…{_cut(name[start:], most - head - 1)}"
 
 
-# what other libraries call it (scikit-learn, pROC, yardstick, torchmetrics), and what
-# to type here
+# what to type here, and what other libraries call it (scikit-learn, pROC, yardstick,
+# torchmetrics), or the module of Trueness that has it
 ELSEWHERE = {
+    "best_threshold(y_true, y_score)": "threshold cutpointr",
+    "estimate(y_true, y_score, statistic=f)": "bootstrap ci confint inference",
+    "fidel(panel) or trueness.compare_combiners(panel)": "combine ensemble ensembles",
+    "calibrate(y_true, y_score)": "CalibratedClassifierCV calibration",
+    'tally(trueness.scan("cases.csv"), label="y", score="p")': "read_csv read_parquet "
+    "read open data counts",
+    'check(y_true, y_score, requirements="auc >= 0.8")': "monitoring contract",
+    "plots.roc(y_true, y_score)": "plot_roc ggroc plot_roc_curve plot plots",
+    'report.write(data, "report.html")': "report",
+    "evaluate(y_true, y_score)": "score summary classification metrics findings",
+    "latent_class(panel)": "nogold hui_walter",
+    "attempts(frame)": "evals",
+    "leaves(y_true, nodes)": "trees",
+    "reader_study(frame)": "readers mrmc",
+    'save_map(map, "map.json")': "save dump",
+    'load_map("map.json")': "load",
+    "estimators.Calibrator(model)": "estimators",
     "auc(y_true, y_score)": "roc_auc_score roc_auc auroc BinaryAUROC AUROC ci_auc "
-    "roc_auc_vec binary_auroc",
+    "roc_auc_vec binary_auroc ranking",
     "roc(y_true, y_score)": "roc_curve BinaryROC RocCurveDisplay",
-    "plots.roc(y_true, y_score)": "plot_roc ggroc plot_roc_curve",
     "average_precision(y_true, y_score)": "average_precision_score pr_auc auprc "
     "BinaryAveragePrecision",
     "precision_recall(y_true, y_score)": "precision_recall_curve pr_curve "
@@ -78,11 +95,10 @@ ELSEWHERE = {
     "brier(y_true, y_score)": "brier_score_loss brier_class brier_score",
     "log_loss(y_true, y_score)": "mn_log_loss cross_entropy",
     "compare_auc(y_true, {'a': a, 'b': b})": "roc_test delong_roc_test delong "
-    "delong_test",
+    "delong_test comparison",
     "reliability(y_true, y_score)": "calibration_curve CalibrationDisplay",
     "calibration_error(y_true, y_score)": "BinaryCalibrationError "
     "expected_calibration_error ece",
-    "calibrate(y_true, y_score)": "CalibratedClassifierCV",
     "estimators.ThresholdClassifier(model)": "TunedThresholdClassifierCV",
     "multiclass_auc(y_true, scores)": "MulticlassAUROC multiclass_roc hand_till",
     "accuracy(y_true, y_pred)": "accuracy_score BinaryAccuracy",
@@ -105,10 +121,21 @@ def not_here(
     text = f"module 'trueness' has no attribute {name!r}."
     if inside and name in inside:
         return f"{text} Type trueness.{inside[name]}.{name}."
-    for here, others in ELSEWHERE.items():
-        if name in others.split():
-            return f"{text} Type trueness.{here}."
-    return text + nearest(name, known)
+    return text + (_typed_here(name) or nearest(name, known))
+
+
+def not_a_function(name: str) -> InputError:
+    """Make the error of a module that was called.
+
+    >>> not_a_function("threshold").args[0]
+    'trueness.threshold is a module. Type trueness.best_threshold(y_true, y_score).'
+    """
+    return InputError(f"trueness.{name} is a module.{_typed_here(name)}")
+
+
+def _typed_here(name: str) -> str:
+    found = (here for here, others in ELSEWHERE.items() if name in others.split())
+    return "".join(f" Type trueness.{here}." for here in found)
 
 
 WORDS: dict[str, str] = {

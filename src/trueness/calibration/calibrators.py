@@ -245,7 +245,7 @@ def _frozen_table(record: Map, scores: str, values: str, more: int) -> None:
 
 
 @of_tally
-def calibrate(data: Tally, /, *, method: str = "auto", **options: Any) -> Map:
+def calibrate(data: Tally, /, method: str = "auto", **options: Any) -> Map:
     """Which probability does each score stand for?
 
     Called with scores the map gives probabilities; ``t.map(c)`` is the calibrated

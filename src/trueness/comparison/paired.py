@@ -298,7 +298,7 @@ def compare(
     0.5454545454545454
     """
     level = _options.fraction(level, "level")
-    _options.function(statistic, "compare")
+    _options.statistic(statistic, "compare")
     name = name_of(statistic)
     panel = _complete(data, "compare")
     columns = measured_columns(panel, statistic, name, level, ends)
@@ -344,7 +344,7 @@ def compare_groups(
     """
     level = _options.fraction(level, "level")
     _cases.mapping_of_counts(data, "compare_groups")
-    _options.function(statistic, "compare_groups")
+    _options.statistic(statistic, "compare_groups")
     _cases.at_least_two([str(n) for n in data], "compare_groups")
     names, pairs = list(data), None
     if reference is not None:

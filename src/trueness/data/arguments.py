@@ -15,7 +15,7 @@ import numpy as np
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
-from trueness.data.columns import is_frame, on_device, several_columns
+from trueness.data.columns import is_frame, on_device, one_thing, several_columns
 from trueness.data.frames import panel, tally
 
 Args = tuple[Any, ...]
@@ -42,7 +42,7 @@ def count_arguments(
     if isinstance(data, Mapping) or (is_frame(data) and (named or not given)):
         return _of_table(data, takes, words), tuple(rest)
     if not given:
-        raise InputError(_needs(name, takes, f"one {type(data).__name__}"))
+        raise InputError(_needs(name, takes, one_thing(data)))
     one = takes == "tally" or isinstance(rest[0], Mapping)
     number = 1 if one else _leading_columns(rest)
     scores = _scores(rest[:number], name, takes)

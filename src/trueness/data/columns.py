@@ -7,7 +7,9 @@ frame or a Series arrives: plain arrays need NumPy alone.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,6 +53,14 @@ def on_device(x: object) -> bool:
     """Is this an array on a CUDA device? Decided without importing anything."""
     name = type(x).__module__.partition(".")[0]
     return name == "cupy" or (name == "torch" and bool(getattr(x, "is_cuda", False)))
+
+
+def one_thing(data: object) -> str:
+    """Say what was found where labels and scores, or a frame, were needed."""
+    name = os.fspath(data) if isinstance(data, (str, os.PathLike)) else ""
+    if Path(name).suffix:
+        return f"a name, {name!r}; trueness.scan({name!r}) opens a file as a frame"
+    return f"one {type(data).__name__}"
 
 
 def column(values: object, what: str) -> Array:

@@ -28,6 +28,7 @@ from trueness.data.columns import (
     count_columns,
     is_frame,
     on_device,
+    one_thing,
     read_label_values,
     read_scores,
     several_columns,
@@ -301,7 +302,7 @@ def _is_table(data: object, name: str) -> None:
     if not isinstance(data, Mapping) and not is_frame(data):
         raise InputError(
             f"{name} needs labels and {'leaves' if name == 'leaves' else 'scores'}, or "
-            f"a frame; found one {type(data).__name__}. Type trueness.{name}(y_true, "
+            f"a frame; found {one_thing(data)}. Type trueness.{name}(y_true, "
             f"{array}) or trueness.{name}(frame, {words})."
         )
 
@@ -325,6 +326,8 @@ def _counted(kind: str, data: object, scores: object, words: dict[str, Any]) -> 
     said = {word: words.pop(word) for word in DESIGN}
     said = {word: value for word, value in said.items() if value is not None}
     table = isinstance(data, Mapping) or is_frame(data)
+    if kind == "tally" and table and isinstance(scores, str):
+        raise InputError(_unnamed(kind, data))
     named = scores is None if kind == "tally" else not isinstance(scores, Mapping)
     if named and (kind == "tally" or table):
         made = _of_table(data, kind, scores, words)

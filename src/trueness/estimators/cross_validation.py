@@ -29,7 +29,7 @@ from sklearn.utils import _safe_indexing
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import listing
+from trueness._core.checks.words import listing, nearest
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record, native_frame
 from trueness.calibration.proper_scores import brier, log_loss
@@ -339,7 +339,8 @@ def _measure(name: str, threshold: float) -> tuple[str, Measure]:
         chosen = read_metric(name)
     except InputError as err:
         raise InputError(
-            f"metrics takes {listing(MEASURES)}, and those at a threshold. {err}"
+            f"metrics takes {listing(MEASURES)}, and those at a threshold."
+            f"{nearest(name, MEASURES) or f' {err}'}"
         ) from None
 
     def measure(t: Tally) -> Measured:

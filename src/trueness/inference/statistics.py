@@ -74,7 +74,7 @@ def estimate(
     0.9
     """
     level = _options.fraction(level, "level")
-    _options.function(statistic, "estimate")
+    _options.statistic(statistic, "estimate")
     found: Estimate = valued(data, statistic, ends, level).estimate
     return found
 

@@ -26,10 +26,10 @@ Range = tuple[float, float]
 @of_tally
 def partial_auc(
     data: Tally,
+    max_fpr: float | None = None,
     *,
     fpr: Range | None = None,
     tpr: Range | None = None,
-    max_fpr: float | None = None,
     corrected: bool = False,
     method: str = "student",
     level: float = 0.95,
@@ -44,12 +44,12 @@ def partial_auc(
 
     Parameters
     ----------
+    max_fpr
+        Instead of ``fpr=(0, max_fpr)``.
     fpr, tpr
         Range of false positive rates, for example (0, 0.1), or of true positive rates:
         the area to the right of the curve. With both it is the area under the curve
         inside the rectangle (two-way; Yang, Lu, Lyu and Hu 2019).
-    max_fpr
-        Instead of ``fpr=(0, max_fpr)``.
     corrected
         Whether to give the area on McClish's scale (1989,
         doi:10.1177/0272989X8900900307): 1/2 for a random classifier, 1 for an ideal

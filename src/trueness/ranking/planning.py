@@ -71,7 +71,6 @@ class Plan(Record):
     model: str = "binormal"
 
 
-@_options.by_keyword("auc=0.8, half_width=0.05")
 def plan_auc(
     *,
     auc: float,
@@ -125,7 +124,6 @@ def plan_auc(
     return _planned("plan_auc", question, enough, "AUC", model)
 
 
-@_options.by_keyword("first=0.85, second=0.8, power=0.8")
 def plan_auc_difference(
     *,
     first: float,

@@ -11,13 +11,10 @@ the page, which looks numbers up.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter, signature
-from types import ModuleType
-from typing import Any, NoReturn, TypedDict, TypeVar, Unpack
+from typing import Any, TypedDict, TypeVar, Unpack
 
-from trueness._core.checks.errors import InputError
 from trueness._core.imports import required as _required
 from trueness.counts.answers import of_counts
 from trueness.counts.resampling import Seed
@@ -157,16 +154,3 @@ def write_judges(
     check_name(path)
     page = judged(rates, panels, compared, title=title, source=source)
     return write_page(page, path)
-
-
-class _Callable(ModuleType):
-    """A module that says which of its functions to call."""
-
-    def __call__(self, *_: object, **__: object) -> NoReturn:
-        raise InputError(
-            "trueness.report is a module. Type trueness.report.write(data, "
-            '"report.html") for a file, or trueness.report.html(data) for text.'
-        )
-
-
-sys.modules[__name__].__class__ = _Callable

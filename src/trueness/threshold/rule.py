@@ -365,8 +365,8 @@ def _counted(t: Tally) -> Confusion:
 def at_threshold(
     data: Tally | Mapping[Any, Tally],
     threshold: object,
-    *,
     metrics: Iterable[str | Metric] | None = None,
+    *,
     level: float = 0.95,
 ) -> Any:
     """How good is the classifier at my threshold, or by my rule?

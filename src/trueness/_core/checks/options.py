@@ -58,10 +58,43 @@ def known_options(
     for name in given:
         if name not in own:
             known = sorted({*own, *words})
+            takes = f" It takes {listing(sorted(own), 20)}."
             raise InputError(
-                f"{what} has no option {name}=.{nearest(name, known)} It takes "
-                f"{listing(sorted(own), 20)}."
+                f"{what} has no option {name}=.{nearest(name, known) or takes}"
             )
+
+
+# what stands between the brackets of calls whose arguments are often typed wrongly
+_EXAMPLES = {
+    "at_prevalence": "map, 0.5, 0.01",
+    "check": 'data, "auc >= 0.8"',
+    "compare": "data, statistic=trueness.brier",
+    "compare_groups": "data, statistic=trueness.brier",
+    "cost": "fp=1, fn=5",
+    "cost_rate": "fp=1, fn=5",
+    "cross_validate": "model, X, y",
+    "estimate": "data, statistic=trueness.brier",
+    "net_benefit": "odds=0.25)(data, threshold=0.2",
+    "panel": 'frame, label="y", scores=["a", "b"]',
+    "plan_auc": "auc=0.8, half_width=0.05",
+    "plan_auc_difference": "first=0.85, second=0.8, power=0.8",
+    "tally": 'frame, label="y", score="p"',
+}
+
+
+def explained(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a public function say in a sentence why it does not take a call."""
+
+    @wraps(function)
+    def call(*args: P.args, **options: P.kwargs) -> R:
+        try:
+            return function(*args, **options)
+        except TypeError:
+            takes_them(function, args, options)
+            raise
+
+    call.__module__ = "trueness"  # where it is found by this name, by pickle as well
+    return call
 
 
 def takes_them(
@@ -74,37 +107,19 @@ def takes_them(
     try:
         own.bind(*args, **options)
     except TypeError as err:
+        shown = _EXAMPLES.get(name)
+        example = f" Type trueness.{name}({shown})." if shown else ""
         _, _, lacking = str(err).partition("missing a required argument: ")
-        if lacking:
-            raise InputError(f"{name} needs {lacking.strip(chr(39))}=.") from None
         named = [k for k, p in own.parameters.items() if p.kind is p.KEYWORD_ONLY]
+        if lacking and len(args) <= len(own.parameters) - len(named):
+            word = lacking.strip("'")
+            raise InputError(f"{name} needs {word}=.{example}") from None
         last = described([*args][-1])
+        known = f" They are {listing(named, 20) or 'none'}."
         raise InputError(
-            f"{name} takes its options by name; found {last} without one. They are "
-            f"{listing(named, 20) or 'none'}."
+            f"{name} takes its options by name; found {last} without one."
+            f"{example or known}"
         ) from None
-
-
-def by_keyword(example: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a function whose arguments all have names refuse those without one.
-
-    ``example`` is what stands between the brackets of a call.
-    """
-
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        @wraps(function)
-        def call(*args: P.args, **options: P.kwargs) -> R:
-            if args:
-                name = function.__name__
-                raise InputError(
-                    f"{name} takes its arguments by name; found {len(args)} without "
-                    f"one. Type trueness.{name}({example})."
-                )
-            return function(*args, **options)
-
-        return call
-
-    return decorate
 
 
 def generator(rng: object) -> np.random.Generator:
@@ -188,6 +203,18 @@ def function(value: Any, what: str) -> Any:
     if callable(value):
         return value
     raise InputError(f"{what} needs a function; found {described(value)}.")
+
+
+def statistic(value: Any, what: str) -> Any:
+    """Pass on a function of counts that gives a number."""
+    if callable(value):
+        return value
+    hint = " Type trueness.auc, trueness.brier, or a function of your own."
+    if isinstance(value, str):
+        hint = f" Type trueness.{value}, without quotes."
+    raise InputError(
+        f"{what} needs a function of one classifier; found {described(value)}.{hint}"
+    )
 
 
 def array_of(f: Any, given: Any, what: str) -> Any:

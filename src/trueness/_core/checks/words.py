@@ -68,14 +68,45 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def nearest(name: object, known: Collection[str]) -> str:
-    """Name the known word closest to a misspelt one, as a sentence, or nothing.
+# words of Trueness, and what people type who know them from elsewhere
+_ELSEWHERE = {
+    "level": "conf confidence conf_level confidence_level ci alpha",
+    "rng": "seed random_state",
+    "replicates": "bootstrap boot_n n_boot n_bootstrap n_bootstraps n_resamples",
+    "half_width": "width",
+    "at_least": "min minimum",
+    "at_most": "max maximum",
+    "metric": "scoring measure",
+    "metrics": "scoring metric measure measures",
+    "maximize": "metric objective optimize criterion",
+    "minimize": "cost costs cost_fp cost_fn",
+    "subject_to": "constraint constraints",
+    "cluster": "group groups clusters",
+    "by": "group groups",
+    "weight": "weights",
+    "score": "scores",
+    "scores": "score columns",
+    "label": "labels target",
+    "y_true": "labels target",
+    "y_score": "y_pred y_prob y_hat probas",
+    "positive": "pos event_level",
+    "auc": "roc_auc auroc",
+    "platt": "logistic",
+    "cv": "folds n_splits",
+}
 
-    >>> nearest("acuracy", ["accuracy", "recall"])
-    " Did you mean 'accuracy'?"
+
+def nearest(name: object, known: Collection[str]) -> str:
+    """Name the known words that a wrong one can mean, as a sentence, or nothing.
+
+    >>> nearest("acuracy", ["accuracy", "recall"]), nearest("conf", ["count", "level"])
+    (" Did you mean 'accuracy'?", " Did you mean 'level'?")
     """
     if not isinstance(name, str) or name in known:
         return ""
+    meant = [k for k, said in _ELSEWHERE.items() if k in known and name in said.split()]
+    if meant:
+        return f" Did you mean {' or '.join(map(repr, meant))}?"
     lower = {k.lower(): k for k in known if isinstance(k, str)}
     match = get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)
     return f" Did you mean {lower[match[0]]!r}?" if match else ""
