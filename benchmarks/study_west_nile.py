@@ -45,8 +45,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 import trueness
-from trueness.ensembles.correlated import discriminate, normal_scores
-from trueness.ensembles.rank_tables import rank_rows
+from trueness.ensembles.ranks import discriminate, normal_scores, rank_rows
 
 PARTITIONS, SUBSETS = 22, 200
 SIZES = range(3, 11)

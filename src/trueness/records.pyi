@@ -12,7 +12,7 @@ from trueness.counts.folds import Folds as Folds
 from trueness.data.first_look import Look as Look
 from trueness.data.verdict_logs import VerdictLog as VerdictLog
 from trueness.ensembles.combiners import FiDEL as FiDEL
-from trueness.ensembles.correlated import CorrelatedFiDEL as CorrelatedFiDEL
+from trueness.ensembles.ranks import CorrelatedFiDEL as CorrelatedFiDEL
 from trueness.ensembles.crossfit import CombinerComparison as CombinerComparison
 from trueness.ensembles.without_labels import Agreement as Agreement
 from trueness.estimators.cross_validation import CrossValidation as CrossValidation

@@ -5,14 +5,13 @@ import pytest
 
 import trueness
 from trueness import InputError, NotEnoughCases, Panel
-from trueness.ensembles.crossfit import _deal
+from trueness.calibration.verdict import deal_cases
 
 
-def test_a_column_has_one_auc_whoever_asks(rng):
-    p = trueness.simulate_panel(300, 100, [0.6, 0.8], rng=3)
-    found = trueness.compare_combiners(p, rng=0)
-    assert found.single == {k: trueness.auc(p[k]) for k in p.names}
-    assert found.single == trueness.auc(p)
+def dealt(p, folds):
+    """Give the counts of each fold that seed 0 deals: negatives, then positives."""
+    rng = np.random.default_rng(0)
+    return zip(*(deal_cases(c, folds, rng) for c in (p.neg, p.pos)), strict=True)
 
 
 def test_limits_over_the_folds_by_hand(rng):
@@ -20,9 +19,8 @@ def test_limits_over_the_folds_by_hand(rng):
     p = trueness.simulate_panel(200, 80, [0.7, 0.75], rng=1)
     first = {"first": lambda panel: lambda rows: rows[:, 0]}
     found = trueness.compare_combiners(p, combiners=first, against="first", folds=2)
-    each = [
-        trueness.auc(trueness.Tally(p.rows[:, 0], *fold)) for fold in _deal(p, 2, 0)
-    ]
+    column = p.rows[:, 0]
+    each = [trueness.auc(trueness.Tally(column, *fold)) for fold in dealt(p, 2)]
     e = found.auc["first"]
     assert e.value == pytest.approx(np.mean([x.value for x in each]))
     assert e.sd == pytest.approx(np.hypot(*(x.sd for x in each)) / 2)
@@ -32,18 +30,11 @@ def test_limits_over_the_folds_by_hand(rng):
     assert found.gain["first"]["C1"].low < 0  # a copy on 200 cases
 
 
-def test_the_deal_gives_every_case_once(rng):
-    p = Panel(["A"], [[3], [2], [1]], neg=[10, 0, 13], pos=[0, 7, 5])
-    deal = _deal(p, 5, 1)
-    assert sum(neg for neg, _ in deal).tolist() == p.neg.tolist()
-    assert sum(pos for _, pos in deal).tolist() == p.pos.tolist()
-    assert {pos.sum() for _, pos in deal} == {2, 3}
-
-
 def test_unseen_cases_decide():
     p = trueness.simulate_panel(1500, 600, [0.6, 0.65, 0.7, 0.72], rng=2)
     found = trueness.compare_combiners(p, rng=0)
     assert set(found.auc) == set(trueness.COMBINERS)
+    assert found.single == trueness.auc(p) == {k: trueness.auc(p[k]) for k in p.names}
     assert found.difference["best-single"].value == 0
     assert found.difference["fidel"].low > 0
     assert found.auc["fidel"].low < found.auc["fidel"].value < found.auc["fidel"].high
@@ -63,11 +54,10 @@ def test_like_is_compared_with_like():
     assert found.auc["best-single"].value < min(e.value for e in found.single.values())
     for name in found.single:
         # within the folds: the AUC of a classifier that nobody had to choose
-        deal = _deal(p, 5, 0)
         column = p.rows[:, p.names.index(name)]
-        inside = [trueness.auc(trueness.Tally(column, *fold)).value for fold in deal]
+        each = [trueness.auc(trueness.Tally(column, *fold)) for fold in dealt(p, 5)]
         gain = found.gain["fidel"][name].value
-        assert gain == pytest.approx(found.auc["fidel"].value - np.mean(inside))
+        assert gain == pytest.approx(found.auc["fidel"].value - np.mean(each))
     assert "Together they are better" not in found.sentence()
     assert "the data would choose" in found.sentence()
     assert "the best single classifier in hindsight" in found.sentence()

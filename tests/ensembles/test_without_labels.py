@@ -29,9 +29,6 @@ def test_exact_when_the_moments_are_exact():
     assert found.misfit > 0.9
 
 
-# simulation of the event itself
-
-
 @pytest.mark.parametrize("method", ["likelihood", "covariance"])
 def test_within_two_hundredths_without_a_label(method):
     p = trueness.simulate_panel(5000, 2000, AUCS, rng=11)

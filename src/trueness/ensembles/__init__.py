@@ -1,11 +1,11 @@
 """Are several classifiers better together, and how good is each without labels?
 
 A combiner is a function from a panel to a map of rows, and one entry of ``COMBINERS``;
-what ``panel.combine`` makes of it is a tally like any other. Read ``rank_tables`` first
-(ranks among a reference), then ``correlated``, ``combiners``, ``without_labels`` and
-``crossfit`` (better on new cases?). Maths: ``docs/maths/ensembles.md``.
+what ``panel.combine`` makes of it is a tally like any other. Read ``ranks`` first, then
+``combiners``, ``without_labels`` and ``crossfit`` (better on new cases?). Maths:
+``docs/maths/ensembles.md``.
 """
 
-from trueness.ensembles.correlated import crossing
+from trueness.ensembles.ranks import crossing
 
 __all__ = ["crossing"]

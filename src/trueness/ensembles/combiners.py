@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, final
 
@@ -23,11 +23,11 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import DoubtfulAssumption, InputError
 from trueness._core.checks.words import listing
-from trueness.calibration.maps import Map, freeze, register
+from trueness.calibration.maps import Map, register
 from trueness.calibration.parametric import Platt
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
-from trueness.ensembles.correlated import (
+from trueness.ensembles.ranks import (
     CorrelatedFiDEL,
     RankMap,
     Reference,
@@ -35,9 +35,6 @@ from trueness.ensembles.correlated import (
     correlated_fidel,
     crossing,
     independent_loses,
-    read_reference,
-)
-from trueness.ensembles.rank_tables import (
     rank_columns,
     rank_rows,
     reference_of,
@@ -47,9 +44,8 @@ from trueness.ensembles.without_labels import agreement
 from trueness.fermi.distribution import finite_lines
 
 
-@register("fidel")
 @final
-@dataclass(frozen=True, repr=False, eq=False)
+@register("fidel")
 class FiDEL(RankMap):
     r"""How strong is the evidence of all ranks of a case, if errors are independent?
 
@@ -90,9 +86,6 @@ class FiDEL(RankMap):
     calibrator: Map
     scores: tuple[Floats, ...]
     cases: tuple[Floats, ...]
-
-    def __post_init__(self) -> None:
-        freeze(self, "auc", "beta", "llr", "centre", "correlation")
 
     def __call__(self, rows: ArrayLike) -> Floats:
         """Give L for each row; above 0 the ranks are evidence for positive."""
@@ -182,20 +175,15 @@ def fidel(
                 'method="independent" is possible.'
             )
         return _without_labels(data, aucs, prevalence)
-    reference = read_reference(data, "fidel")
+    r = Reference(data, "fidel")
+    rho = r.prevalence if prevalence is None else prevalence
     if method == "correlated":
-        return correlated_fidel(reference, prevalence)
-    return _from_labels(reference, prevalence)
-
-
-def _from_labels(reference: Reference, prevalence: float | None) -> FiDEL:
-    rho = reference.prevalence if prevalence is None else prevalence
+        return correlated_fidel(r, rho)
     # ranks are among the reference, so the lines have its prevalence, not that of use
-    beta, llr, centre = finite_lines(reference.n, reference.n_pos, reference.auc)
-    total = _total(reference.ranks, beta, llr, centre)
-    known = (reference.names, reference.auc, rho, beta, llr, centre)
-    made = (reference.correlation, "labels", calibrator_of(total, reference, rho))
-    f = FiDEL(*known, *made, *reference_of(reference.columns))
+    lines = finite_lines(r.n, r.n_pos, r.auc)
+    calibrator = calibrator_of(_total(r.ranks, *lines), r, rho)
+    made = (r.names, r.auc, rho, *lines, r.correlation, "labels", calibrator)
+    f = FiDEL(*made, *reference_of(r.columns))
     if len(f.names) > 1 and independent_loses(f.auc, f.correlation):
         best = f.names[int(np.argmax(np.abs(f.auc - 0.5)))]
         warnings.warn(
@@ -204,7 +192,7 @@ def _from_labels(reference: Reference, prevalence: float | None) -> FiDEL:
             f"to rank worse than {best!r} alone. Type trueness.fidel(panel, "
             f'method="correlated").',
             DoubtfulAssumption,
-            stacklevel=3,
+            stacklevel=2,
         )
     return f
 
@@ -238,10 +226,9 @@ def _without_labels(
             )
     columns = rank_columns(panel.rows, panel.neg + panel.pos + panel.unknown)
     sizes = np.array([max(2.0, float(c.cases.sum())) for c in columns])
-    beta, llr, centre = finite_lines(sizes, sizes * rho, areas)
+    known = (panel.names, areas, rho, *finite_lines(sizes, sizes * rho, areas))
     source = "agreement" if aucs is None else "published"
     made = (np.full((len(areas), len(areas)), np.nan), source, _independent(rho))
-    known = (panel.names, areas, rho, beta, llr, centre)
     return FiDEL(*known, *made, *reference_of(columns))
 
 
@@ -264,9 +251,8 @@ def _auc_of_each(aucs: object, names: Sequence[str]) -> Floats:
     )
 
 
-@register("wisdom-of-crowds")
 @final
-@dataclass(frozen=True, repr=False, eq=False)
+@register("wisdom-of-crowds")
 class WisdomOfCrowds(Map):
     """How high does a case rank on average? See :func:`trueness.wisdom_of_crowds`."""
 
@@ -307,9 +293,8 @@ def wisdom_of_crowds(data: Panel) -> WisdomOfCrowds:
     return WisdomOfCrowds(data.names, *reference_of(columns))
 
 
-@register("best-single")
 @final
-@dataclass(frozen=True, repr=False, eq=False)
+@register("best-single")
 class BestSingle(Map):
     """The output of one classifier. See :func:`trueness.best_single`."""
 
@@ -337,15 +322,14 @@ def best_single(data: Panel) -> BestSingle:
     >>> best_single(p).best
     'A'
     """
-    reference = read_reference(data, "best_single", correlation=False)
-    at = int(np.argmax(reference.auc))
-    known = (data.names[at], float(reference.auc[at]), reference.columns[at].median)
+    r = Reference(data, "best_single", correlation=False)
+    at = int(np.argmax(r.auc))
+    known = (data.names[at], float(r.auc[at]), r.columns[at].median)
     return BestSingle(data.names, *known)
 
 
-@register("mean-score")
 @final
-@dataclass(frozen=True, repr=False, eq=False)
+@register("mean-score")
 class MeanScore(Map):
     """The mean output. See :func:`trueness.mean_score`."""
 

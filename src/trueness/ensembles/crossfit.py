@@ -1,12 +1,8 @@
 """Which combination is best on cases that it has not seen? What can folds be asked?
 
-Each combiner is fitted on all folds but one and scores that one; the AUC is taken
-within each fold. A combination is better when it beats the classifier that would have
-been chosen on the rest ("best-single"), and every classifier by itself.
-
-Of the folds of any cross-validation a measure is the mean of its values in them, and
-models that were trained on the same folds are compared fold by fold. A threshold is
-chosen on all folds but one and tested on that one, in turn.
+Each combiner is fitted on all folds but one and scores that one. A combination is
+better when it beats the classifier that would have been chosen on the rest
+("best-single"), and every classifier by itself.
 """
 
 from __future__ import annotations
@@ -19,7 +15,7 @@ from typing import Any, final
 
 import numpy as np
 
-from trueness._core.arrays import Floats, Ints
+from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError
@@ -36,7 +32,7 @@ from trueness.counts.answers import of_panel
 from trueness.counts.folds import Folds
 from trueness.counts.values import Panel, Tally, rescored
 from trueness.ensembles.combiners import COMBINERS
-from trueness.ensembles.rank_tables import rank_columns
+from trueness.ensembles.ranks import rank_columns
 from trueness.inference.differences import Contrast
 from trueness.inference.limits import Side, around, averaged, infer_folds, limited
 from trueness.inference.sample import Measured, meant
@@ -188,7 +184,7 @@ def compare_combiners(
     _cases.cases_for_folds(data, folds)
     names, k = list(chosen), len(chosen)
     judged = [*chosen.values(), *map(_alone, range(len(data.names)))]
-    scored = _scored(data, judged, _deal(data, folds, rng))
+    scored = _scored(data, judged, folds, _options.generator(rng))
     found, base = MeasuredFolds(scored, auc, "AUC", level), names.index(against)
     gain = {
         name: [found.contrast(i, k + j) for j in range(len(data.names))]
@@ -238,22 +234,17 @@ def _chosen(combiners: object) -> dict[str, Combiner]:
     return {n: COMBINERS[_options.choice(n, COMBINERS, "combiners")] for n in names}
 
 
-def _deal(panel: Panel, folds: int, rng: object) -> list[tuple[Ints, Ints]]:
-    """Deal the cases of each class evenly over the folds: counts (neg, pos) of each."""
-    generator = _options.generator(rng)
-    dealt = [deal_cases(count, folds, generator) for count in (panel.neg, panel.pos)]
-    return list(zip(*dealt, strict=True))
-
-
 def _estimate(c: Contrast, level: float) -> Estimate:
     return around(c.value, *c.limits(level), level, c.method, c.sd)
 
 
 def _scored(
-    panel: Panel, combiners: Sequence[Combiner], deal: list[tuple[Ints, Ints]]
+    panel: Panel, combiners: Sequence[Combiner], folds: int, rng: np.random.Generator
 ) -> Folds:
     """Fit on all folds but one, and score the cases of that one."""
     parts, names = [], [str(k) for k in range(len(combiners))]
+    dealt = [deal_cases(count, folds, rng) for count in (panel.neg, panel.pos)]
+    deal = list(zip(*dealt, strict=True))
     for neg, pos in steps(deal, "Cross-fitting", unit="folds"):
         rest = Panel(panel.names, panel.rows, panel.neg - neg, panel.pos - pos)
         here = neg + pos > 0

@@ -11,15 +11,13 @@ classifiers hardly agree, it is as wide as it has to be.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import NamedTuple, final
 
 import numpy as np
 from scipy.special import expit, gammaincc
 
 from trueness._core.arrays import Array, Floats
 from trueness.counts.values import Panel
-from trueness.ensembles.rank_tables import RankedColumn, rank_columns, rank_table
+from trueness.ensembles.ranks import RankedColumn, rank_columns, rank_table
 
 # rows that the covariance of the moments is estimated from: more add nothing to it
 _ROWS = 1 << 16
@@ -35,75 +33,198 @@ class Ranked:
         self.n = panel.n
         self.columns = rank_columns(panel.rows, cases)
         self.size = np.array([max(float(c.cases.sum()), 2.0) for c in self.columns])
-        rank = rank_table(self.columns)
+        rank = rank_table(self.columns, len(panel.rows))
         self.seen = ~np.isnan(rank)
         self.x = np.where(self.seen, 0.5 - (rank - 0.5) / self.size, 0.0)
 
 
-@final
-@dataclass(frozen=True)
 class Moments:
-    """The moments of the data, and how their distance from a model is measured.
+    """The moments of ranks, and the parameters that are nearest to them.
 
     ``found`` are the mean products of the pairs (i, j), then the sum over triples with
     weights ``w``; ``whiten`` turns a deviation from them into one whose square is J.
-    ``patterns`` (p, K) say which outputs are there together, in the shares ``share``;
-    ``start`` are parameters near the data.
+    ``patterns`` (p, K) say which outputs are there together, in the shares ``share``.
+    ``value`` are the parameters, the logit of the prevalence and then D, of which those
+    ``held`` are given, and ``distance`` is their J; none is larger than ``most``: a
+    case of each class, and AUCs from 0 to 1.
     """
 
-    found: Floats
-    whiten: Floats
-    i: Array
-    j: Array
-    w: Floats
-    patterns: Floats
-    share: Floats
-    start: Floats
-    n: int
+    def __init__(self, ranked: Ranked, prevalence: float | None) -> None:
+        weight, self.n = ranked.cases / ranked.cases.sum(), ranked.n
+        self.i, self.j = np.triu_indices(ranked.x.shape[1], 1)
+        seen = ranked.seen.astype(np.float64)
+        common = np.maximum((seen * weight[:, None]).T @ seen, 1e-300)
+        together = (ranked.x * weight[:, None]).T @ ranked.x / common
+        v = _rank_one(together)
+        # any fixed weights of the triples will do; these give most where v is the truth
+        self.w = v / np.abs(v).max() if v.any() else np.ones(v.size)
+        third = _triples(ranked.x * self.w)
+        self.found = np.append(together[self.i, self.j], weight @ third)
+        self.patterns, which = np.unique(seen, axis=0, return_inverse=True)
+        self.share = np.bincount(which.reshape(-1), weight).astype(np.float64)
+        rows, moved = self._influence(ranked, weight, common[self.i, self.j], third)
+        spread = (moved * (weight[rows] / weight[rows].sum())[:, None]).T @ moved
+        self.whiten = _whitener(spread / self.n, self.n)
+        self.most = np.append(math.log(max(self.n - 1, 2)), np.full(v.size, 0.5))
+        start = _start(
+            v, self.found[-1], self.share @ _triples(self.patterns * self.w * v)
+        )
+        # a classifier that says one thing to all has an AUC of 1/2
+        flat = [1 + k for k, c in enumerate(ranked.columns) if c.score.size < 2]
+        start[flat], self.held = 0.0, {*flat}
+        if prevalence is not None:
+            start[0] = math.log(prevalence / (1 - prevalence))
+            self.held |= {0}
+        self.free = [k for k in range(start.size) if k not in self.held]
+        self.value, self.distance = self._nearest(start, self.free)
+
+    def _influence(
+        self, ranked: Ranked, weight: Floats, common: Floats, third: Floats
+    ) -> tuple[Array, Floats]:
+        r"""How does each case move the moments? Some rows, and (rows, moments).
+
+        A case counts by its own product, and by the ranks of all others, which it
+        moves: with U the rank share of classifier i, by
+        :math:`\mathrm{E}[(1(U' \ge u) - U') x_j']`, as in the variance of Spearman's
+        correlation. Without this part the intervals would be too wide.
+        """
+        i, j, m = self.i, self.j, len(weight)
+        at = np.arange(m) if m <= _ROWS else np.linspace(0, m - 1, _ROWS).astype(int)
+        x, seen = ranked.x[at], ranked.seen[at]
+        both = seen[:, i] & seen[:, j]
+        out = np.empty((at.size, i.size + 1))
+        out[:, :-1] = (x[:, i] * x[:, j] - self.found[:-1]) * both / common
+        out[:, -1] = third[at] - self.found[-1]
+        # for the third moment: the products of all pairs that leave a classifier out
+        beside = _pairs_beside(ranked.x * self.w) * self.w
+        for c, column in enumerate(ranked.columns):
+            of_c = np.flatnonzero((i == c) | (j == c))
+            others = np.where(i[of_c] == c, j[of_c], i[of_c])
+            part = np.column_stack([ranked.x[:, others], beside[:, c]])
+            part *= weight[:, None]
+            # the case stands before some others: their rank shares rise by a little
+            moved = _above(column, part)[at] - ranked.x[:, c] @ part
+            out[:, of_c] += moved[:, :-1] / common[of_c] * seen[:, [c]]
+            out[:, -1] += moved[:, -1] * seen[:, c]
+        return at, out
+
+    def _residual(self, value: Floats) -> tuple[Floats, Floats]:
+        """How far are moments of these parameters from those found? By them, too."""
+        rho, d, i, j = float(expit(value[0])), value[1:], self.i, self.j
+        k, skew = rho * (1 - rho), 1 - 2 * rho
+        at, product = np.arange(i.size), d[i] * d[j]
+        u = self.patterns * (self.w * d)
+        total = float(self.share @ _triples(u))
+        by = np.zeros((i.size + 1, value.size))
+        # by the logit of rho, which moves rho by rho (1 - rho)
+        by[:, 0] = np.append(k * skew * product, k * (1 - 6 * k) * total)
+        by[at, 1 + i], by[at, 1 + j] = k * d[j], k * d[i]
+        beside = self.share @ (_pairs_beside(u) * self.patterns)
+        by[-1, 1:] = k * skew * beside * self.w
+        mean = np.append(k * product, k * skew * total)
+        return self.whiten @ (mean - self.found), self.whiten @ by
+
+    def _nearest(self, start: Floats, free: list[int]) -> tuple[Floats, float]:
+        """Find parameters nearest to the data by Levenberg and Marquardt's steps."""
+        value, damping = np.clip(start, -self.most, self.most), 1e-3
+        gap, by = self._residual(value)
+        distance = float(gap @ gap)
+        for _ in range(_STEPS):
+            gradient = by.T @ gap
+            # at a limit that the step would leave, a parameter stays
+            out = (np.abs(value) >= self.most) & (gradient * value < 0)
+            go = np.array([k for k in free if not out[k]], dtype=int)
+            # Gauss and Newton, with a ridge that grows where a step led up
+            square = by[:, go].T @ by[:, go]
+            square[np.diag_indices(go.size)] *= 1 + damping
+            square[np.diag_indices(go.size)] += 1e-12
+            new = value.copy()
+            new[go] -= np.linalg.solve(square, gradient[go])
+            new = np.clip(new, -self.most, self.most)
+            new_gap, new_by = self._residual(new)
+            ahead = float(new_gap @ new_gap)
+            if ahead > distance:
+                damping *= 4
+                if damping > 1e10:
+                    break
+                continue
+            damping = max(damping / 5, 1e-9)
+            done = distance - ahead <= 1e-7 * (1 + ahead)
+            value, gap, by, distance = new, new_gap, new_by, ahead
+            if done:
+                break
+        return value, distance
+
+    def standard_errors(self) -> Floats:
+        """How far do the estimates vary, where the agreement is beyond doubt?"""
+        by = self._residual(self.value)[1][:, self.free]
+        out = np.zeros(self.value.size)
+        out[self.free] = np.sqrt(np.maximum(np.diag(np.linalg.pinv(by.T @ by)), 0.0))
+        return out
+
+    def chance_of_misfit(self) -> float:
+        """How likely are moments as far from the model as these, if it is the truth?"""
+        freedom = self.found.size - len(self.free)
+        if freedom < 1 or not self.found.any():
+            return math.nan
+        return float(gammaincc(freedom / 2, self.distance / 2))
+
+    def chance_of_nothing(self) -> float:
+        """How likely are moments as large as these, if no two classifiers agree?"""
+        gap = self.whiten @ self.found
+        return float(gammaincc(gap.size / 2, float(gap @ gap) / 2))
+
+    def interval(self, at: int, quantile: float) -> tuple[float, float]:
+        """Between which values of a parameter is J within ``quantile`` of its least?"""
+        here, others = float(self.value[at]), [k for k in self.free if k != at]
+
+        def solve(x: float, start: Floats) -> tuple[float, Floats]:
+            start = start.copy()
+            start[at] = x
+            value, distance = self._nearest(start, others)
+            # all signs turned, with 1 - rho, is the same fit: most beat chance
+            turned = value[1:].sum() < 0
+            return math.inf if turned else distance - self.distance, value
+
+        def end(limit: float) -> float:
+            """Walk from the estimate towards a limit until J is too large."""
+            inner, outer, near, low = here, limit, self.value, 0.0
+            rise, _ = solve(limit, near)
+            if rise <= quantile:
+                return limit
+            z, high = math.sqrt(quantile), math.sqrt(min(rise, 1e6))
+            while abs(outer - inner) > 1e-4 * max(1.0, abs(limit)):
+                # sqrt(J) is nearly straight: aim at z, but always cut off a tenth
+                part = min(max((z - low) / (high - low), 0.1), 0.9)
+                x = inner + part * (outer - inner)
+                rise, value = solve(x, near)
+                root = math.sqrt(min(max(rise, 0.0), 1e6))
+                if root <= z:
+                    inner, near, low = x, value, root
+                else:
+                    outer, high = x, root
+            return (inner + outer) / 2
+
+        if at in self.held:
+            return here, here
+        limit = float(self.most[at])
+        return end(-limit), end(limit)
 
 
-class Solution(NamedTuple):
-    """Parameters (logit of the prevalence, then D) and their distance J."""
-
-    value: Floats
-    distance: float
-
-
-def moments(ranked: Ranked) -> Moments:
-    """Which moments have the ranks, and how sure are they?"""
-    weight = ranked.cases / ranked.cases.sum()
-    i, j = np.triu_indices(ranked.x.shape[1], 1)
-    seen = ranked.seen.astype(np.float64)
-    common = np.maximum((seen * weight[:, None]).T @ seen, 1e-300)
-    together = (ranked.x * weight[:, None]).T @ ranked.x / common
-    v = rank_one(together)
-    # any fixed weights of the triples will do; these give the most where v is the truth
-    w = v / np.abs(v).max() if v.any() else np.ones(v.size)
-    third = triples(ranked.x * w)
-    found = np.append(together[i, j], weight @ third)
-    rows, moved = _influence(ranked, weight, common[i, j], found, third, w, (i, j))
-    spread = (moved * (weight[rows] / weight[rows].sum())[:, None]).T @ moved
-    patterns, which = np.unique(seen, axis=0, return_inverse=True)
-    share = np.bincount(which.reshape(-1), weight).astype(np.float64)
-    start = _start(v, float(found[-1]), float(share @ triples(patterns * (w * v))))
-    whiten = _whitener(spread / ranked.n, ranked.n)
-    return Moments(found, whiten, i, j, w, patterns, share, start, ranked.n)
-
-
-def triples(u: Floats) -> Floats:
+def _triples(u: Floats) -> Floats:
     """Sum u_i u_j u_k over the triples i < j < k of each row."""
     # Newton: the third elementary symmetric polynomial from sums of powers
     a, b, c = u.sum(axis=1), (u**2).sum(axis=1), (u**3).sum(axis=1)
     return np.asarray((a**3 - 3 * a * b + 2 * c) / 6)
 
 
-def pairs_beside(u: Floats) -> Floats:
+def _pairs_beside(u: Floats) -> Floats:
     """Sum u_j u_k over the pairs j < k that leave out i, for each i of each row."""
     total, square = u.sum(axis=1, keepdims=True), (u**2).sum(axis=1, keepdims=True)
     return np.asarray(((total - u) ** 2 - (square - u**2)) / 2)
 
 
-def rank_one(together: Floats) -> Floats:
+def _rank_one(together: Floats) -> Floats:
     """Which v has v_i v_j nearest to the covariances off the diagonal?"""
     c = together.copy()
     np.fill_diagonal(c, 0.0)
@@ -126,46 +247,10 @@ def _start(v: Floats, third: float, expected: float) -> Floats:
     # with v_i v_j the covariances, the third moments are s v_i v_j v_k where
     # s = (1 - 2 rho) / sqrt(rho (1 - rho)), and D = v sqrt(4 + s^2)
     # without agreement there is no third moment either: half and half
-    s = third / expected if expected > 0 else 0.0
+    s = float(third / expected) if expected > 0 else 0.0
     scale = math.sqrt(4 + s * s)
     rho = min(max((1 - s / scale) / 2, 1e-12), 1 - 1e-12)
     return np.append(math.log(rho / (1 - rho)), np.clip(v * scale, -0.5, 0.5))
-
-
-def _influence(
-    ranked: Ranked,
-    weight: Floats,
-    common: Floats,
-    found: Floats,
-    third: Floats,
-    w: Floats,
-    pairs: tuple[Array, Array],
-) -> tuple[Array, Floats]:
-    r"""How does each case move the moments? Some rows, and (rows, moments).
-
-    A case counts by its own product, and by the ranks of all others, which it moves:
-    with U the rank share of classifier i, by
-    :math:`\mathrm{E}[(1(U' \ge u) - U') x_j']`, as in the variance of Spearman's
-    correlation. Without this part the intervals would be too wide.
-    """
-    i, j = pairs
-    m = len(weight)
-    at = np.arange(m) if m <= _ROWS else np.linspace(0, m - 1, _ROWS).astype(int)
-    x, seen = ranked.x[at], ranked.seen[at]
-    out = np.empty((at.size, i.size + 1))
-    out[:, :-1] = (x[:, i] * x[:, j] - found[:-1]) * (seen[:, i] & seen[:, j]) / common
-    out[:, -1] = third[at] - found[-1]
-    # for the third moment: the products of all pairs that leave a classifier out
-    beside = pairs_beside(ranked.x * w) * w
-    for c, column in enumerate(ranked.columns):
-        of_c = np.flatnonzero((i == c) | (j == c))
-        others = np.where(i[of_c] == c, j[of_c], i[of_c])
-        part = np.column_stack([ranked.x[:, others], beside[:, c]]) * weight[:, None]
-        # the case stands before some others: their rank shares rise by a little
-        moved = _above(column, part)[at] - ranked.x[:, c] @ part
-        out[:, of_c] += moved[:, :-1] / common[of_c] * seen[:, [c]]
-        out[:, -1] += moved[:, -1] * seen[:, c]
-    return at, out
 
 
 def _above(column: RankedColumn, part: Floats) -> Floats:
@@ -190,121 +275,3 @@ def _whitener(spread: Floats, n: int) -> Floats:
     np.fill_diagonal(matrix, 1.0)
     value, vector = np.linalg.eigh(matrix)
     return np.asarray((vector / np.sqrt(np.maximum(value, 1e-6))).T / scale)
-
-
-def expected(m: Moments, value: Floats) -> tuple[Floats, Floats]:
-    """Which moments do these parameters have, and how do they follow them?"""
-    rho, d = float(expit(value[0])), value[1:]
-    k, skew = rho * (1 - rho), 1 - 2 * rho
-    at, product = np.arange(m.i.size), d[m.i] * d[m.j]
-    u = m.patterns * (m.w * d)
-    total = float(m.share @ triples(u))
-    by = np.zeros((m.i.size + 1, value.size))
-    # by the logit of rho, which moves rho by rho (1 - rho)
-    by[:, 0] = np.append(k * skew * product, k * (1 - 6 * k) * total)
-    by[at, 1 + m.i], by[at, 1 + m.j] = k * d[m.j], k * d[m.i]
-    by[-1, 1:] = k * skew * (m.share @ (pairs_beside(u) * m.patterns)) * m.w
-    return np.append(k * product, k * skew * total), by
-
-
-def farthest(m: Moments) -> Floats:
-    """How large can the parameters be? A case of each class, and AUCs from 0 to 1."""
-    return np.append(math.log(max(m.n - 1, 2)), np.full(m.start.size - 1, 0.5))
-
-
-def nearest(m: Moments, start: Floats, held: frozenset[int]) -> Solution:
-    """Find parameters nearest to the data by Levenberg and Marquardt's steps."""
-    free = np.array([k for k in range(start.size) if k not in held], dtype=int)
-    most = farthest(m)
-    value, damping = np.clip(start, -most, most), 1e-3
-    gap, by = _residual(m, value)
-    distance = float(gap @ gap)
-    for _ in range(_STEPS):
-        gradient = by.T @ gap
-        # at a limit that the step would leave, a parameter stays
-        out = (np.abs(value) >= most) & (gradient * value < 0)
-        go = free[~out[free]]
-        # Gauss and Newton, with a ridge that grows where a step led up
-        square = by[:, go].T @ by[:, go]
-        square[np.diag_indices(go.size)] *= 1 + damping
-        square[np.diag_indices(go.size)] += 1e-12
-        new = value.copy()
-        new[go] -= np.linalg.solve(square, gradient[go])
-        new = np.clip(new, -most, most)
-        new_gap, new_by = _residual(m, new)
-        ahead = float(new_gap @ new_gap)
-        if ahead > distance:
-            damping *= 4
-            if damping > 1e10:
-                break
-            continue
-        damping, done = max(damping / 5, 1e-9), distance - ahead <= 1e-7 * (1 + ahead)
-        value, gap, by, distance = new, new_gap, new_by, ahead
-        if done:
-            break
-    return Solution(value, distance)
-
-
-def _residual(m: Moments, value: Floats) -> tuple[Floats, Floats]:
-    mean, by = expected(m, value)
-    return m.whiten @ (mean - m.found), m.whiten @ by
-
-
-def standard_errors(m: Moments, best: Solution, held: frozenset[int]) -> Floats:
-    """How far do the estimates vary, where the agreement is beyond doubt?"""
-    free = [k for k in range(best.value.size) if k not in held]
-    by = _residual(m, best.value)[1][:, free]
-    out = np.zeros(best.value.size)
-    out[free] = np.sqrt(np.maximum(np.diag(np.linalg.pinv(by.T @ by)), 0.0))
-    return out
-
-
-def chance_of_misfit(m: Moments, best: Solution, held: frozenset[int]) -> float:
-    """How likely are moments as far from the model as these, if it is the truth?"""
-    freedom = m.found.size - (best.value.size - len(held))
-    if freedom < 1 or not m.found.any():
-        return math.nan
-    return float(gammaincc(freedom / 2, best.distance / 2))
-
-
-def chance_of_nothing(m: Moments) -> float:
-    """How likely are moments as large as these, if no two classifiers agree?"""
-    gap = m.whiten @ m.found
-    return float(gammaincc(gap.size / 2, float(gap @ gap) / 2))
-
-
-def interval(
-    m: Moments, best: Solution, at: int, quantile: float, held: frozenset[int]
-) -> tuple[float, float]:
-    """Between which values of a parameter is J within ``quantile`` of its smallest?"""
-
-    def solve(x: float, start: Floats) -> tuple[float, Floats]:
-        start = start.copy()
-        start[at] = x
-        s = nearest(m, start, held | {at})
-        # all signs turned, with 1 - rho, is the same fit: most are better than chance
-        turned = s.value[1:].sum() < 0
-        return math.inf if turned else s.distance - best.distance, s.value
-
-    def end(limit: float) -> float:
-        """Walk from the estimate towards a limit until J is too large."""
-        inner, outer, near, low = float(best.value[at]), limit, best.value, 0.0
-        rise, _ = solve(limit, near)
-        if rise <= quantile:
-            return limit
-        z, high = math.sqrt(quantile), math.sqrt(min(rise, 1e6))
-        while abs(outer - inner) > 1e-4 * max(1.0, abs(limit)):
-            # sqrt(J) is nearly straight: aim at z, but always cut off a tenth
-            x = inner + min(max((z - low) / (high - low), 0.1), 0.9) * (outer - inner)
-            rise, value = solve(x, near)
-            root = math.sqrt(min(max(rise, 0.0), 1e6))
-            if root <= z:
-                inner, near, low = x, value, root
-            else:
-                outer, high = x, root
-        return (inner + outer) / 2
-
-    if at in held:
-        return float(best.value[at]), float(best.value[at])
-    limit = float(farthest(m)[at])
-    return end(-limit), end(limit)

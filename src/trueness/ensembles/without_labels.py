@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 from scipy.special import expit
@@ -29,17 +29,7 @@ from trueness._core.checks.words import listing
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
-from trueness.ensembles.moments import (
-    Moments,
-    Ranked,
-    Solution,
-    chance_of_misfit,
-    chance_of_nothing,
-    interval,
-    moments,
-    nearest,
-    standard_errors,
-)
+from trueness.ensembles.moments import Moments, Ranked
 from trueness.fermi.distribution import finite_lines
 from trueness.inference.limits import around, score_limits
 
@@ -141,69 +131,40 @@ def agreement(
             "agreement needs cases with an output of both, for every pair of "
             f"classifiers; {a!r} and {b!r} have none in common. Leave one of them out."
         )
-    m = moments(ranked)
-    best, held = _nearest(m, ranked, prevalence)
-    found = _from_moments(m, best, held, level)
+    m = Moments(ranked, prevalence)
+    found, converged = _from_moments(m, level), True
     if prevalence is not None:
-        found.at[0] = found.low[0] = found.high[0] = prevalence
-    converged = True
+        found[[0, 2, 3], 0] = prevalence
     if method == "likelihood":
         found, converged = _joined(ranked, found, level, fixed=prevalence is not None)
-    misfit = chance_of_misfit(m, best, held)
+    misfit = m.chance_of_misfit()
     _warn(misfit, converged)
-    rows = zip(*(x.tolist() for x in found), strict=True)
-    rate, *each = [around(v, a, b, level, method, s) for v, s, a, b in rows]
+    rate, *each = [around(v, a, b, level, method, s) for v, s, a, b in found.T.tolist()]
     areas = dict(zip(data.names, each, strict=True))
-    notes = _notes(data.names, m, found, misfit, method)
+    rare = data.n * min(rate.value, 1 - rate.value)
+    notes = _notes(areas, rare, misfit, method)
     return Agreement(areas, rate, misfit, method, ranked.n, converged, notes)
 
 
-class _Agreed(NamedTuple):
-    """Prevalence and AUCs, their standard errors and the ends of their intervals."""
-
-    at: Floats
-    sd: Floats
-    low: Floats
-    high: Floats
-
-
-def _nearest(
-    m: Moments, ranked: Ranked, prevalence: float | None
-) -> tuple[Solution, frozenset[int]]:
-    """Fit the moments; a classifier that says one thing to all has an AUC of 1/2."""
-    flat = [1 + k for k, c in enumerate(ranked.columns) if c.score.size < 2]
-    held, start = frozenset(flat), m.start.copy()
-    start[flat] = 0.0
-    if prevalence is not None:
-        held |= {0}
-        start[0] = math.log(prevalence / (1 - prevalence))
-    return nearest(m, start, held), held
-
-
-def _from_moments(
-    m: Moments, best: Solution, held: frozenset[int], level: float
-) -> _Agreed:
+def _from_moments(m: Moments, level: float) -> Floats:
+    """Give prevalence and AUCs, errors, and both ends: (4, K + 1)."""
     quantile = NormalDist().inv_cdf((1 + level) / 2) ** 2
-    ends = np.array(
-        [interval(m, best, k, quantile, held) for k in range(best.value.size)]
-    )
-    if chance_of_nothing(m) > 1 - level:  # no agreement beyond chance: nothing is known
-        free = [k for k in range(best.value.size) if k not in held]
-        ends[free] = [-np.inf, np.inf]
-    rho = float(expit(best.value[0]))
-    sd = standard_errors(m, best, held)
+    ends = np.array([m.interval(k, quantile) for k in range(m.value.size)])
+    if m.chance_of_nothing() > 1 - level:  # no agreement beyond chance: nothing known
+        ends[m.free] = [-np.inf, np.inf]
+    rho, sd = float(expit(m.value[0])), m.standard_errors()
     sd[0] *= rho * (1 - rho)
     low, high = (
         np.append(expit(e[0]), np.clip(e[1:], -0.5, 0.5) + 0.5) for e in ends.T
     )
-    return _Agreed(np.append(rho, best.value[1:] + 0.5), sd, low, high)
+    return np.stack([np.append(rho, m.value[1:] + 0.5), sd, low, high])
 
 
 def _joined(
-    ranked: Ranked, start: _Agreed, level: float, *, fixed: bool
-) -> tuple[_Agreed, bool]:
+    ranked: Ranked, start: Floats, level: float, *, fixed: bool
+) -> tuple[Floats, bool]:
     """Maximise the likelihood; join its intervals with those of the moments."""
-    value, covariance, converged = _likelihood(ranked, start.at, fixed=fixed)
+    value, covariance, converged = _likelihood(ranked, start[0], fixed=fixed)
     sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     z = NormalDist().inv_cdf((1 + level) / 2)
     at = np.append(value[0], value[1:] + 0.5)
@@ -212,10 +173,10 @@ def _joined(
     rho, error = float(at[0]), float(sd[0])
     n = rho * (1 - rho) / error**2 if error > 0 else math.inf
     low[0], high[0] = score_limits(rho, n, z)
-    low, high = np.minimum(low, start.low), np.maximum(high, start.high)
+    low, high = np.minimum(low, start[2]), np.maximum(high, start[3])
     if fixed:
         low[0] = high[0] = at[0]
-    return _Agreed(at, sd, low, high), converged
+    return np.stack([at, sd, low, high]), converged
 
 
 def _likelihood(
@@ -320,7 +281,7 @@ def _warn(misfit: float, converged: bool) -> None:
 
 
 def _notes(
-    names: tuple[str, ...], m: Moments, f: _Agreed, misfit: float, method: str
+    areas: Mapping[str, Estimate], rare: float, misfit: float, method: str
 ) -> tuple[str, ...]:
     notes = [
         "Errors are assumed to be independent within the classes; an error that all "
@@ -332,15 +293,14 @@ def _notes(
         notes.append(
             "The errors of these classifiers do not look independent: see misfit."
         )
-    wide = [k for k, w in zip(names, (f.high - f.low)[1:], strict=True) if w > _WIDE]
-    if wide and (f.high - f.low)[1:].min() >= 1:
+    wide = [k for k, e in areas.items() if e.high - e.low > _WIDE]
+    if wide and min(e.high - e.low for e in areas.values()) >= 1:
         notes.append(
             "The classifiers agree no more than expected by chance, so these cases "
             "say nothing about AUCs or prevalence. Label some of them, or count more "
             "cases."
         )
     elif wide:
-        rare = m.n * min(f.at[0], 1 - f.at[0])
         notes.append(
             f"The AUC of {listing(wide)} is hardly determined: the agreement rests on "
             f"about {rare:,.0f} cases of the rarer class."
