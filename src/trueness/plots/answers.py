@@ -17,8 +17,8 @@ from trueness.comparison.dominance import Dominance, difference_figure
 from trueness.comparison.results import Comparison, pairs_figure
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import FiDEL
-from trueness.ensembles.ranks import CorrelatedFiDEL, rank_correlation_figure
 from trueness.ensembles.crossfit import CombinerComparison, combiner_figure
+from trueness.ensembles.ranks import CorrelatedFiDEL, rank_correlation_figure
 from trueness.evals.runs import Leaderboard, rates_figure
 from trueness.monitoring.verdicts import Check
 from trueness.monitoring.watching import Watch
