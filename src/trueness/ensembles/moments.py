@@ -66,9 +66,8 @@ class Moments:
         spread = (moved * (weight[rows] / weight[rows].sum())[:, None]).T @ moved
         self.whiten = _whitener(spread / self.n, self.n)
         self.most = np.append(math.log(max(self.n - 1, 2)), np.full(v.size, 0.5))
-        start = _start(
-            v, self.found[-1], self.share @ _triples(self.patterns * self.w * v)
-        )
+        third_of_v = float(self.share @ _triples(self.patterns * self.w * v))
+        start = _start(v, float(self.found[-1]), third_of_v)
         # a classifier that says one thing to all has an AUC of 1/2
         flat = [1 + k for k, c in enumerate(ranked.columns) if c.score.size < 2]
         start[flat], self.held = 0.0, {*flat}
@@ -247,7 +246,7 @@ def _start(v: Floats, third: float, expected: float) -> Floats:
     # with v_i v_j the covariances, the third moments are s v_i v_j v_k where
     # s = (1 - 2 rho) / sqrt(rho (1 - rho)), and D = v sqrt(4 + s^2)
     # without agreement there is no third moment either: half and half
-    s = float(third / expected) if expected > 0 else 0.0
+    s = third / expected if expected > 0 else 0.0
     scale = math.sqrt(4 + s * s)
     rho = min(max((1 - s / scale) / 2, 1e-12), 1 - 1e-12)
     return np.append(math.log(rho / (1 - rho)), np.clip(v * scale, -0.5, 0.5))

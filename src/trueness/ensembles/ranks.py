@@ -254,10 +254,10 @@ class Reference:
             )
         self.n = self.n_pos + n_neg
         self.auc = (neg_mean - pos_mean) / self.n + 0.5  # eq. (31)
-        self.correlation = np.full((len(self.names),) * 2, np.nan)
+        self.correlation: Floats = np.full((len(self.names),) * 2, np.nan)
         if correlation and len(self.names) > 1:
-            within = (_rank_correlation(self.columns, c) for c in (self.pos, self.neg))
-            self.correlation = sum(within) / 2
+            within = [_rank_correlation(self.columns, c) for c in (self.pos, self.neg)]
+            self.correlation = (within[0] + within[1]) / 2
 
 
 def _class_means(value: Floats, cases: Array) -> tuple[Floats, Floats]:

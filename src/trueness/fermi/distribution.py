@@ -288,13 +288,13 @@ def _finite_line(n: float, n_pos: float, auc: float) -> tuple[float, float, floa
     return s.beta, s.llr, s.centre
 
 
-def finite_lines(n: ArrayLike, n_pos: ArrayLike, auc: ArrayLike) -> Floats:
-    """Give beta, llr and centre of several classifiers: three rows, finite ones.
-
-    They are those of L(r) = llr - beta (r - centre).
-    """
+def finite_lines(
+    n: ArrayLike, n_pos: ArrayLike, auc: ArrayLike
+) -> tuple[Floats, Floats, Floats]:
+    """Give beta, llr and centre of L(r) = llr - beta (r - centre), finite ones."""
     columns = (np.asarray(x, np.float64).tolist() for x in (n, n_pos, auc))
-    return np.array([_finite_line(*one) for one in zip(*columns, strict=True)]).T
+    lines = np.array([_finite_line(*one) for one in zip(*columns, strict=True)])
+    return lines[:, 0], lines[:, 1], lines[:, 2]
 
 
 @whole_cases
