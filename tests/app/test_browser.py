@@ -135,7 +135,7 @@ def test_from_a_dropped_file_to_the_report(browser, served, small, panel):
         best = trueness.auc(panel["a"])
         assert f"{best.value:.3f}" in page.inner_text("#summary-section")
         text = downloaded(page, "report.html").read_text(encoding="utf-8")
-        assert "<title>How good is this classifier?</title>" in text
+        assert "<title>How good are these classifiers?</title>" in text
         assert "dropped.csv" in text
         for name in ("report.json", "map.json", "flagged.csv", "flagged.parquet"):
             assert downloaded(page, name).stat().st_size > 100

@@ -123,8 +123,8 @@ def test_constraints_are_shaded_where_they_do_not_hold(panel):
     page = page_about(panel["a"], subject_to=["recall >= 0.7", "fpr <= 0.5"])
     drawn = str(draw(figure(page, "ROC curve"))[0])
     corners = re.findall(r'class="area forbidden" d="M([^"]*)Z"', drawn)
-    places = [tuple(map(float, p.split())) for d in corners for p in d.split("L")]
-    x, y = np.array(places).T
+    steps = [np.array(d.replace("l", " ").split(), float) for d in corners]
+    x, y = np.vstack([s.reshape(-1, 2).cumsum(axis=0) for s in steps]).T
     assert np.isclose(x, 54 + 0.5 * 292, atol=1).any()  # from fpr 0.5 all is shaded
     assert np.isclose(y, 274 - 0.7 * 262, atol=1).any()  # left of it below recall 0.7
     assert (y[x < 54 + 0.49 * 292] > 274 - 0.71 * 262).all()

@@ -47,7 +47,6 @@ from trueness.threshold.rule import AtThreshold
 from trueness.threshold.sentences import limiting, met, missed
 from trueness.threshold.validation import Validation
 
-TITLE = "How good is this classifier?"
 MIND = "What should you keep in mind?"
 SAFE = 0.95  # a constraint that holds less often on new cases is mentioned
 COUNTED = ("cases", "total weight")  # what the head of the page says already
@@ -106,8 +105,10 @@ def page_about(
         for key, ask in steps(QUESTIONS.items(), "Sections", len(QUESTIONS))
         if (finding := subjects.possible(partial(ask, s)))
     }
+    several = len(s.models) > 1 and not classes
+    them = "are these classifiers" if several else "is this classifier"
     return Page(
-        title or TITLE,
+        title or f"How good {them}?",
         facts,
         tiles(s),
         answers(s, made),

@@ -45,7 +45,7 @@ PR, PRICE = "Precision and recall", "What a threshold costs"
 POINTS = 21  # of curves whose every point has limits of its own
 RARE = 0.1  # where fewer cases are positive, precision and recall say more than ROC
 MOST_STEPS = 400
-_ALL_STEPS = 700  # of all classifiers together: keeps the page small
+_ALL_STEPS = 500  # of all classifiers together: keeps the page small
 
 
 Quantity = tuple[str, str, str]  # a number on the page: name, words, and its kind

@@ -35,6 +35,7 @@ from trueness.findings.records import (
     table,
 )
 from trueness.findings.subject import Subject, cut_of
+from trueness.metrics.grammar import text_of
 
 LEAST = 0.001  # a difference of recall that can be read
 MOST_PAIRS = 45  # whole curves of more pairs are not compared: ten classifiers
@@ -147,7 +148,7 @@ def _each(s: Subject) -> Table:
         rows = [(m.name, m.auc) for m in s.models]
         return table("Each classifier", ("classifier", "AUC"), rows)
     more = [(m.name, m.auc, m.point.value, cut_of(m.point)) for m in s.models]
-    goal = f"{s.asked.objective.name} at its best"
+    goal = f"{text_of(s.asked.objective.name)} at its best"
     limits = " and ".join(map(repr, s.asked.limits))
     caption = "Each classifier, and its own best threshold"
     caption += f", subject to {limits}" if limits else ""

@@ -440,11 +440,13 @@ def _text(kind: str, x: float, y: float, text: str) -> Markup:
 
 
 def _path(axes: Axes, x: ArrayLike, y: ArrayLike) -> str:
-    """Write a line, without the points that nobody would see."""
+    """Write a line in steps, which are short, without points that nobody would see."""
     across, up = axes.px(x), axes.py(y)
     some = few_points(across / WIDTH, up / WIDTH, across.size, UNSEEN / WIDTH)
-    places = zip(across[some], up[some], strict=True)
-    return "M" + "L".join(f"{_place(a)} {_place(b)}" for a, b in places)
+    places = np.round([across[some], up[some]], 1)
+    places[:, 1:] = np.diff(places)
+    first, *steps = (f"{_place(a)} {_place(b)}" for a, b in places.T)
+    return f"M{first}l{' '.join(steps)}"
 
 
 def _place(value: SupportsFloat) -> str:
