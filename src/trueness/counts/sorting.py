@@ -300,15 +300,16 @@ def merge_counts(parts: Sequence[tuple[Array, ...]]) -> tuple[Any, ...]:
 
     Rows without a case are dropped. The scores must be finite, without -0.0.
     """
-    score = np.concatenate([p[0] for p in parts])
-    order = np.argsort(-score, kind="stable")
-    score = score[order]
+    joined = len(parts) > 1
+    score, *columns = (
+        map(np.concatenate, zip(*parts, strict=True)) if joined else parts[0]
+    )
+    if (score[1:] > score[:-1]).any():  # a map that keeps the order needs no sort
+        order = np.argsort(-score, kind="stable")
+        score, *columns = (c[order] for c in (score, *columns))
     start = np.flatnonzero(begins_run(score))
-    tied = start.size < score.size
-    columns = []
-    for k in range(1, len(parts[0])):
-        column = np.concatenate([p[k] for p in parts])[order]
-        columns.append(np.add.reduceat(column, start) if tied else column)
+    if start.size:
+        columns = [np.add.reduceat(c, start) for c in columns]
     score = score[start]
     some = np.zeros(score.size, dtype=bool)
     for column in columns:

@@ -279,7 +279,7 @@ def best_cuts(cuts: Sequence[Cuts], metric: Metric, allowed: Array) -> Ints:
     over the prevalences at which the cuts were counted; mostly that is one.
     """
     # NaN at one prevalence is NaN: an undefined value is never best
-    values = np.minimum.reduce([values_of(c, metric) for c in cuts])
+    values = reduce(np.minimum, (values_of(c, metric) for c in cuts))
     if not allowed.all():
         values = np.where(allowed, values, np.nan)
     top = float(np.fmax.reduce(values))  # NaN only when all are
