@@ -46,6 +46,8 @@ def count_scores(score: Array, is_pos: Callable[[slice], Array]) -> Counted:
     ``score`` is float32 or float64; ``is_pos`` gives the labels of a slice as bools, so
     that no column of labels is ever copied whole. Raises ``NotFinite``.
     """
+    if score.size < _SMALL >> 5:
+        return _count_plainly(score, is_pos)
     table = None if score.size < _SMALL else _few_distinct(score)
     if table is None:
         return _count_sorted(score, is_pos)
@@ -58,7 +60,7 @@ def count_scores(score: Array, is_pos: Callable[[slice], Array]) -> Counted:
 def _count_sorted(score: Array, is_pos: Callable[[slice], Array]) -> Counted:
     packing = Packing(score)
     if not packing.fits:
-        return _count_wide(score, is_pos)
+        return _count_plainly(score, is_pos)
     buffer = np.empty(score.size, dtype=np.float64)
     # the keys are laid into the memory that will hold the scores; narrow ones take the
     # second half: unpacking writes from the front and never overtakes what it reads
@@ -186,8 +188,10 @@ def _ends(keys: Array, b: slice) -> NDArray[np.bool_]:
     return last
 
 
-def _count_wide(score: Array, is_pos: Callable[[slice], Array]) -> Counted:
-    """Count scores of both signs that span over 1000 binary orders of magnitude."""
+def _count_plainly(score: Array, is_pos: Callable[[slice], Array]) -> Counted:
+    """Count few scores, or such as span over 1000 binary orders of both signs."""
+    if not np.isfinite(score).all():
+        raise NotFinite
     value, row = np.unique(score.astype(np.float64) + 0.0, return_inverse=True)
     label = is_pos(slice(0, score.size)).astype(bool)
     pos = np.bincount(row[label], minlength=value.size)
