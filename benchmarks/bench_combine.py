@@ -18,8 +18,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from side_by_side import fastest
 
 import trueness
-from trueness.nogold.combinations.best import draws_of
-from trueness.nogold.combinations.search import best_on_average, read_criterion
+from trueness.nogold.combinations import draws_of
+from trueness.nogold.search import best_on_average, read_criterion
 
 CASES, DRAWS = 300, 1000
 

@@ -126,7 +126,7 @@ from trueness.metrics.definitions import (
 from trueness.metrics.grammar import constraint as constraint, metric as metric
 from trueness.monitoring.checking import check as check
 from trueness.monitoring.questions import load_watch as load_watch, watch as watch
-from trueness.nogold.combinations.best import (
+from trueness.nogold.combinations import (
     best_combination as best_combination,
     cost_rule as cost_rule,
 )

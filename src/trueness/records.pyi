@@ -23,7 +23,7 @@ from trueness.metrics.algebra import Constraint as Constraint, Metric as Metric
 from trueness.metrics.confusion import Confusion as Confusion
 from trueness.monitoring.verdicts import Check as Check, Verdict as Verdict
 from trueness.monitoring.watching import Change as Change, Watch as Watch
-from trueness.nogold.combinations.best import Combination as Combination
+from trueness.nogold.combinations import Combination as Combination
 from trueness.nogold.label_plans import (
     LabelNumber as LabelNumber,
     LabelPlan as LabelPlan,

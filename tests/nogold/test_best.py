@@ -8,7 +8,7 @@ import pytest
 
 import trueness
 from no_gold import table
-from trueness.nogold.combinations.words import formula, votes
+from trueness.nogold.formulas import formula, votes
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from trueness.nogold.combinations import search
-from trueness.nogold.combinations.search import (
+from trueness.nogold import search
+from trueness.nogold.formulas import votes
+from trueness.nogold.search import (
     Draws,
     best_on_average,
     mean_of_best,
@@ -16,7 +17,6 @@ from trueness.nogold.combinations.search import (
     read_criterion,
     winners,
 )
-from trueness.nogold.combinations.words import votes
 
 BOUNDED = ("product", "min", "f1", "jaccard", "f_beta(beta=2)", "f_beta(beta=0.5)")
 OTHERS = ("squares", "mcc", "kappa", "precision", "g_mean", "f1 + mcc")

@@ -43,7 +43,7 @@ from trueness.data.verdict_logs import ITEM, SYSTEM
 from trueness.ensembles.combiners import COMBINERS
 from trueness.findings.words import for_the_shell
 from trueness.metrics.grammar import constraint, metric
-from trueness.nogold.truth_given_votes import LABELLED
+from trueness.nogold.verdicts import LABELLED
 from trueness.threshold.limits import (
     GROUPS,
     SIDES,

@@ -42,12 +42,12 @@ from trueness.counts.values import Panel
 from trueness.data.engines import quoted, reading, text_in_sql
 from trueness.data.verdict_logs import CLUSTER, ITEM, SYSTEM, is_log, read_verdicts
 from trueness.findings.without_labels import ALL, how_good_tests, judged, pass_rates
-from trueness.nogold.combinations.best import best_combination
+from trueness.nogold.combinations import best_combination
 from trueness.nogold.fitting import latent_class
 from trueness.nogold.label_plans import plan_labels
 from trueness.nogold.rate import Rate, prevalence
 from trueness.nogold.rate_comparison import RateComparison, compare_prevalence
-from trueness.nogold.truth_given_votes import LABELLED
+from trueness.nogold.verdicts import LABELLED
 
 MOST_JUDGES = 30
 _NUMBER = "trueness_item"

@@ -35,8 +35,8 @@ from trueness.findings.records import (
 from trueness.findings.subject import NAME, possible
 from trueness.findings.words import for_readers
 from trueness.inference.limits import around
-from trueness.nogold import figures, sentences
-from trueness.nogold.combinations.best import Combination, best_combination
+from trueness.nogold import display
+from trueness.nogold.combinations import Combination, best_combination
 from trueness.nogold.fitting import latent_class
 from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.rate import Rate
@@ -106,29 +106,31 @@ def how_good_tests(
     alone = found.independent if found.open else None
     several = len(found.populations) > 1
     head, columns = ["test"], [list[Any](texts)]
-    for post, more in ((found, ""), (alone, ", if independent")):
+    # two tests of one population do not determine it even then: that is the prior
+    beside = alone if alone is not None and alone.identified else None
+    for post, more in ((found, ""), (beside, ", if independent")):
         for word in _BOTH if post is not None else ():
             head.append(f"{word}{more}")
-            columns.append([_cell(getattr(post, word)[n]) for n in panel.names])
+            columns.append([display.cell(getattr(post, word)[n]) for n in panel.names])
     tables = [table("Tests", head, zip(*columns, strict=True))]
     common = ["The first table has the prevalence of each population."]
     if several:
-        rows = [(g, _cell(found.prevalence[g])) for g in found.populations]
+        rows = [(g, display.cell(found.prevalence[g])) for g in found.populations]
         tables.insert(0, table("Prevalence", (by, "prevalence"), rows))
     else:
-        common = [sentences.credible_sentence("The prevalence", found.prevalence)]
+        common = [display.credible_sentence("The prevalence", found.prevalence)]
     if alone is not None and not several:
         code = "if independent" if alone.identified else "from the prior"
         told = {"share": alone.prevalence, "tests": counted(len(texts), "test")}
         common.append(str(note(code, **told)))
-    best = [sentences.combination_sentence(rule, known=not found.open)]
+    best = [display.combination_sentence(rule, known=not found.open)]
     if rule.criterion in _CRITERIA:
         what = f"{_CRITERIA[rule.criterion]} of sensitivity and specificity"
         best.append(f"It has the highest {what}.")
     drawn = []
     for word in _BOTH:
-        named = dict(zip(texts, getattr(alone or found, word).values(), strict=True))
-        title = f"{word.capitalize()}{', if errors were independent' if alone else ''}"
+        named = dict(zip(texts, getattr(beside or found, word).values(), strict=True))
+        title = f"{word.capitalize()}{', if errors were independent' if beside else ''}"
         data = intervals(word.capitalize(), word, named)
         drawn.append(Figure(data, title, of="test"))
     counts = f"{counted(panel.n, 'case')}, {counted(len(texts), 'test')}"
@@ -167,10 +169,6 @@ def _rule_numbers(rule: Combination, unknown: bool) -> dict[str, Any]:
     return found
 
 
-def _cell(e: Estimate) -> Estimate | str:
-    return f"{percent(e.low)} to {percent(e.high)}" if np.isnan(e.value) else e
-
-
 def _tile(name: str, e: Estimate) -> Tile:
     span = f"{percent(e.low)} to {percent(e.high)}"
     if np.isnan(e.value):
@@ -195,7 +193,7 @@ def _how_good_scores(panel: Panel, found: Agreement) -> Finding:
     best = max(named, key=lambda n: named[n].value)
     forest = intervals("AUC without labels", "AUC", named)
     code = "cannot check" if np.isnan(found.misfit) else "checked"
-    common = sentences.credible_sentence("The prevalence", found.prevalence)
+    common = display.credible_sentence("The prevalence", found.prevalence)
     agreed = note("agreed", best=best, auc=named[best])
     rows = table("AUC, from agreement alone", ("classifier", "AUC"), named.items())
     return finding(
@@ -221,12 +219,12 @@ def pass_rates(
     several, plans, first = len(rates) > 1, plans or {}, next(iter(rates.values()))
     texts = dict(zip(rates, told_apart(list(rates), NAME), strict=True))
     words = {
-        s: sentences.rate_sentences(r, texts[s] if several else "")
+        s: display.rate_sentences(r, texts[s] if several else "")
         for s, r in rates.items()
     }
     named = {texts[s]: r for s, r in rates.items()}
     pairs = range(len(compared.first)) if compared else ()
-    between = sentences.difference_sentences(compared) if compared else []
+    between = display.difference_sentences(compared) if compared else []
     more = compared.notes if compared else ()
     cases, labels = (sum(getattr(r, k) for r in rates.values()) for k in _COUNTED)
     counts = (
@@ -238,7 +236,7 @@ def pass_rates(
     also = chosen & {"random", "by verdict"}
     how = ' --labelled "by verdict"' if "by verdict" in chosen else ""
     planned, to_label = _planned(plans)
-    data = figures.rates_figure(named)
+    data = display.rates_figure(named)
     return finding(
         "judged" if several else "judges",
         {
@@ -254,7 +252,7 @@ def pass_rates(
         },
         key="systems",
         answer=said([counts, *map(" ".join, words.values()), *between, *planned]),
-        notes=(*said(sentences.rate_notes(named, more)), *when(also, "also", how=how)),
+        notes=(*said(display.rate_notes(named, more)), *when(also, "also", how=how)),
         tables=(*_rate_tables(named, compared), *to_label),
         figures=(figure(data.what, data, of="system"),) if several else (),
     )
@@ -265,7 +263,7 @@ def _rate_numbers(
 ) -> dict[str, object]:
     return {
         "rate": around(r.value, r.low, r.high, r.level),
-        "raw": figures.raw_rate(r),
+        "raw": display.raw_rate(r),
         "naive": dict(r.naive),
         "judges": dict(r.judges),
         **fields_of(r, *_RATE, "notes"),
@@ -280,14 +278,14 @@ def _rate_tables(
 ) -> list[Table]:
     """Give the rate of each system where there are several, judges, and differences."""
     several, (first, *_) = len(named) > 1, named.values()
-    own = [[s, *row] for s, r in named.items() for row in sentences.judge_rows(r)]
-    head = ["system", *sentences.JUDGE_HEAD]
+    own = [[s, *row] for s, r in named.items() for row in display.judge_rows(r)]
+    head = ["system", *display.JUDGE_HEAD]
     if not several:
         head, own = head[1:], [row[1:] for row in own]
     tables = [table("Judges", head, own)]
     if several:
-        rows = sentences.system_rows(named)
-        tables.insert(0, table("Systems", sentences.SYSTEM_HEAD, rows))
+        rows = display.system_rows(named)
+        tables.insert(0, table("Systems", display.SYSTEM_HEAD, rows))
     if (c := compared) is not None:
         pairs = [
             (
@@ -314,7 +312,7 @@ def _planned(plans: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[Ta
             lines.append(f"{whose}{note('labels needed', **told)}")
         if p := plan.get("next"):
             to_label = p.labels.tolist()
-            made = sentences.label_sentence(p.width_now, p.width_then, to_label)
+            made = display.label_sentence(p.width_now, p.width_then, to_label)
             lines.append(f"{whose}{made}")
             each = zip(map(str, p.pattern), to_label, strict=True)
             head = ("verdicts in this order", "to label")
@@ -362,7 +360,7 @@ def _tiles(rates: Mapping[str, Rate], texts: Mapping[str, str]) -> tuple[Tile, .
     if len(rates) > 1:
         return tuple(_rate_tile(texts[s], r) for s, r in list(rates.items())[:6])
     (r,) = rates.values()
-    worth, raw, tiles = r.effective_judges, figures.raw_rate(r), []
+    worth, raw, tiles = r.effective_judges, display.raw_rate(r), []
     if np.isfinite(raw):
         text = f"{points(raw, r.high - r.low)} %"
         tiles.append(("raw pass rate", text, "what judges say"))
@@ -384,7 +382,7 @@ def _rate_tile(name: str, r: Rate) -> Tile:
 def _judges(r: Rate, panel: Panel, system: str, number: int) -> Finding:
     rows = [
         (f"{k} {shown(name, NAME)}", *numbers)
-        for k, (name, *numbers) in enumerate(sentences.judge_rows(r), 1)
+        for k, (name, *numbers) in enumerate(display.judge_rows(r), 1)
     ]
     how = "averaged" if r.labelled in ("random", "by verdict") else r.labelled
     on = f" on {system}" if system else ""
@@ -393,9 +391,9 @@ def _judges(r: Rate, panel: Panel, system: str, number: int) -> Finding:
         {"rate": r},
         key=f"judges{number}",
         told={"on": on, "how": note(f"labelled {how}")},
-        answer=said(sentences.rate_sentences(r, system)[2:]),
+        answer=said(display.rate_sentences(r, system)[2:]),
         figures=_figures(r, panel),
-        tables=(table("Judges", sentences.JUDGE_HEAD, rows),),
+        tables=(table("Judges", display.JUDGE_HEAD, rows),),
         caveat=for_readers(" ".join(r.notes[1:])),
     )
 
@@ -404,14 +402,14 @@ def _figures(r: Rate, panel: Panel) -> tuple[Figure, ...]:
     """Draw what can be drawn: without labels no errors are known."""
 
     def judges() -> Figure:
-        return figure("Judges in the ROC plane", figures.judges_figure(r), of="judge")
+        return figure("Judges in the ROC plane", display.judges_figure(r), of="judge")
 
     def errors() -> Figure:
         told = {"labels": counted(r.labels, "labelled case")}
-        return figure("Which errors go together?", figures.errors_figure(panel), told)
+        return figure("Which errors go together?", display.errors_figure(panel), told)
 
     def by_labels() -> Figure:
-        data = figures.labels_figure(r, panel)
+        data = display.labels_figure(r, panel)
         told = {"level": r.level, "labels": counted(r.labels, "label")}
         order = tuple(line.name for line in data.lines)
         return figure("What would more labels bring?", data, told, order=order)

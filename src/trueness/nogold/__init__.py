@@ -2,22 +2,19 @@
 
 How good is each test, how common is the condition?   ``fitting`` (``latent_class``)
 What is the true rate, by judges and a few labels?    ``rate`` (``prevalence``)
-How good are the judges, how many are they worth?     ``verdicts``
 Which system has the higher rate?                     ``rate_comparison``
 Which cases to label, and how many?                   ``label_plans``
-Which logical combination of the tests is best?       the room ``combinations``
+Which logical combination of the tests is best?       ``combinations``
 
 A panel of 0/1 votes, or a mapping from population to panel, is counted into vote
 patterns. One model (``model``), whose tests may share errors or do not, gives every
 pattern a probability; one sampler (``sampling``) draws from its posterior, which
-``posterior`` summarises. Where there are labels no such model is needed:
-``truth_given_votes`` learns the truth given the votes. The maths is on the pages
+``posterior`` summarises. Where there are labels no such model is needed: ``verdicts``
+learns the truth given the votes. A combination is a set of the 2^K patterns: ``search``
+finds the best one, ``formulas`` says it in words. The maths is on the pages
 ``docs/maths/nogold.md`` and ``docs/maths/judges.md``.
 """
 
-from trueness.nogold.combinations.best import (
-    all_combinations,
-    combination_front,
-)
+from trueness.nogold.combinations import all_combinations, combination_front
 
 __all__ = ["all_combinations", "combination_front"]

@@ -1,17 +1,17 @@
 """How good is each test, and how common is the condition, when nobody knows the truth?
 
 Errors may be shared (``model``), or are said to be independent; labels that are known
-answer by themselves (``truth_given_votes``).
+answer by themselves (``verdicts``).
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -21,17 +21,19 @@ from trueness._core.checks.errors import InputError, NotConverged
 from trueness._core.numbers import percent
 from trueness._core.records import Estimate
 from trueness.counts.answers import of_panel
-from trueness.nogold import _checks as _votes
 from trueness.nogold.model import (
     LatentModel,
     Patterns,
     Prior,
+    only_value,
+    parameter_labels,
+    pattern_word,
     read_patterns,
     read_prior,
 )
 from trueness.nogold.posterior import PARAMETERS, LatentPosterior, estimate, span
 from trueness.nogold.sampling import Diagnostics, sample
-from trueness.nogold.truth_given_votes import LABELLED, FromLabels
+from trueness.nogold.verdicts import LABELLED, centred, design, joint_shares
 
 DEPENDENCE = ("shared", "none")
 MOST_CASES = 10**10  # beyond, a posterior is a needle that no sampler finds in seconds
@@ -192,7 +194,7 @@ def _written(
 
 def constant_votes(patterns: Patterns) -> list[str]:
     """Say which classifiers give the same vote to all cases."""
-    said = zip(patterns.names, map(_votes.only_value, patterns.rows.T), strict=True)
+    said = zip(patterns.names, map(only_value, patterns.rows.T), strict=True)
     return [
         f"{name} votes {vote:.0f} in every case, so its estimates rest on the prior "
         "and on the other classifiers."
@@ -232,6 +234,64 @@ def record(
         level,
         model,
     )
+
+
+@final
+@dataclass(frozen=True)
+class FromLabels:
+    """Any dependence, alike in both classes; one population, with labels."""
+
+    patterns: Patterns
+    labelled: str
+    shared: ClassVar[bool] = True  # tests may share errors, in any way
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Give the name of every parameter, with the joint share of each pattern."""
+        more = (
+            f"{word}[{pattern_word(row)}]"
+            for word in ("positive", "negative")
+            for row in self.patterns.rows
+        )
+        return (*parameter_labels(self.patterns), *more)
+
+    def draws(self, rng: np.random.Generator) -> tuple[dict[str, Floats], float]:
+        """Draw all parameters, and say how many independent draws they are worth."""
+        x = self.patterns
+        seen = ~np.isnan(x.rows)
+        v = centred(x.names, x.rows, x.pos[0], x.neg[0], x.unknown[0])
+        positive, negative, worth = joint_shares(design(v, self.labelled), rng)
+        # accuracies are sums of joint shares over patterns with a vote, over the share
+        # of the class, so that rate and accuracies always agree
+        hit, alarm = (
+            part @ (x.rows == 1) / np.maximum(part @ seen.astype(float), 1e-300)
+            for part in (positive, negative)
+        )
+        flat = {
+            "prevalence": positive.sum(axis=1, keepdims=True),
+            "sensitivity": hit,
+            "specificity": 1 - alarm,
+            "positive": positive,
+            "negative": negative,
+        }
+        return flat, worth
+
+    def class_probabilities(
+        self, flat: Mapping[str, Floats], rows: Floats
+    ) -> tuple[Floats, Floats]:
+        """Give the probability of each pattern in positives and in negatives."""
+        mine = self.patterns.rows
+        out = np.zeros((2, len(flat["positive"]), len(rows)))
+        for j, row in enumerate(rows):
+            seen = ~np.isnan(row)
+            known = ~np.isnan(mine[:, seen]).any(axis=1)
+            same = known & (np.nan_to_num(mine[:, seen]) == row[seen]).all(axis=1)
+            for c, word in enumerate(("positive", "negative")):
+                share = flat[word][:, known].sum(axis=1)
+                out[c, :, j] = flat[word][:, same].sum(axis=1) / np.maximum(
+                    share, 1e-300
+                )
+        return out[0], out[1]
 
 
 def _by_labels(

@@ -16,13 +16,14 @@ from trueness._core.records import Record
 from trueness._core.solvers import smallest
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
-from trueness.nogold import truth_given_votes as _truth
 from trueness.nogold.model import pattern_word
 from trueness.nogold.verdicts import (
-    Votes,
+    SLOPE,
+    Verdicts,
     graded,
+    mode_and_information,
+    probabilities,
     read_verdicts,
-    read_votes,
     verdicts_of,
 )
 
@@ -53,7 +54,7 @@ class LabelPlan(Record):
 
 def plan_next(panel: Panel, width: float, labels: int) -> LabelPlan:
     """Allocate labels after Neyman, and say what the interval would be."""
-    v = read_votes(verdicts_of(panel))
+    v = verdicts_of(panel)
     left = np.asarray(panel.unknown, float)
     if left.sum() < labels:
         raise NotEnoughCases(
@@ -64,17 +65,17 @@ def plan_next(panel: Panel, width: float, labels: int) -> LabelPlan:
     doubt = left * np.sqrt(p * (1 - p) + 1 / (v.pos + v.neg + 4))
     new = _allocate(doubt, left, labels)
     now, then = (
-        standard_error(p, v, v.pos + v.neg + more) for more in (np.zeros(p.size), new)
+        standard_error(p, v.x, v.total, v.pos + v.neg + more)
+        for more in (np.zeros(p.size), new)
     )
     at = np.flatnonzero(new)[np.argsort(-new[new > 0], kind="stable")]
     words = np.array(_words(panel, at))
     return LabelPlan(words, new[at].astype(int), width, width * then / now)
 
 
-def _given_votes(v: Votes) -> Floats:
+def _given_votes(v: Verdicts) -> Floats:
     """How likely is a case of each pattern positive, by the labels that there are?"""
-    b, _ = _truth.mode_and_information(_truth.Labelled(v.x, v.pos, v.neg))
-    return np.asarray(_truth.probabilities(b[None], v.x)[0])
+    return np.asarray(probabilities(mode_and_information(v)[0][None], v.x)[0])
 
 
 def _allocate(doubt: Floats, left: Floats, labels: int) -> Floats:
@@ -87,15 +88,15 @@ def _allocate(doubt: Floats, left: Floats, labels: int) -> Floats:
     return out
 
 
-def standard_error(p: Floats, v: Votes, known: Floats) -> float:
+def standard_error(p: Floats, x: Floats, total: Floats, known: Floats) -> float:
     """What is the standard error of the rate with so many labels of each pattern?"""
-    z = np.column_stack([np.ones(len(p)), v.x])
-    w = v.total / v.total.sum()
+    z = np.column_stack([np.ones(len(p)), x])
+    w = total / total.sum()
     spread = p * (1 - p)
     information = (z * (known * spread)[:, None]).T @ z
-    information += np.diag(np.r_[0.25, np.full(v.x.shape[1], 1 / _truth.SLOPE**2)])
+    information += np.diag(np.r_[0.25, np.full(x.shape[1], 1 / SLOPE**2)])
     g = z.T @ (w * spread)
-    between = w @ (p - w @ p) ** 2 / v.total.sum()
+    between = w @ (p - w @ p) ** 2 / total.sum()
     return float(np.sqrt(g @ np.linalg.solve(information, g) + between))
 
 
@@ -176,32 +177,32 @@ def plan_labels(
     """
     width, level = _options.fraction(width, "width"), _options.fraction(level, "level")
     z = float(ndtri((1 + level) / 2))
-    p, v, notes = (
+    p, x, total, note = (
         _expected(prevalence, judges, sensitivity, specificity, correlation, cases)
         if data is None
         else _from_panel(data)
     )
-    share = v.total / v.total.sum()
-    least = 2 * z * standard_error(p, v, v.total)
+    share = total / total.sum()
+    least = 2 * z * standard_error(p, x, total, total)
     if least > width:
         raise NotEnoughCases(
-            f"With all of {v.total.sum():,.0f} cases labelled the interval is still "
+            f"With all of {total.sum():,.0f} cases labelled the interval is still "
             f"{least:.3f} wide, more than {width:g}. Take more cases, or accept a "
             "wider interval."
         )
-    most = int(v.total.sum())
+    most = int(total.sum())
 
     def reached(n: int) -> float:
-        return 2 * z * standard_error(p, v, min(n, most) * share)
+        return 2 * z * standard_error(p, x, total, min(n, most) * share)
 
     labels = smallest(lambda n: reached(n) <= width)
     rate = float(share @ p)
     alone = int(np.ceil(rate * (1 - rate) * (2 * z / width) ** 2))
-    return LabelNumber(labels, reached(labels), alone, notes)
+    return LabelNumber(labels, reached(labels), alone, (note,))
 
 
-def _from_panel(panel: Panel) -> tuple[Floats, Votes, tuple[str, ...]]:
-    v = read_votes(verdicts_of(read_verdicts(panel)))
+def _from_panel(panel: Panel) -> tuple[Floats, Floats, Floats, str]:
+    v = verdicts_of(read_verdicts(panel))
     known = int(v.pos.sum() + v.neg.sum())
     if not known:
         raise NotEnoughCases(
@@ -209,7 +210,7 @@ def _from_panel(panel: Panel) -> tuple[Floats, Votes, tuple[str, ...]]:
             "none. Label some, or give prevalence, sensitivity and specificity."
         )
     note = f"The judges are assumed to be as accurate as {counted(known, 'label')} say."
-    return _given_votes(v), v, (note,)
+    return _given_votes(v), v.x, v.total, note
 
 
 def _expected(
@@ -219,7 +220,7 @@ def _expected(
     specificity: float,
     correlation: float,
     cases: int,
-) -> tuple[Floats, Votes, tuple[str, ...]]:
+) -> tuple[Floats, Floats, Floats, str]:
     """Write down the table that is expected of such judges."""
     if not 0 <= _options.real_number(correlation, "correlation") < 1:
         raise InputError(
@@ -238,14 +239,12 @@ def _expected(
     a, b, yes = rate * a, (1 - rate) * b[::-1], np.arange(judges + 1.0)
     total = a + b
     x = ((yes - total @ yes / total.sum()) / np.sqrt(judges))[:, None]
-    none = np.zeros(yes.size)
-    notes = (
+    note = (
         f"Expected: a rate of {rate:g}, {counted(judges, 'judge')} with sensitivity "
         f"{sensitivity:g}, specificity {specificity:g} and an error correlation of "
-        f"{correlation:g}, {cases:,} cases.",
+        f"{correlation:g}, {cases:,} cases."
     )
-    p = a / np.maximum(total, 1e-300)
-    return p, Votes(x, cases * total, none, none, none > 0), notes
+    return a / np.maximum(total, 1e-300), x, cases * total, note
 
 
 def _right_votes(accuracy: float, correlation: float, k: int) -> Floats:

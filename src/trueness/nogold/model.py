@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from scipy.special import betainc, betaln, ndtr, ndtri
 
 from trueness._core.arrays import Array, Floats, blocks
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.options import choice, positive_number
+from trueness._core.checks.words import listing, nearest
 from trueness.counts.values import Panel
-from trueness.nogold import _checks as _votes
 
 LEAST_ORDERED = 1e-6  # share of a prior that the order constraint may leave
 FAR = 8.2  # beyond this quantile a probability rounds to 0 or 1
@@ -66,17 +67,78 @@ class Patterns:
 
 def read_patterns(data: Panel | Mapping[str, Panel]) -> Patterns:
     """Count the patterns of one panel, or of each panel of a mapping."""
-    given = data if isinstance(data, Mapping) else {"": data}
-    panels: dict[str, Panel] = _votes.panels_of_votes(given)
-    first = next(iter(panels.values()))
-    panels = {s: p[list(first.names)] for s, p in panels.items()}
+    panels = _checked_panels(data if isinstance(data, Mapping) else {"": data})
     together: Panel = sum(panels.values())  # type: ignore[assignment]
+    if np.isfinite([only_value(column) for column in together.rows.T]).all():
+        raise NotEnoughCases(
+            "latent_class learns from disagreement; here each of "
+            f"{listing(together.names)} gives the same vote to all of its "
+            f"{together.n:,} cases. Choose other thresholds with "
+            "panel.vote, or use other cases."
+        )
     at = {row.tobytes(): j for j, row in enumerate(together.rows)}
     counts = np.zeros((3, len(panels), len(together)))
     for s, p in enumerate(panels.values()):
         j = [at[row.tobytes()] for row in p.rows]
         counts[:, s, j] = p.unknown, p.pos, p.neg
-    return Patterns(first.names, tuple(map(str, panels)), together.rows, *counts)
+    return Patterns(together.names, tuple(panels), together.rows, *counts)
+
+
+def _checked_panels(panels: Mapping[Any, Any]) -> dict[str, Panel]:
+    """Pass on panels of 0/1 votes of at least two classifiers on the same names."""
+    if not panels:
+        raise InputError(
+            'latent_class needs at least one population; found none. Type {"site": '
+            "panel}."
+        )
+    for name, panel in panels.items():
+        where = f" in population {name!r}" if len(panels) > 1 else ""
+        if not isinstance(panel, Panel):
+            raise InputError(
+                f"latent_class needs a Panel of votes, or a mapping from population to "
+                f"Panel; found {type(panel).__name__}{where}. Type "
+                f'trueness.panel(None, {{"a": a, "b": b}}).'
+            )
+        if len(panel.names) < 2:
+            raise InputError(
+                "latent_class needs at least 2 classifiers on the same cases; found "
+                f"{listing(panel.names)}{where}. One classifier cannot be evaluated "
+                "without labels or a second classifier."
+            )
+        if panel.n == 0:
+            raise NotEnoughCases(
+                f"latent_class needs cases; the panel{where} is empty."
+            )
+        for column_name, column in zip(panel.names, panel.rows.T, strict=True):
+            if other_votes(column).size:
+                raise InputError(
+                    f"latent_class needs votes of 0 and 1; {column_name!r} has "
+                    f"{listing(other_votes(column))}{where}. Apply thresholds to the "
+                    f"scores first: panel.vote({{{column_name!r}: 0.5, ...}})."
+                )
+            if np.isnan(column).all():
+                raise NotEnoughCases(
+                    f"Classifier {column_name!r} has no vote at all{where}."
+                )
+    first, *rest = panels.values()
+    for other in rest:
+        if set(other.names) != set(first.names):
+            raise InputError(
+                f"All populations must have the same classifiers; found "
+                f"{listing(first.names)} and {listing(other.names)}."
+            )
+    return {str(s): p[list(first.names)] for s, p in panels.items()}
+
+
+def other_votes(rows: Floats) -> Floats:
+    """Which values are neither 0 nor 1?"""
+    return np.unique(rows[~np.isnan(rows) & (rows != 0) & (rows != 1)])
+
+
+def only_value(column: Array) -> float:
+    """Which value does a column have in every case? NaN where there are several."""
+    seen = np.unique(column[~np.isnan(column)])
+    return float(seen[0]) if seen.size == 1 else np.nan
 
 
 def pattern_word(row: Floats) -> str:
@@ -113,11 +175,50 @@ class Prior:
         return out
 
 
+def _beta_priors(given: object, names: Mapping[str, Sequence[str]]) -> list[Array]:
+    """Read (a, b) of the Beta prior of each name of each parameter, (names, 2)."""
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(
+            f"prior must be a mapping such as "
+            f'{{"prevalence": (1, 1), "sensitivity": {{"A": (9, 1)}}}}; '
+            f"found {given!r}."
+        )
+    for word in given or ():
+        choice(word, tuple(names), "The parameters of prior")
+    return [
+        np.array([_beta((given or {}).get(word), n, each, word) for n in each])
+        for word, each in names.items()
+    ]
+
+
+def _beta(
+    given: object, name: str, names: Sequence[str], word: str
+) -> tuple[float, float]:
+    """Pass on (a, b), the same for all names or one for each; (1, 1) is uniform."""
+    if isinstance(given, Mapping):
+        for other in given:
+            if other not in names:
+                raise InputError(
+                    f"prior[{word!r}] names {other!r}, but there are only "
+                    f"{listing(names)}.{nearest(other, names)}"
+                )
+        given = given.get(name)
+    if given is None:
+        return 1.0, 1.0
+    if not isinstance(given, (tuple, list, np.ndarray)) or len(given) != 2:
+        raise InputError(
+            f"prior[{word!r}] must be (a, b) of a Beta distribution, such as (1, 1); "
+            f"found {given!r}."
+        )
+    what = f"Each of (a, b) of prior[{word!r}]"
+    return positive_number(given[0], what), positive_number(given[1], what)
+
+
 def read_prior(given: object, patterns: Patterns, ordered: bool) -> Prior:
     """Read ``{"sensitivity": {"A": (a, b)}, ...}``; what is not named is uniform."""
     names = dict.fromkeys(("sensitivity", "specificity"), patterns.names)
     by_word = {"prevalence": patterns.populations, **names}
-    phi, sens, spec = _votes.beta_priors(given, by_word)
+    phi, sens, spec = _beta_priors(given, by_word)
     prior = Prior(phi, sens, spec, ordered)
     if ordered:
         for name, share in zip(patterns.names, prior.in_order, strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, final
@@ -13,12 +13,13 @@ from numpy.typing import ArrayLike
 from trueness._core.arrays import Array, Floats, blocks
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import described, listing
 from trueness._core.figures import html_table
 from trueness._core.imports import required
 from trueness._core.records import Estimate, Record, as_precise, native_frame
 from trueness.inference.limits import around
-from trueness.nogold import _checks as _votes
-from trueness.nogold.model import parameter_labels, pattern_word
+from trueness.nogold.model import other_votes, parameter_labels, pattern_word
 from trueness.nogold.sampling import Diagnostics
 
 PARAMETERS = ("prevalence", "sensitivity", "specificity")
@@ -177,8 +178,8 @@ class LatentPosterior(Record):
 
         NaN for votes that have no probability, as those that labels never showed.
         """
-        rows = _votes.vote_rows(rows, self.names)
-        s = _votes.population(population, self.populations, prevalence)
+        rows = vote_rows(rows, self.names)
+        s = which_population(population, self.populations, prevalence)
         if prevalence is not None:
             prevalence = _options.fraction(prevalence, "prevalence")
         n, total = len(self._flat["sensitivity"]), np.zeros(len(rows))
@@ -297,13 +298,12 @@ class LatentPosterior(Record):
 
     def _said(self) -> list[tuple[str, str]]:
         """Write every parameter; where it is open, beside what independence gives."""
-        beside = self.independent
-        if not self.open or beside is None:
+        if not self.open:
             return [(name, str(value)) for name, value in self.estimates.items()]
-        return [
-            (name, f"{span(value)}; {beside.estimates[name].value:.3f} if independent")
-            for name, value in self.estimates.items()
-        ]
+        alone = self.independent
+        known = alone.estimates if alone is not None and alone.identified else {}
+        more = {n: f"; {e.value:.3f} if independent" for n, e in known.items()}
+        return [(n, span(e) + more.get(n, "")) for n, e in self.estimates.items()]
 
     @property
     def estimates(self) -> dict[str, Estimate]:
@@ -347,3 +347,52 @@ def estimate(values: Floats, level: float, *, known: bool = True) -> Estimate:
 def _by_chain(flat: Floats) -> Floats:
     each = len(flat) // CHAINS
     return flat[: CHAINS * each].reshape(CHAINS, each, -1)
+
+
+def vote_rows(rows: ArrayLike, names: Sequence[str]) -> Floats:
+    """Pass on rows (m, K) of 0, 1 and NaN, in the order of the names."""
+    votes = np.atleast_2d(np.asarray(rows, dtype=np.float64))
+    if votes.ndim != 2 or votes.shape[1] != len(names):
+        raise InputError(
+            f"Votes must have shape (rows, {len(names)}), a column for each of "
+            f"{listing(names)}; found shape {votes.shape}."
+        )
+    if other_votes(votes).size:
+        raise InputError(
+            f"Votes must be 0, 1 or NaN; found {listing(other_votes(votes))}. "
+            "Apply thresholds to the scores first: panel.vote(...)."
+        )
+    return votes
+
+
+def which_population(
+    name: object, known: Sequence[str], prevalence: object, *, single: bool = False
+) -> int:
+    """Which population is meant? With ``single`` the first, if nothing is said."""
+    if name is None and (len(known) == 1 or prevalence is not None or single):
+        return 0
+    if isinstance(name, str) and name in known:
+        return list(known).index(name)
+    if len(known) == 1:
+        raise InputError(
+            f"These votes are of one population without a name; found population="
+            f"{described(name)}. Leave it out."
+        )
+    raise InputError(
+        f"Say which population is meant: population= one of {listing(known)}, or "
+        f"prevalence=...; found {described(name)}."
+    )
+
+
+def latent_posterior(post: Any, what: str, most: float = np.inf) -> None:
+    """Stop when this is not what latent_class gives, or a table would not end."""
+    if not hasattr(post, "draws") or not hasattr(post, "probability"):
+        raise InputError(
+            f"{what} needs a posterior; found {type(post).__name__}. Type "
+            f"trueness.{what}(trueness.latent_class(panel))."
+        )
+    if len(post.names) > most:
+        raise InputError(
+            f"This is possible for up to {most} classifiers; found {len(post.names)}. "
+            f"trueness.best_combination takes any number."
+        )

@@ -20,12 +20,10 @@ from trueness._core.numbers import level_text, p_is, percent
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
-from trueness.nogold import truth_given_votes as _truth
 from trueness.nogold import verdicts as _verdicts
-from trueness.nogold._checks import only_value
 from trueness.nogold.fitting import fitted
 from trueness.nogold.label_plans import LabelPlan, plan_next
-from trueness.nogold.model import read_patterns, read_prior
+from trueness.nogold.model import only_value, read_patterns, read_prior
 from trueness.nogold.posterior import estimate
 from trueness.nogold.verdicts import Judge, Verdicts
 
@@ -190,7 +188,7 @@ def prevalence(
             'cases were chosen; the data do not show it. Type labelled="random", '
             '"by verdict" or "by truth".'
         )
-    _options.choice(labelled, _truth.LABELLED, "labelled")
+    _options.choice(labelled, _verdicts.LABELLED, "labelled")
     found = panel.n_pos, panel.n_neg, panel.n_unknown
     if labelled == "by truth" and min(found) == 0:
         raise NotEnoughCases(
@@ -201,12 +199,12 @@ def prevalence(
     x, effect = _worth(panel, labelled, level)
     both = None
     if labelled == "by truth":
-        theta = _truth.draws_by_truth(x, rng)
-        judges = _verdicts.by_counts(x, level, rng)
+        theta = _verdicts.draws_by_truth(x, rng)
+        judges = _verdicts.accuracies(x, x.pos, x.neg, level, rng)
     else:  # post-stratify: the truth given the votes from labels, the votes from all
-        v = _verdicts.read_votes(x)
-        pos, neg, _ = _truth.joint_shares(_truth.design(v, labelled), v.total, rng)
-        theta, judges = pos.sum(axis=1), _verdicts.by_shares(x, pos, neg, level)
+        pos, neg, _ = _verdicts.joint_shares(_verdicts.design(x, labelled), rng)
+        theta = pos.sum(axis=1)
+        judges = _verdicts.accuracies(x, pos, neg, level, rng)
         both = (pos, neg) if labelled == "by verdict" else None
     worth = _verdicts.effective_judges(x, level, rng, both)
     notes = (*_clustered(panel, effect), *_notes(panel, labelled, judges))
@@ -220,8 +218,8 @@ def _worth(panel: Panel, labelled: str, level: float) -> tuple[Verdicts, float]:
         return x, 1.0
     start = x.pos.sum() / (x.pos.sum() + x.neg.sum())
     if labelled == "by truth":
-        start = float(_truth.draws_by_truth(x, np.random.default_rng(0)).mean())
-    u = _truth.influence_on_rate(x, labelled, float(start))
+        start = float(_verdicts.draws_by_truth(x, np.random.default_rng(0)).mean())
+    u = _verdicts.influence_on_rate(x, labelled, float(start))
     effect = _verdicts.design_effect(panel, u, level)
     return _verdicts.verdicts_of(panel, effect), effect
 
@@ -250,9 +248,13 @@ def _rate(
     """Write down a rate, given draws from its posterior."""
     known = labelled != "none"
     whole = estimate(theta, level, known=known)
+    total, naive = np.asarray(panel.pos + panel.neg + panel.unknown, float), {}
+    for name, column in zip(panel.names, panel.rows.T, strict=True):
+        seen = ~np.isnan(column)
+        naive[name] = float(total[seen] @ column[seen] / total[seen].sum())
     return Rate(
         *(whole.value, whole.low, whole.high, level),
-        MappingProxyType(_verdicts.raw_shares(panel)),
+        MappingProxyType(naive),
         MappingProxyType(dict(judges)),
         worth,
         labelled,
@@ -270,14 +272,14 @@ def _notes(panel: Panel, labelled: str, judges: Mapping[str, Judge]) -> tuple[st
     """Say what is doubtful."""
     out, x = [], _verdicts.verdicts_of(panel)
     random = labelled == "random"
-    p = _verdicts.random_p_value(_verdicts.read_votes(x)) if random else 1.0
+    p = _verdicts.random_p_value(x) if random else 1.0
     if p < DOUBT:
         out.append(
             "The labelled cases do not look like a random sample: their verdicts "
             f"differ from those of the other cases ({p_is(p)}). If they were chosen by "
             'what the judges said, pass labelled="by verdict".'
         )
-    p = _truth.outside_by_truth(x) if labelled == "by truth" else 1.0
+    p = _verdicts.outside_by_truth(x) if labelled == "by truth" else 1.0
     if p < DOUBT:
         out.append(
             "No rate explains these verdicts: among cases without a label a yes is "
@@ -314,8 +316,10 @@ def _notes(panel: Panel, labelled: str, judges: Mapping[str, Judge]) -> tuple[st
                 f"{'poorly known' if count else 'unknown'}. label_next says which "
                 "cases to label."
             )
-    unseen = _verdicts.never_labelled(panel)
-    if labelled != "by truth" and unseen > 0.05:
+    # cases with verdicts of which no case was labelled; of grades nearly all are such
+    unseen = float(x.unknown[x.pos + x.neg == 0].sum() / panel.n)
+    by_grade = _verdicts.graded(panel.rows).any()
+    if labelled != "by truth" and unseen > 0.05 and not by_grade:
         out.append(
             f"{percent(unseen)} of the cases have a combination of verdicts for which "
             "no case was labelled; the results for them are extrapolated from the "

@@ -24,8 +24,7 @@ from trueness.counts.answers import whole_cases
 from trueness.counts.values import Panel
 from trueness.nogold.posterior import estimate
 from trueness.nogold.rate import prevalence
-from trueness.nogold.truth_given_votes import influence_on_rate
-from trueness.nogold.verdicts import read_verdicts, verdicts_of
+from trueness.nogold.verdicts import influence_on_rate, read_verdicts, verdicts_of
 
 Rng = np.random.Generator
 # the fields of a comparison that have one entry per pair of systems

@@ -22,12 +22,11 @@ from trueness.ensembles.ranks import CorrelatedFiDEL, rank_correlation_figure
 from trueness.evals.runs import Leaderboard, rates_figure
 from trueness.monitoring.verdicts import Check
 from trueness.monitoring.watching import Watch
-from trueness.nogold import figures
-from trueness.nogold.combinations import best as combinations
-from trueness.nogold.combinations.search import CRITERIA
-from trueness.nogold.combinations.words import votes
+from trueness.nogold import combinations, display
+from trueness.nogold.formulas import votes
 from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.rate import Rate
+from trueness.nogold.search import CRITERIA
 from trueness.plots._altair import Panels
 from trueness.plots._draw import Captioned, Shown, Style, picture
 from trueness.readers.analysis import ReaderStudy
@@ -245,13 +244,13 @@ def _worth_drawing(post: LatentPosterior, most: int) -> dict[str, Array]:
 def judge_rates(rates: Mapping[str, Rate], **look: Unpack[Style]) -> Shown:
     """How far is the raw rate of each system from the corrected one?"""
     words = "Corrected rate (\N{BLACK CIRCLE}) and raw rate (\N{WHITE DIAMOND})"
-    return Captioned(figures.rates_figure(rates), words)
+    return Captioned(display.rates_figure(rates), words)
 
 
 @picture
 def judge_plane(found: Rate, **look: Unpack[Style]) -> Shown:
     """How good is each judge, as a point in the ROC plane?"""
-    return figures.judges_figure(found)
+    return display.judges_figure(found)
 
 
 @picture
@@ -263,7 +262,7 @@ def judge_errors(panel: Panel, **look: Unpack[Style]) -> Shown:
     panel
         Verdicts of judges, with some labels.
     """
-    return figures.errors_figure(panel)
+    return display.errors_figure(panel)
 
 
 @picture
@@ -275,7 +274,7 @@ def judge_labels(found: Rate, panel: Panel, **look: Unpack[Style]) -> Shown:
     found, panel
         The answer of :func:`trueness.prevalence`, and the panel that it was given.
     """
-    return figures.labels_figure(found, panel)
+    return display.labels_figure(found, panel)
 
 
 # requirements and watches

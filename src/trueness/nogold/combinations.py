@@ -18,8 +18,15 @@ from trueness._core.records import Estimate, Record, brief, shown
 from trueness.calibration.maps import Map, freeze, register
 from trueness.metrics.algebra import Metric
 from trueness.metrics.definitions import cost
-from trueness.nogold import _checks as _votes
-from trueness.nogold.combinations.search import (
+from trueness.nogold.formulas import formula, votes
+from trueness.nogold.posterior import (
+    LatentPosterior,
+    estimate,
+    latent_posterior,
+    vote_rows,
+    which_population,
+)
+from trueness.nogold.search import (
     CRITERIA,
     Draws,
     all_sets,
@@ -28,8 +35,6 @@ from trueness.nogold.combinations.search import (
     read_criterion,
     winners,
 )
-from trueness.nogold.combinations.words import formula, votes
-from trueness.nogold.posterior import LatentPosterior, estimate
 
 ENUMERATED = 4  # classifiers up to which all combinations are written down
 DRAWS = 1000  # in which the best combination is looked for, beyond three classifiers
@@ -54,7 +59,7 @@ class LogicMap(Map):
 
     def __call__(self, rows: ArrayLike) -> Floats:
         """Give 1 or 0 for each row of votes."""
-        value = _votes.vote_rows(rows, self.names)
+        value = vote_rows(rows, self.names)
         gone = np.asarray(np.isnan(value).any(axis=1))
         if gone.any():
             raise InputError(
@@ -265,10 +270,10 @@ def best_combination(
     """
     c = read_criterion(criterion)
     _options.choice(rule, RULES, "rule")
-    _votes.latent_posterior(post, "best_combination")
+    latent_posterior(post, "best_combination")
     # the paper's criteria do not look at the prevalence
     free, k = c.name in CRITERIA, len(post.names)
-    s = _votes.population(population, post.populations, prevalence, single=free)
+    s = which_population(population, post.populations, prevalence, single=free)
     d = draws_of(post, DRAWS if k >= ENUMERATED else ENTRIES, s, prevalence)
     won = winners(c, d)
     worth = c.of(d, won) - EQUAL
@@ -328,7 +333,7 @@ def cost_rule(
     best = best_combination(
         post, criterion=price, population=population, prevalence=prevalence
     )
-    s = _votes.population(population, post.populations, prevalence)
+    s = which_population(population, post.populations, prevalence)
     phi = np.concatenate([d.phi for d in every_draw(post, s, prevalence)])
     sens, spec = post.flat["sensitivity"].T, post.flat["specificity"].T
     none, every = np.zeros(len(phi)), np.ones(len(phi))
@@ -412,7 +417,7 @@ def all_combinations(post: LatentPosterior) -> CombinationTable:
     post
         From :func:`trueness.latent_class`.
     """
-    _votes.latent_posterior(post, "all_combinations", ENUMERATED)
+    latent_posterior(post, "all_combinations", ENUMERATED)
     patterns = np.arange(2 ** len(post.names))
     d = draws_of(post, TABLE_DRAWS if patterns.size > 8 else ENTRIES)
     parts = [_worth(*x[1:]) for x in all_sets(d, patterns, patterns < 0)]
@@ -472,7 +477,7 @@ def combination_front(post: LatentPosterior) -> CombinationFront:
     post
         From :func:`trueness.latent_class`.
     """
-    _votes.latent_posterior(post, "combination_front", 10)
+    latent_posterior(post, "combination_front", 10)
     sums = [(d.a.sum(axis=0), d.b.sum(axis=0)) for d in every_draw(post)]
     a, b = np.sum(sums, axis=0) / len(post.flat["sensitivity"])
     sens, spec = np.zeros(1), np.ones(1)
