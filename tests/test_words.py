@@ -132,7 +132,7 @@ ONLY_PYTHON = {
     "_core/names",
     *("counts/values", "counts/simulation", "counts/design", "calibration/maps"),
     *("data/arguments", "data/columns", "data/frames", "data/multiclass"),
-    *("data/storage", "fermi/distribution", "nogold/arviz_tree", "nogold/_checks"),
+    *("data/storage", "fermi/distribution", "nogold/posterior"),
     *("ranking/curves", "ranking/gaussian", "readers/planning", "findings/page"),
     *("scale/application", "scale/queries", "scale/refinement"),
     *("ensembles/combiners", "evals/runs"),

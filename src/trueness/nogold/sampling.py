@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import NamedTuple, TypeVar, final
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
@@ -45,16 +45,12 @@ class Diagnostics(Record):
 
     Attributes
     ----------
-    converged : bool
-        Whether there are as many effective draws as were asked for.
-    message : str
-        The same in words.
+    converged, message : bool, str
+        Whether there are as many effective draws as were asked for, and in words.
     effective : float
         How many independent draws these are worth.
-    parameter : array of str
-        Names of the parameters.
-    mcse : array
-        Monte-Carlo standard error of the posterior mean of each.
+    parameter, mcse : array
+        Names of the parameters; Monte-Carlo standard error of each posterior mean.
     proposals : int
         Points at which the likelihood was evaluated for the draws.
     log_evidence, log_evidence_sd : float
@@ -153,9 +149,7 @@ def _polished(
             sd = np.hstack(list(model.natural(v).values())).std(axis=0)
             return v, worth, sd * np.sqrt(variance), step * n
         ratio = ratio if ratio.size else model.log_ratio(v)
-        mixture = fit(v, rng)
-        for move in (_nearby, _anywhere, _nearby) * (REFIT // 3):
-            v, ratio = _moved(model, v, ratio, 1.0, mixture, move, rng)
+        v, ratio = _moved(model, v, ratio, 1.0, REFIT // 3, rng)
         step += REFIT
 
 
@@ -220,66 +214,74 @@ def _log_normal(v: Floats) -> Floats:
     return np.asarray(-(v**2).sum(axis=1) / 2 - v.shape[1] * np.log(2 * np.pi) / 2)
 
 
-def _risen(ratio: Floats, t: float) -> tuple[float, float]:
-    """How far may t rise before too few particles count? The step, and the new t."""
-    rest = 1.0 - t
-    step = bisect(lambda s: kish(s * ratio) >= STEP_SHARE * ratio.size, 0.0, rest)
-    return float(step), 1.0 if step == rest else t + float(step)
+State = TypeVar("State", bound=tuple[Floats, ...])
+Peaks = tuple[Floats, Floats, Floats]  # places (n, d), log densities, information
 
 
-def _tempered(model: LatentModel, n: int, rng: Rng) -> Floats:
-    """Move particles from the normal distribution to the posterior."""
-    v = rng.standard_normal((n, model.dim))
-    ratio, t = model.log_ratio(v), 0.0
-    with progress("From prior to posterior", 1, unit="") as came_by:
+def _raised(
+    words: str,
+    state: State,
+    ratio: Callable[[State], Floats],
+    move: Callable[[State, float], State],
+    rng: Rng,
+) -> State:
+    """Raise t from 0 to 1, no faster than enough particles count; they follow."""
+    t = 0.0
+    with progress(words, 1, unit="") as came_by:
         for _ in range(MOST_LEVELS):
+            log_r, rest = ratio(state), 1.0 - t
+            enough = STEP_SHARE * log_r.size
+            step = bisect(lambda s: kish(s * log_r) >= enough, 0.0, rest)  # noqa: B023
+            t = 1.0 if step == rest else t + float(step)
             # a particle of one t, weighted for the next: the ratio to the power by
             # which t rose
-            step, t = _risen(ratio, t)
-            at = resample(step * ratio, n, rng)
-            v, ratio, mixture = v[at], ratio[at], fit(v[at], rng)
-            for move in (_nearby, _anywhere, _nearby):
-                v, ratio = _moved(model, v, ratio, t, mixture, move, rng)
-            came_by(step)
+            at = resample(float(step) * log_r, log_r.size, rng)
+            state = move(tuple(part[at] for part in state), t)  # type: ignore[arg-type]
+            came_by(float(step))
             if t == 1.0:
                 break
-    return v
+    return state
 
 
 def _found(model: LatentModel, n: int, rng: Rng) -> Floats:
     """Find the posterior, also where it is a needle: 10^9 cases, one in 10^6 positive.
 
-    There particles follow a wide mode that ends as the lower one. So some points climb;
-    where a peak is higher than all particles by more than a peak is anyway, about half
-    the dimension, it is taken with its own width.
+    Particles move there from the normal distribution. In a needle they follow a wide
+    mode that ends as the lower one. So some points climb; where a peak is higher than
+    all particles by more than a peak is anyway, about half the dimension, it is taken
+    with its own width.
     """
-    v = _tempered(model, n, rng)
-    start = np.vstack([rng.standard_normal((64, model.dim)), v[:64]])
-    every = np.arange(model.dim)
-    peak = _climbed(model, start, every[:0], every, 60)
-    best = int(peak.laplace.argmax())
-    here = model.log_ratio(v) + _log_normal(v)
-    if peak.value[best] < here.max() + model.dim:
+    v = rng.standard_normal((n, model.dim))
+    v, ratio = _raised(
+        "From prior to posterior",
+        (v, model.log_ratio(v)),
+        lambda x: x[1],
+        lambda x, t: _moved(model, *x, t, 1, rng),
+        rng,
+    )
+    start, free = rng.standard_normal((64, model.dim)), np.arange(model.dim)
+    peaks = _climbed(model, np.vstack([start, v[:64]]), free, 60)
+    best = int(_laplace(peaks, free).argmax())
+    place, value, information = (part[best] for part in peaks)
+    if value < (ratio + _log_normal(v)).max() + model.dim:
         return v
-    root = np.linalg.inv(np.linalg.cholesky(peak.information[best])).T
-    return np.asarray(peak.v[best] + rng.standard_normal(v.shape) @ root.T)
+    root = np.linalg.inv(np.linalg.cholesky(information)).T
+    return np.asarray(place + rng.standard_normal(v.shape) @ root.T)
 
 
 def _moved(
-    model: LatentModel,
-    v: Floats,
-    ratio: Floats,
-    t: float,
-    mixture: Mixture,
-    move: Callable[[Floats, Mixture, Rng], tuple[Floats, Floats]],
-    rng: Rng,
+    model: LatentModel, v: Floats, ratio: Floats, t: float, rounds: int, rng: Rng
 ) -> tuple[Floats, Floats]:
-    """Take a Metropolis step with every particle."""
-    new, factor = move(v, mixture, rng)
-    there = model.log_ratio(new)
-    gain = t * (there - ratio) + _log_normal(new) - _log_normal(v) + factor
-    accept = np.log(rng.random(len(v))) < gain
-    return np.where(accept[:, None], new, v), np.where(accept, there, ratio)
+    """Take Metropolis steps with every particle: near by, anywhere and near by."""
+    mixture = fit(v, rng)
+    for move in (_nearby, _anywhere, _nearby) * rounds:
+        new, factor = move(v, mixture, rng)
+        there = model.log_ratio(new)
+        gain = t * (there - ratio) + _log_normal(new) - _log_normal(v) + factor
+        accept = np.log(rng.random(len(v))) < gain
+        v = np.where(accept[:, None], new, v)
+        ratio = np.where(accept, there, ratio)
+    return v, ratio
 
 
 def _anywhere(v: Floats, mixture: Mixture, rng: Rng) -> tuple[Floats, Floats]:
@@ -321,7 +323,12 @@ def fit(v: Floats, rng: Rng) -> Mixture:
     root = np.linalg.cholesky(_covariance(v))
     back = np.linalg.inv(root)
     z = (v - middle) @ back.T
-    chance = _started(z, rng)
+    far = [z[rng.integers(len(z))]]  # each point begins with the nearest of a few far
+    for _ in range(COMPONENTS - 1):  # ones (k-means++)
+        near = np.min([((z - c) ** 2).sum(axis=1) for c in far], axis=0) + 1e-12
+        far.append(z[rng.choice(len(z), p=near / near.sum())])
+    nearest = np.argmin([((z - c) ** 2).sum(axis=1) for c in far], axis=0)
+    chance = np.asarray(np.eye(COMPONENTS)[nearest].T)
     for _ in range(EM_STEPS):
         weight = chance.sum(axis=1) + 1e-9
         mean = chance @ z / weight[:, None]
@@ -341,26 +348,15 @@ def fit(v: Floats, rng: Rng) -> Mixture:
     )
 
 
-def _started(z: Floats, rng: Rng) -> Floats:
-    """Give each point to the nearest of a few far ones (k-means++)."""
-    far = [z[rng.integers(len(z))]]
-    for _ in range(COMPONENTS - 1):
-        near = np.min([((z - c) ** 2).sum(axis=1) for c in far], axis=0) + 1e-12
-        far.append(z[rng.choice(len(z), p=near / near.sum())])
-    nearest = np.argmin([((z - c) ** 2).sum(axis=1) for c in far], axis=0)
-    return np.asarray(np.eye(COMPONENTS)[nearest].T)
-
-
 def _draws(mixture: Mixture, n: int, rng: Rng) -> Floats:
     """Draw from the components, stretched to Student t."""
     d = mixture.mean.shape[1]
-    number = rng.multinomial(n, mixture.share)
+    ends = np.cumsum(rng.multinomial(n, mixture.share))
     stretch = np.sqrt(DEGREES / rng.chisquare(DEGREES, (n, 1)))
     z = rng.standard_normal((n, d)) * stretch
-    ends = np.cumsum(number)
-    for k, (mean, root) in enumerate(zip(mixture.mean, mixture.root, strict=True)):
-        part = slice(ends[k] - number[k], ends[k])
-        z[part] = mean + z[part] @ root.T
+    parts = np.split(z, ends[:-1])  # views, one of each component
+    for part, mean, root in zip(parts, mixture.mean, mixture.root, strict=True):
+        part[:] = mean + part @ root.T
     return np.asarray(rng.permutation(z))
 
 
@@ -372,12 +368,8 @@ def _log_density(
     (n,), (G, n) and (G, n); of Student t, or of normals with infinite degrees.
     """
     d = v.shape[1]
-    square = np.stack(
-        [
-            (((v - mean) @ inverse.T) ** 2).sum(axis=1)
-            for mean, inverse in zip(mixture.mean, mixture.inverse, strict=True)
-        ]
-    )
+    both = zip(mixture.mean, mixture.inverse, strict=True)
+    square = np.stack([(((v - m) @ i.T) ** 2).sum(axis=1) for m, i in both])
     size = np.log(np.diagonal(mixture.root, axis1=1, axis2=2)).sum(axis=1)
     if np.isinf(degrees):
         height = -square / 2 - d * np.log(2 * np.pi) / 2
@@ -392,93 +384,69 @@ def _log_density(
     return top + np.log(total), chance / total, square
 
 
-class _Peak(NamedTuple):
-    """The most probable accuracies given the rest, and how probable they are."""
+def _laplace(peaks: Peaks, free: Array) -> Floats:
+    """Give the log density of what is held, the rest integrated by Laplace."""
+    _, value, information = peaks
+    size = np.linalg.slogdet(information[:, free[:, None], free])[1]
+    return np.asarray(value - size / 2 + free.size / 2 * np.log(2 * np.pi))
 
-    v: Floats  # (n, d)
-    value: Floats  # (n,) the log density there
-    information: Floats  # (n, d, d)
-    given: Array  # which coordinates are held
-    free: Array  # which were climbed in
 
-    @property
-    def laplace(self) -> Floats:
-        """Give the log density of what is held, the rest integrated by Laplace."""
-        inner = self.information[:, self.free[:, None], self.free]
-        size = np.linalg.slogdet(inner)[1]
-        return np.asarray(
-            self.value - size / 2 + self.free.size / 2 * np.log(2 * np.pi)
-        )
-
-    @property
-    def slope(self) -> Floats:
-        """How do the most probable accuracies move with what is held?"""
-        a, info = self.free[:, None], self.information
-        found = np.linalg.solve(info[:, a, self.free], info[:, a, self.given])
-        return np.asarray(-found)  # (n, free, held)
-
-    def at(self, chosen: Array) -> _Peak:
-        """Choose some."""
-        return self._replace(
-            v=self.v[chosen],
-            value=self.value[chosen],
-            information=self.information[chosen],
-        )
+def _slope(peaks: Peaks, given: Array, free: Array) -> Floats:
+    """How do the most probable accuracies move with what is held? (n, free, held)"""
+    info, a = peaks[2], free[:, None]
+    return np.asarray(-np.linalg.solve(info[:, a, free], info[:, a, given]))
 
 
 def _ridge(model: LatentModel, start: Floats, rng: Rng) -> Mixture:
     """Walk along prevalence and spreads, and put a component at every particle."""
-    n, d = RIDGE, model.dim
-    sites = len(model.patterns.populations)
+    d, sites = model.dim, len(model.patterns.populations)
     given, free = np.r_[np.arange(sites), d - 2, d - 1], np.arange(sites, d - 2)
-    v = np.zeros((n, d))
+
+    def held(peaks: Peaks) -> Floats:
+        return _log_normal(peaks[0][:, given])
+
+    def walk(peaks: Peaks, t: float) -> Peaks:
+        """Take a Metropolis step in what is held; the accuracies follow."""
+        new = peaks[0].copy()
+        root = np.linalg.cholesky(_covariance(new[:, given]))
+        step = rng.standard_normal((RIDGE, given.size)) @ root.T
+        along = np.einsum("nah,nh->na", _slope(peaks, given, free), step)
+        new[:, given] += step
+        new[:, free] += np.clip(along, -2, 2)
+        other = _climbed(model, np.clip(new, -FAR, FAR), free, 4)
+        gain = t * (_laplace(other, free) - _laplace(peaks, free))
+        gain += (1 - t) * (held(other) - held(peaks))
+        yes = np.log(rng.random(RIDGE)) < gain
+        (v, value, info), (u, worth, more) = other, peaks
+        return (
+            np.where(yes[:, None], v, u),
+            np.where(yes, value, worth),
+            np.where(yes[:, None, None], info, more),
+        )
+
+    v = np.zeros((RIDGE, d))
     v[:, : start.size] = np.clip(start, -3, 3)
-    v[:, given] = rng.standard_normal((n, given.size))
-    peak, t = _climbed(model, v, given, free, 12), 0.0
-    with progress("Along the ridge of shared errors", 1, unit="") as came_by:
-        for _ in range(MOST_LEVELS):
-            ratio = peak.laplace - _log_normal(peak.v[:, given])
-            step, t = _risen(ratio, t)
-            peak = peak.at(resample(step * ratio, n, rng))
-            peak = _walked(model, peak, t, rng)
-            came_by(step)
-            if t == 1.0:
-                break
-    return _along(peak)
-
-
-def _walked(model: LatentModel, peak: _Peak, t: float, rng: Rng) -> _Peak:
-    """Take a Metropolis step in what is held; the accuracies follow."""
-    given, free = peak.given, peak.free
-    root = np.linalg.cholesky(_covariance(peak.v[:, given]))
-    step = rng.standard_normal((len(peak.v), given.size)) @ root.T
-    new = peak.v.copy()
-    new[:, given] += step
-    new[:, free] += np.clip(np.einsum("nah,nh->na", peak.slope, step), -2, 2)
-    other = _climbed(model, np.clip(new, -FAR, FAR), given, free, 4)
-    gain = t * (other.laplace - peak.laplace)
-    gain += (1 - t) * (_log_normal(other.v[:, given]) - _log_normal(peak.v[:, given]))
-    accept = np.log(rng.random(len(new))) < gain
-    v, value, information = (
-        np.concatenate(pair) for pair in zip(peak[:3], other[:3], strict=True)
+    v[:, given] = rng.standard_normal((RIDGE, given.size))
+    peaks = _raised(
+        "Along the ridge of shared errors",
+        _climbed(model, v, free, 12),
+        lambda x: _laplace(x, free) - held(x),
+        walk,
+        rng,
     )
-    both = _Peak(v, value, information, given, free)
-    return both.at(np.arange(len(new)) + len(new) * accept)
-
-
-def _along(peak: _Peak) -> Mixture:
-    """Make a component of each peak, as wide as a kernel along what is held."""
-    (n, d), h, a = peak.v.shape, peak.given, peak.free
-    # Silverman's rule of normal kernels
-    kernel = _covariance(peak.v[:, h]) * (4 / (h.size + 2) / n) ** (2 / (h.size + 4))
-    slope, cov = peak.slope, np.empty((n, d, d))
+    # a component of each peak, as wide as a kernel along what is held: Silverman's rule
+    h, a = given[:, None], free[:, None]
+    wide = (4 / (given.size + 2) / RIDGE) ** (2 / (given.size + 4))
+    kernel = _covariance(peaks[0][:, given]) * wide
+    slope, cov = _slope(peaks, given, free), np.empty((RIDGE, d, d))
     across = slope @ kernel
-    cov[:, h[:, None], h] = kernel
-    cov[:, a[:, None], h], cov[:, h[:, None], a] = across, across.swapaxes(1, 2)
-    inner = np.linalg.inv(peak.information[:, a[:, None], a])
-    cov[:, a[:, None], a] = inner + across @ slope.swapaxes(1, 2)
+    cov[:, h, given] = kernel
+    cov[:, a, given], cov[:, h, free] = across, across.swapaxes(1, 2)
+    inner = np.linalg.inv(peaks[2][:, a, free])
+    cov[:, a, free] = inner + across @ slope.swapaxes(1, 2)
     root = np.asarray(np.linalg.cholesky(cov))
-    return Mixture(np.full(n, 1 / n), peak.v, root, np.asarray(np.linalg.inv(root)))
+    share = np.full(RIDGE, 1 / RIDGE)
+    return Mixture(share, peaks[0], root, np.asarray(np.linalg.inv(root)))
 
 
 def _covariance(v: Floats) -> Floats:
@@ -487,18 +455,15 @@ def _covariance(v: Floats) -> Floats:
     return np.asarray(whole + np.diag(1e-9 * np.diag(whole) + 1e-16))
 
 
-def _climbed(
-    model: LatentModel, v: Floats, given: Array, free: Array, steps: int
-) -> _Peak:
+def _climbed(model: LatentModel, v: Floats, free: Array, steps: int) -> Peaks:
     """Climb to the most probable accuracies: Fisher's scoring, damped (Marquardt)."""
     v, damp, size = v.copy(), np.full(len(v), 1e-3), free.size
     value, slope, information = _slopes(model, v)
     for _ in range(steps):
         inner = information[:, free[:, None], free]
         more = damp[:, None, None] * np.einsum("nii->ni", inner)[:, :, None]
-        step = np.linalg.solve(inner + more * np.eye(size), slope[:, free, None])[
-            ..., 0
-        ]
+        step = np.linalg.solve(inner + more * np.eye(size), slope[:, free, None])
+        step = step[..., 0]
         step *= np.minimum(1, 1.5 / np.maximum(np.abs(step).max(axis=1), 1e-9))[:, None]
         on = np.flatnonzero((step * slope[:, free]).sum(axis=1) > 0.02)
         if not on.size:  # nobody gains a hundredth of a log unit
@@ -511,7 +476,7 @@ def _climbed(
         v[at], damp[at] = new[up], damp[at] / 4
         value[at], slope[at], information[at] = (x[up] for x in found)
         damp[on[~up]] = np.maximum(8 * damp[on[~up]], 0.05)
-    return _Peak(v, value, information, given, free)
+    return v, value, information
 
 
 def _slopes(model: LatentModel, v: Floats) -> tuple[Floats, Floats, Floats]:
