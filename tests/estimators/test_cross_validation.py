@@ -176,7 +176,7 @@ def test_displays_as_scikit_learn_has_them(display, data, tmp_path):
     score = model.predict_proba(X[200:])[:, 1]
     one = display.from_predictions(y[200:], score, name="lr", despine=True)
     other = display.from_estimator(model, X[200:], y[200:], ax=one.ax_)
-    assert np.array_equal(one.curves[0].y, other.curves[0].y)
+    assert np.array_equal(one.curves[0][1], other.curves[0][1])
     assert one.prevalence_pos_label == y[200:].mean()
     assert one.band_ is not None
     assert one.line_.axes is one.ax_
@@ -194,7 +194,7 @@ def test_displays_as_scikit_learn_has_them(display, data, tmp_path):
     for model_of_fold in cv["estimator"]:
         model_of_fold.classes_ = np.array(["cat", "dog"])
     named = display.from_cv_results(cv, X, np.array(["cat", "dog"])[y], pos_label="dog")
-    assert np.array_equal(named.curves[0].y, folds.curves[0].y)
+    assert np.array_equal(named.curves[0][1], folds.curves[0][1])
     several = trueness.cross_validate({"a": GaussianNB(), "b": model}, X, y)
     with pytest.raises(InputError, match="draws one model; found 'a', 'b'"):
         display.from_cv_results(several)

@@ -10,8 +10,8 @@ _required("sklearn", "sklearn")  # says what to install, which the next line doe
 from trueness.estimators.classifiers import (  # noqa: E402
     Calibrator,
     ThresholdClassifier,
-    metric_scorer,
 )
+from trueness.estimators.cross_validation import metric_scorer  # noqa: E402
 from trueness.estimators.displays import (  # noqa: E402
     CalibrationDisplay,
     PrecisionRecallDisplay,

@@ -7,17 +7,13 @@ all cases.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import make_scorer
 from sklearn.model_selection import check_cv, cross_val_predict
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import (
@@ -26,20 +22,28 @@ from sklearn.utils.metadata_routing import (
     _routing_enabled,
     process_routing,
 )
-from sklearn.utils.validation import check_is_fitted, indexable
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import (
+    assert_all_finite,
+    check_is_fitted,
+    column_or_1d,
+    indexable,
+)
 
-from trueness._core.arrays import Floats
+from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import Infeasible, InputError
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing
 from trueness.calibration.calibrators import calibrate, calibrator_name
+from trueness.counts.counting import count_tally, read_labels
 from trueness.counts.values import Tally
-from trueness.estimators import _common as common
+from trueness.data.cleaning import read_label_column
 from trueness.metrics.algebra import Constraint, Metric
-from trueness.metrics.grammar import constraints as read_constraints
-from trueness.metrics.grammar import metric as read_metric
 from trueness.threshold.guarantees import GuaranteedThreshold, guaranteed_threshold
 from trueness.threshold.operating_point import best_threshold
 from trueness.threshold.rule import Rule, rule_of
+
+RESPONSES = ("auto", "predict_proba", "decision_function")
 
 
 class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -142,7 +146,7 @@ class Calibrator(Wrapper):
         options: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        common.keep(self, locals())
+        keep(self, locals())
 
     def fit(self, X: object, y: object, *, groups: object = None) -> Self:  # noqa: N803
         """Train, score by cross-validation and calibrate.
@@ -150,15 +154,15 @@ class Calibrator(Wrapper):
         ``groups`` are for a splitter that keeps those of one group in one fold.
         """
         calibrator_name(self.method)
-        _options.choice(self.response_method, common.RESPONSES, "response_method")
-        label, self.classes_ = common.two_labels(y, type(self).__name__)
+        _options.choice(self.response_method, RESPONSES, "response_method")
+        label, self.classes_ = two_labels(y, type(self).__name__)
         # a splitter may shuffle: one list of folds serves the models and the maps
         folds = list(check_cv(self.cv, label, classifier=True).split(X, label, groups))
         base = self._base()
-        response = common.response_of(base, self.response_method, "calibrate")
+        response = response_of(base, self.response_method, "calibrate")
         score = self._out_of_fold(X, label, folds, response)
         self.estimator_ = clone(base).fit(X, label)
-        self.tally_ = common.tally_of(label, score, self.classes_[1])
+        self.tally_ = tally_of(label, score, self.classes_[1])
         self.map_ = self._map(self.tally_)
         self._training = (label, score, [test for _, test in folds])
         self._take_features()
@@ -176,17 +180,15 @@ class Calibrator(Wrapper):
         for test in folds:
             rest = np.ones(len(y), dtype=bool)
             rest[test] = False
-            others = common.tally_of(y[rest], score[rest], self.classes_[1])
+            others = tally_of(y[rest], score[rest], self.classes_[1])
             out[test] = self._map(others)(score[test])
         return out
 
     def predict_proba(self, X: object) -> Floats:  # noqa: N803
         """Give the probabilities of both classes, in the order of ``classes_``."""
         check_is_fitted(self)
-        response = common.response_of(
-            self.estimator_, self.response_method, "calibrate"
-        )
-        p = self.map_(common.scores_of(self.estimator_, X, response))
+        response = response_of(self.estimator_, self.response_method, "calibrate")
+        p = self.map_(scores_of(self.estimator_, X, response))
         return np.stack([1 - p, p], axis=1)
 
     def predict(self, X: object) -> Any:  # noqa: N803
@@ -263,7 +265,7 @@ class ThresholdClassifier(Wrapper):
         response_method: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
-        common.keep(self, locals())
+        keep(self, locals())
 
     def fit(self, X: object, y: object, **params: Any) -> Self:  # noqa: N803
         """Train, score by cross-validation and choose the threshold.
@@ -271,10 +273,10 @@ class ThresholdClassifier(Wrapper):
         ``groups`` go to the splitter, all other parameters to ``fit`` of the model;
         with metadata routing enabled, each goes where it was requested.
         """
-        _options.choice(self.response_method, common.RESPONSES, "response_method")
-        label, self.classes_ = common.two_labels(y, type(self).__name__)
+        _options.choice(self.response_method, RESPONSES, "response_method")
+        label, self.classes_ = two_labels(y, type(self).__name__)
         if self.pos_label is not None:
-            common.class_of(self.pos_label, self.classes_.tolist(), "pos_label")
+            class_of(self.pos_label, self.classes_.tolist(), "pos_label")
         X, label = indexable(X, label)  # noqa: N806 - the name of scikit-learn
         # cases that were given a weight of zero do not count
         weight = np.asarray(params.get("sample_weight", 1.0), dtype=np.float64)
@@ -293,7 +295,7 @@ class ThresholdClassifier(Wrapper):
         else:
             base, splitter = self._base(), check_cv(self.cv, label, classifier=True)
             folds = list(splitter.split(X, label, **routed.splitter.split))
-            response = common.response_of(base, self.response_method, "cut")
+            response = response_of(base, self.response_method, "cut")
             params = dict(routed.estimator.fit)
             if self.rule is None:
                 score = self._out_of_fold(X, label, folds, response, params)
@@ -301,7 +303,7 @@ class ThresholdClassifier(Wrapper):
             self.estimator_ = clone(base).fit(X, label, **params)
         self.operating_point_ = None
         if self.rule is None:
-            self.tally_ = common.tally_of(label[seen], score[seen], self._positive())
+            self.tally_ = tally_of(label[seen], score[seen], self._positive())
             self.operating_point_ = self._at_usual_cut(self._chosen())
         self.rule_ = rule_of(self.rule or self.operating_point_)
         one = not (self.rule_.groups or self.rule_.defers)
@@ -321,8 +323,8 @@ class ThresholdClassifier(Wrapper):
 
     def _of_positive(self, model: object, rows: object) -> Any:
         """Give one score per case, higher for the positive class."""
-        response = common.response_of(model, self.response_method, "cut")
-        return self._turned(common.scores_of(model, rows, response), response)
+        response = response_of(model, self.response_method, "cut")
+        return self._turned(scores_of(model, rows, response), response)
 
     def _turned(self, score: Floats, response: str) -> Any:
         if self._positive() == self.classes_[1]:
@@ -344,7 +346,7 @@ class ThresholdClassifier(Wrapper):
         Every threshold of an interval flags the same of these cases; the usual one
         then agrees with what the model itself predicts of new ones.
         """
-        response = common.response_of(self.estimator_, self.response_method, "cut")
+        response = response_of(self.estimator_, self.response_method, "cut")
         usual = 0.5 if response == "predict_proba" else 0.0
         proved = isinstance(point, GuaranteedThreshold)
         cut: Any = {"rule": Rule(usual)} if proved else {"threshold": usual}
@@ -393,66 +395,79 @@ class ThresholdClassifier(Wrapper):
         return router.add(splitter=splitter, method_mapping=split)
 
 
-def metric_scorer(
-    metric: str | Metric,
-    *,
-    subject_to: str | Constraint | Iterable[str | Constraint] = (),
-    prevalence: float | None = None,
-    response_method: str | tuple[str, ...] = ("decision_function", "predict_proba"),
-) -> Any:
-    """How good is a model at its best threshold under constraints, as a scorer?
-
-    "Recall at a precision of 0.9" is ``metric_scorer("recall", subject_to="precision >=
-    0.9")``. The threshold is chosen on the same fold that it is evaluated on, which is
-    right for comparing models, but optimistic as a forecast.
-
-    Parameters
-    ----------
-    metric
-        Any metric of Trueness, or text. A metric that is better when lower is
-        minimised; scikit-learn then gets its negative, as with its own losses.
-    subject_to
-        Constraints. A fold in which no threshold meets them gets the worst possible
-        value of the metric, so that a search can go on.
-    prevalence, response_method
-        The share of positives where the model is used, if it differs from that in the
-        data; which outputs of the model are taken as scores.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_classification
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.model_selection import cross_val_score
-    >>> X, y = make_classification(400, random_state=0)
-    >>> scoring = metric_scorer("recall", subject_to="precision >= 0.9")
-    >>> cross_val_score(LogisticRegression(), X, y, scoring=scoring, cv=3).shape
-    (3,)
-    """
-    chosen = read_metric(metric)
-    read_constraints(subject_to)
-    asked: Any = {"metric": chosen, "subject_to": subject_to, "prevalence": prevalence}
-    return make_scorer(
-        partial(_best_value, **asked),
-        response_method=response_method,
-        greater_is_better=chosen.direction != "lower",
-    )
+def two_labels(y: object, name: str) -> tuple[Array, Array]:
+    """Give the labels as a column, and the two classes in their order."""
+    if y is None:
+        raise InputError(
+            f"This {name} estimator requires y to be passed, but the target y is None."
+        )
+    labels: Array = column_or_1d(y, warn=True)
+    if labels.dtype.kind == "f":
+        assert_all_finite(labels, input_name="y")
+    check_classification_targets(labels)
+    classes = np.unique(labels)
+    if len(classes) > 2:
+        raise InputError(
+            f"Only binary classification is supported. The type of the target is "
+            f"{type_of_target(labels)}: found {len(classes)} classes."
+        )
+    if len(classes) < 2:
+        raise InputError(
+            f"{name} needs two classes, and y has one class only; found one class: "
+            f"{listing(classes)}."
+        )
+    return labels, classes
 
 
-def _best_value(
-    y_true: ArrayLike,
-    y_score: Floats,
-    metric: Metric,
-    subject_to: str | Constraint | Iterable[str | Constraint],
-    prevalence: float | None,
-) -> float:
-    y = np.asarray(y_true)
-    # scikit-learn hands over the score of the larger label
-    t = common.tally_of(y, y_score, np.unique(y)[-1]).with_design(prevalence=prevalence)
-    lower = metric.direction == "lower"
-    aim: dict[str, Any] = {"minimize": metric} if lower else {"maximize": metric}
+def response_of(estimator: object, asked: str, purpose: str) -> str:
+    """Which output of a model is its score: the one asked for, or the first it has."""
+    known = [r for r in RESPONSES[1:] if hasattr(estimator, r)]
+    if asked in known:
+        return asked
+    if asked != "auto" or not known:
+        raise InputError(
+            f"{type(estimator).__name__} has no "
+            f"{' and no '.join(r for r in RESPONSES[1:] if r not in known)}: "
+            f"a score is needed to {purpose}."
+        )
+    return known[0]
+
+
+def scores_of(model: Any, rows: object, response: str, positive: object = None) -> Any:
+    """Give one score per case, higher for the positive class; the second when None."""
+    score = np.asarray(getattr(model, response)(rows))
+    return score_of(score, positive is None or model.classes_[1] == positive)
+
+
+def score_of(response: Array, second: bool) -> Array:
+    """Give the score of the second class, or of the first one, from a response."""
+    if response.ndim == 2:
+        return response[:, int(second)]
+    return response if second else -response
+
+
+def positive_label(y: object, given: object = None, word: str = "positive") -> Any:
+    """Which label is positive? The one given, or the one that ``tally`` understands."""
     try:
-        found = best_threshold(t, subject_to=subject_to, **aim)
-        return float(found.value)
-    except Infeasible:
-        worst = metric.range[1] if lower else metric.range[0]
-        return float(worst) if math.isfinite(worst) else math.nan
+        return read_label_column(np.asarray(y), given, "y").positive
+    except InputError as err:
+        raise InputError(str(err).replace("positive=", f"{word}=")) from None
+
+
+def tally_of(y: Array, score: Array, positive: object) -> Tally:
+    """Count scores and labels."""
+    return count_tally(np.asarray(score), read_labels(y, positive), what="the scores")
+
+
+def class_of(value: object, known: Sequence[Any], what: str) -> None:
+    """Stop when a value is not one of the classes."""
+    if not any(bool(k == value) for k in known):
+        raise InputError(
+            f"{what} must be one of the classes {listing(known)}; found {value!r}."
+        )
+
+
+def keep(estimator: object, given: Mapping[str, Any]) -> None:
+    """Keep what was given to ``__init__`` as it is, which scikit-learn asks for."""
+    for name in given.keys() - {"self"}:
+        setattr(estimator, name, given[name])

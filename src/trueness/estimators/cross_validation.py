@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import combinations
+from functools import partial
+from itertools import combinations_with_replacement, permutations
 from math import ceil
 from statistics import NormalDist
-from typing import Any, NamedTuple, final
+from typing import Any, cast, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
+from sklearn.metrics import make_scorer
 from sklearn.model_selection import (
     StratifiedGroupKFold,
     StratifiedKFold,
@@ -28,7 +32,7 @@ from sklearn.utils import _safe_indexing
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.checks.words import listing, nearest
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record, native_frame
@@ -38,14 +42,16 @@ from trueness.counts.values import Tally
 from trueness.data.frames import panel as count_panel
 from trueness.data.frames import tally as count_tally
 from trueness.ensembles.crossfit import MeasuredFolds
-from trueness.estimators import _common as common
+from trueness.estimators import classifiers as common
 from trueness.inference.limits import averaged, infer, infer_folds, inferred, limited
 from trueness.inference.sample import Measure, Measured, meant
-from trueness.inference.spread import Spread
+from trueness.metrics.algebra import Constraint, Metric
+from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.intervals import metric_measure
 from trueness.ranking.areas import auc, average_precision
 from trueness.ranking.planning import Plan
+from trueness.threshold.operating_point import best_threshold
 
 ON_FOLDS = "the models trained on these folds, each tested on the cases left out"
 REFITTED = "the model refitted on all cases"
@@ -224,17 +230,29 @@ def cross_validate(
     labels, classes = common.two_labels(y, "cross_validate")
     positive = common.positive_label(labels, positive)
     models = estimator if isinstance(estimator, Mapping) else {"": estimator}
-    up = bool(classes[1] == positive)
-    data = _Data(X, labels, positive, up, cluster, sample_weight, n_jobs)
+    given = {"cluster": cluster, "weight": sample_weight}
+    columns = {k: np.asarray(v) for k, v in given.items() if v is not None}
+
+    def counted(scores: Mapping[str, Floats], at: Array) -> Any:
+        words: Any = {"positive": positive, **{k: v[at] for k, v in columns.items()}}
+        if [*scores] == [""]:
+            return count_tally(labels[at], scores[""], **words)
+        return count_panel(labels[at], scores, **words)
+
     names = (metrics,) if isinstance(metrics, str) else tuple(metrics)
-    splits = _splits(cv, data)
+    splits = _splits(cv, X, labels, cluster)
     response = {
         k: common.response_of(m, "auto", "cross-validate") for k, m in models.items()
     }
     if threshold is None:
         threshold = 0.0 if "decision_function" in response.values() else 0.5
-    scores = {k: data.scored(m, splits, response[k]) for k, m in models.items()}
-    folds = Folds(tuple(data.counted(scores, test) for _, test in splits))
+    weight = {} if sample_weight is None else {"sample_weight": sample_weight}
+    scores, how = {}, {"cv": splits, "n_jobs": n_jobs, "params": weight}
+    for k, m in models.items():
+        found = cross_val_predict(clone(m), X, labels, method=response[k], **how)
+        scores[k] = np.asarray(common.score_of(found, bool(classes[1] == positive)))
+    parts = (counted({k: s[at] for k, s in scores.items()}, at) for _, at in splits)
+    folds = Folds(tuple(parts))
     asked = {name: _measure(name, threshold) for name in names}
     values = {
         model: {
@@ -243,15 +261,28 @@ def cross_validate(
         }
         for model in models
     }
+
+    def trained(model: str, without: list[Array]) -> Callable[[Array], Tally]:
+        train = np.setdiff1d(np.arange(len(labels)), np.concatenate(without))
+        words = {k: np.asarray(w)[train] for k, w in weight.items()}
+        rows, made = _safe_indexing(X, train), clone(models[model])
+        made.fit(rows, labels[train], **words)
+
+        def tested(at: Array) -> Tally:
+            rows = _safe_indexing(X, at)
+            score = common.scores_of(made, rows, response[model], positive)
+            return cast("Tally", counted({"": score}, at))
+
+        return tested
+
     again = None
     if number:
-        seeds = np.random.default_rng(rng).integers(0, 2**31, number)
-        again = {
-            model: _nested(m, data, splits, response[model], asked, seeds, level)
-            for model, m in models.items()
-        }
+        seeds = np.random.default_rng(rng).integers(0, 2**31, number).tolist()
+        drawn = [[at for _, at in _splits(len(splits), X, labels, cluster, seed)]
+                 for seed in seeds]  # fmt: skip
+        again = {k: _nested(partial(trained, k), drawn, asked, level) for k in models}
     # where models hang on single cases; 50 a feature were enough
-    few = len(labels) < 50 * (*np.shape(data.X), 1)[1]
+    few = len(labels) < 50 * (*np.shape(cast("Any", X)), 1)[1]
     plain = not isinstance(estimator, Mapping)
     return CrossValidation(
         values[""] if plain else values,
@@ -283,46 +314,23 @@ def _asking(measure: Measure) -> Any:
     return ask
 
 
-class _Data(NamedTuple):
-    """What is trained and tested on."""
-
-    X: Any
-    y: Array
-    positive: Any
-    up: bool  # is it the second class?
-    cluster: Any
-    weight: Any
-    n_jobs: int | None
-
-    def scored(self, model: object, splits: Splits, response: str) -> Floats:
-        """Score every case by the model that was trained without its fold."""
-        params = {} if self.weight is None else {"sample_weight": self.weight}
-        how = {"cv": splits, "method": response, "n_jobs": self.n_jobs}
-        score = cross_val_predict(clone(model), self.X, self.y, params=params, **how)
-        return np.asarray(common.score_of(score, self.up))
-
-    def counted(self, scores: Mapping[str, Floats], at: Array) -> Any:
-        """Count the cases of one fold: a panel, or the tally of one model."""
-        words: dict[str, Any] = {"positive": self.positive}
-        for name, column in (("cluster", self.cluster), ("weight", self.weight)):
-            if column is not None:
-                words[name] = np.asarray(column)[at]
-        if list(scores) == [""]:
-            return count_tally(self.y[at], scores[""][at], **words)
-        return count_panel(self.y[at], {k: s[at] for k, s in scores.items()}, **words)
-
-
-def _splits(cv: Any, data: _Data, seed: int | None = None) -> Splits:
+def _splits(
+    cv: Any,
+    X: object,  # noqa: N803
+    y: Array,
+    groups: object,
+    seed: int | None = None,
+) -> Splits:
     """Make the folds, each case in one of them."""
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
-        kind = StratifiedKFold if data.cluster is None else StratifiedGroupKFold
+        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
         cv = kind(int(cv), shuffle=seed is not None, random_state=seed)
-    splitter = check_cv(cv, data.y, classifier=True)
+    splitter = check_cv(cv, y, classifier=True)
     with warnings.catch_warnings():  # folds that ignore clusters are refused later
         warnings.filterwarnings("ignore", "The groups parameter is ignored")
-        splits = list(splitter.split(data.X, data.y, data.cluster))
+        splits = list(splitter.split(X, y, groups))
     tested = np.concatenate([test for _, test in splits])
-    if len(splits) < 2 or not np.array_equal(np.sort(tested), np.arange(len(data.y))):
+    if len(splits) < 2 or not np.array_equal(np.sort(tested), np.arange(len(y))):
         raise InputError(
             "cross_validate needs folds that hold each case once, as KFold and "
             "StratifiedGroupKFold give them. Repeats are asked for by repeats=."
@@ -350,74 +358,110 @@ def _measure(name: str, threshold: float) -> tuple[str, Measure]:
 
 
 def _nested(
-    model: object,
-    data: _Data,
-    splits: Splits,
-    response: str,
+    trained: Callable[[list[Array]], Callable[[Array], Tally]],
+    drawn: list[list[Array]],
     asked: Mapping[str, tuple[str, Measure]],
-    seeds: Array,
     level: float,
 ) -> dict[str, Estimate]:
-    """Estimate the error of a cross-validation as a forecast of the refitted model."""
-    k = len(splits)
-    found: dict[str, list[Any]] = {name: [] for name in asked}
-    for seed in steps(seeds, "Nested cross-validation", len(seeds)):
-        parts = [test for _, test in _splits(k, data, int(seed))]
-        tallies = _inner_and_outer(model, data, parts, response)
+    """Estimate the error of a cross-validation as a forecast of the refitted model.
+
+    ``trained`` gives, of a model trained without some folds, the counts of others;
+    ``drawn`` are the folds of each repeat.
+    """
+    k, found = len(drawn[0]), defaultdict(list)
+    for parts in steps(drawn, "Nested cross-validation"):
+        tallies: dict[tuple[int, int], Tally] = {}
+        for i, j in combinations_with_replacement(range(k), 2):
+            # a model without two folds serves either of them; i = j is the outer one
+            tested = trained([parts[i], parts[j]])
+            tallies |= {(a, b): tested(parts[a]) for a, b in {(i, j), (j, i)}}
         for name, (_, measure) in asked.items():
-            found[name].append(_repeat(tallies, measure, k))
-    return {
-        name: _refitted(rows, k, level, asked[name][0]) for name, rows in found.items()
-    }
+            folds = [inferred(meant(tallies[j, j]), measure) for j in range(k)]
+            outer = np.array([m.value for m in folds])
+            each = np.full((k, k), np.nan)
+            for i, j in permutations(range(k), 2):
+                each[i, j] = measure(meant(tallies[i, j]).counts).value
+            # Bates et al. (2023), algorithm 1: of the folds beside j, by models without
+            inner = np.nanmean(each, axis=0)
+            naive = averaged([m.spread for m in folds])
+            within = np.mean([m.spread.variance for m in folds])
+            error = np.mean((inner - outer) ** 2) - within
+            numbers = inner.mean(), outer.mean(), error, naive.variance
+            found[name].append((numbers, naive, folds[0].ends))
+    made = {}
+    for name, rows in found.items():  # sec. 4.3 and 4.4
+        _, s, ends = rows[0]
+        nested, plain, error, alone = np.mean([r[0] for r in rows], axis=0).tolist()
+        # the error is kept between that of independent folds and that of one fold
+        variance = min(max((k - 1) / k * error, alone), k * alone)
+        # models of nested folds see fewer cases; the difference is carried on to all
+        value = nested - (1 + (k - 2) / k) * (nested - plain)
+        value = min(max(value, ends[0]), ends[1])
+        s = s._replace(variance=variance, plain=variance)
+        made[name] = limited(value, s, ends, level, asked[name][0])
+    return made
 
 
-def _inner_and_outer(
-    model: object, data: _Data, parts: list[Array], response: str
-) -> dict[tuple[int, int], Tally]:
-    """Test on fold j a model trained without folds j and k; j = k is the outer one."""
-    every, out = np.arange(len(data.y)), {}
-    pairs = [*combinations(range(len(parts)), 2), *((j, j) for j in range(len(parts)))]
-    for j, k in pairs:
-        train = np.setdiff1d(every, np.concatenate([parts[j], parts[k]]))
-        words = {}
-        if data.weight is not None:
-            words["sample_weight"] = np.asarray(data.weight)[train]
-        rows = _safe_indexing(data.X, train)
-        fitted = clone(model).fit(rows, data.y[train], **words)
-        # a model without both folds serves either of them
-        for a, b in {(j, k), (k, j)}:
-            score, rows = np.full(len(data.y), np.nan), _safe_indexing(data.X, parts[a])
-            score[parts[a]] = common.scores_of(fitted, rows, response, data.positive)
-            out[a, b] = data.counted({"": score}, parts[a])
-    return out
+def metric_scorer(
+    metric: str | Metric,
+    *,
+    subject_to: str | Constraint | Iterable[str | Constraint] = (),
+    prevalence: float | None = None,
+    response_method: str | tuple[str, ...] = ("decision_function", "predict_proba"),
+) -> Any:
+    """How good is a model at its best threshold under constraints, as a scorer?
+
+    "Recall at a precision of 0.9" is ``metric_scorer("recall", subject_to="precision >=
+    0.9")``. The threshold is chosen on the same fold that it is evaluated on, which is
+    right for comparing models, but optimistic as a forecast.
+
+    Parameters
+    ----------
+    metric
+        Any metric of Trueness, or text. A metric that is better when lower is
+        minimised; scikit-learn then gets its negative, as with its own losses.
+    subject_to
+        Constraints. A fold in which no threshold meets them gets the worst possible
+        value of the metric, so that a search can go on.
+    prevalence, response_method
+        The share of positives where the model is used, if it differs from that in the
+        data; which outputs of the model are taken as scores.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_val_score
+    >>> X, y = make_classification(400, random_state=0)
+    >>> scoring = metric_scorer("recall", subject_to="precision >= 0.9")
+    >>> cross_val_score(LogisticRegression(), X, y, scoring=scoring, cv=3).shape
+    (3,)
+    """
+    chosen = read_metric(metric)
+    read_constraints(subject_to)
+    asked: Any = {"metric": chosen, "subject_to": subject_to, "prevalence": prevalence}
+    return make_scorer(
+        partial(_best_value, **asked),
+        response_method=response_method,
+        greater_is_better=chosen.direction != "lower",
+    )
 
 
-def _repeat(
-    tallies: Mapping[tuple[int, int], Tally], measure: Measure, k: int
-) -> tuple[list[float], Spread, tuple[float, float]]:
-    """Measure one split: numbers for ``_refitted``, the naive spread, and the ends."""
-    folds = [inferred(meant(tallies[j, j]), measure) for j in range(k)]
-    outer = np.array([m.value for m in folds])
-    each = np.full((k, k), np.nan)
-    for (i, j), t in tallies.items():
-        each[i, j] = measure(meant(t).counts).value if i != j else np.nan
-    # Bates et al. (2023), algorithm 1: of the folds beside fold j, by models without it
-    inner = np.nanmean(each, axis=0)
-    naive = averaged([m.spread for m in folds])
-    within = np.mean([m.spread.variance for m in folds])
-    gaps = np.mean((inner - outer) ** 2)
-    numbers = [inner.mean(), outer.mean(), gaps - within, naive.variance]
-    return numbers, naive, folds[0].ends
-
-
-def _refitted(rows: list[Any], k: int, level: float, name: str) -> Estimate:
-    """Put repeats together: Bates et al. (2023), sec. 4.3 and 4.4."""
-    _, spread, ends = rows[0]
-    nested, plain, error, naive = np.mean([r[0] for r in rows], axis=0).tolist()
-    # the error is kept between that of independent folds and that of one fold
-    variance = min(max((k - 1) / k * error, naive), k * naive)
-    # models of nested folds see fewer cases; the difference is carried on to all
-    value = nested - (1 + (k - 2) / k) * (nested - plain)
-    value = min(max(value, ends[0]), ends[1])
-    spread = spread._replace(variance=variance, plain=variance)
-    return limited(value, spread, ends, level, name)
+def _best_value(
+    y_true: ArrayLike,
+    y_score: Floats,
+    metric: Metric,
+    subject_to: str | Constraint | Iterable[str | Constraint],
+    prevalence: float | None,
+) -> float:
+    y = np.asarray(y_true)
+    # scikit-learn hands over the score of the larger label
+    t = common.tally_of(y, y_score, np.unique(y)[-1]).with_design(prevalence=prevalence)
+    lower = metric.direction == "lower"
+    aim: dict[str, Any] = {"minimize": metric} if lower else {"maximize": metric}
+    try:
+        found = best_threshold(t, subject_to=subject_to, **aim)
+        return float(found.value)
+    except Infeasible:
+        worst = metric.range[1] if lower else metric.range[0]
+        return float(worst) if math.isfinite(worst) else math.nan

@@ -2,15 +2,13 @@
 
 Each has ``from_predictions``, ``from_estimator``, ``from_cv_results``, ``plot(ax=)``,
 and the attributes ``line_``, ``band_``, ``chance_level_``, ``ax_`` and ``figure_``
-after drawing; after ``from_cv_results`` there is a line for each fold, and ``line_``
-is a list.
+after drawing; of folds ``line_`` is a list, and so are the coordinates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Self, final
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from sklearn.utils import _safe_indexing
@@ -24,7 +22,7 @@ from trueness.calibration.reliability_curve import reliability
 from trueness.counts.folds import Folds
 from trueness.counts.values import Tally
 from trueness.data.frames import tally
-from trueness.estimators import _common as common
+from trueness.estimators import classifiers as common
 from trueness.estimators.cross_validation import CrossValidation
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.intervals import estimates
@@ -32,88 +30,55 @@ from trueness.ranking.areas import auc, average_precision
 from trueness.ranking.bands import precision_recall_band, roc_band
 from trueness.ranking.curves import precision_recall, roc
 
-
-class CurveWithBand(NamedTuple):
-    """A curve and its band: both coordinates, and the limits at some of them."""
-
-    x: Floats
-    y: Floats
-    at: Floats
-    low: Floats
-    high: Floats
+# both coordinates; then, at some places, the lower and upper limits
+_Curve = tuple[Floats, Floats, tuple[Floats, Floats, Floats]]
 
 
-class _CurveKind(NamedTuple):
-    """What a kind of display draws of a tally, and what its parts are called."""
-
-    curve: Callable[[Tally, float], CurveWithBand]
-    x: tuple[str, str]  # attribute and title of the axis
-    y: tuple[str, str]
-    estimate: tuple[str, str, Any] = ("", "", None)  # attribute, short name, analysis
-    chance: Callable[[float], Any] | None = None  # of the share of positives
-    steps: str = "default"
-
-
-def _roc(t: Tally, level: float) -> CurveWithBand:
-    c, b = roc(t), roc_band(t, level=level)
-    return CurveWithBand(c.fpr, c.tpr, b.fpr, b.low, b.high)
-
-
-def _precision_recall(t: Tally, level: float) -> CurveWithBand:
-    c, b = precision_recall(t), precision_recall_band(t, level=level)
-    return CurveWithBand(c.recall, c.precision, b.recall, b.low, b.high)
-
-
-def _calibration(t: Tally, level: float) -> CurveWithBand:
-    r = reliability(t, level=level)
-    order = np.argsort(r.score)
-    columns = (r.score, r.probability, r.score, r.confidence_low, r.confidence_high)
-    return CurveWithBand(*(c[order] for c in columns))
-
-
-def _youden(t: Tally, level: float) -> CurveWithBand:
-    """Give Youden's J at a hundred thresholds, with its limits."""
-    m = METRICS["youden"]
-    at = np.unique(t.score[np.linspace(0, len(t) - 1, min(len(t), 100)).astype(int)])
-    found = [estimates(t, float(c), [m], level=level)[m.name] for c in at]
-    value, low, high = np.array([(e.value, e.low, e.high) for e in found]).T
-    return CurveWithBand(at, value, at, low, high)
-
-
-@dataclass
 class _Display:
     """Curves of one model, or of each fold, with what was estimated."""
 
-    kind: ClassVar[_CurveKind]
-    curves: list[CurveWithBand]
+    # attributes and titles of the axes; attribute, short name and analysis of a number
+    _x: ClassVar[tuple[str, str]]
+    _y: ClassVar[tuple[str, str]]
+    _asked: ClassVar[tuple[str, str, Any]] = ("", "", None)
+    _steps: ClassVar[str] = "default"
     estimate: Estimate | None = None
-    estimator_name: str | None = None
-    pos_label: object = None
-    prevalence_pos_label: float = np.nan
-    line_: Any = field(default=None, init=False)
-    band_: Any = field(default=None, init=False)
-    chance_level_: Any = field(default=None, init=False)
-    ax_: Any = field(default=None, init=False)
-    figure_: Any = field(default=None, init=False)
+    line_: Any = None
+    band_: Any = None
+    chance_level_: Any = None
+    ax_: Any = None
+    figure_: Any = None
+
+    def __init__(
+        self,
+        parts: Sequence[Tally],
+        level: float,
+        name: str | None = None,
+        pos_label: object = None,
+    ) -> None:
+        self.estimator_name, self.pos_label = name, pos_label
+        self.prevalence_pos_label = sum(t.n_pos for t in parts) / sum(
+            t.n_pos + t.n_neg for t in parts
+        )
+        if ask := self._asked[2]:
+            data = Folds(tuple(parts)) if len(parts) > 1 else parts[0]
+            self.estimate = ask(data, level=level)
+        self.curves: list[_Curve] = [self._curve(t, level) for t in parts]
+
+    _curve: Any  # of a tally and a level
+
+    def _chance(self) -> Any:
+        """Give the heights of the dashed line at both ends, where there is one."""
 
     def __getattr__(self, name: str) -> Any:
         """Give a coordinate, of folds a list of them, or the estimate by its name."""
-        if name and name == self.kind.estimate[0]:
+        if name and name == self._asked[0]:
             return self.estimate
-        for k, (own, _) in enumerate((self.kind.x, self.kind.y)):
-            if name == own:
-                found = [c[k] for c in self.curves]
-                return found if len(found) > 1 else found[0]
+        axes = (self._x[0], self._y[0])
+        if name in axes:
+            found = [c[axes.index(name)] for c in self.curves]
+            return found if len(found) > 1 else found[0]
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-
-    @classmethod
-    def _of(cls, parts: list[Tally], level: float, **about: Any) -> Self:
-        data = Folds(tuple(parts)) if len(parts) > 1 else parts[0]
-        ask = cls.kind.estimate[2]
-        found = ask(data, level=level) if ask else None
-        share = sum(t.n_pos for t in parts) / sum(t.n_pos + t.n_neg for t in parts)
-        curves = [cls.kind.curve(t, level) for t in parts]
-        return cls(curves, found, prevalence_pos_label=share, **about)
 
     @classmethod
     def from_predictions(
@@ -138,8 +103,7 @@ class _Display:
         given = {"weight": sample_weight, "cluster": cluster, "positive": pos_label}
         words: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
         t = tally(y_true, y_score, **words)
-        made = cls._of([t], level, estimator_name=name, pos_label=pos_label)
-        return made.plot(ax=ax, **drawn)
+        return cls([t], level, name, pos_label).plot(ax=ax, **drawn)
 
     @classmethod
     def from_estimator(
@@ -190,8 +154,7 @@ class _Display:
                     f"{cls.__name__} draws one model; found {listing(folds.names)}. "
                     "Cross-validate the one to be drawn by itself."
                 )
-            made = cls._of(list(folds), level, estimator_name=name)
-            return made.plot(ax=ax, **drawn)
+            return cls(folds.parts, level, name).plot(ax=ax, **drawn)
         if not {"estimator", "indices"} <= set(cv_results):
             raise InputError(
                 "from_cv_results needs the models and the folds. Type "
@@ -207,8 +170,7 @@ class _Display:
             if sample_weight is not None:
                 words["weight"] = np.asarray(sample_weight)[at]
             parts.append(tally(label[at], score, **words))
-        made = cls._of(parts, level, estimator_name=name, pos_label=positive)
-        return made.plot(ax=ax, **drawn)
+        return cls(parts, level, name, positive).plot(ax=ax, **drawn)
 
     def plot(
         self,
@@ -228,81 +190,90 @@ class _Display:
         required("matplotlib", "mpl")
         import matplotlib.pyplot as plt
 
-        kind = self.kind
         on: Any = plt.subplots()[1] if ax is None else ax
         several = len(self.curves) > 1
         thin = {"alpha": 0.5, "linewidth": 1} if several else {}
-        style = {"drawstyle": kind.steps, **thin, **(curve_kwargs or {})}
-        lines = [line for c in self.curves for line in on.plot(c.x, c.y, **style)]
-        lines[0].set_label(self._label(kind.estimate[1]))
+        style = {"drawstyle": self._steps, **thin, **(curve_kwargs or {})}
+        lines = [line for x, y, _ in self.curves for line in on.plot(x, y, **style)]
+        label, e = self.estimator_name or "", self.estimate
+        if e is not None:
+            value, low, high = as_precise(e.value, e.low, e.high)
+            label += f"\n{self._asked[1]} = {value} ({low} to {high})"
+        lines[0].set_label(label.lstrip("\n") or "_")
         if band and not several:
-            c, shade = self.curves[0], {"alpha": 0.2, "linewidth": 0}
-            colour = lines[0].get_color()
-            self.band_ = on.fill_between(c.at, c.low, c.high, color=colour, **shade)
-        if plot_chance_level and kind.chance is not None:
-            ends = kind.chance(self.prevalence_pos_label)
-            what = "Chance level" if self.estimate else "Perfectly calibrated"
-            look: dict[str, Any] = {"linewidth": 1, "label": what}
+            look: dict[str, Any] = {"alpha": 0.2, "linewidth": 0}
+            limits = self.curves[0][2]
+            self.band_ = on.fill_between(*limits, color=lines[0].get_color(), **look)
+        if plot_chance_level and (ends := self._chance()) is not None:
+            what = "Chance level" if e else "Perfectly calibrated"
+            look = {"linewidth": 1, "label": what}
             (self.chance_level_,) = on.plot([0, 1], ends, "k--", **look)
         if despine:
             on.spines[["top", "right"]].set_visible(False)
-        on.set(xlabel=kind.x[1], ylabel=kind.y[1], ylim=(-0.01, 1.01))
+        on.set(xlabel=self._x[1], ylabel=self._y[1], ylim=(-0.01, 1.01))
         if on.get_legend_handles_labels()[0]:
             on.legend()
         self.line_ = lines if several else lines[0]
         self.ax_, self.figure_ = on, on.figure
         return self
 
-    def _label(self, short: str) -> str:
-        name, e = self.estimator_name or "", self.estimate
-        if e is None:
-            return name or "_"
-        value, low, high = as_precise(e.value, e.low, e.high)
-        text = f"{short} = {value} ({low} to {high})"
-        return f"{name}\n{text}" if name else text
-
 
 @final
 class RocDisplay(_Display):
     """The ROC curve with its confidence band: ``fpr``, ``tpr``, ``roc_auc``."""
 
-    kind = _CurveKind(
-        _roc,
-        ("fpr", "False positive rate"),
-        ("tpr", "True positive rate"),
-        ("roc_auc", "AUC", auc),
-        lambda share: [0, 1],
-    )
+    _x, _y = ("fpr", "False positive rate"), ("tpr", "True positive rate")
+    _asked = ("roc_auc", "AUC", auc)
+
+    def _curve(self, t: Tally, level: float) -> _Curve:
+        c, b = roc(t), roc_band(t, level=level)
+        return c.fpr, c.tpr, (b.fpr, b.low, b.high)
+
+    def _chance(self) -> Any:
+        return [0, 1]
 
 
 @final
 class PrecisionRecallDisplay(_Display):
     """Precision and recall: ``recall``, ``precision``, ``average_precision``."""
 
-    kind = _CurveKind(
-        _precision_recall,
-        ("recall", "Recall"),
-        ("precision", "Precision"),
-        ("average_precision", "AP", average_precision),
-        lambda share: [share, share],
-        steps="steps-post",
-    )
+    _x, _y = ("recall", "Recall"), ("precision", "Precision")
+    _asked = ("average_precision", "AP", average_precision)
+    _steps = "steps-post"
+
+    def _curve(self, t: Tally, level: float) -> _Curve:
+        c, b = precision_recall(t), precision_recall_band(t, level=level)
+        return c.recall, c.precision, (b.recall, b.low, b.high)
+
+    def _chance(self) -> Any:
+        return [self.prevalence_pos_label] * 2
 
 
 @final
 class CalibrationDisplay(_Display):
     """The calibration curve, isotonic, without bins: ``prob_pred``, ``prob_true``."""
 
-    kind = _CurveKind(
-        _calibration,
-        ("prob_pred", "Score"),
-        ("prob_true", "Share of positives"),
-        chance=lambda share: [0, 1],
-    )
+    _x, _y = ("prob_pred", "Score"), ("prob_true", "Share of positives")
+
+    def _curve(self, t: Tally, level: float) -> _Curve:
+        r = reliability(t, level=level)
+        up = np.argsort(r.score)
+        ends = (r.score[up], r.confidence_low[up], r.confidence_high[up])
+        return r.score[up], r.probability[up], ends
+
+    def _chance(self) -> Any:
+        return [0, 1]
 
 
 @final
 class ThresholdDisplay(_Display):
-    """Youden's J at every threshold, with its limits: ``thresholds``, ``values``."""
+    """Youden's J at a hundred thresholds, with limits: ``thresholds``, ``values``."""
 
-    kind = _CurveKind(_youden, ("thresholds", "Threshold"), ("values", "Youden's J"))
+    _x, _y = ("thresholds", "Threshold"), ("values", "Youden's J")
+
+    def _curve(self, t: Tally, level: float) -> _Curve:
+        m, most = METRICS["youden"], min(len(t), 100)
+        at = np.unique(t.score[np.linspace(0, len(t) - 1, most).astype(int)])
+        found = [estimates(t, float(c), [m], level=level)[m.name] for c in at]
+        value, low, high = np.array([(e.value, e.low, e.high) for e in found]).T
+        return at, value, (at, low, high)

@@ -19,7 +19,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import fidel
-from trueness.estimators._common import keep, two_labels
+from trueness.estimators.classifiers import keep, two_labels
 
 
 class FiDELClassifier(

@@ -21,7 +21,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, Optimistic
 from trueness._core.checks.words import listing, plain
 from trueness.data.frames import leaves
-from trueness.estimators._common import class_of, keep, two_labels
+from trueness.estimators.classifiers import class_of, keep, two_labels
 from trueness.trees.leaves import LeafReport, Leaves, beside_prediction
 from trueness.trees.splits import merge_splits, node_counts
 

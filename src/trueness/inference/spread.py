@@ -128,20 +128,19 @@ def joined(parts: list[Stratum], units: float, more: float = 0.0) -> Spread:
     return Spread(variance, max(df, 1.0), units, plain, silent)
 
 
-def unit_spread(u: Floats, cluster: Array | None = None) -> Spread:
+def unit_spread(u: Floats, codes: Array | None = None) -> Spread:
     """How far does a sum over units vary, each with its influence on a mean?
 
-    ``cluster`` numbers the units that were drawn together; they are added up first.
+    ``codes`` number the clusters of units that were drawn together, which are added up.
     """
-    if cluster is None:
+    if codes is None:
         square = u * u
         whole = u.size, float(square.sum()), float(square @ square)
         return joined([whole], float(u.size))
-    number = np.bincount(cluster).astype(float)
+    number = np.bincount(codes).astype(float)
     # ``joined`` gives sums of squares the factor m / (m - 1), and (m - 1) / m is meant
-    total = np.bincount(cluster, u).astype(float)
-    moved = left_out(total, number) * (1 - 1 / number.size)
-    found = unit_spread(moved)
+    total = np.bincount(codes, u).astype(float)
+    found = unit_spread(left_out(total, number) * (1 - 1 / number.size))
     return found._replace(plain=found.variance)
 
 
