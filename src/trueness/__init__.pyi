@@ -47,7 +47,7 @@ from trueness.comparison.paired import (
     compare_groups as compare_groups,
     compare_metric as compare_metric,
 )
-from trueness.counts.simulation import (
+from trueness.counts.resampling import (
     simulate_panel as simulate_panel,
     simulate_tally as simulate_tally,
 )
@@ -88,7 +88,7 @@ from trueness.evals.runs import (
 )
 from trueness.fermi.distribution import fermi_dirac as fermi_dirac
 from trueness.findings.how_good import evaluate as evaluate
-from trueness.inference.statistics import estimate as estimate
+from trueness.inference.differences import estimate as estimate
 from trueness.metrics.algebra import Metric as Metric
 from trueness.metrics.confusion import (
     Confusion as Confusion,

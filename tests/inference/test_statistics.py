@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import trueness
-from trueness.inference.statistics import _MOST
+from trueness.inference.differences import _MOST
 
 
 def data(n, seed=0, places=9):

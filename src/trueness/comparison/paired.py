@@ -22,11 +22,16 @@ from trueness._core.checks.words import described, is_one, listing
 from trueness.comparison.results import Comparison, Pair, adjusted, together
 from trueness.counts.answers import of_counts, of_panel, refuse
 from trueness.counts.values import Panel, Tally
-from trueness.inference.differences import Contrast, ShareContrast, apart
+from trueness.inference.differences import (
+    Contrast,
+    ShareContrast,
+    Statistic,
+    apart,
+    valued,
+)
 from trueness.inference.limits import Side, effective_number, inferred, share_units
 from trueness.inference.sample import Sample, meant, needs_prevalence
 from trueness.inference.spread import spread
-from trueness.inference.statistics import Statistic, valued
 from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.intervals import estimates, metric_measure

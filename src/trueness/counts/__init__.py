@@ -7,10 +7,9 @@ Read ``design`` (how cases came, and which analysis cannot use it), ``values`` (
 and Panel) and ``cases`` (what both share), ``counting`` and ``sorting`` (how arrays
 become counts), ``rows`` (what merges: rows, bins, clusters), ``answers`` (the
 decorators that let an analysis take data), ``placements``, ``resampling``,
-``simulation``, ``folds``. The idea in words: docs/one_idea.md.
+``folds``. The idea in words: docs/one_idea.md.
 """
 
-from trueness.counts.resampling import resample
-from trueness.counts.simulation import rank_frequencies
+from trueness.counts.resampling import rank_frequencies, resample
 
 __all__ = ["rank_frequencies", "resample"]

@@ -33,11 +33,10 @@ from trueness.counts.folds import Folds
 from trueness.counts.values import Panel, Tally, rescored
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.ranks import rank_columns
-from trueness.inference.differences import Contrast
+from trueness.inference.differences import Contrast, Statistic
 from trueness.inference.limits import Side, around, averaged, infer_folds, limited
 from trueness.inference.sample import Measured, meant
 from trueness.inference.spread import Spread, spread
-from trueness.inference.statistics import Statistic
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
@@ -169,7 +168,7 @@ def compare_combiners(
 
     Examples
     --------
-    >>> from trueness.counts.simulation import simulate_panel
+    >>> from trueness.counts.resampling import simulate_panel
     >>> p = simulate_panel(600, 200, [0.6, 0.7, 0.8], rng=0)
     >>> found = compare_combiners(p, rng=0)
     >>> found.difference["fidel"].value > 0, found.difference["best-single"].value

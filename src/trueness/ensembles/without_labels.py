@@ -105,7 +105,7 @@ def agreement(
 
     Examples
     --------
-    >>> from trueness.counts.simulation import simulate_panel
+    >>> from trueness.counts.resampling import simulate_panel
     >>> p = simulate_panel(20000, 8000, {"A": 0.9, "B": 0.8, "C": 0.7, "D": 0.6}, rng=1)
     >>> found = agreement(p.hide())
     >>> round(found.auc["A"].value, 1), round(found.prevalence.value, 1)

@@ -7,7 +7,7 @@ freedom; ``limits`` makes the interval. Nothing above this room makes limits in 
 way, but for the bootstrap of curves and choices, posterior draws without a gold
 standard, and sequences that are watched.
 
-Read on with ``differences``, ``statistics`` (numbers that a person brings) and
+Read on with ``differences`` (also of numbers that a person brings) and
 ``verification``. The formulas, their papers and where they fall short:
 docs/maths/inference.md.
 """
