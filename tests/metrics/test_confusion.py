@@ -8,8 +8,8 @@ import pytest
 
 import trueness
 from trueness import Confusion, InputError, Tally
+from trueness.metrics.algebra import quotient
 from trueness.metrics.definitions import METRIC_FAMILIES, METRICS, SYNONYMS
-from trueness.metrics.exact import quotient
 
 HAND = Confusion(tp=3, fp=1, fn=2, tn=4)
 EXPECTED = {

@@ -1,9 +1,7 @@
 """Where to cut: by hand, at the edges, from ranks alone, by programs."""
 
-import itertools
 import json
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,8 +9,6 @@ import pytest
 import trueness
 from cuts_by_counting import best, single, tied
 from trueness import Estimate, Infeasible, Tally, best_threshold
-from trueness.metrics.definitions import METRICS
-from trueness.metrics.exact import evaluate
 from trueness.threshold.limits import (
     depends_on_prevalence,
     moves_one_way,
@@ -107,20 +103,6 @@ def test_huge_counts_stay_exact():
     assert p.score_ranges == ((2.0, 3.0), (1.0, 2.0))
     t = Tally([3, 2, 1], pos=[big, 2, 0], neg=[0, 1, big])
     assert best_threshold(t, "accuracy").score_ranges == ((1.0, 2.0),)
-
-
-@pytest.mark.parametrize("name", sorted(METRICS))
-def test_exact_forms_agree_with_the_metrics(name):
-    m = METRICS[name]
-    for c in itertools.product(range(4), repeat=4):
-        with np.errstate(all="ignore"):
-            value = float(m(trueness.Confusion(*c)))
-        if not math.isfinite(value):
-            continue
-        v = evaluate(m, tuple(np.array([n], dtype=object) for n in c), 1)
-        fraction = float(Fraction(v.over[0], v.under[0]))
-        root = math.copysign(math.sqrt(abs(fraction)), fraction)
-        assert (root if v.root else fraction) == pytest.approx(value, abs=1e-14)
 
 
 def test_sums_with_square_roots():

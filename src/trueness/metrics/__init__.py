@@ -2,10 +2,9 @@
 
 A tally becomes a ``Confusion`` (four counts at every threshold: ``sweep``), a
 ``Metric`` (``recall``, ``f1``, ``cost(fp=1, fn=5)``, ...) is a function of it. Metrics
-add and scale, and compare into constraints; text is read into the same values. Where
-floating point cannot tell two values apart, whole numbers do.
+add and scale, and compare into constraints; text is read into the same values.
 
-Read ``confusion`` (the counts), ``algebra`` (what can be said with metrics),
+Read ``confusion`` (the counts), ``algebra`` (what can be said with metrics, ties),
 ``definitions`` (every metric, once), ``intervals`` (limits), ``grammar`` (text, and
-names in sentences), ``exact`` (ties). The maths: docs/maths/threshold.md.
+names in sentences). The maths: docs/maths/threshold.md.
 """

@@ -1,13 +1,16 @@
-"""What can be said with metrics: sums, multiples and bounds?
+"""What can be said with metrics: sums, multiples and bounds? Which values are equal?
 
 ``0.7 * accuracy + 0.3 * recall`` is a ``Metric`` again, ``recall >= 0.9`` a
-``Constraint``. The metrics themselves are in ``definitions.py``.
+``Constraint``. Metrics are quotients of polynomials in the counts: what floating point
+cannot decide is compared in fractions, with numbers as they were typed (0.9 is nine
+tenths).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, SupportsIndex, final
@@ -15,7 +18,7 @@ from typing import Any, Literal, NamedTuple, SupportsIndex, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core.arrays import BLOCK, blocks
+from trueness._core.arrays import BLOCK, Array, blocks
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.imports import handler
@@ -112,6 +115,18 @@ class Metric:
     def parts(self) -> Terms:
         """Give the coefficients and parts of a sum; a single metric is its own part."""
         return ((1.0, self),) if self.terms is None else self.terms
+
+    @property
+    def is_exact(self) -> bool:
+        """Can it be compared in fractions?"""
+        if self.terms is not None:
+            return all(part.is_exact for _, part in self.terms)
+        return self.ratio is not None or self.exact is not None
+
+    @property
+    def is_root(self) -> bool:
+        """Is it a multiple of a square root? In fractions it is squared, with sign."""
+        return len(self.parts) == 1 and self.parts[0][1].root
 
     @property
     def is_share(self) -> bool:
@@ -407,3 +422,62 @@ def compare(left: Metric | float, sign: Any, right: Metric | float) -> Constrain
         return Constraint(difference - difference.constant, sign, -difference.constant)
     bound = _options.real_number(right, f"the bound after {sign}")
     return Constraint(left, sign, bound)
+
+
+# digits to which sums that mix square roots with other terms are compared
+DIGITS = 30
+
+
+def in_fractions(metric: Metric, counts: tuple[Any, ...], unit: int) -> Array:
+    """Evaluate a metric, without its constant, of counts ``unit`` times too large."""
+    total = np.full(counts[0].shape, Fraction(0))
+    for w, part in metric.parts:
+        weight = as_fraction(w)
+        if metric.is_root:
+            weight *= abs(weight)
+        pairs = zip(*quotient(part, counts, unit), strict=True)
+        # an infinite value at one of several prevalences
+        each = [Fraction(a, b) if b else math.inf * (a > 0 or -1) for a, b in pairs]
+        if part.root and not metric.is_root:
+            each = [_root(x) for x in each]
+        total = total + weight * np.array(each, dtype=object)
+    if not metric.is_root and any(part.root for _, part in metric.parts):
+        total = np.array([Fraction(round(x * 10**DIGITS), 10**DIGITS) for x in total])
+    return total
+
+
+def quotient(metric: Metric, counts: tuple[Any, ...], unit: int) -> tuple[Any, Any]:
+    """Give numerator and denominator of a metric that is not a sum."""
+    if metric.ratio is None:
+        assert metric.exact is not None  # noqa: S101 - is_exact was asked before
+        return metric.exact(*counts)
+    over, under = metric.ratio
+    top, a = _dot(over, counts)
+    if under is None:
+        return top, 0 * top + unit * a
+    bottom, b = _dot(under, counts)
+    return top * b, bottom * a
+
+
+def _dot(weights: tuple[float, ...], counts: tuple[Any, ...]) -> tuple[Any, int]:
+    """Give a weighted sum of counts as a whole number, and how many times too large."""
+    exact = [as_fraction(w) for w in weights]
+    times = math.lcm(*(w.denominator for w in exact))
+    parts = (int(w * times) * n for w, n in zip(exact, counts, strict=True) if w)
+    return sum(parts, 0 * counts[0]), times
+
+
+def _root(value: Any) -> Fraction:
+    # ten digits more than are compared; a square of a fraction comes out exactly
+    unit, size = 10 ** (DIGITS + 10), abs(value)
+    # sqrt(a / b) = sqrt(a b) / b, the root of a whole number with so many digits
+    whole = math.isqrt(size.numerator * size.denominator * unit * unit)
+    return Fraction(whole if value >= 0 else -whole, size.denominator * unit)
+
+
+def meets(constraint: Constraint, values: Array) -> Array:
+    """At which entries of :func:`in_fractions` does the constraint hold?"""
+    m = constraint.metric
+    bound: Any = as_fraction(constraint.bound) - as_fraction(m.constant)
+    bound = bound * abs(bound) if m.is_root else bound
+    return np.asarray(replace(constraint, bound=bound).decide(values), dtype=bool)

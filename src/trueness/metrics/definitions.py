@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness.metrics.algebra import (
     Coefficients,
-    Direction,
     Metric,
     Ratio,
     Shape,
@@ -30,44 +29,27 @@ from trueness.metrics.algebra import (
 from trueness.metrics.confusion import Confusion
 
 
-class _About(TypedDict, total=False):
-    """What else is known of a metric; see :class:`Metric`."""
-
-    direction: Direction
-    range: tuple[float, float]
-    reference: str
-    aliases: tuple[str, ...]
-    words: str
-    shown: bool
-
-
 def _ratio(
     name: str,
     question: str,
     over: Coefficients,
     under: Coefficients | None,
-    **about: Unpack[_About],
+    **about: Any,
 ) -> Metric:
     """Make a metric that is a quotient of two sums of counts (tp, fp, fn, tn)."""
-    form: Any = {"ratio": Ratio(over, under), "shape": "quotient"}
-    return Metric(name, question=question, **form, **about)
+    about |= {"ratio": Ratio(over, under), "shape": "quotient"}
+    return Metric(name, question=question, **about)
 
 
 def _quotient(
     name: str,
     question: str,
     formula: Callable[[Any, Any, Any, Any], tuple[Any, Any]],
-    *,
     shape: Shape = "quotient",
-    root: bool = False,
-    **about: Unpack[_About],
+    **about: Any,
 ) -> Metric:
-    """Make a metric of a formula that gives numerator and denominator.
-
-    With ``root`` the quotient is the square of the metric, with its sign.
-    """
-    form: Any = {"exact": formula, "root": root, "shape": shape}
-    return Metric(name, question=question, **form, **about)
+    """Make a metric of a formula that gives numerator and denominator."""
+    return Metric(name, question=question, exact=formula, shape=shape, **about)
 
 
 _ALL: Coefficients = (1, 1, 1, 1)

@@ -9,7 +9,6 @@ Which cut for each group, so that all are treated alike?       ``group_cuts``
 What remains of any of these choices on other cases?           ``validation``
 Which rule keeps a promise in the population?                  ``guarantees``, ``risks``
 What do errors cost, what is acting on the scores worth?       ``costs``
-How are choices made again on bootstrap samples?               ``repeats``
 What does a 0-1 program say, and its solver certify?           ``milp``
 What is bounded, where, at which prevalence; what is linear?   ``limits``
 Which cuts, one of each group, are best together?              ``search``

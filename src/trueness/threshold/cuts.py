@@ -2,7 +2,7 @@
 
 Cut 0 flags nothing, cut i the cases with one of the i highest scores. Values are
 computed in floating point for all cuts at once; where rounding could decide, they are
-compared again in whole numbers (``metrics/exact.py``).
+compared again in fractions.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,8 +24,13 @@ from trueness._core.records import brief
 from trueness.counts.values import Tally
 from trueness.fermi.distribution import fermi_dirac
 from trueness.inference.verification import impute
-from trueness.metrics import exact
-from trueness.metrics.algebra import Constraint, Metric, as_fraction
+from trueness.metrics.algebra import (
+    Constraint,
+    Metric,
+    as_fraction,
+    in_fractions,
+    meets,
+)
 from trueness.metrics.confusion import Confusion, sweep, swept
 from trueness.metrics.intervals import meant_by_rows
 
@@ -40,21 +44,24 @@ class Cuts(NamedTuple):
     """All cuts of a tally: what was counted, and what is expected in use.
 
     ``seen`` are the counts, or sums of weights; ``used`` the same at the prevalence of
-    use, or what a model expects there. ``units`` are those numbers as whole ones, of
-    which ``scale`` says what each stands for in use: they decide what is equal.
+    use, or what a model expects there. ``units`` are those numbers as whole ones, which
+    decide what is equal: one of the positives stands for ``up / unit`` cases in use,
+    one of the negatives for ``down / unit``.
     """
 
     score: Floats
     seen: Confusion
     used: Confusion
     units: Confusion
-    scale: exact.Scale
+    up: int
+    down: int
+    unit: int
     asked: float | None = None
 
     @property
     def prevalence(self) -> float:
         """Which share of the cases is positive in use?"""
-        part = Fraction(self.n_pos * self.scale.up, self.scale.unit)
+        part = Fraction(self.n_pos * self.up, self.unit)
         return float(part / self.total) if self.asked is None else self.asked
 
     @property
@@ -70,8 +77,13 @@ class Cuts(NamedTuple):
     @property
     def total(self) -> Fraction:
         """How many cases, or how much weight of them, are there in use?"""
-        parts = self.n_pos * self.scale.up + self.n_neg * self.scale.down
-        return Fraction(parts, self.scale.unit)
+        return Fraction(self.n_pos * self.up + self.n_neg * self.down, self.unit)
+
+    def counts(self, tp: Array, fp: Array) -> tuple[Any, ...]:
+        """Give tp, fp, fn, tn in use, in whole numbers, ``unit`` times too large."""
+        up, down = self.up, self.down
+        tp, fp = tp.astype(object), fp.astype(object)
+        return tp * up, fp * down, (self.n_pos - tp) * up, (self.n_neg - fp) * down
 
     def kind(self, tp: int, fp: int, const: int = 0) -> Any:
         """Which type holds such multiples of the units? Beyond 64 bits Python's own."""
@@ -139,11 +151,22 @@ def make_cuts(
     """
     meant = seen if expected is None else expected
     units, unit = _in_units(meant, unit)
-    scale = exact.scale_to(prevalence, int(units[0].fn), int(units[0].tn))
-    up, down = scale.up * unit.numerator, scale.down * unit.numerator
-    scale = exact.Scale(up, down, scale.unit * unit.denominator)
-    used = meant.at_prevalence(prevalence)
-    return Cuts(score, seen, used, units, scale, prevalence)
+    up = down = unit
+    if prevalence is not None:
+        pos, neg = int(units[0].fn), int(units[0].tn)
+        if not (pos and neg):
+            raise NotEnoughCases(
+                "Another prevalence needs a positive and a negative case; found "
+                f"{pos:,} positives and {neg:,} negatives."
+            )
+        share = as_fraction(prevalence)
+        up, down = (
+            part * (pos + neg) / n * unit
+            for part, n in ((share, pos), (1 - share, neg))
+        )
+    times = math.lcm(up.denominator, down.denominator)
+    return Cuts(score, seen, meant.at_prevalence(prevalence), units, int(up * times),
+                int(down * times), times, prevalence)  # fmt: skip
 
 
 def _in_units(c: Confusion, unit: Fraction | None) -> tuple[Confusion, Fraction]:
@@ -194,23 +217,20 @@ def expected_cuts(t: Tally, prevalence: float | None, auc: float | None) -> Cuts
     return make_cuts(t.score, sweep(t), prevalence, expected=expected)
 
 
-def exact_values(cuts: Cuts, metric: Metric, at: Array) -> exact.Values:
-    """Evaluate a metric at some cuts in whole numbers, without its constant."""
-    # positives and negatives are scaled by whole numbers, to the prevalence of use
-    tp, fp = cuts.units.tp[at], cuts.units.fp[at]
-    counts = cuts.scale.counts(tp, fp, cuts.n_pos, cuts.n_neg)
-    return exact.evaluate(metric, counts, cuts.scale.unit)
+def exact_values(cuts: Cuts, metric: Metric, at: Array) -> Array:
+    """Evaluate a metric at some cuts in fractions, without its constant."""
+    counts = cuts.counts(cuts.units.tp[at], cuts.units.fp[at])
+    return in_fractions(metric, counts, cuts.unit)
 
 
 def value_at(cuts: Cuts, metric: Metric, at: int) -> float:
     """What is the metric at a cut, rounded once, so that equal values look equal?"""
     value = float(metric(cuts.used[at]))
     counted = cuts.units is cuts.seen
-    if not (math.isfinite(value) and counted and exact.is_exact(metric)):
+    if not (math.isfinite(value) and counted and metric.is_exact):
         return value
-    over, under, root = exact_values(cuts, metric, np.array([at]))
-    size = Fraction(over[0], under[0])
-    if root:
+    size = exact_values(cuts, metric, np.array([at]))[0]
+    if metric.is_root:
         return math.copysign(math.sqrt(abs(size)), size) + metric.constant
     return float(size + as_fraction(metric.constant))
 
@@ -252,16 +272,16 @@ def rounding_of(cuts: Cuts, metric: Metric) -> float:
 
 def holds(cuts: Cuts, constraint: Constraint) -> NDArray[np.bool_]:
     """At which cuts does the constraint hold? Never where the metric is undefined."""
-    metric = constraint.metric
+    metric, bound = constraint.metric, constraint.bound
     values = values_of(cuts, metric)
-    met = np.asarray(constraint.decide(values))
+    met, rounding = np.asarray(constraint.decide(values)), rounding_of(cuts, metric)
+    if not metric.is_exact or (rounding == 0 and Fraction(bound) == as_fraction(bound)):
+        return met
     # floats decide, but for those so near to the bound that rounding may have put them
     # on the wrong side: the bound need not be a quotient of small numbers
-    reach = max(rounding_of(cuts, metric), ROUNDING * abs(constraint.bound))
-    near = np.abs(values - constraint.bound) <= reach
-    if near.any() and exact.is_exact(metric):
-        at = np.flatnonzero(near)
-        met[at] = exact.meets(constraint, exact_values(cuts, metric, at))
+    near = np.abs(values - bound) <= max(rounding, ROUNDING * abs(bound))
+    if near.any():
+        met[near] = meets(constraint, exact_values(cuts, metric, np.flatnonzero(near)))
     return met
 
 
@@ -290,16 +310,10 @@ def best_cuts(cuts: Sequence[Cuts], metric: Metric, allowed: Array) -> Ints:
     reach = max(rounding_of(c, metric) for c in cuts)
     # floats first: only what rounding may have put below the top is looked at again
     at = np.flatnonzero(values >= top - reach)
-    if at.size == 1 or reach == 0 or not exact.is_exact(metric):
+    if at.size == 1 or reach == 0 or not metric.is_exact:
         return at
-    return at[reduce(_smaller, (exact_values(c, metric, at) for c in cuts)).best()]
-
-
-def _smaller(a: exact.Values, b: exact.Values) -> exact.Values:
-    """Take the smaller of two values at each cut."""
-    first = np.asarray(a.over * b.under <= b.over * a.under, dtype=bool)
-    over, under = (np.where(first, x, y) for x, y in zip(a[:2], b[:2], strict=True))
-    return exact.Values(over, under, a.root)
+    worst = np.minimum.reduce([exact_values(c, metric, at) for c in cuts])
+    return np.asarray(at[np.asarray(worst == worst.max(), dtype=bool)])
 
 
 def _undominated(seen: Confusion, at: Ints) -> Ints:
@@ -319,7 +333,7 @@ def most_balanced(cuts: Cuts, at: Ints) -> int:
     """
     at = _undominated(cuts.units, at)
     tp, fp = cuts.units.tp[at], cuts.units.fp[at]
-    _, fp, fn, _ = cuts.scale.counts(tp, fp, cuts.n_pos, cuts.n_neg)
+    _, fp, fn, _ = cuts.counts(tp, fp)
     return int(at[np.argmin(np.abs(fp - fn))])
 
 

@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness._core.arrays import Floats
+from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError
@@ -28,7 +28,6 @@ from trueness.inference.limits import around, inferred
 from trueness.metrics.algebra import Metric, as_fraction
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
-from trueness.metrics.exact import is_exact
 from trueness.metrics.intervals import Cut, metric_measure
 from trueness.threshold import cuts as _cuts
 from trueness.threshold import limits
@@ -262,7 +261,9 @@ def _together(cuts: Sequence[Cuts], places: Sequence[Sequence[int]]) -> Cuts:
         for kind in ([c.seen for c in cuts], [c.units for c in cuts])
     )  # fmt: skip
     units = seen if all(c.units is c.seen for c in cuts) else units
-    return Cuts(np.zeros(len(places[0]) - 1), seen, seen, units, cuts[0].scale)
+    return cuts[0]._replace(
+        score=np.zeros(len(places[0]) - 1), seen=seen, used=seen, units=units
+    )
 
 
 def best_for_groups(
@@ -282,8 +283,8 @@ def best_for_groups(
     goal = quotient(objective)
     rows = [r for k in bounds if not k.where
             for r in limits.rows_of(k.asked, quotient(k.metric))]  # fmt: skip
-    if not limits.fixed(goal.under):
-        rows.append(limits.above_zero(goal.under))
+    if not limits.fixed(goal[1]):
+        rows.append(limits.above_zero(goal[1]))
     if not all(at.size for at in allowed) or any(
         limits.fixed(r) and r[-1] < 0 for r in rows
     ):
@@ -322,13 +323,26 @@ def best_for_groups(
             return None
         at = [c.units[k] for c, k in zip(cuts, found[0], strict=True)]
         counts = sum(int(c.tp) for c in at), sum(int(c.fp) for c in at)
-        return Fraction(limits.at(goal.over, *counts) / limits.at(goal.under, *counts))
+        return Fraction(limits.at(goal[0], *counts) / limits.at(goal[1], *counts))
 
     value, answer, again, _ = limits.largest(goal, best, ratio)
-    if limits.fixed(goal.under) or answer[0] is None:
+    if limits.fixed(goal[1]) or answer[0] is None:
         return answer
     # over - q under is at most the bound left; under is a whole number above zero
     return answer[0], value, min(value + max(0, again[2]), objective.range[1])
+
+
+def groups_again(
+    goal: Metric, bounds: Sequence[limits.Limit], unit: Fraction, seen: list[Confusion]
+) -> Ints:
+    """Choose the best cuts of all groups in each of many samples."""
+    found = []
+    for k in range(len(seen[0].tp)):
+        cuts = [_cuts.make_cuts(np.arange(c.tp.shape[1] - 1, 0, -1.0), c[k], None,
+                                unit=unit) for c in seen]  # fmt: skip
+        at = best_for_groups(cuts, bounds, goal, time.monotonic() + 1.0)[0]
+        found.append([[k] for k in at or [-1] * len(seen)])
+    return np.array(found)
 
 
 def _highest(k: limits.Limit, v: Floats) -> Floats:
@@ -353,10 +367,9 @@ def _allowed(c: Cuts, bounds: Sequence[limits.Limit]) -> NDArray[np.bool_]:
 
 
 def _exact(c: Cuts, m: Metric, k: int) -> Fraction | float:
-    if not is_exact(m) or m.root:
+    if not m.is_exact or m.root:
         return float(_cuts.values_of(c, m)[k])
-    v = _cuts.exact_values(c, m, np.array([k]))
-    return Fraction(v.over[0], v.under[0]) + as_fraction(m.constant)
+    return _cuts.exact_values(c, m, np.array([k]))[0] + as_fraction(m.constant)  # type: ignore[no-any-return]
 
 
 def _common(

@@ -35,13 +35,13 @@ from trueness._core.records import Estimate
 from trueness._core.solvers import largest_quotient
 from trueness.counts.values import Panel, Tally
 from trueness.inference.sample import needs_prevalence
-from trueness.metrics import exact
 from trueness.metrics.algebra import (
     Constraint,
     Metric,
     as_fraction,
     depends_on_prevalence,
 )
+from trueness.metrics.algebra import quotient as exact_quotient
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import BOUNDS, known_names, one_or_more
 from trueness.metrics.grammar import constraint as read_constraint
@@ -237,11 +237,8 @@ Form = NDArray[np.object_]
 ONE_CUT, TWO_CUTS = 2, 4  # how many counts say all
 
 
-class Quotient(NamedTuple):
-    """A quotient of weighted sums of counts; a denominator that is fixed is one."""
-
-    over: Form
-    under: Form
+# of weighted sums of counts; a denominator that is fixed is one
+Quotient = tuple[Form, Form]
 
 
 def form(weights: Iterable[Any]) -> Form:
@@ -267,8 +264,10 @@ def whole(f: Form) -> Form:
 
 def quotient(metric: Metric, cuts: Cuts, size: int, refusal: str) -> Quotient:
     """Write a metric as a quotient of sums of the counts at one cut, or at two."""
-    total: Quotient | None = Quotient(
-        form([0] * size + [as_fraction(metric.constant)]), form([0] * size + [1])
+    none = [0] * size
+    total: Quotient | None = (
+        form([*none, as_fraction(metric.constant)]),
+        form([*none, 1]),
     )
     for weight, part in metric.parts:
         term = _read(part, cuts, size)
@@ -297,38 +296,38 @@ def _read(part: Metric, cuts: Cuts, size: int) -> Quotient | None:
             return None
     # the same denominator looks the same in all metrics
     unit = Fraction(1, under[-1] if fixed(under) else math.gcd(*under))
-    return Quotient(over * unit, under * unit)
+    return over * unit, under * unit
 
 
 def _values(part: Metric, cuts: Cuts, points: Ints) -> tuple[Any, Any] | None:
     """Give numerator and denominator of a metric at some counts, if they are exact."""
-    s, upper, lower = cuts.scale, points.T[:2], points.T[-2:]  # one cut is both
-    tp, fp, _, _ = s.counts(upper[0], upper[1], cuts.n_pos, cuts.n_neg)
-    *found, fn, tn = s.counts(lower[0], lower[1], cuts.n_pos, cuts.n_neg)
+    upper, lower = points.T[:2], points.T[-2:]  # one cut is both
+    tp, fp, _, _ = cuts.counts(*upper)
+    *found, fn, tn = cuts.counts(*lower)
     doubt = sum(found) - tp - fp
     # of all cases the deferred ones are part, every other metric is about decided ones
-    pos, neg = 0 * tp + cuts.n_pos * s.up, 0 * tp + cuts.n_neg * s.down
+    pos, neg = 0 * tp + cuts.n_pos * cuts.up, 0 * tp + cuts.n_neg * cuts.down
     known = {"deferred": doubt, "cases": pos + neg, "positives": pos, "negatives": neg}
     if part.name in known:
-        return known[part.name], 0 * tp + s.unit
+        return known[part.name], 0 * tp + cuts.unit
     if part.name == "defer":
         return doubt, pos + neg
-    if part.root or not exact.is_exact(part):
+    if part.root or not part.is_exact:
         return None
-    return exact.quotient(part, (tp, fp, fn, tn), s.unit)
+    return exact_quotient(part, (tp, fp, fn, tn), cuts.unit)
 
 
 def _added(total: Quotient, weight: Fraction, term: Quotient) -> Quotient | None:
     """Add a weighted term; None when the sum is no quotient of linear functions."""
-    (a, b), (c, d) = total, (term.over * weight, term.under)
+    (a, b), (c, d) = total, (term[0] * weight, term[1])
     if not weight:
         return total
     if (b == d).all():
-        return Quotient(a + c, b)
+        return a + c, b
     if fixed(b):  # the constant first: a/b + c = (a + c b) / b
         (a, b), (c, d) = (c, d), (a, b)
     if fixed(d) and fixed(c):
-        return Quotient(a + b * c[-1], b)
+        return a + b * c[-1], b
     return None
 
 
@@ -343,22 +342,23 @@ def largest(
     q: Quotient, best: Callable[[Form], Found], ratio: Callable[[Found], Any]
 ) -> tuple[Any, Found, Found, int]:
     """Maximise a quotient where forms can be, by Dinkelbach's method if need be."""
-    if fixed(q.under):
-        found = best(q.over)
+    over, under = q
+    if fixed(under):
+        found = best(over)
         return ratio(found), found, found, 1
-    return largest_quotient(lambda x: best(q.over - q.under * x), ratio)
+    return largest_quotient(lambda x: best(over - under * x), ratio)
 
 
 def lead(c: Constraint, q: Quotient) -> Form:
     """Write a bound on a quotient as a form that must not be negative."""
-    above: Form = q.over - q.under * as_fraction(c.bound)
+    above: Form = q[0] - q[1] * as_fraction(c.bound)
     return above if c.upward else -above
 
 
 def rows_of(c: Constraint, q: Quotient) -> list[Form]:
     """Write a constraint as rows: the denominator is above zero, and the bound."""
     bound = lead(c, q)
-    return [above_zero(q.under), above_zero(bound) if c.strict else whole(bound)]
+    return [above_zero(q[1]), above_zero(bound) if c.strict else whole(bound)]
 
 
 STEPS = 33  # prevalences looked at where the worst need not be at an end

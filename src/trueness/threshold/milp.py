@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
-from trueness._core.arrays import Array, Ints
+from trueness._core.arrays import Ints
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.records import Record
 from trueness.metrics.algebra import Constraint, Metric
@@ -25,6 +25,7 @@ from trueness.threshold.limits import Form
 
 # beyond this many cases two binaries a case take the solver hours
 MOST_CASES = 20_000
+_PER_SCORE = "a binary per distinct score"
 _PROVED_INFEASIBLE = 2  # status of scipy.optimize.milp
 
 
@@ -56,22 +57,11 @@ class Certificate(Record):
     iterations: int
 
 
-class Program(NamedTuple):
-    """A 0-1 program without its objective.
-
-    ``flag`` has a row for tp and one for fp: the counts as functions of the variables.
-    ``first`` is, for each distinct score, a variable that says whether it is flagged.
-    """
-
-    name: str
-    flag: Any
-    wrong: Any  # fp + fn as a function of the variables, where there are z
-    matrix: Any
-    low: Array
-    integral: Array
-    most: Array
-    first: Ints
-
+# A 0-1 program without its objective: the counts tp and fp as functions of the
+# variables, and fp + fn where there are z; for each distinct score a variable that says
+# whether it is flagged; rows and their lower ends; which variables are whole, and their
+# upper ends
+Program = tuple[Any, Any, Ints, Any, Any, Any, Any]
 
 _REFUSAL = (
     "A 0-1 program needs metrics that are linear in the counts, or one quotient of "
@@ -87,8 +77,7 @@ def per_score(cuts: Cuts) -> Program:
     flag = np.vstack([np.diff(cuts.units.tp), np.diff(cuts.units.fp)])
     m = flag.shape[1]
     eye, one = sparse.eye_array(m, format="csr"), np.ones(m)
-    return Program("a binary per distinct score", flag, None, eye[:-1] - eye[1:],
-                   np.zeros(m - 1), one, one, np.arange(m))  # fmt: skip
+    return flag, None, np.arange(m), eye[:-1] - eye[1:], np.zeros(m - 1), one, one
 
 
 def per_case(cuts: Cuts) -> Program:
@@ -122,16 +111,11 @@ def per_case(cuts: Cuts) -> Program:
     ]
     low = np.concatenate([label, -label, rank + 0.5, np.full(n, -float(m))])
     none, both = np.zeros(n), np.ones(2 * n)
-    return Program(
-        name="two binaries per case",
-        flag=np.vstack([np.r_[none, label, 0], np.r_[none, 1 - label, 0]]),
-        wrong=np.r_[np.ones(n), none, 0],
-        matrix=sparse.block_array(blocks).tocsr(),
-        low=low,
-        integral=np.r_[both, 0],
-        most=np.r_[both, float(m)],
-        first=n + np.cumsum(pos + neg) - (pos + neg),
-    )
+    flag = np.vstack([np.r_[none, label, 0], np.r_[none, 1 - label, 0]])
+    first = n + np.cumsum(pos + neg) - (pos + neg)
+    matrix = sparse.block_array(blocks).tocsr()
+    return (flag, np.r_[np.ones(n), none, 0], first, matrix, low, np.r_[both, 0],
+            np.r_[both, float(m)])  # fmt: skip
 
 
 Solved = tuple[int, float, Any]  # a chosen cut, a proved bound, the solver's last word
@@ -139,9 +123,11 @@ Solved = tuple[int, float, Any]  # a chosen cut, a proved bound, the solver's la
 
 def _quotient(metric: Metric, cuts: Cuts) -> limits.Quotient:
     """Write a metric as a quotient in the smallest whole numbers, if it is one."""
-    q = limits.quotient(metric, cuts, limits.ONE_CUT, _REFUSAL)
-    both = limits.whole(np.concatenate(q))
-    return limits.Quotient(*np.split(both // math.gcd(*both), 2))
+    both = limits.whole(
+        np.concatenate(limits.quotient(metric, cuts, limits.ONE_CUT, _REFUSAL))
+    )
+    over, under = np.split(both // math.gcd(*both), 2)
+    return over, under
 
 
 def _at(form: Form, cuts: Cuts, k: int) -> Any:
@@ -149,15 +135,16 @@ def _at(form: Form, cuts: Cuts, k: int) -> Any:
 
 
 def maximise(
-    program: Program, cuts: Cuts, metric: Metric, constraints: tuple[Constraint, ...]
+    cuts: Cuts, metric: Metric, constraints: tuple[Constraint, ...], each_case: bool
 ) -> tuple[Ints, Certificate]:
     """Find an optimal cut and its certificate."""
+    program = per_case(cuts) if each_case else per_score(cuts)
     goal = _quotient(metric, cuts)
     rows = [
         r for c in constraints for r in limits.rows_of(c, _quotient(c.metric, cuts))
     ]
-    linear = limits.fixed(goal.under)
-    rows += [] if linear else [limits.above_zero(goal.under)]
+    linear = limits.fixed(goal[1])
+    rows += [] if linear else [limits.above_zero(goal[1])]
 
     value, (cut, _, solved), (_, bound, last), steps = limits.largest(
         goal,
@@ -165,17 +152,17 @@ def maximise(
         lambda s: Fraction(*(_at(f, cuts, s[0]) for f in goal)),
     )
     # the bound on the lead of a quotient, over a denominator of one or more
-    lead = bound / goal.under[-1] if linear else value + max(0.0, bound)
+    lead = bound / goal[1][-1] if linear else value + max(0.0, bound)
     certificate = Certificate(
         solver="HiGHS",
-        formulation=program.name,
+        formulation="two binaries per case" if each_case else _PER_SCORE,
         status=solved.message.split("(")[0].strip().rstrip("."),
         value=float(value),
         bound=float(lead),
         gap=float(last.mip_gap or 0.0),
         nodes=int(solved.mip_node_count or 0),
-        binaries=int(program.integral.sum()),
-        rows=program.matrix.shape[0] + len(rows),
+        binaries=int(program[5].sum()),
+        rows=program[3].shape[0] + len(rows),
         iterations=steps,
     )
     return np.array([cut]), certificate
@@ -191,8 +178,8 @@ def _solve(program: Program, cuts: Cuts, objective: Form, rows: list[Form]) -> S
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    tp, fp = program.flag
-    held = [LinearConstraint(program.matrix, program.low)] if len(program.low) else []
+    (tp, fp), wrong, first, matrix, low, integral, most = program
+    held = [LinearConstraint(matrix, low)] if len(low) else []
     for row in rows:
         # without their common divisor the solver's absolute tolerances mean something;
         # floor: on whole numbers a*tp + b*fp >= -c holds exactly when rounded, too
@@ -204,17 +191,17 @@ def _solve(program: Program, cuts: Cuts, objective: Form, rows: list[Form]) -> S
     unit = math.gcd(*objective[:-1]) or 1
     a, b = (float(w // unit) for w in objective[:-1])
     weights, constant = a * tp + b * fp, float(objective[-1])
-    if program.wrong is not None and b <= 0:
+    if wrong is not None and b <= 0:
         # z counts the errors (Ramazi, eqs. 1 and 6): fp = errors - n_pos + tp. The rows
         # bound z from below only, so that this needs b <= 0. Differs from eq. (6): its
         # weights alpha and beta should be alpha/N and beta/P, as in the metric
-        weights = (a + b) * tp + b * program.wrong
+        weights = (a + b) * tp + b * wrong
         constant = float(objective[-1] - objective[1] * cuts.n_pos)
     while True:
         result = milp(
             -weights,
-            integrality=program.integral,
-            bounds=Bounds(0, program.most),
+            integrality=integral,
+            bounds=Bounds(0, most),
             constraints=held,
             options={"mip_rel_gap": 0.0},
         )
@@ -222,12 +209,12 @@ def _solve(program: Program, cuts: Cuts, objective: Form, rows: list[Form]) -> S
             raise Infeasible("HiGHS proves that no threshold meets the constraints.")
         if result.x is None:
             raise RuntimeError(f"HiGHS found no threshold: {result.message}")
-        k = int((result.x[program.first] > 0.5).sum())
+        k = int((result.x[first] > 0.5).sum())
         if all(_at(r, cuts, k) >= 0 for r in rows):
             break
         # forbid that the last score of this cut is flagged and the next one is not
-        only = np.zeros(program.most.size)
-        only[program.first[k - 1 : k]], only[program.first[k : k + 1]] = 1.0, -1.0
+        only = np.zeros(most.size)
+        only[first[k - 1 : k]], only[first[k : k + 1]] = 1.0, -1.0
         held.append(LinearConstraint(only, -np.inf, 0.0 if k else -1.0))
     proof = result.fun if result.mip_dual_bound is None else result.mip_dual_bound
     return k, (constant - unit * float(proof)) / scale, result

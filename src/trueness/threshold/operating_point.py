@@ -6,7 +6,6 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from operator import neg
@@ -26,10 +25,9 @@ from trueness.counts.cases import weighed_counts
 from trueness.counts.design import AT_RANDOM, CASE_CONTROL, COHORT
 from trueness.counts.values import Tally
 from trueness.inference.verification import remarks
-from trueness.metrics.algebra import Metric, depends_on_prevalence
+from trueness.metrics.algebra import Constraint, Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
-from trueness.metrics.exact import is_exact
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.grammar import one_or_more
@@ -38,7 +36,7 @@ from trueness.threshold import cuts as _cuts
 from trueness.threshold import limits
 from trueness.threshold.cuts import Cuts, Interval
 from trueness.threshold.limits import DEFAULT, ConstraintLike, Prevalences
-from trueness.threshold.milp import Certificate, maximise, per_case, per_score
+from trueness.threshold.milp import Certificate, maximise
 from trueness.threshold.rule import Rule
 
 METHODS = ("sweep", "milp", "milp-cases", "fermi-dirac")
@@ -218,8 +216,8 @@ def best_threshold(
             raise InputError(
                 'Weighted cases need method="sweep": programs count cases.'
             )
-        program = per_score if method == "milp" else per_case
-        best, proof = maximise(program(cuts[0]), cuts[0], objective, bounds)
+        each_case = method == "milp-cases"
+        best, proof = maximise(cuts[0], objective, bounds, each_case)
     else:
         best, proof = _cuts.best_cuts(cuts, objective, met.all(axis=0)), None
     at = _cuts.most_balanced(cuts[0], best)
@@ -279,6 +277,26 @@ def _counted(
         return [first]
     shares = limits.prevalences(share, metrics).tolist()
     return [_cuts.make_cuts(first.score, first.seen, p) for p in shares]
+
+
+def cut_again(
+    goal: Metric,
+    bounds: Sequence[Constraint],
+    shares: Sequence[float | None],
+    seen: list[Confusion],
+) -> Ints:
+    """Choose the best cut of each of many samples, as best_threshold does."""
+    value, allowed = np.asarray(np.inf), np.asarray(True)
+    for used in map(seen[0].at_prevalence, shares):
+        value = np.minimum(value, goal(used))  # undefined is never best
+        for k in bounds:
+            allowed = allowed & k(used)
+    value = np.where(allowed & ~np.isnan(value), value, -np.inf)
+    top = value.max(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):  # all may be -inf
+        near = value >= top - _cuts.ROUNDING * np.abs(top)
+    at = np.argmin(np.where(near, np.abs(used.fp - used.fn), np.inf), axis=1)
+    return np.where(top[:, 0] > -np.inf, at, -1)[:, None, None]
 
 
 def left_out(t: Tally, stacklevel: int = 5) -> tuple[str, ...]:
@@ -464,13 +482,12 @@ def _ranks(cuts: Cuts, metric: Metric, at: Ints) -> Ints:
     step = np.r_[True, apart].astype(np.int64)
     starts = np.flatnonzero(step)
     # runs that rounding may have put in the wrong order are sorted again
-    if reach and is_exact(metric):
+    if reach and metric.is_exact:
         for start, stop in zip(starts, np.r_[starts[1:], order.size], strict=True):
             if stop - start > 1 and np.isfinite(values[order[start]]):
                 run = order[start:stop]
-                over, under, _ = _cuts.exact_values(cuts, metric, at[run])
                 # squares of roots with their sign have the order of the roots
-                exact = [Fraction(a, b) for a, b in zip(over, under, strict=True)]
+                exact = _cuts.exact_values(cuts, metric, at[run])
                 places = sorted(range(run.size), key=exact.__getitem__)
                 new = [1, *(exact[a] != exact[b] for a, b in pairwise(places))]
                 order[start:stop], step[start:stop] = run[places], new

@@ -266,6 +266,6 @@ def _lead(asked: Constraint, size: int) -> limits.Form | None:
         q = limits.quotient(asked.metric, _ONE_EACH, size, "")
     except InputError:
         return None
-    if size == limits.TWO_CUTS and limits.fixed(q.under):
+    if size == limits.TWO_CUTS and limits.fixed(q[1]):
         return None
     return limits.lead(asked, q)

@@ -2,7 +2,9 @@ r"""How far can a chosen rule be trusted?
 
 What a repeated choice gains in its own bootstrap sample over the cases left out is what
 the choice makes of chance (Efron 1983). All that a measure sees of a rule is how many
-positives and negatives are on its sides: *cells*, (..., groups, sides, 2).
+positives and negatives are on its sides: *cells*, (..., groups, sides, 2). A choice is
+repeated by a function from the running counts of some samples, a confusion matrix
+(samples, cuts) for each group, to the places of its cuts; -1 where there are none.
 """
 
 from __future__ import annotations
@@ -16,42 +18,39 @@ from statistics import NormalDist
 from typing import Any, NamedTuple, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.progress import progress
 from trueness._core.records import Answer, Estimate, brief
 from trueness.counts.design import CASE_CONTROL
-from trueness.counts.resampling import Seed
+from trueness.counts.placements import coarser, group_starts
+from trueness.counts.resampling import Seed, draw, whole_draws
 from trueness.counts.values import Tally
 from trueness.inference.differences import apart
 from trueness.inference.limits import around, limited, notes_of, percentiles
 from trueness.inference.spread import Spread
 from trueness.inference.spread import spread as spread_of
 from trueness.metrics.algebra import Metric, depends_on_prevalence
+from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import BOUNDS, one_or_more
 from trueness.threshold import limits
 from trueness.threshold.cuts import thresholds_of, unit_of
-from trueness.threshold.group_cuts import group_thresholds
+from trueness.threshold.group_cuts import group_thresholds, groups_again
 from trueness.threshold.limits import ConstraintLike, Prevalences
-from trueness.threshold.operating_point import best_threshold
-from trueness.threshold.repeats import (
-    Choice,
-    Repeats,
-    choose_cut,
-    choose_groups,
-    choose_zones,
-    repeat,
-)
+from trueness.threshold.operating_point import best_threshold, cut_again
 from trueness.threshold.rule import together
-from trueness.threshold.zones import best_thresholds
+from trueness.threshold.zones import best_thresholds, zones_again
 
 # rows that a choice is repeated on: neighbouring scores are joined, since where exactly
 # a repeated choice lies between them moves its value by far less than chance does
 _ROWS = 1000
 _ROWS_OF_SEARCHES = 200  # where each sample needs a search of its own
+_CHUNK = 64  # samples that are looked at together: they stay in the processor's cache
 
 
 @final
@@ -157,18 +156,14 @@ def validate_threshold(
     goal = limits.read_objective(maximize, minimize)
     aim: dict[str, Any] = {"minimize": minimize, "subject_to": words}
     aim |= {} if maximize is None else {"maximize": maximize}
-    if isinstance(data, Mapping):
-        task = _of_groups(data, aim, goal)
-    else:
+    if not isinstance(data, Mapping):
         _cases.both_classes(data, "validate_threshold")
-        if limits.asks_for_two_cuts([*words, maximize, minimize]):
-            task = _of_zones(data, aim, goal)
-        else:
-            task = _of_one_cut(data, aim, goal, prevalences)
+    two = limits.asks_for_two_cuts([*words, maximize, minimize])
+    task = _task(data, aim, goal, two, prevalences)
     number = number if task.rows == _ROWS else max(2, number // 5)
     tallies = task.tallies.values()
-    runs = repeat(tallies, task.choose, number, _options.generator(rng), task.rows)
-    missing = number - len(runs.places)
+    runs = _repeated(task, number, _options.generator(rng))
+    missing = number - len(runs[0])
     if 2 * missing > number:
         pos, neg = (sum(getattr(t, k) for t in tallies) for k in ("n_pos", "n_neg"))
         raise NotEnoughCases(
@@ -182,6 +177,9 @@ def validate_threshold(
 
 Measure = Callable[[Array], Any]  # of cells
 Goal = tuple[Metric, Metric]  # as it was asked for, and what to maximise
+# the places of repeated choices in their tallies (samples, groups, cuts), and their
+# cells (samples, groups, sides, 2): of the sample, of the cases left out, and of all
+Runs = tuple[Ints, Floats, Floats, Floats]
 
 
 class _Task(NamedTuple):
@@ -190,7 +188,7 @@ class _Task(NamedTuple):
     choice: Any
     tallies: dict[str, Tally]  # one of all cases, or one of each group
     names: tuple[str, ...]  # of the cuts of a group, the highest first
-    choose: Choice
+    choose: Callable[[list[Confusion]], Ints]
     goal: Goal
     shown: Iterable[limits.Limit]  # measured besides objective and constraints
     bounds: tuple[limits.Limit, ...]
@@ -202,10 +200,8 @@ class _Task(NamedTuple):
     @property
     def measured(self) -> dict[str, limits.Limit]:
         """Give all that is measured, by name."""
-        return {
-            k.name: k
-            for k in (*self.shown, *self.bounds, limits.Limit(self.goal[0] >= 0))
-        }
+        goal = limits.Limit(self.goal[0] >= 0)
+        return {k.name: k for k in (*self.shown, *self.bounds, goal)}
 
     @property
     def ends(self) -> list[float | None]:
@@ -245,59 +241,133 @@ class _Task(NamedTuple):
         return ((low - high) / (2 * NormalDist().inv_cdf((1 + s.level) / 2))) ** 2
 
 
-def _of_one_cut(data: Tally, aim: Any, goal: Goal, prevalences: Prevalences) -> _Task:
-    point = best_threshold(data, prevalences=prevalences, **aim)
-    t, share = data.labelled(), limits.share_in_use(data, prevalences)
-    bounds = limits.read_limits(aim["subject_to"], limits.SIDES)
-    shown = list(METRICS.values())
-    if t.design.sampling == CASE_CONTROL and share is None:
-        shown = [m for m in shown if not depends_on_prevalence(m)]
-    shares: list[float | None] = [None]
-    words = f"{t.prevalence:.4g}, that of the sample"
-    note = (
-        "The prevalence is that of the sample; if it differs in use, pass prevalence=."
-    )
-    if share is not None:
-        shares = [
-            *limits.prevalences(share, [goal[0], *(k.metric for k in bounds)]).tolist()
-        ]
-        words, note = share.words(), ""
-        if share.is_range:
-            note = "Values are the worst over the range of prevalences."
-    choose = partial(choose_cut, goal[1], bounds, shares)
-    every = [limits.Limit(m >= 0) for m in shown]
-    return _Task(point, {"": t}, ("threshold",), choose, goal, every, bounds, words,
-                 note, share, _ROWS)  # fmt: skip
-
-
 # what is shown of two cuts besides objective and constraints
 _OF_ZONES = ("precision above", "npv below", "recall above", "fpr above", "defer")
 
 
-def _of_zones(data: Tally, aim: Any, goal: Goal) -> _Task:
-    zones = best_thresholds(data, **aim)
-    bounds = limits.read_limits(aim["subject_to"], limits.SIDES)
-    choose = partial(choose_zones, goal[1], bounds, data.design.prevalence)
-    shown = limits.read_limits([f"{name} >= 0" for name in _OF_ZONES], limits.SIDES)
-    note = "What a person decides about the deferred cases is not included."
-    return _Task(zones, {"": data.labelled()}, ("upper", "lower"), choose, goal, shown,
-                 bounds, f"{zones.prevalence:.4g}", note,
-                 limits.share_in_use(data))  # fmt: skip
-
-
-def _of_groups(data: Mapping[Any, Tally], aim: Any, goal: Goal) -> _Task:
-    found = group_thresholds(data, **aim)
-    tallies = {str(name): t.labelled() for name, t in data.items()}
-    bounds = limits.read_limits(aim["subject_to"], limits.GROUPS)
-    unit = unit_of(c for t in tallies.values() for c in (t.pos, t.neg))
-    choose = partial(choose_groups, goal[1], bounds, unit)
+def _task(
+    data: Any, aim: dict[str, Any], goal: Goal, two: bool, prevalences: Prevalences
+) -> _Task:
+    """Make the choice from all cases, and say how it is made again."""
+    groups = isinstance(data, Mapping)
+    where = limits.GROUPS if groups else limits.SIDES
+    bounds = limits.read_limits(aim["subject_to"], where)
     every = [limits.Limit(m >= 0) for m in METRICS.values()]
-    note = "Each group was drawn by itself, with as many cases as it has."
-    return _Task(found, tallies, ("",), choose, goal, every, bounds,
-                 "that of the sample", note)  # fmt: skip
+    if groups:
+        found: Any = group_thresholds(data, **aim)
+        tallies = {str(name): t.labelled() for name, t in data.items()}
+        unit = unit_of(c for t in tallies.values() for c in (t.pos, t.neg))
+        note = "Each group was drawn by itself, with as many cases as it has."
+        again = partial(groups_again, goal[1], bounds, unit)
+        return _Task(found, tallies, ("",), again, goal, every, bounds,
+                     "that of the sample", note)  # fmt: skip
+    t = data.labelled()
+    if two:
+        found, share = best_thresholds(data, **aim), limits.share_in_use(data)
+        again = partial(zones_again, goal[1], bounds, data.design.prevalence)
+        note = "What a person decides about the deferred cases is not included."
+        shown = limits.read_limits([f"{k} >= 0" for k in _OF_ZONES], where)
+        return _Task(found, {"": t}, ("upper", "lower"), again, goal, shown, bounds,
+                     f"{found.prevalence:.4g}", note, share)  # fmt: skip
+    found = best_threshold(data, prevalences=prevalences, **aim)
+    share = limits.share_in_use(data, prevalences)
+    if share is None:
+        shares, words = [None], f"{t.prevalence:.4g}, that of the sample"
+        note = "The prevalence is that of the sample; if it differs in use, pass "
+        note += "prevalence=."
+        if t.design.sampling == CASE_CONTROL:
+            every = [k for k in every if not depends_on_prevalence(k.metric)]
+    else:
+        asked = [goal[0], *(k.metric for k in bounds)]
+        shares, words = limits.prevalences(share, asked).tolist(), share.words()
+        worst = "Values are the worst over the range of prevalences."
+        note = worst if share.is_range else ""
+    again = partial(cut_again, goal[1], [k.asked for k in bounds], shares)
+    return _Task(found, {"": t}, ("threshold",), again, goal, every, bounds, words,
+                 note, share, _ROWS)  # fmt: skip
 
 
-def _judged(task: _Task, runs: Repeats, failed: float, level: float) -> Validation:
+def _repeated(task: _Task, number: int, rng: np.random.Generator) -> Runs:
+    """Repeat a choice on samples of each tally, joined to so many rows."""
+    joined = [coarser(t, task.rows) for t in task.tallies.values()]
+    draws = [_drawn(t) for t in joined]
+    # where the cuts of joined rows are in their tally
+    befores = [
+        np.append(group_starts(t.neg / t.n_neg + t.pos / t.n_pos, task.rows), len(t))
+        if len(t) > task.rows else np.arange(len(t) + 1)
+        for t in task.tallies.values()
+    ]  # fmt: skip
+    parts: list[list[Any]] = []
+    with progress("Bootstrap", number, "samples") as went_by:
+        for start in range(0, number, _CHUNK):
+            some = min(_CHUNK, number - start)
+            both = [one(some, rng) for one in draws]
+            all_ = [[np.tile(x, (some, 1)) for x in (t.pos, t.neg)] for t in joined]
+            kinds = (*zip(*both, strict=True), all_)
+            running = [[_running(*pair) for pair in kind] for kind in kinds]
+            at = task.choose(running[0])
+            good = np.asarray((at >= 0).all(axis=(1, 2)))
+            found: list[list[Any]] = [[x[at[good, g]] for g, x in enumerate(befores)]]
+            found += [[_cells(c, at[good, g], good) for g, c in enumerate(kind)]
+                      for kind in running]  # fmt: skip
+            parts.append([np.stack(x, axis=1) for x in found])
+            went_by(some)
+    places, bag, out, of_all = (np.concatenate(x) for x in zip(*parts, strict=True))
+    return places, bag, out, of_all
+
+
+def _drawn(t: Tally) -> Callable[[int, np.random.Generator], list[list[Array]]]:
+    """Draw samples: positives and negatives of each, and those that it left out.
+
+    Of N equal cases of a row, of which B were drawn, :math:`N (1 - 1/N)^B` are left out
+    on average; that mean stands for them. A cluster is drawn like one case.
+    """
+    pairs = (t.pos, t.squares[1]), (t.neg, t.squares[0])
+    kinds = [whole_draws(w.astype(float), q.astype(float)) for w, q in pairs]
+    units = [np.where(weight > 0, n, 0) for n, weight in kinds]
+    tables: Any = None
+    if (c := t.grouped) is not None:
+        from scipy.sparse import csr_array
+
+        units, shape = [np.ones(c.number, dtype=np.int64)], (c.number, len(t))
+        tables = [csr_array((k, (c.code, c.row)), shape=shape)
+                  for k in (c.counts[1], c.counts[0])]  # fmt: skip
+
+    def in_rows(units: list[Array]) -> list[Array]:
+        if tables is not None:
+            return [units[0] @ table for table in tables]
+        return [n * weight for n, (_, weight) in zip(units, kinds, strict=True)]
+
+    def one(number: int, rng: np.random.Generator) -> list[list[Array]]:
+        if t.design.fixed_classes:
+            taken = [draw(n, number, rng) for n in units]
+        else:
+            every = draw(np.concatenate(units), number, rng)
+            taken = np.split(every, len(units), axis=1)
+        left = [n * np.power(1 - 1 / np.maximum(n, 1), b)
+                for n, b in zip(units, taken, strict=True)]  # fmt: skip
+        return [in_rows(taken), in_rows(left)]
+
+    return one
+
+
+def _running(pos: Array, neg: Array) -> Confusion:
+    """Count right and wrong cases at all cuts of some samples."""
+    tp, fp = (np.pad(np.cumsum(x, axis=1), ((0, 0), (1, 0))) for x in (pos, neg))
+    return Confusion(tp, fp, tp[:, -1:] - tp, fp[:, -1:] - fp)
+
+
+def _cells(c: Confusion, at: Ints, which: NDArray[np.bool_]) -> Floats:
+    """Count positives and negatives flagged, deferred and cleared in some samples."""
+    at = at if at.shape[1] == 2 else np.repeat(at, 2, axis=1)  # one cut defers nothing
+    sides = []
+    for x in (c.tp[which], c.fp[which]):
+        ends = np.take_along_axis(x, at, axis=1)
+        sides.append(np.diff(ends, axis=1, prepend=0, append=x[:, -1:]))
+    return np.stack(sides, axis=-1).astype(np.float64)
+
+
+def _judged(task: _Task, runs: Runs, failed: float, level: float) -> Validation:
     rule, goal = task.choice.rule, task.goal[0].name
     rows = [rule.verdicts({name: t} if rule.groups else t)
             for name, t in task.tallies.items()]  # fmt: skip
@@ -315,7 +385,7 @@ def _judged(task: _Task, runs: Repeats, failed: float, level: float) -> Validati
             "that samples left out are too few."
         )
     held = {
-        str(k): [k.kept(task.measure(k, p)(runs.out)) for p in task.ends]
+        str(k): [k.kept(task.measure(k, p)(runs[2])) for p in task.ends]
         for k in task.bounds
     }
     bag, out = (np.asarray(task.value(task.measured[goal], x)) for x in runs[1:3])
@@ -340,13 +410,13 @@ def _judged(task: _Task, runs: Repeats, failed: float, level: float) -> Validati
     )
 
 
-def _thresholds(task: _Task, runs: Repeats, level: float) -> dict[str, Estimate]:
+def _thresholds(task: _Task, runs: Runs, level: float) -> dict[str, Estimate]:
     """Give each chosen threshold, and the interval in which repeated choices lie."""
     found = {}
     for g, (group, t) in enumerate(task.tallies.items()):
         chosen = task.choice.rule.cuts(group)[::-1]
         for k, name in enumerate(task.names):
-            at = runs.places[:, g, k]
+            at = runs[0][:, g, k]
             # places have an order and no gaps, also where nothing is flagged
             e = percentiles(
                 float((t.score >= chosen[k]).sum()), at.astype(float), level
@@ -367,7 +437,7 @@ def _thresholds(task: _Task, runs: Repeats, level: float) -> dict[str, Estimate]
 _DISTINCT = 1 - math.exp(-1)  # the share of the cases that a sample holds
 
 
-def _without_optimism(cells: Floats, runs: Repeats) -> Floats:
+def _without_optimism(cells: Floats, runs: Runs) -> Floats:
     """Count the cases on each side as they would be without the choice.
 
     Of the mean gain of repeated choices in their samples, over the cases left out, .632
@@ -380,7 +450,7 @@ def _without_optimism(cells: Floats, runs: Repeats) -> Floats:
         with np.errstate(invalid="ignore"):  # a sample may have none of a class
             return np.asarray(cells / cells.sum(axis=-2, keepdims=True))
 
-    gain = np.nanmean(shares(runs.bag), axis=0) - shares(runs.out.sum(axis=0))
+    gain = np.nanmean(shares(runs[1]), axis=0) - shares(runs[2].sum(axis=0))
     fair = shares(np.maximum(shares(cells) - _DISTINCT * gain, 0))
     return np.asarray(fair * cells.sum(axis=-2, keepdims=True))
 
@@ -391,7 +461,7 @@ def _expected(
     rows: list[Tally],
     cells: Floats,
     fair: Floats,
-    runs: Repeats,
+    runs: Runs,
     level: float,
 ) -> Estimate:
     """Give a corrected value and limits that allow for the choice."""
@@ -403,7 +473,7 @@ def _expected(
         log = ends[0] > -math.inf and ends[1] == math.inf
         s = _spread(measure, rows, cells)
         with np.errstate(divide="ignore", invalid="ignore"):  # odds may be infinite
-            seen, all_ = (np.asarray(measure(x), float) for x in (runs.bag, runs.whole))
+            seen, all_ = (np.asarray(measure(x), float) for x in runs[1::2])
             if log:
                 seen, all_ = np.log(seen - ends[0]), np.log(all_ - ends[0])
             gain = seen - all_
@@ -420,8 +490,8 @@ def _expected(
 
 
 def _spread(measure: Measure, rows: list[Tally], cells: Floats) -> Spread:
-    """How far does a measure vary, the rule taken as fixed? By its slopes by cells."""
-    # central differences, a millionth of each count away
+    """How far does a measure vary, the rule taken as fixed?"""
+    # slopes by cells, from central differences, a millionth of each count away
     step = (1e-6 * np.diag(cells.ravel())).reshape(-1, *cells.shape)
     up, down = (np.asarray(measure(cells + d), np.float64) for d in (step, -step))
     with np.errstate(divide="ignore", invalid="ignore"):

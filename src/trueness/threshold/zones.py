@@ -209,6 +209,26 @@ def fewest_deferred(cuts: Cuts, found: Pairs) -> tuple[int, int]:
     return int(i[at]), int(j[at])
 
 
+def zones_again(
+    goal: Metric, bounds: Bounds, share: float | None, seen: list[Confusion]
+) -> Ints:
+    """Choose the best two cuts in each of many samples, their places the scores."""
+
+    def best(c: Confusion) -> list[int]:
+        found = None
+        if c.fn[0] > 0 and c.tn[0] > 0:
+            cuts = _cuts.make_cuts(np.arange(c.tp.size - 1, 0, -1.0), c, share)
+            found = choose_pair(cuts, goal, bounds)[0]
+        if found is None:
+            return [-1, -1]
+        flagged = c.tp + c.fp
+        # rows without a case of the sample repeat a cut: the first of them is meant
+        pair = fewest_deferred(cuts, found)
+        return [int(np.searchsorted(flagged, flagged[k])) for k in pair]
+
+    return np.array([[best(seen[0][k])] for k in range(len(seen[0].tp))])
+
+
 def _value(cuts: Cuts, bound: limits.Limit, i: int, j: int) -> float:
     if bound.where:
         return _cuts.value_at(cuts, bound.metric, i if bound.where == "above" else j)
@@ -216,6 +236,7 @@ def _value(cuts: Cuts, bound: limits.Limit, i: int, j: int) -> float:
     return math.nan if value is None else float(value)
 
 
+Bounds = tuple[limits.Limit, ...]
 Sum = tuple[Any, Any]  # a function of a pair of cuts: of the first, plus of the second
 Pairs = tuple[Ints, Ints, bool]  # the best pairs, and whether all are listed
 
@@ -223,14 +244,14 @@ Pairs = tuple[Ints, Ints, bool]  # the best pairs, and whether all are listed
 def choose_pair(
     cuts: Cuts,
     objective: Metric,
-    bounds: tuple[limits.Limit, ...],
+    bounds: Bounds,
     rows: Iterable[Sum] = (),
 ) -> tuple[Pairs | None, Fraction | None]:
     """Find the best pairs, and their value; None when none is allowed."""
     rows = [*rows, *(r for bound in bounds for r in _rows(cuts, bound))]
     goal = _quotient(objective, cuts)
-    if not limits.fixed(goal.under):
-        rows.append(_sum(cuts, limits.above_zero(goal.under)))
+    if not limits.fixed(goal[1]):
+        rows.append(_sum(cuts, limits.above_zero(goal[1])))
     value, found, again, _ = limits.largest(
         goal,
         lambda form: best_pairs(_sum(cuts, limits.whole(form)), rows),
@@ -316,7 +337,7 @@ def best_pairs(objective: Sum, rows: Sequence[Sum]) -> Pairs | None:
     return first[order], second[order], first.size <= _LISTED
 
 
-def _infeasible(cuts: Cuts, bounds: tuple[limits.Limit, ...]) -> Exception:
+def _infeasible(cuts: Cuts, bounds: Bounds) -> Exception:
     """Say which constraint stands alone in the way, or that they do together."""
     flat = _sum(cuts, limits.form([0] * 5))
     for bound in bounds:
