@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -312,7 +313,7 @@ def best_cuts(cuts: Sequence[Cuts], metric: Metric, allowed: Array) -> Ints:
     at = np.flatnonzero(values >= top - reach)
     if at.size == 1 or reach == 0 or not metric.is_exact:
         return at
-    worst = np.minimum.reduce([exact_values(c, metric, at) for c in cuts])
+    worst = reduce(np.minimum, (exact_values(c, metric, at) for c in cuts))
     return np.asarray(at[np.asarray(worst == worst.max(), dtype=bool)])
 
 
