@@ -31,7 +31,7 @@ from trueness.calibration.maps import (
     save_map as save_map,
 )
 from trueness.calibration.proper_scores import brier as brier, log_loss as log_loss
-from trueness.calibration.reliability_curve import reliability as reliability
+from trueness.calibration.forecasts import reliability as reliability
 from trueness.calibration.slope import (
     calibration_line as calibration_line,
     calibration_test as calibration_test,
@@ -146,10 +146,10 @@ from trueness.ranking.curves import (
     det as det,
     gain_curve as gain_curve,
     lift_curve as lift_curve,
+    partial_auc as partial_auc,
     precision_recall as precision_recall,
     roc as roc,
 )
-from trueness.ranking.partial_areas import partial_auc as partial_auc
 from trueness.ranking.planning import (
     plan_auc as plan_auc,
     plan_auc_difference as plan_auc_difference,

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import mpmath as mp
 
-import trueness
+from trueness.fermi import solver
 
 
 def literal(low, high, a, beta, c0):
@@ -106,9 +106,8 @@ def sums(n, a, beta, c0):
 def solve(n, n_pos, auc):
     """Give beta and the logit at the rank c0 = n_pos + 1/2 (or the middle)."""
     big_n, n1, area = mp.mpf(n), mp.mpf(n_pos), mp.mpf(auc)
-    fd = trueness.fermi_dirac(n=n, n_pos=n_pos, auc=auc)
-    beta, _, c0 = map(mp.mpf, fd.solution)
-    a = mp.log(n1 / (big_n - n1)) + fd.solution.llr
+    beta, llr, c0 = map(mp.mpf, solver.solve(n, n_pos, auc))
+    a = mp.log(n1 / (big_n - n1)) + llr
     goal = n1 * (big_n + 1) / 2 + n1 * (big_n - n1) * (mp.mpf(1) / 2 - area) - n1 * c0
     for _ in range(12):
         p, sp, v, sv, ssv = sums(n, a, beta, c0)

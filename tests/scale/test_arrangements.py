@@ -11,7 +11,7 @@ from trueness import NotEnoughCases, Tally
 from trueness._core.solvers import isotonic_curve
 from trueness.calibration.proper_scores import decomposition
 from trueness.counts.values import tally_of_bins
-from trueness.ranking.partial_areas import partial_area
+from trueness.ranking.curves import partial_area
 from trueness.scale.arrangements import auc_ends, dullest, sharpest
 from trueness.scale.envelopes import CurveBounds
 

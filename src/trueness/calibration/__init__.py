@@ -2,8 +2,8 @@
 
 Which probability does each score stand for: ``calibrators``, ``parametric``, ``maps``.
 Can scores be read as probabilities, and what does calibration gain: ``verdict``. How
-far are they off: ``reliability_curve``, ``slope``, ``errors``, ``proper_scores``, with
-the residuals of ``forecasts``. The maths: ``docs/maths/calibration.md``.
+far are they off: ``forecasts``, ``slope``, ``errors``, ``proper_scores``. The maths:
+``docs/maths/calibration.md``.
 
 A calibrator is a function from a tally to a map, and one entry of ``CALIBRATORS``; its
 class stands under ``register``, its arithmetic is a formula. Calling, saving, loading,

@@ -93,7 +93,7 @@ def calibration_error(
     >>> round(e.plain.value, 12), e.bins
     (0.1, 2)
     """
-    s = Forecasts.of(data, "calibration_error")
+    s = Forecasts(data, "calibration_error")
     bins = _options.whole_number(bins, "bins", at_least=1)
     level = _options.fraction(level, "level")
     start = equal_mass(s.cases, bins)
@@ -139,7 +139,7 @@ def line_limits(
     """
     score, pos, neg = pooled(s.score, s.pos, s.neg, 200)
     cases = pos + neg
-    fit = None if no_line(s) else LineFit.of(s.sample)
+    fit = None if no_line(s) else LineFit(s.sample)
     if fit is None or not np.isfinite(fit.covariance).all():
         none = errors(score, cases, score[None])[0]
         return np.stack([0 * none, 0 * none + 1]), [
@@ -241,7 +241,7 @@ def calibration_index(
     >>> round(calibration_index(t).ici.value, 9)
     0.1
     """
-    s = Forecasts.of(data, "calibration_index")
+    s = Forecasts(data, "calibration_index")
     span = _options.fraction(span, "span", ends="(]")
     level = _options.fraction(level, "level")
     score, pos, neg = pooled(s.score, s.pos, s.neg, _ROWS)

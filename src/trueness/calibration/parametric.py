@@ -20,6 +20,7 @@ from trueness._core.solvers import LogisticFit, fit_logistic, separated
 from trueness.calibration.maps import TRANSFORMS, Formula, Map, just_above, register
 from trueness.counts.placements import twice_wins
 from trueness.counts.values import Tally
+from trueness.fermi.solver import solve
 from trueness.inference.spread import kish
 from trueness.ranking.gaussian import fit_binormal, separation
 
@@ -245,10 +246,7 @@ def fermi_dirac_map(t: Tally) -> FermiDiracMap:
     >>> float(fermi_dirac_map(t)(2.0))
     0.5
     """
-    from trueness.fermi.distribution import fermi_dirac  # loads SciPy
-
-    fd = fermi_dirac(n=t.n, n_pos=t.n_pos, auc=softened_auc(t))
-    beta, llr, centre = fd.solution
+    beta, llr, centre = solve(t.n, t.n_pos, softened_auc(t))
     height = math.log(t.n_pos / t.n_neg) + llr
     cases = (t.neg + t.pos)[::-1].astype(np.float64)
     return FermiDiracMap(t.score[::-1], cases, beta, centre, height)

@@ -7,7 +7,7 @@ By isotonic recalibration (CORP; Dimitriadis, Gneiting and Jordan 2021) a loss i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, final
@@ -15,6 +15,7 @@ from typing import Any, final
 import numpy as np
 
 from trueness._core.arrays import Array, Floats, blocks
+from trueness._core.figures import Axis, Curves, Line, guide
 from trueness._core.numbers import number_of
 from trueness._core.records import Answer, Estimate, Record, native_frame, table
 from trueness._core.solvers import isotonic_curve, pool_violators
@@ -257,7 +258,7 @@ def _infinite(t: Tally) -> tuple[str, ...]:
 
 def decomposition(t: Tally, name: str) -> tuple[float, float, float, float]:
     """Give a mean loss, MCB, DSC and UNC (Dimitriadis et al. 2021, eq. 5)."""
-    s, loss = Forecasts.of(t, name), LOSSES[name][0]
+    s, loss = Forecasts(t, name), LOSSES[name][0]
     share, start = pool_violators(s.pos, s.neg)
     pooled = (np.add.reduceat(x, start[:-1]) for x in (s.pos, s.neg))
     total = np.array([s.pos.sum()]), np.array([s.neg.sum()])
@@ -271,7 +272,7 @@ def decomposition(t: Tally, name: str) -> tuple[float, float, float, float]:
 
 def _decomposed(data: Tally, name: str, level: float, most: float) -> ScoreParts:
     """Give the parts with their limits; MCB is not above the ``most`` of the loss."""
-    s, (loss, _, least) = Forecasts.of(data, name), LOSSES[name]
+    s, (loss, _, least) = Forecasts(data, name), LOSSES[name]
     _, mcb, dsc, _ = decomposition(data, name)
     unc = _uncertainty(s, loss, level)
     after, of_all = loss(isotonic_curve(s.pos, s.neg)), np.full(s.score.size, s.share)
@@ -315,3 +316,25 @@ def _uncertainty(
     return around(
         value, min(said(low), said(high)), largest, level, "wilson", spread.sd
     )
+
+
+def decomposition_figure(scores: Mapping[str, ProperScore]) -> Curves:
+    """How large are discrimination and miscalibration of each, and where is loss equal?
+
+    On each of nine guides mcb - dsc is constant.
+    """
+    mcb = [float(s.mcb) for s in scores.values()]
+    dsc = [float(s.dsc) for s in scores.values()]
+    right, top = (1.15 * max([*v, 1e-9]) for v in (dsc, mcb))
+    x = Axis("dsc", "Discrimination (DSC)", 0.0, right)
+    y = Axis("mcb", "Miscalibration (MCB)", 0.0, top)
+    guides = []
+    for shift in np.linspace(-right, top, 9):
+        ends = np.array([max(0.0, -shift), min(right, top - shift)])
+        guides.append(guide(x, y, ends, ends + shift))
+    dots = tuple(
+        Line(name, {"dsc": np.array([d]), "mcb": np.array([m])})
+        for name, d, m in zip(scores, dsc, mcb, strict=True)
+    )
+    what = "Miscalibration against discrimination"
+    return Curves(what, x, y, guides=tuple(guides), dots=dots)

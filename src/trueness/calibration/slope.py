@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from types import MappingProxyType
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
@@ -79,7 +79,7 @@ def calibration_line(data: Tally, *, level: float = 0.95) -> CalibrationLine:
     (0.5, 0.0)
     """
     _cases.both_classes(data, "calibration_line")
-    if why := no_line(Forecasts.of(data, "calibration_line")):
+    if why := no_line(Forecasts(data, "calibration_line")):
         raise NotEnoughCases(f"A calibration slope needs {why}")
     slope, intercept = (infer(data, m, level=level) for m in (_slope, _shift))
     known = data.labelled()
@@ -131,24 +131,18 @@ def log_odds(score: Floats) -> Floats:
     return np.asarray(np.log(p) - np.log1p(-p))
 
 
-class LineFit(NamedTuple):
+class LineFit:
     """Intercept and slope, both free, their covariance and its degrees of freedom."""
 
-    beta: Floats
-    covariance: Floats
-    df: float
-
-    @classmethod
-    def of(cls, sample: Sample) -> LineFit:
-        """Fit both coefficients, with the covariance of the design."""
-        beta, by_neg, by_pos = _coefficients(sample.counts, 1)
+    def __init__(self, sample: Sample) -> None:
+        self.beta, by_neg, by_pos = _coefficients(sample.counts, 1)
         first, second, both = (
             varied(sample, by_neg @ along, by_pos @ along)
             for along in np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
         )
         cross = (both.variance - first.variance - second.variance) / 2
-        cov = np.array([[first.variance, cross], [cross, second.variance]])
-        return cls(beta, cov, min(first.df, second.df))
+        self.covariance = np.array([[first.variance, cross], [cross, second.variance]])
+        self.df = min(first.df, second.df)
 
     def ideal(self) -> tuple[float, float]:
         """How far is the ideal line from this one? Wald's statistic and its p-value."""
@@ -248,7 +242,7 @@ def calibration_test(
         "replicates": _options.whole_number(replicates, "replicates", at_least=19),
         "rng": _options.generator(rng),
     }
-    s = Forecasts.of(data, "calibration_test")
+    s = Forecasts(data, "calibration_test")
     if method == "isotonic":
         words = ("weight", "cluster", "sampling", "prevalence")
         refuse(data, 'method="isotonic"', dict.fromkeys(words, _DRAWS_LABELS))
@@ -280,7 +274,7 @@ def _cox(s: Forecasts, **_: Any) -> tuple[float, float]:
             raise NotEnoughCases(
                 f'Cox\'s test of such cases needs {why} Type method="spiegelhalter".'
             )
-        return LineFit.of(s.sample).ideal()
+        return LineFit(s.sample).ideal()
     # scores of 0 and 1 were right: they add nothing to either likelihood
     inner = (s.score > 0) & (s.score < 1)
     if not inner.any():

@@ -168,7 +168,7 @@ def calibration_verdict(
     >>> print(found.worst.sentence)
     Of 100 cases scored about 0.80, 60 are positive (95 % limits 49 to 70).
     """
-    s = Forecasts.of(data, "calibration_verdict")
+    s = Forecasts(data, "calibration_verdict")
     tolerance = _options.fraction(tolerance, "tolerance")
     level = _options.fraction(level, "level")
     # bins share out both the cases and their variance

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
 
@@ -29,7 +29,7 @@ from trueness._core.records import Answer
 from trueness.counts.answers import of_tally, whole_cases
 from trueness.counts.placements import twice_wins
 from trueness.counts.values import Tally
-from trueness.fermi.solver import FermiSolution, PartitionSums, solve
+from trueness.fermi.solver import PartitionSums, Solution, line, solve
 
 
 @final
@@ -68,7 +68,8 @@ class FermiDirac(Answer):
     mu: float
     temperature: float
     rank_threshold: float
-    _solution: FermiSolution = field(repr=False)
+    # the line of eq. 5 around its centre, where beta and mu lose no digits
+    _solution: Solution
 
     def probability(self, rank: ArrayLike) -> Any:
         r"""How likely is the case at this rank to be positive? Eq. 5."""
@@ -80,7 +81,8 @@ class FermiDirac(Answer):
         .. math:: \ln\frac{P(r \mid 1)}{P(r \mid 0)}
                   = \ln\frac{1 - \rho}{\rho} - \beta (r - \mu) = \beta (r^* - r)
         """
-        return self._solution.line(_ranks(rank, self.n), self._solution.llr)
+        beta, llr, centre = self._solution
+        return line(_ranks(rank, self.n), llr, beta, centre)
 
     def expected(self, what: str, rank: ArrayLike | None = None) -> Any:
         r"""What is the mean of a metric when the first ``rank`` cases are flagged?
@@ -110,11 +112,6 @@ class FermiDirac(Answer):
         """Give that of as many cases and the same AUC at another prevalence."""
         prevalence = _options.fraction(prevalence, "prevalence")
         return fermi_dirac(n=self.n, prevalence=prevalence, auc=self.auc)
-
-    @property
-    def solution(self) -> FermiSolution:
-        """The line of eq. 5 around its centre, where beta and mu lose no digits."""
-        return self._solution
 
     @cached_property
     def _sums(self) -> PartitionSums:
@@ -201,19 +198,12 @@ def fermi_dirac(
         t = data.labelled()
         n, n_pos, auc = t.n, t.n_pos, twice_wins(t) / (2 * t.n_pos * t.n_neg)
     n, n_pos, auc = _numbers(n, n_pos, auc, prevalence)
-    s = solve(n, n_pos, auc)
-    height = math.log(n_pos / (n - n_pos)) + s.llr
-    return FermiDirac(
-        n=n,
-        n_pos=n_pos,
-        prevalence=n_pos / n,
-        auc=auc,
-        beta=s.beta,
-        mu=_where(s.centre, height, s.beta),
-        temperature=math.inf if s.beta == 0 else 1 / s.beta,
-        rank_threshold=_where(s.centre, s.llr, s.beta),
-        _solution=s,
-    )
+    beta, llr, centre = solution = solve(n, n_pos, auc)
+    height = math.log(n_pos / (n - n_pos)) + llr
+    mu, neutral = (_where(centre, x, beta) for x in (height, llr))
+    heat = math.inf if beta == 0 else 1 / beta
+    known = (n, n_pos, n_pos / n, auc, beta)
+    return FermiDirac(*known, mu, heat, neutral, solution)
 
 
 def _numbers(
@@ -278,14 +268,14 @@ def _where(centre: float, height: float, beta: float) -> float:
 
 
 def _finite_line(n: float, n_pos: float, auc: float) -> tuple[float, float, float]:
-    s = solve(int(n), n_pos, auc)
-    if math.isinf(s.beta):  # as if half a pair were the other way
+    s = beta, *_ = solve(int(n), n_pos, auc)
+    if math.isinf(beta):  # as if half a pair were the other way
         pairs, part = n_pos * (n - n_pos), n_pos % 1
         wrong = (0.5 * pairs / (pairs + 1) + part * (1 - part) / 2) / pairs
-        best, s = s.beta > 0, solve(int(n), n_pos, wrong)
-        if best:  # the ranks turned round: 1 - wrong would be 1 from 10^8 cases on
-            return -s.beta, s.llr, int(n) + 1 - s.centre
-    return s.beta, s.llr, s.centre
+        s = slope, llr, centre = solve(int(n), n_pos, wrong)
+        if beta > 0:  # the ranks turned round: 1 - wrong would be 1 from 10^8 cases on
+            return -slope, llr, int(n) + 1 - centre
+    return s
 
 
 def finite_lines(

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -36,46 +36,41 @@ _NODES = 16
 _WIDE = 1 << 16
 
 
-class FermiSolution(NamedTuple):
-    """Eq. 5 as logit P(r) = logit(rho) + llr - beta (r - centre)."""
-
-    beta: float
-    llr: float
-    centre: float
-
-    def line(self, rank: Any, height: float) -> Any:
-        """Give height - beta (r - centre), a step where beta is infinite.
-
-        Written around the centre: beta (mu - r) would lose digits where mu is far away.
-        """
-        away = rank - self.centre
-        if math.isfinite(self.beta):
-            return height - self.beta * away
-        steep = np.copysign(np.inf, -math.copysign(1, self.beta) * away)
-        return np.where(away == 0, height, steep)[()]
+# beta, llr and centre of eq. 5 as logit P(r) = logit(rho) + llr - beta (r - centre)
+Solution = tuple[float, float, float]
 
 
-def solve(n: int, n_pos: float, auc: float) -> FermiSolution:
+def line(rank: Any, height: float, beta: float, centre: float) -> Any:
+    """Give height - beta (r - centre), a step where beta is infinite.
+
+    Written around the centre: beta (mu - r) would lose digits where mu is far away.
+    """
+    away = rank - centre
+    if math.isfinite(beta):
+        return height - beta * away
+    steep = np.copysign(np.inf, -math.copysign(1, beta) * away)
+    return np.where(away == 0, height, steep)[()]
+
+
+def solve(n: int, n_pos: float, auc: float) -> Solution:
     """Find the one solution for 0 < n_pos < n and 0 <= auc <= 1.
 
     ``n_pos`` may be a fraction (an expected number); an AUC beyond what N ranks can
     then hold is taken as the largest that they can, with infinite beta.
     """
     if auc < 0.5:  # AUC -> 1 - AUC reverses the ranks: P(r) -> P(N + 1 - r)
-        s = _better_than_chance(n, n_pos, 0.5 - auc, auc)
-        return FermiSolution(-s.beta, s.llr, n + 1 - s.centre)
+        beta, llr, centre = _better_than_chance(n, n_pos, 0.5 - auc, auc)
+        return -beta, llr, n + 1 - centre
     # both differences are exact in floating point for auc >= 1/2
     return _better_than_chance(n, n_pos, auc - 0.5, 1 - auc)
 
 
-def _better_than_chance(
-    n: int, n_pos: float, above: float, below: float
-) -> FermiSolution:
+def _better_than_chance(n: int, n_pos: float, above: float, below: float) -> Solution:
     if n_pos > n / 2:  # rho -> 1 - rho turns P(r) into 1 - P(N + 1 - r)
-        s = _better_than_chance(n, n - n_pos, above, below)
-        return FermiSolution(s.beta, -s.llr, n + 1 - s.centre)
+        beta, llr, centre = _better_than_chance(n, n - n_pos, above, below)
+        return beta, -llr, n + 1 - centre
     if above == 0:
-        return FermiSolution(0.0, 0.0, (n + 1) / 2)
+        return 0.0, 0.0, (n + 1) / 2
     if above <= 0.25:
         return _from_middle(n, n_pos, above)
     whole, base = math.floor(n_pos), _logit(n_pos, n)
@@ -86,15 +81,15 @@ def _better_than_chance(
         return _from_step(n, n_pos, below, room)
     # every positive first: beta is infinite, the logit at the centre that of part
     if part == 0:
-        return FermiSolution(math.inf, -base, whole + 0.5)
-    return FermiSolution(math.inf, math.log(part / (1 - part)) - base, whole + 1.0)
+        return math.inf, -base, whole + 0.5
+    return math.inf, math.log(part / (1 - part)) - base, whole + 1.0
 
 
 def _logit(n_pos: float, n: int) -> float:
     return math.log(n_pos / (n - n_pos))
 
 
-def _from_middle(n: int, n_pos: float, above: float) -> FermiSolution:
+def _from_middle(n: int, n_pos: float, above: float) -> Solution:
     r"""Solve for delta = a - logit(rho) and beta, with t = beta c, c > 0.
 
     .. math:: N (\sigma(a) - \rho) = \tanh(a/2) \sum_{c>0}
@@ -131,10 +126,10 @@ def _from_middle(n: int, n_pos: float, above: float) -> FermiSolution:
         delta, theta = delta + moves[0], theta + moves[1]
         if abs(moves[1]) < 1e-12 and abs(moves[0]) <= 1e-12 * abs(delta):
             break
-    return FermiSolution(math.exp(theta), delta, (n + 1) / 2)
+    return math.exp(theta), delta, (n + 1) / 2
 
 
-def _from_step(n: int, n_pos: float, below: float, room: float) -> FermiSolution:
+def _from_step(n: int, n_pos: float, below: float, room: float) -> Solution:
     r"""Solve for alpha and beta in logit P = alpha - beta s, s = r - k - 1/2.
 
     With k = floor(N1), f = N1 - k, misses A (positives expected behind the step) and B
@@ -165,7 +160,7 @@ def _from_step(n: int, n_pos: float, below: float, room: float) -> FermiSolution
         alpha, theta = alpha + moves[0], theta + moves[1]
         if abs(moves[1]) < 1e-12 and abs(moves[0]) < 1e-12 * (1 + abs(alpha)):
             break
-    return FermiSolution(math.exp(theta), alpha - _logit(n_pos, n), whole + 0.5)
+    return math.exp(theta), alpha - _logit(n_pos, n), whole + 0.5
 
 
 class _Tail:
@@ -293,16 +288,14 @@ class PartitionSums:
     from the integral, which is a logarithm.
     """
 
-    def __init__(
-        self, n: int, n_pos: float, auc: float, solution: FermiSolution
-    ) -> None:
-        self.n, self.n_pos, self.auc, self.solution = n, n_pos, auc, solution
+    def __init__(self, n: int, n_pos: float, auc: float, solution: Solution) -> None:
+        self.n, self.n_pos, self.auc = n, n_pos, auc
         self.beta, llr, self.centre = solution
-        self.height = math.log(n_pos / (n - n_pos)) + llr
+        self.height = _logit(n_pos, n) + llr
 
     def logit(self, rank: Any) -> Any:
         """Give the log-odds of being positive at a rank."""
-        return self.solution.line(rank, self.height)
+        return line(rank, self.height, self.beta, self.centre)
 
     @cached_property
     def window(self) -> tuple[int, int]:
@@ -334,17 +327,14 @@ class PartitionSums:
         rises = (self.beta < 0) == positive  # then the sum is 0 before the window
         inside = np.clip(k, low - 1, high)
         if self.is_wide:
-            part = self._smooth_head(inside, low, 1 if positive else -1)
+            # midpoint Euler-Maclaurin: sum = integral - [f'] / 24
+            sign, start, end = 1 if positive else -1, low - 0.5, inside + 0.5
+            slope = self._slope(end, sign) - self._slope(start, sign)
+            part = self._integral(start, end, sign) - slope / 24
         else:
             part = self._running[0 if positive else 1][(inside - low + 1).astype(int)]
         outside = np.maximum(k - high, 0) if rises else np.minimum(k, low - 1)
         return part + outside
-
-    def _smooth_head(self, k: Any, low: int, sign: int) -> Any:
-        # midpoint Euler-Maclaurin: sum = integral - [f'] / 24
-        start, end = low - 0.5, k + 0.5
-        slope = self._slope(end, sign) - self._slope(start, sign)
-        return self._integral(start, end, sign) - slope / 24
 
     def _slope(self, rank: Any, sign: int) -> Any:
         p = expit(self.logit(rank))
@@ -370,7 +360,7 @@ class PartitionSums:
         Taken so, they keep their digits where both terms are near 1.
         """
         if self.beta < 0:  # reversing the ranks turns F into 1 - F
-            mirror = FermiSolution(-self.beta, 0.0, self.n + 1 - self.centre)
+            mirror = -self.beta, 0.0, self.n + 1 - self.centre
             sums = PartitionSums(self.n, self.n_pos, 1 - self.auc, mirror)
             sums.height = self.height
             return sums._variances(self.auc)
@@ -390,15 +380,12 @@ class PartitionSums:
     def _misses(self) -> tuple[Floats, ...]:
         """At nodes in the window: P1, P0, weight, positives after, negatives before."""
         low, high = self.window
-        if self.is_wide:
-            return self._smooth_misses(low, high)
-        x = self.logit(np.arange(low, high + 1.0))
-        p1, p0 = expit(x), expit(-x)
-        # ties of a rank with itself count one half
-        late = np.cumsum(p1[::-1])[::-1] - p1 / 2
-        return p1, p0, np.ones(p1.size), late, np.cumsum(p0) - p0 / 2
-
-    def _smooth_misses(self, low: int, high: int) -> tuple[Floats, ...]:
+        if not self.is_wide:
+            x = self.logit(np.arange(low, high + 1.0))
+            p1, p0 = expit(x), expit(-x)
+            # ties of a rank with itself count one half
+            late = np.cumsum(p1[::-1])[::-1] - p1 / 2
+            return p1, p0, np.ones(p1.size), late, np.cumsum(p0) - p0 / 2
         scale = max(abs(self.beta), 1e-290)
         rank, w = unit_sums(low - 1.0, high - low + 1, scale, math.inf)
         rank, start, end = rank + 0.5, low - 0.5, high + 0.5
@@ -416,10 +403,7 @@ class PartitionSums:
         first = 1.0 - step  # Eq. 33 starts at k = 0, where Prec(0) is Prec(1)
         for b in blocks(self.n, 1 << 16):
             k = np.arange(b.start + first, b.stop + first)
-            total += float(self._precision(k) @ self._precision(k + step))
+            here, there = (np.maximum(x, 1.0) for x in (k, k + step))
+            total += float(self.head(here) / here @ (self.head(there) / there))
         rho = self.n_pos / self.n
         return rho / 2 * (1 + total / self.n / rho**2)
-
-    def _precision(self, k: Floats) -> Any:
-        k = np.maximum(k, 1.0)
-        return self.head(k) / k

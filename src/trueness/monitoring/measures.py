@@ -34,7 +34,7 @@ from trueness.inference.spread import Spread
 from trueness.metrics.grammar import metric
 from trueness.metrics.intervals import estimates
 from trueness.ranking.areas import auc, average_precision
-from trueness.ranking.partial_areas import partial_auc
+from trueness.ranking.curves import partial_auc
 from trueness.threshold.rule import DEFERRED, FLAGGED, Rule
 
 

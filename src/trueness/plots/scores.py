@@ -13,9 +13,9 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError
 from trueness._core.figures import POINTS, Axis, Curves, Line, guide, span
 from trueness._core.numbers import level_text, p_is
-from trueness.calibration import reliability_curve as calibration
+from trueness.calibration import forecasts as calibration
 from trueness.calibration.maps import Map
-from trueness.calibration.proper_scores import ProperScore
+from trueness.calibration.proper_scores import ProperScore, decomposition_figure
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.fermi.distribution import FermiDirac
@@ -303,4 +303,4 @@ def decomposition(scores: Mapping[str, ProperScore], **look: Unpack[Style]) -> S
         Results of :func:`trueness.brier` or :func:`trueness.log_loss` by name, on the
         same cases (their uncertainty is the same).
     """
-    return calibration.decomposition_figure(scores)
+    return decomposition_figure(scores)

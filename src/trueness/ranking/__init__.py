@@ -1,7 +1,7 @@
 """How good is the ranking, and how sure are we?
 
-Which trade-offs are there (``curves``), how good are they, in all or in part
-(``areas``, ``partial_areas``), where does the true curve lie (``bands``), how many
+How good is it (``areas``), which trade-offs are there, in all or in part (``curves``),
+where does the true curve lie (``bands``), how many
 cases are needed (``planning``), and what is the shape behind it (``geometry``,
 ``gaussian``)? The maths: docs/maths/ranking.md and docs/maths/ranking_geometry.md.
 """

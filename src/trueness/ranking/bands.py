@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from statistics import NormalDist
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 from scipy.special import expit, log_expit, logit, ndtr, xlogy
@@ -98,7 +98,7 @@ def roc_band(
     data, level = _checked(data, kind, level)
     notes = (*remarks(data), *notes_of(data))
     grid = np.linspace(0, 1, _options.whole_number(points, "points", at_least=3))
-    cases = _Redrawn.of(data, random=False, number=replicates, rng=rng)
+    cases = _Redrawn(data, False, replicates, rng)
     value = roc_height(cases.counts.neg, cases.counts.pos, grid)
     drawn = np.array([roc_height(neg, pos, grid) for neg, pos in cases.draws()])
     worth_pos, worth_neg, wider = _worth(cases.sample, level)
@@ -159,7 +159,7 @@ def precision_recall_band(
     points = _options.whole_number(points, "points", at_least=3)
     recall = np.linspace(0, 1, points + 1)[1:]
     random = not data.design.fixed_classes
-    cases = _Redrawn.of(data, random=random, number=replicates, rng=rng)
+    cases = _Redrawn(data, random, replicates, rng)
     neg, pos = cases.counts.neg, cases.counts.pos
     share = data.design.prevalence
     if share is None:
@@ -307,32 +307,30 @@ def _share_of_positives(t: Tally) -> Measured:
 _ROWS = 1000
 
 
-class _Redrawn(NamedTuple):
-    """Counts in few rows, and others that could have been drawn."""
+class _Redrawn:
+    """Counts in few rows, and others that could have been drawn.
 
-    sample: Sample
-    counts: Tally  # as meant, at the prevalence that is meant
-    random: bool  # does the share of positives vary?
-    number: int
-    rng: Seed
+    ``random`` says whether the share of positives varies; ``counts`` are at the
+    prevalence that is meant.
+    """
 
-    @classmethod
-    def of(cls, t: Tally, *, random: bool, number: int, rng: Seed) -> _Redrawn:
-        number = _options.whole_number(number, "replicates", at_least=100)
-        d = t.design
+    def __init__(self, t: Tally, random: bool, replicates: int, rng: Seed) -> None:
+        number = _options.whole_number(replicates, "replicates", at_least=100)
+        self.random, d = random, t.design
         at_random = d.unlabelled == AT_RANDOM and t.n_unknown > 0
         few = coarser(t if at_random else corners(t), _ROWS).without_design()
-        sample = meant(few.with_design(unlabelled=d.unlabelled))
+        self.sample = meant(few.with_design(unlabelled=d.unlabelled))
         scaled = few.with_design(unlabelled=d.unlabelled, prevalence=d.prevalence)
-        return cls(sample, meant(scaled).counts, random, number, rng)
+        self.counts = meant(scaled).counts
+        at_random = self.sample.imputed is not None
+        # cases without a label may be of either class: all are drawn together
+        ask = {"stratified": not (random or at_random), "unknown": at_random}
+        self._blocks = redraws(self.sample.cases, number, rng, **ask)
 
     def draws(self) -> Iterator[tuple[Floats, Floats]]:
         """Redraw the negatives and positives of each row, one sample after another."""
         at_random = self.sample.imputed is not None
-        # cases without a label may be of either class: all are drawn together
-        stratified = not (self.random or at_random)
-        ask = {"stratified": stratified, "unknown": at_random}
-        for block in redraws(self.sample.cases, self.number, self.rng, **ask):
+        for block in self._blocks:
             for columns in zip(*block, strict=True):
                 neg, pos = self._completed(columns) if at_random else columns
                 n_neg, n_pos = float(neg.sum()), float(pos.sum())

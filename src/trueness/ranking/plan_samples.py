@@ -21,6 +21,8 @@ _SAMPLES = 4000
 _LARGER = 4
 # power (NaN without a null) and mean half width that a number of cases reaches
 Reach = tuple[float, float]
+# AUCs of samples, or differences of two: value, variance, degrees of freedom and units
+_Areas = tuple[Floats, Floats, Floats, int]
 
 
 def split_cases(n: int, share: float) -> tuple[int, int]:
@@ -62,7 +64,7 @@ class Question(NamedTuple):
             a, area = (np.clip(x, 1e-9, 1 - 1e-9) for x in (value, self.value))
             variance = variance * a * (1 - a) / (area * (1 - area))
         df = np.full(value.size, pos + neg - 2.0)
-        out, half = self._judged([_Areas(value, variance, df, min(pos, neg))])
+        out, half = self._judged([(value, variance, df, min(pos, neg))])
         return float(np.mean(out)), float(np.mean(half))
 
     def _by_samples(self, n: int) -> Reach:
@@ -97,22 +99,11 @@ class Question(NamedTuple):
             return areas
         # as the exact variances of the larger and of the smaller number of cases say
         part = self.variance(*sizes) / self.variance(pos, neg)
-        centres = [self.value, *(float(x.value.mean()) for x in areas[1:])]
-        values = (c + (x.value - c) * math.sqrt(part)
-                  for c, x in zip(centres, areas, strict=True))  # fmt: skip
+        centres = [self.value, *(float(value.mean()) for value, *_ in areas[1:])]
         return [
-            _Areas(value, x.variance * part, x.df, min(sizes))
-            for value, x in zip(values, areas, strict=True)
+            (c + (value - c) * math.sqrt(part), variance * part, df, min(sizes))
+            for c, (value, variance, df, _) in zip(centres, areas, strict=True)
         ]
-
-
-class _Areas(NamedTuple):
-    """AUCs of samples, or differences of two, with how well each is known."""
-
-    value: Floats
-    variance: Floats
-    df: Floats
-    units: int
 
 
 def _limits(
@@ -176,7 +167,7 @@ def _spreads(parts: Sequence[Floats], sizes: tuple[int, int]) -> _Areas:
         most = np.maximum(four - two**2 / n, 2 * two**2 / less)
         doubt = doubt + most * (n / less) ** 2
     df = 2 * variance**2 / np.where(doubt > 0, doubt, 1.0)
-    return _Areas(value, variance, np.where(doubt > 0, df, np.inf), min(sizes))
+    return value, variance, np.where(doubt > 0, df, np.inf), min(sizes)
 
 
 def _fermi_spread(area: float, pos: int, neg: int) -> tuple[float, float]:
@@ -237,10 +228,7 @@ def auc_question(
 ) -> Question:
     """Ask for the interval of :func:`auc`."""
     return Question(
-        auc,
-        null,
-        prevalence,
-        level,
+        *(auc, null, prevalence, level),
         lambda rng, label: np.asarray(MODELS[model][1](rng, label, auc))[None],
         lambda pos, neg: model_variance(model, auc, pos, neg),
         cohort=sampling == "cohort",

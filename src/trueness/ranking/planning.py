@@ -116,9 +116,7 @@ def plan_auc(
     """
     _options.choice(model, MODELS, "model")
     _options.choice(sampling, _SAMPLING, "sampling")
-    area = _options.fraction(auc, "auc")
-    share = _options.fraction(prevalence, "prevalence")
-    level = _options.fraction(level, "level")
+    area, share, level = _shares(auc=auc, prevalence=prevalence, level=level)
     null, enough = _goal("plan_auc", area, half_width, null, power, level)
     question = auc_question(area, null, share, level, model, sampling)
     return _planned("plan_auc", question, enough, "AUC", model)
@@ -156,12 +154,11 @@ def plan_auc_difference(
     >>> plan.power >= 0.8
     True
     """
-    a, b = _options.fraction(first, "first"), _options.fraction(second, "second")
+    a, b = _shares(first=first, second=second)
     rho = _options.real_number(correlation, "correlation")
     if not -1 <= rho < 1:
         raise InputError(f"correlation must lie in [-1, 1); found {rho:g}.")
-    share = _options.fraction(prevalence, "prevalence")
-    level = _options.fraction(level, "level")
+    share, level = _shares(prevalence=prevalence, level=level)
     if half_width is not None and power is not None:
         raise InputError("plan_auc_difference needs one goal: half_width= or power=.")
     if half_width is None and a == b:
@@ -225,9 +222,7 @@ def plan_rate(
     """
     _options.choice(rate, ("recall", "sensitivity", "specificity", "precision"), "rate")
     _options.choice(sampling, _SAMPLING, "sampling")
-    expected = _options.fraction(value, "value")
-    share = _options.fraction(prevalence, "prevalence")
-    level = _options.fraction(level, "level")
+    expected, share, level = _shares(value=value, prevalence=prevalence, level=level)
     part = _part(rate, expected, share, recall)
     base, enough = _goal("plan_rate", expected, half_width, null, power, level)
     random = sampling == "cohort" or rate == "precision"
@@ -237,8 +232,8 @@ def plan_rate(
         sizes, weight = np.array([max(1, round(n * part))]), np.ones(1)
         if random:
             spread = 9 * math.sqrt(n * part * (1 - part)) + 9
-            first, last = max(0, int(n * part - spread)), int(n * part + spread) + 1
-            last = min(n, last)
+            first = max(0, int(n * part - spread))
+            last = min(n, int(n * part + spread) + 1)
             # many sizes differ little: forty of them carry the mean
             several = np.linspace(first, last, min(last - first + 1, 41))
             sizes = np.unique(several.round())
@@ -260,11 +255,15 @@ def plan_rate(
             n += 1
     (reach, half), counted = reached(n), max(1, round(n * part))
     sd = math.sqrt(expected * (1 - expected) / counted)
-    came, sizes = "cohort" if random else sampling, split_cases(n, share)
+    came, sizes = _SAMPLING[random], split_cases(n, share)
     return Plan(
         n, *sizes, counted, sd, half, reach, rate, expected, base, share, level, came,
         model="",
     )  # fmt: skip
+
+
+def _shares(**given: float) -> list[float]:
+    return [_options.fraction(value, name) for name, value in given.items()]
 
 
 def _enough(half_width: float | None, power: float | None) -> Enough:
@@ -324,10 +323,9 @@ def _part(rate: str, value: float, share: float, recall: object) -> float:
 
 
 def _planned(
-    what: str, question: Question, enough: Enough, measure: str, model: str = "binormal"
+    what: str, q: Question, enough: Enough, measure: str, model: str = "binormal"
 ) -> Plan:
     """Search from a third of what the normal law asks for, which is too few."""
-    q = question
     rough = smallest(lambda n: enough(q.by_law(n)), start=4, what=what)
     step = max(1, rough // 100)
     start = max(4, rough // 3) // step

@@ -21,8 +21,8 @@ from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.checks.words import described, listing, nearest
 from trueness._core.records import Answer, Record, apart
 from trueness.calibration.errors import calibration_error
+from trueness.calibration.forecasts import reliability
 from trueness.calibration.proper_scores import brier, decomposition, log_loss
-from trueness.calibration.reliability_curve import reliability
 from trueness.calibration.slope import calibration_line
 from trueness.counts.answers import refuse, words_of
 from trueness.counts.design import AT_RANDOM, WORDS
@@ -33,8 +33,15 @@ from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
 from trueness.ranking.areas import auc, average_precision
-from trueness.ranking.curves import det, gain_curve, lift_curve, precision_recall, roc
-from trueness.ranking.partial_areas import partial_area, partial_auc
+from trueness.ranking.curves import (
+    det,
+    gain_curve,
+    lift_curve,
+    partial_area,
+    partial_auc,
+    precision_recall,
+    roc,
+)
 from trueness.scale.arrangements import (
     auc_ends,
     average_precision_ends,
