@@ -578,7 +578,7 @@ def test_a_database_with_several_tables(tmp_path):
     assert words[2] == f"{path}::two"
     result = CliRunner().invoke(app, ["evaluate", words[2]])
     assert result.exit_code == 0, result.stderr
-    assert "table='two'" in made["python"]
+    assert "::two')" in made["python"]
 
 
 @pytest.mark.parametrize("place", ["*.csv", ""])

@@ -104,7 +104,7 @@ def with_score(score):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": "other"}, "was not written by trueness.save_map"),
+        ({"format": "other"}, "holds no saved map"),
         ({"version": 2}, "has format 2; this Trueness reads up to 1"),
         ({"version": "x"}, "has format x"),
         ({"type": "isotnic"}, "Did you mean 'isotonic'"),
@@ -131,7 +131,7 @@ def test_a_damaged_file_is_answered_with_a_sentence(change, message):
         (None, "There is no file"),
         (b"{", "it is not valid JSON"),
         (b"[" * 100_000, "it is not valid JSON"),
-        (b"[1]", "was not written by trueness.save_map"),
+        (b"[1]", "holds no saved map"),
         (bytes([255, 254, 0, 216]), "not text"),
     ],
 )

@@ -73,11 +73,12 @@ def test_tables_of_a_database(tmp_path, cases):
     whole = trueness.tally(cases["y"], cases["p"])
     assert counted(trueness.scan(path)) == whole
     assert counted(trueness.scan(path, table="preds")) == whole
+    assert counted(trueness.scan(f"{path}::preds")) == whole
     with pytest.raises(InputError, match=r"it has 'preds'. Did you mean 'preds'"):
         trueness.scan(path, table="pred")
     with pytest.raises(InputError, match="There is no database"):
         trueness.scan(tmp_path / "y.duckdb")
-    with pytest.raises(InputError, match="table= names a table of a database"):
+    with pytest.raises(InputError, match=r"has no table .preds.: it is not"):
         trueness.scan(tmp_path / "a.csv", table="preds")
     path = tmp_path / "o'brien; DROP.duckdb"
     with duckdb.connect(str(path)) as connection:

@@ -125,14 +125,14 @@ ASKED = {
         ("0 positives and 2 negatives", lambda: best(NEGATIVES, "recall")),
         ("that meets the constraints", lambda: best(HAND, "precision", "flagged <= 0")),
         ("All 4 cases lack a label", lambda: best(Tally([1, 2], unknown=[1, 3]))),
-        ("The tally is empty", lambda: best(Tally())),
+        ("There are no cases", lambda: best(Tally())),
         ("0 positives", lambda: best(NEGATIVES, method="fermi-dirac")),
         ("3 cases lack a label",
          lambda: trueness.at_threshold(Tally([1.0], unknown=[3]), 0.5)),
-        ("has 0 positives", lambda: guaranteed(NOISE.hide(), "youden >= 0.1")),
-        ("has 0 positives", lambda: guaranteed(NOISE.hide(), "precision above >= 0.3")),
+        ("are 0 positives", lambda: guaranteed(NOISE.hide(), "youden >= 0.1")),
+        ("are 0 positives", lambda: guaranteed(NOISE.hide(), "precision above >= 0.3")),
         ("^recall >= 0.9 with a confidence of 0.95 needs at least 29 positives, even "
-         "if no error is seen among them; this tally has 28 positives: 1 more are "
+         "if no error is seen among them; there are 28 positives: 1 more are "
          "needed.$", lambda: guaranteed(
              Tally([2, 1], pos=[28, 0], neg=[0, 5]), "recall >= 0.9")),
         (r"59 negatives.* 54 more", lambda: guaranteed(

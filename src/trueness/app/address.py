@@ -456,7 +456,7 @@ def field_of(sentence: str, option: str) -> str:
     return name.replace("-", "_")
 
 
-def in_page(sentence: str, label: str | None = None) -> str:
+def in_page(sentence: str) -> str:
     """Say a sentence of the library with the words of the page.
 
     >>> in_page("Which column holds the labels? Type --label NAME. It has 'a'.")
@@ -464,8 +464,7 @@ def in_page(sentence: str, label: str | None = None) -> str:
     >>> in_page('Is the positive label right? Pass positive="yes".')
     'Is the positive label right? Choose yes under Positive value.'
     """
-    text = re.sub(r"scores\[\d+\]=(?=')", "Column ", for_the_shell(sentence, label))
-    text = re.sub(r"Out of Memory Error: .*", MEMORY, text)
+    text = re.sub(r"Out of Memory Error: .*", MEMORY, for_the_shell(sentence))
     drop = r"Type --missing-scores drop to leave (?:these cases|them) out"
     text = re.sub(drop, "Leave these rows out of the file", text)
     options = "|".join(FIELDS)

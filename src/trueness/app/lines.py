@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from trueness.app.address import KINDS, Asked, wide_table
@@ -111,9 +110,6 @@ def opened_line(typed: str) -> str:
     if typed.startswith(SAMPLE):
         name = typed.removeprefix(SAMPLE)
         return f"trueness.scan(trueness.samples.path({name!r}))"
-    if "::" in typed and not Path(typed).is_file():
-        place, _, table = typed.rpartition("::")
-        return f"trueness.scan({place!r}, table={table!r})"
     return f"trueness.scan({typed!r})"
 
 

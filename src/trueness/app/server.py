@@ -142,7 +142,7 @@ class Workbench:
                 self.counted(asked)
             except InputError as err:
                 where = field_of(str(err), KINDS[str(asked.kind)][0])
-                return {where: in_page(str(err), asked.chosen and asked.chosen.label)}
+                return {where: in_page(str(err))}
             return {}
 
         what = ("count", asked.data)

@@ -246,11 +246,10 @@ def map_from_json(text: str, name: str = "The text") -> Map:
         content = json.loads(text)
     except (ValueError, RecursionError) as err:
         raise InputError(
-            f"{name} must be a JSON file written by trueness.save_map; it is not "
-            f"valid JSON: {err}."
+            f"{name} must be a JSON file with a saved map; it is not valid JSON: {err}."
         ) from None
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
-        raise InputError(f"{name} was not written by trueness.save_map.")
+        raise InputError(f"{name} holds no saved map, of a calibrator or a combiner.")
     version = content.get("version")
     if not isinstance(version, int) or version > VERSION:
         raise InputError(

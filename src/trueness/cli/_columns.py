@@ -7,8 +7,7 @@ together are a :class:`Request`, which ``count_tally`` and ``count_panel`` count
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -29,7 +28,6 @@ from trueness.data.count_tables import are_counts, count_columns_of
 from trueness.data.engines import quoted, text_in_sql
 from trueness.data.first_look import COUNT_NAMES, LABEL_NAMES, SCORE_NAMES
 from trueness.data.frames import panel, tally
-from trueness.findings.words import for_the_shell
 
 _TRUE, _FALSE = ("true", "yes", "t", "1"), ("false", "no", "f", "0")
 Guess = Callable[[Source, set[str | None]], tuple[str, ...]]
@@ -359,7 +357,7 @@ def _count(
     chosen = request.chosen
     given = {"missing": chosen.missing, "decimal": chosen.decimal}
     columns |= {word: value for word, value in given.items() if value is not None}
-    with naming(chosen), listening() as said:
+    with listening() as said:
         groups = chosen.by if by else None
         counts = how(request.rows, **chosen.words, by=groups, **columns)
     if chosen.strict and said:
@@ -369,15 +367,6 @@ def _count(
         )
     tell(said)
     return counts
-
-
-@contextmanager
-def naming(chosen: Chosen) -> Iterator[None]:
-    """Say the library's sentences with the name of the label."""
-    try:
-        yield
-    except InputError as err:
-        raise type(err)(for_the_shell(str(err), chosen.label)) from None
 
 
 def read_share(text: str | None) -> float | tuple[float, float] | None:

@@ -166,7 +166,7 @@ def command(
                 last = {k: given.pop(k, d) for k, (_, d) in LAST.items()}
                 for word, why in refused.items():
                     if given.pop(word) is not None:
-                        raise NeedsWholeCases(refusal(cannot, word, why))
+                        raise NeedsWholeCases(refusal(function.__name__, word, why))
                 shell.check_figure(last["plot"])
                 words = {name: given.pop(name) for name in shared}
                 shell.check_targets(words.get("file", given.get("file")), given | last)

@@ -133,10 +133,6 @@ def open_source(
     """
     if decimal not in (None, ".", ","):
         raise InputError(f"--decimal must be . or ,; found {shown(decimal)}.")
-    if "::" in file and not Path(file).is_file():
-        place, _, table = file.rpartition("::")
-        rows = scan(place, table=table, keep_order=ordered, threads=threads)
-        return _describe(file, rows)
     if file == "-":
         name = "standard input"
         return _describe(name, _spooled(sys.stdin.buffer, name, decimal))
@@ -188,7 +184,7 @@ def _scan(file: str, ordered: bool, decimal: str | None, threads: int | None) ->
     if packed or path.is_fifo() or path.is_char_device():
         with bz2.open(path) if packed else path.open("rb") as stream:
             return _spooled(stream, file, decimal)
-    if "://" not in file and not path.exists() and not any(c in file for c in "*?["):
+    if "://" not in file and not path.exists() and not re.search(r"[*?[]|::", file):
         folder = path.parent
         here = [p for p in folder.iterdir() if is_data(p)] if folder.is_dir() else []
         stems = {p.stem: p.name for p in here}  # endings make all names alike

@@ -12,7 +12,7 @@ import trueness
 from trueness._core.checks.errors import InputError
 from trueness._core.progress import progress
 from trueness.cli._app import Careful
-from trueness.cli._columns import Request, naming
+from trueness.cli._columns import Request
 from trueness.cli._command import Columns, command
 from trueness.cli._shell import CommandAnswer, about, answered, each_group
 from trueness.cli._source import Source, groups_of, known, unnamed
@@ -155,8 +155,7 @@ def leaves(
 
 def _count(request: Request, rows: object) -> Leaves:
     chosen = request.chosen
-    with naming(chosen):
-        return trueness.leaves(rows, node=chosen.scores[0], **chosen.words)
+    return trueness.leaves(rows, node=chosen.scores[0], **chosen.words)
 
 
 def with_rules(found: LeafReport, request: Request, rule: str | None) -> LeafReport:

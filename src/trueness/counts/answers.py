@@ -208,7 +208,7 @@ _IN_WORDS = {
     "weight": (
         "weights",
         "Leave weight= out, or, where a row stands for several cases, type "
-        "count= with whole numbers.",
+        'count="COLUMN" with their number.',
     ),
     "cluster": (
         "clusters",

@@ -162,7 +162,7 @@ def no_small(counts: Sequence[Array], at_least: int) -> Ints:
     if first < size and not start:
         raise InputError(
             f"Counts can be shared when each kind of cases, negative, positive or "
-            f"unknown, has none or at least {at_least}; this tally has fewer of one "
+            f"unknown, has none or at least {at_least}; there are fewer of one "
             f"of them. Choose a smaller at_least=, or leave these cases out."
         )
     return np.array(start, np.int64)

@@ -340,7 +340,8 @@ class Panel(Cases):
             cases = np.add.reduce(self.counts[:3])[gone].sum().item()
             raise InputError(
                 f"A tally needs an output for every case; {name!r} has none for "
-                f"{cases:,} of {self.n:,} cases. To leave these out, type "
+                f'{cases:,} of {self.n:,} cases. Pass missing="drop" to leave '
+                f"them out, or give them a score. A panel that is counted has them in "
                 f"panel.observed({name!r})[{name!r}]."
             )
         return rescored(self, output)

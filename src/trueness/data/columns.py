@@ -171,7 +171,8 @@ def count_columns(
     """Count columns of scores that were read, all cases or each group's."""
     _columns.same_length(**columns)
     first = next(iter(columns.values()))
-    labels = read_label_values(y_true, words["positive"], "y_true", columns)
+    what = words.get("labels", "y_true")  # what a message calls them
+    labels = read_label_values(y_true, words["positive"], what, columns)
     count, weights, members = (words[k] for k in ("count", "weight", "cluster"))
     counts = None if count is None else whole_cases(count, first)
     if weights is not None and not isinstance(weights, Weights):  # added by an engine

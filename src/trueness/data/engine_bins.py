@@ -199,7 +199,9 @@ def binned_tally(
     found = count_bins(lazy, names, edges, each)
     labels = None
     if "label" in names:
-        labels = read_label_column(found["label"], positive, "y_true")
+        labels = read_label_column(
+            found["label"], positive, f"column {names['label']!r}"
+        )
     if "by" not in names:
         return bins_to_tally(found, labels).coarse(at_most)
     _columns.named_groups(found["by"], found["cases"])

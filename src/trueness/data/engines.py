@@ -123,7 +123,7 @@ def wanted_columns(
         if not isinstance(name, str):
             raise InputError(
                 f"{role}= must name a column of a lazy frame; found "
-                f"{type(name).__name__}. Add it to the frame first."
+                f"{type(name).__name__}. Add it to the data first."
             )
     wanted = _named(given, column_names(lazy))
     for role, name in wanted.items():
@@ -268,13 +268,13 @@ def _counted(
     found = collect(counts if here else counts.head(MOST_ROWS + 1))
     if len(found) > MOST_ROWS and not here:
         raise InputError(
-            f"The counts of this frame have more than {MOST_ROWS:,} rows, which would "
+            f"The counts of these data have more than {MOST_ROWS:,} rows, which would "
             f"all be sent here: nearly every case has a score of its own. "
             + (
                 "Type at_most=10_000: the engine then counts bins of scores, and every "
                 "answer says within which limits the exact one lies."
                 if "score" in wanted and "cluster" not in wanted
-                else "Round the scores in the frame, or count some of its rows."
+                else "Round the scores, or count some of the rows."
             )
         )
     columns: dict[str, Any] = {role: found[_as_key(role)] for role in keys}

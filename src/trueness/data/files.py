@@ -80,7 +80,7 @@ def scan(
         a ``postgres://`` or ``mysql://`` address. Files are Parquet, CSV or JSON lines,
         the latter two also compressed (``.gz``, ``.zst``).
     table
-        Which table, for a database.
+        Which table, for a database; or ``"preds.duckdb::table"`` as the source.
     types
         Types of columns of CSV files that are guessed wrong: ``{"p": "DOUBLE"}``.
     union_by_name
@@ -122,6 +122,8 @@ def scan(
     places = [os.fsdecode(one) for one in sources]
     if not places:
         raise InputError("scan needs at least one file; found an empty list.")
+    if "::" in places[0] and len(places) == 1 and not os.path.isfile(places[0]):
+        places[0], _, table = places[0].rpartition("::")
     if settings is not None and not isinstance(settings, Mapping):
         raise InputError(
             f"settings must be a mapping from name to value; found "
@@ -138,7 +140,7 @@ def scan(
             return _attached(connection, places[0], table)
         if table is not None:
             raise InputError(
-                f"table= names a table of a database; {places[0]} is not one "
+                f"{places[0]} has no table {table!r}: it is not a database "
                 f"({listing(_DATABASES, 9)})."
             )
         return _opened(connection, places, types, union_by_name, decimal)
@@ -210,10 +212,10 @@ def _load(connection: DuckDBPyConnection, name: str, place: str) -> None:
         raise InputError(
             f"{without_password(place)} needs the extension {name} of DuckDB, which "
             f"cannot be loaded here: {first_lines(err, 200)} Where there is a network "
-            f"type duckdb.sql('INSTALL {name}'); without one put {name}"
-            f".duckdb_extension of DuckDB {duckdb.__version__} for {platform} into "
-            f"FOLDER/v{duckdb.__version__}/{platform} and type "
-            f'trueness.scan(..., settings={{"extension_directory": "FOLDER"}}).'
+            f"run INSTALL {name} in DuckDB; without one put {name}.duckdb_extension "
+            f"of DuckDB {duckdb.__version__} for {platform} into FOLDER"
+            f"/v{duckdb.__version__}/{platform}, where FOLDER is ~/.duckdb/extensions. "
+            f'For another type scan(..., settings={{"extension_directory": FOLDER}}).'
         ) from None
 
 
@@ -401,7 +403,7 @@ def _attached(
         (table,) = found
     if table not in found:
         raise InputError(
-            f"table= must name a table of {without_password(place)}; found {table!r}, "
+            f"Name a table, as in {without_password(place)}::TABLE; found {table!r}, "
             f"and it has {listing(found, 12) or 'no tables'}."
             f"{nearest(table, list(found))}"
         )

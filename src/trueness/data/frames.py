@@ -256,12 +256,14 @@ def leaves(
     >>> leaves([1, 0, 1, None], ["a", "a", "b", "b"])
     Leaves: 4 cases (1 negative, 2 positive, 1 unknown) in 2 leaves
     """
+    what = "y_true"
     if nodes is None:
-        return _leaves_of_frame(y_true, node, label, positive, count)
-    if node is not None or label is not None:
+        y_true, nodes, count = _columns_of_leaves(y_true, node, label, count)
+        what = f"column {label!r}"
+    elif node is not None or label is not None:
         raise InputError(_only_arrays("node= and label=", "leaves"))
     names = column(nodes, "nodes")
-    labels = read_label_values(y_true, positive, "y_true", {"nodes": names})
+    labels = read_label_values(y_true, positive, what, {"nodes": names})
     cases = np.ones(names.size, np.int64)
     if count is not None:
         cases = whole_cases(count, names)
@@ -271,15 +273,14 @@ def leaves(
 
 
 @engines.in_turn
-def _leaves_of_frame(
-    frame: object, node: str | None, label: str | None, positive: object, count: object
-) -> Leaves:
+def _columns_of_leaves(
+    frame: object, node: str | None, label: str | None, count: object
+) -> list[Any]:
     _is_table(frame, "leaves")
     if node is None:
         raise InputError(_unnamed("leaves", frame))
     found = engines.read(frame, {"label": label, "node": node, "count": count})
-    labels, nodes = found.pop("label", None), found.pop("node")
-    return leaves(labels, nodes, positive=positive, **found)
+    return [found.get(role) for role in ("label", "node", "count")]
 
 
 def _only_arrays(words: str, kind: str) -> str:
@@ -406,6 +407,7 @@ def _of_table(data: object, kind: str, scores: object, words: dict[str, Any]) ->
     labels, what = found.pop("label", None), "score={!r}" if kind == "panel" else "{}"
     times = found["count"] if engines.is_lazy(data) else None
     words = dict.fromkeys(_ROLES) | words | found
+    words["labels"] = f"column {roles['label']!r}"
     return _of_columns(kind, labels, columns, words, what, times)
 
 
@@ -449,7 +451,7 @@ def _clean_labels(
     found = engines.label_values(lazy, wanted["label"])
     if not any(isinstance(v, str) for v in found) or len(found) > MOST_LABELS:
         return positive, True
-    reading = cleaning.label_words(found, positive, wanted["label"])
+    reading = cleaning.label_words(found, positive, f"column {wanted['label']!r}")
     clean = len(found) <= 2 and set(reading.code.values()) <= {0, 1}
     if clean:
         cleaning.tell(reading.said)

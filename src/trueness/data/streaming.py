@@ -179,7 +179,7 @@ def _pair(labels: Iterable[Any], positive: object, label: str | None) -> Any:
     known = sorted(
         (v for v in labels if v is not None), key=lambda v: (type(v).__name__, v)
     )
-    return _columns.label_pair(known, positive, str(label))
+    return _columns.label_pair(known, positive, f"column {label!r}")
 
 
 def _batches(

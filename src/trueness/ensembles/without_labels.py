@@ -117,7 +117,7 @@ def agreement(
         prevalence = _options.fraction(prevalence, "prevalence")
     if len(data.names) < 3:
         raise NotEnoughCases(
-            "agreement needs at least 3 classifiers; this panel has "
+            "agreement needs at least 3 classifiers; there are "
             f"{listing(data.names)}. With one or two, agreement alone cannot tell how "
             "good each is."
         )

@@ -325,10 +325,9 @@ def _by_labels(
 
 
 LABELS = {
-    how: "Rate and accuracies come from the labels, as those of trueness.prevalence "
-    "do; nothing is assumed about the errors of the classifiers. The labelled cases "
-    f"are assumed to be chosen {word}. If errors were independent, the rate would "
-    "be {independent}."
+    how: "Rate and accuracies come from the labels; nothing is assumed about the "
+    f"errors of the classifiers. The labelled cases are assumed to be chosen {word}. "
+    "If errors were independent, the rate would be {independent}."
     for how, word in (("random", "at random"), ("by verdict", "by their votes only"))
 }
 

@@ -113,8 +113,9 @@ def _checked_panels(panels: Mapping[Any, Any]) -> dict[str, Panel]:
             if other_votes(column).size:
                 raise InputError(
                     f"latent_class needs votes of 0 and 1; {column_name!r} has "
-                    f"{listing(other_votes(column))}{where}. Apply thresholds to the "
-                    f"scores first: panel.vote({{{column_name!r}: 0.5, ...}})."
+                    f"{listing(other_votes(column))}{where}. Make 0 and 1 of scores "
+                    f"first, with a threshold for each. Type "
+                    f"panel.vote({{{column_name!r}: 0.5, ...}})."
                 )
             if np.isnan(column).all():
                 raise NotEnoughCases(

@@ -360,7 +360,8 @@ def vote_rows(rows: ArrayLike, names: Sequence[str]) -> Floats:
     if other_votes(votes).size:
         raise InputError(
             f"Votes must be 0, 1 or NaN; found {listing(other_votes(votes))}. "
-            "Apply thresholds to the scores first: panel.vote(...)."
+            "Make 0 and 1 of scores first, with a threshold for each. Type "
+            "panel.vote(...)."
         )
     return votes
 

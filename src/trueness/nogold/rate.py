@@ -335,8 +335,9 @@ def _without_labels(panel: Panel, level: float, rng: Rng) -> Rate:
         raise NotEnoughCases(
             f"Without labels, the rate cannot be determined from {len(kept)} "
             f"judge{'s' if len(kept) > 1 else ''}: any rate is possible with suitable "
-            "accuracies. Label some cases at random (50 are a good start), add "
-            "judges that do not share their errors, or pass prior= to latent_class."
+            "accuracies. Label some cases at random (50 are a good start), or "
+            "add judges that do not share their errors. With a prior type "
+            "trueness.latent_class(panel, prior=...)."
         )
     effect = _verdicts.design_effect(panel, None, level)
     patterns = read_patterns(panel.without_clusters() if effect > 1 else panel)

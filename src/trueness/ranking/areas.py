@@ -80,9 +80,8 @@ def auc(
 
 REVERSED = (
     "The whole interval lies below one half: this score ranks the wrong way round, "
-    "positives below negatives. If a low score means positive, reverse it with "
-    "tally.map(lambda s: -s); if the other label is the positive one, pass "
-    "positive=... to trueness.tally."
+    "positives below negatives. If a low score means positive, change its sign. "
+    "If the other label counts as positive, name it with positive=."
 )
 
 

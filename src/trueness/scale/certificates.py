@@ -72,7 +72,7 @@ from trueness.threshold.limits import read_objective, share_in_use
 from trueness.threshold.operating_point import OperatingPoint, best_threshold, on_bins
 
 _ONLY_BETWEEN = (
-    "This tally is binned, so only thresholds between its bins were tried; "
+    "The scores were counted in bins, and thresholds between them were tried; "
     "trueness.exact_threshold(frame, ...) tries all."
 )
 NOT_KNOWN = "not known: each bin was taken at its lowest score"

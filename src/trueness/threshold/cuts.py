@@ -199,7 +199,7 @@ def expected_cuts(t: Tally, prevalence: float | None, auc: float | None) -> Cuts
         if not (t.n_pos and t.n_neg) and t.n_unknown:
             raise InputError(
                 f'method="fermi-dirac" needs auc= and prevalence= when not all is '
-                f"labelled; this tally has {t.n_pos:,} positives, {t.n_neg:,} negatives"
+                f"labelled; there are {t.n_pos:,} positives, {t.n_neg:,} negatives"
                 f" and {t.n_unknown:,} unknowns. Type auc=0.8, prevalence=0.1."
             )
         _cases.both_classes(t, 'best_threshold with method="fermi-dirac"')
@@ -434,7 +434,7 @@ def stop_undefined(cuts: Cuts, metric: Metric, allowed: Array) -> None:
             return
     raise NotEnoughCases(
         f"{metric.name} is undefined at every threshold"
-        f"{'' if allowed.all() else ' that meets the constraints'}; this tally has "
+        f"{'' if allowed.all() else ' that meets the constraints'}; there are "
         f"{cuts.sizes}."
     )
 

@@ -379,7 +379,7 @@ def _stop_too_few(
     split_words = f" in the half that tests, so {wanted:,} {of}" if halved else ""
     raise NotEnoughCases(
         f"{asked!r} with a confidence of {1 - alpha:.10g} needs at least {needed:,} "
-        f"{word}{split_words}, even if no error is seen among them; this tally has "
+        f"{word}{split_words}, even if no error is seen among them; there are "
         f"{found:,} {of}: {wanted - found:,} more are needed."
     )
 

@@ -352,6 +352,6 @@ def _infeasible(cuts: Cuts, bounds: Bounds) -> Exception:
             "thresholds, though each of them can. Loosen one of them, or defer more."
         )
     return NotEnoughCases(
-        "The objective is undefined for every pair of thresholds; this tally has "
+        "The objective is undefined for every pair of thresholds; there are "
         f"{cuts.sizes}."
     )

@@ -29,7 +29,7 @@ def both_classes(tally: ClassCounts, what: str) -> None:
     labelled = tally.n_pos + tally.n_neg
     lacking = "positives" if not tally.n_pos else "negatives"
     if labelled:
-        hint = "Is the positive label right? Pass positive=... to trueness.tally."
+        hint = "Is the positive label right? Name it with positive=."
         if getattr(tally, "weighted", False):
             hint = f"Or have all {lacking} weight 0? {hint}"
     elif unknown := getattr(tally, "n_unknown", 0):
@@ -38,12 +38,12 @@ def both_classes(tally: ClassCounts, what: str) -> None:
             "be learnt without labels."
         )
     else:
-        hint = "The tally is empty: were all rows filtered out?"
+        hint = "There are no cases: were all rows filtered out?"
         if getattr(tally, "weighted", False):
             hint = "All cases have weight 0. Is the column of weights the right one?"
     number = f"{labelled:,.6g}" if labelled % 1 else f"{int(labelled):,}"
     raise NotEnoughCases(
-        f"{what} needs at least one positive and one negative case; this tally has "
+        f"{what} needs at least one positive and one negative case; there are "
         f"0 {lacking} among {number} labelled cases. {hint}"
     )
 
@@ -107,8 +107,8 @@ def complete_outputs(panel: Any, what: str) -> None:
         cases = int((panel.neg + panel.pos + panel.unknown)[gone].sum())
         raise InputError(
             f"{what} needs every classifier's output for every case; {cases:,} of "
-            f"{panel.n:,} labelled cases lack one. To leave these out, type "
-            f"panel.observed()."
+            f'{panel.n:,} labelled cases lack one. Pass missing="drop" to leave them '
+            f"out. A panel that is counted has the others in panel.observed()."
         )
 
 
@@ -144,7 +144,7 @@ def cases_for_folds(panel: ClassCounts, folds: int) -> None:
     least = min(panel.n_pos, panel.n_neg)
     if least < folds:
         raise NotEnoughCases(
-            f"{folds} folds need {folds} cases of each class; this panel has "
+            f"{folds} folds need {folds} cases of each class; there are "
             f"{panel.n_pos:,} positives and {panel.n_neg:,} negatives. Count more cases"
             + (f", or type folds={least}." if least > 1 else ".")
         )

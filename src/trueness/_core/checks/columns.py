@@ -30,10 +30,10 @@ def column(name: str, known: Sequence[str], what: str) -> str:
     if found == 1:
         return name
     raise InputError(
-        f"{what}={name!r} must name one column; this frame has {found} columns of "
+        f"{what}={name!r} must name one column; there are {found} columns of "
         f"that name. Rename them so that each has its own."
         if found
-        else f"{what}={described(name)} must name a column; this frame has "
+        else f"{what}={described(name)} must name a column; there are "
         f"{listing(known, 12) or 'no columns'}.{nearest(name, list(known))}"
     )
 
@@ -468,11 +468,11 @@ def _too_many_labels(found: Sequence[Any], what: str) -> str:
     ]
     if fractions:
         return (
-            f"{message} These look like scores: are the labels and the scores "
-            f"swapped? Type tally(y_true, y_score)."
+            f"{message} These look like scores: are the labels and the scores swapped? "
+            f"Check label= and score=. With arrays type tally(y_true, y_score)."
         )
     return (
         f"{message} Is one of them misspelt, or a missing label? For one class against "
-        f"the rest pass y_true == CLASS, for each of them "
-        f"trueness.one_vs_rest(y_true, scores)."
+        f"the rest make labels that are 1 for it and 0 for the others. For each class "
+        f"type trueness.one_vs_rest(y_true, scores)."
     )
