@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from inspect import signature
 from itertools import combinations
 from statistics import NormalDist
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.numbers import counted, p_is
 from trueness._core.records import Estimate, Record, brief, native_frame
+from trueness._core.solvers import bisect
 from trueness.comparison.results import Pair, adjusted, asked_margin, judged
 from trueness.inference.limits import around, limits, on_scale
 from trueness.inference.spread import Spread
@@ -25,16 +26,15 @@ from trueness.readers.design import ROLES, Endpoint, Readings, endpoint, reading
 from trueness.readers.model import (
     BEHRENS_FISHER,
     COVARIANCES,
-    MeanContrast,
     ReaderComponents,
     ReaderModel,
     ReaderSpread,
     denominator,
     equality_test,
     fit_model,
-    kernel_of,
     one_shot,
     quantile,
+    tail,
 )
 
 
@@ -182,8 +182,7 @@ def reader_study(
     >>> [round(m.value, 4) for m in found.means]  # (1 + 6/9) / 2 and 6/9
     [0.8333, 0.6667]
     """
-    level = _options.fraction(level, "level")
-    wanted = asked_margin(margin)
+    level, wanted = _options.fraction(level, "level"), asked_margin(margin)
     if fixed is not None:
         _options.choice(fixed, ("readers", "cases"), "fixed")
     _options.choice(covariance, COVARIANCES, "covariance")
@@ -192,50 +191,31 @@ def reader_study(
     own = [*signature(reader_study).parameters][1:-1]
     _options.options(columns, [*ROLES, "positive", *own], "reader_study")
     x, end = readings(data, columns), endpoint(metric, threshold)
-    gallas = covariance == "gallas"
-    if gallas and fixed is not None:
+    if covariance == "gallas" and fixed is not None:
         raise InputError(
             'covariance="gallas" is for random readers and cases; leave fixed= out.'
         )
-    if covariance != "jackknife":
-        kernel_of(end, covariance)
-    m = fit_model(x, end, COVARIANCES[covariance])
+    m = fit_model(x, end, covariance)
     if fixed != "readers" and min(m.per_treatment) < 2:
         raise NotEnoughCases(
             "Random readers need at least two readers with each treatment; found "
             f'{min(m.per_treatment)}. Type fixed="readers" for a result about these '
             "readers alone."
         )
-    words = ["gallas"] if gallas else ["obuchowski-rockette", covariance]
-    how = ", ".join([*words, *([reference] if reference != "student" else [])])
-
-    def unseen(value: float, level: float) -> tuple[float, float]:
-        """Between which values could a mean lie that shows no spread at all?"""
-        number = (len(x.readers),) * 2 if fixed == "cases" else x.number
-        # readers who agree count as one; an AUC has no more than its smaller class
-        n = min(number) if end.name == "auc" else float(np.dot(number, end.depends))
-        return limits(value, Spread(0.0, math.inf, n), end.range, level)[0]
-
-    means = _means(m, fixed, reference, end, level, how, unseen)
-    alone, made = pairs == "own" and not x.shares_evenly, []
+    words = [covariance, *([reference] if reference != "student" else [])]
+    how = ", ".join(
+        words if covariance == "gallas" else ["obuchowski-rockette", *words]
+    )
+    number = (len(x.readers),) * 2 if fixed == "cases" else x.number
+    # readers who agree count as one; an AUC has no more than its smaller class
+    n = min(number) if end.name == "auc" else float(np.dot(number, end.depends))
+    ends = _ends_by(end, n, reference)
+    means = _means(m, fixed, reference, ends, level, how)
+    made = []
     for a, b in combinations(range(len(means)), 2):
-        part, at = m, (a, b)
-        if alone:  # one covariance for all pairs would fit none of them
-            part = fit_model(x.of_treatments(at), end, COVARIANCES[covariance])
-            at = (0, 1)
-        # Differs from Hillis (2014), who has equal numbers of readers: the variance of
-        # a difference is MS (1 / J_a + 1 / J_b) + 2 (Cov2 - Cov3), so J is harmonic.
-        j = float(2 / (1 / part.per_treatment[list(at)]).sum())
-        spread = denominator(part, fixed, part.each if pairs == "pooled" else j)
-        sd = math.sqrt(max(2 * spread.value / j, 0.0))
-        if gallas:
-            sd = one_shot(x, end, (a, b))
-        d = float(part.means[at[0]] - part.means[at[1]])
-        reach = _reach(means[a], means[b], sd, reference, end, unseen)
-        if sd == 0:
-            spread = ReaderSpread(0.0, 0.0, math.inf)
+        spread = _difference_spread(x, m, end, [a, b], fixed, covariance, pairs)
         # it has all that ``judged`` asks of a contrast
-        c: Any = MeanContrast(d, sd, spread, reference, reach)
+        c: Any = MeanContrast(means[a], means[b], *spread, reference, ends)
         made.append(judged(x.treatments[a], x.treatments[b], c, how, level, wanted))
     test = equality_test(m, fixed, reference)
     if len(made) == 1:
@@ -252,17 +232,30 @@ def reader_study(
     )
 
 
-_Unseen = Callable[[float, float], tuple[float, float]]
+Ends = Callable[[float, float, float], tuple[float, float]]
+
+
+def _ends_by(end: Endpoint, n: float, reference: str) -> Ends:
+    """Give limits of a mean at z errors; without a spread, as n alike cases have."""
+
+    def ends(value: float, sd: float, z: float) -> tuple[float, float]:
+        if sd == 0:
+            level = 2 * NormalDist().cdf(z) - 1
+            return limits(value, Spread(0.0, math.inf, n), end.range, level)[0]
+        if reference == "logit":
+            return on_scale(value, z * sd, end.range)
+        return max(end.range[0], value - z * sd), min(value + z * sd, end.range[1])
+
+    return ends
 
 
 def _means(
     m: ReaderModel,
     fixed: str | None,
     reference: str,
-    end: Endpoint,
+    ends: Ends,
     level: float,
     how: str,
-    unseen: _Unseen,
 ) -> tuple[Estimate, ...]:
     """Give the mean of each treatment, from its own readers and errors alone."""
     means = []
@@ -273,47 +266,90 @@ def _means(
             both = ms + (fixed is None) * n * max(cov2, 0.0)
             spread = ReaderSpread(both, ms, n - 1.0)
         sd = math.sqrt(max(spread.value / n, 0.0))
-        half = quantile(spread, level, reference) * sd
-        ends = max(end.range[0], value - half), min(value + half, end.range[1])
-        if sd == 0:
-            ends = unseen(value, level)
-        elif reference == "logit":
-            ends = on_scale(value, half, end.range)
-        means.append(around(value, *ends, level, how, sd))
+        reach = ends(value, sd, quantile(spread, level, reference))
+        means.append(around(value, *reach, level, how, sd))
     return tuple(means)
 
 
-def _reach(
-    a: Estimate,
-    b: Estimate,
-    sd: float,
-    reference: str,
+def _difference_spread(
+    x: Readings,
+    m: ReaderModel,
     end: Endpoint,
-    unseen: _Unseen,
-) -> Callable[[float, bool], float]:
-    """How far do limits at z errors reach, up or down?
+    at: list[int],
+    fixed: str | None,
+    covariance: str,
+    pairs: str,
+) -> tuple[float, ReaderSpread]:
+    """How far does the difference of two treatments vary?"""
+    part, own = m, at
+    if pairs == "own" and not x.shares_evenly:
+        # one covariance for all pairs would fit none of them
+        part, own = fit_model(x.of_treatments(at), end, covariance), [0, 1]
+    # Differs from Hillis (2014), who has equal numbers of readers: the variance of a
+    # difference is MS (1 / J_a + 1 / J_b) + 2 (Cov2 - Cov3), so J is harmonic.
+    j = float(2 / (1 / part.per_treatment[own]).sum())
+    spread = denominator(part, fixed, part.each if pairs == "pooled" else j)
+    sd = math.sqrt(max(2 * spread.value / j, 0.0))
+    if covariance == "gallas":
+        sd = one_shot(x, end, at)
+    return sd, spread if sd > 0 else ReaderSpread(0.0, 0.0, math.inf)
 
-    Symmetrically, or by the limits of both means (MOVER; Zou and Donner 2008), with
-    the correlation that the standard errors imply; never nearer than the symmetric
-    ones. Where nothing varies, r = 0.
-    """
-    both = 2 * a.sd * b.sd
-    r = (a.sd**2 + b.sd**2 - sd**2) / both if both > 0 else 0.0
-    r = min(max(r, -1.0), 1.0)
 
-    def reach(z: float, up: bool) -> float:
-        if sd == 0:
-            level = 2 * NormalDist().cdf(z) - 1
-            one, two = (unseen(e.value, level) for e in (a, b))
-            return math.hypot(one[up] - a.value, two[not up] - b.value)
-        if reference != "logit":
+class MeanContrast(NamedTuple):
+    """A difference of means over readers, with limits at so many errors."""
+
+    first: Estimate
+    second: Estimate
+    sd: float
+    spread: ReaderSpread
+    reference: str
+    ends: Ends
+
+    @property
+    def value(self) -> float:
+        """First minus second."""
+        return self.first.value - self.second.value
+
+    @property
+    def statistic(self) -> float:
+        """At how many errors does a limit end at zero?"""
+        return self._errors(0.0)
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """Give both limits."""
+        z = quantile(self.spread, level, self.reference)
+        return self.value - self._reach(z, False), self.value + self._reach(z, True)
+
+    def above(self, bound: float) -> float:
+        """Give the one-sided p-value: of the interval that ends at ``bound``."""
+        return tail(self.spread, -self._errors(bound), self.reference)
+
+    def _errors(self, bound: float) -> float:
+        gap, up = abs(self.value - bound), bound > self.value
+        # no limit is nearer than z errors; without any, p-values beyond 8.2 are 0
+        most = gap / self.sd if self.sd > 0 else 8.2
+        z = float(bisect(lambda z: self._reach(float(z), up) <= gap, 0.0, most))
+        return 0.0 if gap == 0 else -z if up else z
+
+    def _reach(self, z: float, up: bool) -> float:
+        """How far do limits at z errors reach, up or down?
+
+        Symmetrically, or by the limits of both means (MOVER; Zou and Donner 2008), with
+        the correlation that the standard errors imply; never nearer than the symmetric
+        ones. Where nothing varies, r = 0.
+        """
+        a, b, sd = self.first, self.second, self.sd
+        if sd > 0 and self.reference != "logit":
             return z * sd
-        own = on_scale(a.value, z * a.sd, end.range)[up] - a.value
-        other = on_scale(b.value, z * b.sd, end.range)[not up] - b.value
+        both, r = 2 * a.sd * b.sd * (sd > 0), 0.0
+        if both > 0:
+            r = min(max((a.sd**2 + b.sd**2 - sd**2) / both, -1.0), 1.0)
+        own, other = (
+            self.ends(e.value, max(e.sd, 1e-300) * (sd > 0), z)[side] - e.value
+            for e, side in ((a, up), (b, not up))
+        )
         square = own**2 + other**2 + 2 * r * own * other
         return max(math.sqrt(max(square, 0.0)), z * sd)
-
-    return reach
 
 
 def _notes(

@@ -220,7 +220,7 @@ class Endpoint(NamedTuple):
     name: str
     value: Callable[[Floats, Floats], float]  # of positives' and negatives' scores
     without: Callable[[Floats, Floats], tuple[Floats, Floats]]  # one case less
-    kernel: Callable[[Floats, Floats], Floats] | None  # value is its mean over pairs
+    kernel: Callable[[Floats, Floats], Floats]  # value is its mean over pairs
     range: tuple[float, float]
     depends: tuple[bool, bool] = (True, True)  # on positives, on negatives
 
@@ -258,8 +258,13 @@ def endpoint(metric: Metric | str, threshold: float | None) -> Endpoint:
             at(tp, fp - (q >= cut), p.size, q.size - 1),
         )
 
-    name = f"{chosen.name} at {cut:g}"
-    kernel = kernels.get(chosen.name)
+    def none(p: Floats, q: Floats) -> Floats:
+        raise InputError(
+            "Other covariances than the jackknife's are for the AUC, recall and "
+            f'specificity; found {name}. Type covariance="jackknife".'
+        )
+
+    name, kernel = f"{chosen.name} at {cut:g}", kernels.get(chosen.name, none)
     return Endpoint(name, value, without, kernel, chosen.range, classes_of(chosen))
 
 
@@ -275,16 +280,3 @@ def _auc_less(p: Floats, q: Floats) -> tuple[Floats, Floats]:
         (total - win.sum(axis=1)) / ((p.size - 1) * q.size),
         (total - win.sum(axis=0)) / (p.size * (q.size - 1)),
     )
-
-
-def defined(x: Readings, end: Endpoint, value: Floats, covariance: Floats) -> None:
-    """Stop where the endpoint of a reader, or of one case less, has no value."""
-    bad = np.flatnonzero(~np.isfinite(value) | ~np.isfinite(np.diag(covariance)))
-    if bad.size:
-        k = bad[0]
-        raise NotEnoughCases(
-            f"The {end.name} of every reader must have a value, also when a case is "
-            f"left out; that of reader {x.readers[x.reader[k]]} with treatment "
-            f"{x.treatments[x.treatment[k]]} has none (a ratio 0 / 0). Choose another "
-            'threshold, or metric="auc".'
-        )

@@ -12,7 +12,7 @@ with errors of variance Var that covary, since all readers see the same cases: C
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple, final
@@ -20,12 +20,11 @@ from typing import NamedTuple, final
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import listing
 from trueness._core.records import Record
-from trueness._core.solvers import bisect
 from trueness.inference.limits import student
-from trueness.readers.design import Endpoint, Readings, defined
+from trueness.readers.design import Endpoint, Readings
 
 BEHRENS_FISHER = "behrens-fisher"
 
@@ -54,7 +53,7 @@ def jackknife(x: Readings, end: Endpoint) -> Floats:
     # (N - 1) n_pos / (N (n_pos - 1)), which is too large.
     less = less[:, np.where(x.positive, *end.depends)]
     n = less.shape[1]
-    with np.errstate(invalid="ignore"):  # an infinite ratio: `defined` says so
+    with np.errstate(invalid="ignore"):  # an infinite ratio: `fit_model` says so
         centred = less - less.mean(axis=1, keepdims=True)
         return np.asarray((n - 1) / n * centred @ centred.T * _shares_cases(x))
 
@@ -66,14 +65,13 @@ def _shares_cases(x: Readings) -> Array:
 
 def delong(x: Readings, end: Endpoint) -> Floats:
     """Take placement values of cases in common (DeLong et al. 1988), class by class."""
-    kernel = kernel_of(end, "delong")
     total = np.zeros((len(x.score), len(x.score)))
     for side, axis in ((x.positive, 1), (~x.positive, 0)):
         at = np.flatnonzero(side)
         part = np.zeros((len(x.score), at.size))
         size = np.empty(len(x.score))
         for k in range(len(x.score)):
-            place = kernel(*_sides(x, k)).mean(axis=axis)
+            place = end.kernel(*_sides(x, k)).mean(axis=axis)
             read = ~np.isnan(x.score[k, at])
             part[k, read], size[k] = place - place.mean(), read.sum()
         read_by = (~np.isnan(x.score[:, at])).astype(np.float64)
@@ -85,15 +83,15 @@ def delong(x: Readings, end: Endpoint) -> Floats:
 
 def unbiased(x: Readings, end: Endpoint) -> Floats:
     """Take off the product that independent cases would have (Gallas 2006)."""
-    won, read = _wins_of_rows(x, end, "unbiased")
+    won, read = _wins_of_rows(x, end)
     mean = won.sum(axis=(1, 2)) / read.sum(axis=(1, 2))
     apart = _apart(won) / _apart(read)
     return np.asarray((np.outer(mean, mean) - apart) * _shares_cases(x))
 
 
-def one_shot(x: Readings, end: Endpoint, at: tuple[int, int]) -> float:
+def one_shot(x: Readings, end: Endpoint, at: Sequence[int]) -> float:
     """Give the standard error of the difference of two treatments (Gallas 2006)."""
-    won, read = _wins_of_rows(x, end, "gallas")
+    won, read = _wins_of_rows(x, end)
     shape = (2, len(x.readers), *won.shape[1:])
     value, there = np.zeros(shape), np.zeros(shape)
     # the estimate is a mean of readers, who count alike however many cases they read
@@ -112,15 +110,14 @@ def one_shot(x: Readings, end: Endpoint, at: tuple[int, int]) -> float:
     return float(np.sqrt(max(v[0, 0] + v[1, 1] - 2 * v[0, 1], 0.0)))
 
 
-def _wins_of_rows(x: Readings, end: Endpoint, method: str) -> tuple[Floats, Floats]:
+def _wins_of_rows(x: Readings, end: Endpoint) -> tuple[Floats, Floats]:
     """Which positive beats which negative, and which were read? 0 in both if not."""
-    kernel = kernel_of(end, method)
     there = ~np.isnan(x.score)
     p, q = there[:, x.positive], there[:, ~x.positive]
     read = (p[:, :, None] & q[:, None]).astype(np.float64)
     won = np.zeros_like(read)
     for k in range(len(won)):
-        won[k][np.ix_(p[k], q[k])] = kernel(*_sides(x, k))
+        won[k][np.ix_(p[k], q[k])] = end.kernel(*_sides(x, k))
     return won, read
 
 
@@ -133,16 +130,6 @@ def _apart(a: Floats) -> Floats:
         part = a.sum(axis=over).reshape(len(a), -1)
         total += (-1) ** sum(shared) * part @ part.T
     return total
-
-
-def kernel_of(end: Endpoint, covariance: str) -> Callable[[Floats, Floats], Floats]:
-    """Give the function of a positive and a negative whose mean the endpoint is."""
-    if end.kernel is None:
-        raise InputError(
-            f"covariance={covariance!r} is for the AUC, recall and specificity; found "
-            f'{end.name}. Type covariance="jackknife".'
-        )
-    return end.kernel
 
 
 COVARIANCES: dict[str, Callable[[Readings, Endpoint], Floats]] = {
@@ -207,9 +194,7 @@ class ReaderModel(NamedTuple):
         return float(n.sum() - (n**2).sum() / n.sum()) / (len(n) - 1)
 
 
-def fit_model(
-    x: Readings, end: Endpoint, estimate: Callable[[Readings, Endpoint], Floats]
-) -> ReaderModel:
+def fit_model(x: Readings, end: Endpoint, covariance: str) -> ReaderModel:
     """Give every reader a result, and tell apart what the results vary by."""
     value = results(x, end)
     size = len(x.treatments), len(x.readers)
@@ -224,17 +209,23 @@ def fit_model(
             f"only; this study is neither. Without all treatments: {names}. Leave out "
             "these readers."
         )
-    covariance = estimate(x, end)
-    defined(x, end, value, covariance)
+    errors = COVARIANCES[covariance](x, end)
+    for k in np.flatnonzero(~np.isfinite(value) | ~np.isfinite(np.diag(errors))):
+        raise NotEnoughCases(
+            f"The {end.name} of every reader must have a value, also when a case is "
+            f"left out; that of reader {x.readers[x.reader[k]]} with treatment "
+            f"{x.treatments[x.treatment[k]]} has none (a ratio 0 / 0). Choose another "
+            'threshold, or metric="auc".'
+        )
     same_t = x.treatment[:, None] == x.treatment
     same_r = x.reader[:, None] == x.reader
     # The model has one Var and three covariances: means over all entries of a kind.
     picks = (same_t & same_r, ~same_t & same_r, same_t & ~same_r, ~same_t & ~same_r)
-    var, *cov = (float(covariance[p].mean()) if p.any() else 0.0 for p in picks)
+    var, *cov = (float(errors[p].mean()) if p.any() else 0.0 for p in picks)
     own = []
     for t in range(size[0]):
         at = x.treatment == t
-        part, seen = covariance[np.ix_(at, at)], value[at]
+        part, seen = errors[np.ix_(at, at)], value[at]
         off = ~np.eye(seen.size, dtype=bool)
         spread = float(seen.var(ddof=1)) if seen.size > 1 else math.nan
         own.append((spread, float(np.diag(part).mean()),
@@ -332,42 +323,15 @@ def quantile(s: ReaderSpread, level: float, reference: str) -> float:
     return float(brentq(lambda z: ndtr(-z / root).mean() - outside, 0.0, most))
 
 
-class MeanContrast(NamedTuple):
-    """A difference of means over readers, with limits that reach so far at z errors."""
+def tail(s: ReaderSpread, z: float, reference: str) -> float:
+    """How likely is a mean at least so many standard errors too low?"""
+    from scipy.special import ndtr, stdtr
 
-    value: float
-    sd: float
-    spread: ReaderSpread
-    reference: str
-    reach: Callable[[float, bool], float]  # of z, and up or down
-
-    @property
-    def statistic(self) -> float:
-        """At how many errors does a limit end at zero?"""
-        return self._errors(0.0)
-
-    def limits(self, level: float) -> tuple[float, float]:
-        """Give both limits."""
-        z = quantile(self.spread, level, self.reference)
-        return self.value - self.reach(z, False), self.value + self.reach(z, True)
-
-    def above(self, bound: float) -> float:
-        """Give the one-sided p-value: of the interval that ends at ``bound``."""
-        from scipy.special import ndtr, stdtr
-
-        z, s = -self._errors(bound), self.spread
-        if math.isinf(s.df):
-            return float(ndtr(z))
-        if self.reference != BEHRENS_FISHER:
-            return float(stdtr(s.df, z))
-        return float(ndtr(z / may_be(s)).mean())
-
-    def _errors(self, bound: float) -> float:
-        gap, up = abs(self.value - bound), bound > self.value
-        # no limit is nearer than z errors; without any, p-values beyond 8.2 are 0
-        most = gap / self.sd if self.sd > 0 else 8.2
-        z = float(bisect(lambda z: self.reach(float(z), up) <= gap, 0.0, most))
-        return 0.0 if gap == 0 else -z if up else z
+    if math.isinf(s.df):
+        return float(ndtr(z))
+    if reference != BEHRENS_FISHER:
+        return float(stdtr(s.df, z))
+    return float(ndtr(z / may_be(s)).mean())
 
 
 def equality_test(

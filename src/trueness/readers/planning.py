@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 
@@ -91,8 +90,6 @@ def plan_readers(
         Into how many groups, each with cases of its own, the readers are divided (a
         split plot); as many as in the pilot study when None.
     """
-    from scipy.special import chdtri
-
     target = _options.fraction(power, "power")
     level = _options.fraction(level, "level")
     gap = _gap(difference, margin)
@@ -101,30 +98,25 @@ def plan_readers(
             f"plan_readers needs a study, the answer of trueness.reader_study; found "
             f"{described(study)}."
         )
-    pilot = _Pilot.of(study)
+    power_of, alone, may_be = _powers(study, gap, level)
     few = range(3, 16) if readers is None else readers
     asked = list(few) if is_several(few) else [few]
     chosen = [_options.whole_number(j, "readers", at_least=2) for j in asked]
     if not chosen:
         raise InputError("readers must be a number or several; found none.")
-    made = [_groups(pilot, groups, j) for j in chosen]
+    made = [_groups(study, groups, j) for j in chosen]
     need, reached, expected = [], [], []
     for j, g in zip(chosen, made, strict=True):
-        power_of = partial(_power, readers=j, groups=g, gap=gap, level=level)
         if cases is not None:
             need.append(_options.whole_number(cases, "cases", at_least=4))
-        elif power_of(pilot, MOST_CASES) < target:  # even very many are too few
+        elif power_of(alone, MOST_CASES, j, g) < target:  # very many are too few
             need.append(0)
         else:
-            enough = lambda n, f=power_of: f(pilot, n) >= target  # noqa: E731
+            enough = lambda n, j=j, g=g: power_of(alone, n, j, g) >= target  # noqa: E731
             need.append(smallest(enough, start=4 * g))
-        reached.append(power_of(pilot, need[-1] or MOST_CASES))
-        # the pilot's mean square is an estimate: equally likely values stand for all
-        share = (np.arange(40) + 0.5) / 40
-        squares = pilot.square * pilot.free / chdtri(pilot.free, share)
-        may_be = (pilot._replace(alone=max(s - pilot.errors, 0.0)) for s in squares)
-        each = [power_of(p, need[-1] or MOST_CASES) for p in may_be]
-        expected.append(float(np.mean(each)))
+        n = need[-1] or MOST_CASES
+        reached.append(power_of(alone, n, j, g))
+        expected.append(float(np.mean([power_of(v, n, j, g) for v in may_be])))
     notes = _notes(study, need, chosen, made)
     a, b, c, d = (np.array(v) for v in (chosen, need, reached, expected))
     return ReaderPlan(a, b, c, d, gap, target, level, notes)
@@ -144,96 +136,88 @@ def _gap(difference: float | None, margin: float | None) -> float:
     return gap
 
 
-class _Pilot(NamedTuple):
-    """What varies in the pilot study, and in how many readers and cases it was seen."""
+def _powers(
+    study: ReaderStudy, gap: float, level: float
+) -> tuple[Callable[[float, float, int, int], float], float, Floats]:
+    """Give the power of a study, by the pilot, and what varies between its readers.
 
-    alone: float  # the variance of readers, or of their interplay with treatments
-    own: float  # error variance, less what a reader has in common over treatments
-    within: float  # Cov2 - Cov3 of two readers who share their cases
-    less: float  # what errors in common take off a mean square, of two such readers
-    cases: float  # of a group of readers
-    readers: float  # of a group
-    groups: int
-    nested: bool
-    square: float  # the mean square whose mean is ``alone`` and what errors add to it
-    errors: float
-    free: float  # its degrees of freedom
+    The power is a function of the variance of readers (or of their interplay with
+    treatments), cases, readers and groups. Of that variance come the estimate, and
+    equally likely values that stand for all, as the pilot's mean square varies too.
+    """
+    from scipy.special import chdtri, fdtri, ncfdtr
 
-    @classmethod
-    def of(cls, study: ReaderStudy) -> _Pilot:
-        """Read the components of a study in which readers and treatments vary."""
-        each = np.isfinite(study.results).sum(axis=1)
-        if len(study.treatments) < 2 or each.min() < 2:
-            raise InputError(
-                f"plan_readers needs a study of at least two treatments, with two "
-                f"readers each; found {len(study.treatments)} and {each.min()}."
-            )
-        c, readers = study.components, float(each.mean())
-        size = readers / study.groups
-        # Cov2 and Cov3 are means over all pairs, and 0 for readers of two groups
-        pairs = (readers - 1) / (size - 1) if size > 1 else 0.0
-        within = pairs * max(c.cov2 - c.cov3, 0.0)
-        own, less = c.variance - c.cov1, within
-        nested = math.isnan(c.ms_interaction)
-        square, errors = c.ms_interaction, own - max(c.cov2 - c.cov3, 0.0)
-        free = (len(each) - 1) * (readers - 1)
-        if nested:
-            own, less = c.variance, pairs * c.cov2
-            square, errors = c.ms_reader, c.variance - c.cov2
-            free = float(each.sum() - len(each))
-        alone = max(square - errors, 0.0)  # Hillis et al. (2011)
-        if alone <= 0 and own <= 0:
-            raise InputError(
-                "In this study neither readers nor cases vary, so it does not show "
-                "how many of them a new one needs. Plan from another study."
-            )
-        cases = (study.n_pos + study.n_neg) / study.groups
-        shape = (cases, size, study.groups, nested)
-        return cls(alone, own, within, less, *shape, square, errors, free)
+    each = np.isfinite(study.results).sum(axis=1)
+    if len(study.treatments) < 2 or each.min() < 2:
+        raise InputError(
+            f"plan_readers needs a study of at least two treatments, with two "
+            f"readers each; found {len(study.treatments)} and {each.min()}."
+        )
+    c, readers, size = study.components, float(each.mean()), _of_a_group(study)
+    # Cov2 and Cov3 are means over all pairs, and 0 for readers of two groups
+    in_common = (readers - 1) / (size - 1) if size > 1 else 0.0
+    within = in_common * max(c.cov2 - c.cov3, 0.0)
+    # the error variance, less what a reader has in common over treatments; and what
+    # errors in common take off a mean square, of two readers who share their cases
+    own, less = c.variance - c.cov1, within
+    nested = math.isnan(c.ms_interaction)
+    square, errors = c.ms_interaction, own - max(c.cov2 - c.cov3, 0.0)
+    freedom = (len(each) - 1) * (readers - 1)
+    if nested:
+        own, less = c.variance, in_common * c.cov2
+        square, errors = c.ms_reader, c.variance - c.cov2
+        freedom = float(each.sum() - len(each))
+    alone = max(square - errors, 0.0)  # Hillis et al. (2011)
+    if alone <= 0 and own <= 0:
+        raise InputError(
+            "In this study neither readers nor cases vary, so it does not show "
+            "how many of them a new one needs. Plan from another study."
+        )
+
+    def power(alone: float, cases: float, j: int, groups: int) -> float:
+        # errors are those of a group's cases
+        shrink = (study.n_pos + study.n_neg) / study.groups * groups / cases
+        pairs = (j / groups - 1) / (j - 1)
+        # More readers average out what is peculiar to a reader, more cases what is
+        # peculiar to the cases; Cov2 - Cov3, which the cases do to all readers of a
+        # treatment alike, is averaged by cases alone, the interplay by readers alone.
+        inner = alone + shrink * max(own - pairs * less, 0.0)
+        total = inner + j * shrink * pairs * within
+        if total <= 0:
+            return 1.0
+        # As in the analysis, only the mean square of the interplay, whose mean is
+        # ``inner``, is uncertain (Hillis 2007); beyond 10^6 the F test is a normal one.
+        free = (1 + nested) * (j - 1.0) * (total / inner) ** 2 if inner > 0 else 1e6
+        limit = float(fdtri(1.0, min(free, 1e6), level))
+        return 1 - float(ncfdtr(1.0, min(free, 1e6), j * gap**2 / 2 / total, limit))
+
+    squares = square * freedom / chdtri(freedom, (np.arange(40) + 0.5) / 40)
+    return power, alone, np.maximum(squares - errors, 0.0)
 
 
-def _groups(pilot: _Pilot, asked: int | None, readers: int) -> int:
+def _of_a_group(study: ReaderStudy) -> float:
+    """How many readers has a group? 1 where each reader has cases of their own."""
+    return float(np.isfinite(study.results).sum(axis=1).mean()) / study.groups
+
+
+def _groups(study: ReaderStudy, asked: int | None, readers: int) -> int:
     """Into how many groups with cases of their own do the new readers fall?"""
+    alone = _of_a_group(study) == 1
     if asked is None:
-        # ``readers`` of a pilot's group are 1 where each reader has cases of their own
-        return readers if pilot.readers == 1 else min(pilot.groups, readers)
+        return readers if alone else min(study.groups, readers)
     groups = _options.whole_number(asked, "groups", at_least=1)
     if groups > readers:
         raise InputError(
             f"{readers} readers cannot be divided into {groups} groups. Type a smaller "
             f"number of groups, or more readers."
         )
-    if pilot.readers == 1 and groups < readers:
+    if alone and groups < readers:
         raise InputError(
             "No two readers of this study share a case, so it does not show how alike "
             "their errors on the same cases are. Leave groups= out: each reader then "
             "has cases of their own."
         )
     return groups
-
-
-def _power(
-    pilot: _Pilot, cases: float, *, readers: int, groups: int, gap: float, level: float
-) -> float:
-    """Which share of such studies would find the difference?"""
-    from scipy.special import fdtri, ncfdtr
-
-    j = readers
-    shrink = pilot.cases * groups / cases  # errors are those of a group's cases
-    pairs = (j / groups - 1) / (j - 1)
-    # More readers average out what is peculiar to a reader, more cases what is peculiar
-    # to the cases; Cov2 - Cov3, which the cases do to all readers of a treatment alike,
-    # is averaged by cases alone, and the interplay by readers alone.
-    alone = pilot.alone + shrink * max(pilot.own - pairs * pilot.less, 0.0)
-    total = alone + j * shrink * pairs * pilot.within
-    if total <= 0:
-        return 1.0
-    # As in the analysis, only the mean square of the interplay, whose mean is
-    # ``alone``, is uncertain (Hillis 2007); beyond 10^6 the F test is a normal one.
-    free = (1 + pilot.nested) * (j - 1.0) * (total / alone) ** 2 if alone > 0 else 1e6
-    limit = float(fdtri(1.0, min(free, 1e6), level))
-    noncentral = j * gap**2 / 2 / total
-    return 1 - float(ncfdtr(1.0, min(free, 1e6), noncentral, limit))
 
 
 def _notes(
