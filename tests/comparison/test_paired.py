@@ -162,6 +162,7 @@ def test_copies_are_not_proven_equal(rng):
         assert pair.difference.high == pytest.approx(np.hypot(*missed))
         assert pair.difference.low == -pair.difference.high
     assert "With 3 positive cases only a very large" in found.notes[0]
+    assert "a - b: the same output in every case, p = 1" in repr(found)
     recall = trueness.compare_metric(y, {"a": y, "b": y}, "recall", margin=0.1)
     assert recall.pairs[0].p_equivalent > 0.05
     many = np.repeat([0, 1], 500)

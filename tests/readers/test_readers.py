@@ -452,7 +452,6 @@ STUDY_ERRORS = {
     "has both": lambda v: (v.assign(truth=v.reader % 2), {}),
     "needs a threshold": lambda v: (v, {"metric": "recall"}),
     "for the AUC, recall": lambda v: (v, {**F1, "covariance": "delong"}),
-    "'gallas' is for the AUC, recall": lambda v: (v, {**F1, "covariance": "gallas"}),
     "random readers": lambda v: (v, {"covariance": "gallas", "fixed": "cases"}),
     "no option 'margn'": lambda v: (v, {"margn": 0.1}),
     "at least two readers": lambda v: (v[v.reader == 1], {}),

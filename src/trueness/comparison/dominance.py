@@ -135,12 +135,6 @@ def dominates(
     points
         How many false positive rates the band has.
 
-    References
-    ----------
-    Sameni (2025), section 5; Duembgen, Spokoiny (2001), Ann. Stat. 29:124,
-    doi:10.1214/aos/996986504; Berger (1982), Technometrics 24:295,
-    doi:10.1080/00401706.1982.10487790
-
     Examples
     --------
     >>> good = Tally([3, 2, 1], pos=[6, 3, 1], neg=[0, 2, 8])

@@ -19,7 +19,7 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_one, listing
-from trueness.comparison.results import Comparison, Pair, adjusted, together
+from trueness.comparison.results import SAME, Comparison, Pair, adjusted, together
 from trueness.counts.answers import of_counts, of_panel, refuse
 from trueness.counts.values import Panel, Tally
 from trueness.inference.differences import (
@@ -62,13 +62,10 @@ def compare_auc(
     other
         A second tally, unpaired, when ``data`` is a tally.
 
-    References
-    ----------
-    DeLong, DeLong, Clarke-Pearson (1988), Biometrics 44:837, doi:10.2307/2531595;
-    Obuchowski (1997), Biometrics 53:567, doi:10.2307/2533958;
-    Zou, Donner (2008), Stat. Med. 27:1693 (MOVER, of the limits);
-    Hotelling (1931), Ann. Math. Stat. 2:360, doi:10.1214/aoms/1177732979;
-    Holm (1979), Scand. J. Stat. 6:65
+    Notes
+    -----
+    The variance is DeLong's (1988, doi:10.2307/2531595), of clusters Obuchowski's, the
+    limits are Zou and Donner's, p-values adjusted by Holm: docs/maths/comparison.md.
 
     Examples
     --------
@@ -83,8 +80,7 @@ def compare_auc(
             raise InputError("compare_auc takes a panel alone; leave the rest out.")
         _cases.both_classes(data, "compare_auc")
         panel = _complete(data, "compare_auc")
-        columns = measured_columns(panel, auc, "AUC", level)
-        return _compare_columns(panel, columns, margin, "AUC")
+        return _compare_outputs(panel, auc, "AUC", level, margin)
     if isinstance(data, Tally) and isinstance(other, Tally):
         tallies = {"first": data, "second": other}
     elif isinstance(data, Mapping) and other is None:
@@ -127,6 +123,27 @@ def measured_columns(
         u = tuple(by_class[at] for by_class in found.influence)
         columns.append(found._replace(influence=u))
     return columns
+
+
+def _compare_outputs(
+    panel: Panel,
+    statistic: Statistic,
+    name: str,
+    level: float,
+    margin: float | None,
+    ends: tuple[float, float] = (0.0, 1.0),
+) -> Comparison:
+    """Compare by a number of the outputs, and say which two are copies."""
+    columns = measured_columns(panel, statistic, name, level, ends)
+    found = _compare_columns(panel, columns, margin, name)
+    output = dict(zip(panel.names, panel.rows.T, strict=True))
+    pairs = tuple(
+        replace(p, difference=replace(p.difference, method=SAME))
+        if np.array_equal(output[p.first], output[p.second])
+        else p
+        for p in found.pairs
+    )
+    return replace(found, pairs=pairs)
 
 
 def _compare_columns(
@@ -173,11 +190,6 @@ def compare_metric(
         ``"auto"``: Tango's score interval and test of shares of the same cases
         (accuracy, recall, specificity), Student's of all other metrics. ``"mcnemar"``
         gives shares McNemar's exact p-value, and an interval that agrees with it.
-
-    References
-    ----------
-    Tango (1998), Stat. Med. 17:891; McNemar (1947), Psychometrika 12:153,
-    doi:10.1007/BF02295996; Korn, Graubard (1998), Surv. Methodol. 24:193
 
     Examples
     --------
@@ -306,8 +318,7 @@ def compare(
     _options.statistic(statistic, "compare")
     name = name_of(statistic)
     panel = _complete(data, "compare")
-    columns = measured_columns(panel, statistic, name, level, ends)
-    return _compare_columns(panel, columns, margin, name)
+    return _compare_outputs(panel, statistic, name, level, margin, ends)
 
 
 @of_counts
@@ -335,10 +346,6 @@ def compare_groups(
         0.1))``.
     reference
         Compare every other group with this one; all pairs when None.
-
-    References
-    ----------
-    Satterthwaite (1946), Biometrics Bull. 2:110, doi:10.2307/3002019
 
     Examples
     --------

@@ -24,6 +24,8 @@ from trueness.inference.differences import (
 )
 from trueness.inference.limits import around, notes_of
 
+SAME = "the same output in every case"  # of a pair, in place of its limits
+
 
 @final
 @dataclass(frozen=True, repr=False)
@@ -64,7 +66,7 @@ class Pair(Record):
     def __repr__(self) -> str:
         """Write the pair in one line."""
         text = (
-            f"{self.first} - {self.second}: {self.difference}, {p_is(self.p_value)} "
+            f"{self.first} - {self.second}: {self.shown}, {p_is(self.p_value)} "
             f"(adjusted {p_value(self.p_adjusted)})"
         )
         if math.isnan(self.margin):
@@ -75,6 +77,11 @@ class Pair(Record):
         )
 
     __str__ = __repr__
+
+    @property
+    def shown(self) -> Estimate | str:
+        """Give the difference, or say that there is none: of two copies."""
+        return SAME if self.difference.method == SAME else self.difference
 
 
 @final

@@ -286,15 +286,9 @@ def pass_rate(data: Attempts, *, level: float = 0.95) -> Estimate:
     Notes
     -----
     Attempts at one item resemble each other, so the item is what varies: ten attempts
-    at 100 items are not 1,000 cases. With one attempt per item the limits are
-    Wilson's, otherwise those of the engine (maths page of inference); items of one
-    cluster are added up first. No rate counts as known better than from as many
-    independent attempts.
-
-    References
-    ----------
-    Miller (2024), Adding Error Bars to Evals, arXiv:2411.00640;
-    Wilson (1927), J. Am. Stat. Assoc. 22:209
+    at 100 items are not 1,000 cases (Miller 2024, arXiv:2411.00640). With one attempt
+    per item the limits are Wilson's; items of one cluster are added up first. No rate
+    counts as known better than from as many independent attempts.
 
     Examples
     --------
@@ -317,13 +311,8 @@ def pass_at_k(data: Attempts, k: int, *, level: float = 0.95) -> Estimate:
 
     Notes
     -----
-    The share of all subsets of k attempts in which one passes, exact in whole numbers:
-    the unbiased estimator. ``k=1`` is :func:`pass_rate`.
-
-    References
-    ----------
-    Chen et al. (2021), Evaluating Large Language Models Trained on Code, eq. (1),
-    arXiv:2107.03374
+    The share of all subsets of k attempts in which one passes, exact and unbiased
+    (Chen et al. 2021, arXiv:2107.03374, eq. 1). ``k=1`` is :func:`pass_rate`.
 
     Examples
     --------
@@ -349,12 +338,8 @@ def pass_hat_k(data: Attempts, k: int, *, level: float = 0.95) -> Estimate:
 
     Notes
     -----
-    The share of all subsets of k attempts in which each passes, exact in whole numbers
-    and unbiased. ``k=1`` is :func:`pass_rate`.
-
-    References
-    ----------
-    Yao, Shinn, Razavi, Narasimhan (2024), tau-bench, sec. 4, arXiv:2406.12045
+    The share of all subsets of k attempts in which each passes, exact and unbiased
+    (Yao et al. 2024, arXiv:2406.12045, sec. 4). ``k=1`` is :func:`pass_rate`.
 
     Examples
     --------

@@ -50,17 +50,9 @@ def rater_agreement(
 
     Notes
     -----
-    1 is full agreement, 0 what chance gives. Chance agreement is, with :math:`\pi_q`
-    the mean share of category q of Q, :math:`\sum_q \pi_q (1 - \pi_q)/(Q - 1)` (Gwet),
-    :math:`\sum_q \pi_q^2` (Fleiss, Krippendorff) or :math:`\sum_q p_q^A p_q^B` (Cohen).
+    1 is full agreement, 0 what chance gives; what that is, by docs/maths/evals.md.
     Items with one rating count for the shares of categories, but not for the agreement.
     Categories are unordered.
-
-    References
-    ----------
-    Gwet (2008), Br. J. Math. Stat. Psychol. 61:29; Krippendorff (2019), Content
-    Analysis, ch. 12; Fleiss (1971), Psychol. Bull. 76:378; Cohen (1960), Educ. Psychol.
-    Meas. 20:37
 
     Examples
     --------

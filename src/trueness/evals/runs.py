@@ -60,12 +60,6 @@ def compare_runs(
     item and no clusters the p-value is McNemar's exact one and the interval Tango's
     (:func:`compare_metric`); otherwise Student's interval of the mean difference.
 
-    References
-    ----------
-    McNemar (1947), Psychometrika 12:153, doi:10.1007/BF02295996;
-    Tango (1998), Stat. Med. 17:891;
-    Miller (2024), Adding Error Bars to Evals, arXiv:2411.00640
-
     Examples
     --------
     >>> a = Attempts(list("stuvwxyz"), passed=[1] * 8, tried=[1] * 8)
@@ -235,11 +229,8 @@ def plan_items(
     Notes
     -----
     :math:`\sigma_b^2` is the variance between items of the difference (or the rate) and
-    :math:`\sigma_w^2` that of one attempt; more attempts reduce the second part only.
-
-    References
-    ----------
-    Miller (2024), Adding Error Bars to Evals, sec. 5, arXiv:2411.00640
+    :math:`\sigma_w^2` that of one attempt; more attempts reduce the second part only
+    (Miller 2024, arXiv:2411.00640, sec. 5).
 
     Examples
     --------
@@ -398,12 +389,8 @@ def leaderboard(runs: Mapping[str, Attempts], *, level: float = 0.95) -> Leaderb
     A system is behind all that are significantly better and before all that are
     significantly worse, by the Holm-adjusted comparisons of every pair
     (:func:`compare_runs`). As no pair is wrong with the confidence level, no set of
-    ranks is. Letters show the same: systems that share one do not differ significantly.
-
-    References
-    ----------
-    Mogstad, Romano, Shaikh, Wilhelm (2024), Rev. Econ. Stud. 91:476;
-    Holm (1979), Scand. J. Stat. 6:65; Piepho (2004), J. Comput. Graph. Stat. 13:456
+    ranks is (Mogstad et al. 2024, Rev. Econ. Stud. 91:476). Letters show the same
+    (Piepho 2004): systems that share one do not differ significantly.
 
     Examples
     --------

@@ -62,7 +62,7 @@ def which_is_better(s: Subject) -> Finding:
         curves = dominance.dominance_of_pairs(few, pairs, level=level, rng=s.asked.rng)
     named = {f"{text[p.first]} {MINUS} {text[p.second]}": p for p in found.pairs}
     rows = [
-        (name, p.difference, p_value(p.p_value), p_value(p.p_adjusted))
+        (name, p.shown, p_value(p.p_value), p_value(p.p_adjusted))
         for name, p in named.items()
     ]
     head = ("pair", "difference of AUC", "p-value", "adjusted (Holm)")

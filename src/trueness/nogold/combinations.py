@@ -244,19 +244,15 @@ def best_combination(
 
     Notes
     -----
-    Keith, Davey, Boyd 2012, Methods. Differs from their rule: with many classifiers
-    every draw has its own winner, so the default maximises the posterior expectation;
-    theirs is ``rule="most often"``. The optimum is exact up to 4 classifiers, and for
-    criteria linear in the rates (costs, accuracy) with any number; for quotients of
-    counts (F, Jaccard) and the product it mostly is, and else ``gap`` says how much
-    better another combination could be. The average is over all draws while their
-    number times 2^K is below 4 million, else over as many, evenly spaced (over all for
-    linear criteria); ``probability_best`` uses 1,000 draws for more than 3 classifiers.
-    A pattern that adds nothing is not flagged.
-
-    References
-    ----------
-    Keith, Davey, Boyd 2012, BMC Bioinformatics 13:179, doi:10.1186/1471-2105-13-179.
+    Differs from Keith, Davey, Boyd 2012 (doi:10.1186/1471-2105-13-179): with many
+    classifiers every draw has its own winner, so the default maximises the posterior
+    expectation; their rule is "most often". The optimum is exact up to 4 classifiers,
+    and for criteria linear in the rates (costs, accuracy) with any number; for
+    quotients of counts (F, Jaccard) and the product it mostly is, and else ``gap`` says
+    how much better another combination could be. The average is over all draws while
+    their number times 2^K is below 4 million, else over as many, evenly spaced (over
+    all for linear criteria); ``probability_best`` uses 1,000 draws for more than 3
+    classifiers. A pattern that adds nothing is not flagged.
 
     Examples
     --------

@@ -93,22 +93,16 @@ def latent_class(
         Whether alpha_k >= beta_k is certain (the paper's constraint; the prior is then
         uniform on that triangle). Without it the classes may be interchanged: a note
         says when they do.
-    level
-        Probability of the equal-tailed credible intervals.
 
     Notes
     -----
-    The cost does not grow with the number of cases. The evidence of both models says
+    The model is that of Qu, Tan, Kutner 1996 (doi:10.2307/2533043), with "none" that of
+    Keith, Davey, Boyd 2012 (doi:10.1186/1471-2105-13-179): docs/maths/nogold.md. The
+    cost does not grow with the number of cases. The evidence of both models says
     which the votes prefer (``log_bayes_factor``); that is the test of dependence. A
     ``NotConverged`` warning says when there are fewer effective draws than asked for.
     For the rate alone, of one judge, or of graded verdicts, use
     :func:`trueness.prevalence`.
-
-    References
-    ----------
-    Keith, Davey, Boyd 2012, BMC Bioinformatics 13:179, doi:10.1186/1471-2105-13-179.
-    Qu, Tan, Kutner 1996, Biometrics 52:797, doi:10.2307/2533043.
-    Hui, Walter 1980, Biometrics 36:167, doi:10.2307/2530508.
 
     Examples
     --------

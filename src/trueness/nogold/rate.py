@@ -161,12 +161,6 @@ def prevalence(
     tests. Without labels judges may make the same errors, and the rate is not
     determined.
 
-    References
-    ----------
-    Rogan, Gladen 1978, Am. J. Epidemiol. 107:71,
-    doi:10.1093/oxfordjournals.aje.a112510.
-    Rao, Scott 1984, Ann. Stat. 12:46, doi:10.1214/aos/1176346391.
-
     Examples
     --------
     Every case has a label, and 30 of 40 are positive: about Beta(30.5, 10.5).
