@@ -3,6 +3,8 @@
 import warnings
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -246,11 +248,20 @@ GAP = Panel(["A", "B"], [[2, np.nan], [1, 2]], [0, 1], [1, 0])
         (lambda: trueness.fidel(GAP), "'B' has none for one class"),
         (lambda: trueness.wisdom_of_crowds(TWO)([[1, 2, 3]]), r"found shape \(1, 3\)"),
         (lambda: trueness.mean_score(TWO)([["a", "b"]]), "rows must be numbers"),
+        (lambda: trueness.mean_score(TWO)({"A": [1]}), "none called 'B'"),
     ],
 )
 def test_errors(call, message):
     with pytest.raises((InputError, NotEnoughCases), match=message):
         call()
+
+
+def test_columns_are_taken_by_name():
+    f = trueness.best_single(TWO)
+    rows = {"B": [5.0, 6.0], "more": [0, 0], "A": [1.0, 2.0]}
+    expected = f([[1.0, 5.0], [2.0, 6.0]])
+    for data in (rows, pd.DataFrame(rows), pl.DataFrame(rows)):
+        assert f(data).tolist() == expected.tolist()
 
 
 def published(aucs, prevalence=0.2):

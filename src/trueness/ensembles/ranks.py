@@ -15,7 +15,7 @@ its sampling error asks for (Ledoit and Wolf 2004; Schäfer and Strimmer 2005).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, final
 
@@ -104,7 +104,16 @@ def rank_table(columns: Sequence[RankedColumn], size: int) -> Floats:
 
 
 def rows_of(rows: object, names: Sequence[str]) -> Floats:
-    """Pass on rows of outputs (m, K), one column a classifier; NaN is missing."""
+    """Pass on rows of outputs (m, K), one column a classifier; NaN is missing.
+
+    Of a frame, or a mapping from name to column, the columns are taken by name.
+    """
+    if isinstance(rows, Mapping) or hasattr(type(rows), "columns"):
+        named: Any = rows
+        if gone := [n for n in names if n not in (*getattr(named, "columns", named),)]:
+            raise InputError(f"rows need the columns {listing(names, 12)}; found none "
+                             f"called {listing(gone, 12)}.")  # fmt: skip
+        rows = np.column_stack([named[n] for n in names])
     value = np.asarray(rows)
     if value.dtype.kind not in "biuf":
         raise InputError(f"rows must be numbers; found {value.dtype}.")
