@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.naive_bayes import GaussianNB
 
 import trueness
 from trueness import InputError, NotEnoughCases
@@ -36,6 +37,8 @@ df["w"], df["patient"] = 1.0 + np.arange(N) % 2, patient
 pf = pl.from_pandas(df)
 t = trueness.tally(y, s)
 both = trueness.panel(y, {"a": s, "b": b})
+bayes = GaussianNB()
+wide = trueness.panel(y, {"a": 9 * s, "b": b})
 e = trueness.auc(t)
 gap = np.where(np.arange(N) == 5, np.nan, s)
 part = np.where(np.arange(N) < 60, 0.0, np.where(np.arange(N) % 7 == 0, np.nan, y))
@@ -290,6 +293,26 @@ WRONG = [
     ("trueness.auc(t, random_state=1)", "Did you mean 'rng'"),
     ("trueness.best_threshold(t, constraints='recall >= 0.9')", "'subject_to'"),
     ("trueness.simulate_tally(100)", "n_pos="),
+    ("trueness.compare(wide, statistic=trueness.brier)", "scores from 0 to 1"),
+    ("trueness.estimate(y, 9 * s, statistic=trueness.log_loss)", "scores from 0 to 1"),
+    ("trueness.estimate(y * 0, s, statistic=trueness.auc)", "0 positives"),
+    ("trueness.estimate(e, statistic=trueness.auc)", "needs a tally"),
+    ("trueness.evaluate({'a': 1})", "needs a tally"),
+    ("trueness.Rule(0.5).decide(['x'])", "score must be numbers"),
+    ("trueness.best_thresholds(t, minimize='cost(fp=1e300, fn=1)')", "at most 1e100"),
+    ("trueness.decision_curve(t, threshold=[])", "found none"),
+    ("trueness.roc_band(t, points=1e300)", "points must be"),
+    ("trueness.check(t, 'auc >= 0.5', groups='site')", "groups must be a mapping"),
+    ("trueness.exact_auc(df, label='y', score='p', tolerance=-1)", "zero or more"),
+    ("trueness.multiclass_auc(kind, P, classes=P)", "classes must be names"),
+    ("trueness.simulate_panel(9, 4, {})", "one AUC a classifier"),
+    ("trueness.sql('cases', dialect='duckdb', score=None)", "must name a column"),
+    (
+        "trueness.estimators.ThresholdClassifier(bayes).fit(two, y, sample_weight=[1])",
+        "sample_weight has 1",
+    ),
+    ("trueness.cross_validate(bayes, two, y, cluster=[1])", "cluster has 1"),
+    ("trueness.cross_validate(bayes, two, y, metrics=3)", "metrics must be names"),
 ]
 
 

@@ -112,6 +112,8 @@ def test_a_threshold_is_tested_where_it_was_not_chosen(two):
         right.append(trueness.at_threshold(part, cut)["accuracy"].value)
     assert v.corrected.value == pytest.approx(np.mean(right))
     assert v.metrics["accuracy"].value == v.corrected.value
+    each = trueness.validate_threshold(two.folds, "accuracy")
+    assert each["lr"].corrected == v.corrected
     assert trueness.calibrate(folds, method="platt")(0.3) == pytest.approx(
         trueness.calibrate(folds.pooled(), method="platt")(0.3)
     )

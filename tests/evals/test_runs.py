@@ -72,7 +72,7 @@ def test_reference_and_margin():
     found = trueness.compare_runs(runs, reference="b", margin=0.3)
     assert [(p.first, p.second) for p in found.pairs] == [("a", "b"), ("b", "c")]
     assert all(p.margin == 0.3 for p in found.pairs)
-    with pytest.raises(InputError, match="one of the runs"):
+    with pytest.raises(InputError, match="one of 'a', 'b', 'c'"):
         trueness.compare_runs(runs, reference="d")
     with pytest.raises(InputError, match="2 or more systems"):
         trueness.compare_runs({"a": runs["a"]})

@@ -290,7 +290,7 @@ def calibrate(data: Tally, /, method: str = "auto", **options: Any) -> Map:
 
 def calibrator_name(method: object) -> str:
     """Pass on the name of a method; "sigmoid" is scikit-learn's word for Platt's."""
-    if method == "sigmoid":
+    if isinstance(method, str) and method == "sigmoid":
         return "platt"
     return str(_options.choice(method, CALIBRATORS, "method"))
 

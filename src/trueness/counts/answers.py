@@ -361,6 +361,7 @@ def _answer(q: _Analysis, args: tuple[Any, ...], options: dict[str, Any]) -> Any
     if not q.any_option and not options.keys() <= q.own.keys():
         known_options(options, q.own, _WORDS, q.name)
     if not args and not words:
+        takes_them(q.analysis, (), options)
         return q.analysis(**options)
     design = {k: words.pop(k) for k in _design.WORDS if k in words}
     x = args[0] if args else None

@@ -24,7 +24,7 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import described
+from trueness._core.checks.words import described, is_several
 from trueness._core.progress import progress
 from trueness.counts.cases import put_in_clusters, rows_kept, with_counts
 from trueness.counts.placements import runs
@@ -449,13 +449,13 @@ def simulate_panel(
     if isinstance(aucs, Mapping):
         names, areas = list(aucs), list(aucs.values())
     else:
-        found = np.atleast_1d(_columns.probabilities(aucs, "aucs"))
-        if found.ndim > 1 or not found.size:
-            raise InputError(
-                f"aucs must be one AUC a classifier; found {described(aucs)}. "
-                f"Type aucs=[0.7, 0.8]."
-            )
-        names, areas = [f"C{k + 1}" for k in range(found.size)], found.tolist()
+        areas = np.atleast_1d(_columns.probabilities(aucs, "aucs")).tolist()
+        names = [f"C{k + 1}" for k in range(len(areas))]
+    if not areas or is_several(areas[0]):
+        raise InputError(
+            f"aucs must be one AUC a classifier; found {described(aucs)}. "
+            f"Type aucs=[0.7, 0.8]."
+        )
     root = _root(_cases.correlation_matrix(correlation, len(names)))
     noise = _options.generator(rng).normal(size=(n, len(names)))
     label = np.repeat([0, 1], [n - n_pos, n_pos])

@@ -16,7 +16,7 @@ from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.checks.words import described, is_several, listing, plain
+from trueness._core.checks.words import described, is_one, is_several, listing, plain
 from trueness._core.records import Estimate
 from trueness.counts.counting import Labels, count_tally
 from trueness.counts.values import Tally
@@ -245,9 +245,9 @@ def _class_names(
     seen: list[Any], known: list[Any] | None, classes: object, number: int
 ) -> list[Any]:
     if classes is not None:
-        if not is_several(classes):
+        names = [plain(v) for v in classes] if is_several(classes) else [classes]
+        if not is_several(classes) or not all(map(is_one, names)):
             raise InputError(f"classes must be names; found {described(classes)}.")
-        names = [plain(v) for v in classes]
     elif known is not None:
         names = known
         if not any(v in names for v in seen):  # columns "0", "1" and classes 0, 1

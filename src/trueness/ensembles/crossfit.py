@@ -344,10 +344,12 @@ def _validated(
     *,
     minimize: str | Metric | None = None,
     level: float = 0.95,
-) -> Validation:
+) -> Any:
     """Choose on all folds but one, test on that one, and average."""
     level = _options.fraction(level, "level")
     choice: Any = {"maximize": maximize, "minimize": minimize, "subject_to": subject_to}
+    if data.names:
+        return {k: _validated(data[k], **choice, level=level) for k in data.names}
     whole = best_threshold(data.pooled(), **choice)
     points, votes = [], []
     for k, part in enumerate(data):

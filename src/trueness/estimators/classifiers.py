@@ -31,6 +31,7 @@ from sklearn.utils.validation import (
 )
 
 from trueness._core.arrays import Array, Floats
+from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
@@ -279,7 +280,9 @@ class ThresholdClassifier(Wrapper):
             class_of(self.pos_label, self.classes_.tolist(), "pos_label")
         X, label = indexable(X, label)  # noqa: N806 - the name of scikit-learn
         # cases that were given a weight of zero do not count
-        weight = np.asarray(params.get("sample_weight", 1.0), dtype=np.float64)
+        weight = _columns.as_floats(params.get("sample_weight", 1.0), "sample_weight")
+        if weight.ndim:
+            _columns.same_length(y=label, sample_weight=weight)
         seen = np.broadcast_to(weight != 0, (len(label),))
         if np.unique(label[seen]).size < 2:
             raise InputError(

@@ -31,6 +31,7 @@ from sklearn.model_selection import (
 from sklearn.utils import _safe_indexing
 
 from trueness._core.arrays import Array, Floats
+from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.checks.words import listing, nearest
@@ -48,6 +49,7 @@ from trueness.inference.sample import Measure, Measured, meant
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
+from trueness.metrics.grammar import one_or_more
 from trueness.metrics.intervals import metric_measure
 from trueness.ranking.areas import auc, average_precision
 from trueness.ranking.planning import Plan
@@ -232,6 +234,7 @@ def cross_validate(
     models = estimator if isinstance(estimator, Mapping) else {"": estimator}
     given = {"cluster": cluster, "weight": sample_weight}
     columns = {k: np.asarray(v) for k, v in given.items() if v is not None}
+    _columns.same_length(y=labels, **columns)
 
     def counted(scores: Mapping[str, Floats], at: Array) -> Any:
         words: Any = {"positive": positive, **{k: v[at] for k, v in columns.items()}}
@@ -239,13 +242,14 @@ def cross_validate(
             return count_tally(labels[at], scores[""], **words)
         return count_panel(labels[at], scores, **words)
 
-    names = (metrics,) if isinstance(metrics, str) else tuple(metrics)
+    names = one_or_more(metrics, "metrics must be names", '["auc", "recall"]')
     splits = _splits(cv, X, labels, cluster)
     response = {
         k: common.response_of(m, "auto", "cross-validate") for k, m in models.items()
     }
     if threshold is None:
         threshold = 0.0 if "decision_function" in response.values() else 0.5
+    threshold = _options.real_number(threshold, "threshold")
     weight = {} if sample_weight is None else {"sample_weight": sample_weight}
     scores, how = {}, {"cv": splits, "n_jobs": n_jobs, "params": weight}
     for k, m in models.items():
@@ -277,7 +281,7 @@ def cross_validate(
 
     again = None
     if number:
-        seeds = np.random.default_rng(rng).integers(0, 2**31, number).tolist()
+        seeds = _options.generator(rng).integers(0, 2**31, number).tolist()
         drawn = [[at for _, at in _splits(len(splits), X, labels, cluster, seed)]
                  for seed in seeds]  # fmt: skip
         again = {k: _nested(partial(trained, k), drawn, asked, level) for k in models}
@@ -288,7 +292,7 @@ def cross_validate(
         values[""] if plain else values,
         again[""] if again is not None and plain else again,
         folds,
-        float(threshold),
+        threshold,
         notes=((_NOT_REFITTED,) * (not number)) + ((_TOGETHER,) * few),
     )
 

@@ -19,7 +19,6 @@ import numpy as np
 from trueness._core.arrays import Array, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.checks.words import listing, nearest
 from trueness._core.figures import Intervals, intervals
 from trueness._core.numbers import counted, level_text, percent
 from trueness._core.records import Estimate, Record, as_precise, shown
@@ -69,11 +68,8 @@ def compare_runs(
     """
     level = _options.fraction(level, "level")
     found = systems(runs, "compare_runs", least=2)
-    if reference is not None and reference not in found:
-        raise InputError(
-            f"reference must be one of the runs {listing(list(found))}; found "
-            f"{reference!r}.{nearest(reference, list(found))}"
-        )
+    if reference is not None:
+        _options.choice(reference, found, "reference")
     shared, notes = same_items(found)
     plain = all(a.cluster is None and (a.tried == 1).all() for a in shared.values())
     answer = (_of_votes if plain else _of_means)(shared, margin, level)
@@ -253,7 +249,9 @@ def plan_items(
         goal = _options.fraction(half_width, "half_width")
         runs = list(systems(pilot, "plan_items").values())[:1]
     own = max(int(np.median(a.tried)) for a in runs)
-    n = _options.whole_number(attempts or own, "attempts", at_least=1)
+    n = _options.whole_number(
+        own if attempts is None else attempts, "attempts", at_least=1
+    )
     total, between, within = _variances(runs)
     known = math.isfinite(within)
 

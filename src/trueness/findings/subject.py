@@ -305,6 +305,8 @@ def read_asked(
     """Read what is asked, before the work; ``more`` are fields of ``Wanted``."""
     if isinstance(subject_to, (str, Constraint)):
         subject_to = (subject_to,)
+    if not hasattr(data, "design"):
+        _cases.one_classifier(data, "An evaluation")
     a = Wanted(
         subject_to=tuple(subject_to),
         level=_options.fraction(level, "level"),

@@ -96,7 +96,14 @@ def valued(
     measure = getattr(statistic, "measure", None)
     if measure is None or not isinstance(x, Tally):
         return _brought(x, statistic, read_ends(ends), level)
-    m = inferred(meant(x), measure)
+    try:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            m = inferred(meant(x), measure)
+    except ZeroDivisionError:
+        statistic(x)  # says what is lacking
+        raise
+    if not m.ends[0] <= m.value <= m.ends[1]:
+        statistic(x)  # says which scores it needs
     e = limited(m.value, m.spread, m.ends, level, name, x)
     return m._replace(estimate=e)
 

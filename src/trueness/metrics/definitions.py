@@ -278,6 +278,11 @@ def _prices(
             f"{what} needs costs of zero or more, one of them above zero; found "
             f"fp={fp:g}, fn={fn:g}."
         )
+    if max(prices) > 1e100:  # sums of more would leave floating point
+        raise InputError(
+            f"{what} needs costs of at most 1e100; found fp={fp:g}, fn={fn:g}. Divide "
+            "all of them by the same number."
+        )
     return prices
 
 

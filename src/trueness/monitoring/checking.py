@@ -115,7 +115,15 @@ def check(
             f'Type ["auc >= 0.8"].'
         )
     kinds = (Tally, Panel, Attempts)
-    named = {by: _each(x) for by, x in (groups or {}).items()}
+    of_columns = {} if groups is None else groups
+    if not isinstance(of_columns, Mapping) or not all(
+        isinstance(x, Mapping) for x in of_columns.values()
+    ):
+        raise InputError(
+            "groups must be a mapping from the name of a column to the tallies of its "
+            f"groups; found {described(groups)}."
+        )
+    named = {by: _each(x) for by, x in of_columns.items()}
     parts = data.values() if isinstance(data, Mapping) else ()
     if parts and all(isinstance(t, kinds) for t in parts):
         old = dict(baseline) if isinstance(baseline, Mapping) else {}

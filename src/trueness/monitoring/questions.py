@@ -160,7 +160,7 @@ def looks_between(false_alarms: object) -> float:
             pace = _LOOKS_A_DAY[said["pace"] or "daily"]
             found = number * _DAYS.get(said["unit"], 1 / pace) * pace
     elif isinstance(false_alarms, (int, float)) and not isinstance(false_alarms, bool):
-        found = float(false_alarms)
+        found = _options.real_number(false_alarms, "false_alarms")
     if found is None or not 2 <= found < 1e15:
         raise InputError(
             f'false_alarms is a promise such as "one in 20 years", "one in 5 years of '

@@ -102,7 +102,8 @@ def sql(
     to = DIALECTS[_options.choice(dialect, tuple(DIALECTS), "dialect")]
     given = {"score": score, "label": label, "count": count, "weight": weight}
     given |= {"cluster": cluster, "by": by}
-    names = {k: _column(v, k, to) for k, v in given.items() if v is not None}
+    needed = {k: v for k, v in given.items() if v is not None or k == "score"}
+    names = {k: _column(v, k, to) for k, v in needed.items()}
     source = _table(table, to)
     if apply is not None:
         query, said = _applied(apply, names, source, to)

@@ -178,7 +178,8 @@ def exact_threshold(
     (0.8571428571428571, (0.2, 0.6))
     """
     constraints = read_constraints(subject_to)
-    tolerance = _options.real_number(tolerance, "tolerance")
+    tolerance = _options.not_negative(tolerance, "tolerance")
+    batch = _options.whole_number(batch, "batch", at_least=1)
     design = getattr(frame, "design", PLAIN).with_words({"prevalence": prevalence})
     prevalence = design.prevalence
     source, t = _first(frame, label, score, positive, at_most)
@@ -248,7 +249,8 @@ def exact_auc(
     >>> exact_auc(rows, label="y", score="p", at_most=2).value  # 8 of 9 pairs
     0.8888888888888888
     """
-    tolerance = _options.real_number(tolerance, "tolerance")
+    tolerance = _options.not_negative(tolerance, "tolerance")
+    batch = _options.whole_number(batch, "batch", at_least=1)
     whole = batch if tolerance == 0 else 0
     source, t = _first(frame, label, score, positive, at_most, whole)
     _cases.both_classes(t, "exact_auc")

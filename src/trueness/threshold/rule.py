@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
+from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_several
@@ -121,7 +122,7 @@ class Rule(Record):
 
         A rule that names groups needs the group of each case, or of all.
         """
-        score = np.asarray(score, dtype=np.float64)
+        score = _columns.as_floats(score, "score")
         if self.groups and group is not None and not isinstance(group, str):
             names = np.asarray(group).astype(str)
             found = np.full(score.shape, np.nan)

@@ -87,6 +87,8 @@ def several_classifiers(panel: object, what: str) -> None:
 
 def some_labels(tally: ClassCounts, what: str) -> None:
     """Stop an analysis that needs labelled cases, of whichever class."""
+    if not hasattr(tally, "n_pos"):
+        one_classifier(tally, what)
     if not tally.n_pos + tally.n_neg:
         both_classes(tally, what)
 

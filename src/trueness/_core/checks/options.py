@@ -160,6 +160,8 @@ _FINEST = {"level": 1e-12, "prevalence": 1e-100}
 def grid(values: object, what: str, *, below_one: bool = False) -> NDArray[np.float64]:
     """Pass on places between 0 and 1 at which a curve is wanted."""
     places_at = np.atleast_1d(probabilities(values, what))
+    if not places_at.size:
+        raise InputError(f"{what} must be numbers from 0 to 1; found none.")
     if below_one and (places_at == 1).any():
         raise InputError(f"{what} must lie in [0, 1); found 1.")
     return one_dimensional(places_at, what)
@@ -274,7 +276,8 @@ def whole_number(
 
 
 # what is repeated so often would never end, or not fit into any memory
-_MOST = {"replicates": 10**7, "draws": 10**8, "bins": 10**7}
+_MOST = {"replicates": 10**7, "draws": 10**8, "bins": 10**7, "points": 10**7}
+_MOST["n"] = 2**53  # the whole numbers of floating point end there
 
 
 def alone(what: str, given: str, **others: object) -> None:
