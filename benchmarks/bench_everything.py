@@ -1,27 +1,40 @@
-"""Arrays to all curves, areas and thresholds, against four functions of scikit-learn
+"""Four measures with limits, against scikit-learn's four calls without
 
-Trueness: AUC with its DeLong interval, average precision, ROC and PR arrays, and the
-best thresholds by accuracy, F1 and Youden's J, from one tally. scikit-learn:
-roc_auc_score, roc_curve, precision_recall_curve and average_precision_score, and no
-threshold at all.
+Trueness: AUC, average precision, Brier score and log loss with their intervals, from
+one tally. scikit-learn: roc_auc_score, average_precision_score, brier_score_loss and
+log_loss. "AVX2" are both with NumPy's AVX-512 off: on AMD Zen 4 its sort takes up to
+five times as long with it (numpy/x86-simd-sort issue 6), and the sort is most of ours.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from bench_counting import scores
 from side_by_side import fastest, peak_bytes
 from sklearn import metrics as sk
 
-import trueness
+import trueness as tr
+
+CALLS = (
+    sk.roc_auc_score,
+    sk.average_precision_score,
+    sk.brier_score_loss,
+    sk.log_loss,
+)
+NARROW = {"NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR"}
 
 
 class Row(NamedTuple):
     rows: str
     scores: str
+    numpy: str
+    sort_s: str
     trueness_s: str
     sklearn_s: str
     times_faster: str
@@ -29,37 +42,43 @@ class Row(NamedTuple):
     sklearn_bytes_a_row: str
 
 
-def by_trueness(label: np.ndarray, score: np.ndarray) -> tuple[Any, ...]:
-    t = trueness.tally(label, score)
-    best = [trueness.best_threshold(t, m) for m in ("accuracy", "f1", "youden")]
-    curves = trueness.roc(t), trueness.precision_recall(t)
-    return trueness.auc(t, method="delong"), trueness.average_precision(t), best, curves
+def ours(label: np.ndarray, score: np.ndarray) -> tuple[Any, ...]:
+    t = tr.tally(label, score)
+    return tr.auc(t), tr.average_precision(t), tr.brier(t), tr.log_loss(t)
 
 
-def by_sklearn(label: np.ndarray, score: np.ndarray) -> tuple[Any, ...]:
-    return (
-        sk.roc_auc_score(label, score),
-        sk.average_precision_score(label, score),
-        sk.roc_curve(label, score),
-        sk.precision_recall_curve(label, score),
-    )
-
-
-def rows() -> Iterator[Row]:
+def measured(how: str) -> Iterator[Row]:
     rng = np.random.default_rng(0)
-    for n in (10**6, 10**7):
-        for name, score in scores(rng, n):
-            label = (rng.random(n) < 0.2 + 0.3 * (score > 0.5)).astype(np.int64)
+    for n in (10**6, 4 * 10**6):
+        y = (rng.random(n) < 0.3).astype(np.int64)
+        p = 1 / (1 + np.exp(-rng.normal(size=n) - y))
+        for name, s in (
+            ("float64", p),
+            ("float32", p.astype(np.float32)),
+            ("three decimals", np.round(p, 3).clip(0.001, 0.999)),
+        ):
             runs = {
-                "trueness": lambda y=label, s=score: by_trueness(y, s),
-                "sklearn": lambda y=label, s=score: by_sklearn(y, s),
+                "trueness": lambda y=y, s=s: ours(y, s),
+                "sklearn": lambda y=y, s=s: [call(y, s) for call in CALLS],
             }
-            best = fastest(runs)
+            best = fastest(runs | {"sort": lambda s=s: np.sort(s)})
             yield Row(
                 f"{n:.0e}",
                 name,
-                f"{best['trueness']:.3f}",
-                f"{best['sklearn']:.3f}",
+                how,
+                *(f"{best[k]:.3f}" for k in ("sort", "trueness", "sklearn")),
                 f"{best['sklearn'] / best['trueness']:.1f}",
                 *(f"{peak_bytes(run) / n:.1f}" for run in runs.values()),
             )
+
+
+def rows() -> Iterator[Row]:
+    yield from measured("as it is")
+    again = subprocess.run(
+        [sys.executable, __file__], env=os.environ | NARROW, stdout=subprocess.PIPE
+    )
+    yield from (Row(*row) for row in json.loads(again.stdout))
+
+
+if __name__ == "__main__":
+    print(json.dumps(list(measured("AVX2"))))
