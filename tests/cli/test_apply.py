@@ -79,6 +79,7 @@ def test_what_cannot_be_applied(folder):
         (("-o", folder / "x.parquet", "--score", "r"), "has no column 'r'"),
         (("-o", folder / "new.parquet", "--score", "p"), "is the input file"),
         (("-o", folder / "x.xlsx", "--score", "p"), "the ending of --output"),
+        (("-o", folder / "x.json", "--score", "p"), "keep what was fitted by --save"),
     ):
         done = run(*line, *more)
         assert done.exit_code == 2, more

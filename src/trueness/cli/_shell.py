@@ -388,6 +388,11 @@ def check_rows(output: Path | None, source: Source, column: str) -> None:
     """Stop before the work when the rows cannot be written with this column."""
     if output is None:
         return
+    if output.suffix.lower() == ".json":
+        raise InputError(
+            f"--output takes the rows with their new column; found {output}. Type -o "
+            f"rows.csv; calibrate and combine keep what was fitted by --save {output}."
+        )
     _options.choice(output.suffix.lower(), ROWS, "the ending of --output")
     if column in source.types:
         raise InputError(
