@@ -28,9 +28,6 @@ def loss(t, c):
     return -float(xlogy(t.pos, p).sum() + xlogy(t.neg, 1 - p).sum())
 
 
-# by hand
-
-
 def test_histogram_keeps_ties_together_and_cuts_half_way():
     t = trueness.Tally([1, 2, 3], neg=[1, 6, 1], pos=[0, 6, 2])
     c = trueness.calibrate(t, method="histogram", bins=4)
@@ -53,9 +50,6 @@ def test_temperature_of_scores_and_of_log_odds_is_the_same():
     c = trueness.calibrate(useless, method="temperature")
     assert c.temperature == math.inf
     assert c([0.1, 0.9]).tolist() == [0.5, 0.5]
-
-
-# slow twins
 
 
 def test_venn_abers_refits_with_the_case_added(rng):
@@ -101,9 +95,8 @@ def test_binormal_finds_the_truth_behind_any_increasing_score(rng):
     t = trueness.tally(y, np.exp(z))
     c, fit = trueness.calibrate(t, method="binormal"), trueness.ranking.fit_binormal(t)
     assert c.mean == pytest.approx(1.2, abs=0.05)
-    assert (c.mean, c.sd) == pytest.approx(
-        (fit.curve.b / fit.curve.alpha, 1 / fit.curve.alpha)
-    )
+    known = fit.curve.b / fit.curve.alpha, 1 / fit.curve.alpha
+    assert (c.mean, c.sd) == pytest.approx(known)
     at = np.array([-1.5, 0.0, 1.0, 2.0, 3.0])
     odds = 0.3 / 0.7 * norm.pdf(at, 1.2, 1.4) / norm.pdf(at)
     np.testing.assert_allclose(c(np.exp(at)), odds / (1 + odds), atol=0.02)
@@ -126,9 +119,6 @@ def test_fermi_dirac_ranks_new_scores_as_midranks_does(rng):
     assert p.sum() == pytest.approx(free.n_pos)
 
 
-# reference
-
-
 def test_platt_is_that_of_scikit_learn(rng):
     y, p = probabilities(rng)
     ours = trueness.calibrate(trueness.tally(y, 1e6 + p), method="platt")
@@ -136,14 +126,11 @@ def test_platt_is_that_of_scikit_learn(rng):
     p1 = theirs.predict_proba(p[:, None])[:, 1]
     np.testing.assert_allclose(ours(1e6 + p), p1, atol=1e-6)
     ours = trueness.calibrate(trueness.tally(y, p), method="platt", targets="smoothed")
-    np.testing.assert_allclose(
-        ours(p), _SigmoidCalibration().fit(p, y).predict(p), atol=1e-4
-    )
+    theirs = _SigmoidCalibration().fit(p, y).predict(p)
+    np.testing.assert_allclose(ours(p), theirs, atol=1e-4)
     assert ours.targets == "smoothed"
-    t = trueness.tally(y, p)  # scikit-learn calls it sigmoid
-    assert trueness.calibrate(t, method="sigmoid") == trueness.calibrate(
-        t, method="platt"
-    )
+    same = (trueness.calibrate(y, p, method=m) for m in ("sigmoid", "platt"))
+    assert next(same) == next(same)  # as scikit-learn calls it
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -170,9 +157,6 @@ def test_platt_fits_sums_of_weights(rng):
     assert t.map(auto).weighted
     with pytest.raises(InputError, match="isotonic, beta, temperature, histogram take"):
         trueness.calibrate(t, method="binormal")
-
-
-# edges
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -220,11 +204,7 @@ def test_separated_classes_give_finite_maps(method, turned):
         ({"method": "isotonic", "bins": 3}, InputError, "it has none"),
         ({"method": "platt", "targets": "x"}, InputError, "targets must be one of"),
         ({"method": "platt", "scale": "log"}, InputError, "scale must be one of"),
-        (
-            {"method": "platt", "targets": "labels"},
-            NotEnoughCases,
-            'Type targets="auto',
-        ),
+        ({"method": "platt", "targets": "labels"}, NotEnoughCases, 'targets="auto'),
         ({"method": "histogram", "bins": 0}, InputError, "bins must be a whole number"),
         ({"method": "beta", "score": 2.0}, InputError, "from 0 to 1; found 2.0"),
         ({"method": "temperature", "score": 2.0}, InputError, "from 0 to 1; found 2.0"),
@@ -265,9 +245,8 @@ def test_auto_is_one_standard_error_from_the_best(rng):
         p = np.empty(y.size)
         for k in range(10):
             rest = trueness.tally(y[fold != k], 100 * score[fold != k])
-            p[fold == k] = trueness.calibrate(rest, method=method)(
-                100 * score[fold == k]
-            )
+            fitted = trueness.calibrate(rest, method=method)
+            p[fold == k] = fitted(100 * score[fold == k])
         losses[method] = -np.log(np.where(y == 1, p, 1 - p))
     best = min(losses.values(), key=np.mean)
     within = losses["platt"].mean() - best.mean() <= best.std() / np.sqrt(y.size)

@@ -66,11 +66,11 @@ def test_the_law_of_the_squares_is_exact_for_equal_bins():
     low, high = b.limits(0.95)
     c = 0.004 / 3
     assert b.square == pytest.approx(0.02)
-    assert b.p_value == pytest.approx(chi2.sf(0.02 / c, 3))
+    assert b.test[1] == pytest.approx(chi2.sf(0.02 / c, 3))
     assert ncx2.cdf(0.02 / c, 3, low / c) == pytest.approx(0.975)
     assert ncx2.cdf(0.02 / c, 3, high / c) == pytest.approx(0.025)
     small = Binned(b.gap / 3, *b[1:])
-    assert small.p_value > 0.05
+    assert small.test[1] > 0.05
     assert small.limits(0.95)[0] == 0
 
 
@@ -126,10 +126,9 @@ def test_a_map_of_a_case_control_sample_is_carried_to_the_share_of_use():
 
 def test_tests_that_draw_labels_refuse_weights_and_clusters():
     for how in ({"weight": [1, 2, 3.5]}, {"cluster": [1, 1, 2]}):
+        asked = {"method": "isotonic", **how}
         with pytest.raises(InputError, match='Type method="bins"'):
-            trueness.calibration_test(
-                [0, 1, 1], [0.2, 0.6, 0.7], method="isotonic", **how
-            )
+            trueness.calibration_test([0, 1, 1], [0.2, 0.6, 0.7], **asked)
 
 
 def test_parts_wait_until_they_are_asked_for():

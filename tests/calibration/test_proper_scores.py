@@ -25,9 +25,6 @@ def drawn(rng, n, *, power=1.0, digits=2):
     return trueness.tally(rng.random(n) < p**power, p)
 
 
-# by hand
-
-
 def test_brier_by_hand():
     b = trueness.brier(trueness.Tally([0.2, 0.8], neg=[3, 1], pos=[1, 3]))
     # (3 * .04 + .64 + .64 + 3 * .04) / 8; recalibrated to 1/4 and 3/4: 3/16
@@ -103,9 +100,6 @@ def test_calibration_line_by_hand():
     assert trueness.calibration_line(edge).clipped == 12
 
 
-# slow twins and reference
-
-
 @pytest.mark.parametrize("digits", [1, 3])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_scores_are_those_of_scikit_learn(rng, digits, weighted):
@@ -115,10 +109,8 @@ def test_scores_are_those_of_scikit_learn(rng, digits, weighted):
     t = trueness.tally(y, p, weight=w) if weighted else trueness.tally(y, p)
     q = IsotonicRegression().fit(p, y, sample_weight=w).predict(p)
     base = np.full(400, np.average(y, weights=w))
-    for ours, loss in (
-        (trueness.brier, brier_score_loss),
-        (trueness.log_loss, sklearn_log_loss),
-    ):
+    both = {trueness.brier: brier_score_loss, trueness.log_loss: sklearn_log_loss}
+    for ours, loss in both.items():
         x = ours(t)
         before, after, none = (loss(y, s, sample_weight=w) for s in (p, q, base))
         assert x.value == pytest.approx(before, rel=1e-12)
@@ -136,9 +128,6 @@ def test_smooth_error_is_that_of_its_authors():
         t = trueness.tally(y, p)
         ours = trueness.calibration_error(t).smooth.value
         assert ours == pytest.approx(case["smooth"], rel=0.02)
-
-
-# statistics: simulate the event itself
 
 
 def test_intervals_cover(rng):
@@ -169,13 +158,9 @@ def test_consistency_band_holds_calibrated_curves(rng):
     for _ in range(40):
         r = trueness.reliability(drawn(rng, 300, digits=1), replicates=100, rng=rng)
         assert (r.consistency_low <= r.consistency_high).all()
-        inside.append(
-            (r.consistency_low <= r.probability) & (r.probability <= r.consistency_high)
-        )
+        p = r.probability
+        inside.append((r.consistency_low <= p) & (p <= r.consistency_high))
     assert np.mean(inside) > 0.9
-
-
-# edges
 
 
 def test_reliability_of_many_scores_is_thinned_but_exact(rng):
@@ -187,9 +172,6 @@ def test_reliability_of_many_scores_is_thinned_but_exact(rng):
     np.testing.assert_allclose(r.probability, c(r.score))
     assert r.n == 6000
     assert r.n_pos == t.n_pos
-
-
-# what cannot be, and what is no proof
 
 
 @pytest.mark.parametrize("score", [0.0, 1e-9, 0.1, 0.5, 0.9, 1.0])
@@ -240,7 +222,7 @@ PROBABILITIES += ["brier", "log_loss", "reliability"]
     [
         (Tally([0.5, 2], [1, 0], [0, 1]), {}, InputError, r"from 0 to 1; found 2.0"),
         (Tally([0.5], unknown=[3]), {}, NotEnoughCases, "lack a label"),
-        (Tally(), {}, NotEnoughCases, "empty"),
+        (Tally(), {}, NotEnoughCases, "There are no cases"),
         (Tally([0.5], [1], [1]), {"level_": 0.9}, InputError, "has no option level_="),
     ],
 )
@@ -258,10 +240,9 @@ def test_words_of_the_line():
             trueness.calibration_line(t)
     with pytest.raises(InputError, match="Did you mean 'isotonic'"):
         trueness.calibration_test(Tally([0.5], neg=[1]), method="isotoni")
+    asked = {"weight": [1, 2, 3, 1.5], "method": "cox"}
     with pytest.raises(NotEnoughCases, match="overlap"):
-        trueness.calibration_test(
-            [0, 0, 1, 1], [0.2, 0.3, 0.6, 0.7], weight=[1, 2, 3, 1.5], method="cox"
-        )
+        trueness.calibration_test([0, 0, 1, 1], [0.2, 0.3, 0.6, 0.7], **asked)
 
 
 def test_ten_of_ten_are_no_proof():
@@ -273,9 +254,6 @@ def test_ten_of_ten_are_no_proof():
     # a single case at the top of many
     t = Tally(np.linspace(0.1, 0.9, 50), np.ones(50, int), [0] * 49 + [1])
     assert trueness.reliability(t).confidence_low[-1] < 0.5
-
-
-# indices and tests that published numbers are made of
 
 
 def brute_loess(x, y, at, span):

@@ -226,6 +226,7 @@ def test_one_classifier_and_a_constant_one(fit):
         assert trueness.auc(p.combine(fit(p))).value == trueness.auc(p["A"]).value
 
 
+CORRELATED = {"method": "correlated"}
 TWO = Panel(["A", "B"], [[2, 1], [1, 2]], [0, 1], [1, 0])
 GAP = Panel(["A", "B"], [[2, np.nan], [1, 2]], [0, 1], [1, 0])
 
@@ -240,10 +241,7 @@ GAP = Panel(["A", "B"], [[2, np.nan], [1, 2]], [0, 1], [1, 0])
         (lambda: published({"A": 0.7, "B": 0.7, "C": 0.7}), "also 'C'"),
         (lambda: published([0.7, 0.8]), "mapping from name to AUC"),
         (lambda: published({"A": 7, "B": 0.8}), r"aucs\['A'\] must lie in"),
-        (
-            lambda: trueness.fidel(TWO, labels="none", method="correlated"),
-            "needs labelled cases",
-        ),
+        (lambda: trueness.fidel(TWO, labels="none", **CORRELATED), "needs labelled"),
         (lambda: trueness.fidel(TWO, labels="no"), "labels must be one of"),
         (lambda: trueness.fidel(GAP), "'B' has none for one class"),
         (lambda: trueness.wisdom_of_crowds(TWO)([[1, 2, 3]]), r"found shape \(1, 3\)"),

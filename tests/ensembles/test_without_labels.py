@@ -21,9 +21,7 @@ def test_exact_when_the_moments_are_exact():
     p1 = np.prod(np.where(votes == 1, sens, 1 - sens), axis=1)
     p0 = np.prod(np.where(votes == 0, sens, 1 - sens), axis=1)
     count = np.round(1e9 * (rho * p1 + (1 - rho) * p0)).astype(int)
-    found = trueness.agreement(
-        Panel(list("ABCD"), votes, unknown=count), method="covariance"
-    )
+    found = trueness.agreement(Panel(list("ABCD"), votes, unknown=count))
     assert found.prevalence.value == pytest.approx(rho, abs=1e-6)
     assert errors(found, sens) == pytest.approx(np.zeros(4), abs=1e-6)  # AUC of a vote
     assert found.misfit > 0.9
@@ -131,9 +129,8 @@ def test_a_known_prevalence_and_missing_outputs():
 def test_dependence_is_noticed():
     pairs = np.eye(6)
     pairs[0, 1] = pairs[1, 0] = 0.7
-    p = trueness.simulate_panel(
-        3000, 1200, np.linspace(0.6, 0.8, 6), correlation=pairs, rng=16
-    )
+    aucs = np.linspace(0.6, 0.8, 6)
+    p = trueness.simulate_panel(3000, 1200, aucs, correlation=pairs, rng=16)
     with pytest.warns(DoubtfulAssumption, match="do not look independent"):
         found = trueness.agreement(p)
     assert found.misfit < 1e-3

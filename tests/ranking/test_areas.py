@@ -96,10 +96,9 @@ def test_partial_areas_against_the_curve(rng):
         for corrected in (False, True):
             found = trueness.partial_auc(t, **part, corrected=corrected)
             assert found.value == pytest.approx(whole)
-    parts = [
-        trueness.partial_auc(t, fpr=r).value for r in ((0, 0.2), (0.2, 0.7), (0.7, 1))
-    ]
-    assert sum(parts) == pytest.approx(whole)
+    ranges = (0, 0.2), (0.2, 0.7), (0.7, 1)
+    parts = sum(trueness.partial_auc(t, fpr=r).value for r in ranges)
+    assert parts == pytest.approx(whole)
     curve, f = trueness.roc(t), np.linspace(0.1, 0.6, 400_001)
     height = np.clip(np.interp(f, curve.fpr, curve.tpr), 0.4, 0.9) - 0.4
     found = trueness.partial_auc(t, fpr=(0.1, 0.6), tpr=(0.4, 0.9)).value
@@ -109,9 +108,6 @@ def test_partial_areas_against_the_curve(rng):
         for x, want in ((chance, 0.5), (ideal, 1)):
             found = trueness.partial_auc(x, **part, corrected=True).value
             assert found == pytest.approx(want)
-
-
-# variances
 
 
 @pytest.mark.parametrize(
@@ -153,9 +149,6 @@ def test_older_papers_by_hand(rng):
     assert a.high - a.low == pytest.approx(2 * Z * a.sd)
 
 
-# corners and notes
-
-
 CORNERS = {
     "one pair, won": Tally([2, 1], pos=[1, 0], neg=[0, 1]),
     "one pair, lost": Tally([2, 1], pos=[0, 1], neg=[1, 0]),
@@ -177,10 +170,8 @@ CORNERS = {
 def test_no_interval_is_empty_or_leaves_its_range(corner):
     t, words = CORNERS[corner], {"rng": 1, "replicates": 200}
     plain = not t.weighted and t.clusters is None
-    found = [
-        trueness.auc(t, method=m, **words)
-        for m in (METHODS if plain else ["student", "delong"])
-    ]
+    methods = METHODS if plain else ["student", "delong"]
+    found = [trueness.auc(t, method=m, **words) for m in methods]
     for method in ("student", "bootstrap"):
         if method == "bootstrap" and min(t.n_pos, t.n_neg) < 2:
             continue

@@ -123,9 +123,8 @@ def test_bands_of_labels_missing_at_random(curve):
     rng = np.random.default_rng(3)
     y = rng.random(500) < 0.25
     s = rng.normal(size=500) + 1.2 * y
-    t = trueness.tally(
-        np.where(rng.random(500) < special.expit(2 * s - 1), y, np.nan), s
-    )
+    seen = rng.random(500) < special.expit(2 * s - 1)
+    t = trueness.tally(np.where(seen, y, np.nan), s)
     drawn, make = {"replicates": 100, "rng": 1}, BANDS[curve]
     band = make(t, unlabelled="missing at random", **drawn)
     assert band.method == "bootstrap"

@@ -29,9 +29,8 @@ def test_closed_forms_against_integrals(alpha, b):
     u = np.linspace(0.01, 0.99, 25)
     assert G.inverse(G(u)) == pytest.approx(u)
     step = 1e-6
-    assert G.density(u) == pytest.approx(
-        (G(u + step) - G(u - step)) / (2 * step), rel=1e-5
-    )
+    slope = (G(u + step) - G(u - step)) / (2 * step)
+    assert G.density(u) == pytest.approx(slope, rel=1e-5)
     assert G(u) == pytest.approx(pos.cdf(neg.ppf(u)))
     assert G.tpr(u) == pytest.approx(1 - pos.cdf(neg.ppf(1 - u)))
 
@@ -98,9 +97,6 @@ def test_errors():
         trueness.ranking.binormal(1, np.inf)
     with pytest.raises(trueness.InputError, match="method must be one of"):
         kl_divergence(Tally([1], pos=[5], neg=[5]), method="knn")
-
-
-# divergence
 
 
 def test_influence_on_the_divergence_is_its_slope(rng):

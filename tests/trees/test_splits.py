@@ -71,6 +71,9 @@ def test_counted_and_supposed_splits_stand_side_by_side():
     assert "<td>guess</td>" in found._repr_html_()
 
 
+OTHER_CASES = {"a": Leaves([1], [2], [3]), "b": Leaves([1], [2], [4])}
+
+
 @pytest.mark.parametrize(
     ("splits", "options", "error", "message"),
     [
@@ -80,12 +83,7 @@ def test_counted_and_supposed_splits_stand_side_by_side():
         ({"a": ([1.0], [0.7])}, {}, InputError, r"compare_splits\(splits, n=100\)"),
         ({"a": ([0.5], [0.7])}, {"n": 5}, InputError, "sum to 1"),
         ({"a": ([1.0], [0.7])}, {"n": 5, "method": "x"}, InputError, "method must be"),
-        (
-            {"a": Leaves([1], [2], [3]), "b": Leaves([1], [2], [4])},
-            {},
-            InputError,
-            "a: 2 and 3; b: 2 and 4",
-        ),
+        (OTHER_CASES, {}, InputError, "a: 2 and 3; b: 2 and 4"),
         ({"a": Leaves([1], unknown=[3])}, {}, NotEnoughCases, "found none among 3"),
     ],
 )
@@ -142,9 +140,8 @@ def test_merging_slow_twin(rng, method, floor):
         neg, pos = (node_counts(left, right, c) for c in (leaf_neg, leaf_pos))
         assert neg[0] == leaf_neg.sum()
         ends = merge_splits(left, right, neg, pos, confidence=floor, method=method)
-        assert np.flatnonzero(ends).tolist() == slow_merge(
-            left, right, neg, pos, floor, method
-        )
+        slow = slow_merge(left, right, neg, pos, floor, method)
+        assert np.flatnonzero(ends).tolist() == slow
 
 
 def test_interactions_survive():
@@ -156,13 +153,10 @@ def test_interactions_survive():
     assert np.flatnonzero(ends).tolist() == [3, 4, 5, 6]
 
 
-def test_a_node_without_a_case_is_not_split():
+def test_a_node_without_a_case_is_not_split_and_wrong_input_is_told():
     zero = np.zeros(3, dtype=int)
     ends = merge_splits(np.array([1, -1, -1]), np.array([2, -1, -1]), zero, zero)
     assert ends.tolist() == [True, False, False]
-
-
-def test_wrong_input_of_merging():
     lone = np.array([-1])
     with pytest.raises(InputError, match=r"confidence must lie in \[0, 1\)"):
         merge_splits(lone, lone, lone + 2, lone + 2, confidence=1)

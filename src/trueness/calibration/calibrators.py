@@ -7,7 +7,7 @@ No method is best everywhere: a curve with two parameters wins on 50 cases and l
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from inspect import signature
 from types import MappingProxyType
@@ -113,11 +113,8 @@ def isotonic(t: Tally) -> Isotonic:
     doi:10.1145/775047.775151). Its ends are often exactly 0 or 1, so that one case may
     have an infinite log loss: "venn-abers" has not that fault.
 
-    Rows 2 and 3 are out of order and share (1 + 1)/(2 + 2) = 1/2.
-
-    >>> t = Tally([1, 2, 3, 4], neg=[2, 0, 2, 0], pos=[0, 1, 1, 2])
-    >>> isotonic(t)([1, 2, 3, 4])
-    array([0. , 0.5, 0.5, 1. ])
+    >>> isotonic(Tally([1, 2, 3, 4], neg=[2, 0, 2, 0], pos=[0, 1, 1, 2]))([1, 2, 3])
+    array([0. , 0.5, 0.5])
     """
     value, start = pool_violators(t.pos[::-1], t.neg[::-1])
     score = t.score[::-1]
@@ -131,8 +128,6 @@ def venn_abers(t: Tally) -> VennAbers:
     p0 is the isotonic fit at the score when the case itself is added as a negative, p1
     as a positive; as one number :math:`p_1 / (1 - p_0 + p_1)`, which is never 0 or 1
     (Vovk, Petej and Fedorova 2015, arXiv:1511.00213). No confidence interval.
-
-    One case of each class at one score: (1 + 0)/3 and (1 + 1)/3.
 
     >>> c = venn_abers(Tally([5], neg=[1], pos=[1]))
     >>> [p.round(4) for p in c.interval([5.0])], c([5.0])
@@ -187,7 +182,7 @@ def _first_below(x: Ints, y: Ints, row: int, a: _Point, b: _Point) -> int:
 
 
 def _corners(x: Ints, y: Ints) -> list[_Point]:
-    """Algorithm 1: corners of the convex minorant, the leftmost last."""
+    """Give the corners of the convex minorant, the leftmost last (algorithm 1)."""
     # the added case is before the first row; blocks may end between corners, too
     x, y = np.concatenate([[-1, 0], x]), np.concatenate([[-1, 0], y])
     ends = pooled_blocks(np.diff(y), np.diff(x))
@@ -215,10 +210,8 @@ def histogram(t: Tally, *, bins: int = 10) -> Histogram:
     shares need not increase (Zadrozny and Elkan, ICML 2001).
 
     >>> t = Tally([1, 2, 3, 4], neg=[3, 2, 2, 0], pos=[1, 2, 2, 4])
-    >>> histogram(t, bins=2)
-    Histogram
-      edges: [2.5]
-      probability: [0.375, 0.75]
+    >>> histogram(t, bins=2)([1, 4])
+    array([0.375, 0.75 ])
     """
     bins = _options.whole_number(bins, "bins", at_least=1)
     pos, cases = t.pos[::-1], (t.neg + t.pos)[::-1]
@@ -315,28 +308,21 @@ def auto(t: Tally, *, folds: int = 10) -> Map:
     weighted = t.squares[1] is not t.pos
     if weighted or folds < 2 or len(t) < 2:
         return fits[0](t)
-    losses, count = _held_out(t, fits, folds)
-    n, means = count.sum(), losses @ count / count.sum()
-    best = int(np.argmin(means))
-    reach = math.sqrt(float((losses[best] - means[best]) ** 2 @ count)) / n
-    return fits[int(np.argmax(means <= means[best] + reach))](t)
-
-
-def _held_out(
-    t: Tally, fits: Sequence[Callable[[Tally], Map]], folds: int
-) -> tuple[Floats, Floats]:
-    """Give the log loss of held-out labels by each fit, and how many they are."""
     score, pos, neg = pooled(t.score, t.pos, t.neg, 4096)
-    loss, count = [], []
+    each, some = [], []  # log loss of held-out labels by each fit, and their numbers
     for k in range(folds):
         out_pos, out_neg = _fold(pos, k, folds), _fold(neg, k + folds // 2, folds)
         rest = Tally(score, neg - out_neg, pos - out_pos)
         p = np.array([fit(rest)(score) for fit in fits])
         p = np.clip(p, 2.0**-52, 1 - 2.0**-52)
-        for share, n in ((p, out_pos), (1 - p, out_neg)):
-            loss.append(-np.log(share[:, n > 0]))
-            count.append(n[n > 0])
-    return np.concatenate(loss, axis=1), np.concatenate(count).astype(np.float64)
+        for share, held in ((p, out_pos), (1 - p, out_neg)):
+            each.append(-np.log(share[:, held > 0]))
+            some.append(held[held > 0])
+    losses, count = np.concatenate(each, axis=1), np.concatenate(some).astype(float)
+    n, means = count.sum(), losses @ count / count.sum()
+    best = int(np.argmin(means))
+    reach = math.sqrt(float((losses[best] - means[best]) ** 2 @ count)) / n
+    return fits[int(np.argmax(means <= means[best] + reach))](t)
 
 
 def _fold(count: Ints, k: int, folds: int) -> Ints:

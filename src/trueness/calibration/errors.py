@@ -111,7 +111,7 @@ def calibration_error(
     plain = replace(debiased, value=float(found.weight @ np.abs(found.gap)))
     rms = math.sqrt(max(float(found.weight @ (found.gap**2 - found.noise)), 0.0))
     # of hundreds of lines, on a coarser grid
-    curves, said = line_limits(
+    curves, said = _line_limits(
         s, level, lambda p, n, y: smooth_error(p, n * y, n * (1 - y), 12, 512)[:, None]
     )
     smooth = float(smooth_error(s.score, s.pos, s.neg))
@@ -130,7 +130,7 @@ def calibration_error(
     )
 
 
-def line_limits(
+def _line_limits(
     s: Forecasts, level: float, errors: _Errors
 ) -> tuple[Floats, list[str]]:
     """Between which numbers lie errors (j,) of likely calibration lines? (2, j), notes.
@@ -248,9 +248,13 @@ def calibration_index(
     cases, at = (pos + neg).astype(np.float64), score
     if score.size > _POINTS:
         at = score[np.unique(np.linspace(0, score.size - 1, _POINTS).astype(int))]
-    fitted = np.interp(score, at, loess(score, pos / cases, cases, at, span))
+    # a block of points at a time: the table of distances has score.size columns
+    step = max(1, (1 << 20) // max(score.size, 1))
+    parts = (at[k : k + step] for k in range(0, at.size, step))
+    curve = [_loess(score, cases, some, span) @ (pos / cases) for some in parts]
+    fitted = np.interp(score, at, np.concatenate(curve))
     values = _summary(score, cases, fitted)
-    ends, said = line_limits(s, level, _summary)
+    ends, said = _line_limits(s, level, _summary)
     rows = np.stack([values, *ends], axis=1).tolist()
     made = [around(v, low, top, level, "calibration line") for v, low, top in rows]
     notes = (
@@ -274,10 +278,7 @@ def _summary(score: Floats, cases: Array, shares: Floats) -> Floats:
 
 
 def _quantile(values: Floats, upto: Floats, share: float) -> Floats:
-    """Give a quantile of ascending values as NumPy and R do of single ones.
-
-    ``upto`` says how many cases have each value or a smaller one.
-    """
+    """Give a quantile as NumPy and R do; ``upto`` cases have no larger a value."""
     place = share * (upto[..., -1:] - 1)
     ends = []
     for at in (np.floor(place), np.ceil(place)):
@@ -287,15 +288,8 @@ def _quantile(values: Floats, upto: Floats, share: float) -> Floats:
     return np.asarray(ends[0] * (1 - part) + ends[1] * part)
 
 
-def loess(x: Floats, y: Floats, weight: Floats, at: Floats, span: float) -> Floats:
-    """Give the local quadratic regression of y on x, ascending, at some points."""
-    # a block of points at a time: the table of distances has x.size columns
-    step = max(1, (1 << 20) // max(x.size, 1))
-    parts = (at[k : k + step] for k in range(0, at.size, step))
-    return np.concatenate([_loess_block(x, weight, some, span) @ y for some in parts])
-
-
-def _loess_block(x: Floats, weight: Floats, at: Floats, span: float) -> Floats:
+def _loess(x: Floats, weight: Floats, at: Floats, span: float) -> Floats:
+    """Give the weights of a local quadratic regression on x at some points."""
     offset = x - at[:, None]
     distance = np.abs(offset)
     order = np.argsort(distance, axis=1)

@@ -148,11 +148,11 @@ class Binned(NamedTuple):
         return first, second, along, self.drawn
 
     @property
-    def p_value(self) -> float:
-        """How often do calibrated scores show as much?"""
+    def test(self) -> tuple[float, float]:
+        """Give the square, and how often calibrated scores show as much."""
         if not self.covariance.any():
-            return math.nan
-        return 1 - _below(self.square, 0.0, self._law())
+            return self.square, math.nan
+        return self.square, 1 - _below(self.square, 0.0, self._law())
 
     def limits(self, level: float) -> tuple[float, float]:
         """Between which numbers does the true square lie?"""

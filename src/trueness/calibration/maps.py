@@ -79,12 +79,7 @@ def known_scores(formula: Formula) -> tuple[float, float]:
 
 
 def evaluate(formula: Formula, score: ArrayLike) -> Floats:
-    """Which number does this formula give each score? NaN stays NaN.
-
-    >>> steps = ("table", np.array([0.5]), np.array([0.1, 0.8]))
-    >>> evaluate((steps,), [0.4, 0.5, np.nan])
-    array([0.1, 0.8, nan])
-    """
+    """Which number does this formula give each score? NaN stays NaN."""
     try:
         value = np.asarray(score, dtype=np.float64)
     except (TypeError, ValueError):
@@ -288,9 +283,7 @@ def _encode(value: object) -> Any:
     )
 
 
-def _decode(value: object, name: str) -> Any:
-    if not isinstance(value, dict):
-        return value
+def _decode(value: Any, name: str) -> Any:
     match value:
         case {"type": _}:
             return _decode_map(value, name)
@@ -307,7 +300,9 @@ def _decode(value: object, name: str) -> Any:
             return {k: _decode(v, name) for k, v in items.items()}
         case {"number": "inf" | "-inf" | "nan" as word}:
             return float(word)
-    raise InputError(f"{name} is damaged: it holds {listing(value)}.")
+        case dict():
+            raise InputError(f"{name} is damaged: it holds {listing(value)}.")
+    return value
 
 
 def _decode_map(content: dict[str, Any], name: str) -> Map:

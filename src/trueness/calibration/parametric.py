@@ -101,10 +101,8 @@ def platt(t: Tally, *, targets: str = "auto", scale: str = "identity") -> Platt:
     "auto" is "labels" unless the classes are separated. ``scale`` is "identity" (Platt)
     or "logit": logistic recalibration (Cox 1958, doi:10.1093/biomet/45.3-4.562).
 
-    Odds of 1/3 at score 1 and 3 at score 3: the log-odds rise by ln 9 over 2 steps.
-
     >>> c = platt(Tally([1, 2, 3], neg=[3, 2, 1], pos=[1, 2, 3]))
-    >>> round(c.slope / math.log(3), 9)
+    >>> round(c.slope / math.log(3), 9)  # log-odds rise by ln 9 over 2 steps
     1.0
     """
     _options.choice(scale, _SCALES, "scale")
@@ -146,8 +144,6 @@ def temperature(
 
     The cut at 1/2 stays where it is: a wrong prevalence cannot be repaired by it (Guo
     et al. 2017, arXiv:1706.04599). Scores that are log-odds have ``scale="identity"``.
-
-    Scores of 0.9 and 0.1 where 3 of 4 are right: log-odds of ln 9 should be ln 3.
 
     >>> round(temperature(Tally([0.9, 0.1], neg=[1, 3], pos=[3, 1])).temperature, 6)
     2.0
@@ -210,9 +206,6 @@ def _fit(
     return fit_logistic(columns, pos, neg, intercept=intercept), targets
 
 
-_GRID = 1001
-
-
 @register("fermi-dirac")
 class FermiDiracMap(Map):
     """``logit p = height - beta (rank - centre)`` among ``cases`` of each ``score``."""
@@ -242,8 +235,7 @@ def fermi_dirac_map(t: Tally) -> FermiDiracMap:
     et al. 2021, eq. 5, doi:10.1073/pnas.2100761118). It needs few cases, and is off by
     up to 0.3 where prevalence is low and AUC high.
 
-    >>> t = Tally([1, 2, 3], neg=[3, 2, 1], pos=[1, 2, 3])
-    >>> float(fermi_dirac_map(t)(2.0))
+    >>> float(fermi_dirac_map(Tally([1, 2, 3], neg=[3, 2, 1], pos=[1, 2, 3]))(2.0))
     0.5
     """
     beta, llr, centre = solve(t.n, t.n_pos, softened_auc(t))
@@ -292,7 +284,13 @@ def binormal(t: Tally) -> BinormalMap:
     >>> round(float(c(4.0) + c(1.0)), 4), round(c.sd, 3)
     (1.0, 1.0)
     """
-    mean, sd = _fit_binormal(t)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotConverged)  # the best curve so far
+            curve = fit_binormal(t).curve
+        mean, sd = curve.b / curve.alpha, 1 / curve.alpha
+    except NotEnoughCases:  # no best curve: that of equal spread with this AUC
+        mean, sd = separation(softened_auc(t)), 1.0
     cases = (t.pos + t.neg)[::-1]
     # the share of the cases below each row, its own cases counted half
     share = np.asarray((np.cumsum(cases) - cases / 2) / cases.sum())
@@ -300,25 +298,14 @@ def binormal(t: Tally) -> BinormalMap:
     return BinormalMap(t.score[::-1], hidden, mean, sd, t.prevalence)
 
 
-def _fit_binormal(t: Tally) -> tuple[float, float]:
-    """Give mean and standard deviation of positives, where negatives have 0 and 1."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NotConverged)  # the best curve so far
-            curve = fit_binormal(t).curve
-    except NotEnoughCases:  # no best curve: that of equal spread with this AUC
-        return separation(softened_auc(t)), 1.0
-    return curve.b / curve.alpha, 1 / curve.alpha
-
-
 def _hidden(share: Floats, mean: float, sd: float, rho: float) -> Floats:
     """Where does the mixture of both normals reach these shares?"""
     from scipy.special import ndtr
 
     ends = (min(-9.0, mean - 9 * sd), max(9.0, mean + 9 * sd))
-    grid = np.linspace(*ends, _GRID)
+    grid = np.linspace(*ends, 1001)
     cdf = (1 - rho) * ndtr(grid) + rho * ndtr((grid - mean) / sd)
-    at = np.clip(np.searchsorted(cdf, share), 1, _GRID - 1)
+    at = np.clip(np.searchsorted(cdf, share), 1, 1000)
     low, high = grid[at - 1], grid[at]
     z = np.interp(share, cdf, grid)
     for _ in range(4):

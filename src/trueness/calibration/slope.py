@@ -289,11 +289,6 @@ def _cox(s: Forecasts, **_: Any) -> tuple[float, float]:
     return statistic, math.exp(-statistic / 2)
 
 
-def _bins(s: Forecasts, *, bins: int, **_: Any) -> tuple[float, float]:
-    found = binned(s, equal_mass(s.cases, bins))
-    return found.square, found.p_value
-
-
 def _hosmer_lemeshow(
     s: Forecasts, *, bins: int, parameters: int, **_: Any
 ) -> tuple[float, float]:
@@ -345,7 +340,7 @@ CALIBRATION_TESTS: Mapping[
         "The chi-squared law needs some thirty cases of the rarer class; with fewer "
         'the p-value is too small. Type method="isotonic" for an exact one.',
     )),
-    "bins": (_bins, ()),
+    "bins": (lambda s, bins, **_: binned(s, equal_mass(s.cases, bins)).test, ()),
     "isotonic": (_isotonic, ()),
     "hosmer-lemeshow": (_hosmer_lemeshow, (
         "The result depends on the number of bins, errors within a bin are not "

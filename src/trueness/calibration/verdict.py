@@ -63,15 +63,15 @@ class CalibrationPlace(Record):
     @property
     def sentence(self) -> str:
         """Say it in cases."""
-        many = enough_cases(abs(self.share.value - self.score))
+        many = _enough_cases(abs(self.share.value - self.score))
         x, places = self.share, len(str(many)) - 1
-        ends = f"{cases_of(x.low, many)} to {cases_of(x.high, many)}"
+        ends = f"{_cases_of(x.low, many)} to {_cases_of(x.high, many)}"
         scored = f"scored about {self.score:.{places}f}"
         if self.high - self.low > abs(x.value - self.score) / 2:
             scored = f"scored from {self.low:.{places}f} to {self.high:.{places}f}"
             scored += f", {self.score:.{places}f} on average"
         return (
-            f"Of {number_of(many)} cases {scored}, {cases_of(x.value, many)} are "
+            f"Of {number_of(many)} cases {scored}, {_cases_of(x.value, many)} are "
             f"positive ({level_text(x.level)} limits {ends})."
         )
 
@@ -110,9 +110,9 @@ class CalibrationVerdict(Answer):
     @property
     def sentences(self) -> tuple[str, ...]:
         """Say the verdict, the worst place and the size, in cases."""
-        many = enough_cases(self.size.high)
+        many = _enough_cases(self.size.high)
         value, low, high = (
-            cases_of(x, many) for x in (self.size.value, self.size.low, self.size.high)
+            _cases_of(x, many) for x in (self.size.value, self.size.low, self.size.high)
         )
         test = "" if math.isnan(self.p_value) else f" ({p_is(self.p_value)})"
         first = {
@@ -178,22 +178,16 @@ def calibration_verdict(
     start = np.flatnonzero(np.diff(number, prepend=-1))
     found = binned(s, start)
     size = found.mean_error(level)
-    p = found.p_value
+    p = found.test[1]
     if s.pos[s.score == 0].any() or s.neg[s.score == 1].any():
         p = 0.0  # what was impossible has happened
     small = size.high <= tolerance * min(s.share, 1 - s.share)
     codes = ("close", "calibrated") if small else ("miscalibrated", "undecided")
     rejected = p < 1 - level
-    return CalibrationVerdict(
-        codes[not rejected],
-        size,
-        p,
-        _worst(s, start, found, level) if rejected else None,
-        float(s.score @ s.cases) / s.n,
-        s.share,
-        tolerance,
-        (*remarks(data), *notes_of(data)),
-    )
+    worst = _worst(s, start, found, level) if rejected else None
+    known = (float(s.score @ s.cases) / s.n, s.share, tolerance)
+    notes = (*remarks(data), *notes_of(data))
+    return CalibrationVerdict(codes[not rejected], size, p, worst, *known, notes)
 
 
 def _worst(
@@ -212,32 +206,23 @@ def _worst(
         low, high = share_limits(share, variance, n, units, each)
         gap = max(low - score, score - high)
         if gap > least:
-            least = gap
-            worst = CalibrationPlace(
-                float(s.score[start[k]]),
-                float(s.score[ends[k] - 1]),
-                float(score),
-                around(share, low, high, level, "wilson", math.sqrt(variance)),
-                n,
-            )
+            least, inside = gap, s.score[start[k] : ends[k]].tolist()
+            e = around(share, low, high, level, "wilson", math.sqrt(variance))
+            worst = CalibrationPlace(inside[0], inside[-1], float(score), e, n)
     return worst
 
 
-def enough_cases(difference: float) -> int:
+def _enough_cases(difference: float) -> int:
     """In how many cases, a power of ten, does a difference show?"""
     if not difference > 0:
         return 100
     return int(10 ** max(2, math.ceil(-math.log10(difference))))
 
 
-def cases_of(share: float, many: int) -> str:
+def _cases_of(share: float, many: int) -> str:
     """Say how many of so many cases a share is."""
     x = share * many
     return f"{x:.1f}" if x < 10 and round(x) != x else f"{x:,.0f}"
-
-
-# more cases than this are dealt by chance alone, without dealing one by one
-_MOST_DEALT = 1 << 24
 
 
 @final
@@ -331,22 +316,11 @@ def calibration_gain(
     whole = calibrate(total, method=method) if fitted is None else fitted
     if not isinstance(whole, Map):
         raise InputError(f"fitted must be a calibration map; found {described(whole)}.")
-    seen = _cross_fit(groups, total, method, folds, _options.generator(rng))
-    found = {n: _judged(part, whole, seen[n], level) for n, part in groups.items()}
-    return found if isinstance(data, Mapping) else found[""]
-
-
-def _cross_fit(
-    groups: dict[Any, Tally],
-    total: Tally,
-    method: str,
-    folds: int,
-    rng: np.random.Generator,
-) -> dict[Any, list[Array]]:
-    """Give (folds, m) probabilities, negatives and positives of folds, by group."""
+    # (folds, m) negatives, positives and their probabilities, of all groups in turn
     columns = zip(*((x.score, x.neg, x.pos) for x in groups.values()), strict=True)
     score, *counts = (np.concatenate(c) for c in columns)
-    neg, pos = (deal_cases(count, folds, rng) for count in counts)
+    generator = _options.generator(rng)
+    neg, pos = (deal_cases(count, folds, generator) for count in counts)
     p = np.full(neg.shape, np.nan)
     for k in steps(range(folds), "Cross-fitting", unit="folds"):
         here = neg[k] + pos[k] > 0
@@ -354,13 +328,15 @@ def _cross_fit(
         rest = with_fields(total.without_design() - out, design=total.design)
         p[k, here] = calibrate(rest, method=method)(score[here])
     ends = np.cumsum([len(x) for x in groups.values()])[:-1]
-    parts = [np.split(x, ends, axis=1) for x in (p, neg, pos)]
-    return {n: [x[k] for x in parts] for k, n in enumerate(groups)}
+    dealt = zip(*(np.split(x, ends, axis=1) for x in (p, neg, pos)), strict=True)
+    parts = zip(groups.items(), dealt, strict=True)
+    found = {n: _judged(part, whole, rows, level) for (n, part), rows in parts}
+    return found if isinstance(data, Mapping) else found[""]
 
 
 def deal_cases(count: Ints, folds: int, rng: np.random.Generator) -> Array:
     """Deal counted cases over folds as evenly as possible: (folds, rows)."""
-    if count.sum() > _MOST_DEALT:
+    if count.sum() > 1 << 24:  # by chance alone, without dealing one by one
         left, hands = count, []
         for k in range(folds, 0, -1):
             hands.append(rng.binomial(left, 1 / k))
@@ -374,7 +350,7 @@ def deal_cases(count: Ints, folds: int, rng: np.random.Generator) -> Array:
 
 
 def _judged(
-    part: Tally, fitted: Map, dealt: list[Array], level: float
+    part: Tally, fitted: Map, dealt: tuple[Array, ...], level: float
 ) -> CalibrationGain:
     some = dealt[1] + dealt[2] > 0
     score = np.broadcast_to(part.score, some.shape)[some]
@@ -397,7 +373,11 @@ def _judged(
     error = around(math.nan, math.nan, math.nan, level)
     if not np.isnan(score).any():
         error = calibration_verdict(part, level=level).size
-    inside = squares(np.asarray(fitted(part.score), dtype=np.float64))
+    mapped = np.asarray(fitted(part.score), dtype=np.float64)
+    inside, step = squares(mapped), np.diff(mapped[::-1])
+    order = "kept" if (step > 0).all() else "ties"
+    if (step < 0).any():
+        order = "changed" if (step > 0).any() else "reversed"
     return CalibrationGain(
         mean(plain, neg, pos),
         mean(inside, part.neg, part.pos),
@@ -405,18 +385,8 @@ def _judged(
         mean((plain[0] - after[0], plain[1] - after[1]), neg, pos, -1.0),
         error,
         calibration_verdict(seen, level=level).size,
-        order_under(fitted, part),
-        len(some),
-        seen,
+        *(order, len(some), seen),
     )
-
-
-def order_under(fitted: Map, t: Tally) -> str:
-    """Say what a map does to the order of the scores of a tally."""
-    step = np.diff(fitted(t.score[::-1]))
-    if (step < 0).any():
-        return "changed" if (step > 0).any() else "reversed"
-    return "kept" if (step > 0).all() else "ties"
 
 
 def line_after(found: CalibrationGain) -> CalibrationLine | None:
@@ -430,8 +400,8 @@ def line_after(found: CalibrationGain) -> CalibrationLine | None:
 def gain_sentences(found: CalibrationGain) -> list[str]:
     """Say in cases what calibration gains, and what it does to the order."""
     g, errors = found.gain, (found.error_before.value, found.error_after.value)
-    many = enough_cases(max(x for x in errors if not math.isnan(x)))
-    before, after = (cases_of(x, many) for x in errors)
+    many = _enough_cases(max(x for x in errors if not math.isnan(x)))
+    before, after = (_cases_of(x, many) for x in errors)
     if math.isnan(g.value):
         said = [
             f"On cases not used for fitting, probability and share of positives differ "

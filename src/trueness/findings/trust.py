@@ -25,10 +25,9 @@ from trueness.threshold.operating_point import best_threshold
 from trueness.trees.leaves import (
     LeafReport,
     leaf_figure,
-    leaf_head,
     leaf_numbers,
-    leaf_rows,
     leaf_sentences,
+    leaf_table,
 )
 from trueness.trees.levels import confidence_level, utility_level
 
@@ -110,7 +109,7 @@ def which_leaves(
     by: str = "",
 ) -> Finding:
     """Show every leaf with its levels of confidence and utility."""
-    parts = {g: r for g, r in (groups or {}).items() if r is not None}
+    parts = {g: leaf_table(r) for g, r in (groups or {}).items() if r is not None}
     return finding(
         "leaves",
         {
@@ -120,10 +119,10 @@ def which_leaves(
         answer=said([*leaf_sentences(found), *([found.note] if found.note else [])]),
         figures=(Figure(leaf_figure(found), "Leaves", of="leaf"),),
         tables=(
-            table("Leaves", leaf_head(found), leaf_rows(found)),
+            table("Leaves", *leaf_table(found)),
             *(
-                table(f"{by} {g}", [by, *leaf_head(r)], ([g, *x] for x in leaf_rows(r)))
-                for g, r in parts.items()
+                table(f"{by} {g}", [by, *head], ([g, *x] for x in rows))
+                for g, (head, rows) in parts.items()
             ),
         ),
     )

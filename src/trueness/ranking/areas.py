@@ -143,7 +143,7 @@ def _by_method(
         drawn = auc_replicates(t, number, rng)
         return percentiles(a, drawn, level, notes_of(t), "AUC")
     if method in ("hanley-mcneil", "fermi-dirac"):
-        refuse(t, f'method="{method}"', _WHOLE)
+        refuse(t, f'method="{method}"', SINGLE_CASES)
         if method == "hanley-mcneil":
             sd = math.sqrt(pair_variance(a, *exponential_spread(a), t.n_pos, t.n_neg))
         elif 0 < a < 1:
@@ -160,7 +160,10 @@ def _by_method(
     return replace(found, **given, notes=notes_of(t))
 
 
-_WHOLE = dict.fromkeys(("weight", "cluster", "unlabelled"), "It counts single cases.")
+# what a method that counts single cases refuses
+SINGLE_CASES = dict.fromkeys(
+    ("weight", "cluster", "unlabelled"), "It counts single cases."
+)
 AUC_METHODS = ("student", "delong", "hanley-mcneil", "fermi-dirac", "bootstrap")
 auc.measure = auc_measure  # type: ignore[attr-defined]  # estimate and compare read it
 

@@ -31,7 +31,7 @@ from trueness.inference.limits import inferred, limited, notes_of, student
 from trueness.inference.sample import Measured, Sample, meant, needs_prevalence
 from trueness.inference.spread import kish
 from trueness.inference.verification import impute, remarks
-from trueness.ranking.areas import auc_measure
+from trueness.ranking.areas import SINGLE_CASES, auc_measure
 from trueness.ranking.curves import precision_at
 
 
@@ -151,10 +151,10 @@ def precision_recall_band(
     needs_prevalence(data, "precision_recall_band")
     data, level = _checked(data, kind, level)
     if method is None:
-        method = "bootstrap" if {*words_of(data)} & {*_SINGLE} else "likelihood"
+        method = "bootstrap" if {*words_of(data)} & {*SINGLE_CASES} else "likelihood"
     _options.choice(method, ("likelihood", "bootstrap"), "method")
     if method == "likelihood":
-        refuse(data, f"method={method!r}", _SINGLE)
+        refuse(data, f"method={method!r}", SINGLE_CASES)
     notes = (*remarks(data), *notes_of(data))
     points = _options.whole_number(points, "points", at_least=3)
     recall = np.linspace(0, 1, points + 1)[1:]
@@ -179,9 +179,6 @@ def precision_recall_band(
     return Band(("recall", "precision"), recall, value, *made, notes=notes)
 
 
-_SINGLE = dict.fromkeys(("weight", "cluster", "unlabelled"), "It counts single cases.")
-
-
 def _checked(t: Tally, kind: str, level: float) -> tuple[Tally, float]:
     """Check what was asked; clusters of one case are none."""
     _options.choice(kind, ("simultaneous", "pointwise"), "kind")
@@ -197,7 +194,11 @@ def _likely_alarms(
     # the empirical likelihood ratio of Claeskens et al. (2003), least over thresholds:
     # P K(TP/P, r) + n K(FP/n, q), with n = N and q = a P / N when both classes have
     # fixed sizes; in a cohort FP is binomial given FP + P, with q = a / (1 + a)
-    found, alarms = _path(t, recall)
+    tp, fp = (np.append(0.0, np.cumsum(c)) for c in (t.pos, t.neg))
+    # straight lines of tied cases are points of the curve too
+    steps = np.linspace(0, 1, 100 + 4 * math.isqrt(int(t.n_pos)))
+    between = np.setdiff1d(np.concatenate([steps, recall]) * t.n_pos, tp)
+    found, alarms = np.append(tp, between), np.append(fp, np.interp(between, tp, fp))
     n_pos, n_neg = float(t.n_pos), float(t.n_neg)
     room = _distance(n_pos, recall.size, level, kind) ** 2 / 2
     left = room - n_pos * divergence((found / n_pos)[:, None], recall)
@@ -215,15 +216,6 @@ def _likely_alarms(
     # the true number rises with recall, so that what holds at one holds beside it
     most = np.minimum.accumulate(many[::-1])[::-1]
     return np.maximum.accumulate(few), most
-
-
-def _path(t: Tally, recall: Floats) -> tuple[Floats, Floats]:
-    """Give positives found and false alarms at every threshold, and between ties."""
-    tp, fp = (np.append(0.0, np.cumsum(c)) for c in (t.pos, t.neg))
-    # straight lines of tied cases are points of the curve too
-    steps = np.linspace(0, 1, 100 + 4 * math.isqrt(int(t.n_pos)))
-    between = np.setdiff1d(np.concatenate([steps, recall]) * t.n_pos, tp)
-    return np.append(tp, between), np.append(fp, np.interp(between, tp, fp))
 
 
 def _end(share: Floats, left: Floats, side: int) -> Floats:
@@ -365,10 +357,9 @@ class _Redrawn:
 
 
 def _worth(x: Sample, level: float) -> tuple[float, float, float]:
-    """As how many positives and negatives do cases count that vary as much?
+    """As how many equal cases do positives and negatives count, and how unsure is that?
 
-    Kish's numbers over the design effect; and how much wider limits are when few cases
-    tell how far they vary.
+    Kish's numbers over the design effect; by how much few cases make limits wider.
     """
     s = inferred(x, auc_measure).spread
     wider = student(s.df, level) / NormalDist().inv_cdf((1 + level) / 2)

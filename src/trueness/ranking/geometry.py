@@ -190,10 +190,13 @@ def _of_histogram(t: Tally, level: float) -> tuple[Estimate, ...]:
     binned = meant(coarser(t, bins))
     both = [inferred(binned, partial(_measured, forth=f)) for f in (True, False)]
     if any(m.spread.variance > 0 for m in both):
-        halves = (m.spread.sd * student(m.spread.df, level) for m in both)
+        ends = (
+            (m.value, m.spread.sd * student(m.spread.df, level), m.spread.sd)
+            for m in both
+        )
         return tuple(
-            _between(m.value, half, level, "histogram", m.spread.sd)
-            for m, half in zip(both, halves, strict=True)
+            _positive(v, v - half, max(v, 0.0) + half, level, "histogram", sd)
+            for v, half, sd in ends
         )
     # one bin: as far as a kind of positive that n cases miss could take it
     high = divergence(1 - _least(t.n_pos, level), 0.5 / (t.n_neg + 1))
@@ -242,13 +245,6 @@ def _sizes(t: Tally) -> list[float]:
     return [kish(float(c.sum()), float(q.sum())) for c, q in pairs]
 
 
-def _between(
-    value: float, half: float, level: float, method: str, sd: float
-) -> Estimate:
-    low, high = value - half, max(value, 0.0) + half
-    return _positive(value, low, high, level, method, sd)
-
-
 def _positive(
     value: float, low: float, high: float, *how: Any, **more: Any
 ) -> Estimate:
@@ -269,4 +265,6 @@ def _of_binormal(t: Tally, level: float) -> tuple[Estimate, ...]:
     values = ((fit.curve.kl_pos_to_neg, forth), (fit.curve.kl_neg_to_pos, back))
     z = student(math.inf, level)
     found = ((value, math.sqrt(s @ covariance @ s)) for value, s in values)
-    return tuple(_between(v, z * sd, level, "binormal", sd) for v, sd in found)
+    return tuple(
+        _positive(v, v - z * sd, v + z * sd, level, "binormal", sd) for v, sd in found
+    )

@@ -2,7 +2,6 @@
 
 ``Leaves`` counts the cases of each leaf, as a tally counts those of each score: it is
 all that is asked about a tree, a segmentation or a categorical covariate.
-``LeafReport`` is the answer, in rows, words and a figure.
 """
 
 from __future__ import annotations
@@ -152,14 +151,10 @@ class Leaves(Cases):
     ) -> LeafReport:
         """Which leaves can be trusted? See :class:`LeafReport`.
 
-        Parameters
-        ----------
-        confidence, level
-            Level of confidence that a trusted leaf must reach, and of the intervals.
-        method, empty
-            Which estimate of the larger class probability the levels use, "mle",
-            "emle" or "blend"; how an empty leaf counts in the levels of the whole tree,
-            as in :func:`trueness.trees.tree_levels`.
+        A trusted leaf reaches this ``confidence``; ``level`` is that of the intervals.
+        The levels use the estimate ``method`` ("mle", "emle" or "blend") of the larger
+        class probability; an ``empty`` leaf counts in those of the whole tree as in
+        :func:`trueness.trees.tree_levels`.
         """
         wanted = _options.fraction(confidence, "confidence")
         level = _options.fraction(level, "level")
@@ -172,7 +167,7 @@ class Leaves(Cases):
                 f"{self.n:,} cases in {len(self):,} leaves."
             )
         low, high = majority_interval(self.pos, n, level)
-        made: dict[str, Any] = {k: f(self.pos, n) for k, f in TOP_METHODS.items()}
+        made = {k: f(self.pos, n) for k, f in TOP_METHODS.items()}
         # Laplace's rule of succession, where the cases cannot show that others exist
         agree = (self.pos == n) | (self.neg == n)
         p = np.where(agree, (n + 1) / (n + 2), made[method])
@@ -182,24 +177,13 @@ class Leaves(Cases):
         coin = ((2 * self.pos - n) ** 2 <= n) & (n != 1)
         sides = [self.pos > self.neg, self.pos < self.neg]
         more = _more_cases(agree, n, made[method], wanted)
-        return LeafReport(
-            node=self.node,
-            n=n,
-            majority=np.select(sides, ["positive", "negative"], "tie"),
-            **made,
-            low=low,
-            high=high,
-            confidence=confidence_level(n, p),
-            confidence_low=confidence_level(n, low),
-            confidence_high=confidence_level(n, high),
-            utility=utility_level(n, p),
-            verdict=np.select([coin, more == 0], ["coin toss", "trust"], "thin"),
-            more=more,
-            tree=tree_levels(total, n / total, p, empty),
-            wanted=wanted,
-            level=level,
-            method=method,
-        )
+        majority = np.select(sides, ["positive", "negative"], "tie")
+        verdict = np.select([coin, more == 0], ["coin toss", "trust"], "thin")
+        sure = (confidence_level(n, x) for x in (p, low, high))
+        each: Any = (*made.values(), low, high, *sure, utility_level(n, p))
+        tree = tree_levels(total, n / total, p, empty)
+        known: Any = (self.node, n, majority, *each, verdict, more, tree)
+        return LeafReport(*(*known, wanted, level, method))
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give a frame with columns node, neg, pos, unknown."""
@@ -244,18 +228,12 @@ def beside_prediction(
     agree = np.where(predicted == positive, leaves.pos, leaves.neg)
     p_value = np.where(n > 0, at_least(n - agree, n, 0.5), np.nan)
     against = (2 * agree < n) & fresh
-    r = replace(
-        r,
-        predicted=predicted,
-        p_value=p_value,
-        verdict=np.where(against, "contradicted", r.verdict),
-    )
+    verdict = np.where(against, "contradicted", r.verdict)
     order = np.lexsort((np.where(against, p_value, 0.0), ~against))
-    columns = {f.name: getattr(r, f.name) for f in fields(r) if f.name != "classes"}
-    each: dict[str, Any] = {
-        k: v[order] for k, v in columns.items() if isinstance(v, np.ndarray)
-    }
-    return replace(r, **each)
+    known: Any = {f.name: getattr(r, f.name) for f in fields(r) if f.name != "classes"}
+    known |= {"predicted": predicted, "p_value": p_value, "verdict": verdict}
+    columns = (k for k, v in known.items() if isinstance(v, np.ndarray))
+    return replace(r, **{k: known[k][order] for k in columns})
 
 
 def _more_cases(agree: Array, n: Ints, p: Floats, wanted: float) -> Floats:
@@ -291,26 +269,23 @@ class LeafReport(Record):
         all cases agree, at (n + 1) / (n + 2), and for a single case at 1/2.
     confidence_low, confidence_high : array (J,)
         P(C) at the ends of the interval.
-    verdict : array (J,)
+    verdict, more : array (J,)
         "contradicted": most of these cases are not of the class that the tree predicts
         (only for cases that the tree was not grown on). "trust": P(C) reaches
         ``wanted``. "thin": it does not, or all cases agree but are so few that tosses
         of a coin could agree as well, :math:`2^{-n} > 1 -` ``wanted``. "coin toss": the
         counts do not differ from a coin's, :math:`(\mathrm{pos}-\mathrm{neg})^2 \le n`.
-    more : array (J,)
-        How many more cases the leaf needs for this, if its estimate is right; infinite
-        in a tie, NaN without a case.
+        How many more cases the leaf needs, if its estimate is right; infinite in a tie,
+        NaN without a case.
     tree : TreeLevels
         P(C) and P(U) of the whole tree, whose leaves get their cases at random.
-    wanted, level : float
-        Wanted level of confidence, and level of the intervals.
-    method, note : str
-        Estimate behind the levels; on which cases the leaves were counted.
-    predicted, rule : array (J,)
-        What a tree itself predicts in each leaf, and which cases fall into it.
-    p_value : array (J,)
-        The exact one-sided probability that a leaf in which the predicted class has
-        half of the cases or more would show so few of it.
+    wanted, level, method, note
+        Wanted level of confidence, level of the intervals, estimate behind the levels,
+        and on which cases the leaves were counted.
+    predicted, rule, p_value : array (J,)
+        What a tree itself predicts in each leaf, which cases fall into it, and the
+        exact one-sided probability that a leaf in which the predicted class has half of
+        the cases or more would show so few of it.
     classes : array (2,)
         What the negative and the positive class are called, when that is known.
     """
@@ -341,14 +316,14 @@ class LeafReport(Record):
 
     def __repr__(self) -> str:
         """Write one line a leaf, the first forty, and one for the tree."""
-        lines = [text_table(leaf_head(self), leaf_rows(self, 40))]
+        lines = [text_table(*leaf_table(self, 40))]
         if self.node.size > 40:
             lines.append(f"... {self.node.size - 40:,} more leaves")
         return "\n".join([*lines, *_foot(self)])
 
     def _repr_html_(self) -> str:
         foot = "".join(f"<p>{line}</p>" for line in _foot(self))
-        return html_table(leaf_head(self), leaf_rows(self, 100)) + foot
+        return html_table(*leaf_table(self, 100)) + foot
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -371,8 +346,12 @@ def leaf_numbers(r: LeafReport) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
-def leaf_rows(r: LeafReport, most: int | None = None) -> list[list[Any]]:
-    """Give a row for each leaf, under :func:`leaf_head`; its rule where it is known."""
+def leaf_table(
+    r: LeafReport, most: int | None = None
+) -> tuple[list[str], list[list[Any]]]:
+    """Name the columns, and give a row for each leaf; its rule where it is known."""
+    head = ["leaf", "cases", "majority", "share of majority", "P(C)", "P(U)", "verdict"]
+    head += ["cases needed", *(["rule"] if r.rule is not None else [])]
     rows = []
     for j, row in enumerate(leaf_numbers(r)[:most]):
         majority, verdict, more = row["majority"], row["verdict"], row["more"]
@@ -387,13 +366,7 @@ def leaf_rows(r: LeafReport, most: int | None = None) -> list[list[Any]]:
         cells += [chance(row["confidence"], 4), chance(row["utility"], 4), verdict]
         cells += [enough if more else "", *([row["rule"]] if "rule" in row else [])]
         rows.append(cells)
-    return rows
-
-
-def leaf_head(r: LeafReport) -> list[str]:
-    """Name the columns of :func:`leaf_rows`."""
-    head = ["leaf", "cases", "majority", "share of majority", "P(C)", "P(U)"]
-    return [*head, "verdict", "cases needed", *(["rule"] if r.rule is not None else [])]
+    return head, rows
 
 
 def _foot(r: LeafReport) -> list[str]:

@@ -2,13 +2,9 @@
 
 A leaf holds n cases and predicts the majority of them; a tie is decided by a coin. Two
 events are wanted: C, *confidence*: the majority of the n cases is the true majority; U,
-*utility*: the next case is predicted right. With k = ceil(n/2) and d = 2p - 1, P(C) =
-1/2 + I(d^2; 1/2, k) / 2 and P(U) = 1/2 + d I(d^2; 1/2, k) / 2, where I is the
-regularised incomplete beta function (``docs/maths/trees.md``).
-
-The share of the majority overstates p, the likelihood of max(Y, n - Y) alone, the
-*entropic* binomial, errs the other way; a blend lies between. Source: Zhang (2024),
-doi:10.3390/stats7040071, sections 2.2 and 2.4.
+*utility*: the next case is predicted right. The share of the majority overstates p, the
+likelihood of max(Y, n - Y) alone, the *entropic* binomial, errs the other way; a blend
+lies between. Zhang (2024), doi:10.3390/stats7040071; ``docs/maths/trees.md``.
 """
 
 from __future__ import annotations
@@ -51,6 +47,9 @@ def confidence_level(n: ArrayLike, p: ArrayLike) -> Any:
         + \tfrac12 P(Y = n/2) = \tfrac12 + \tfrac12 I_{(2p-1)^2}(\tfrac12, \lceil
         n/2 \rceil)
 
+    (Zhang 2024, doi:10.3390/stats7040071, eq. 5). P(C) is the same for n = 2k - 1 and
+    n = 2k; the time does not depend on n.
+
     Parameters
     ----------
     n
@@ -58,11 +57,6 @@ def confidence_level(n: ArrayLike, p: ArrayLike) -> Any:
     p
         True probability of one class; the larger of ``p`` and ``1 - p`` is used. Arrays
         broadcast.
-
-    Notes
-    -----
-    Zhang (2024, doi:10.3390/stats7040071), eq. (5). A tie counts one half. P(C) is the
-    same for n = 2k - 1 and n = 2k; the time does not depend on n.
 
     Examples
     --------
@@ -136,6 +130,10 @@ def tree_levels(
     .. math:: P(C_j) = \sum_{m=0}^n P(C \mid m, p_j) \binom nm \lambda_j^m
         (1-\lambda_j)^{n-m}, \qquad P(C) = \sum_j \lambda_j P(C_j)
 
+    (Zhang 2024, doi:10.3390/stats7040071, eqs 9 to 11). Differs from eq. (9): the sum
+    starts at m = 0, where by default a coin toss decides, as in any other tie. Only the
+    counts within Bernstein's bound are summed.
+
     Parameters
     ----------
     n
@@ -148,12 +146,6 @@ def tree_levels(
     empty
         How a leaf without a case counts: "coin" (right half of the time), "wrong"
         (never right, eq. (9) as printed), or its probability of being right.
-
-    Notes
-    -----
-    Zhang (2024, doi:10.3390/stats7040071), eqs (9) to (11). Differs from eq. (9): the
-    sum starts at m = 0, where by default a coin toss decides, as in any other tie.
-    Only the counts within Bernstein's bound are summed.
 
     Examples
     --------
@@ -172,16 +164,7 @@ def tree_levels(
         _options.choice(empty, EMPTY, "empty")
     worth = _options.fraction(worth, "empty", ends="[]")
     d = np.abs(2 * top - 1)
-    excess, left_out = _node_excess(n, share, d)
-    node = 0.5 + 0.5 * excess + (worth - 0.5) * binomial_pmf(0, n, share)
-    utility = 0.5 + d * (node - 0.5)
-    whole = float(share @ node), float(share @ utility)
-    top = np.maximum(top, 1 - top)
-    return TreeLevels(*whole, n, left_out, share, top, node, utility)
-
-
-def _node_excess(n: int, share: Floats, d: Floats) -> tuple[Floats, float]:
-    """Average 2 P(C) - 1 over the cases a leaf may get, leaf by leaf."""
+    # average 2 P(C) - 1 over the cases a leaf may get, leaf by leaf
     low, high = bulk(n, share)
     first, last = (low + 1) // 2, (high + 1) // 2
     sizes = last - first + 1
@@ -193,8 +176,13 @@ def _node_excess(n: int, share: Floats, d: Floats) -> tuple[Floats, float]:
     mass += binomial_pmf(2 * k - 1, n, share[leaf])
     sums = np.add.reduceat(mass * _excess_of_pairs(k, d[leaf]), start)
     # dividing by the mass that was summed lets its rounding errors cancel
-    whole = bool(((low == 0) & (high == n)).all())
-    return sums / np.add.reduceat(mass, start), 0.0 if whole else 2 * LEFT_OUT
+    excess = sums / np.add.reduceat(mass, start)
+    left_out = 0.0 if ((low == 0) & (high == n)).all() else 2 * LEFT_OUT
+    node = 0.5 + 0.5 * excess + (worth - 0.5) * binomial_pmf(0, n, share)
+    utility = 0.5 + d * (node - 0.5)
+    whole = float(share @ node), float(share @ utility)
+    top = np.maximum(top, 1 - top)
+    return TreeLevels(*whole, n, left_out, share, top, node, utility)
 
 
 def plan_leaf(
@@ -207,7 +195,9 @@ def plan_leaf(
     r"""How many cases does a leaf need to be trusted?
 
     The smallest n with :math:`P(C) \ge` ``confidence`` and :math:`P(U) \ge`
-    ``utility``.
+    ``utility``. It is odd: an even number gives no higher level than one case fewer.
+    Differs from Zhang (2024), section 2.3: five cases at p = 0.75 have a utility of
+    0.698, which Table 2 prints as 0.70; ``decimals=2`` gives the paper's answer.
 
     Parameters
     ----------
@@ -220,12 +210,6 @@ def plan_leaf(
     decimals
         Compare the levels after rounding to this many decimals, as when reading a
         printed table; by default they are compared without rounding.
-
-    Notes
-    -----
-    Always odd: an even number gives no higher level than one case fewer. Differs from
-    Zhang (2024), section 2.3: five cases at p = 0.75 have a utility of 0.698, which
-    Table 2 prints as 0.70; ``decimals=2`` gives the paper's answer.
 
     Examples
     --------
@@ -290,13 +274,10 @@ class EntropicBinomial(Record):
         return plain_number(np.where(2 * y < self.n, 0.0, np.maximum(1 - above, 0.0)))
 
     def mean(self) -> float:
-        r"""How large is the majority on average? O(1).
-
-        :math:`E\,Y_\vee = n\,[P(U; n-1) + \tfrac12 P(\text{tie})]`, where the tie is
-        that of whichever of n - 1 and n is even.
-        """
+        """How large is the majority on average?"""
         if self.n == 0:
             return 0.0
+        # n [P(U; n-1) + P(tie) / 2], the tie of whichever of n - 1 and n is even
         even = self.n - self.n % 2
         tie = binomial_pmf(even // 2, even, self.p).item()
         return float(self.n * (utility_level(self.n - 1, self.p) + tie / 2))
@@ -406,13 +387,13 @@ def entropic_tree(n: int, weights: ArrayLike, p: ArrayLike) -> EntropicTree:
     return EntropicTree(_options.whole_number(n, "n"), share, np.maximum(top, 1 - top))
 
 
-def majority_mle(y: Array, n: Array) -> Floats:
-    """Give the share of the majority, Zhang (2024), eq. (14); NaN without a case."""
+def _majority_mle(y: Array, n: Array) -> Floats:
+    # Zhang (2024), eq. (14); NaN without a case
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.maximum(y, n - y) / n)
 
 
-def majority_emle(y: Array, n: Array) -> Floats:
+def _majority_emle(y: Array, n: Array) -> Floats:
     r"""Give the most likely p under eq. (2), the law that forgets the classes.
 
     With :math:`d = |2y - n|` and :math:`x = 2p - 1` it solves :math:`n x = d \tanh(d
@@ -430,9 +411,9 @@ def majority_emle(y: Array, n: Array) -> Floats:
     return np.where(n < 2, np.nan, 0.5 + 0.5 * x)
 
 
-def majority_blend(y: Array, n: Array) -> Floats:
+def _majority_blend(y: Array, n: Array) -> Floats:
     """Give mle and emle, weighted by the mle itself: Zhang (2024), eqs (20), (21)."""
-    mle, emle = majority_mle(y, n), majority_emle(y, n)
+    mle, emle = _majority_mle(y, n), _majority_emle(y, n)
     # with w = 1 the emle, which n = 1 does not identify, has no weight
     return np.where(mle == 1, 1.0, emle + mle * (mle - emle))
 
@@ -460,7 +441,7 @@ def top_probability(
     with the entropic estimate :math:`\tilde p` that maximises the likelihood of the
     size of the majority (Zhang 2024, eqs 14, 2, 20 and 21). The emle of a single case
     is NaN: every value explains it equally well. The interval is that of Clopper and
-    Pearson, widened where it would not contain the estimate.
+    Pearson, widened where it would not contain the estimate, at this ``level``.
 
     Parameters
     ----------
@@ -468,8 +449,6 @@ def top_probability(
         Cases of one class; cases in all, at least one.
     method
         "mle" (biased upwards), "emle" (downwards) or "blend".
-    level
-        Confidence level of the interval.
 
     Examples
     --------
@@ -494,7 +473,7 @@ def top_probability(
 
 
 TOP_METHODS: dict[str, Callable[[Array, Array], Floats]] = {
-    "mle": majority_mle,
-    "emle": majority_emle,
-    "blend": majority_blend,
+    "mle": _majority_mle,
+    "emle": _majority_emle,
+    "blend": _majority_blend,
 }

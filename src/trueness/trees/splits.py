@@ -21,8 +21,6 @@ from trueness._core.records import Record, brief
 from trueness.trees.leaves import Leaves, text_table
 from trueness.trees.levels import TOP_METHODS, top_or_half, tree_levels, utility_level
 
-# utilities closer than this are the same
-_SAME = 1e-12
 _HEAD = ("split", "leaves", "P(C)", "P(U)", "Gini", "by Gini")
 
 
@@ -76,6 +74,10 @@ def compare_splits(
 ) -> SplitComparison:
     r"""Which split is the most useful with n cases, or is no split better?
 
+    Zhang (2024, doi:10.3390/stats7040071), section 2.3 and example 3. For counted
+    leaves "no split", with all cases in one leaf, is added. The impurity is
+    :math:`\sum_j \lambda_j\, 2 p_j (1 - p_j)` at the observed shares.
+
     Parameters
     ----------
     splits
@@ -90,12 +92,6 @@ def compare_splits(
         How class probabilities of counted leaves are estimated, and an empty leaf
         counts: :func:`trueness.top_probability`, :func:`trueness.trees.tree_levels`.
 
-    Notes
-    -----
-    Zhang (2024, doi:10.3390/stats7040071), section 2.3 and example 3. For counted
-    leaves "no split", with all cases in one leaf, is added. The impurity is
-    :math:`\sum_j \lambda_j\, 2 p_j (1 - p_j)` at the observed shares.
-
     Examples
     --------
     >>> found = compare_splits({"A": ([0.9, 0.1], [0.75, 0.25]),
@@ -107,8 +103,7 @@ def compare_splits(
     rows = []
     for name, split in _with_no_split(named_splits(splits)).items():
         share, p, top = split_parameters(split, method)
-        counted = isinstance(split, Leaves)
-        if n is None and not counted:
+        if n is None and not isinstance(split, Leaves):
             raise InputError(
                 "compare_splits needs the number of cases with pairs (weights, p). "
                 "Type compare_splits(splits, n=100)."
@@ -226,7 +221,7 @@ def merge_splits(
         share = n[leaves] / cases if cases else np.full(len(leaves), 1 / len(leaves))
         split = tree_levels(cases, share, top[leaves], empty)
         thin = len(leaves) == 2 and split.confidence < floor
-        if split.utility > utility_level(cases, top[node]) + _SAME and not thin:
+        if split.utility > utility_level(cases, top[node]) + 1e-12 and not thin:
             below[node] = leaves
     remains = np.zeros(left.size, dtype=bool)
     remains[below[0]] = True
