@@ -24,7 +24,6 @@ from trueness.cli._source import (
 )
 from trueness.counts.design import WORDS as DESIGN
 from trueness.data.cleaning import listening, one_spelling, tell
-from trueness.data.count_tables import are_counts, count_columns_of
 from trueness.data.engines import quoted, text_in_sql
 from trueness.data.first_look import COUNT_NAMES, LABEL_NAMES, SCORE_NAMES
 from trueness.data.frames import panel, tally

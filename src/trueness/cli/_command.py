@@ -30,7 +30,7 @@ from trueness.cli._source import WHOLE_TYPES, Source, is_there, open_source
 from trueness.counts.answers import refusal
 from trueness.counts.design import CANNOT
 from trueness.data.cleaning import listening
-from trueness.data.count_tables import are_counts, count_columns_of
+from trueness.data.storage import are_counts, count_columns_of
 
 WIDTH = 74  # of an example
 # how an option is typed and what it means, under the panel of the help that shows it

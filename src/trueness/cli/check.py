@@ -21,10 +21,10 @@ from trueness.cli._source import Source, known, open_source
 from trueness.cli.evals import about_attempts, parts_of
 from trueness.counts.design import WORDS as DESIGN
 from trueness.counts.values import Panel, Tally
-from trueness.data.count_tables import are_counts, count_columns_of
 from trueness.data.engines import quoted
 from trueness.data.eval_rows import attempts, read_evals
 from trueness.data.frames import panel, tally
+from trueness.data.storage import are_counts, count_columns_of
 from trueness.findings.how_good import cases_note
 from trueness.findings.notes import Note, note
 from trueness.findings.trust import requirements, still_good

@@ -9,7 +9,7 @@ Flow: arrays go through ``columns`` into ``counts``. A frame goes through ``fram
 lazy one is counted by its own engine (``engines``), by streaming batches of one score
 column (``streaming``), or into bins when it has too many scores
 (``engine_bins``). A path becomes a lazy frame in ``files``, a colleague's CSV in
-``text_files``, and ``cleaning`` says what its words mean; ``count_tables`` recognises
+``text_files``, and ``cleaning`` says what its words mean; ``storage`` recognises
 counts that somebody else made; the log of an evaluation becomes a table of verdicts in
 ``verdict_logs``, one function per format. ``storage`` writes counts, all or nothing.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -38,19 +38,13 @@ Names = Mapping[str, str]
 T = TypeVar("T")
 
 
-class Extent(NamedTuple):
-    """How many rows, and from which to which score?"""
-
-    rows: int
-    low: float
-    high: float
+Extent = tuple[int, float, float]  # how many rows, from which to which score
 
 
 def extent(lazy: nw.LazyFrame[Any], names: Names) -> Extent:
-    """Where do the scores lie? Stops at one that is missing or not finite.
+    """Where do the scores lie? Stops at one that is not finite, and at a wrong count.
 
-    And when a count is not a whole number, zero or more. The columns of ``lazy`` are
-    called by their roles; ``names`` says how the user calls them.
+    The columns of ``lazy`` are called by their roles, by the user as ``names`` says.
     """
     kind, value = lazy.collect_schema()["score"], nw.col("score").cast(nw.Float64)
     # NaN may be the largest, the smallest or neither: it is asked for by name
@@ -76,7 +70,7 @@ def extent(lazy: nw.LazyFrame[Any], names: Names) -> Extent:
     if kind.is_integer():
         _columns.exact_extent(*ends, score)
     _columns.still_apart(found.get("exact", 0), found.get("apart", 0), score)
-    return Extent(rows, *ends)
+    return rows, *ends
 
 
 def _cases(names: Names) -> nw.Expr:
@@ -98,12 +92,12 @@ def _chosen(lazy: nw.LazyFrame[Any], names: Names) -> nw.LazyFrame[Any]:
 def _quantile_edges(
     lazy: nw.LazyFrame[Any], names: Names, e: Extent, segments: int
 ) -> Floats:
-    """Cut the scores into segments with about as many cases each.
+    """Cut the scores into segments of about as many cases, by quantiles of a sample.
 
-    The quantiles of a sample. Which scores are in it is decided by their own digits, so
-    that every engine takes the same ones.
+    Their own digits decide which are in it, so that every engine takes the same ones.
     """
-    share = min(1.0, _SAMPLE / max(e.rows, 1))
+    rows, low, high = e
+    share = min(1.0, _SAMPLE / max(rows, 1))
     sample = _chosen(lazy, names)
     if share < 1:
         # the fractional part of a large multiple of the golden ratio is spread evenly
@@ -116,8 +110,8 @@ def _quantile_edges(
         upto = np.cumsum(found["cases"].to_numpy()[order])
         at = np.searchsorted(upto, upto[-1] * np.arange(1, segments) / segments)
         inner = score[order][at]
-    inner = inner[(inner > e.low) & (inner < e.high)]
-    return np.unique(np.concatenate([[e.low], inner, [e.high]]))
+    inner = inner[(inner > low) & (inner < high)]
+    return np.unique(np.concatenate([[low], inner, [high]]))
 
 
 def chosen_by(
@@ -126,9 +120,8 @@ def chosen_by(
     pieces: Sequence[T],
     choice: Callable[[T, float, T, T], T],
 ) -> T:
-    """Write the expression of ``pieces[number of edges <= value]``.
+    """Write ``pieces[number of edges <= value]`` as a binary tree of comparisons.
 
-    A binary tree of comparisons, so that an engine walks log2 of the pieces only;
     ``choice`` writes one: the value, its edge, what is below, what is from there on.
     """
     if len(pieces) == 1:
@@ -145,10 +138,7 @@ def either(value: nw.Expr, edge: float, below: nw.Expr, above: nw.Expr) -> nw.Ex
 
 
 def _bin_number(score: nw.Expr, edges: Floats, each: int) -> nw.Expr:
-    """Give the expression of the number of the bin: ascending with the score.
-
-    Segment j, from edge j to edge j+1, is divided into ``each`` even parts.
-    """
+    """Number the bins of a score: each segment is divided into ``each`` even parts."""
     parts = []
     for base, (low, high) in enumerate(pairwise(edges.tolist())):
         with np.errstate(over="ignore", divide="ignore"):
@@ -180,7 +170,7 @@ def count_bins(
         k: column(found[k], k) for k in ("low", "high", "cases", *others)
     }
     if "weight" in names:
-        columns["weight"] = weights_of(found, names["weight"], None)
+        columns["weight"] = weights_of(found, names["weight"], 1)
     return columns
 
 
@@ -215,10 +205,7 @@ def binned_tally(
 def bins_to_tally(
     found: Mapping[str, Any], labels: Labels | None, at: Array | slice = slice(None)
 ) -> Tally:
-    """Make a tally of bins that the engine counted, each label apart.
-
-    Where the labels of a bin do not overlap, it stays two bins: less is lost.
-    """
+    """Make a tally of bins; where labels of one do not overlap, it stays two."""
     code = np.full(found["cases"].size, 2) if labels is None else labels.codes()
     w = found.get("weight")
     given = [found["cases"].astype(np.int64)] if w is None else [w.sum, w.square]

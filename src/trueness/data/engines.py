@@ -115,8 +115,7 @@ def wanted_columns(
 ) -> dict[str, str]:
     """Which column has which role? Stops before the engine runs at a wrong one.
 
-    ``roles`` maps what a column is (score or scores[0], scores[1], ...; label, by,
-    node, count) to its name; None stays away.
+    A role is score or scores[0], scores[1], ...; label, by, node, count.
     """
     given = {role: name for role, name in roles.items() if name is not None}
     for role, name in given.items():
@@ -126,15 +125,15 @@ def wanted_columns(
                 f"{type(name).__name__}. Add it to the data first."
             )
     wanted = _named(given, column_names(lazy))
+    schema = lazy.collect_schema()
     for role, name in wanted.items():
-        dtype = lazy.collect_schema()[name]
-        if dtype.is_nested():
+        if schema[name].is_nested():
             raise InputError(
                 f"{role}={name!r} must hold one value per row; this column holds "
                 "lists or objects with parts. Extract the part that you mean into a "
                 "column of its own first."
             )
-        if role in ("count", "weight") and dtype == nw.String:
+        if role in ("count", "weight") and schema[name] == nw.String:
             raise InputError(
                 f"{role}={name!r} must be numbers; this column is text. Convert it to "
                 f"numbers first, and check which column holds the labels."
@@ -188,11 +187,7 @@ def with_names(lazy: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[An
 
 
 def by_role(lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]) -> nw.LazyFrame[Any]:
-    """Give the wanted columns under the names of their roles, and no others.
-
-    What follows then speaks of ``score`` and ``label``, and the names that the user
-    gave stay in messages only. ``scores[0]`` is called ``scores_0``.
-    """
+    """Give the wanted columns alone, called by their roles; scores[0] is scores_0."""
     names = lazy.collect_schema().names()
     numbered = with_names(lazy, [f"column_{k}" for k in range(len(names))])
     return numbered.select(
@@ -201,19 +196,16 @@ def by_role(lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]) -> nw.LazyFrame[
     )
 
 
-def _as_key(role: str) -> str:
-    """Write a role as a name that no engine misunderstands."""
+def _as_key(role: str) -> str:  # a name that no engine misunderstands
     return role.replace("[", "_").replace("]", "")
 
 
 def read(
     data: object, roles: Mapping[str, object], *, complete: bool = True
 ) -> dict[str, Any]:
-    """Give a column for each role, and how many cases each row stands for.
+    """Give a column for each role; of a lazy frame its distinct rows and ``count``.
 
-    Of a lazy frame the distinct combinations come back, with their ``count``. Arrays
-    pass through for an eager frame and a mapping. ``complete`` stops at scores that are
-    missing.
+    Arrays pass through. ``complete`` stops at scores that are missing.
     """
     given = {role: name for role, name in roles.items() if name is not None}
     if isinstance(data, Mapping):
@@ -229,14 +221,12 @@ def read(
 def columns_of(
     data: object, names: Sequence[str] | None = None, most: int | None = None
 ) -> dict[str, Array]:
-    """Read some columns, or all, of a frame, lazy ones too, or of a mapping.
-
-    ``most`` is how many of the first rows are read.
-    """
-    opened: Any = open_frame(data) if not isinstance(data, Mapping) else None
-    opened = (
-        {str(k): v for k, v in data.items()} if isinstance(data, Mapping) else opened
-    )
+    """Read some columns, or all, of a frame or a mapping; ``most`` of the rows."""
+    opened: Any
+    if isinstance(data, Mapping):
+        opened = {str(k): v for k, v in data.items()}
+    else:
+        opened = open_frame(data)
     known = column_names(opened)
     wanted = known if names is None else names
     chosen = [_columns.there(n, known) for n in dict.fromkeys(wanted)]
@@ -278,14 +268,19 @@ def _counted(
             )
         )
     columns: dict[str, Any] = {role: found[_as_key(role)] for role in keys}
-    each = columns.get("count")
-    cases = _times(found["cases"].to_numpy().astype(np.int64), each)
+    cases: Ints = found["cases"].to_numpy().astype(np.int64)
+    each = np.ones_like(cases)  # how many cases each of the counted rows stands for
+    if "count" in columns:
+        each = _columns.whole_counts(column(columns["count"], "count"), "count")
+    if (each.astype(np.float64) * cases >= 2.0**63).any():
+        raise InputError("count is too large: the cases do not fit into 64 bits.")
+    columns["count"] = cases = cases * each
     if "weight" in wanted:
         columns["weight"] = weights_of(found, wanted["weight"], each)
-    columns["count"] = cases
     for role, name in wanted.items():
         if role.startswith("score") and role not in text:
-            columns[role] = _scores(columns[role], role, name, cases, complete)
+            allow_nan = role != "score" or not complete
+            columns[role] = _scores(columns[role], f"{role}={name!r}", cases, allow_nan)
         if role in ("by", "cluster"):
             _columns.named_groups(column(columns[role], name), cases, f"{role}=")
     return columns
@@ -309,9 +304,7 @@ def weight_sums() -> list[nw.Expr]:
     ]
 
 
-def weights_of(
-    found: nw.DataFrame[Any], name: str, each: nw.Series[Any] | None
-) -> Weights | None:
+def weights_of(found: nw.DataFrame[Any], name: str, each: Ints | int) -> Weights | None:
     """Read the sums that an engine made; None where every weight is one."""
     total, square, least, most = (
         found[k].cast(nw.Float64).fill_null(np.nan).to_numpy()
@@ -323,8 +316,7 @@ def weights_of(
     _columns.weighable(float(most.max(initial=0.0)))
     if (least == 1).all() and (most == 1).all():
         return None
-    times = 1 if each is None else _columns.whole_counts(column(each, "count"), "count")
-    return Weights(total * times, square * times)
+    return Weights(total * each, square * each)
 
 
 def label_values(frame: object, label: str) -> list[Any]:
@@ -340,26 +332,13 @@ def label_values(frame: object, label: str) -> list[Any]:
     return [plain(v) for v in dict.fromkeys(_columns.hashable(kept, label))]
 
 
-def _scores(
-    values: nw.Series[Any], role: str, name: str, cases: Ints, complete: bool
-) -> Array:
+def _scores(values: nw.Series[Any], what: str, cases: Ints, allow_nan: bool) -> Array:
     """Check scores here, where it is known how many cases each row stands for."""
-    number, what = column(values, name), f"{role}={name!r}"
+    number = column(values, what)
     if number.dtype.kind in "OU":  # whole numbers of 128 bits, sent as text
         number = np.array([int(v) if isinstance(v, str) else v for v in number], object)
     number = _columns.numeric_scores(number, what)
-    allow_nan = role != "score" or not complete
     return _columns.finite_scores(number, what, allow_nan=allow_nan, cases=cases)
-
-
-def _times(cases: Ints, count: nw.Series[Any] | None) -> Ints:
-    """How many cases is that, when each of these rows stands for ``count``?"""
-    if count is None:
-        return cases
-    each = _columns.whole_counts(column(count, "count"), "count")
-    if (each.astype(np.float64) * cases >= 2.0**63).any():
-        raise InputError("count is too large: the cases do not fit into 64 bits.")
-    return cases * each
 
 
 def collect(lazy: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:

@@ -22,7 +22,6 @@ from trueness._core.checks.words import described, is_several, listing, nearest
 from trueness._core.files import process_folder
 from trueness._core.imports import required
 from trueness.counts.design import WORDS as DESIGN
-from trueness.data.count_tables import are_counts
 from trueness.data.engines import (
     CONNECTIONS,
     first_lines,
@@ -31,6 +30,7 @@ from trueness.data.engines import (
     text_in_sql,
     without_password,
 )
+from trueness.data.storage import are_counts
 from trueness.data.text_files import SAMPLE, csv_reader, read_csv
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from trueness._core.records import Record, native_frame, shown
 from trueness.counts.cases import COUNTS
 from trueness.counts.design import CANNOT
 from trueness.data import cleaning, engines
-from trueness.data.count_tables import are_counts, count_columns_of
+from trueness.data.storage import are_counts, count_columns_of
 
 LABEL_NAMES = ("label", "y", "y_true", "target", "truth", "outcome")
 SCORE_NAMES = ("score", "y_score", "p", "prob", "probability", "prediction")

@@ -34,8 +34,8 @@ from trueness.data.columns import (
     several_columns,
     whole_cases,
 )
-from trueness.data.count_tables import are_counts, count_columns_of, tally_of_counts
 from trueness.data.engine_bins import binned_tally
+from trueness.data.storage import are_counts, count_columns_of, tally_of_counts
 
 if TYPE_CHECKING:
     import narwhals as nw

@@ -1,7 +1,11 @@
-"""How is a tally kept on disk, to be merged later?
+"""Is this a table of counts, which tally does it hold, and how is it kept on disk?
 
-A Parquet file with the columns of the value and versioned metadata, or for a tally CSV
-or JSON (``docs/counts.md`` is the specification), written all or nothing.
+The format of counts (``docs/counts.md``): a row is a score, or a bin from ``score`` to
+``high``, with its ``neg``, ``pos`` and ``unknown``; of weighted cases also the sums of
+squared weights, of clustered ones the ``cluster``. A table is recognised by these
+names, in capitals or not: warehouses write them as they like. What a query could not
+count it puts into ``refused``, which is an error here. A file is Parquet with versioned
+metadata, or for a tally CSV or JSON, written all or nothing.
 """
 
 from __future__ import annotations
@@ -9,36 +13,161 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from trueness._core.arrays import Array, Floats
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import listing
+from trueness._core.checks.words import listing, plain
 from trueness._core.files import as_written, replacing
 from trueness._core.imports import required
-from trueness.counts.cases import by_cell, put_in_clusters
+from trueness.counts.cases import COUNTS, SQUARES, by_cell, put_in_clusters
 from trueness.counts.design import PLAIN
 from trueness.counts.design import WORDS as DESIGN
-from trueness.counts.rows import find_rows, merge_rows
-from trueness.counts.values import Panel, Tally, panel_of_rows, read_output
-from trueness.data.count_tables import (
-    are_counts,
-    count_columns_of,
-    counts_in,
-    tally_of_counts,
+from trueness.counts.rows import find_rows, merge_bins, merge_rows
+from trueness.counts.values import (
+    Panel,
+    Tally,
+    panel_of_rows,
+    read_output,
+    rows_of,
+    tally_of_bins,
 )
 
+COLUMNS = ("score", "high", "cluster", *COUNTS, *SQUARES, "refused", *DESIGN)
 VERSION = 1
 _KEY = b"trueness"
 # bytes that any file may unpack to, and how many times its size a larger one may
 _LARGE, _SWOLLEN = 2**28, 100
+
+
+def are_counts(names: Iterable[str]) -> bool:
+    """Are these the columns of counts?
+
+    >>> are_counts(["SCORE", "NEG", "POS", "UNKNOWN", "SITE"])
+    True
+    """
+    return {str(n).lower() for n in names} >= {"score", *COUNTS}
+
+
+def count_columns_of(names: Iterable[str]) -> dict[str, str]:
+    """Which column has which name of the format?"""
+    found: dict[str, str] = {}
+    for name in names:
+        key = name.lower()
+        if key in found:
+            raise InputError(
+                f"Counts need one column {key!r}; found {found[key]!r} and {name!r}. "
+                f"Leave one of them out."
+            )
+        if key in COLUMNS:
+            found[key] = name
+    return found
+
+
+def tally_of_counts(columns: Mapping[str, Array]) -> Tally:
+    """Make a tally of rows in any order: bins that overlap are joined."""
+    refused = columns.get("refused", np.zeros(0, np.int64))
+    if lost := int(_whole(refused, "refused").sum()):
+        raise InputError(
+            f"The query could not count {lost:,} rows: labels are neither 0 nor 1, or "
+            f"weights or counts are missing or negative. For other labels than 0 and 1 "
+            f"say which is positive when you write the query; leave the other rows out "
+            f"by a view."
+        )
+    counts = counts_in(columns)
+    low, high = _ends(columns, np.add.reduce(counts[:3]))
+    made = tally_of_bins(*merge_bins(low, high, counts))
+    if "cluster" in columns:
+        put_in_clusters(made, rows_of(made, low), columns["cluster"], counts)
+    return made.with_design(**_design_in(columns))
+
+
+def counts_in(columns: Mapping[str, Array]) -> list[Array]:
+    """Read the counts; of weighted cases the sums of weights, then of squares."""
+    weighted = any(k in columns for k in SQUARES)
+    kinds = (*COUNTS, *SQUARES) if weighted else COUNTS
+    lacking = [k for k in kinds if k not in columns]
+    if lacking:
+        raise InputError(f"Counts need the columns {listing(kinds)}; there is no "
+                         f"{listing(lacking)}.")  # fmt: skip
+    read = _weights if weighted else _whole
+    counts = [read(columns[k], k) for k in kinds]
+    for kind, sums, squares in zip(COUNTS, counts, counts[3:], strict=False):
+        with np.errstate(over="ignore"):
+            more = squares > sums**2 * (1 + 1e-6)  # as no weights have; but rounding
+        if more.any():
+            raise InputError(
+                f"The squares of weights add up to no more than the square of their "
+                f"sum; in {int(more.sum()):,} rows {kind}_squares are more."
+            )
+    return counts
+
+
+def _design_in(columns: Mapping[str, Array]) -> dict[str, Any]:
+    """Read how the cases came, where columns say it: the same in every row."""
+    said: dict[str, Any] = {}
+    for word in DESIGN:
+        values = columns.get(word, np.zeros(0))
+        if word == "prevalence" and values.dtype.kind in "OU":
+            texts = [v if isinstance(v, str) else str(v or "") for v in values]
+            values = np.array([float(v) if v else np.nan for v in texts])
+        given = {plain(v) for v in values[~_columns.missing(values)]} - {""}
+        if len(given) > 1:
+            raise InputError(
+                f"{word} must be the same in every row of counts; found "
+                f"{listing(sorted(given, key=str))}. Tell the groups apart by by=."
+            )
+        if given:
+            said[word] = given.pop()
+    return said
+
+
+def _ends(columns: Mapping[str, Array], cases: Array) -> tuple[Floats, Floats]:
+    """Read from where to where each row goes."""
+
+    def read(name: str) -> Floats:
+        value = _columns.numeric_scores(columns[name], name).astype(np.float64)
+        return _columns.finite_scores(value, name, cases=cases) + 0.0
+
+    low = read("score")
+    high = read("high") if "high" in columns else low
+    if (high < low).any():
+        raise InputError(
+            f"A bin goes from score up to high; in {int((high < low).sum()):,} rows "
+            f"high is less than score."
+        )
+    return low, high
+
+
+def _whole(values: Array, name: str) -> Array:
+    """Read counts, which engines also send as decimals."""
+    if values.dtype.kind == "O":
+        exact = all(isinstance(v, (int, Decimal)) and v % 1 == 0 for v in values)
+        if exact and all(abs(v) < 2**63 for v in values):
+            values = values.astype(np.int64)
+        else:
+            values = _columns.numeric_scores(values, name)
+    return _columns.whole_counts(values, name)
+
+
+def _weights(values: Array, name: str) -> Array:
+    number = _columns.numeric_scores(values, name).astype(np.float64)
+    fine = (number >= 0) & (number < np.inf)
+    if not fine.all():
+        raise InputError(
+            f"{name} must be sums of weights or of their squares, finite and zero or "
+            f"more; found {listing(number[~fine])}."
+        )
+    return number
 
 
 def write_tally(tally: Tally, path: str | os.PathLike[str]) -> None:
@@ -101,9 +230,8 @@ def read_tally(path: str | os.PathLike[str]) -> Tally:
             about = json.loads(place.read_text(encoding="utf-8"))
             if about.get("trueness", "counts") != "counts":
                 raise ValueError(f"it is a {about['trueness']!r}")
-            held = dict(about["columns"])
+            columns = {k: _exact(v) for k, v in about["columns"].items()}
             _known_version(about, place)
-            columns = {k: _exact(v) for k, v in held.items()}
             return _recognised(columns, place).with_design(**_words(about))
         if place.suffix.lower() != ".csv":
             return tally_of_columns(*read_columns(path, "tally"))
@@ -117,7 +245,6 @@ def read_tally(path: str | os.PathLike[str]) -> Tally:
 
 
 def _recognised(columns: dict[str, Any], place: Path) -> Tally:
-    """Make a tally of columns that are recognised by their names."""
     if not are_counts(columns):
         raise InputError(
             f"{place} must have the columns score, neg, pos and unknown; it has "
@@ -142,10 +269,10 @@ def _read(name: str, texts: tuple[str, ...]) -> Any:
 
 def _exact(values: list[Any]) -> Any:
     """Give an array; whole numbers that 64 bits cannot hold stay as they are."""
-    whole = all(type(v) is int for v in values)
-    wide = whole and any(abs(v) >= 2**63 for v in values)
-    odd = wide or any(v is None for v in values)
-    return np.array(values, object if odd else np.int64 if whole else None)
+    if all(type(v) is int for v in values):
+        wide = any(abs(v) >= 2**63 for v in values)
+        return np.array(values, object if wide else np.int64)
+    return np.array(values, object if any(v is None for v in values) else None)
 
 
 def tally_of_columns(columns: dict[str, Any], about: dict[str, Any]) -> Tally:
@@ -170,9 +297,8 @@ def read_panel(path: str | os.PathLike[str]) -> Panel:
     with as_written(path, "a panel"):
         columns, about = read_columns(path, "panel")
         names = _columns.distinct_names(about["names"], "names")
-        outputs = enumerate(names)
         rows = np.column_stack(
-            [read_output(columns[f"output_{k}"], n) for k, n in outputs]
+            [read_output(columns[f"output_{k}"], n) for k, n in enumerate(names)]
         )
         if len(names) != sum(k.startswith("output_") for k in columns):
             raise ValueError("it has not one name for each output")
@@ -214,29 +340,22 @@ def read_columns(
             texts = [f.name for f in held.schema_arrow if pa.types.is_string(f.type)]
             file.seek(0)
             table = pq.read_table(file, partitioning=None, read_dictionary=texts)
-        # the longest text of each column, every one of which is held once
-        held_once = [
-            [c.dictionary for c in column.chunks if hasattr(c, "dictionary")]
-            for column in table.columns
-        ]
-        letters = [
-            max((len(str(v)) for words in texts for v in words.to_pylist()), default=0)
-            for texts in held_once
-        ]
-        _not_swollen(path, table.num_rows * sum(letters))
+        letters = 0  # of the longest text of each column, which holds each text once
+        for column in table.columns:
+            once = [c.dictionary for c in column.chunks if hasattr(c, "dictionary")]
+            sizes = (len(str(v)) for words in once for v in words.to_pylist())
+            letters += max(sizes, default=0)
+        _not_swollen(path, table.num_rows * letters)
     except (pa.ArrowInvalid, OSError) as err:
         raise InputError(
             f"{os.fspath(path)} must be a Parquet file written by {kind}.write; it "
             f"cannot be read: {err}"
         ) from None
-    if kind == "tally" and are_counts(table.column_names):  # of whoever wrote it
-        about = {"version": VERSION, "kind": kind}
-        if _KEY in (table.schema.metadata or {}):
-            about = _about(table.schema.metadata, path, kind)
-        named = count_columns_of(table.column_names)
-        return {k: table[name].to_numpy() for k, name in named.items()}, about
-    about = _about(table.schema.metadata, path, kind)
-    return {k: table[k].to_numpy() for k in table.column_names}, about
+    names, metadata = table.column_names, table.schema.metadata or {}
+    counts = kind == "tally" and are_counts(names)  # of whoever wrote it
+    named = count_columns_of(names) if counts else {n: n for n in names}
+    about = {} if counts and _KEY not in metadata else _about(metadata, path, kind)
+    return {k: table[name].to_numpy() for k, name in named.items()}, about
 
 
 def _not_swollen(path: Path, size: int) -> None:
@@ -259,10 +378,8 @@ def _known_version(about: Mapping[str, Any], path: Path) -> None:
         )
 
 
-def _about(
-    metadata: Mapping[bytes, bytes] | None, path: Path, kind: str
-) -> dict[str, Any]:
-    if metadata is None or _KEY not in metadata:
+def _about(metadata: Mapping[bytes, bytes], path: Path, kind: str) -> dict[str, Any]:
+    if _KEY not in metadata:
         raise InputError(
             f"{path} was not written by {kind}.write. To count a file of "
             f"predictions, read it into a frame and type "

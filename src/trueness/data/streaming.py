@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -54,19 +55,14 @@ _BITS: dict[Any, tuple[Any, Any]] = {
 
 
 def _known_rows(lazy: nw.LazyFrame[Any]) -> int | None:
-    """How many rows will go by? Asked for a bar, and only where it costs nothing.
-
-    That is a plan which reads whole Parquet files or tables: their number of rows is
-    in the metadata. None for every other plan.
-    """
+    """How many rows will go by? For a bar, and only of whole files and tables."""
     kind = lazy.implementation.name
     if not visible() or kind not in _PLAIN:
         return None
     with reading():
         plan = str(lazy.to_native().explain()).upper()
-        if any(word in plan for word in _SELECTS):
-            return None
-        if not any(word in plan for word in _PLAIN[kind]):
+        plain = any(word in plan for word in _PLAIN[kind])
+        if not plain or any(word in plan for word in _SELECTS):
             return None
         return int(lazy.select(nw.len().alias("rows")).collect()["rows"].to_list()[0])
 
@@ -94,18 +90,11 @@ def stream(
     lazy: nw.LazyFrame[Any], wanted: Mapping[str, str], positive: object
 ) -> Tally:
     """Count one score column batch by batch."""
-    counter: KeyCounter | None = None
-    try:
+    with closing(KeyCounter()) as counter:
         for value, gone, labels, _ in _batches(lazy, wanted):
-            counter = KeyCounter(value.dtype) if counter is None else counter
             for pile, at in _piles(labels, value.size):
                 counter.add(value[at if gone is None else at & ~gone], pile)
-        if counter is None:
-            return Tally()
         score, piles = counter.result()
-    finally:
-        if counter is not None:
-            counter.close()
     zero = no_cases(score.size)
     unknown = piles.pop(None, zero)
     if "label" not in wanted:
@@ -283,26 +272,23 @@ def _turned(bits: Array) -> Array:
     return flip
 
 
-class SortedRun(NamedTuple):
-    """Sorted keys; with counts when they are distinct, None when each is one case."""
-
-    keys: Array
-    counts: Array | None
+Run = tuple[Array, Array | None]  # sorted keys; counts where these are distinct
+Piece = tuple[Array, dict[Hashable, Array]]
 
 
 class KeyCounter:
     """How many cases of each pile showed each score, when scores come in batches?
 
-    ``add`` takes finite scores of one dtype, float32 or float64; a pile is any name,
-    such as a label. ``result`` gives the distinct scores, highest first, and the counts
-    of each pile.
+    ``add`` takes finite scores, all float32 or all float64; a pile is any name, such as
+    a label. ``result`` gives the distinct scores, highest first, and the counts of each
+    pile.
     """
 
-    def __init__(self, dtype: np.dtype[Any]) -> None:
-        self._dtype = dtype
+    def __init__(self) -> None:
+        self._dtype: np.dtype[Any] = np.dtype(np.float64)
         self._pool = ThreadPoolExecutor(threads())
         self._blocks: dict[Hashable, tuple[Array, int]] = {}
-        self._runs: dict[Hashable, list[Future[SortedRun]]] = {}
+        self._runs: dict[Hashable, list[Future[Run]]] = {}
 
     def close(self) -> None:
         """Stop the sorting threads."""
@@ -310,105 +296,98 @@ class KeyCounter:
 
     def add(self, score: Array, pile: Hashable) -> None:
         """Count these cases onto a pile."""
-        keys = to_keys(score)
+        self._dtype, keys = score.dtype, to_keys(score)
         while keys.size:
-            block, used = self._block(pile)
+            new = pile not in self._blocks
+            empty = (np.empty(_BLOCK, dtype=keys.dtype), 0) if new else None
+            block, used = empty or self._blocks[pile]
             part = keys[: block.size - used]
             block[used : used + part.size] = part
             self._blocks[pile] = block, used + part.size
+            if used + part.size == block.size:
+                self._store(pile)
             keys = keys[part.size :]
 
-    def _block(self, pile: Hashable) -> tuple[Array, int]:
-        """Give the pile's block with room left, and how much of it is used."""
-        block, used = self._blocks.get(pile, (None, 0))
-        if block is None or used == block.size:
-            if block is not None:
-                self._store(pile, block)
-            block, used = np.empty(_BLOCK, dtype=_BITS[self._dtype][0]), 0
-        return block, used
-
-    def _store(self, pile: Hashable, block: Array) -> None:
+    def _store(self, pile: Hashable) -> None:
+        block, used = self._blocks.pop(pile)
         runs = self._runs.setdefault(pile, [])
-        runs.append(self._pool.submit(_sorted_run, block))
+        runs.append(self._pool.submit(_sorted_run, block[:used]))
         if len(runs) % _FOLDED_AT_MOST == 0:
-            folded = [r for r in runs if r.result().counts is not None]
+            folded = [r for r in runs if r.result()[1] is not None]
             if len(folded) > 1:
-                whole = [r.result() for r in folded]
-                merged = self._pool.submit(lambda: SortedRun(*_merge(whole)))
+                merged = self._pool.submit(_merge, [r.result() for r in folded])
                 runs[:] = [r for r in runs if r not in folded] + [merged]
 
     def result(self) -> tuple[Floats, dict[Hashable, Ints]]:
         """Give the distinct scores, highest first, and a column of counts per pile."""
-        for pile, (block, used) in self._blocks.items():
-            self._store(pile, block[:used])
-        self._blocks = {}
+        for pile in list(self._blocks):
+            self._store(pile)
         piles = {p: [r.result() for r in runs] for p, runs in self._runs.items()}
         self._runs = {}
         pieces = _merge_ranges(piles, self._pool)
         del piles  # the runs are as large as the data: gone before the columns grow
-        return _side_by_side(pieces, self._dtype, self._pool)
+        ends = np.cumsum([0, *(keys.size for keys, _ in pieces)]).tolist()
+        score = np.empty(ends[-1])
+        names = {pile for _, found in pieces for pile in found}
+        columns = {pile: np.zeros(ends[-1], dtype=np.int64) for pile in names}
+
+        def fill(piece: Piece, first: int, stop: int) -> None:
+            keys, found = piece
+            bits = _turned(keys.view(_BITS[self._dtype][1]))
+            score[first:stop] = bits.view(self._dtype)
+            for pile, count in found.items():
+                columns[pile][first:stop] = count
+
+        # in parallel: most of the time goes into the first touch of new memory
+        list(self._pool.map(fill, pieces, ends[:-1], ends[1:]))
+        return score, columns
 
 
-def _sorted_run(block: Array) -> SortedRun:
+def _sorted_run(block: Array) -> Run:
     block.sort()
     new = begins_run(block)
     # 4 bytes a count: folding pays when a key stands for two cases or more
     if 2 * int(new.sum()) > block.size:
-        return SortedRun(block, None)
+        return block, None
     start = np.flatnonzero(new)
-    return SortedRun(block[start], np.diff(start, append=block.size).astype(np.uint32))
+    return block[start], np.diff(start, append=block.size).astype(np.uint32)
 
 
-def _merge(runs: Sequence[SortedRun]) -> tuple[Array, Array]:
+def _merge(runs: Sequence[Run]) -> tuple[Array, Array]:
     """Merge sorted runs into distinct keys and their counts."""
-    keys = np.concatenate([r.keys for r in runs])
-    if all(r.counts is None for r in runs):
+    keys = np.concatenate([own for own, _ in runs])
+    if all(counts is None for _, counts in runs):
         keys.sort(kind="stable")  # NumPy's timsort: merges sorted runs in linear time
         start = np.flatnonzero(begins_run(keys))
         return keys[start], np.diff(start, append=keys.size)
-    counts = np.concatenate(
-        [np.ones(r.keys.size) if r.counts is None else r.counts for r in runs],
-        dtype=np.int64,
-        casting="unsafe",
-    )
+    each = [np.ones(own.size) if counts is None else counts for own, counts in runs]
+    total = np.concatenate(each, dtype=np.int64, casting="unsafe")
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     start = np.flatnonzero(begins_run(keys))
-    total = np.add.reduceat(counts[order], start) if start.size else counts
-    return keys[start], total
-
-
-Piece = tuple[Array, dict[Hashable, Array]]
+    return keys[start], np.add.reduceat(total[order], start) if start.size else total
 
 
 def _merge_ranges(
-    piles: Mapping[Hashable, list[SortedRun]], pool: ThreadPoolExecutor
+    piles: Mapping[Hashable, list[Run]], pool: ThreadPoolExecutor
 ) -> list[Piece]:
+    """Merge the runs of all piles, in ranges of about ``_RANGE`` keys."""
     if not piles:
         return []
-    edges = _edges([r.keys for runs in piles.values() for r in runs])
+    every = [keys[:: _RANGE // 64] for runs in piles.values() for keys, _ in runs]
+    edges = [None, *np.unique(np.sort(np.concatenate(every))[64::64]), None]
+
+    def between(run: Run, low: Any, high: Any) -> Run:  # low <= key < high
+        keys, counts = run
+        a = 0 if low is None else int(np.searchsorted(keys, low))
+        b = keys.size if high is None else int(np.searchsorted(keys, high))
+        return keys[a:b], None if counts is None else counts[a:b]
 
     def piece(ends: tuple[Any, Any]) -> Piece:
-        cut = {p: [_between(r, *ends) for r in runs] for p, runs in piles.items()}
+        cut = {p: [between(r, *ends) for r in runs] for p, runs in piles.items()}
         return _join({p: _merge(runs) for p, runs in cut.items()})
 
     return list(pool.map(piece, pairwise(edges)))
-
-
-def _edges(keys: list[Array]) -> list[Any]:
-    """Cut the keys into ranges of about ``_RANGE``; None is the open end."""
-    step = _RANGE // 64
-    sample = np.sort(np.concatenate([k[::step] for k in keys]))
-    return [None, *np.unique(sample[64::64]), None]
-
-
-def _between(
-    run: SortedRun, low: np.integer[Any] | None, high: np.integer[Any] | None
-) -> SortedRun:
-    """Give the part of a run with low <= key < high."""
-    a = 0 if low is None else int(np.searchsorted(run.keys, low))
-    b = run.keys.size if high is None else int(np.searchsorted(run.keys, high))
-    return SortedRun(run.keys[a:b], None if run.counts is None else run.counts[a:b])
 
 
 def _join(piles: Mapping[Hashable, tuple[Array, Array]]) -> Piece:
@@ -419,33 +398,12 @@ def _join(piles: Mapping[Hashable, tuple[Array, Array]]) -> Piece:
     new = begins_run(ordered)
     distinct = ordered[new]
     row = np.empty(keys.size, dtype=np.int32)
-    row[order] = np.cumsum(new, dtype=np.int32)
-    row -= 1
+    row[order] = np.cumsum(new, dtype=np.int32) - 1
     columns, at = {}, 0
     for pile, (own, counts) in piles.items():
         # waiting pieces are as long as the answer: most counts fit into one byte
         narrow = np.min_scalar_type(int(counts.max(initial=0)))
-        column = np.zeros(distinct.size, dtype=narrow)
-        column[row[at : at + own.size]] = counts
+        columns[pile] = np.zeros(distinct.size, dtype=narrow)
+        columns[pile][row[at : at + own.size]] = counts
         at += own.size
-        columns[pile] = column
     return distinct, columns
-
-
-def _side_by_side(
-    pieces: list[Piece], dtype: np.dtype[Any], pool: ThreadPoolExecutor
-) -> tuple[Floats, dict[Hashable, Ints]]:
-    ends = np.cumsum([0, *(keys.size for keys, _ in pieces)]).tolist()
-    score = np.empty(ends[-1])
-    names = {pile for _, found in pieces for pile in found}
-    piles = {pile: np.zeros(ends[-1], dtype=np.int64) for pile in names}
-
-    def fill(piece: Piece, first: int, stop: int) -> None:
-        keys, found = piece
-        score[first:stop] = _turned(keys.view(_BITS[dtype][1])).view(dtype)
-        for pile, count in found.items():
-            piles[pile][first:stop] = count
-
-    # in parallel: most of the time goes into the first touch of new memory
-    list(pool.map(fill, pieces, ends[:-1], ends[1:]))
-    return score, piles

@@ -14,8 +14,8 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
 from trueness._core.imports import required
 from trueness.calibration.maps import Map
-from trueness.data.count_tables import COLUMNS
 from trueness.data.engines import text_in_sql
+from trueness.data.storage import COLUMNS
 from trueness.scale.application import Algebra, formula_length, written
 from trueness.threshold.rule import Rule
 

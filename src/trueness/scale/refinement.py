@@ -320,7 +320,7 @@ def _first(
     names = engines.wanted_columns(lazy, {"label": label, "score": score})
     rows = engines.by_role(lazy, names)
     e = engine_bins.extent(rows, names)
-    if e.rows <= whole:
+    if e[0] <= whole:
         t = tally(lazy, label=label, score=score, positive=positive)
         return ScoreSource(rows, names, positive, [0, t.n], began), t
     t = engine_bins.binned_tally(rows, names, positive, at_most, e)
