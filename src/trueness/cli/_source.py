@@ -6,7 +6,6 @@ read twice (standard input, ``<(...)``) is copied to a temporary file first.
 
 from __future__ import annotations
 
-import bz2
 import re
 import shutil
 import sys
@@ -180,9 +179,8 @@ def _spooled(stream: IO[bytes], name: str, decimal: str | None) -> Any:
 
 def _scan(file: str, ordered: bool, decimal: str | None, threads: int | None) -> Any:
     path = Path(file)
-    packed = path.is_file() and re.search(r"\.(csv|tsv|txt)\.bz2$", file.lower())
-    if packed or path.is_fifo() or path.is_char_device():
-        with bz2.open(path) if packed else path.open("rb") as stream:
+    if path.is_fifo() or path.is_char_device():
+        with path.open("rb") as stream:
             return _spooled(stream, file, decimal)
     if "://" not in file and not path.exists() and not re.search(r"[*?[]|::", file):
         folder = path.parent

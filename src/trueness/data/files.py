@@ -5,9 +5,11 @@ Through DuckDB: nothing is loaded, and memory is bounded.
 
 from __future__ import annotations
 
+import bz2
 import json
 import os
 import re
+import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -19,7 +21,7 @@ from uuid import uuid4
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_several, listing, nearest
-from trueness._core.files import process_folder
+from trueness._core.files import process_folder, temporary_folder
 from trueness._core.imports import required
 from trueness.counts.design import WORDS as DESIGN
 from trueness.data.engines import (
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 
 Source = str | os.PathLike[str]
 
-_COMPRESSED = (".gz", ".zst")
+_COMPRESSED = (".gz", ".zst", ".bz2")
 _FORMATS = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".csv", ".tsv", ".txt"), "csv"),
@@ -50,6 +52,7 @@ _DATABASES = {
     **dict.fromkeys(("postgres", "postgresql"), "postgres"),
     "mysql": "mysql",
 }
+_KINDS = ("table", "view")
 # what is not a local file of these kinds needs an extension of DuckDB
 _EXTENSIONS = {
     **dict.fromkeys(("http", "https", "s3", "s3a", "s3n", "gcs", "gs", "r2"), "httpfs"),
@@ -78,7 +81,7 @@ def scan(
         A file, a glob such as ``"preds/*.parquet"``, a directory, a list of these, an
         address (``s3://``, ``https://``), a database file (``.duckdb``, ``.sqlite``) or
         a ``postgres://`` or ``mysql://`` address. Files are Parquet, CSV or JSON lines,
-        the latter two also compressed (``.gz``, ``.zst``).
+        the latter two also compressed (``.gz``, ``.zst``, ``.bz2``).
     table
         Which table, for a database; or ``"preds.duckdb::table"`` as the source.
     types
@@ -102,8 +105,7 @@ def scan(
     Returns
     -------
     duckdb.DuckDBPyRelation
-        A lazy frame for :func:`tally` and :func:`panel`; ``.filter("p > 0")`` and the
-        other methods of DuckDB narrow it down first.
+        Its methods, such as ``.filter("p > 0")``, narrow it down.
 
     Examples
     --------
@@ -129,13 +131,21 @@ def scan(
             f"settings must be a mapping from name to value; found "
             f'{described(settings)}. Type settings={{"s3_region": "eu-central-1"}}.'
         )
-    settings = settings or {}
-    connection = _connect(places, memory_limit, threads, keep_order, settings)
+    config: dict[str, Any] = {
+        "memory_limit": memory_limit,
+        "preserve_insertion_order": bool(keep_order),  # counts know no order
+    }
+    if threads is not None:
+        config["threads"] = _options.whole_number(threads, "threads", at_least=1)
+    given = {k: str(v) for k, v in (settings or {}).items()}
+    # needed before an extension can be loaded; the others may belong to an extension
+    early = ("extension_directory", "custom_extension_repository")
+    connection = _connect(places, config | {k: given[k] for k in early if k in given})
     with reading():
-        for name, value in settings.items():  # a name that is none is DuckDB's error
+        for name, value in given.items():  # a name that is none is DuckDB's error
             if not name.replace("_", "").isalnum():
                 raise InputError(f"settings has no name of DuckDB in it: {name!r}.")
-            connection.execute(f"SET {name} = {text_in_sql(str(value))}")
+            connection.execute(f"SET {name} = {text_in_sql(value)}")
         if len(places) == 1 and _database(places[0]):
             return _attached(connection, places[0], table)
         if table is not None:
@@ -146,27 +156,15 @@ def scan(
         return _opened(connection, places, types, union_by_name, decimal)
 
 
-def _connect(
-    places: Sequence[str],
-    memory_limit: str = "1GB",
-    threads: int | None = None,
-    keep_order: bool = False,
-    settings: Mapping[str, Any] | None = None,
-) -> DuckDBPyConnection:
+def _connect(places: Sequence[str], config: Mapping[str, Any]) -> DuckDBPyConnection:
     """Connect to an engine of its own, with what these places need loaded."""
     duckdb = required("duckdb", "files")
-    config: dict[str, Any] = {
-        "memory_limit": memory_limit,
-        "preserve_insertion_order": bool(keep_order),  # counts know no order
+    config = {
         "autoinstall_known_extensions": False,  # no network without being asked
         # of this connection alone; DuckDB makes it when memory does not suffice
         "temp_directory": str(process_folder() / f"duckdb-{uuid4().hex}"),
+        **config,
     }
-    if threads is not None:
-        config["threads"] = _options.whole_number(threads, "threads", at_least=1)
-    # needed before an extension can be loaded; the others may belong to an extension
-    early = ("extension_directory", "custom_extension_repository")
-    config |= {k: str(v) for k, v in (settings or {}).items() if k in early}
     with reading():
         connection: DuckDBPyConnection = duckdb.connect(":memory:", config=config)
         # DuckDB's own bar, which is drawn into files and pipes too; it must be on all
@@ -175,7 +173,7 @@ def _connect(
         with suppress(duckdb.InvalidInputException):
             connection.execute("SET enable_progress_bar = true")
             connection.execute("SET enable_progress_bar_print = false")
-        if threads is not None:
+        if "threads" in config:
             with suppress(duckdb.CatalogException):  # DuckDB 1 has none for reading
                 connection.execute("SET async_threads = 1")
         CONNECTIONS.add(connection)
@@ -230,12 +228,6 @@ def _opened(
     kinds = {f: _format(f) for f in files}
     wrong = [f for f, kind in kinds.items() if kind is None]
     one_each = list({kind: file for file, kind in kinds.items()}.values())
-    if wrong and re.search(r"\.(csv|tsv|txt)\.bz2$", wrong[0].lower()):
-        raise InputError(
-            f"scan reads what is packed as {' or '.join(_COMPRESSED)}; found "
-            f"{wrong[0]!r}. Unpack it. Or type trueness.tally(pandas.read_csv("
-            f"{wrong[0]!r}), ...); the shell reads one such file as it is."
-        )
     if wrong or len(one_each) > 1:
         raise InputError(
             f"scan needs files of one kind, {listing(_FORMATS, 9)}, perhaps "
@@ -250,7 +242,7 @@ def _opened(
                 f"by its first bytes it is {'none' if named else 'Parquet'}. Is "
                 f"it the right file, and whole? Rename it after what it is."
             )
-    files = [_literal(f) for f in files]
+    files = [_literal(_without_bzip2(f)) for f in files]
     if types is not None and kind != "csv":
         raise InputError(f"types= is for CSV files; {files[0]} brings its own types.")
     if len(files) > 1 and not union_by_name:
@@ -288,6 +280,16 @@ def _same_columns(connection: DuckDBPyConnection, files: list[str], kind: str) -
         )
 
 
+def _without_bzip2(file: str) -> str:
+    """Unpack into a copy what DuckDB cannot unpack."""
+    if not file.lower().endswith(".bz2") or "://" in file:
+        return file
+    copy = temporary_folder() / os.path.basename(file)[:-4]
+    with reading(), bz2.open(file) as packed, copy.open("wb") as unpacked:
+        shutil.copyfileobj(packed, unpacked)
+    return str(copy)
+
+
 def _literal(file: str) -> str:
     """Write the name of a file so that DuckDB takes every sign of it as it is."""
     if "://" in file:
@@ -309,8 +311,7 @@ def _files(place: str) -> list[str]:
         return [place]
     found, folder = meant_by(place), os.path.isdir(place)
     if folder:  # Spark and others leave _SUCCESS, .crc and the like beside the data
-        hidden = [os.path.basename(f)[0] in "._" for f in found]
-        found = [f for f, h in zip(found, hidden, strict=True) if not h and _format(f)]
+        found = [f for f in found if os.path.basename(f)[0] not in "._" and _format(f)]
     if found:
         return found
     raise InputError(
@@ -321,7 +322,6 @@ def _files(place: str) -> list[str]:
 
 
 def _format(name: str) -> str | None:
-    """Which of the formats is this? None when unknown."""
     path = name.split("?")[0] if "://" in name else name
     stem, suffix = os.path.splitext(path.lower())
     if suffix in _COMPRESSED:
@@ -359,7 +359,7 @@ def _json(connection: DuckDBPyConnection, files: list[str]) -> DuckDBPyRelation:
 
 
 def _design(said: Mapping[str, Any] | None) -> str:
-    """Say of counts how their cases came, in columns of their own."""
+    """Write columns that say of counts how their cases came."""
     known = {k: v for k, v in (said or {}).items() if k in DESIGN and v is not None}
     return "".join(f", {text_in_sql(str(v))} AS {k}" for k, v in known.items())
 
@@ -411,19 +411,17 @@ def _attached(
     return connection.sql(f"SELECT * FROM source.{path}")  # noqa: S608 - quoted above
 
 
-def tables_of(place: str, kinds: Sequence[str] = ("table", "view")) -> list[str]:
+def tables_of(place: str, kinds: Sequence[str] = _KINDS) -> list[str]:
     """Which tables and views has this database? None where it is no database."""
     if not _database(place) or ("://" not in place and not os.path.exists(place)):
         return []
-    connection = _connect([place])
+    connection = _connect([place], {"memory_limit": "1GB"})
     with reading():
         return list(_tables(connection, place, kinds))
 
 
 def _tables(
-    connection: DuckDBPyConnection,
-    place: str,
-    kinds: Sequence[str] = ("table", "view"),
+    connection: DuckDBPyConnection, place: str, kinds: Sequence[str] = _KINDS
 ) -> dict[str, tuple[str, str]]:
     """Open a database for reading; give schema and name of each table, by its name."""
     engine = _database(place)

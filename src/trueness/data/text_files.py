@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
 import os
 import re
@@ -103,8 +102,7 @@ def csv_reader(
     Values of settings are written as they stand in SQL.
     """
     usual = {"sample_size": str(SAMPLE), "union_by_name": str(len(files) > 1).lower()}
-    # a row that begins with #N/A is no comment
-    usual["comment"] = "''"
+    usual["comment"] = "''"  # a row that begins with #N/A is no comment
     usual |= {"encoding": text_in_sql(encoding)} if encoding else {}
 
     def read(some: Sequence[str] = files, **settings: str) -> DuckDBPyRelation:
@@ -154,10 +152,8 @@ def _mended(files: Sequence[str]) -> list[str] | None:
         if not raw.strip():
             raise InputError(f"{file} is empty. Is it the right file?")
         name = _encoding_of(raw, file)
-        if name == "cp1252":
-            text = raw.decode(name, errors="replace")
-        else:
-            text = raw.decode(name, errors="ignore").lstrip("\ufeff")
+        lenient = "replace" if name == "cp1252" else "ignore"
+        text = raw.decode(name, lenient).lstrip("\ufeff")
         texts[file] = _table_of(text)
         changed = changed or name != "utf-8" or len(texts[file]) < len(text)
     if not changed:
@@ -171,17 +167,12 @@ def _mended(files: Sequence[str]) -> list[str] | None:
 
 def _unpacked(file: str, most: int) -> bytes | None:
     """Give the bytes of a file, unpacked as far as that; None where it is broken."""
+    packed = file.endswith((".gz", ".zst"))
+    arrow = required("pyarrow", "files") if packed else None
     try:
-        if file.endswith(".gz"):
-            with gzip.open(file) as stream:
-                return stream.read(most)
-        if file.endswith(".zst"):
-            arrow = required("pyarrow", "files")
-            with arrow.OSFile(file) as packed:
-                return bytes(arrow.CompressedInputStream(packed, "zstd").read(most))
-        with open(file, "rb") as stream:
-            return stream.read(most)
-    except (OSError, EOFError):  # DuckDB says what is wrong with it
+        with arrow.input_stream(file) if arrow else open(file, "rb") as stream:
+            return bytes(stream.read(most))
+    except OSError:  # DuckDB says what is wrong with it
         return None
 
 
@@ -208,8 +199,7 @@ def _table_of(text: str) -> str:
     if "\0" in text:
         tell([f"{counted(text.count(chr(0)), 'NUL sign')} left out."])
         text = text.replace("\0", "")
-    named = _SEPARATOR.match(text)
-    if named:
+    if named := _SEPARATOR.match(text):
         text = text[named.end() :]
     some = text[:100_000].splitlines()[:200]
     signs = Counter(sign for line in some for sign in ";,\t|" if sign in line)
@@ -217,7 +207,10 @@ def _table_of(text: str) -> str:
     if sign is None or signs[sign] < len(some) // 2:
         return text
     end = len(text)
-    while end and sign not in text[(start := _line_start(text, end)) : end]:
+    while end:
+        start = max(text.rfind("\n", 0, end - 1), text.rfind("\r", 0, end - 1)) + 1
+        if sign in text[start:end]:
+            break
         end = start
     note = text[end:].strip()
     # a line break between quotation marks is part of a field
@@ -227,11 +220,6 @@ def _table_of(text: str) -> str:
     lines = f"the last {len(more) + 1} lines" if more else "the last line"
     tell([f"Left out {lines}, which are no rows: {first[:60]!r}."])
     return text[:end]
-
-
-def _line_start(text: str, end: int) -> int:
-    """Where does the line begin that ends there?"""
-    return max(text.rfind("\n", 0, end - 1), text.rfind("\r", 0, end - 1)) + 1
 
 
 def _cases(rows: DuckDBPyRelation, files: Sequence[str]) -> DuckDBPyRelation:

@@ -107,6 +107,8 @@ def nearest(name: object, known: Collection[str]) -> str:
     meant = [k for k, said in _ELSEWHERE.items() if k in known and name in said.split()]
     if meant:
         return f" Did you mean {' or '.join(map(repr, meant))}?"
+    if f"{name} (1)" in known:
+        return f" Several columns are called {name!r}; here they are numbered."
     lower = {k.lower(): k for k in known if isinstance(k, str)}
     match = get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)
     return f" Did you mean {lower[match[0]]!r}?" if match else ""
