@@ -7,7 +7,7 @@ and other numbers with the limits that bins leave.
 
 Scores become integer keys in the same order (``arrays``), split by label and sorted: a
 ``DeviceTally``. Few distinct scores are counted on the device and come to the host as
-an ordinary ``Tally`` (``counting``). Of many, ``merging`` adds up where the keys of one
+an ordinary ``Tally`` (``counting``). Of many, ``arrays`` adds up where the keys of one
 class stand among those of the other, and ``passes`` makes answers of the sums, also of
 several scores of the same cases, a ``DevicePanel``; ``kernels`` has what Triton does in
 one pass. Nothing is loaded unless an array on a device is seen; it needs PyTorch or

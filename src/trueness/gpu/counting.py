@@ -27,6 +27,7 @@ from trueness._core.checks.errors import InputError
 from trueness.counts.design import AT_RANDOM, PLAIN, Design
 from trueness.counts.values import Tally, tally_of_bins, tally_of_rows
 from trueness.gpu.arrays import (
+    CHUNK,
     KEYS,
     MANY,
     Library,
@@ -40,7 +41,6 @@ from trueness.gpu.arrays import (
     scores_of,
 )
 from trueness.gpu.kernels import kernels_for
-from trueness.gpu.merging import CHUNK
 
 # up to so many distinct scores the tally comes to the host
 FEW = 2**17

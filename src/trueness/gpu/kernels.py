@@ -1,7 +1,7 @@
 """Which kernels run on a CUDA device, where Triton is installed?
 
 Each does in one pass over memory what array operations do in many; ``split`` and
-``merging`` say what, and do the same without them. Compiled when first used.
+``arrays`` say what, and do the same without them. Compiled when first used.
 """
 
 # Triton reads these functions as they stand: its types are no Python types
@@ -11,18 +11,8 @@ Each does in one pass over memory what array operations do in many; ``split`` an
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
-
-
-class Kernels(NamedTuple):
-    """The compiled functions."""
-
-    count: Any
-    count_bits: Any
-    split: Any
-    sums: Any
-    weights: Any
-    wins: Any
+from types import SimpleNamespace
+from typing import Any
 
 
 def kernels_for(x: object) -> Any:
@@ -31,7 +21,7 @@ def kernels_for(x: object) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _kernels() -> Kernels | None:
+def _kernels() -> SimpleNamespace | None:
     try:
         import triton
         import triton.language as tl
@@ -128,7 +118,7 @@ def _kernels() -> Kernels | None:
         BLOCK: tl.constexpr,
     ):
         # A block of sorted keys of one class. Its places among the other class lie
-        # between low and high; out gets the whole-number sums of merging.Sums.
+        # between low and high; out gets the whole-number sums of arrays.sums_of.
         block = tl.program_id(0).to(tl.int64)
         k = tl.arange(0, BLOCK)
         at = block * BLOCK + k
@@ -197,4 +187,7 @@ def _kernels() -> Kernels | None:
         tl.atomic_add(out, tl.sum(w * v, 0))
         tl.atomic_add(out + 1, tl.sum(w, 0))
 
-    return Kernels(count, count_bits, split, sums, weights, wins)
+    return SimpleNamespace(
+        count=count, count_bits=count_bits, split=split, sums=sums, weights=weights,
+        wins=wins,
+    )  # fmt: skip

@@ -1,7 +1,7 @@
 """What can be answered about scores that stay on a device?
 
 ``ON_DEVICE`` has the analyses that are made there, exactly: of sorted keys by the sums
-of ``merging``, by sums over the scores, or, for a threshold, by looking closer at the
+of ``arrays``, by sums over the scores, or, for a threshold, by looking closer at the
 few bins that may hold the best one. Other curves and numbers are those of ``BINS`` bins
 and carry their limits; what nothing is known about from bins asks for the host.
 
@@ -34,18 +34,21 @@ from trueness.comparison.results import together
 from trueness.counts.design import PLAIN, Design
 from trueness.counts.values import Tally
 from trueness.gpu.arrays import (
+    CHUNK,
     KEYS,
     Library,
     Tensor,
+    area_of,
     float_name,
     floats_of,
     keys_of,
     library_of,
     same_device,
+    sums_of,
+    twice_below,
 )
 from trueness.gpu.counting import DeviceTally, read_labels, sorted_keys
 from trueness.gpu.kernels import kernels_for
-from trueness.gpu.merging import CHUNK, area_of, sums_of, twice_below
 from trueness.inference.differences import Contrast
 from trueness.inference.limits import Side, percentiles
 from trueness.inference.spread import joined
@@ -101,7 +104,7 @@ def average_precision(x: DeviceTally, **options: Any) -> Estimate:
     share, odds = x.design.prevalence, 1.0
     if share is not None:
         odds = (1 - share) / share * x.n_pos / x.n_neg
-    value = sums_of(x.lib, x.pos, x.neg, odds).precision / x.n_pos
+    value = sums_of(x.lib, x.pos, x.neg, odds)[-1] / x.n_pos
     return _moved(found, value, _TOP)
 
 

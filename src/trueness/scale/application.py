@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -62,12 +62,10 @@ def apply(
         The name of the new column; by default ``"<column>_calibrated"`` or
         ``"combined"``.
 
-    Returns
-    -------
-    frame
-        The same kind of frame with one column more; a lazy frame is still lazy. A
-        missing score stays missing (NaN or null, depending on the engine). Where a join
-        is needed the engine may change the order of the rows.
+    Notes
+    -----
+    A lazy frame is still lazy. A missing score stays missing (NaN or null, depending on
+    the engine). Where a join is needed the engine may change the order of the rows.
 
     Examples
     --------
@@ -111,7 +109,9 @@ def apply(
     if formula is not None and formula_length(formula) <= _LONGEST:
         score = nw.col(inputs[0]).cast(nw.Float64)
         there = ~(score.is_null() | score.is_nan())
-        value = written(formula, score, _EXPRESSIONS)
+        value = written(
+            formula, score, _literal, lambda word, x: getattr(x, word)(), either
+        )
         rows = rows.with_columns(nw.when(there).then(value).alias("new"))
     else:
         rows = _joined(rows, map, inputs, "new").select([*numbers, "new"])
@@ -144,8 +144,8 @@ def _inputs(map: Map, column: str | None, names: Sequence[str]) -> list[str]:
 
 def _evaluated(map: Map, columns: Sequence[Array]) -> Floats:
     rows = [_columns.numeric_scores(c, "column").astype(np.float64) for c in columns]
-    several = inputs_of(map) is not None
-    return np.asarray(map(np.column_stack(rows) if several else rows[0]))
+    one = inputs_of(map) is None
+    return np.asarray(map(rows[0] if one else np.column_stack(rows)))
 
 
 def formula_length(formula: Formula) -> int:
@@ -153,70 +153,56 @@ def formula_length(formula: Formula) -> int:
     return sum(step[1].size if step[0] in ("table", "lines") else 1 for step in formula)
 
 
-class Algebra(NamedTuple):
-    """How are numbers, functions and choices written, in the words of a library?"""
-
-    number: Callable[[float], Any]
-    log: Callable[[Any], Any]
-    exp: Callable[[Any], Any]
-    absolute: Callable[[Any], Any]
-    choice: Callable[[Any, float, Any, Any], Any]  # below, from the number on
-
-
 def _literal(value: float) -> Any:
     return nw.lit(float(value), nw.Float64)
 
 
-_EXPRESSIONS = Algebra(
-    _literal,
-    lambda s: s.log(),
-    lambda s: s.exp(),
-    lambda s: s.abs(),
-    either,
-)
+_TERMS: dict[str, Callable[[Any, Any, Callable[[Any], Any]], Any]] = {
+    "identity": lambda s, one, log: s,
+    "square": lambda s, one, log: s * s,
+    "log": lambda s, one, log: log(s),
+    "log1m": lambda s, one, log: log(one - s),
+    "logit": lambda s, one, log: log(s) - log(one - s),
+}
 
 
-def written(formula: Formula, s: Any, a: Algebra) -> Any:
-    """Write a formula as an expression of the score."""
+def written(
+    formula: Formula,
+    s: Any,
+    number: Callable[[float], Any],
+    function: Callable[[str, Any], Any],
+    choice: Callable[[Any, float, Any, Any], Any],
+) -> Any:
+    """Write a formula as an expression of the score, in the words of a library.
+
+    ``function`` writes log, exp and abs, ``choice`` what is below and from a number on.
+    """
+    one, log = number(1.0), partial(function, "log")
     for step in formula:
         match step:
             case ("logistic", intercept, terms, low, high):
                 if np.isfinite(low):
-                    s = a.choice(s, low, a.number(low), s)
+                    s = choice(s, low, number(low), s)
                 if np.isfinite(high):
-                    s = a.choice(s, high, s, a.number(high))
-                s = _logistic(s, intercept, terms, a)
+                    s = choice(s, high, s, number(high))
+                total = number(intercept)
+                for coefficient, name in terms:
+                    total = total + _TERMS[name](s, one, log) * float(coefficient)
+                # exp of minus the size never overflows
+                small = function("exp", function("abs", total) * -1.0)
+                s = choice(total, 0.0, small, one) / (small + 1.0)
             case ("table", edges, values):
-                s = chosen_by(s, edges, [a.number(v) for v in values], a.choice)
+                s = chosen_by(s, edges, [number(v) for v in values], choice)
             case ("lines", x, y):
                 slope = np.diff(y) / np.diff(x)
                 inner = [
                     (s - float(start)) * float(m) + float(first)
                     for start, m, first in zip(x[:-1], slope, y[:-1], strict=True)
                 ]
-                pieces = [a.number(y[0]), *inner, a.number(y[-1])]
-                s = chosen_by(s, x, pieces, a.choice)
+                s = chosen_by(s, x, [number(y[0]), *inner, number(y[-1])], choice)
             case (_, pos, neg):
-                s = s * pos / (s * pos + (a.number(1.0) - s) * neg)
+                s = s * pos / (s * pos + (one - s) * neg)
     return s
-
-
-def _logistic(
-    s: Any, intercept: float, terms: Sequence[tuple[float, str]], a: Algebra
-) -> Any:
-    one, total = a.number(1.0), a.number(intercept)
-    transforms: dict[str, Callable[[], Any]] = {
-        "identity": lambda: s,
-        "square": lambda: s * s,
-        "log": lambda: a.log(s),
-        "log1m": lambda: a.log(one - s),
-        "logit": lambda: a.log(s) - a.log(one - s),
-    }
-    for coefficient, name in terms:
-        total = total + transforms[name]() * float(coefficient)
-    # exp of minus the size never overflows
-    small = a.exp(a.absolute(total) * -1.0)
-    return a.choice(total, 0.0, small, one) / (small + 1.0)
 
 
 def _joined(

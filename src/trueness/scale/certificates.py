@@ -62,7 +62,6 @@ from trueness.scale.envelopes import (
     lift_bounds,
     precision_bounds,
     range_in,
-    rectangles_of,
     reliability_bounds,
     roc_bounds,
     search,
@@ -251,11 +250,11 @@ def _best_threshold(point: OperatingPoint, t: Tally, given: Given) -> OperatingP
     _, objective = read_objective(given["maximize"], given["minimize"])
     share = share_in_use(t, given["prevalences"])
     constraints = read_constraints(given["subject_to"])
-    found = search(t, objective, constraints, None if share is None else share.value)
-    low, high = found.reached, max(found.possible, found.reached)
+    prevalence = None if share is None else share.value
+    low, high, alive = search(t, objective, constraints, prevalence)
     low, high = (low, high) if given["minimize"] is None else (-high, -low)
     places = [v for ends in point.score_ranges for v in ends]
-    places += [*t.score[found.alive].tolist(), *t.high[found.alive].tolist()]
+    places += [*t.score[alive].tolist(), *t.high[alive].tolist()]
     return replace(
         point,
         limits=_holding((low, high), point),
@@ -275,11 +274,11 @@ def _only_inside(t: Tally, given: Given) -> Bounds | None:
     asked, objective = read_objective(given["maximize"], given["minimize"])
     constraints = read_constraints(given["subject_to"])
     prevalence = None if share is None else share.value
-    found = search(t, objective, constraints, prevalence)
-    if not constraints or not found.alive.any() or np.isfinite(found.reached):
+    reached, _, alive = search(t, objective, constraints, prevalence)
+    if not constraints or not alive.any() or np.isfinite(reached):
         return None
-    ends = range_in(rectangles_of(t), objective, prevalence)
-    low, high = float(ends[0][found.alive].min()), float(ends[1][found.alive].max())
+    ends = range_in(t, objective, prevalence)
+    low, high = float(ends[0][alive].min()), float(ends[1][alive].max())
     low, high = max(low, objective.range[0]), min(high, objective.range[1])
     if given["minimize"] is not None:
         low, high = 0.0 - high, 0.0 - low
@@ -359,15 +358,12 @@ def _metric_bounds(t: Tally, metric: Metric, *, threshold: float) -> Bounds:
     """Bound a metric at a threshold, which may fall into a bin."""
     t, prevalence = t.labelled(), t.design.prevalence
     at = int(np.searchsorted(-t.score, -float(threshold), side="right"))
-    inside = at < len(t) and float(threshold) <= t.high[at] and t.high[at] > t.score[at]
-    every = rectangles_of(t)
-    tp, fp = (x[1][at - 1].item() if at else 0 for x in (every.tp, every.fp))
-    cut = Confusion(tp, fp, every.n_pos - tp, every.n_neg - fp)  # the first rows
-    value = float(metric(cut.at_prevalence(prevalence)))
-    if not inside:
-        return Bounds(value, value, value, metric.name, _bins(t))
-    low, high = range_in(every.at(slice(at, at + 1)), metric, prevalence)
-    return Bounds(value, float(low[0]), float(high[0]), metric.name, _bins(t))
+    tp, fp = (c[:at].sum().item() for c in (t.pos, t.neg))
+    cut = Confusion(tp, fp, t.n_pos - tp, t.n_neg - fp)
+    low = high = value = float(metric(cut.at_prevalence(prevalence)))
+    if at < len(t) and t.score[at] < float(threshold) <= t.high[at]:  # inside a bin
+        low, high = (float(x[at]) for x in range_in(t, metric, prevalence))
+    return Bounds(value, low, high, metric.name, _bins(t))
 
 
 # an analysis, and how its answer learns its bounds

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.arrays import Array, Floats
 from trueness._core.records import Record
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric
@@ -30,29 +30,16 @@ _ROUNDING = 1e-13
 _FINE = 4096  # bins that the isotonic bounds look at; more are joined
 
 
-class Rectangles(NamedTuple):
-    """Between which counts does a cut inside each row of a tally lie?
+Pair = tuple[Array, Array]  # before and behind each row
 
-    ``open`` says which rows hold more than one score, so that there are such cuts.
+
+def rectangles_of(t: Tally) -> tuple[Pair, Pair, Flags]:
+    """Between which tp and which fp does a cut inside each row lie?
+
+    And which rows hold more than one score, so that there are such cuts.
     """
-
-    tp: tuple[Ints, Ints]
-    fp: tuple[Ints, Ints]
-    n_pos: int
-    n_neg: int
-    open: Flags
-
-    def at(self, rows: slice) -> Rectangles:
-        """Choose some rows."""
-        tp, fp = ((low[rows], high[rows]) for low, high in (self.tp, self.fp))
-        return Rectangles(tp, fp, self.n_pos, self.n_neg, self.open[rows])
-
-
-def rectangles_of(t: Tally) -> Rectangles:
-    """Give the rectangle of each row of a labelled tally."""
     tp, fp = np.cumsum(t.pos), np.cumsum(t.neg)
-    wide = t.high > t.score
-    return Rectangles((tp - t.pos, tp), (fp - t.neg, fp), t.n_pos, t.n_neg, wide)
+    return (tp - t.pos, tp), (fp - t.neg, fp), t.high > t.score
 
 
 def is_cornered(metric: Metric) -> bool:
@@ -66,22 +53,21 @@ def is_cornered(metric: Metric) -> bool:
     return metric.shape != "unknown"
 
 
-def range_in(
-    b: Rectangles, metric: Metric, prevalence: float | None
-) -> tuple[Array, Array]:
-    """Between which values does the metric lie in each rectangle?
+def range_in(t: Tally, metric: Metric, prevalence: float | None) -> tuple[Array, Array]:
+    """Between which values does the metric lie in the rectangle of each row?
 
     An empty range (inf, -inf) where it is undefined throughout. A metric of unknown
     shape may have any value.
     """
     if not is_cornered(metric):
-        return np.full(b.open.size, -np.inf), np.full(b.open.size, np.inf)
-    low: Floats = np.full(b.open.size, metric.constant)
+        return np.full(len(t), -np.inf), np.full(len(t), np.inf)
+    low: Floats = np.full(len(t), metric.constant)
     high = low.copy()
+    tps, fps, _ = rectangles_of(t)
     corners = [
-        Confusion(tp, fp, b.n_pos - tp, b.n_neg - fp).at_prevalence(prevalence)
-        for tp in b.tp
-        for fp in b.fp
+        Confusion(tp, fp, t.n_pos - tp, t.n_neg - fp).at_prevalence(prevalence)
+        for tp in tps
+        for fp in fps
     ]
     for weight, part in metric.parts:
         lowest, highest = _extremes(part, corners)
@@ -110,43 +96,33 @@ def _extremes(metric: Metric, corners: Sequence[Confusion]) -> tuple[Floats, Flo
     return low, high
 
 
-class RectangleSearch(NamedTuple):
-    """What is known about the best cut of a tally of bins.
-
-    ``reached`` is the best value of the cuts between bins, which are real cuts (-inf
-    when none is allowed); ``possible`` what a cut inside a bin could reach at most;
-    ``alive`` the bins that can hold a cut as good as that.
-    """
-
-    reached: float
-    possible: float
-    alive: Flags
-
-
 def search(
     t: Tally,
     objective: Metric,
     constraints: tuple[Constraint, ...],
     prevalence: float | None = None,
-) -> RectangleSearch:
-    """Which bins of a labelled tally can still hold an optimal cut?"""
+) -> tuple[float, float, Flags]:
+    """What is known about the best cut of a labelled tally of bins?
+
+    The best value of the cuts between bins, which are real cuts (-inf when none is
+    allowed); what a cut inside a bin could reach at most; and which bins can hold a cut
+    as good as that.
+    """
     cuts = all_cuts(t, prevalence, "best_threshold")
-    b = rectangles_of(t)
     allowed = met_by([cuts], constraints).all(axis=0)
     values = np.where(allowed, np.asarray(objective(cuts.used)), np.nan)
     top = float(np.fmax.reduce(values))  # NaN only when all are
     reached = -np.inf if np.isnan(top) else top
-    able = b.open.copy()
+    able = t.high > t.score
     for c in constraints:
-        low, high = range_in(b, c.metric, prevalence)
+        low, high = range_in(t, c.metric, prevalence)
         room = rounding_of(cuts, c.metric)
         able &= (high >= c.bound - room) if c.upward else (low <= c.bound + room)
-    _, high = range_in(b, objective, prevalence)
+    _, high = range_in(t, objective, prevalence)
     slack = rounding_of(cuts, objective) if np.isfinite(reached) else 0.0
     # a bin stays when its best corner reaches the best real cut, but for rounding
     alive = able & (high >= reached - slack)
-    possible = float(high[alive].max(initial=reached))
-    return RectangleSearch(reached, possible, alive)
+    return reached, float(high[alive].max(initial=reached)), alive
 
 
 @final
@@ -189,18 +165,17 @@ def _weights(t: Tally, prevalence: float | None) -> tuple[float, float, float]:
     return n * prevalence / t.n_pos, n * (1 - prevalence) / t.n_neg, prevalence
 
 
-def _ends(values: tuple[Array, Array]) -> Array:
+def _ends(values: Pair) -> Array:
     """Put before and behind each bin one after the other."""
     return np.stack(values, axis=1).ravel()
 
 
 def roc_bounds(t: Tally) -> CurveBounds:
     """Give the rectangle between the ends of each bin."""
-    b = rectangles_of(t)
-    line = _ends(b.tp) / t.n_pos
-    low = np.where(np.repeat(b.open, 2), np.repeat(b.tp[0], 2) / t.n_pos, line)
-    high = np.where(np.repeat(b.open, 2), np.repeat(b.tp[1], 2) / t.n_pos, line)
-    return CurveBounds(_ends(b.fp) / t.n_neg, low, high, ("fpr", "tpr"))
+    tp, fp, wide = rectangles_of(t)
+    low = _ends((tp[0], np.where(wide, *tp))) / t.n_pos
+    high = _ends((np.where(wide, *tp[::-1]), tp[1])) / t.n_pos
+    return CurveBounds(_ends(fp) / t.n_neg, low, high, ("fpr", "tpr"))
 
 
 def det_bounds(t: Tally) -> CurveBounds:
@@ -211,67 +186,63 @@ def det_bounds(t: Tally) -> CurveBounds:
 
 def gain_bounds(t: Tally, prevalence: float | None = None) -> CurveBounds:
     """Give the parallelogram between the ends of each bin."""
-    b, (up, along, _) = rectangles_of(t), _weights(t, prevalence)
-    start = up * b.tp[0] + along * b.fp[0]
-    rise, run = up * t.pos, along * t.neg
-    x = np.sort(np.stack([0 * rise, rise, run, rise + run], axis=1), axis=1)
-    full = np.where(rise > 0, 1.0, 0.0)[:, None]
+    (tp, _), (fp, _), wide = rectangles_of(t)
+    up, along, _ = _weights(t, prevalence)
+    rise, run = (up * t.pos)[:, None], (along * t.neg)[:, None]
+    corners = np.concatenate([0 * rise, rise, run, rise + run], axis=1)
+    x = np.sort(corners, axis=1)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        most = np.clip(x / rise[:, None], 0, 1)
-        least = np.clip((x - run[:, None]) / rise[:, None], 0, 1)
-        straight = x / (rise + run)[:, None]
-    wide = b.open[:, None]
-    parts = [np.where(wide, part, straight) * full for part in (least, most)]
+        most, least = np.clip(x / rise, 0, 1), np.clip((x - run) / rise, 0, 1)
+        straight = x / (rise + run)
     low, high = (
-        ((b.tp[0][:, None] + np.nan_to_num(part) * t.pos[:, None]) / t.n_pos).ravel()
-        for part in parts
+        np.nan_to_num(np.where(wide[:, None], part, straight) * (rise > 0))
+        for part in (least, most)
     )
-    place = ((start[:, None] + x) / (t.n_pos + t.n_neg)).ravel()
-    return CurveBounds(place, low, high, ("flagged_rate", "recall"))
-
-
-def _precisions(
-    t: Tally, prevalence: float | None
-) -> tuple[tuple[Floats, Floats], Floats, Floats]:
-    """Give the smallest and largest precision in each bin, and at both its ends."""
-    b, (up, along, _) = rectangles_of(t), _weights(t, prevalence)
-    tp, fp = (
-        [np.asarray(w * x, dtype=np.float64) for x in ends]
-        for w, ends in ((up, b.tp), (along, b.fp))
+    low, high = ((tp[:, None] + p * t.pos[:, None]) / t.n_pos for p in (low, high))
+    place = ((up * tp + along * fp)[:, None] + x) / (t.n_pos + t.n_neg)
+    return CurveBounds(
+        place.ravel(), low.ravel(), high.ravel(), ("flagged_rate", "recall")
     )
 
-    def share(hits: Floats, alarms: Floats, otherwise: float) -> Floats:
-        total = hits + alarms
+
+def _precisions(t: Tally, prevalence: float | None) -> tuple[Floats, Floats, Floats]:
+    """Give the smallest and largest precision at the ends of each bin, and behind it.
+
+    A row of one score has what lies before it, and behind it, at its ends.
+    """
+    tps, fps, wide = rectangles_of(t)
+    up, along, _ = _weights(t, prevalence)
+
+    def share(tp: Array, fp: Array, otherwise: float) -> Floats:
+        hits: Floats = np.asarray(up * tp, dtype=np.float64)
+        total = hits + np.asarray(along * fp, dtype=np.float64)
         fill = np.full_like(total, otherwise)
         return np.divide(hits, total, out=fill, where=total > 0)
 
-    here = share(tp[1], fp[1], 0.0)
+    here = share(tps[1], fps[1], 0.0)
     before = np.concatenate([here[:1], here[:-1]])
     # nothing flagged: a first bin without negatives, or without positives
-    return (share(tp[0], fp[1], 1.0), share(tp[1], fp[0], 0.0)), before, here
+    inside = share(tps[0], fps[1], 1.0), share(tps[1], fps[0], 0.0)
+    low, high = (
+        _ends((np.where(wide, x, before), np.where(wide, x, here))) for x in inside
+    )
+    return low, high, here
 
 
 def precision_bounds(t: Tally, prevalence: float | None = None) -> CurveBounds:
     """Give the smallest and largest precision at every recall."""
-    b = rectangles_of(t)
-    (least, most), before, here = _precisions(t, prevalence)
-    # at least: concave in the recall, so that the straight line lies below it
-    low = _ends((np.where(b.open, least, before), here))
-    high = _ends((np.where(b.open, most, before), np.where(b.open, most, here)))
-    x = _ends(b.tp) / t.n_pos
+    low, high, low[1::2] = _precisions(t, prevalence)
+    x = _ends(rectangles_of(t)[0]) / t.n_pos
     room = low * (1 - _ROUNDING), high * (1 + _ROUNDING)  # for the last digits
     return CurveBounds(x, *room, ("recall", "precision"))
 
 
 def lift_bounds(t: Tally, prevalence: float | None = None) -> CurveBounds:
     """Give the smallest and largest lift inside each bin."""
-    b, (up, along, share) = rectangles_of(t), _weights(t, prevalence)
-    (least, most), before, here = _precisions(t, prevalence)
-    pairs = zip(b.tp, b.fp, strict=True)
-    flagged = [(up * p + along * n) / (t.n_pos + t.n_neg) for p, n in pairs]
-    low = _ends((np.where(b.open, least, before), np.where(b.open, least, here)))
-    high = _ends((np.where(b.open, most, before), np.where(b.open, most, here)))
-    x = _ends((flagged[0], flagged[1]))
+    tp, fp, _ = rectangles_of(t)
+    up, along, share = _weights(t, prevalence)
+    low, high, _ = _precisions(t, prevalence)
+    x = (up * _ends(tp) + along * _ends(fp)) / (t.n_pos + t.n_neg)
     room = low / share * (1 - _ROUNDING), high / share * (1 + _ROUNDING)
     return CurveBounds(x, *room, ("flagged_rate", "lift"))
 
@@ -285,10 +256,10 @@ def cost_bounds(t: Tally, curve: CostCurve) -> CurveBounds:
 
 def decision_bounds(t: Tally, curve: DecisionCurve) -> CurveBounds:
     """At a threshold inside a bin any part of its cases is flagged."""
-    b, p = rectangles_of(t), curve.threshold
+    every, p = rectangles_of(t)[:2], curve.threshold
     # rows whose lowest score reaches p are flagged, the next one perhaps in part
     at = len(t) - np.searchsorted(t.score[::-1], p, side="left")
-    tp, fp = (np.concatenate([[0], x[1]]) for x in (b.tp, b.fp))
+    tp, fp = (np.concatenate([[0], x[1]]) for x in every)
     top = np.append(t.high, -np.inf)[at]
     row = np.minimum(at + (top >= p), len(t))
     share = curve.prevalence
@@ -313,7 +284,7 @@ def reliability_bounds(t: Tally) -> CurveBounds:
     high = _steepest(pos, neg, wide.tolist())
     turned = _steepest(neg[::-1], pos[::-1], wide[::-1].tolist())
     low = 1 - turned[::-1]
-    x = np.stack([t.score[::-1], t.high[::-1]], axis=1).ravel()
+    x = _ends((t.score[::-1], t.high[::-1]))
     ends = np.repeat(low, 2) - _ROUNDING, np.repeat(high, 2) + _ROUNDING
     return CurveBounds(
         x, np.maximum(ends[0], 0), np.minimum(ends[1], 1), ("score", "probability")
@@ -333,8 +304,7 @@ def _steepest(pos: Sequence[int], neg: Sequence[int], wide: Sequence[bool]) -> F
     for p, n in zip(pos, neg, strict=True):
         nodes.append((nodes[-1][0] + p + n, nodes[-1][1] + p))
     # the starts that each bin can choose from: all before, and its own corner
-    before: list[Point] = []
-    last = []
+    before, last = list[Point](), list[int]()
     for (x, y), p, n, open_bin in zip(nodes, pos, neg, wide, strict=False):
         before.append((x, y))
         if open_bin and p and n:

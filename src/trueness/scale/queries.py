@@ -16,15 +16,13 @@ from trueness._core.imports import required
 from trueness.calibration.maps import Map
 from trueness.data.engines import text_in_sql
 from trueness.data.storage import COLUMNS
-from trueness.scale.application import Algebra, formula_length, written
+from trueness.scale.application import formula_length, written
 from trueness.threshold.rule import Rule
 
 # how people call the dialects, and how sqlglot does
-_NAMES = (
-    "duckdb postgres mysql mariadb sqlite bigquery snowflake databricks spark trino"
-)
-DIALECTS = {name: name for name in [*_NAMES.split(), "clickhouse", "redshift"]}
-DIALECTS |= {"mariadb": "mysql", "sqlserver": "tsql"}
+_NAMES = """duckdb postgres mysql mariadb sqlite bigquery snowflake databricks spark
+trino clickhouse redshift"""
+DIALECTS = {n: n for n in _NAMES.split()} | {"mariadb": "mysql", "sqlserver": "tsql"}
 # where no column can hold NaN, and where NaN has no function but equals itself
 _WITHOUT_NAN = ("mysql", "sqlite", "tsql")
 _NAN_IS_EQUAL = ("postgres", "redshift", "snowflake")
@@ -181,10 +179,14 @@ def _counting(
     keys = {"unit": "cluster"} if "cluster" in names else {}
     keys |= {"part": names["by"]} if "by" in names else {}
     kind, refuses = _kind(names, positive, to)
-    held = {"score": _double(names["score"], to), "kind": kind}
-    held |= {"unit": names.get("cluster", ""), "part": names.get("by", "")}
-    held |= {"number": names.get("count", "")}
-    held |= {"weight": _double(names["weight"], to) if "weight" in names else ""}
+    held = {
+        "score": _double(names["score"], to),
+        "kind": kind,
+        "unit": names.get("cluster"),
+        "part": names.get("by"),
+        "number": names.get("count"),
+        "weight": _double(names["weight"], to) if "weight" in names else None,
+    }
     cases = [f"{how} AS {name}" for name, how in held.items() if how]
     first = f"WITH cases AS (SELECT {', '.join(cases)} FROM {table})"  # noqa: S608
     made = _sums(names, refuses)
@@ -221,9 +223,8 @@ def _kind(names: Names, positive: object, to: str) -> tuple[str, bool]:
     if label is None:
         if positive is not None:
             raise InputError("positive= needs labels; name their column with label=.")
-        if not parts:
-            return "'unknown'", False
-        return " ".join(["CASE", *parts, "ELSE 'unknown' END"]), True
+        every = " ".join(["CASE", *parts, "ELSE 'unknown' END"])
+        return (every, True) if parts else ("'unknown'", False)
     missing = f"{label} IS NULL"
     if not isinstance(positive, (bool, str)) and to not in _WITHOUT_NAN:
         missing += f" OR {_is_nan(_double(label, to), to)}"
@@ -255,8 +256,7 @@ def _sums(names: Names, refuses: bool) -> dict[str, str]:
     times = " * number" if "count" in names else ""
     if "weight" in names:
         made = {k: added(k, f"weight{times}") for k in kinds}
-        squares = {f"{k}_squares": added(k, f"weight * weight{times}") for k in kinds}
-        made |= squares
+        made |= {f"{k}_squares": added(k, f"weight * weight{times}") for k in kinds}
     elif times:
         made = {k: f"CAST({added(k, 'number')} AS BIGINT)" for k in kinds}
     if refuses:
@@ -265,9 +265,8 @@ def _sums(names: Names, refuses: bool) -> dict[str, str]:
 
 
 def _binned(made: Names, keys: Names, bins: int) -> str:
-    """Write how cells of equal width become bins of about equal size.
+    """Write how cells of equal width become bins of about equal size, without a sort.
 
-    The cells need one pass and no sort; of the scores themselves no order is needed.
     Rounding differs between engines, and never the order of the cells: each bin comes
     back with the smallest and the largest score in it.
     """
@@ -352,19 +351,15 @@ def _map(map: Map, score: str) -> str:
             f"rows can be read."
         )
     glot = required("sqlglot", "sql")
-    function = glot.exp.func
 
     def choice(s: Any, edge: float, below: Any, above: Any) -> Any:
         # both are compared, so that a missing score stays missing
         edged = glot.exp.convert(edge)
         return glot.exp.case().when(s < edged, below).when(s >= edged, above)
 
-    sql = Algebra(
-        lambda v: glot.exp.convert(float(v)),
-        lambda s: function("LN", s),
-        lambda s: function("EXP", s),
-        lambda s: function("ABS", s),
-        choice,
-    )
+    def call(word: str, s: Any) -> Any:
+        return glot.exp.func("LN" if word == "log" else word.upper(), s)
+
     place = glot.parse_one(score, read="duckdb")
-    return str(written(formula, place, sql).sql("duckdb"))
+    made = written(formula, place, lambda v: glot.exp.convert(float(v)), call, choice)
+    return str(made.sql("duckdb"))

@@ -187,11 +187,11 @@ def exact_threshold(
     _, objective = read_objective(maximize, minimize)
     for _ in range(_MOST_PASSES):
         known = t.labelled()
-        found = search(known, objective, constraints, prevalence)
-        alive = found.alive
+        reached, possible, alive = search(known, objective, constraints, prevalence)
         if tolerance == 0 and constraints:
-            alive = alive | _may_bind(known, objective, constraints, prevalence)
-        if not alive.any() or found.possible - found.reached <= tolerance > 0:
+            binds = _may_bind(known, objective, constraints, prevalence, possible)
+            alive = alive | binds
+        if not alive.any() or possible - reached <= tolerance > 0:
             break
         # where many cuts are nearly as good, each of their bins is divided all the same
         finer = max(at_most, _DIVIDE * int(np.count_nonzero(alive)))
@@ -199,12 +199,9 @@ def exact_threshold(
     in_use = known.with_design(sampling=design.sampling, prevalence=prevalence)
     point = _best_threshold(in_use, maximize, constraints, minimize=minimize)
     point = on_bins(point, known)
-    ends = found.reached, max(found.possible, found.reached)
-    if minimize is not None:
-        ends = -ends[1], -ends[0]
-    settled = not alive.any()
-    low, high = (point.value, point.value) if settled else ends
-    if not settled:
+    low = high = point.value
+    if alive.any():
+        low, high = (reached, possible) if minimize is None else (-possible, -reached)
         point = replace(point, limits=(low, high))
     return source.done(known, low, high, point)
 
@@ -344,15 +341,15 @@ def _may_bind(
     objective: Metric,
     constraints: tuple[Constraint, ...],
     prevalence: float | None,
+    best: float,
 ) -> Flags:
-    """Which bins decide whether a constraint stops the objective?"""
-    best = search(t, objective, constraints, prevalence).possible
+    """Which bins decide whether a constraint stops the objective short of the best?"""
     alive = np.zeros(len(t), dtype=bool)
     sets = [constraints[:k] + constraints[k + 1 :] for k in range(len(constraints))]
     for fewer in sets + ([()] if len(constraints) > 1 else []):
-        found = search(t, objective, fewer, prevalence)
-        if found.reached <= best:  # otherwise it is known that it does
-            alive |= found.alive
+        reached, _, some = search(t, objective, fewer, prevalence)
+        if reached <= best:  # otherwise it is known that it does
+            alive |= some
     return alive
 
 
