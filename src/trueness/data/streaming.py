@@ -315,7 +315,8 @@ class KeyCounter:
         if len(runs) % _FOLDED_AT_MOST == 0:
             folded = [r for r in runs if r.result()[1] is not None]
             if len(folded) > 1:
-                merged = self._pool.submit(_merge, [r.result() for r in folded])
+                whole = [r.result() for r in folded]
+                merged: Future[Any] = self._pool.submit(_merge, whole)
                 runs[:] = [r for r in runs if r not in folded] + [merged]
 
     def result(self) -> tuple[Floats, dict[Hashable, Ints]]:
