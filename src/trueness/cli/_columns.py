@@ -27,6 +27,7 @@ from trueness.data.cleaning import listening, one_spelling, tell
 from trueness.data.engines import quoted, text_in_sql
 from trueness.data.first_look import COUNT_NAMES, LABEL_NAMES, SCORE_NAMES
 from trueness.data.frames import panel, tally
+from trueness.data.storage import are_counts, count_columns_of
 
 _TRUE, _FALSE = ("true", "yes", "t", "1"), ("false", "no", "f", "0")
 Guess = Callable[[Source, set[str | None]], tuple[str, ...]]
