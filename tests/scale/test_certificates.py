@@ -125,7 +125,7 @@ def test_wrong_questions():
     with pytest.raises(InputError, match="at_most must be a whole number"):
         t.coarse(0)
     options = {"maximize": "recall", "subject_to": ["precision >= 0.6", "recall > 0"]}
-    with pytest.raises(trueness.Infeasible, match="only thresholds between its bins"):
+    with pytest.raises(trueness.Infeasible, match="thresholds between them were tried"):
         trueness.best_threshold(FOUR.coarse(1), **options)
 
 
