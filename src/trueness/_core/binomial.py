@@ -42,17 +42,14 @@ def binomial_pmf(y: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
     out = np.where(y == 0, np.exp(xlog1py(n, -p)), 0.0)
     out = np.where((y == n) & (n > 0), np.exp(xlogy(n, p)), out)
     if inside.any():
-        out[inside] = _saddle_point(y[inside], n[inside], p[inside])
+        # Loader (2000), Fast and accurate computation of binomial probabilities: no
+        # factorial, and no difference of large logarithms
+        y, n, p = y[inside], n[inside], p[inside]
+        z = n - y
+        exponent = _stirling_error(n) - _stirling_error(y) - _stirling_error(z)
+        exponent = exponent - _deviance(y, n * p) - _deviance(z, n * (1 - p))
+        out[inside] = np.exp(exponent) * np.sqrt(n / (2 * math.pi * y * z))
     return out
-
-
-def _saddle_point(y: Floats, n: Floats, p: Floats) -> Floats:
-    # Loader (2000), Fast and accurate computation of binomial probabilities: no
-    # factorial, and no difference of large logarithms
-    z = n - y
-    exponent = _stirling_error(n) - _stirling_error(y) - _stirling_error(z)
-    exponent = exponent - _deviance(y, n * p) - _deviance(z, n * (1 - p))
-    return np.asarray(np.exp(exponent) * np.sqrt(n / (2 * math.pi * y * z)))
 
 
 _SMALL = np.array(

@@ -241,15 +241,12 @@ INK = "#767676"  # an image does not know the colours of its page: legible on bo
 def html_table(head: Sequence[object], rows: Sequence[Sequence[object]]) -> str:
     """Write a small table; every cell is escaped, a list of lines is one a line."""
     top = "".join(f"<th>{escape(str(h))}</th>" for h in head)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{_cell(c)}</td>" for c in row) + "</tr>" for row in rows
-    )
+    body = ""
+    for row in rows:
+        lines = (cell if isinstance(cell, list) else [cell] for cell in row)
+        cells = ("<br>".join(escape(str(line)) for line in each) for each in lines)
+        body += f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _cell(value: object) -> str:
-    lines = value if isinstance(value, list) else [value]
-    return "<br>".join(escape(str(line)) for line in lines)
 
 
 def image(svg: str, text: str) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
@@ -59,7 +60,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         return
     target = Path(os.path.realpath(os.fsdecode(path)))
     sweep(target.parent)
-    handle, name = _beside(target)
+    beside: Any = {"prefix": f".{target.name[:100]}.", "dir": target.parent}
+    try:
+        handle, name = tempfile.mkstemp(suffix=_TEMPORARY, **beside)
+    except OSError as err:
+        words = f"{target} cannot be written: {err.strerror or err}"
+        raise OSError(err.errno, words) from err
+    locked(handle)  # says that its writer lives
     try:
         yield Path(name)
         _sync(name)
@@ -143,25 +150,17 @@ def alone(path: str | os.PathLike[str]) -> Iterator[None]:
     check_folder(path)
     target = Path(os.fsdecode(path))
     lock = target.with_name(f".{target.name}.lock")
-    handle = _held(lock)
+    while True:
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+        locked(handle)
+        with suppress(FileNotFoundError):  # whoever had it before has removed it
+            if os.path.samestat(os.fstat(handle), os.stat(lock)):
+                break
+        os.close(handle)
     try:
         yield
     finally:
         lock.unlink(missing_ok=True)
-        os.close(handle)
-
-
-def _held(lock: Path) -> int:
-    """Open and lock a file; again, if whoever had it before has removed it."""
-    while True:
-        handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
-        locked(handle)
-        try:
-            same = os.path.samestat(os.fstat(handle), os.stat(lock))
-        except FileNotFoundError:
-            same = False
-        if same:
-            return handle
         os.close(handle)
 
 
@@ -185,19 +184,6 @@ def is_device(path: str | os.PathLike[str]) -> bool:
     if target.is_relative_to("/dev"):  # /dev/stdout may lead to a plain file
         return target.exists()
     return target.exists() and not (target.is_file() or target.is_dir())
-
-
-def _beside(target: Path) -> tuple[int, str]:
-    """Make a temporary file with a lock that says that its writer lives."""
-    try:
-        handle, name = tempfile.mkstemp(
-            prefix=f".{target.name[:100]}.", suffix=_TEMPORARY, dir=target.parent
-        )
-    except OSError as err:
-        words = f"{target} cannot be written: {err.strerror or err}"
-        raise OSError(err.errno, words) from err
-    locked(handle)
-    return handle, name
 
 
 @contextmanager

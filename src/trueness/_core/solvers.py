@@ -209,7 +209,13 @@ def fit_logistic(
         np.ldexp(c, -p) * (p > _TINY) for c, p in zip(columns, power, strict=True)
     ]
     power = [max(p, _TINY) for p in power]
-    centre, scale = _standard(columns, cases, intercept)
+    total = cases.sum()
+    centre = [float(c @ cases / total) if intercept else 0.0 for c in columns]
+    scale = []
+    for c, m in zip(columns, centre, strict=True):
+        s = float(np.sqrt(cases @ (c - m) ** 2 / total))
+        # a constant column cannot be told from the intercept: its coefficient stays 0
+        scale.append(np.inf if s <= 1e-14 * np.abs(c).max(initial=0.0) else s)
     design = np.stack(
         [np.full(cases.size, float(intercept))]
         + [(c - m) / s for c, m, s in zip(columns, centre, scale, strict=True)]
@@ -223,35 +229,13 @@ def fit_logistic(
     if cases.size > 8 * _POOLED:
         start = _newton(*_pool(*problem), start)[0]
     beta, information, value, converged = _newton(*problem, start)
-    back = np.ldexp(_unstandardise(centre, scale), [[0], *([-p] for p in power)])
+    back = np.diag([1.0, *(1 / s for s in scale)])
+    back[0, 1:] = [-m / s for m, s in zip(centre, scale, strict=True)]
+    back = np.ldexp(back, [[0], *([-p] for p in power)])
     # in units of 1e-300 a variance may be infinite, and a covariance then unknown
     with np.errstate(over="ignore", invalid="ignore"):
         covariance = back @ np.linalg.pinv(information, hermitian=True) @ back.T
     return LogisticFit(back @ beta, covariance, value, converged)
-
-
-def _standard(
-    columns: Sequence[Floats], cases: Floats, intercept: bool
-) -> tuple[list[float], list[float]]:
-    total = cases.sum()
-    centre = [float(c @ cases / total) if intercept else 0.0 for c in columns]
-    spread = [
-        float(np.sqrt(cases @ (c - m) ** 2 / total))
-        for c, m in zip(columns, centre, strict=True)
-    ]
-    # a constant column cannot be told from the intercept: its coefficient stays 0; one
-    # of numbers below 1e-300 would need a coefficient that no float can hold
-    tiny = [
-        s <= 1e-14 * np.abs(c).max(initial=0.0)
-        for s, c in zip(spread, columns, strict=True)
-    ]
-    return centre, [np.inf if t else s for s, t in zip(spread, tiny, strict=True)]
-
-
-def _unstandardise(centre: list[float], scale: list[float]) -> Floats:
-    back = np.diag([1.0, *(1 / s for s in scale)])
-    back[0, 1:] = [-m / s for m, s in zip(centre, scale, strict=True)]
-    return back
 
 
 def _pool(design: Floats, pos: Floats, cases: Floats, offset: Floats) -> _Problem:

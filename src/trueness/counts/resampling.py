@@ -430,14 +430,12 @@ def simulate_panel(
 
     Parameters
     ----------
-    n, n_pos
-        Cases, and how many of them are positive.
+    n, n_pos, rng
+        As in :func:`simulate_tally`.
     aucs
         The AUC of each classifier, or a mapping from name to AUC.
     correlation
         r: one number for all pairs, or a matrix (K, K) with ones on the diagonal.
-    rng
-        A seed or a NumPy generator.
 
     Examples
     --------
@@ -456,11 +454,27 @@ def simulate_panel(
             f"aucs must be one AUC a classifier; found {described(aucs)}. "
             f"Type aucs=[0.7, 0.8]."
         )
-    root = _root(_cases.correlation_matrix(correlation, len(names)))
     noise = _options.generator(rng).normal(size=(n, len(names)))
+    root = _root(_correlations(correlation, len(names)))
     label = np.repeat([0, 1], [n - n_pos, n_pos])
     shift = np.array([_shift(a) for a in areas])
     return Panel(names, noise @ root + np.outer(label, shift), 1 - label, label)
+
+
+def _correlations(value: object, size: int) -> Floats:
+    """Read correlations: one number for all pairs, or a symmetric matrix."""
+    matrix = _columns.as_floats(value, "correlation")
+    if matrix.ndim == 0:
+        matrix = np.full((size, size), float(matrix))
+        np.fill_diagonal(matrix, 1.0)
+    shaped = matrix.shape == (size, size) and np.array_equal(matrix, matrix.T)
+    if not shaped or not (np.abs(matrix) <= 1).all() or (np.diag(matrix) != 1).any():
+        raise InputError(
+            f"correlation must be one number between -1 and 1, or a symmetric matrix "
+            f"of shape ({size}, {size}) with ones on the diagonal; found "
+            f"{matrix.tolist() if matrix.size < 10 else matrix.shape}."
+        )
+    return matrix
 
 
 def _root(spearman: Floats) -> Floats:
@@ -469,5 +483,10 @@ def _root(spearman: Floats) -> Floats:
     pearson = 2 * np.sin(np.pi * spearman / 6)
     np.fill_diagonal(pearson, 1.0)
     value, vector = np.linalg.eigh(pearson)
-    _cases.positive_definite(value, "correlation")
+    if value.min() < -1e-12:
+        raise InputError(
+            "correlation must be possible for all classifiers at once (a positive "
+            f"semi-definite matrix); the smallest eigenvalue is {value.min():.3g}. "
+            "Equal correlations of all pairs cannot be below -1 / (K - 1)."
+        )
     return np.asarray((vector * np.sqrt(np.maximum(value, 0))).T)

@@ -289,7 +289,12 @@ class ThresholdClassifier(Wrapper):
                 "sample_weight leaves cases of one class only; ThresholdClassifier "
                 "needs two classes to choose a threshold."
             )
-        routed = self._routed(params)
+        if _routing_enabled():
+            routed = process_routing(self, "fit", **params)
+        else:
+            groups = {k: params[k] for k in params if k == "groups"}
+            others = {k: params[k] for k in params if k != "groups"}
+            routed = Bunch(estimator=Bunch(fit=others), splitter=Bunch(split=groups))
         score: Any = None
         if isinstance(self.cv, str):
             _options.choice(self.cv, ("prefit",), "cv")
@@ -313,13 +318,6 @@ class ThresholdClassifier(Wrapper):
         self.threshold_ = self.rule_.cuts()[1] if one else np.nan
         self._take_features()
         return self
-
-    def _routed(self, params: dict[str, Any]) -> Any:
-        if _routing_enabled():
-            return process_routing(self, "fit", **params)
-        groups = {k: v for k, v in params.items() if k == "groups"}
-        others = {k: v for k, v in params.items() if k not in groups}
-        return Bunch(estimator=Bunch(fit=others), splitter=Bunch(split=groups))
 
     def _positive(self) -> Any:
         return self.classes_[1] if self.pos_label is None else self.pos_label

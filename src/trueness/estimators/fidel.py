@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import Bunch, _safe_indexing, check_random_state, get_tags
@@ -14,7 +13,7 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, indexable
 
-from trueness._core.arrays import Floats, Ints
+from trueness._core.arrays import Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness.counts.values import Panel
@@ -101,9 +100,20 @@ class FiDELClassifier(
         (rows,) = indexable(X)
         parts = self._parts(rows, label, groups, len(models))
         if self.partition == "disjoint":
-            trained, outputs = self._disjoint(rows, label, parts, models)
+            own = [parts[k % len(parts)] for k in range(len(models))]
+            trained = self._train(rows, label, zip(models, own, strict=True))
+            outputs = np.column_stack([_output(m, rows) for m in trained])
+            for k, part in enumerate(own):
+                outputs[part, k] = np.nan  # never judged on the cases that it was shown
         else:
-            trained, outputs = self._same(rows, label, parts, models)
+            outputs = np.full((len(label), len(models)), np.nan)
+            everyone = np.arange(len(label))
+            for part in parts:
+                rest = np.setdiff1d(everyone, part)
+                fold = self._train(rows, label, [(m, rest) for m in models])
+                unseen = _safe_indexing(rows, part)
+                outputs[part] = np.column_stack([_output(m, unseen) for m in fold])
+            trained = self._train(rows, label, [(m, everyone) for m in models])
         self.estimators_ = trained
         self.named_estimators_ = Bunch(**dict(zip(names, trained, strict=True)))
         panel = Panel(names, outputs, 1 - label, label)
@@ -132,28 +142,6 @@ class FiDELClassifier(
         kind = StratifiedKFold if groups is None else StratifiedGroupKFold
         split = kind(number, shuffle=True, random_state=seed)
         return [test for _, test in split.split(np.zeros(len(label)), label, groups)]
-
-    def _disjoint(
-        self, rows: object, label: Ints, parts: list[Ints], models: list[Any]
-    ) -> tuple[list[Any], Floats]:
-        own = [parts[k % len(parts)] for k in range(len(models))]
-        trained = self._train(rows, label, zip(models, own, strict=True))
-        outputs = np.column_stack([_output(m, rows) for m in trained])
-        for k, part in enumerate(own):
-            outputs[part, k] = np.nan  # never judged on the cases that it was shown
-        return trained, outputs
-
-    def _same(
-        self, rows: object, label: Ints, parts: list[Ints], models: list[Any]
-    ) -> tuple[list[Any], Floats]:
-        outputs = np.full((len(label), len(models)), np.nan)
-        everyone = np.arange(len(label))
-        for part in parts:
-            rest = np.setdiff1d(everyone, part)
-            fold = self._train(rows, label, [(m, rest) for m in models])
-            unseen = _safe_indexing(rows, part)
-            outputs[part] = np.column_stack([_output(m, unseen) for m in fold])
-        return self._train(rows, label, [(m, everyone) for m in models]), outputs
 
     def _train(
         self, rows: object, label: Ints, pairs: Iterable[tuple[Any, Ints]]
@@ -220,19 +208,17 @@ def _fitted(model: Any, rows: object, y: object, part: Ints) -> Any:
 
 
 def _output(model: Any, rows: object) -> Any:
-    """Give one score a case, higher for the second class."""
-    if hasattr(model, "decision_function"):
-        return _steady(model.decision_function(rows))
-    if hasattr(model, "predict_proba"):
-        return _steady(np.asarray(model.predict_proba(rows))[:, 1])
-    return (model.predict(rows) == model.classes_[1]).astype(np.float64)
+    """Give one score a case, higher for the second class.
 
-
-def _steady(score: ArrayLike) -> Any:
-    """Round to 32 binary digits: the same case must tie with itself.
-
-    A model's output differs in its last bits with the size of the batch; without this a
-    case of the reference, scored again alone, would move by half a rank.
+    Rounded to 32 binary digits, since the same case must tie with itself: a model's
+    output differs in its last bits with the size of the batch; without this a case of
+    the reference, scored again alone, would move by half a rank.
     """
+    if hasattr(model, "decision_function"):
+        score = model.decision_function(rows)
+    elif hasattr(model, "predict_proba"):
+        score = np.asarray(model.predict_proba(rows))[:, 1]
+    else:
+        return (model.predict(rows) == model.classes_[1]).astype(np.float64)
     mantissa, exponent = np.frexp(np.asarray(score, dtype=np.float64))
     return np.ldexp(np.round(mantissa * 2.0**32), exponent - 32)

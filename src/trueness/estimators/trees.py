@@ -82,8 +82,13 @@ def leaf_report(
     labels = class_labels(tree, y, classes)
     swapped = positive is not None and positive == labels[0]
     named = labels[::-1] if swapped else labels
-    rule = leaf_rules(low_level(tree), names)[found.node]
-    predicted = labels[_majority(tree)[found.node]]
+    low = low_level(tree)
+    rule = _rules(low, names)[found.node]
+    predicted = labels[np.argmax(low.value[found.node, 0, :], axis=1)]
+    if hasattr(tree, "leaves_"):  # a ConfidentTree, whose leaves were counted anew
+        place = np.searchsorted(tree.leaves_.node, found.node)
+        above = tree.leaves_.scores(method=tree.method) > 0.5
+        predicted = labels[above[place].astype(np.intp)]
     report = replace(report, rule=rule, classes=named)
     report = beside_prediction(report, found, predicted, named[1], not grown)
     against = int((report.verdict == "contradicted").sum())
@@ -112,14 +117,21 @@ def _last_step(tree: BaseEstimator, X: object) -> tuple[Any, Any, Any]:  # noqa:
     return last, seen, names
 
 
-def leaf_rules(low: Tree, names: Sequence[str] | None = None) -> Array:
+def _rules(low: Tree, names: Sequence[str] | None = None) -> Array:
     """Which cases fall into each node of a tree, such as ``0.5 < age <= 2``?"""
     rules = np.full(low.node_count, "all cases", dtype=object)
     limits: dict[int, dict[int, tuple[float, float]]] = {0: {}}
     for node in range(low.node_count):  # a child has a larger number than its parent
-        if node in limits:
-            rules[node] = _rule(limits[node], names) or "all cases"
-        if low.children_left[node] < 0 or node not in limits:
+        parts = []
+        for at, (least, most) in limits[node].items():
+            name, ends = f"x{at}" if names is None else str(names[at]), ""
+            if np.isfinite(most):
+                name, ends = f"{name} <= {most:.4g}", f"{least:.4g} < "
+            elif np.isfinite(least):
+                name = f"{name} > {least:.4g}"
+            parts.append(name if np.isneginf(least) else ends + name)
+        rules[node] = " and ".join(parts) or "all cases"
+        if low.children_left[node] < 0:
             continue
         at, cut = int(low.feature[node]), float(low.threshold[node])
         least, most = limits[node].get(at, (-np.inf, np.inf))
@@ -127,18 +139,6 @@ def leaf_rules(low: Tree, names: Sequence[str] | None = None) -> Array:
         limits[int(low.children_left[node])] = limits[node] | {at: below}
         limits[int(low.children_right[node])] = limits[node] | {at: above}
     return rules
-
-
-def _rule(limits: dict[int, tuple[float, float]], names: Sequence[str] | None) -> str:
-    parts = []
-    for at, (least, most) in limits.items():
-        name = f"x{at}" if names is None else str(names[at])
-        lower = (
-            f"{least:.4g} < {name}" if np.isfinite(most) else f"{name} > {least:.4g}"
-        )
-        lower = name if np.isneginf(least) else lower
-        parts.append(f"{lower} <= {most:.4g}" if np.isfinite(most) else lower)
-    return " and ".join(parts)
 
 
 def tree_leaves(
@@ -167,8 +167,7 @@ def tree_leaves(
         )
     nodes = tree.apply(X)
     found = leaves(y, nodes, positive=plain(chosen))
-    grown = _same_cases(tree, found, chosen == labels[0]) or _drawn_from(tree, nodes)
-    return found, grown
+    return found, _grown_on(tree, found, nodes, chosen == labels[0])
 
 
 def low_level(tree: BaseEstimator) -> Tree:
@@ -221,15 +220,6 @@ def class_labels(tree: BaseEstimator, y: object, classes: object) -> Array:
     return own
 
 
-def _majority(tree: BaseEstimator) -> Array:
-    """Give the place of the class that is predicted at each node."""
-    if hasattr(tree, "leaves_"):  # a ConfidentTree, whose leaves were counted anew
-        place = np.zeros(low_level(tree).node_count, dtype=np.intp)
-        place[tree.leaves_.node] = tree.leaves_.scores(method=tree.method) > 0.5
-        return place
-    return np.asarray(np.argmax(low_level(tree).value[:, 0, :], axis=1))
-
-
 def grown_counts(tree: BaseEstimator) -> tuple[Array, Array]:
     """How many cases of each class did every node have when the tree was grown?"""
     low = low_level(tree)
@@ -244,27 +234,23 @@ def grown_counts(tree: BaseEstimator) -> tuple[Array, Array]:
     return counts[:, 0], counts[:, 1]
 
 
-def _same_cases(tree: BaseEstimator, found: Leaves, swapped: bool) -> bool:
+def _grown_on(tree: Any, found: Leaves, nodes: Array, swapped: bool) -> bool:
     """Does every leaf hold just as many cases of each class as when it was grown?"""
-    if hasattr(tree, "leaves_"):
-        swap = Leaves(found.node, found.pos, found.neg, found.unknown)
-        return bool((swap if swapped else found) == tree.leaves_)
-    low = low_level(tree)
-    ends = np.flatnonzero(low.children_left < 0)
-    if ends.size < 2 or not np.array_equal(found.node, ends):
-        return False
-    share = low.value[ends, 0, :] * low.n_node_samples[ends, None]
     neg, pos = (found.pos, found.neg) if swapped else (found.neg, found.pos)
-    return bool(np.allclose(share, np.column_stack([neg, pos]), atol=1e-6))
-
-
-def _drawn_from(tree: BaseEstimator, nodes: Array) -> bool:
-    """Does the tree of a forest have the cases that its seed draws from these?"""
+    if hasattr(tree, "leaves_"):
+        return bool(Leaves(found.node, neg, pos, found.unknown) == tree.leaves_)
     low, seed = low_level(tree), getattr(tree, "random_state", None)
     ends = np.flatnonzero(low.children_left < 0)
+    if ends.size < 2:
+        return False
+    share = low.value[ends, 0, :] * low.n_node_samples[ends, None]
+    if np.array_equal(found.node, ends) and np.allclose(
+        share, np.column_stack([neg, pos]), atol=1e-6
+    ):
+        return True
     drawn = low.weighted_n_node_samples[0]
     bootstrap = low.n_node_samples[0] < drawn == round(drawn)
-    if not bootstrap or not isinstance(seed, (int, np.integer)) or ends.size < 2:
+    if not bootstrap or not isinstance(seed, (int, np.integer)):
         return False
     # as scikit-learn's forests draw: a bootstrap sample from the tree's own seed
     random = np.random.RandomState(seed)
@@ -440,19 +426,13 @@ def prune(
     ends = merge_splits(
         left, right, neg, pos, confidence=confidence, method=method, empty=empty
     )
-    return cut_back(tree, ends)
-
-
-def cut_back(tree: BaseEstimator, ends: Array) -> Any:
-    """Copy a fitted tree with these nodes as its leaves, and without those below."""
-    low = low_level(tree)
+    # a copy of the tree with these nodes as its leaves, and without those below
     state = low.__getstate__()
     depths = np.full(low.node_count, -1)
     depths[0] = 0
     for node in range(low.node_count):  # a child has a larger number than its parent
         if depths[node] >= 0 and not ends[node]:
-            below = [low.children_left[node], low.children_right[node]]
-            depths[below] = depths[node] + 1
+            depths[[left[node], right[node]]] = depths[node] + 1
     nodes = np.flatnonzero(depths >= 0)
     place = np.full(low.node_count, -1)
     place[nodes] = np.arange(nodes.size)

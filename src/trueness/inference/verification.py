@@ -131,8 +131,7 @@ class Imputed(NamedTuple):
     """Expected counts: a case without a label is partly positive, partly negative."""
 
     tally: Tally
-    pos: Floats  # labelled positives plus expected ones, row by row
-    neg: Floats
+    expected: Tally  # labelled positives and negatives plus expected ones, row by row
     chance: Floats  # of being positive, of an unlabelled case of the row
     bin: Ints
     share: Floats  # of positives in the bin of a row, as the chances were anchored
@@ -140,21 +139,6 @@ class Imputed(NamedTuple):
     z: Floats  # where the row stands among all cases
     model: Floats  # chance by the logistic line, row by row
     covariance: Floats  # of its coefficients
-
-    @property
-    def n_pos(self) -> float:
-        """How many positives are expected?"""
-        return float(self.pos.sum())
-
-    @property
-    def n_neg(self) -> float:
-        """How many negatives are expected?"""
-        return float(self.neg.sum())
-
-    def expected(self) -> Tally:
-        """Give the expected counts, as a tally."""
-        counts = self.neg, self.pos, np.zeros(self.pos.size)
-        return tally_of_rows(self.tally.score, *counts, *counts)
 
     def effects(
         self, by_neg: Floats, by_pos: Floats
@@ -219,8 +203,8 @@ def impute(t: Tally) -> Imputed:
     Examples
     --------
     >>> t = Tally([2, 1], pos=[30, 10], neg=[10, 30], unknown=[0, 40])
-    >>> impute(t).pos, impute(t).neg  # a quarter of the forty is positive
-    (array([30., 20.]), array([10., 60.]))
+    >>> impute(t).expected.pos  # a quarter of the forty is positive
+    array([30., 20.])
     """
     from scipy.special import expit, logit, ndtri
 
@@ -238,15 +222,16 @@ def impute(t: Tally) -> Imputed:
     inner = np.where(single, 0.5, share)
     chance = expit(logit(line) + (logit(inner) - logit(model))[at])
     more = np.asarray(t.unknown * np.where(single[at], share[at], chance), np.float64)
-    pos, neg = t.pos + more, t.neg + (t.unknown - more)
+    counts = t.neg + (t.unknown - more), t.pos + more, np.zeros(len(t))
+    expected = tally_of_rows(t.score, *counts, *counts)
     # for the spread alone each bin gets half a case of each kind: where it shows no
     # positive, the next one would move many unlabelled cases
     weight = labelled + prior
     doubted = (share * weight + 0.5) / (weight + 1)
     chance = expit(logit(chance) + (logit(doubted) - logit(inner))[at])
     chance = np.where(single[at], doubted[at], chance)
-    expected = pos, neg, chance, at, doubted[at], weight[at], z
-    return Imputed(t, *expected, line, covariance)
+    by_row = chance, at, doubted[at], weight[at], z
+    return Imputed(t, expected, *by_row, line, covariance)
 
 
 # cases' worth of trust in the line against the labelled cases of a bin

@@ -338,11 +338,11 @@ class _Redrawn:
         x, t = self.sample.imputed, self.sample.cases
         if x is None:
             return number
-        cases = (x.neg + x.pos, t.neg + t.pos)
+        cases = (x.expected.neg + x.expected.pos, t.neg + t.pos)
         expected, known = (np.bincount(x.bin, c) for c in cases)
         rate = running_shares(self.counts.neg)[1:]
         each = np.interp(fpr, rate, (expected / known)[x.bin])
-        return np.minimum(number, x.n_pos / each)
+        return np.minimum(number, x.expected.n_pos / each)
 
     def _completed(self, columns: tuple[Array, ...]) -> tuple[Floats, Floats]:
         """Give each drawn case without a label its chance of being positive."""
@@ -351,7 +351,8 @@ class _Redrawn:
         if columns[0].any() and columns[1].any():
             at = np.flatnonzero(np.add.reduce(columns))
             some = [c[at] for c in columns]
-            x = impute(tally_of_rows(t.score[at], *[*some, *some][: len(t.counts)]))
+            drawn = tally_of_rows(t.score[at], *[*some, *some][: len(t.counts)])
+            x = impute(drawn).expected
             made[:, at] = x.neg, x.pos
         return made[0], made[1]
 

@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trueness._core.checks.columns import as_floats
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import described, listing
 
@@ -111,33 +109,6 @@ def complete_outputs(panel: Any, what: str) -> None:
             f"{what} needs every classifier's output for every case; {cases:,} of "
             f'{panel.n:,} labelled cases lack one. Pass missing="drop" to leave them '
             f"out. A panel that is counted has the others in panel.observed()."
-        )
-
-
-def correlation_matrix(value: object, size: int) -> NDArray[np.float64]:
-    """Pass on correlations: one number for all pairs, or a symmetric matrix."""
-    matrix = as_floats(value, "correlation")
-    if matrix.ndim == 0:
-        matrix = np.full((size, size), float(matrix))
-        np.fill_diagonal(matrix, 1.0)
-    shaped = matrix.shape == (size, size) and np.array_equal(matrix, matrix.T)
-    if not shaped or not (np.abs(matrix) <= 1).all() or (np.diag(matrix) != 1).any():
-        raise InputError(
-            f"correlation must be one number between -1 and 1, or a symmetric matrix "
-            f"of shape ({size}, {size}) with ones on the diagonal; found "
-            f"{matrix.tolist() if matrix.size < 10 else matrix.shape}."
-        )
-    return matrix
-
-
-def positive_definite(eigenvalues: NDArray[np.float64], what: str) -> None:
-    """Stop at correlations that no data can have."""
-    if eigenvalues.min() < -1e-12:
-        raise InputError(
-            f"{what} must be possible for all classifiers at once (a positive "
-            f"semi-definite matrix); the smallest eigenvalue is "
-            f"{eigenvalues.min():.3g}. Equal correlations of all pairs cannot be below "
-            f"-1 / (K - 1)."
         )
 
 
