@@ -7,6 +7,7 @@ never a raw exception, never a warning of NumPy.
 
 import inspect
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -64,16 +65,12 @@ GIVEN = {
     "some unlabelled": (part, s),
     "a tally": (t,),
 }
+ALONE = ("auc", "average_precision", "brier", "log_loss", "roc", "reliability")
 ASKED = {
-    "auc": lambda *a: trueness.auc(*a),
-    "average_precision": lambda *a: trueness.average_precision(*a),
-    "brier": lambda *a: trueness.brier(*a),
-    "log_loss": lambda *a: trueness.log_loss(*a),
-    "roc": lambda *a: trueness.roc(*a),
-    "best_threshold": lambda *a: trueness.best_threshold(*a, maximize="f1"),
-    "at_threshold": lambda *a: trueness.at_threshold(*a, threshold=0.5),
-    "f1": lambda *a: trueness.f1(*a, threshold=0.5),
-    "reliability": lambda *a: trueness.reliability(*a),
+    **{name: getattr(trueness, name) for name in ALONE},
+    "best_threshold": partial(trueness.best_threshold, maximize="f1"),
+    "at_threshold": partial(trueness.at_threshold, threshold=0.5),
+    "f1": partial(trueness.f1, threshold=0.5),
 }
 # what is right
 RIGHT = """
@@ -314,10 +311,6 @@ WRONG = [
     ("trueness.cross_validate(bayes, two, y, cluster=[1])", "cluster has 1"),
     ("trueness.cross_validate(bayes, two, y, metrics=3)", "metrics must be names"),
 ]
-
-
-def test_the_list_is_long_enough():
-    assert len(ASKED) * len(GIVEN) + len(RIGHT) + len(WRONG) >= 200
 
 
 @pytest.mark.parametrize("asked", ASKED)

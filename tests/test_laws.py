@@ -8,6 +8,7 @@ the refusal.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -93,8 +94,9 @@ RANKED = {
     "binormal": True, "fermi-dirac": True, "histogram": True, "isotonic": True,
     "venn-abers": True, "beta": False, "platt": False, "temperature": False,
 }  # fmt: skip
+of_scores = partial(Analysis, rank_only=False)
 ANALYSES = {
-    "at_threshold": Analysis(lambda t: trueness.at_threshold(t, 0.25), rank_only=False),
+    "at_threshold": of_scores(lambda t: trueness.at_threshold(t, 0.25)),
     "auc": Analysis(trueness.auc),
     "auc at random": Analysis(
         lambda t: trueness.auc(t, unlabelled="missing at random"), uses_unknown=True
@@ -103,15 +105,16 @@ ANALYSES = {
         lambda t: trueness.auc(t, method="bootstrap", rng=1, replicates=100),
         drawn="limits",
     ),
-    "auc delong": Analysis(lambda t: trueness.auc(t, method="delong")),
-    "auc fermi-dirac": Analysis(lambda t: trueness.auc(t, method="fermi-dirac")),
-    "auc hanley-mcneil": Analysis(lambda t: trueness.auc(t, method="hanley-mcneil")),
+    **{
+        f"auc {method}": Analysis(partial(trueness.auc, method=method))
+        for method in ("delong", "fermi-dirac", "hanley-mcneil")
+    },
     "average_precision": Analysis(trueness.average_precision),
     "average_precision rare": Analysis(
         lambda t: trueness.average_precision(t, prevalence=0.01)
     ),
-    "best_threshold": Analysis(
-        lambda t: trueness.best_threshold(t, "f1", "accuracy >= 0.1"), rank_only=False
+    "best_threshold": of_scores(
+        lambda t: trueness.best_threshold(t, "f1", "accuracy >= 0.1")
     ),
     "best_threshold ranks": Analysis(
         lambda t: (
@@ -119,76 +122,63 @@ ANALYSES = {
         )
     ),
     **{
-        name: Analysis(probable(getattr(trueness, name)), rank_only=False)
-        for name in ("brier", "log_loss", "calibration_line")
+        name: of_scores(probable(getattr(trueness, name)))
+        for name in ("brier", "log_loss", "calibration_line", "calibration_error",
+                     "calibration_index", "calibration_verdict")
     },
     **{
         f"calibrate {method}": Analysis(calibrated(method), ranked)
         for method, ranked in RANKED.items()
     },
     # whole cases are dealt into folds; of weighted ones a single calibrator is fitted
-    "calibrate auto": Analysis(calibrated("auto"), rank_only=False, drawn="values"),
-    "calibration_error": Analysis(
-        probable(trueness.calibration_error), rank_only=False
-    ),
-    "calibration_index": Analysis(
-        probable(trueness.calibration_index), rank_only=False
-    ),
+    "calibrate auto": of_scores(calibrated("auto"), drawn="values"),
     **{
-        f"calibration_test {method}": Analysis(
-            probable(trueness.calibration_test, method=method), rank_only=False
+        f"calibration_test {method}": of_scores(
+            probable(trueness.calibration_test, method=method)
         )
         for method in ("spiegelhalter", "cox", "hosmer-lemeshow")
     },
-    "calibration_verdict": Analysis(
-        probable(trueness.calibration_verdict), rank_only=False
-    ),
-    "compare": Analysis(
-        lambda t: trueness.compare(with_another(t), mean_of_positives, **OWN),
-        rank_only=False,
+    "compare": of_scores(
+        lambda t: trueness.compare(with_another(t), mean_of_positives, **OWN)
     ),
     "compare_groups": Analysis(
         lambda t: trueness.compare_groups({"a": t, "b": t}, trueness.auc)
     ),
-    "compare_auc, same cases": Analysis(
-        lambda t: trueness.compare_auc(with_another(t)), rank_only=False
+    "compare_auc, same cases": of_scores(
+        lambda t: trueness.compare_auc(with_another(t))
     ),
     "compare_auc, other cases": Analysis(lambda t: trueness.compare_auc(t, t)),
-    "compare_metric": Analysis(
-        lambda t: trueness.compare_metric(with_another(t), "f1", thresholds=0.25),
-        rank_only=False,
-    ),
-    "compare_metric share": Analysis(
-        lambda t: trueness.compare_metric(with_another(t), "recall", thresholds=0.25),
-        rank_only=False,
-    ),
+    **{
+        f"compare_metric {m}": of_scores(
+            lambda t, m=m: trueness.compare_metric(with_another(t), m, thresholds=0.25)
+        )
+        for m in ("f1", "recall")
+    },
     "cost_curve": Analysis(lambda t: trueness.cost_curve(t, at=SOME).cost),
-    "decision_curve": Analysis(
-        probable(trueness.decision_curve, threshold=SOME), rank_only=False
-    ),
-    "det": Analysis(lambda t: columns(trueness.det(t))),
-    "estimate": Analysis(
-        lambda t: trueness.estimate(t, mean_of_positives, **OWN), rank_only=False
-    ),
+    "decision_curve": of_scores(probable(trueness.decision_curve, threshold=SOME)),
+    "estimate": of_scores(lambda t: trueness.estimate(t, mean_of_positives, **OWN)),
     "fermi_dirac": Analysis(trueness.fermi_dirac),
     "fermi_dirac.auc_se": Analysis(lambda t: trueness.fermi_dirac(t).auc_se),
-    "gain_curve": Analysis(lambda t: columns(trueness.gain_curve(t))),
+    **{
+        f"{name}, rates": Analysis(
+            lambda t, name=name: columns(getattr(trueness, name)(t))
+        )
+        for name in ("det", "gain_curve", "lift_curve", "roc")
+    },
     "hull": Analysis(lambda t: columns(trueness.ranking.hull(trueness.roc(t)))),
     # its bins follow the number of cases, so weights of k are not k copies
     "kl_divergence": Analysis(trueness.ranking.kl_divergence, drawn="values"),
     "leaf levels": Analysis(leaf_levels),
     "leakage": Analysis(trueness.ranking.leakage),
-    "lift_curve": Analysis(lambda t: columns(trueness.lift_curve(t))),
     "pareto": Analysis(lambda t: trueness.pareto(t, ["f1", "specificity"]).values),
     "partial_auc": Analysis(
         lambda t: trueness.partial_auc(t, fpr=(0, 0.3), tpr=(0.2, 1))
     ),
-    "precision_recall": Analysis(trueness.precision_recall, rank_only=False),
-    "reliability": Analysis(
-        probable(trueness.reliability, replicates=20), rank_only=False, drawn="limits"
+    "precision_recall": of_scores(trueness.precision_recall),
+    "reliability": of_scores(
+        probable(trueness.reliability, replicates=20), drawn="limits"
     ),
-    "roc": Analysis(trueness.roc, rank_only=False),
-    "roc rates": Analysis(lambda t: columns(trueness.roc(t))),
+    "roc": of_scores(trueness.roc),
     "roc_band": Analysis(
         lambda t: trueness.roc_band(t, points=5, replicates=100), drawn="limits"
     ),
@@ -196,13 +186,12 @@ ANALYSES = {
         lambda t: columns(trueness.ranking.simplify(trueness.roc(t), points=4))
     ),
     "sweep": Analysis(trueness.sweep),
-    "thresholds": Analysis(trueness.thresholds, rank_only=False),
-    "validate_threshold": Analysis(
+    "thresholds": of_scores(trueness.thresholds),
+    "validate_threshold": of_scores(
         lambda t: trueness.validate_threshold(t, "youden", rng=1, replicates=10),
-        rank_only=False,
         drawn="values",
     ),
-}
+}  # fmt: skip
 
 
 @st.composite

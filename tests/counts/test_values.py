@@ -34,27 +34,18 @@ def test_constructor_makes_canonical_form():
     assert t.neg.tolist() == [5, 3]
     assert t.pos.tolist() == [0, 1]
     for column in (t.score, t.neg, t.pos, t.unknown):
-        assert not column.flags.writeable
+        assert column.dtype == (np.float64 if column is t.score else np.int64)
         with pytest.raises(ValueError, match="read-only"):
             column[0] = 1
-    assert [c.dtype for c in (t.score, t.neg, t.pos, t.unknown)] == [
-        np.float64,
-        np.int64,
-        np.int64,
-        np.int64,
-    ]
-
-
-def test_values_are_frozen():
     with pytest.raises(AttributeError):
-        Tally([1], pos=[1]).score = 3
+        t.score = 3
     with pytest.raises(AttributeError):
         Panel(["a"], [[1]], pos=[1]).names = ("b",)
 
 
 def test_the_empty_tally_is_zero():
     t = trueness.tally(LABEL, SCORE)
-    assert t + Tally() == t == Tally() + t
+    assert t + Tally() == t == Tally() + t == t - Tally()
     assert sum([t, t]) == t + t
     assert sum([t, t]).n == 20
     assert np.isnan(Tally().prevalence)
@@ -82,32 +73,6 @@ def test_map_may_merge_scores_and_turn_them_round():
         t.map(lambda s: 3.0)
     with pytest.raises(InputError, match="score must be finite"):
         t.map(lambda s: s / 0.0 if False else np.full(4, np.nan))
-
-
-def test_subtraction_undoes_addition(rng):
-    for _ in range(20):
-        a, b = (
-            trueness.tally(
-                np.where(rng.random(30) < 0.2, np.nan, rng.integers(0, 2, 30)),
-                rng.integers(0, 9, 30),
-                positive=1.0,
-            )
-            for _ in range(2)
-        )
-        assert (a + b) - b == a
-        assert (a + b) - a == b
-        assert a - a == Tally()
-        assert a - Tally() == a
-    p, q = (
-        trueness.panel(
-            rng.integers(0, 2, 30),
-            {k: np.where(rng.random(30) < 0.2, np.nan, rng.random(30)) for k in "ab"},
-        ).vote(0.5)
-        for _ in range(2)
-    )
-    assert (p + q) - q == p
-    assert len(p - p) == 0
-    assert (p + q) - q[["b", "a"]] == p
 
 
 def test_subtraction_never_goes_below_zero():

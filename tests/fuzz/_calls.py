@@ -373,10 +373,3 @@ def shows_itself(answer):
         for twin in (pickle.loads(pickle.dumps(answer)), copy.copy(answer)):  # noqa: S301
             assert repr(twin) == repr(answer)
             assert twin == answer
-
-
-def as_plain(answer):
-    """Give what two equal answers have in common."""
-    if isinstance(answer, dict):
-        return {k: as_plain(v) for k, v in answer.items()}
-    return answer.to_dict() if hasattr(answer, "to_dict") else repr(answer)

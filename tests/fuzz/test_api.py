@@ -3,7 +3,6 @@
 ``make fuzz`` asks 20,000 times; here a small part runs with the other tests.
 """
 
-import copy
 import json
 import os
 import pickle
@@ -14,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import trueness
 from trueness.calibration.maps import Map, map_from_json, map_to_json
@@ -76,24 +74,6 @@ def _counts(values):
     return out
 
 
-@THOROUGH
-@given(_calls.tallies(_calls.unit), st.sampled_from(["auc", "brier", "roc", "pareto"]))
-def test_order_splitting_and_merging_are_irrelevant(t, name):
-    if time.monotonic() > END:
-        return
-    order = np.argsort(t.score)
-    pairs = (t.score, t.neg, t.pos, t.unknown)
-    mixed = trueness.Tally(*(x[order] for x in pairs))
-    half = [x // 2 for x in pairs[1:]]
-    parts = trueness.Tally(t.score, *half) + trueness.Tally(
-        t.score, *(x - h for x, h in zip(pairs[1:], half, strict=True))
-    )
-    assert mixed == t == parts
-    answers = [_calls.ask(name, {"data": x}) for x in (t, mixed, parts)]
-    first = _calls.as_plain(answers[0])
-    assert all(_calls.as_plain(a) == first for a in answers)
-
-
 @pytest.mark.parametrize("case", CORPUS, ids=lambda c: c["call"][:60])
 def test_what_once_broke(case):
     """Every case that was reported, kept as the words that were typed."""
@@ -104,8 +84,3 @@ def test_what_once_broke(case):
             return
     _calls.judge(answer)
     _calls.shows_itself(answer)
-
-
-def test_equality_and_copies():
-    t = trueness.Tally([0.1, 0.5], [1, 2], [3, 4])
-    assert copy.deepcopy(t) == t == pickle.loads(pickle.dumps(t))  # noqa: S301
