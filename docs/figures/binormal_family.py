@@ -3,7 +3,7 @@
 import altair as alt
 import numpy as np
 
-from trueness.plots._theme import frame, styled
+from trueness.plots._altair import frame, styled
 from trueness.ranking import binormal
 
 GRID = np.unique(np.concatenate([np.geomspace(1e-5, 1e-2, 60), np.linspace(0, 1, 201)]))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import altair as alt
 
-from trueness.plots._theme import frame, styled
+from trueness.plots._altair import frame, styled
 
 STORED = Path(__file__).parents[2] / "benchmarks" / "results" / "study_calibration.csv"
 FLOOR = 0.05

@@ -4,7 +4,7 @@ import altair as alt
 import numpy as np
 
 import trueness
-from trueness.plots._theme import styled
+from trueness.plots._altair import styled
 
 PANELS = {
     "Capacity: at most 15 % flagged": ("recall", ["flagged_rate <= 0.15"]),

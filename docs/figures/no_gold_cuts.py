@@ -5,7 +5,7 @@ from pathlib import Path
 
 import altair as alt
 
-from trueness.plots._theme import COLOURS, frame, styled
+from trueness.plots._altair import COLOURS, frame, styled
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "snp.json"
 KINDS = {

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import altair as alt
 
-from trueness.plots._theme import GREY, frame, styled
+from trueness.plots._altair import GREY, frame, styled
 
 STORED = Path(__file__).parents[2] / "benchmarks" / "results" / "optimism.json"
 NAMES = {

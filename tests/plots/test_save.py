@@ -10,7 +10,7 @@ HOSTILE = "</script><img src=x onerror=alert(1)> \"'&"
 
 @pytest.fixture(scope="module")
 def chart():
-    from trueness.plots._theme import frame, styled
+    from trueness.plots._altair import frame, styled
 
     data = frame({HOSTILE: [1, 2], "y": [0.5, float("nan")]})
     drawn = alt.Chart(data).mark_line().encode(x=alt.X("y:Q"), y=alt.Y("y:Q"))

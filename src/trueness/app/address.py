@@ -84,12 +84,6 @@ WITHOUT = {
     "weight": "every case weighs the same",
     "cluster": "every case stands for itself",
 }
-WHOLE = {
-    "tests": "tests and judges are counted in whole cases",
-    "leaves": "leaves are counted in whole cases",
-    "judges": "judges are counted in whole cases",
-    "systems": "attempts are counted one by one",
-}
 MEMORY = "it needs more memory than is allowed; are there very many columns?"
 NOTHING = "-"  # in an address: none of the columns, also where one would be guessed
 
@@ -165,6 +159,11 @@ class Asked:
         """Give the prevalence of use, where it is one number: part of the design."""
         share = self.share if self.kind == "scores" else None
         return None if isinstance(share, tuple) else share
+
+    @property
+    def other_level(self) -> float | None:
+        """Give the level where it is not the usual one."""
+        return None if self.level == 0.95 else self.level
 
     @property
     def score(self) -> str:
@@ -350,10 +349,10 @@ def _chosen(asked: Asked, guess: Guess) -> Chosen:
 def _fits(asked: Asked) -> None:
     """Refuse weights where cases are counted whole, and a rule that is not there."""
     for word, instead in WITHOUT.items():
-        if asked.kind in WHOLE and asked.named(word):
+        if asked.kind != "scores" and asked.named(word):
             raise InputError(
-                f"--{word} is for scores with labels; {WHOLE[asked.kind]}. Choose "
-                f"{instead!r} there."
+                f"--{word} is for scores with labels; {asked.kind} are counted one by "
+                f"one. Choose {instead!r} there."
             )
     known(asked.file.source, asked.named("rule"), "--rule")
 

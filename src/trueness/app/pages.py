@@ -1,10 +1,15 @@
-"""How does the workbench look? Pages and fragments, from the parts of the report."""
+"""How does the workbench look, and which lines give the same elsewhere?
+
+Pages and fragments are made of the parts of the report; the lines are for a shell, and
+for Python.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import fields
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -17,22 +22,25 @@ from starlette.datastructures import QueryParams
 from trueness import __version__
 from trueness._core.imports import required
 from trueness.app import address, session
-from trueness.app.address import FIELDS, KINDS, WITHOUT, Asked, in_page
+from trueness.app.address import FIELDS, KINDS, WITHOUT, Asked, in_page, wide_table
 from trueness.app.files import Files
-from trueness.app.lines import combines, lines_of
+from trueness.app.session import COMBINER, MAP, REPORT, combines
 from trueness.calibration.calibrators import CALIBRATORS
-from trueness.cli._source import REAL_TYPES, WHOLE_TYPES
+from trueness.cli._columns import Chosen, as_votes
+from trueness.cli._source import REAL_TYPES, SAMPLE, WHOLE_TYPES
+from trueness.cli.judge import first_twice, wide_sql
+from trueness.data.engines import quoted
 from trueness.ensembles.combiners import COMBINERS
 from trueness.findings import notes
 from trueness.findings.page import QUESTIONS
 from trueness.findings.records import Figure, Finding, Page
-from trueness.findings.subject import apart
+from trueness.findings.subject import apart, asked_of_two, of_one_cut
 from trueness.findings.without_labels import HOW
 from trueness.metrics.definitions import SYNONYMS
 from trueness.metrics.grammar import known_names
 from trueness.report.page import embedded, environment, file_of, moving
 from trueness.report.svg import draw
-from trueness.threshold.limits import asks_for_two_cuts
+from trueness.threshold.limits import asks_for_two_cuts, undeferred
 
 KIND_WORDS = {
     "scores": "Scores, with labels",
@@ -54,6 +62,9 @@ WAITING = {
     "group-cuts": ("Each group can have a threshold of its own, so that the groups "
                    "differ little.", "subject_to", "recall_gap <= 0.05"),
 }  # fmt: skip
+COMMANDS = {"leaves": "leaves", "judges": "judge", "systems": "evals"}
+# both error rates count equally, whatever the prevalence: to be filled in by Python
+EQUAL = "cost(fp=1, fn={panel.n_neg / panel.n_pos:.15g})"
 ROW = 18  # height of a name under a figure
 STATIC = {"app.css": "text/css", "app.js": "text/javascript",
           "style.css": "text/css", "script.js": "text/javascript"}  # fmt: skip
@@ -108,7 +119,8 @@ def _environment() -> jinja2.Environment:
         "no_labels": address.NO_LABELS, "how_drawn": address.HOW_DRAWN, "ways": HOW,
         "instead": WITHOUT, "kinds": {k: KIND_WORDS[k] for k in KINDS},
         "at_once": AT_ONCE, "calibrators": list(CALIBRATORS),
-        "combiners": list(COMBINERS),
+        "combiners": list(COMBINERS), "call": _call, "repr": repr, "quoted": quoted,
+        "combines": combines, "REPORT": REPORT, "MAP": MAP, "COMBINER": COMBINER,
     }  # fmt: skip
     return made
 
@@ -260,3 +272,145 @@ def _named(k: int, name: str, y: int) -> Markup:
         '<path class="line curve chosen c{c}" d="M54 {y}L84 {y}"/>'
         '<text class="name" x="92" y="{base}">{name}</text>'
     ).format(c=k % 8, y=y + 8, base=y + 12, name=name)
+
+
+# lines that give the same elsewhere
+
+
+def lines_of(asked: Asked) -> dict[str, str] | None:
+    """Write the commands and the Python lines that give what the page shows."""
+    chosen, kind = asked.chosen, str(asked.kind)
+    if chosen is None:
+        return None
+    grouped = "system" if kind in ("judges", "systems") else "by"
+    of_a_log = kind == "systems" and asked.file.judges  # which knows them itself
+    named = {grouped: chosen.by, "verdict": asked.verdict, "item": asked.item}
+    options: dict[str, Any] = {
+        **_columns(asked, asked.columns if asked.is_long else chosen.scores),
+        **({} if of_a_log else named),
+        "rule": asked.named("rule"),
+        "yes": asked.yes,
+        "labelled": asked.labelled if chosen.label else None,
+        "level": asked.other_level,
+    }
+    if kind == "scores":
+        options |= {
+            asked.goal: asked.objective,
+            "subject-to": asked.subject_to,
+            **{f"cost-{k}": v for k, v in (asked.cost or {}).items()},
+            "prevalence": asked.prevalence,
+            "calibrate": asked.calibrate,
+            "half-width": asked.half_width,
+            "classifier": asked.classifier,
+            "combine": asked.combine,
+        }
+    end = () if kind == "leaves" else ("-o", REPORT)
+    taken = {
+        "command": _typed(COMMANDS.get(kind, "report"), asked, options, *end),
+        "python": _python(asked, chosen),
+        "calibrate": "",
+        "combine": "",
+    }
+    if kind == "scores":
+        more = {"prevalence": asked.one_share, "method": asked.calibrate}
+        options = _columns(asked, (asked.score,)) | more
+        taken["calibrate"] = _typed("calibrate", asked, options, "--save", MAP)
+    if combines(asked):
+        options = _columns(asked, chosen.scores) | more | {"method": asked.combine}
+        taken["combine"] = _typed("combine", asked, options, "--save", COMBINER)
+    return taken
+
+
+def _columns(asked: Asked, columns: tuple[str, ...]) -> dict[str, Any]:
+    """Give the options that name columns."""
+    found: Any = asked.chosen
+    beside = {k: getattr(found, k) for k in ("count", "weight", "cluster")}
+    first = {"label": found.label, "positive": asked.positive}
+    return {**first, KINDS[str(asked.kind)][0]: columns, **beside}
+
+
+def _typed(command: str, asked: Asked, options: Mapping[str, Any], *end: str) -> str:
+    """Write a command; a value that looks like an option is joined to its own."""
+    words = ["trueness", command, asked.file.typed]
+    for option, value in options.items():
+        for one in value if isinstance(value, tuple) else (value,):
+            if one not in (None, ""):
+                joined = str(one).startswith("-")
+                words += [f"--{option}={one}"] if joined else [f"--{option}", str(one)]
+    return shlex.join([*words, *end])
+
+
+def _call(name: str, data: str, **options: Any) -> str:
+    """Write a call of the library; options that say nothing are left out."""
+    given = {k: list(v) if isinstance(v, tuple) and k != "prevalences" else v
+             for k, v in options.items()}  # fmt: skip
+    said = [f"{k}={v!r}" for k, v in given.items() if v not in (None, [], "")]
+    return f"trueness.{name}({', '.join([data, *said] if data else said)})"
+
+
+def opened_line(typed: str) -> str:
+    """Write how what was typed is opened in Python."""
+    if typed.startswith(SAMPLE):
+        name = typed.removeprefix(SAMPLE)
+        return f"trueness.scan(trueness.samples.path({name!r}))"
+    return f"trueness.scan({typed!r})"
+
+
+def flagged_line(asked: Asked, cut: float | None) -> str:
+    """Write the Python line that gives the flagged rows, where there are any."""
+    condition = f"{quoted(asked.score)} >= {cut!r}"
+    opened = opened_line(asked.file.typed)
+    return "" if cut is None else f"{opened}.filter({condition!r})"
+
+
+def _python(asked: Asked, chosen: Chosen) -> str:
+    """Write the lines of Python, with what each kind of data has of its own."""
+    given: dict[str, Any] = {"asked": asked, "chosen": chosen, "rule": None}
+    if asked.kind == "scores":
+        limits, between = apart(asked.subject_to)
+        goals: dict[str, Any] = {"maximize": None, "minimize": None}
+        goals[asked.goal] = asked.objective or None
+        given |= {
+            "design": replace(chosen, prevalence=asked.one_share).words,
+            "limits": tuple(of_one_cut(limits)),
+            "between": tuple(between),
+            "two": asked_of_two(**goals, limits=limits, cost=asked.cost, equal=EQUAL),
+            "equal": EQUAL,
+            "goal": _goal(asked),
+            "wanted": asked.wanted | asked.sections | {"level": asked.other_level},
+        }
+    elif asked.kind == "judges":
+        given["item"] = _item(asked, chosen) if chosen.by else None
+    elif asked.kind == "leaves":
+        given["rule"] = asked.named("rule")
+    if asked.is_long:
+        keys = [str(asked.item), *([chosen.by] if chosen.by else [])]
+        said = asked.columns[0], str(asked.verdict)
+        given["wide"] = wide_sql(chosen.scores, *said, keys, chosen.label)
+    if asked.yes is not None:  # 0 and 1 of verdicts that are words
+        types = asked.file.source.types
+        kind = types.get(asked.verdict or "")  # of a long table: of all its verdicts
+        words = [c for c in chosen.scores if (kind or types.get(c)) == "VARCHAR"]
+        cells = ", ".join(as_votes(words or chosen.scores, asked.yes))
+        given["votes"] = f"* REPLACE ({cells})"
+    opened = opened_line(asked.file.typed)
+    return _render("lines.py.j2", opened=opened, **given) + "\n"
+
+
+def _goal(asked: Asked) -> dict[str, str]:
+    """Give what one cut is chosen by."""
+    single = undeferred(asked.objective) if asked.objective else None
+    if single is not None:
+        deferred = asks_for_two_cuts([asked.objective])
+        return {asked.goal: single.name if deferred else asked.objective}
+    if asked.cost is not None:
+        return {"minimize": f"cost(fp={asked.cost_fp!r}, fn={asked.cost_fn!r})"}
+    return {"maximize": "youden"}
+
+
+def _item(asked: Asked, chosen: Chosen) -> str | None:
+    """Name the items, where systems are compared item by item, as the command does."""
+    source, _, item, _ = wide_table(asked)
+    if item is None or chosen.label is None or chosen.count is not None:
+        return None
+    return item if first_twice(source, (item, str(chosen.by))) is None else None

@@ -31,8 +31,7 @@ from trueness.app.access import LOCAL, Guard, Impatient
 from trueness.app.address import DATA, KINDS, Asked, complete, field_of, in_page, read
 from trueness.app.files import GIVEN, Files, TooLargeError, too_large
 from trueness.app.jobs import Job, Jobs
-from trueness.app.lines import COMBINER, combines, flagged_line, lines_of
-from trueness.app.session import Counted
+from trueness.app.session import COMBINER, Counted, combines
 from trueness.findings.records import Finding
 
 LIMIT = 512  # megabytes of an upload
@@ -51,7 +50,7 @@ class Workbench:
 
     def __init__(self, given: str | None = None, limit: int = LIMIT * 2**20) -> None:
         self.files, self.jobs = Files(given, limit), Jobs()
-        self._complete: dict[Asked, Asked] = {}
+        self._complete = lru_cache(200)(complete)
         # of several files the counts of the last ones stay in memory
         self._count = lru_cache(answers.KEPT)(answers.count)
 
@@ -65,12 +64,7 @@ class Workbench:
         """Read an address, and guess what it leaves open."""
         query = request.query_params
         asked = read(query, self.files.get(query.get("file", "")))
-        if asked not in self._complete:
-            found = await run_in_threadpool(complete, asked)
-            if len(self._complete) > 200:
-                self._complete.clear()
-            self._complete[asked] = found
-        known = self._complete[asked]
+        known = await run_in_threadpool(self._complete, asked)
         data = {name: getattr(known, name) for name in (*DATA, "chosen")}
         problems = ({} if known.chosen else known.problems) | asked.problems
         return replace(asked, **data, problems=problems)
@@ -145,12 +139,11 @@ class Workbench:
                 return {where: in_page(str(err))}
             return {}
 
-        what = ("count", asked.data)
-        job = self._ask(request, asked, what, make, lane=0, topic="count")
+        job = self._ask(request, asked, "count", make, topic="count")
         if not await _over(job, SOON):
             return JSONResponse(job.progress(), 202)
         if job.state != "done" or job.result:
-            self.jobs.drop(what)
+            self.jobs.drop(_what(asked, "count"))
         if job.state == "done":
             return JSONResponse({"problems": job.result})
         return JSONResponse({"problems": {}, "problem": _why(job)})
@@ -169,35 +162,39 @@ class Workbench:
         return HTMLResponse(pages.problem(_why(job), again=job.state == "stopped"))
 
     def _section(
-        self, request: Request, asked: Asked, key: str, quick: bool, topic: Hashable
+        self,
+        request: Request,
+        asked: Asked,
+        key: str,
+        quick: bool = False,
+        topic: Hashable = None,
     ) -> Job:
-        def make() -> tuple[str, Finding | None, *tuple[str, ...]]:
+        def make() -> object:
             return _made(self.counted(asked), asked, key, quick)
 
-        what, lane = _of_section(asked, key, quick), 0 if quick else 1
-        return self._ask(request, asked, what, make, lane, topic)
+        return self._ask(request, asked, key, make, quick, topic)
 
     def _ask(
         self,
         request: Request,
         asked: Asked,
-        what: Hashable,
+        key: str,
         make: Callable[[], object],
-        lane: int,
+        quick: bool = False,
         topic: Hashable = None,
     ) -> Job:
-        tab = request.query_params.get("tab", "")
+        """Begin a job, or find it; who waits for little does not wait for much."""
+        tab, what = request.query_params.get("tab", ""), _what(asked, key, quick)
         if "again" in request.query_params:
             self.jobs.drop(what)
+        lane = 0 if quick or key == "count" else 1
         return self.jobs.ask(what, make, tab, lane, topic if tab else None, asked.file)
 
     async def stop(self, request: Request) -> Response:
         """Stop what a section, or something to take away, is waiting for."""
         asked, key = await self.answerable(request), request.path_params["key"]
         for quick in (False, True):
-            self.jobs.stop(_of_section(asked, key, quick))
-        self.jobs.stop(_of_file(asked, key))
-        self.jobs.stop((key, asked.data))
+            self.jobs.stop(_what(asked, key, quick))
         return JSONResponse({})
 
     async def at(self, request: Request) -> Response:
@@ -207,8 +204,7 @@ class Workbench:
         counted = await run_in_threadpool(self.counted, asked)
         model, at = (_whole(request, name) for name in ("model", "at"))
         found = answers.look_up(counted, asked, model, at)
-        cut = found["values"]["threshold"]
-        line = "" if cut is None else flagged_line(asked.file.typed, asked.score, cut)
+        line = pages.flagged_line(asked, found["values"]["threshold"])
         answer = JSONResponse(found | {"flagged": line})
         took = 1000 * (time.perf_counter() - begun)
         answer.headers["server-timing"] = f"look;dur={took:.2f}"
@@ -225,7 +221,7 @@ class Workbench:
         found = {
             "problems": asked.problems,
             "unmet": unmet,
-            "taken": lines_of(asked),
+            "taken": pages.lines_of(asked),
             "asks": [k for k in pages.WAITING if pages.asks(asked, k)],
         }
         return JSONResponse(found)
@@ -239,7 +235,7 @@ class Workbench:
             return await self._flagged(request, asked, name)
         figure, ready = FIGURE.fullmatch(name), "ready" in request.query_params
         if figure and figure[1] in pages.titles():
-            job = self._section(request, asked, figure[1], quick=False, topic=None)
+            job = self._section(request, asked, figure[1])
         else:
             job = self._file(request, asked, name)
         if not await _over(job, SOON if ready else None):
@@ -267,7 +263,7 @@ class Workbench:
         def make() -> bytes:
             return answers.file_made(self.counted(asked), asked, name)
 
-        return self._ask(request, asked, _of_file(asked, name), make, lane=1)
+        return self._ask(request, asked, name, make)
 
     async def _flagged(self, request: Request, asked: Asked, name: str) -> Response:
         try:
@@ -323,16 +319,9 @@ def _why(job: Job) -> str:
     return STOPPED if job.state == "stopped" else in_page(job.result)
 
 
-def _of_section(asked: Asked, key: str, quick: bool) -> Hashable:
-    """What does a section depend on?"""
-    return ("section", quick, asked.data, answers.depends(asked, key))
-
-
-def _of_file(asked: Asked, name: str) -> Hashable:
-    """What does a file to take away depend on?"""
-    wanted = tuple(map(str, asked.wanted.items()))
-    rest = (asked.one_share, *asked.sections.values())
-    return ("take", name, asked.data, wanted, rest)
+def _what(asked: Asked, key: str, quick: bool = False) -> Hashable:
+    """What does an answer depend on?"""
+    return (key, quick, asked.data, answers.depends(asked, key))
 
 
 def _made(

@@ -7,7 +7,7 @@ a move of the threshold is a look-up in the running counts of every distinct sco
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast, final
@@ -19,7 +19,6 @@ from trueness._core.arrays import Array
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.progress import progress
 from trueness.app.address import FIELDS, WITHOUT, Asked, in_page, wide_table
-from trueness.app.lines import COMBINER, MAP, REPORT
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import map_to_json
 from trueness.cli._columns import Request, count_panel, with_verdicts
@@ -54,6 +53,7 @@ from trueness.nogold.rate_comparison import RateComparison
 from trueness.report.page import render
 from trueness.threshold.zones import best_thresholds
 
+REPORT, MAP, COMBINER = "report.html", "map.json", "combiner.json"
 FILES = (REPORT, "report.json", MAP, COMBINER)  # that can be taken away
 KEPT = 3  # files, with their columns, whose counts stay in memory
 MOST_ROWS = 3_000_000  # of more rows each score is counted in bins of its own
@@ -201,12 +201,15 @@ def findings(counted: Counted, asked: Asked, quick: bool = False) -> Subject:
 
 
 def depends(asked: Asked, key: str) -> tuple[Any, ...]:
-    """What does a section depend on, beside the counts?"""
-    share = asked.one_share
+    """What does a section, or a file, depend on beside the counts?"""
+    if key == "count":
+        return ()
     if key in STEADY:
-        more = (getattr(asked, name) for name in STEADY[key])
-        return (key, share, asked.level, *more)
-    return (key, share, *map(str, asked.wanted.items()))
+        more: Iterable[Any] = (getattr(asked, name) for name in ("level", *STEADY[key]))
+    else:
+        given = asked.wanted | (asked.sections if key in FILES else {})
+        more = map(str, given.items())
+    return (key, asked.one_share, *more)
 
 
 @said_elsewhere()
@@ -332,6 +335,12 @@ def leaves(counted: Counted, asked: Asked) -> Finding:
 
 
 # what a person takes away
+
+
+def combines(asked: Asked) -> bool:
+    """Are there several classifiers, on independent whole cases?"""
+    whole = not (asked.named("weight") or asked.named("cluster"))
+    return asked.kind == "scores" and len(asked.columns) > 1 and whole
 
 
 def file_made(counted: Counted, asked: Asked, name: str) -> bytes:

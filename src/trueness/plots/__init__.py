@@ -5,11 +5,11 @@ numbers and words without ink); ``picture`` draws that: as an Altair chart, a va
 whose data and encoding can be read without drawing, or on axes of matplotlib that were
 passed as ``ax``. ``save`` writes a chart to SVG, PNG, PDF or HTML without a browser.
 
-To be read in this order: ``_draw`` (which classifiers, who draws), ``_altair`` and
-``_matplotlib`` (how), ``_theme`` (the look, saving), then what is drawn.
+To be read in this order: ``_draw`` (which classifiers, who draws, matplotlib),
+``_altair`` (charts, their look, saving), then what is drawn.
 """
 
-from trueness.plots._theme import save
+from trueness.plots._altair import save
 from trueness.plots.answers import (
     combination_plane,
     combiner_lines,

@@ -1,4 +1,4 @@
-"""How does a figure become an Altair chart?
+"""How does a figure become an Altair chart, how does it look, how is it saved?
 
 Every kind of figure has one drawing. ``Panels`` puts several beside one another; scores
 of two classes, and points with intervals, are drawn as curves are.
@@ -7,12 +7,19 @@ of two classes, and points with intervals, are drawn as curves are.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from html import escape
+from io import StringIO
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import described
 from trueness._core.figures import (
     Axis,
     Bars,
@@ -21,13 +28,25 @@ from trueness._core.figures import (
     Intervals,
     Line,
     Matrix,
+    image,
     span,
 )
-from trueness.plots._theme import COLOURS, GREY, SIZE, alt, frame, styled
+from trueness._core.files import replacing
+from trueness._core.imports import lazy_import
+from trueness._core.records import json_value
 
 if TYPE_CHECKING:
     from altair import TopLevelMixin as Chart
 
+# imported at the first chart: figures on axes of matplotlib do not need it
+alt: Any = lazy_import("altair", "plots")
+
+# Okabe and Ito: eight colours that colour-blind readers can tell apart
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00",
+           "#56B4E9", "#000000", "#F0E442")  # fmt: skip
+GREY = "#767676"
+SIZE = 320
+FORMATS = ("svg", "png", "pdf", "html", "json")
 LABEL = 420
 CELL = 52  # width of a cell with a number in it
 ONE = "classifier"  # what a tally, which has no name, is called
@@ -292,25 +311,19 @@ def _places(figure: Curves) -> dict[str, Any]:
 def position(kind: Callable[..., Any], axis: Axis) -> Any:
     """Place a column on an axis with a fixed range; without a title it is not shown."""
     scale = alt.Scale(domain=[axis.low, axis.high], nice=False)
-    look: dict[str, Any] = {}
+    look: dict[str, Any] = {} if axis.title else {"axis": None}
     if axis.ticks:
-        look["axis"] = _named_ticks(axis)
-    elif not axis.title:
-        look["axis"] = None
+        words = {f"{place * 1e4:.0f}": text for place, text in axis.ticks}
+        look["axis"] = alt.Axis(
+            values=[place for place, _ in axis.ticks],
+            labelOverlap=len(words) > FEW,
+            labelAngle=-30 if sum(map(len, words.values())) > 50 else 0,
+            labelFlush=False,
+            labelFontSize=9,
+            # Vega does not know this scale: the labels are looked up
+            labelExpr=f"{json.dumps(words)}[round(datum.value * 10000)]",
+        )
     return kind(f"{axis.name}:Q", title=axis.title or None, scale=scale, **look)
-
-
-def _named_ticks(axis: Axis) -> Any:
-    words = {f"{place * 1e4:.0f}": text for place, text in axis.ticks}
-    return alt.Axis(
-        values=[place for place, _ in axis.ticks],
-        labelOverlap=len(words) > FEW,
-        labelAngle=-30 if sum(map(len, words.values())) > 50 else 0,
-        labelFlush=False,
-        labelFontSize=9,
-        # Vega does not know this scale: the labels are looked up
-        labelExpr=f"{json.dumps(words)}[round(datum.value * 10000)]",
-    )
 
 
 def _intervals(figure: Intervals) -> Any:
@@ -383,3 +396,99 @@ def _matrix(figure: Matrix) -> Any:
     wide = CELL * max(2, len(order) - 1)
     few = cells + numbers if len(order) <= 13 else cells  # more would not be read
     return few.properties(width=wide, height=0.7 * wide)
+
+
+def styled(chart: Any, title: str = "", description: str = "") -> Any:
+    """Give a chart the common look, its title and its text alternative."""
+    if title:
+        # a title is data: text only, never markup
+        chart = chart.properties(title=alt.TitleParams(title, anchor="start"))
+    if description:
+        chart = chart.properties(description=description)
+    made = (
+        chart.configure_view(continuousWidth=SIZE, continuousHeight=SIZE, stroke=None)
+        .configure_range(category=list(COLOURS))
+        .configure_axis(gridColor="#e5e5e5", titleFontWeight="normal", labelFontSize=11)
+        .configure_title(fontSize=13, fontWeight="bold")
+    )
+    # not by assignment, which Altair takes for a property of the figure
+    kind: Any = type(made)
+    object.__setattr__(made, "__class__", _shown_as_image(kind))
+    return made
+
+
+@cache
+def _shown_as_image(kind: Any) -> Any:
+    """Give the kind of chart that shows itself in a notebook as a drawing.
+
+    Altair's own output loads its scripts from the network, which an exported notebook
+    may not have; a copy, as ``chart.properties`` makes one, is of the same kind.
+    """
+
+    def bundle(self: Any, *args: Any, **options: Any) -> Any:
+        svg, text, _ = _drawn(self)
+        # Jupyter shows the image of a notebook that somebody else ran, not the SVG
+        return {"text/html": image(svg, text), "image/svg+xml": svg, "text/plain": text}
+
+    more = {"_repr_mimebundle_": bundle, "__module__": kind.__module__}
+    return type(kind.__name__, (kind,), more)
+
+
+def frame(columns: dict[str, Any]) -> Any:
+    """Turn columns into what Altair takes, without a frame library."""
+    names = list(columns)
+    rows = zip(*(map(json_value, columns[n]) for n in names), strict=True)
+    return alt.InlineData(values=[dict(zip(names, row, strict=True)) for row in rows])
+
+
+def save(chart: Chart, path: str | os.PathLike[str]) -> None:
+    """Write a chart to a file, all or nothing; the ending decides the format.
+
+    Parameters
+    ----------
+    chart
+        An Altair chart, from any function of ``trueness.plots``.
+    path
+        A name that ends in .svg, .png, .pdf, .html or .json.
+    """
+    if not (hasattr(chart, "to_json") and hasattr(chart, "save")):
+        raise InputError(
+            f"save needs a chart of trueness.plots; found {described(chart)}. A figure "
+            f"of matplotlib saves itself: ax.figure.savefig(...)."
+        )
+    ending = _options.file_path(path, "save").suffix.lower().lstrip(".")
+    _options.choice(ending, FORMATS, "the ending of the file name")
+    with replacing(path) as temporary:
+        if ending == "json":
+            temporary.write_text(chart.to_json(), encoding="utf-8")
+        elif ending == "html":
+            temporary.write_text(_page(chart), encoding="utf-8")
+        else:
+            scale = 2 if ending == "png" else 1
+            how: Any = {"format": ending, "scale_factor": scale}
+            chart.save(str(temporary), **how)
+
+
+def _page(chart: Chart) -> str:
+    """Write a page without any script: the drawing is an image, so names in it stay
+    text whatever they hold (Altair's own pages let ``</script>`` through).
+    """
+    svg, text, title = _drawn(chart)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; img-src data:\">\n"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n</head>\n<body>\n<main>\n"
+        f"{image(svg, text)}\n"
+        "</main>\n</body>\n</html>\n"
+    )
+
+
+def _drawn(chart: Chart) -> tuple[str, str, str]:
+    """Give the drawing, what it shows in words, and its title."""
+    drawn, spec = StringIO(), chart.to_dict()
+    chart.save(drawn, format="svg")
+    title = spec.get("title", "Figure")
+    title = title.get("text", "Figure") if isinstance(title, dict) else title
+    return drawn.getvalue(), str(spec.get("description") or title), str(title)

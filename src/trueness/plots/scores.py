@@ -20,7 +20,7 @@ from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.fermi.distribution import FermiDirac
 from trueness.fermi.distribution import fermi_dirac as solve
-from trueness.plots._altair import ONE, Panels, spread
+from trueness.plots._altair import ONE, SIZE, Panels, spread
 from trueness.plots._draw import (
     Captioned,
     Shown,
@@ -30,7 +30,6 @@ from trueness.plots._draw import (
     picture,
     picture_of,
 )
-from trueness.plots._theme import SIZE
 from trueness.ranking import figures
 from trueness.ranking.areas import auc
 from trueness.ranking.gaussian import fit_binormal

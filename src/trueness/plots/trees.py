@@ -13,9 +13,8 @@ from trueness._core.checks import options as _options
 from trueness._core.figures import Axis, Curves, Line, span
 from trueness._core.numbers import level_text
 from trueness._core.records import shown
-from trueness.plots._altair import VERDICTS
+from trueness.plots._altair import SIZE, VERDICTS, alt, frame
 from trueness.plots._draw import Captioned, Shown, Style, picture
-from trueness.plots._theme import SIZE, alt, frame
 from trueness.trees.leaves import LeafReport, leaf_figure
 from trueness.trees.levels import TOP_METHODS, tree_levels
 from trueness.trees.splits import named_splits, split_parameters
