@@ -16,7 +16,7 @@ from trueness.findings.notes import REPORT, say
 from trueness.findings.page import page_about
 from trueness.findings.where_to_cut import steps
 from trueness.findings.which_is_better import fewer
-from trueness.report.page import render
+from trueness.report import render
 from trueness.report.svg import draw
 
 

@@ -51,10 +51,7 @@ UNKNOWN = (
 
 @final
 class Guard:
-    """Stands before the application and lets right requests through.
-
-    A token opens the server, for a port and the names of this machine.
-    """
+    """Lets requests with the token through, for a port and names of this machine."""
 
     def __init__(self, app: ASGIApp, port: int, hosts: Iterable[str] = LOCAL) -> None:
         self.app, self.port, self.token = app, port, token_urlsafe(32)
@@ -111,10 +108,7 @@ class Guard:
 
 @final
 class Impatient(H11Protocol):
-    """HTTP that hangs up on who begins a request and does not go on with it.
-
-    uvicorn limits only the time between two requests.
-    """
+    """HTTP that hangs up on who stops in a request: uvicorn waits for ever."""
 
     _timer: asyncio.TimerHandle | None = None
     _part = 0

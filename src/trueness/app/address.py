@@ -287,9 +287,7 @@ def complete(asked: Asked) -> Asked:
             with suppress(InputError):  # the label may be clear all the same
                 given = replace(given, label=_chosen(given, lambda *_: ()).label)
             return replace(given, problems=problems)
-    if (
-        not given.is_long
-    ):  # in the order of the file, so that one choice has one address
+    if not given.is_long:  # in the order of the file: one choice has one address
         order = tuple(c for c in asked.file.source.types if c in chosen.scores)
         chosen = replace(chosen, scores=order)
     return replace(

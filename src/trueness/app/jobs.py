@@ -31,10 +31,7 @@ PATIENCE = 90.0
 
 
 class Stopped(SystemExit):
-    """The job was stopped; not an error, so that nobody catches it on the way.
-
-    A thread that ends by a ``SystemExit`` ends in silence.
-    """
+    """The job was stopped. Nobody catches it on the way, and its thread is silent."""
 
 
 @final
@@ -109,10 +106,7 @@ class Job:
         self.make = lambda: None  # what it was made of is let go
 
     def _end(self, thread: threading.Thread) -> None:
-        """Raise ``Stopped`` in its thread, and interrupt the engine that it waits for.
-
-        To be said again until it has ended.
-        """
+        """Raise ``Stopped`` in its thread and interrupt its engine; to be repeated."""
         if self.engine is not None and thread.ident is not None:
             self.engine.interrupt(thread.ident)
         if thread.is_alive():  # else the number may be another thread's by now
@@ -164,10 +158,7 @@ class Jobs:
         topic: Hashable = None,
         engine: DataFile | None = None,
     ) -> Job:
-        """Find a job, or begin it; a tab that asks is a tab that waits.
-
-        Of one topic a tab waits for one job only: what it asked before is given up.
-        """
+        """Find a job, or begin it; of one topic a tab waits for its last one only."""
         with self._lock:
             job = self._jobs.get(what)
             if job is None or not job.tabs:  # new, or given up before it was done

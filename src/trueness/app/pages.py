@@ -38,8 +38,8 @@ from trueness.findings.subject import apart, asked_of_two, of_one_cut
 from trueness.findings.without_labels import HOW
 from trueness.metrics.definitions import SYNONYMS
 from trueness.metrics.grammar import known_names
-from trueness.report.page import embedded, environment, file_of, moving
-from trueness.report.svg import draw
+from trueness.report import embedded, environment, file_of, moving
+from trueness.report.svg import WIDTH, draw
 from trueness.threshold.limits import asks_for_two_cuts, undeferred
 
 KIND_WORDS = {
@@ -51,23 +51,17 @@ KIND_WORDS = {
 }
 # what is answered at once; other questions wait until somebody opens them
 AT_ONCE = ("summary", "threshold", "nogold", "judges", "leaves", "systems")
-# sections that wait for a question: what it would be, which field asks it, an example
+# sections that wait for a question: which field asks it, and an example
 WAITING = {
-    "zones": ("With two thresholds a person looks at the cases between them. Limit the "
-              "share of cases that is deferred, or what must hold above or below "
-              "(npv below >= 0.99), and both thresholds are found.",
-              "subject_to", "defer <= 0.1"),
-    "prevalence": ("Where the share of positives in use is known to lie in a range, "
-                   "the threshold is chosen for the worst of it.", "prevalence", ""),
-    "group-cuts": ("Each group can have a threshold of its own, so that the groups "
-                   "differ little.", "subject_to", "recall_gap <= 0.05"),
-}  # fmt: skip
+    "zones": ("subject_to", "defer <= 0.1"),
+    "prevalence": ("prevalence", ""),  # a range around the share of positives here
+    "group-cuts": ("subject_to", "recall_gap <= 0.05"),
+}
 COMMANDS = {"leaves": "leaves", "judges": "judge", "systems": "evals"}
 # both error rates count equally, whatever the prevalence: to be filled in by Python
 EQUAL = "cost(fp=1, fn={panel.n_neg / panel.n_pos:.15g})"
-ROW = 18  # height of a name under a figure
-STATIC = {"app.css": "text/css", "app.js": "text/javascript",
-          "style.css": "text/css", "script.js": "text/javascript"}  # fmt: skip
+STATIC = {"app.css": "text/css", "style.css": "text/css", "figure.css": "text/css",
+          "app.js": "text/javascript", "script.js": "text/javascript"}  # fmt: skip
 
 
 TITLES = {
@@ -191,10 +185,9 @@ def section(made: Finding | None, key: str, asked: Asked, **more: float | None) 
     ``more`` is the width that was planned for, and the share of positives here.
     """
     waits = None if made or asks(asked, key) else WAITING.get(key)
-    if waits and not waits[2]:  # a range around the share of positives here
+    if waits and not waits[1]:
         share = more.get("prevalence") or 0.5
-        low, high = share / 2, min(2 * share, (1 + share) / 2)
-        waits = (*waits[:2], f"{low:.2g}:{high:.2g}")
+        waits = (waits[0], f"{share / 2:.2g}:{min(2 * share, (1 + share) / 2):.2g}")
     without = [(v, FIELDS[k]) for k, v in WITHOUT.items() if asked.named(k)]
     return _render(
         "section.html.j2", s=made, key=key, asked=asked, width=more.get("width"),
@@ -223,24 +216,13 @@ def problem(words: str, again: bool = False) -> str:
     return _render("problem.html.j2", words=words, again=again)
 
 
-# the classes of marks, as ``trueness.report.svg`` writes them
-_DRAWN = re.compile(
-    r"\.(grid|tick|title|name|mid|end|line|curve|thick|chance|area|band|expected|"
-    r"positives|negatives|forbidden|dot|rule|gone|c\d)\b"
-)
-
-
 @cache
 def _plain_style() -> str:
     """Give the rules of figures in the light colours, without any variable."""
-    text = file_of("style.css")
-    colours = dict(re.findall(r"(--[\w-]+):\s*(#[0-9a-f]+)", text.split("}")[0]))
-    rules = re.findall(r"(\.[\w., -]+)(\{[^}]*\})", text.split("@media print")[0])
-    drawn = [r for r in rules if _DRAWN.search(r[0])]
-    flat = " ".join(selector + body for selector, body in drawn)
-    for name, colour in colours.items():
-        flat = flat.replace(f"var({name})", colour)
-    return flat
+    light = file_of("style.css").split("}")[0]
+    colours = dict(re.findall(r"(--[\w-]+):\s*(#[0-9a-f]+)", light))
+    rules = file_of("figure.css").partition("*/")[2]
+    return re.sub(r"var\((--[\w-]+)\)", lambda found: colours[found[1]], rules)
 
 
 def figure_file(figure: Figure, names: Sequence[str], kind: str) -> bytes:
@@ -248,30 +230,16 @@ def figure_file(figure: Figure, names: Sequence[str], kind: str) -> bytes:
 
     The page names its classifiers above all figures; a file names them below its own.
     """
-    text = str(draw(figure)[0])
-    shown = list(enumerate(names)) if "data-model" in text else []
-    sizes = re.search(r'viewBox="0 0 (\d+) (\d+)"', text)
-    width, below = (int(v) for v in sizes.groups()) if sizes else (360, 320)
-    height = below + ROW * len(shown) + (8 if shown else 0)
-    size = f'width="{2 * width}" height="{2 * height}"'
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} '
-    paper = f'<rect width="{width}" height="{height}" fill="#ffffff"/>'
-    first = f"><style>{_plain_style()}</style>{paper}"
-    legend = Markup("").join(_named(k, name, below + ROW * k) for k, name in shown)
-    text = text.replace("<svg ", head, 1).replace(">", first, 1)
-    text = text.replace(f'0 0 {width} {below}"', f'0 0 {width} {height}"', 1)
-    text = f"{text.removesuffix('</svg>')}{legend}</svg>"
+    drawn = draw(figure)[0]
+    names = names if "data-model" in drawn else ()
+    high = int(re.findall(r'viewBox="0 0 \d+ (\d+)"', drawn)[0])
+    inner = drawn.replace("<svg ", Markup('<svg height="{}" ').format(high), 1)
+    more = {"below": high, "wide": WIDTH, "style": Markup(_plain_style())}  # noqa: S704
+    text = _render("figure.svg.j2", inner=inner, names=names, **more)
     if kind == "svg":
         return text.encode()
     found: bytes = required("vl_convert", "plots").svg_to_png(text, scale=2)
     return found
-
-
-def _named(k: int, name: str, y: int) -> Markup:
-    return Markup(
-        '<path class="line curve chosen c{c}" d="M54 {y}L84 {y}"/>'
-        '<text class="name" x="92" y="{base}">{name}</text>'
-    ).format(c=k % 8, y=y + 8, base=y + 12, name=name)
 
 
 # lines that give the same elsewhere

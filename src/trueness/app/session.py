@@ -50,7 +50,7 @@ from trueness.findings.where_to_cut import Steps, columns, every_step, met, shor
 from trueness.inference.verification import said_elsewhere
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import RateComparison
-from trueness.report.page import render
+from trueness.report import render
 from trueness.threshold.zones import best_thresholds
 
 REPORT, MAP, COMBINER = "report.html", "map.json", "combiner.json"
@@ -84,9 +84,8 @@ class Counted:
     @property
     def first(self) -> Panel | Tally:
         """Give something that knows how many cases there are."""
-        binned = isinstance(self.data, dict)  # every score by itself
-        first = next(iter(self.data.values())) if binned else self.data
-        return cast("Panel | Tally", first)
+        each = self.data.values() if isinstance(self.data, dict) else (self.data,)
+        return cast("Panel | Tally", next(iter(each)))
 
     @property
     def labelled(self) -> bool:
@@ -148,10 +147,7 @@ def count(asked: Asked) -> Counted:
 
 
 def meant(counted: Counted, prevalence: float | None) -> Counted:
-    """Say of counts for which share of positives the answers are wanted.
-
-    What was found for one share is kept apart from what was found for another.
-    """
+    """Say for which share of positives answers are wanted, and keep them apart."""
     if prevalence is None:
         return counted
     known = counted.known.setdefault(("prevalence", prevalence), {})
@@ -254,10 +250,7 @@ def unmet(counted: Counted, asked: Asked) -> dict[str, str]:
 def operating(
     counted: Counted, asked: Asked, quick: bool
 ) -> tuple[Finding, dict[str, Any]]:
-    """Give the section with the slider, and what the slider needs at first.
-
-    Every distinct score is a step; its numbers are looked up.
-    """
+    """Give the section with the slider, of which every distinct score is a step."""
     f = findings(counted, asked, quick)
     made = QUESTIONS["threshold"](f)
     assert made is not None  # noqa: S101 - there is always a threshold
@@ -275,10 +268,9 @@ def operating(
 
 
 def _steps(counted: Counted, m: Model) -> Steps:
-    what = ("every", m.key)
-    if what not in counted.known:
-        counted.known[what] = every_step(m.tally, m.name)
-    return cast("Steps", counted.known[what])
+    if ("every", m.key) not in counted.known:
+        counted.known["every", m.key] = every_step(m.tally, m.name)
+    return cast("Steps", counted.known["every", m.key])
 
 
 def look_up(counted: Counted, asked: Asked, model: int, at: int) -> dict[str, Any]:
@@ -345,22 +337,16 @@ def combines(asked: Asked) -> bool:
 
 def file_made(counted: Counted, asked: Asked, name: str) -> bytes:
     """Write a file of ``FILES``: what the command, or its ``--save``, writes."""
+    data, how, made = counted.data, asked.combine, None
     if name == MAP:
-        one = tallies_of(counted.data)[asked.score]
-        made: Any = calibrate(one, method=asked.calibrate)
-        return f"{map_to_json(made)}\n".encode()
-    if name == COMBINER:
-        made = COMBINERS[asked.combine or _best_combiner(counted, asked.level)](
-            counted.data
-        )
+        made = calibrate(tallies_of(data)[asked.score], method=asked.calibrate)
+    elif name == COMBINER:
+        how = how or compare_combiners(data, level=asked.level, rng=SEED).best()
+        made = COMBINERS[how](data)
+    if made is not None:
         return f"{map_to_json(made)}\n".encode()
     page = _report(counted, asked)
     return render(page).encode() if name == REPORT else _json(counted, asked, page)
-
-
-def _best_combiner(counted: Counted, level: float) -> str:
-    seed = counted.request.seed
-    return compare_combiners(counted.data, level=level, rng=seed).best()
 
 
 def _report(counted: Counted, asked: Asked) -> Page:
@@ -371,8 +357,7 @@ def _report(counted: Counted, asked: Asked) -> Page:
     words: dict[str, Any] = {"level": asked.level}
     if asked.kind != "tests":
         words = asked.wanted | asked.sections | {"groups": counted.groups}
-    seed = counted.request.seed
-    return page_about(counted.data, source=source, rng=seed, **words)
+    return page_about(counted.data, source=source, rng=SEED, **words)
 
 
 def _json(counted: Counted, asked: Asked, page: Page) -> bytes:

@@ -39,10 +39,7 @@ ENDS = ("value", "low", "high")
 def dominance(found: Dominance, **look: Unpack[Style]) -> Shown:
     """Where is the first of two classifiers better, and how certain is it? A chart.
 
-    Parameters
-    ----------
-    title
-        Shown above the figure; the verdict when empty.
+    Without a title the verdict stands above it.
     """
     verdict = (
         f"The first {found.verdict} the second in the sample; better somewhere: "
@@ -116,10 +113,7 @@ def combiner_lines(
 def reader_results(found: ReaderStudy, **look: Unpack[Style]) -> Shown:
     """How well does each reader do with each treatment, and all readers on average?
 
-    Parameters
-    ----------
-    title
-        Shown above the figure; the test of equality when empty.
+    Without a title the test of equality stands above it.
     """
     metric, level = found.metric, level_text(found.level)
     metric = "AUC" if metric == "auc" else metric[:1].upper() + metric[1:]
@@ -218,9 +212,9 @@ def _ends(draws: Floats) -> tuple[float, float, float]:
 
 def _around(name: str, title: str, ends: Floats) -> Axis:
     """Give an axis that holds all intervals, with a little room."""
-    low, high = float(ends.min()), float(ends.max())
-    room = 0.05 * (high - low) or 0.01
-    return Axis(name, title, max(0.0, low - room), min(1.0, high + room))
+    room = 0.05 * float(np.ptp(ends)) or 0.01
+    low, high = max(0.0, ends.min() - room), min(1.0, ends.max() + room)
+    return Axis(name, title, float(low), float(high))
 
 
 def _worth_drawing(post: LatentPosterior, most: int) -> dict[str, Array]:

@@ -115,10 +115,7 @@ def leakage(data: Source, **look: Unpack[Style]) -> Shown:
 def binormal_fit(data: Tally, **look: Unpack[Style]) -> Shown:
     """Does a binormal curve fit? The ROC curve of the data and the fitted one.
 
-    Parameters
-    ----------
-    title
-        Shown above the figure; how good the fit is when empty.
+    Without a title the test of the fit stands above it.
     """
     fit = fit_binormal(data)
     title = f"Binormal fit, test of the fit {p_is(fit.p_value)}"

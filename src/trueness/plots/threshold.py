@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -14,7 +14,7 @@ from trueness._core.figures import POINTS, Curves, Line, guide, span
 from trueness._core.numbers import cut_text, percent
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric
-from trueness.metrics.confusion import sweep
+from trueness.metrics.confusion import Confusion, sweep
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
 from trueness.plots._altair import ONE, Panels, spread
@@ -55,30 +55,21 @@ def operating_point(
     meet every constraint, at the prevalence of use; the curve is the ROC curve of the
     classifier, the point is the threshold of :func:`trueness.best_threshold`, and the
     broken line joins the pairs of rates with the same value of the objective.
-
-    Parameters
-    ----------
-    maximize, minimize, subject_to, prevalences
-        As in :func:`trueness.best_threshold`.
+    Parameters as in :func:`trueness.best_threshold`.
     """
     point = best_threshold(
         data, maximize, subject_to, minimize=minimize, prevalences=prevalences
     )
     _cases.both_classes(data, "operating_point")
-    bounds, c = read_constraints(subject_to), point.confusion
-    place = {
-        "fpr": [c.fp / data.n_neg],
-        "tpr": [c.tp / data.n_pos],
-        "cut": [point.threshold],
-        "value": [point.value],
-    }
+    bounds = read_constraints(subject_to)
     shown = read_metric(maximize if minimize is None else minimize)
     worth = Constraint(shown, ">=" if minimize is None else "<=", point.value)
-    figure = _plane(data, bounds, point.prevalence, "best threshold", place, worth)
+    at = {"cut": np.array(point.threshold), "value": np.array(point.value)}
+    place = Line("best threshold", at)
+    figure = _plane(data, bounds, point.prevalence, place, point.confusion, worth)
     about = (
-        f"ROC plane: {point.objective}"
-        + "".join(f", {b!r}" for b in bounds)
-        + f"; threshold {cut_text(point.threshold)}, value {point.value:.4g}"
+        f"ROC plane: {', '.join([point.objective, *map(repr, bounds)])}; threshold "
+        f"{cut_text(point.threshold)}, value {point.value:.4g}"
     )
     return Captioned(figure, about=about)
 
@@ -97,8 +88,8 @@ def guaranteed_cut(
     t = t.labelled()
     asked = read_constraints([proof.constraint for proof in found.proofs])
     c = sweep(t)[int(np.searchsorted(-t.score, -found.threshold, side="right"))]
-    place = {"fpr": [c.fp / t.n_neg], "tpr": [c.tp / t.n_pos]}
-    figure = _plane(t, asked, t.prevalence, "guaranteed threshold", place)
+    place = Line("guaranteed threshold", {})
+    figure = _plane(t, asked, t.prevalence, place, c)
     words = "ROC plane with the threshold at which " + " and ".join(map(repr, asked))
     return Captioned(figure, about=f"{words} can be guaranteed.")
 
@@ -107,8 +98,8 @@ def _plane(
     t: Tally,
     bounds: Sequence[Constraint],
     prevalence: float,
-    name: str,
-    dots: Mapping[str, Any],
+    dots: Line,
+    c: Confusion,
     worth: Constraint | None = None,
 ) -> Curves:
     """Show the ROC curve, dots on it, and what the constraints allow; all if none.
@@ -132,8 +123,9 @@ def _plane(
         inside, up = (low > 0) | (high < 1), np.where(low > 0, low, high)
         same = guide(FPR, TPR, fpr[inside], up[inside], "same value")
         guides = (*guides, same)
-    place = Line(name, {k: np.asarray(v) for k, v in dots.items()})
-    return replace(figure, bands=bands, guides=guides, dots=(place,))
+    place = {"fpr": c.fp / t.n_neg, "tpr": c.tp / t.n_pos, **dots.columns}
+    place = {k: np.atleast_1d(v) for k, v in place.items()}
+    return replace(figure, bands=bands, guides=guides, dots=(Line(dots.name, place),))
 
 
 @picture_of
@@ -192,14 +184,10 @@ def pareto_plane(
     )
     _cases.both_classes(data, "pareto_plane")
     some = _thinned(len(front))
-    place = {
-        "fpr": front.confusion.fp[some] / data.n_neg,
-        "tpr": front.confusion.tp[some] / data.n_pos,
-        "cut": front.threshold[some],
-        **{k: v[some] for k, v in front.values.items()},
-    }
-    bounds = read_constraints(subject_to)
-    figure = _plane(data, bounds, front.prevalence, "Pareto front", place)
+    every = {"cut": front.threshold, **front.values}
+    place = Line("Pareto front", {k: v[some] for k, v in every.items()})
+    bounds, best = read_constraints(subject_to), front.confusion[some]
+    figure = _plane(data, bounds, front.prevalence, place, best)
     about = "ROC plane with the Pareto front of " + ", ".join(front.values)
     return Captioned(figure, about=about)
 

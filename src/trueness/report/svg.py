@@ -312,108 +312,84 @@ def _forest(f: Figure, data: Intervals) -> Drawn:
     Names and numbers stand above their lines, so that they need no margin. Of many the
     first ones are drawn; the table has all of them.
     """
-    few = slice(0, MOST_SHOWN)
     every = (data.value, data.low, data.high, *data.marks.values())
-    ends = np.concatenate([v[few] for v in every])
+    ends = np.concatenate([v[:MOST_SHOWN] for v in every])
     ends = np.append(ends[np.isfinite(ends)], [] if data.zero is None else 0.0)
     low, high = (ends.min(), ends.max()) if ends.size else (0.0, 1.0)
     room, largest = 0.08 * high - 0.08 * low or 0.05, np.finfo(float).max
     span = max(low - room, -largest), min(high + room, largest)
-    text = f"{data.label} of each {f.of} with its interval. {f.note}".strip()
-    rows = zip(data.names, *(v.tolist() for v in every), strict=True)
-    picture = _intervals(data, span, bool(f.order), text)
-    head = (f.of, data.label, "from", "to", *data.marks)
-    return picture, table(f.title, head, rows)
-
-
-def _intervals(
-    figure: Intervals, span: tuple[float, float], coloured: bool, description: str
-) -> Markup:
-    names = [_name_lines(name) for name in figure.names[:MOST_SHOWN]]
-    heights = [ROW + TEXT * (len(n) - 1) for n in names]
-    height = TOP + BOTTOM + sum(heights)
-    axes = Axes(figure.label, "", span, (float(sum(heights)), 0.0), height, bare=True)
-    values = list(zip(figure.value, figure.low, figure.high, strict=True))
+    names = [_name_lines(name) for name in data.names[:MOST_SHOWN]]
+    feet = np.cumsum([ROW + TEXT * (len(n) - 1) for n in names], dtype=float)
+    height, tall = TOP + BOTTOM + int(feet[-1]), (float(feet[-1]), 0.0)
+    axes = Axes(data.label, "", span, tall, height, bare=True)
+    values = list(zip(data.value, data.low, data.high, strict=True))
     numbers = in_column([around(*three) for three in values])
-    marks, below = [], 0.0
+    marks = []
     for k, (lines, (value, low, high)) in enumerate(zip(names, values, strict=False)):
-        below += heights[k]
-        at, colour = below - 0.28 * ROW, f"c{k % 8 if coloured else 0}"
-        if figure.zero is not None:
+        at, colour = feet[k] - 0.28 * ROW, f"c{k % 8 if f.order else 0}"
+        if data.zero is not None:
             zero = [at + 0.25 * ROW, at - 0.22 * ROW]
-            marks.append(line(axes, [figure.zero] * 2, zero, "chance"))
+            marks.append(line(axes, [data.zero] * 2, zero, "chance"))
         if np.isfinite([low, high]).all():
             marks.append(line(axes, [low, high], [at, at], f"{colour} thick"))
-        for other in figure.marks.values():
-            if np.isfinite(other[k]):
-                # a diamond: a value that stands beside the estimate
-                x, y = float(axes.px(other[k])), float(axes.py(at))
-                corners = ((x, y - 6), (x + 6, y), (x, y + 6), (x - 6, y))
-                places = "L".join(f"{_place(p)} {_place(q)}" for p, q in corners)
-                marks.append(element("path", "line c1", d=f"M{places}Z"))
+        for other in data.marks.values():
+            if np.isfinite(other[k]):  # a diamond, beside the estimate
+                place = f"M{_place(axes.px(other[k]))} {_place(axes.py(at) - 6)}"
+                marks.append(element("path", "line c1", d=f"{place}l6 6-6 6-6-6z"))
         marks.append(dot(axes, float(value), at, colour))
+        foot = float(axes.py(at - 0.34 * ROW))
         for j, part in enumerate(reversed(lines)):
-            place = float(axes.py(at - 0.34 * ROW)) - TEXT * j
-            marks.append(_text("name", axes.left, place, part))
-        place = float(axes.py(at - 0.34 * ROW))
-        marks.append(_text("name end", WIDTH - RIGHT, place, numbers[k]))
-    return drawing(axes, marks, description)
+            marks.append(_text("name", axes.left, foot - TEXT * j, part))
+        marks.append(_text("name end", WIDTH - RIGHT, foot, numbers[k]))
+    text = f"{data.label} of each {f.of} with its interval. {f.note}".strip()
+    rows = zip(data.names, *(v.tolist() for v in every), strict=True)
+    head = (f.of, data.label, "from", "to", *data.marks)
+    return drawing(axes, marks, text), table(f.title, head, rows)
 
 
 def _crosses(f: Figure, data: Crosses) -> Drawn:
-    """Draw points with an interval in both directions."""
+    """Draw points with an interval in both directions, numbered as in the table."""
     x, y = data.x, data.y
     axes = Axes(x.title, y.title, (x.low, x.high), (y.low, y.high))
     marks = [line(axes, g[x.name], g[y.name], "chance") for g in data.guides]
-    for k, (a, b) in enumerate(zip(data.across, data.up, strict=True)):
-        colour = f"c{k % 8}"
+    names, rows = [], []
+    every = zip(data.names, data.across, data.up, strict=True)
+    for k, (name, a, b) in enumerate(every):
+        colour, place = f"c{k % 8}", (float(a[0]), float(b[0]))
         marks.append(line(axes, a[1:], [b[0]] * 2, colour))
         marks.append(line(axes, [a[0]] * 2, b[1:], colour))
-        marks.append(dot(axes, float(a[0]), float(b[0]), colour))
-    for k, (a, b) in enumerate(zip(data.across, data.up, strict=True)):
-        # the number of a judge in the table, beside its point
-        place = float(axes.px(a[0])) + 7, float(axes.py(b[0])) - 6
-        marks.append(_text("name", *place, str(k + 1)))
-    every = zip(data.names, data.across, data.up, strict=True)
-    rows = [
-        (f"{k + 1} {name}", *map(float, (*b, *a)))
-        for k, (name, a, b) in enumerate(every)
-    ]
+        marks.append(dot(axes, *place, colour))
+        beside = float(axes.px(place[0])) + 7, float(axes.py(place[1])) - 6
+        names.append(_text("name", *beside, str(k + 1)))
+        rows.append((f"{k + 1} {name}", *map(float, (*b, *a))))
     head = (f.of, y.title, "from", "to", x.title, "from", "to")
     text = f"{f.title}: {y.title} against {x.title}. {f.note}"
-    return drawing(axes, marks, text), table(f.title, head, rows)
+    return drawing(axes, [*marks, *names], text), table(f.title, head, rows)
 
 
 def _matrix(f: Figure, data: Matrix) -> Drawn:
     """Draw a number for each pair of names as a cell."""
     size = len(data.names)
     side = (WIDTH - LEFT - RIGHT) / max(size - 1, 1)
-    height = TOP + size * min(side, 46.0)
-    tall = (height - TOP) / size
+    tall = min(side, 46.0)
     marks, rows = [], []
-    for i in range(1, size):
-        y = TOP + tall * i
-        marks.append(_text("tick end", LEFT - 6, y - 0.5 * tall + 4, str(i + 1)))
-        for j in range(i):
-            value = float(data.value[i, j])
-            rows.append((data.names[j], data.names[i], value))
-            if np.isfinite(value):
-                kind, x = "c0" if value >= 0 else "c1", LEFT + side * j
-                place = {"x": x + 1, "y": y - tall + 1}
-                place |= {"width": side - 2, "height": tall - 2}
-                shade = f"{abs(value):.2f}"
-                marks.append(
-                    element("rect", f"area {kind}", fill_opacity=shade, **place)
-                )
-                at = (x + side / 2, y - tall / 2 + 4)
-                marks.append(_text("name mid", *at, f"{value:.2f}"))
-    for j in range(size - 1):
-        middle = LEFT + side * (j + 0.5)
-        below = TOP + tall * (size - 1) + 15
-        marks.append(_text("tick mid", middle, below, str(j + 1)))
+    for i, j in zip(*np.tril_indices(size, -1), strict=True):
+        x, y, value = LEFT + side * j, TOP + tall * (i - 1), float(data.value[i, j])
+        rows.append((data.names[j], data.names[i], value))
+        if np.isfinite(value):
+            place = {"x": x + 1, "y": y + 1, "width": side - 2, "height": tall - 2}
+            kind, shade = "area c0" if value >= 0 else "area c1", f"{abs(value):.2f}"
+            marks.append(element("rect", kind, fill_opacity=shade, **place))
+            middle = x + side / 2, y + tall / 2 + 4
+            marks.append(_text("name mid", *middle, f"{value:.2f}"))
+    below = TOP + tall * (size - 1) + 15
+    for k in range(size - 1):
+        beside = TOP + tall * (k + 0.5) + 4
+        marks.append(_text("tick end", LEFT - 6, beside, str(k + 2)))
+        marks.append(_text("tick mid", LEFT + side * (k + 0.5), below, str(k + 1)))
     text = f"{f.title}: {data.label} of each pair. {f.note}"
     numbers = table(f.title, ("first", "second", data.label), rows)
-    return _picture(height, text, marks), numbers
+    return _picture(TOP + tall * size, text, marks), numbers
 
 
 def _name_lines(name: str) -> list[str]:
