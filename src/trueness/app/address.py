@@ -53,23 +53,25 @@ from trueness.threshold.limits import (
     read_prevalence,
 )
 
-HOW_DRAWN = "How the labelled cases were chosen"
 # of a table of attempts: how people call what passed, what was tried, and by whom
 PASSED = ("passed", "pass", "correct", "is_correct", "resolved", "success", "solved")
 ITEMS = ("item", "item_id", "question_id", "task_id", "doc_id", "problem",
          "instance_id")  # fmt: skip
 SYSTEMS = ("system", "model", "run", "agent")
-# what the columns are: how the option is called in a shell, and how it is guessed
-KINDS: Mapping[str, tuple[str, Guess]] = {
-    "scores": ("score", several_scores),
-    "tests": ("vote", guess_votes),
-    "leaves": ("node", guess_node),
-    "judges": ("judge", guess_judges),
-    "systems": ("passed", lambda source, _: named_like(source, PASSED)),
-}
+# what the columns are: how option and command are called in a shell, how the page
+# calls it, and how it is guessed
+KINDS: Mapping[str, tuple[str, str, str, Guess]] = {
+    "scores": ("score", "report", "Scores, with labels", several_scores),
+    "tests": ("vote", "report", "Tests or judges, without labels", guess_votes),
+    "leaves": ("node", "leaves", "Leaves of a tree", guess_node),
+    "judges": ("judge", "judge", "Judges, and labels of some cases", guess_judges),
+    "systems": ("passed", "evals", "Attempts of systems at items",
+                lambda source, _: named_like(source, PASSED)),
+}  # fmt: skip
 FIELDS = {
     "label": "Label", "positive": "Positive value", "score": "Scores", "vote": "Tests",
-    "node": "Leaf", "judge": "Judges", "passed": "Passed", "labelled": HOW_DRAWN,
+    "node": "Leaf", "judge": "Judges", "passed": "Passed",
+    "labelled": "How the labelled cases were chosen",
     "rule": "Rule", "count": "Count", "weight": "Weight", "cluster": "Clusters",
     "by": "Groups", "yes": "Verdict that means positive", "verdict": "Verdicts",
     "item": "Item", "system": "System", "level": "Confidence level",
@@ -277,7 +279,7 @@ def complete(asked: Asked) -> Asked:
     """Guess what was left open; without ``chosen``, and a problem, where one cannot."""
     with asked.file.held():  # guessing reads some rows
         given = _with_guesses(asked)
-        option, guess = KINDS[str(given.kind)]
+        option, *_, guess = KINDS[str(given.kind)]
         try:
             _fits(given)
             chosen = _chosen(given, guess)

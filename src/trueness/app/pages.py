@@ -42,13 +42,6 @@ from trueness.report import embedded, environment, file_of, moving
 from trueness.report.svg import WIDTH, draw
 from trueness.threshold.limits import asks_for_two_cuts, undeferred
 
-KIND_WORDS = {
-    "scores": "Scores, with labels",
-    "tests": "Tests or judges, without labels",
-    "leaves": "Leaves of a tree",
-    "judges": "Judges, and labels of some cases",
-    "systems": "Attempts of systems at items",
-}
 # what is answered at once; other questions wait until somebody opens them
 AT_ONCE = ("summary", "threshold", "nogold", "judges", "leaves", "systems")
 # sections that wait for a question: which field asks it, and an example
@@ -57,14 +50,12 @@ WAITING = {
     "prevalence": ("prevalence", ""),  # a range around the share of positives here
     "group-cuts": ("subject_to", "recall_gap <= 0.05"),
 }
-COMMANDS = {"leaves": "leaves", "judges": "judge", "systems": "evals"}
 # both error rates count equally, whatever the prevalence: to be filled in by Python
 EQUAL = "cost(fp=1, fn={panel.n_neg / panel.n_pos:.15g})"
 STATIC = {"app.css": "text/css", "style.css": "text/css", "figure.css": "text/css",
           "app.js": "text/javascript", "script.js": "text/javascript"}  # fmt: skip
-
-
-TITLES = {
+# of all sections: those of the report, and those of whole pages
+TITLES = notes.TITLES | {
     "summary": "In plain words",
     "nogold": "How good is each test?",
     "judges": "What is the true pass rate?",
@@ -81,11 +72,6 @@ def query_of(asked: Asked) -> str:
             many = value if isinstance(value, tuple) else (value,)
             pairs += [(name, v) for v in many]
     return urlencode(pairs)
-
-
-def titles() -> dict[str, str]:
-    """Give the titles of all sections: the report's own, and those of whole pages."""
-    return {**notes.TITLES, **TITLES}
 
 
 def sections_of(asked: Asked) -> list[str]:
@@ -110,8 +96,8 @@ def _environment() -> jinja2.Environment:
     made = environment(jinja2.FunctionLoader(_own), face=notes.PAGE)
     made.globals |= {
         "version": __version__, "fields": FIELDS, "nothing": address.NOTHING,
-        "no_labels": address.NO_LABELS, "how_drawn": address.HOW_DRAWN, "ways": HOW,
-        "instead": WITHOUT, "kinds": {k: KIND_WORDS[k] for k in KINDS},
+        "no_labels": address.NO_LABELS, "ways": HOW, "titles": TITLES,
+        "instead": WITHOUT, "kinds": {k: v[2] for k, v in KINDS.items()},
         "at_once": AT_ONCE, "calibrators": list(CALIBRATORS),
         "combiners": list(COMBINERS), "call": _call, "repr": repr, "quoted": quoted,
         "combines": combines, "REPORT": REPORT, "MAP": MAP, "COMBINER": COMBINER,
@@ -161,7 +147,6 @@ def look(asked: Asked, typed: QueryParams) -> str:
         combines=combines(asked) and "ensembles" in keys,
         keys=keys,
         opened={*typed.getlist("open"), *(k for k in keys if asks(asked, k))},
-        titles=titles(),
         taken=lines_of(asked),
         query=query_of(asked),
         objective=typed.get("objective", "").strip(),
@@ -274,7 +259,7 @@ def lines_of(asked: Asked) -> dict[str, str] | None:
         }
     end = () if kind == "leaves" else ("-o", REPORT)
     taken = {
-        "command": _typed(COMMANDS.get(kind, "report"), asked, options, *end),
+        "command": _typed(KINDS[kind][1], asked, options, *end),
         "python": _python(asked, chosen),
         "calibrate": "",
         "combine": "",

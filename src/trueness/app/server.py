@@ -151,7 +151,7 @@ class Workbench:
     async def section(self, request: Request) -> Response:
         """Give a section, or how far it is."""
         asked, key = await self.answerable(request), request.path_params["key"]
-        if key not in pages.titles():
+        if key not in pages.TITLES:
             raise HTTPException(404)
         quick = "quick" in request.query_params
         job = self._section(request, asked, key, quick, topic=(key, quick))
@@ -234,7 +234,7 @@ class Workbench:
         if name in ("flagged.csv", "flagged.parquet"):
             return await self._flagged(request, asked, name)
         figure, ready = FIGURE.fullmatch(name), "ready" in request.query_params
-        if figure and figure[1] in pages.titles():
+        if figure and figure[1] in pages.TITLES:
             job = self._section(request, asked, figure[1])
         else:
             job = self._file(request, asked, name)
