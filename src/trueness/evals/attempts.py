@@ -1,8 +1,7 @@
-r"""How many attempts at each item passed, and how often does a system pass?
+"""How many attempts at each item passed, and how often does a system pass?
 
-The item is the unit, and its attempts are alike. Every rate is a mean over m items of a
-number :math:`y_i` between 0 and 1, so that its influence values are
-:math:`(y_i - \bar y)/m`, whatever happens within an item.
+The item is the unit: every rate is a mean over items of a number between 0 and 1,
+whatever happens within an item.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import options as _options
@@ -89,8 +87,16 @@ class Attempts(Record):
                 "several times. Add attempts with +, or count rows with "
                 "trueness.attempts."
             )
-        fields = {"item": names, "passed": _whole(self.passed, "passed"),
-                  "tried": _whole(self.tried, "tried")}  # fmt: skip
+        fields = {"item": names}
+        for name in ("passed", "tried"):
+            values = np.asarray(getattr(self, name))
+            values = values if values.size else np.zeros(0, np.int64)
+            kind = values.ndim == 1 and values.dtype.kind in "iub"
+            if not kind or (values < 0).any():
+                raise InputError(
+                    f"{name} must hold whole numbers, 0 or more, one per item."
+                )
+            fields[name] = values.astype(np.int64)
         if self.cluster is not None:
             fields["cluster"] = np.array([str(c) for c in self.cluster], object)
         for name, values in fields.items():
@@ -102,8 +108,7 @@ class Attempts(Record):
             values = values[order]
             values.flags.writeable = False
             object.__setattr__(self, name, values)
-        if (self.passed > self.tried).any() or (self.tried < 1).any():
-            at = int(np.flatnonzero((self.passed > self.tried) | (self.tried < 1))[0])
+        for at in np.flatnonzero((self.passed > self.tried) | (self.tried < 1)):
             raise InputError(
                 f"Item {shown(self.item[at])!r} passed {self.passed[at]} of "
                 f"{self.tried[at]} attempts; passed must be 0 to tried, and tried 1 or "
@@ -125,10 +130,8 @@ class Attempts(Record):
     def __repr__(self) -> str:
         """Say how much there is in one line."""
         tried = self.tried
-        each = ""
-        if tried.size:
-            few, many = int(tried.min()), int(tried.max())
-            each = f" ({few if few == many else f'{few} to {many}'} per item)"
+        ends = sorted({int(tried.min()), int(tried.max())}) if tried.size else []
+        each = f" ({' to '.join(map(str, ends))} per item)" if ends else ""
         text = (
             f"Attempts: {counted(len(self), 'item')}, "
             f"{counted(int(tried.sum()), 'attempt')}{each}, "
@@ -150,14 +153,6 @@ class Attempts(Record):
         if self.cluster is None:
             return None
         return np.unique(self.cluster.astype(str), return_inverse=True)[1]
-
-    def table(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """Count the items that passed c of n: n, c, how many, and the row of each."""
-        pairs = np.column_stack([self.tried, self.passed])
-        rows, at, number = np.unique(
-            pairs, axis=0, return_inverse=True, return_counts=True
-        )
-        return rows[:, 0], rows[:, 1], number, at.reshape(-1)
 
     def of_items(self, items: Iterable[str]) -> Attempts:
         """Keep the items of these names."""
@@ -217,18 +212,14 @@ def read_attempts(path: str | os.PathLike[str]) -> Attempts:
             f"{file} is not a file of attempts. Write one with a.write(path); logs "
             "are read by trueness.attempts."
         )
-    columns = {k: held.get(k) for k in ("item", "passed", "tried")}
-    lists = all(isinstance(column, list) for column in columns.values())
-    cluster, missing = held.get("cluster"), held.get("missing")
-    if not lists or not isinstance(cluster, (list, type(None))):
-        raise InputError(f"{file} is damaged: a column of its attempts is no list.")
+    item, cluster, missing = (held.get(k) for k in ("item", "cluster", "missing"))
+    lists = isinstance(item, list) and isinstance(cluster, (list, type(None)))
+    if not lists or not all(isinstance(v, str) for v in [*item, *(cluster or ())]):
+        raise InputError(f"{file} is damaged: items and clusters are lists of text.")
     if type(missing) is not int or not 0 <= missing < 2**63:
         raise InputError(f"{file} is damaged: missing must be a whole number.")
-    named = [*held["item"], *(cluster or ())]
-    if not all(isinstance(v, str) for v in named):
-        raise InputError(f"{file} is damaged: items and clusters are named by text.")
     with as_written(file, "attempts"):
-        return Attempts(**columns, cluster=cluster, missing=missing)  # type: ignore[arg-type]  # checked there
+        return Attempts(item, held["passed"], held["tried"], cluster, missing)  # type: ignore[arg-type]  # checked there
 
 
 def systems(data: object, what: str, *, least: int = 1) -> dict[str, Attempts]:
@@ -249,15 +240,6 @@ def systems(data: object, what: str, *, least: int = 1) -> dict[str, Attempts]:
             of = f" of {shown(name)}" * bool(name)
             raise NotEnoughCases(f"{what} needs items; the attempts{of} are empty.")
     return {str(name): a for name, a in found.items()}
-
-
-def _whole(values: ArrayLike, what: str) -> Ints:
-    array = np.asarray(values)
-    if array.size == 0:
-        return np.zeros(0, np.int64)
-    if array.ndim != 1 or array.dtype.kind not in "iub" or (array < 0).any():
-        raise InputError(f"{what} must hold whole numbers, 0 or more, one per item.")
-    return array.astype(np.int64)
 
 
 def _of_each_system(
@@ -320,9 +302,7 @@ def pass_at_k(data: Attempts, k: int, *, level: float = 0.95) -> Estimate:
     >>> pass_at_k(a, 2).value  # (3/6 + 0) / 2
     0.25
     """
-    k = _enough(data, k, "pass@")
-    found = item_values(data, lambda n, c: 1 - Fraction(comb(n - c, k), comb(n, k)))
-    return estimated(data, *found, level, f"pass@{k}")
+    return _of_subsets(data, k, lambda n, c, k: comb(n, k) - comb(n - c, k), level, "@")
 
 
 @_of_each_system
@@ -347,21 +327,23 @@ def pass_hat_k(data: Attempts, k: int, *, level: float = 0.95) -> Estimate:
     >>> pass_hat_k(a, 2).value  # (3/6 + 1) / 2
     0.75
     """
-    k = _enough(data, k, "pass^")
-    found = item_values(data, lambda n, c: Fraction(comb(c, k), comb(n, k)))
-    return estimated(data, *found, level, f"pass^{k}")
+    return _of_subsets(data, k, lambda n, c, k: comb(c, k), level, "^")
 
 
-def _enough(a: Attempts, k: int, name: str) -> int:
+def _of_subsets(
+    a: Attempts, k: int, count: Callable[[int, int, int], int], level: float, mark: str
+) -> Estimate:
+    """Give the share of all subsets of k attempts that count, of c passed of n."""
     k = _options.whole_number(k, "k", at_least=1)
     few = a.tried < k
     if few.any():
         raise NotEnoughCases(
-            f"{name}{k} needs {k} attempts at every item; {int(few.sum()):,} of "
+            f"pass{mark}{k} needs {k} attempts at every item; {int(few.sum()):,} of "
             f"{len(a):,} items have fewer. Ask for {int(a.tried.min())} or less, or "
             "try these items more often."
         )
-    return k
+    found = item_values(a, lambda n, c: Fraction(count(n, c, k), comb(n, k)))
+    return estimated(a, *found, level, f"pass{mark}{k}")
 
 
 def mean_of_items(
@@ -396,10 +378,11 @@ def item_values(
     a: Attempts, value: Value = lambda n, c: Fraction(c, n)
 ) -> tuple[Fraction, Floats]:
     """Give the exact mean of the items, and the number of each."""
-    n, c, number, at = a.table()
-    exact = [value(int(i), int(j)) for i, j in zip(n, c, strict=True)]
+    pairs = np.column_stack([a.tried, a.passed])
+    rows, at, number = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
+    exact = [value(int(n), int(c)) for n, c in rows]
     mean = sum((x * int(k) for x, k in zip(exact, number, strict=True)), Fraction())
-    return mean / len(a), np.array([float(x) for x in exact])[at]
+    return mean / len(a), np.array([float(x) for x in exact])[at.reshape(-1)]
 
 
 def estimated(

@@ -1,9 +1,7 @@
-r"""Which of several runs is better, which rank can each have, what would show it?
+"""Which of several runs is better, which rank can each have, what would show it?
 
-Runs are paired by item: with :math:`d_i = y_{iA} - y_{iB}` the difference is a mean
-over items, of which the item's difficulty is no part. With one attempt at each item
-this is McNemar's comparison, exact; otherwise Student's, with influence values
-:math:`(d_i - \bar d)/m`.
+Runs are paired by item, whose difficulty is then no part of a difference. With one
+attempt at each item this is McNemar's comparison, exact; otherwise Student's.
 """
 
 from __future__ import annotations
@@ -12,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
+from string import ascii_lowercase
 from typing import Any, final
 
 import numpy as np
@@ -75,11 +74,8 @@ def compare_runs(
     answer = (_of_votes if plain else _of_means)(shared, margin, level)
     number = min(a.units[0] for a in shared.values())
     if number < FEW:
-        notes = (
-            *notes,
-            f"With {counted(number, 'item')} only a very large difference can be "
-            "distinguished from chance.",
-        )
+        few = f"With {counted(number, 'item')} only a very large difference can be "
+        notes = (*notes, f"{few}distinguished from chance.")
     if reference is not None:
         pairs = [p for p in answer.pairs if reference in (p.first, p.second)]
         answer = replace(answer, pairs=adjusted(pairs))
@@ -244,7 +240,13 @@ def plan_items(
     if difference is not None:
         goal = _options.fraction(difference, "difference")
         z += NormalDist().inv_cdf(power)
-        runs = _two(pilot)
+        found = systems(pilot, "plan_items", least=2)
+        if len(found) > 2:
+            raise InputError(
+                f"plan_items compares two systems; found {len(found)}. Type "
+                'trueness.plan_items({"A": a, "B": b}, difference=0.03).'
+            )
+        runs = list(same_items(found)[0].values())
     else:
         goal = _options.fraction(half_width, "half_width")
         runs = list(systems(pilot, "plan_items").values())[:1]
@@ -268,23 +270,10 @@ def plan_items(
     notes = () if len(runs[0]) >= 30 else (
         f"The pilot has {counted(len(runs[0]), 'item')}: the plan is a rough one.",
     )  # fmt: skip
-    nan = math.nan
-    return ItemPlan(
-        take(n), n,
-        nan if difference is None else goal, nan if half_width is None else goal,
-        nan if difference is None else power, level,
-        between, within, others, notes=notes,
-    )  # fmt: skip
-
-
-def _two(pilot: object) -> list[Attempts]:
-    found = systems(pilot, "plan_items", least=2)
-    if len(found) > 2:
-        raise InputError(
-            f"plan_items compares two systems; found {len(found)}. Type "
-            'trueness.plan_items({"A": a, "B": b}, difference=0.03).'
-        )
-    return list(same_items(found)[0].values())
+    asked = (
+        (goal, math.nan, power) if half_width is None else (math.nan, goal, math.nan)
+    )
+    return ItemPlan(take(n), n, *asked, level, between, within, others, notes=notes)
 
 
 def _variances(runs: Sequence[Attempts]) -> tuple[float, float, float]:
@@ -360,12 +349,10 @@ class Leaderboard(Record):
 
     def columns(self) -> dict[str, Any]:
         """Give a table with one row per system."""
+        ends = ("value", "low", "high")
         return {
             "system": list(self.names),
-            **{
-                end: np.array([getattr(e, end) for e in self.rates])
-                for end in ("value", "low", "high")
-            },
+            **{k: np.array([getattr(e, k) for e in self.rates]) for k in ends},
             "best_rank": self.best_rank,
             "worst_rank": self.worst_rank,
             "group": list(self.groups),
@@ -439,8 +426,8 @@ def _letters(apart: Array) -> tuple[str, ...]:
     )
 
 
-def _name(k: int, letters: Sequence[str] = "abcdefghijklmnopqrstuvwxyz") -> str:
-    return letters[k] if k < len(letters) else _name(k // 26 - 1) + letters[k % 26]
+def _name(k: int) -> str:
+    return (_name(k // 26 - 1) if k >= 26 else "") + ascii_lowercase[k % 26]
 
 
 def rates_figure(found: Leaderboard | Mapping[str, Estimate]) -> Intervals:

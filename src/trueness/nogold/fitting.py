@@ -379,11 +379,15 @@ def degrees_of_freedom(patterns: Patterns) -> tuple[int, int, int]:
     """
     s, k = len(patterns.populations), len(patterns.names)
     parameters = s + 2 * k
-    designs = _designs(patterns)
-    free = sum(
-        2 ** int(seen.sum()) * (2 if labelled else 1) - 1
-        for _, seen, labelled in designs
-    )
+    # which sets of tests were run, in which population, with or without labels
+    x = patterns
+    designs = sorted({
+        (i, tuple(~np.isnan(row)), labelled)
+        for labelled, cases in ((False, x.unknown), (True, x.pos + x.neg))
+        for i in range(s)
+        for row in x.rows[cases[i] > 0]
+    })  # fmt: skip
+    free = sum(2 ** (sum(seen) + labelled) - 1 for _, seen, labelled in designs)
     if k > MOST_RANKED:
         return free, parameters, min(free, parameters)
     general = np.random.default_rng(0)  # any point that is not special
@@ -397,23 +401,12 @@ def degrees_of_freedom(patterns: Patterns) -> tuple[int, int, int]:
     return free, parameters, int(rank)
 
 
-def _designs(patterns: Patterns) -> list[tuple[int, Floats, bool]]:
-    """Which sets of tests were run, in which population, with or without labels?"""
-    found = set()
-    for j, row in enumerate(patterns.rows):
-        seen = tuple(~np.isnan(row))
-        for s in range(len(patterns.populations)):
-            if patterns.unknown[s, j]:
-                found.add((s, seen, False))
-            if patterns.pos[s, j] or patterns.neg[s, j]:
-                found.add((s, seen, True))
-    return [(s, np.array(seen), labelled) for s, seen, labelled in sorted(found)]
-
-
-def _chances(at: Array, sites: int, s: int, seen: Floats, labelled: bool) -> Array:
+def _chances(
+    at: Array, sites: int, s: int, seen: tuple[bool, ...], labelled: bool
+) -> Array:
     """Give the probabilities of all patterns of one design, at phi, alpha and beta."""
-    alpha, beta = (part[seen] for part in np.split(at[sites:], 2))
-    x = np.array(list(product((False, True), repeat=int(seen.sum()))))
+    alpha, beta = (part[np.array(seen)] for part in np.split(at[sites:], 2))
+    x = np.array(list(product((False, True), repeat=sum(seen))))
     a = at[s] * np.where(x, alpha, 1 - alpha).prod(axis=1)
     b = (1 - at[s]) * np.where(x, beta, 1 - beta).prod(axis=1)
     return np.concatenate([a, b]) if labelled else a + b

@@ -63,7 +63,11 @@ def plan_next(panel: Panel, width: float, labels: int) -> LabelPlan:
         )
     p = _given_votes(v)
     doubt = left * np.sqrt(p * (1 - p) + 1 / (v.pos + v.neg + 4))
-    new = _allocate(doubt, left, labels)
+    new = np.zeros(doubt.size)
+    for _ in range(labels):
+        # Sainte-Lague: the next label goes to the largest claim per label given
+        claim = np.where(new < left, doubt / (new + 0.5), -1.0)
+        new[int(np.argmax(claim))] += 1
     now, then = (
         standard_error(p, v.x, v.total, v.pos + v.neg + more)
         for more in (np.zeros(p.size), new)
@@ -76,16 +80,6 @@ def plan_next(panel: Panel, width: float, labels: int) -> LabelPlan:
 def _given_votes(v: Verdicts) -> Floats:
     """How likely is a case of each pattern positive, by the labels that there are?"""
     return np.asarray(probabilities(mode_and_information(v)[0][None], v.x)[0])
-
-
-def _allocate(doubt: Floats, left: Floats, labels: int) -> Floats:
-    """Share out whole labels in proportion, never more than there are cases."""
-    out = np.zeros(doubt.size)
-    for _ in range(labels):
-        # Sainte-Lague: the next label goes to the largest claim per label given
-        claim = np.where(out < left, doubt / (out + 0.5), -1.0)
-        out[int(np.argmax(claim))] += 1
-    return out
 
 
 def standard_error(p: Floats, x: Floats, total: Floats, known: Floats) -> float:
@@ -177,11 +171,21 @@ def plan_labels(
     """
     width, level = _options.fraction(width, "width"), _options.fraction(level, "level")
     z = float(ndtri((1 + level) / 2))
-    p, x, total, note = (
-        _expected(prevalence, judges, sensitivity, specificity, correlation, cases)
-        if data is None
-        else _from_panel(data)
-    )
+    if data is None:
+        p, x, total, note = _expected(
+            prevalence, judges, sensitivity, specificity, correlation, cases
+        )
+    else:
+        v = verdicts_of(read_verdicts(data))
+        p, x, total, known = _given_votes(v), v.x, v.total, int((v.pos + v.neg).sum())
+        if not known:
+            raise NotEnoughCases(
+                "plan_labels needs a few labels to know how good these judges are; "
+                "found none. Label some, or give prevalence, sensitivity and "
+                "specificity."
+            )
+        said = f"{counted(known, 'label')} say."
+        note = f"The judges are assumed to be as accurate as {said}"
     share = total / total.sum()
     least = 2 * z * standard_error(p, x, total, total)
     if least > width:
@@ -199,18 +203,6 @@ def plan_labels(
     rate = float(share @ p)
     alone = int(np.ceil(rate * (1 - rate) * (2 * z / width) ** 2))
     return LabelNumber(labels, reached(labels), alone, (note,))
-
-
-def _from_panel(panel: Panel) -> tuple[Floats, Floats, Floats, str]:
-    v = verdicts_of(read_verdicts(panel))
-    known = int(v.pos.sum() + v.neg.sum())
-    if not known:
-        raise NotEnoughCases(
-            "plan_labels needs a few labels to know how good these judges are; found "
-            "none. Label some, or give prevalence, sensitivity and specificity."
-        )
-    note = f"The judges are assumed to be as accurate as {counted(known, 'label')} say."
-    return _given_votes(v), v.x, v.total, note
 
 
 def _expected(

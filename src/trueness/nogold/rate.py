@@ -264,62 +264,49 @@ def _rate(
 
 def _notes(panel: Panel, labelled: str, judges: Mapping[str, Judge]) -> tuple[str, ...]:
     """Say what is doubtful."""
-    out, x = [], _verdicts.verdicts_of(panel)
-    random = labelled == "random"
-    p = _verdicts.random_p_value(x) if random else 1.0
-    if p < DOUBT:
-        out.append(
-            "The labelled cases do not look like a random sample: their verdicts "
-            f"differ from those of the other cases ({p_is(p)}). If they were chosen by "
-            'what the judges said, pass labelled="by verdict".'
-        )
-    p = _verdicts.outside_by_truth(x) if labelled == "by truth" else 1.0
-    if p < DOUBT:
-        out.append(
-            "No rate explains these verdicts: among cases without a label a yes is "
-            "more common than among labelled positives, or less common than among "
-            f"labelled negatives ({p_is(p)}). Do the labelled cases come from another "
-            "population?"
-        )
+    x, truth = _verdicts.verdicts_of(panel), labelled == "by truth"
+    at_random = _verdicts.random_p_value(x) if labelled == "random" else 1.0
+    outside = _verdicts.outside_by_truth(x) if truth else 1.0
     kept = _verdicts.distinct(panel.rows)
-    twins = [n for k, n in enumerate(panel.names) if k not in kept]
-    if twins:
-        out.append(
-            f"The verdicts of {', '.join(twins)} are those of another judge in every "
-            "case, and are not counted a second time."
-        )
-    for name, column in zip(panel.names, panel.rows.T, strict=True):
-        verdict = only_value(column)
-        if np.isfinite(verdict):
-            out.append(
-                f"{name} gives the verdict {verdict:g} in every case, which carries "
-                "no information."
-            )
+    twins = ", ".join(n for k, n in enumerate(panel.names) if k not in kept)
+    said = {
+        "The labelled cases do not look like a random sample: their verdicts differ "
+        f"from those of the other cases ({p_is(at_random)}). If they were chosen by "
+        'what the judges said, pass labelled="by verdict".': at_random < DOUBT,
+        "No rate explains these verdicts: among cases without a label a yes is more "
+        "common than among labelled positives, or less common than among labelled "
+        f"negatives ({p_is(outside)}). Do the labelled cases come from another "
+        "population?": outside < DOUBT,
+        f"The verdicts of {twins} are those of another judge in every case, and are "
+        "not counted a second time.": bool(twins),
+    }
+    for name, verdict in zip(panel.names, map(only_value, panel.rows.T), strict=True):
+        said[
+            f"{name} gives the verdict {verdict:g} in every case, which carries no "
+            "information."
+        ] = bool(np.isfinite(verdict))
     for name, judge in judges.items():
-        if judge.sensitivity.high + judge.specificity.high < 1:
-            out.append(
-                f"{name} is worse than chance: it says yes more often to negative "
-                "cases than to positive ones. Is its yes coded as no?"
-            )
+        said[
+            f"{name} is worse than chance: it says yes more often to negative cases "
+            "than to positive ones. Is its yes coded as no?"
+        ] = judge.sensitivity.high + judge.specificity.high < 1
     for word, count in (("positive", panel.n_pos), ("negative", panel.n_neg)):
-        if count < FEW:
-            some = f"Only {count} of" if count else "None of"
-            out.append(
-                f"{some} the labels {'is' if count < 2 else 'are'} {word}, so the "
-                f"accuracy of the judges on {word} cases is "
-                f"{'poorly known' if count else 'unknown'}. label_next says which "
-                "cases to label."
-            )
+        some = f"Only {count} of" if count else "None of"
+        said[
+            f"{some} the labels {'is' if count < 2 else 'are'} {word}, so the accuracy "
+            f"of the judges on {word} cases is "
+            f"{'poorly known' if count else 'unknown'}. label_next says which cases to "
+            "label."
+        ] = count < FEW
     # cases with verdicts of which no case was labelled; of grades nearly all are such
     unseen = float(x.unknown[x.pos + x.neg == 0].sum() / panel.n)
-    by_grade = _verdicts.graded(panel.rows).any()
-    if labelled != "by truth" and unseen > 0.05 and not by_grade:
-        out.append(
-            f"{percent(unseen)} of the cases have a combination of verdicts for which "
-            "no case was labelled; the results for them are extrapolated from the "
-            "others. Label some of them."
-        )
-    return tuple(out)
+    some_grade = bool(_verdicts.graded(panel.rows).any())
+    said[
+        f"{percent(unseen)} of the cases have a combination of verdicts for which no "
+        "case was labelled; the results for them are extrapolated from the others. "
+        "Label some of them."
+    ] = unseen > 0.05 and not truth and not some_grade
+    return tuple(text for text, holds in said.items() if holds)
 
 
 def _without_labels(panel: Panel, level: float, rng: Rng) -> Rate:
