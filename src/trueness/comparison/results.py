@@ -16,12 +16,7 @@ from trueness._core.figures import Intervals, intervals
 from trueness._core.numbers import p_is, p_value
 from trueness._core.records import Estimate, Record, native_frame
 from trueness.counts.cases import Cases
-from trueness.inference.differences import (
-    Contrast,
-    ShareContrast,
-    all_equal,
-    two_sided,
-)
+from trueness.inference.differences import Contrast, ShareContrast, all_equal, two_sided
 from trueness.inference.limits import around, notes_of
 
 SAME = "the same output in every case"  # of a pair, in place of its limits
