@@ -227,8 +227,8 @@ def test_all_designs_by_slow_formulas(rng, fixed, pairs_of):
 def test_gallas_is_the_unbiased_analysis(vandyke, end):
     """For crossed studies both are one (Hillis 2018), but for the cut at zero."""
     gallas, same = (
-        trueness.reader_study(vandyke, **how, **end, **KEYS).pairs[0]
-        for how in ({"covariance": "gallas"}, {"covariance": "unbiased"})
+        trueness.reader_study(vandyke, covariance=how, **end, **KEYS).pairs[0]
+        for how in ("gallas", "unbiased")
     )
     assert gallas.difference.sd == pytest.approx(same.difference.sd, rel=1e-6)
     assert gallas.p_value == pytest.approx(same.p_value)
@@ -354,6 +354,13 @@ def test_frames_labels_and_columns(vandyke):
         assert said in trueness.plan_readers(study, difference=0.1).notes[1]
 
 
+def power_of(j, alone, total, gap):
+    """Hillis et al. (2011): with j readers, and mean squares of which one varies."""
+    df = (j - 1) * (total / alone) ** 2
+    limit = stats.f.ppf(0.95, 1, df)
+    return stats.ncf.sf(limit, 1, df, j * gap**2 / 2 / total)
+
+
 def test_plan_by_hand_and_monotone(vandyke):
     study = trueness.reader_study(vandyke, **KEYS)
     plan = trueness.plan_readers(study, difference=0.05)
@@ -362,13 +369,11 @@ def test_plan_by_hand_and_monotone(vandyke):
     assert (np.diff(need) < 0).all()
     assert (plan.power[plan.cases > 0] >= 0.8).all()
     c = study.components
-    total = max(c.interaction, 0) + c.variance - c.cov1 + 4 * max(c.cov2 - c.cov3, 0)
-    alone = max(c.interaction, 0) + c.variance - c.cov1 - max(c.cov2 - c.cov3, 0)
-    df = 4 * total**2 / alone**2
-    by_hand = stats.ncf.sf(
-        stats.f.ppf(0.95, 1, df), 1, df, 5 * 0.05**2 / 2 / total
-    )  # as many readers and cases as the pilot
+    between = max(c.cov2 - c.cov3, 0)
+    alone = max(c.interaction, 0) + c.variance - c.cov1 - between
+    # as many readers and cases as the pilot
     given = trueness.plan_readers(study, difference=0.05, readers=5, cases=114)
+    by_hand = power_of(5, alone, alone + 5 * between, 0.05)
     assert given.power[0] == pytest.approx(by_hand)
     margin = trueness.plan_readers(study, margin=0.05)
     assert margin.cases.tolist() == plan.cases.tolist()
@@ -385,10 +390,7 @@ def test_assurance_is_the_mean_power_over_what_the_mean_square_may_be(vandyke):
     def power(chi2):
         true = max(c.ms_interaction * 4 / chi2 - errors, 0)  # 2 treatments, 5 readers
         alone = true + shrink * errors
-        total = alone + 8 * shrink * between
-        df = 7 * (total / alone) ** 2
-        limit = stats.f.ppf(0.95, 1, df)
-        return stats.ncf.sf(limit, 1, df, 8 * 0.05**2 / 2 / total)
+        return power_of(8, alone, alone + 8 * shrink * between, 0.05)
 
     mean = stats.chi2(4).expect(power)
     assert plan.assurance[0] == pytest.approx(mean, abs=0.002)
@@ -401,13 +403,10 @@ def test_plan_counts_the_cases_of_each_reader_where_they_are_nested(rng):
     data = simulated(rng, 4, (40, 40), tr=0.0)
     pilot = trueness.reader_study(data | {"case": data["case"] + 80 * data["reader"]})
     assert pilot.n_pos + pilot.n_neg == 320
-    c = pilot.components
-    total = max(c.interaction, 0) + 2 * (
-        c.variance - c.cov1
-    )  # half the cases of a reader
-    by_hand = stats.ncf.sf(stats.f.ppf(0.95, 1, 11), 1, 11, 12 * 0.06**2 / 2 / total)
+    c = pilot.components  # then half the cases of a reader
+    total = max(c.interaction, 0) + 2 * (c.variance - c.cov1)
     plan = trueness.plan_readers(pilot, difference=0.06, readers=12, cases=480)
-    assert plan.power[0] == pytest.approx(by_hand)
+    assert plan.power[0] == pytest.approx(power_of(12, total, total, 0.06))
     assert "all readers together" in plan.notes[1]
     need = trueness.plan_readers(pilot, difference=0.4, readers=[6, 10]).cases
     assert (need >= [24, 40]).all()  # two of each class for every reader
@@ -429,11 +428,9 @@ def test_plan_of_groups_of_readers_by_hand(rng):
         shrink = 80 * groups / cases
         alone = max(c.interaction, 0) + shrink * (c.variance - c.cov1 - pairs * within)
         total = alone + 12 * shrink * pairs * within
-        df = 11 * total**2 / alone**2
-        limit, more = stats.f.ppf(0.95, 1, df), 12 * 0.06**2 / 2 / total
         words = {"readers": 12, "cases": cases, "groups": groups}
         plan = trueness.plan_readers(pilot, difference=0.06, **words)
-        assert plan.power[0] == pytest.approx(stats.ncf.sf(limit, 1, df, more))
+        assert plan.power[0] == pytest.approx(power_of(12, alone, total, 0.06))
     assert "2 groups" in trueness.plan_readers(pilot, difference=0.06).notes[1]
     crossed = trueness.reader_study(simulated(rng, 6, (40, 40)))
     assert crossed.groups == 1
@@ -483,19 +480,13 @@ def test_errors(vandyke, words):
         trueness.reader_study(data, **{**KEYS, **options})
 
 
-PLAN_ERRORS = {
-    "two treatments": lambda v: (v[v.treatment == 1], {}),
-    "two readers each; found 2 and 1": lambda v: (
-        v[v.reader == 1],
-        {"fixed": "readers"},
-    ),
-    "neither readers nor cases vary": lambda v: (v.assign(rating=v.truth), {}),
-}
-
-
 def test_errors_of_plans(vandyke):
-    for words, change in PLAN_ERRORS.items():
-        data, options = change(vandyke)
+    v = vandyke
+    for words, data, options in (
+        ("two treatments", v[v.treatment == 1], {}),
+        ("two readers each; found 2 and 1", v[v.reader == 1], {"fixed": "readers"}),
+        ("neither readers nor cases vary", v.assign(rating=v.truth), {}),
+    ):
         study = trueness.reader_study(data, **KEYS, **options)
         with pytest.raises(trueness.InputError, match=words):
             trueness.plan_readers(study, difference=0.1)

@@ -43,7 +43,8 @@ def compare_runs(
     Parameters
     ----------
     runs
-        A mapping from the name of a system to its attempts.
+        A mapping from the name of a system to its attempts. Items that some run has not
+        tried are left out, with a note.
     reference
         The run that all others are compared with; every pair when None.
     margin
@@ -54,9 +55,9 @@ def compare_runs(
 
     Notes
     -----
-    Items that some run has not tried are left out, with a note. With one attempt per
-    item and no clusters the p-value is McNemar's exact one and the interval Tango's
-    (:func:`compare_metric`); otherwise Student's interval of the mean difference.
+    With one attempt per item and no clusters the p-value is McNemar's exact one and the
+    interval Tango's (:func:`compare_metric`); otherwise Student's interval of the mean
+    difference (Miller 2024, arXiv:2411.00640).
 
     Examples
     --------

@@ -237,22 +237,21 @@ def best_combination(
         "product", "squares", "sum" or "min" of sensitivity and specificity, or any
         metric or its text: ``trueness.cost(fp=1, fn=5)``, "0.7*accuracy + 0.3*recall".
     rule : {"expected", "most often"}
-        Best on average over the posterior, or best in most draws (the paper's choice).
+        Best on average over the posterior, or best in most draws: the choice of Keith,
+        Davey, Boyd 2012 (doi:10.1186/1471-2105-13-179), but with many classifiers every
+        draw has its own winner.
     population, prevalence
         The population whose prevalence a metric uses, if there are several; or a
         prevalence to use instead.
 
     Notes
     -----
-    Differs from Keith, Davey, Boyd 2012 (doi:10.1186/1471-2105-13-179): with many
-    classifiers every draw has its own winner, so the default maximises the posterior
-    expectation; their rule is "most often". The optimum is exact up to 4 classifiers,
-    and for criteria linear in the rates (costs, accuracy) with any number; for
-    quotients of counts (F, Jaccard) and the product it mostly is, and else ``gap`` says
-    how much better another combination could be. The average is over all draws while
-    their number times 2^K is below 4 million, else over as many, evenly spaced (over
-    all for linear criteria); ``probability_best`` uses 1,000 draws for more than 3
-    classifiers. A pattern that adds nothing is not flagged.
+    The optimum is exact up to 4 classifiers, and for criteria linear in the rates
+    (costs, accuracy) with any number; for quotients of counts (F, Jaccard) and the
+    product it mostly is, and else ``gap`` says how much better another combination
+    could be. Draws times 2^K beyond 4 million are thinned out, and
+    ``probability_best`` uses 1,000 draws for more than 3 classifiers. A pattern that
+    adds nothing is not flagged.
 
     Examples
     --------

@@ -63,8 +63,9 @@ def latent_class(
     .. math:: P(x) = \phi\, E \prod_k \alpha_k(z)^{x_k} (1 - \alpha_k(z))^{1 - x_k}
             + (1 - \phi)\, E \prod_k \beta_k(z)^{x_k} (1 - \beta_k(z))^{1 - x_k}
 
-    with z the ease of a case, :math:`\alpha_k(z) = \Phi(\sqrt{1 + \sigma^2}
-    \Phi^{-1}(\alpha_k) + \sigma z)`, a normal effect that all tests share in a class.
+    with z the ease of a case, a normal effect that all tests share in a class (Qu, Tan,
+    Kutner 1996, doi:10.2307/2533043; without it Keith, Davey, Boyd 2012,
+    doi:10.1186/1471-2105-13-179): docs/maths/nogold.md.
 
     Parameters
     ----------
@@ -74,35 +75,23 @@ def latent_class(
         accuracies (Hui, Walter 1980).
     prior
         Beta distributions, ``{"prevalence": (a, b), "sensitivity": {"A": (a, b)}}``:
-        one pair for all, or a mapping by name. A parameter that is not named has a
-        uniform prior.
+        one pair for all, or a mapping by name; uniform where nothing is named.
     dependence : {"shared", "none"}
         Whether classifiers may make the same errors. With "shared" votes alone do not
-        determine the answer, however many there are: every estimate is an interval
-        without a value, ``identified`` is False, and ``independent`` holds the answer
-        if errors were independent. "none" takes that for granted (sigma = 0, the
-        paper's model).
+        determine the answer: every estimate is an interval without a value,
+        ``identified`` is False, and ``independent`` holds the answer if errors were
+        independent. "none" takes that for granted.
     labelled : {"random", "by verdict"}
         How the cases whose label is known were chosen: at random, or by their votes.
         Labels answer by themselves, whatever the errors look like, as
         :func:`trueness.prevalence` does with the same number; with ``prior``, several
         populations, or dependence="none" they enter the likelihood instead.
     draws
-        Effective number of draws of independent errors; a fortieth of shared ones.
+        Effective number of draws of independent errors; a fortieth of shared ones. A
+        ``NotConverged`` warning says when there are fewer.
     ordered
-        Whether alpha_k >= beta_k is certain (the paper's constraint; the prior is then
-        uniform on that triangle). Without it the classes may be interchanged: a note
-        says when they do.
-
-    Notes
-    -----
-    The model is that of Qu, Tan, Kutner 1996 (doi:10.2307/2533043), with "none" that of
-    Keith, Davey, Boyd 2012 (doi:10.1186/1471-2105-13-179): docs/maths/nogold.md. The
-    cost does not grow with the number of cases. The evidence of both models says
-    which the votes prefer (``log_bayes_factor``); that is the test of dependence. A
-    ``NotConverged`` warning says when there are fewer effective draws than asked for.
-    For the rate alone, of one judge, or of graded verdicts, use
-    :func:`trueness.prevalence`.
+        Whether alpha_k >= beta_k is certain. Without it the classes may be
+        interchanged: a note says when they do.
 
     Examples
     --------

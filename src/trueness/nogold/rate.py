@@ -147,19 +147,16 @@ def prevalence(
         How the cases that carry a label were chosen: at random; by what the judges said
         (any number of each pattern); or by their label (a fixed number of positives and
         of negatives, which then says nothing about the rate). Without labels it is not
-        needed.
+        needed, and the rate not determined, as judges may make the same errors.
 
     Notes
     -----
     With labels at random or by verdict nothing is assumed about the judges: they may
-    share errors, be worse than chance, or always say yes. Intervals are for the rate of
-    the population that the cases came from; with labels by truth, the population that
-    the cases without a label came from. Counts of clusters are divided by the design
-    effect (Kish 1965; without labels Rao, Scott 1984). :func:`trueness.latent_class`
-    gives the same rate with labels at random or by verdict, and the accuracies of all
-    judges with their draws; use it for priors, several populations, or combinations of
-    tests. Without labels judges may make the same errors, and the rate is not
-    determined.
+    share errors, be worse than chance, or always say yes. With labels by truth
+    intervals are for the population that the cases without a label came from (Rogan,
+    Gladen 1978, doi:10.1093/oxfordjournals.aje.a112510). Counts of clusters are divided
+    by the design effect: docs/maths/judges.md. :func:`trueness.latent_class` gives the
+    same rate, with draws, and takes priors and several populations.
 
     Examples
     --------

@@ -82,7 +82,7 @@ def compare_prevalence(
     level: float = 0.95,
     rng: int | np.random.Generator | None = 0,
 ) -> RateComparison:
-    r"""Which system has the higher true rate, if judges make errors?
+    """Which system has the higher true rate, if judges make errors?
 
     Parameters
     ----------
@@ -91,22 +91,12 @@ def compare_prevalence(
     labelled : {"random", "by verdict", "by truth"}
         As for :func:`trueness.prevalence`.
     item
-        The column of each panel that holds the number of the item which was answered.
-        Systems that answered the same items are then compared in pairs: what makes an
-        item hard for both of them drops out of the difference. Each item occurs once in
-        a system; items of one system alone may be there too.
-    level
-        Level of the intervals.
-    rng
-        A seed or a NumPy generator.
-
-    Notes
-    -----
-    Without ``item`` the cases of different systems are assumed to be independent. The
-    qualities of two systems' answers to the same question are mostly positively
-    correlated, so that the intervals are then too wide rather than too narrow.
-    Simultaneous intervals come from the distribution of the largest standardised
-    difference.
+        The column of each panel that holds the number of the item which was answered,
+        once by a system. Systems are then compared in pairs: what makes an item hard
+        for both drops out of the difference. Without it their cases are taken as
+        independent, and intervals are too wide rather than too narrow.
+    level, rng
+        Level of the intervals; a seed or a NumPy generator.
 
     Examples
     --------
