@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import trueness
-from trueness.nogold import display
+from trueness.nogold import figures
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def judged():
 
 def test_errors_that_go_together_slow_twin(judged):
     p, x, good, _ = judged
-    found = display.errors_figure(p)
+    found = figures.errors_figure(p)
     for i, j in ((0, 1), (0, 2), (1, 2)):
         both = ~np.isnan(x[:, [i, j]]).any(axis=1)
         a, b = x[both, i].copy(), x[both, j].copy()
@@ -37,12 +37,12 @@ def test_errors_that_go_together_slow_twin(judged):
 
 def test_a_judge_that_never_errs_has_no_correlation():
     p = trueness.panel([1, 1, 0, 0], {"a": [1, 1, 0, 0], "b": [1, 0, 1, 0]})
-    assert np.isnan(display.errors_figure(p).value[0, 1])
+    assert np.isnan(figures.errors_figure(p).value[0, 1])
 
 
 def test_judges_in_the_plane(judged):
     _, _, _, r = judged
-    found = display.judges_figure(r)
+    found = figures.judges_figure(r)
     k = found.names.index("a")
     assert found.up[k, 0] == r.judges["a"].sensitivity.value
     assert found.across[k, 0] == pytest.approx(1 - r.judges["a"].specificity.value)
@@ -56,4 +56,4 @@ def test_graded_judges_have_no_place_in_the_plane():
     p = trueness.panel(y, {"grade": np.round(y + rng.normal(size=60), 2)})
     r = trueness.prevalence(p, labelled="random")
     with pytest.raises(trueness.NotEnoughCases, match="give grades"):
-        display.judges_figure(r)
+        figures.judges_figure(r)

@@ -6,7 +6,7 @@ from scipy.special import expit
 
 import trueness
 from trueness import InputError
-from trueness.nogold.display import difference_sentences, rate_sentences
+from trueness.findings.systems import difference_sentences, rate_sentences
 
 
 def judged(rng, n, rate, sens, spec, labels, how="random", shared=0.0):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import wraps
+from itertools import chain
 from math import comb
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, final
@@ -213,13 +214,15 @@ def read_attempts(path: str | os.PathLike[str]) -> Attempts:
             "are read by trueness.attempts."
         )
     item, cluster, missing = (held.get(k) for k in ("item", "cluster", "missing"))
-    lists = isinstance(item, list) and isinstance(cluster, (list, type(None)))
-    if not lists or not all(isinstance(v, str) for v in [*item, *(cluster or ())]):
+    given = [item, [] if cluster is None else cluster]
+    lists = [values for values in given if isinstance(values, list)]
+    if len(lists) < 2 or not all(isinstance(v, str) for v in chain(*lists)):
         raise InputError(f"{file} is damaged: items and clusters are lists of text.")
     if type(missing) is not int or not 0 <= missing < 2**63:
         raise InputError(f"{file} is damaged: missing must be a whole number.")
     with as_written(file, "attempts"):
-        return Attempts(item, held["passed"], held["tried"], cluster, missing)  # type: ignore[arg-type]  # checked there
+        counts = held["passed"], held["tried"]
+        return Attempts(lists[0], *counts, cluster, missing)  # type: ignore[arg-type]  # checked there
 
 
 def systems(data: object, what: str, *, least: int = 1) -> dict[str, Attempts]:

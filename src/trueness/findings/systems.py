@@ -1,4 +1,4 @@
-"""Which system or treatment is better? Attempts at items, and studies of readers."""
+"""Which system or treatment is better? Attempts, readers, and what judges say."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from trueness._core.numbers import counted, p_is, p_value, points
+import numpy as np
+
+from trueness._core.numbers import counted, listed, p_is, p_value, points, spelt
 from trueness._core.records import Estimate, as_precise, shown
 from trueness.comparison.results import Pair
 from trueness.evals.attempts import Attempts, pass_at_k, pass_hat_k, pass_rate
 from trueness.evals.runs import Leaderboard, leaderboard, rates_figure
-from trueness.findings.notes import TITLES, Note, note, said
+from trueness.findings.notes import TITLES, Note, note, said, when
 from trueness.findings.records import (
     Figure,
     Finding,
@@ -21,9 +23,14 @@ from trueness.findings.records import (
     finding,
     table,
 )
+from trueness.nogold.figures import raw_rate
+from trueness.nogold.rate import Rate
+from trueness.nogold.rate_comparison import RateComparison
 from trueness.readers.analysis import ReaderStudy
 
 Runs = Mapping[str, Attempts]
+_PAIR = ("first", "second", "value", "low", "high", "level", "p", "many")
+MOST_PAIRS = 10  # differences that are said in words; a table has all
 
 
 def how_often(
@@ -210,3 +217,58 @@ def _pair_notes(p: Pair, level: float) -> list[Note]:
             told = {"margin": p.margin, "p": p.p_equivalent}
             lines.append(note("equivalent", first=first, second=second, **told))
     return lines
+
+
+def rate_sentences(r: Rate, system: str = "") -> list[str]:
+    """Say the raw and the corrected rate, and what the judges are worth, for a paper.
+
+    ``system`` is whose rate it is, where there are several.
+    """
+    raw, several, alone = raw_rate(r), len(r.naive) > 1, r.independent
+    graded = not np.isfinite(raw)  # grades are calibrated by the labels, not cut
+    told: dict[str, Any] = {
+        **{k: points(getattr(r, k), r.high - r.low) for k in ("value", "low", "high")},
+        "raw": points(raw, r.high - r.low),
+        "means": listed([f"{v:.3g} by {shown(n)}" for n, v in r.naive.items()]),
+        "whose": f"{shown(system)}: the" if system else "The",
+        "judges": "judges'" if several else "judge's",
+        "it": "the pass rate" if graded else "it",
+        "level": r.level,
+        "beside": "",
+    }
+    if alone is not None:
+        rate = points(alone.value, alone.high - alone.low)
+        ends = [points(v, r.high - r.low) for v in (alone.low, alone.high)]
+        beside = note("rate if independent", rate=rate, ends=" to ".join(ends))
+        told["beside"] = f"; {beside}"
+    codes = ["mean grade" if graded else "raw rate"]
+    codes.append("corrected" if r.identified else "not corrected")
+    if several and np.isfinite(r.effective_judges.value):
+        worth = f"{r.effective_judges.value:.1f}"
+        told |= {"n": spelt(len(r.naive)), "worth": worth}
+        codes.append("worth one" if worth == "1.0" else "worth")
+    return [str(note(code, **told)) for code in codes]
+
+
+def difference_sentences(c: RateComparison) -> list[str]:
+    """Say which systems differ, the clearest differences first."""
+    if not c.identified:
+        return [str(note("no better system"))]
+    order, level = (
+        np.argsort(c.adjusted_p_value, kind="stable"),
+        next(iter(c.rates.values())).level,
+    )
+    many = ", adjusted for all pairs" if len(c.first) > 1 else ""
+    lines = []
+    for k in order[:MOST_PAIRS]:
+        names = [shown(str(c.first[k])), shown(str(c.second[k]))]
+        ends = np.array([c.difference[k], c.low[k], c.high[k]])
+        if ends[0] < 0:
+            names, ends = names[::-1], -ends[[0, 2, 1]]
+        said_ends = [points(float(v), float(ends[2] - ends[1])) for v in ends]
+        p = float(c.adjusted_p_value[k])
+        told = dict(zip(_PAIR, (*names, *said_ends, level, p, many), strict=True))
+        code = "system better" if p < 1 - level else "systems alike"
+        lines.append(str(note(code, **told)))
+    left = order.size - MOST_PAIRS
+    return [*lines, *map(str, when(left > 0, "other pairs", n=counted(left, "pair")))]

@@ -6,7 +6,7 @@ Tests and scores without any label, and verdicts of judges of which some have on
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,10 +33,12 @@ from trueness.findings.records import (
     table,
 )
 from trueness.findings.subject import NAME, possible
+from trueness.findings.systems import difference_sentences, rate_sentences
 from trueness.findings.words import for_readers
 from trueness.inference.limits import around
-from trueness.nogold import display
+from trueness.nogold import figures
 from trueness.nogold.combinations import Combination, best_combination
+from trueness.nogold.figures import raw_rate
 from trueness.nogold.fitting import latent_class
 from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.rate import Rate
@@ -54,6 +56,7 @@ HOW = {
 _RULE = ("criterion", "formula", "sensitivity", "specificity", "probability_best")
 _COUNTED = ("cases", "labels")
 _RATE = ("effective_judges", "labelled", "labels", "cases", "identified", "independent")
+JUDGE_HEAD = ("judge", "raw", "sensitivity", "specificity")
 
 
 def without_labels(
@@ -111,19 +114,20 @@ def how_good_tests(
     for post, more in ((found, ""), (beside, ", if independent")):
         for word in _BOTH if post is not None else ():
             head.append(f"{word}{more}")
-            columns.append([display.cell(getattr(post, word)[n]) for n in panel.names])
+            columns.append([_cell(getattr(post, word)[n]) for n in panel.names])
     tables = [table("Tests", head, zip(*columns, strict=True))]
     common = ["The first table has the prevalence of each population."]
     if several:
-        rows = [(g, display.cell(found.prevalence[g])) for g in found.populations]
+        rows = [(g, _cell(found.prevalence[g])) for g in found.populations]
         tables.insert(0, table("Prevalence", (by, "prevalence"), rows))
     else:
-        common = [display.credible_sentence("The prevalence", found.prevalence)]
+        common = [_credible(found.prevalence)]
     if alone is not None and not several:
         code = "if independent" if alone.identified else "from the prior"
-        told = {"share": alone.prevalence, "tests": counted(len(texts), "test")}
-        common.append(str(note(code, **told)))
-    best = [display.combination_sentence(rule, known=not found.open)]
+        tests = counted(len(texts), "test")
+        common.append(str(note(code, share=alone.prevalence, tests=tests)))
+    told = {"rule": shown(rule.formula, 300), **fields_of(rule, *_BOTH)}
+    best = [str(note("best rule of votes" if found.open else "best rule", **told))]
     if rule.criterion in _CRITERIA:
         what = f"{_CRITERIA[rule.criterion]} of sensitivity and specificity"
         best.append(f"It has the highest {what}.")
@@ -169,6 +173,18 @@ def _rule_numbers(rule: Combination, unknown: bool) -> dict[str, Any]:
     return found
 
 
+def _credible(e: Estimate) -> str:
+    """Say what a posterior says of the prevalence; of an open one the interval."""
+    return str(note("votes alone" if np.isnan(e.value) else "credible", e=e))
+
+
+def _cell(e: Estimate | Rate) -> Any:
+    """Pass on an estimate, or the interval of what votes alone do not determine."""
+    if np.isfinite(e.value) or np.isnan(e.low):
+        return e
+    return f"{percent(e.low)} to {percent(e.high)}"
+
+
 def _tile(name: str, e: Estimate) -> Tile:
     span = f"{percent(e.low)} to {percent(e.high)}"
     if np.isnan(e.value):
@@ -193,7 +209,7 @@ def _how_good_scores(panel: Panel, found: Agreement) -> Finding:
     best = max(named, key=lambda n: named[n].value)
     forest = intervals("AUC without labels", "AUC", named)
     code = "cannot check" if np.isnan(found.misfit) else "checked"
-    common = display.credible_sentence("The prevalence", found.prevalence)
+    common = _credible(found.prevalence)
     agreed = note("agreed", best=best, auc=named[best])
     rows = table("AUC, from agreement alone", ("classifier", "AUC"), named.items())
     return finding(
@@ -219,12 +235,11 @@ def pass_rates(
     several, plans, first = len(rates) > 1, plans or {}, next(iter(rates.values()))
     texts = dict(zip(rates, told_apart(list(rates), NAME), strict=True))
     words = {
-        s: display.rate_sentences(r, texts[s] if several else "")
-        for s, r in rates.items()
+        s: rate_sentences(r, texts[s] if several else "") for s, r in rates.items()
     }
     named = {texts[s]: r for s, r in rates.items()}
     pairs = range(len(compared.first)) if compared else ()
-    between = display.difference_sentences(compared) if compared else []
+    between = difference_sentences(compared) if compared else []
     more = compared.notes if compared else ()
     cases, labels = (sum(getattr(r, k) for r in rates.values()) for k in _COUNTED)
     counts = (
@@ -236,7 +251,7 @@ def pass_rates(
     also = chosen & {"random", "by verdict"}
     how = ' --labelled "by verdict"' if "by verdict" in chosen else ""
     planned, to_label = _planned(plans)
-    data = display.rates_figure(named)
+    data = figures.rates_figure(named)
     return finding(
         "judged" if several else "judges",
         {
@@ -252,10 +267,33 @@ def pass_rates(
         },
         key="systems",
         answer=said([counts, *map(" ".join, words.values()), *between, *planned]),
-        notes=(*said(display.rate_notes(named, more)), *when(also, "also", how=how)),
+        notes=(*said(_rate_notes(named, more)), *when(also, "also", how=how)),
         tables=(*_rate_tables(named, compared), *to_label),
         figures=(figure(data.what, data, of="system"),) if several else (),
     )
+
+
+def _rate_notes(named: Mapping[str, Rate], more: Sequence[str]) -> list[str]:
+    """Give what must be known, once; what is true of one system only with its name."""
+    every = [set(r.notes) for r in named.values()]
+    common, known = set.intersection(*every), set.union(*every)
+    first = [n for r in named.values() for n in r.notes if n in common]
+    own = [
+        f"{shown(s)}: {n[:1].lower()}{n[1:]}"
+        for s, r in named.items()
+        for n in r.notes
+        if n not in common
+    ]
+    new = (n for n in more if n not in known)
+    return list(dict.fromkeys([*first, *own, *new]))
+
+
+def _judge_rows(r: Rate) -> list[list[Any]]:
+    """Give what each judge says, and how good it is."""
+    return [
+        [n, r.naive[n], *map(_cell, (j.sensitivity, j.specificity))]
+        for n, j in r.judges.items()
+    ]
 
 
 def _rate_numbers(
@@ -263,7 +301,7 @@ def _rate_numbers(
 ) -> dict[str, object]:
     return {
         "rate": around(r.value, r.low, r.high, r.level),
-        "raw": display.raw_rate(r),
+        "raw": raw_rate(r),
         "naive": dict(r.naive),
         "judges": dict(r.judges),
         **fields_of(r, *_RATE, "notes"),
@@ -278,14 +316,15 @@ def _rate_tables(
 ) -> list[Table]:
     """Give the rate of each system where there are several, judges, and differences."""
     several, (first, *_) = len(named) > 1, named.values()
-    own = [[s, *row] for s, r in named.items() for row in display.judge_rows(r)]
-    head = ["system", *display.JUDGE_HEAD]
+    own = [[s, *row] for s, r in named.items() for row in _judge_rows(r)]
+    head = ["system", *JUDGE_HEAD]
     if not several:
         head, own = head[1:], [row[1:] for row in own]
     tables = [table("Judges", head, own)]
     if several:
-        rows = display.system_rows(named)
-        tables.insert(0, table("Systems", display.SYSTEM_HEAD, rows))
+        rows = [[s, raw_rate(r), _cell(r), r.labels, r.cases] for s, r in named.items()]
+        head = ["system", "raw", "corrected", "labels", "answers"]
+        tables.insert(0, table("Systems", head, rows))
     if (c := compared) is not None:
         pairs = [
             (
@@ -312,8 +351,9 @@ def _planned(plans: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[Ta
             lines.append(f"{whose}{note('labels needed', **told)}")
         if p := plan.get("next"):
             to_label = p.labels.tolist()
-            made = display.label_sentence(p.width_now, p.width_then, to_label)
-            lines.append(f"{whose}{made}")
+            now, then = (points(w, p.width_now) for w in (p.width_now, p.width_then))
+            told = {"n": counted(sum(to_label), "more label"), "now": now, "then": then}
+            lines.append(f"{whose}{note('more labels', **told)}")
             each = zip(map(str, p.pattern), to_label, strict=True)
             head = ("verdicts in this order", "to label")
             tables.append(table("To label", head, each))
@@ -360,7 +400,7 @@ def _tiles(rates: Mapping[str, Rate], texts: Mapping[str, str]) -> tuple[Tile, .
     if len(rates) > 1:
         return tuple(_rate_tile(texts[s], r) for s, r in list(rates.items())[:6])
     (r,) = rates.values()
-    worth, raw, tiles = r.effective_judges, display.raw_rate(r), []
+    worth, raw, tiles = r.effective_judges, raw_rate(r), []
     if np.isfinite(raw):
         text = f"{points(raw, r.high - r.low)} %"
         tiles.append(("raw pass rate", text, "what judges say"))
@@ -382,7 +422,7 @@ def _rate_tile(name: str, r: Rate) -> Tile:
 def _judges(r: Rate, panel: Panel, system: str, number: int) -> Finding:
     rows = [
         (f"{k} {shown(name, NAME)}", *numbers)
-        for k, (name, *numbers) in enumerate(display.judge_rows(r), 1)
+        for k, (name, *numbers) in enumerate(_judge_rows(r), 1)
     ]
     how = "averaged" if r.labelled in ("random", "by verdict") else r.labelled
     on = f" on {system}" if system else ""
@@ -391,9 +431,9 @@ def _judges(r: Rate, panel: Panel, system: str, number: int) -> Finding:
         {"rate": r},
         key=f"judges{number}",
         told={"on": on, "how": note(f"labelled {how}")},
-        answer=said(display.rate_sentences(r, system)[2:]),
+        answer=said(rate_sentences(r, system)[2:]),
         figures=_figures(r, panel),
-        tables=(table("Judges", display.JUDGE_HEAD, rows),),
+        tables=(table("Judges", JUDGE_HEAD, rows),),
         caveat=for_readers(" ".join(r.notes[1:])),
     )
 
@@ -402,14 +442,14 @@ def _figures(r: Rate, panel: Panel) -> tuple[Figure, ...]:
     """Draw what can be drawn: without labels no errors are known."""
 
     def judges() -> Figure:
-        return figure("Judges in the ROC plane", display.judges_figure(r), of="judge")
+        return figure("Judges in the ROC plane", figures.judges_figure(r), of="judge")
 
     def errors() -> Figure:
         told = {"labels": counted(r.labels, "labelled case")}
-        return figure("Which errors go together?", display.errors_figure(panel), told)
+        return figure("Which errors go together?", figures.errors_figure(panel), told)
 
     def by_labels() -> Figure:
-        data = display.labels_figure(r, panel)
+        data = figures.labels_figure(r, panel)
         told = {"level": r.level, "labels": counted(r.labels, "label")}
         order = tuple(line.name for line in data.lines)
         return figure("What would more labels bring?", data, told, order=order)

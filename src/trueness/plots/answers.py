@@ -22,7 +22,7 @@ from trueness.ensembles.ranks import CorrelatedFiDEL, rank_correlation_figure
 from trueness.evals.runs import Leaderboard, rates_figure
 from trueness.monitoring.verdicts import Check
 from trueness.monitoring.watching import Watch
-from trueness.nogold import combinations, display
+from trueness.nogold import combinations, figures
 from trueness.nogold.formulas import votes
 from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.rate import Rate
@@ -238,13 +238,13 @@ def _worth_drawing(post: LatentPosterior, most: int) -> dict[str, Array]:
 def judge_rates(rates: Mapping[str, Rate], **look: Unpack[Style]) -> Shown:
     """How far is the raw rate of each system from the corrected one?"""
     words = "Corrected rate (\N{BLACK CIRCLE}) and raw rate (\N{WHITE DIAMOND})"
-    return Captioned(display.rates_figure(rates), words)
+    return Captioned(figures.rates_figure(rates), words)
 
 
 @picture
 def judge_plane(found: Rate, **look: Unpack[Style]) -> Shown:
     """How good is each judge, as a point in the ROC plane?"""
-    return display.judges_figure(found)
+    return figures.judges_figure(found)
 
 
 @picture
@@ -256,7 +256,7 @@ def judge_errors(panel: Panel, **look: Unpack[Style]) -> Shown:
     panel
         Verdicts of judges, with some labels.
     """
-    return display.errors_figure(panel)
+    return figures.errors_figure(panel)
 
 
 @picture
@@ -268,7 +268,7 @@ def judge_labels(found: Rate, panel: Panel, **look: Unpack[Style]) -> Shown:
     found, panel
         The answer of :func:`trueness.prevalence`, and the panel that it was given.
     """
-    return display.labels_figure(found, panel)
+    return figures.labels_figure(found, panel)
 
 
 # requirements and watches
