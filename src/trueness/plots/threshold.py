@@ -28,8 +28,8 @@ from trueness.plots._draw import (
     picture_of,
 )
 from trueness.ranking.figures import FPR, TPR, curve_figure, score_figure
+from trueness.threshold.costs import cost_curve_figure, decision_figure, region
 from trueness.threshold.cuts import all_cuts, values_of
-from trueness.threshold.figures import cost_curve_figure, decision_figure, region
 from trueness.threshold.guarantees import GuaranteedThreshold
 from trueness.threshold.limits import DEFAULT, ConstraintLike, Prevalences
 from trueness.threshold.operating_point import best_threshold

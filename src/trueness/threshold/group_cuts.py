@@ -34,12 +34,7 @@ from trueness.threshold import limits
 from trueness.threshold.cuts import Cuts, Interval
 from trueness.threshold.limits import DEFAULT, ConstraintLike
 from trueness.threshold.rule import Rule
-from trueness.threshold.search import (
-    CLOSE,
-    Group,
-    GroupAnswer,
-    GroupSearch,
-)
+from trueness.threshold.search import CLOSE, Group, GroupAnswer, GroupSearch
 
 
 @final
@@ -158,19 +153,10 @@ def group_thresholds(
     >>> g.thresholds, g.value  # recall 9/10 and 8/10
     ({'a': 1.5, 'b': 1.5}, 0.775)
     """
-    tallies = _checked(data)
     level = _options.fraction(level, "level")
     time_limit = _options.positive_number(time_limit, "time_limit")
     shown, objective = limits.read_objective(maximize, minimize)
-    unit = _cuts.unit_of(c for t in tallies.values() for c in (t.pos, t.neg))
-    cuts = [_cuts.all_cuts(t, None, "group_thresholds", unit) for t in tallies.values()]
-    for name, c in zip(tallies, cuts, strict=True):
-        if not (c.n_pos and c.n_neg):  # of weights so small no unit is left
-            raise InputError(
-                f"The cases of {name!r} weigh less than 10^-12 of those of all groups, "
-                "which no search can tell from nothing. Are the weights of all groups "
-                "on one scale?"
-            )
+    tallies, cuts, whole = _counted(data)
     bounds = limits.read_limits(subject_to, limits.GROUPS)
     couples = [k for k in bounds if k.couples]
     start = time.monotonic()
@@ -185,39 +171,30 @@ def group_thresholds(
         until = max(start, time.monotonic() - 0.75 * time_limit) + time_limit
         uncoupled = [k for k in bounds if not k.couples]
         free = best_for_groups(cuts, uncoupled, objective, until)[1]
-    sign = 1 if objective is shown else -1
-    whole = sum((t.without_clusters() for t in tallies.values()), start=Tally([]))
-    whole_cuts = _cuts.all_cuts(whole, None, "group_thresholds", unit)
-    common = _common(whole_cuts, cuts, bounds, objective)
+    sign, proved = 1 if objective is shown else -1, bound == value
+    common, common_value, common_gaps = _common(whole, cuts, bounds, objective)
     each = list(zip(map(str, tallies), cuts, found, strict=True))
-    sides = [Cut.of(t, _cuts.threshold_of(c.score, k))
-             for t, (_, c, k) in zip(tallies.values(), each, strict=True)]  # fmt: skip
+    at = {name: _cuts.threshold_of(c.score, k) for name, c, k in each}
+    sides = list(map(Cut.of, tallies.values(), at.values()))
     # the first cut, which flags nothing, tells how many cases there are
     all_ = _together(cuts, [[0, k] for k in found])
+    weighed = filter(None, map(weighed_counts, tallies.values()))
     return GroupThresholds(
-        thresholds={name: _cuts.threshold_of(c.score, k) for name, c, k in each},
+        thresholds=at,
         score_ranges={name: _cuts.interval_of(c.score, k) for name, c, k in each},
         value=float(sign * value),
         bound=float(sign * bound),
-        proved=bound == value,
+        proved=proved,
         confusions={name: c.seen[k] for name, c, k in each},
-        gaps={
-            k.name: around(_gap(cuts, k, found), *_gap_limits(k, sides, level), level,
-                           "student", name=k.name)
-            for k in couples
-        },
+        gaps={k.name: _gap_estimate(k, cuts, found, sides, level) for k in couples},
         constraints={str(k): _cuts.value_at(all_, k.metric, 1)
                      for k in bounds if not k.where},
-        common_threshold=common[0],
-        common_value=sign * common[1],
-        common_gaps=common[2],
+        common_threshold=common,
+        common_value=sign * common_value,
+        common_gaps=common_gaps,
         free_value=float(sign * free),
         objective=limits.objective_text(shown, objective),
-        notes=(
-            *(() if bound == value else (_UNPROVED,)),
-            *_NOTES,
-            *next(filter(None, map(weighed_counts, tallies.values())), ()),
-        ),
+        notes=(*(() if proved else (_UNPROVED,)), *_NOTES, *next(weighed, ())),
     )  # fmt: skip
 
 
@@ -239,18 +216,31 @@ _REFUSAL = (
 )
 
 
-def _checked(groups: object) -> dict[Any, Tally]:
+def _counted(groups: object) -> tuple[dict[Any, Tally], list[Cuts], Cuts]:
+    """Count at every cut of each group, and of all cases together."""
+    what = "group_thresholds"
     if not isinstance(groups, Mapping):
         raise InputError(
             f"group_thresholds needs a mapping from group to tally; found "
             f"{type(groups).__name__}. Type trueness.tally(frame, label=..., "
             f'score=..., by="site").'
         )
-    _cases.at_least_two(list(map(str, groups)), "group_thresholds")
+    _cases.at_least_two(list(map(str, groups)), what)
     for name, t in groups.items():
-        _cases.one_classifier(t, "group_thresholds")
+        _cases.one_classifier(t, what)
         _cases.both_classes(t, f"group_thresholds of {name!r}")
-    return {n: t.labelled() for n, t in groups.items()}
+    tallies = {n: t.labelled() for n, t in groups.items()}
+    unit = _cuts.unit_of(c for t in tallies.values() for c in (t.pos, t.neg))
+    cuts = [_cuts.all_cuts(t, None, what, unit) for t in tallies.values()]
+    for name, c in zip(tallies, cuts, strict=True):
+        if not (c.n_pos and c.n_neg):  # of weights so small no unit is left
+            raise InputError(
+                f"The cases of {name!r} weigh less than 10^-12 of those of all groups, "
+                "which no search can tell from nothing. Are the weights of all groups "
+                "on one scale?"
+            )
+    whole = sum((t.without_clusters() for t in tallies.values()), start=Tally([]))
+    return tallies, cuts, _cuts.all_cuts(whole, None, what, unit)
 
 
 def _together(cuts: Sequence[Cuts], places: Sequence[Sequence[int]]) -> Cuts:
@@ -392,16 +382,20 @@ def _gap(cuts: list[Cuts], k: limits.Limit, at: Sequence[int]) -> float:
     return float(k.between([_cuts.values_of(c, k.metric)[i] for c, i in pairs]))
 
 
-def _gap_limits(k: limits.Limit, sides: list[Cut], level: float) -> tuple[float, float]:
-    """Give the limits of the largest difference, or the smallest ratio, of any pair."""
+def _gap_estimate(
+    k: limits.Limit, cuts: list[Cuts], at: list[int], sides: list[Cut], level: float
+) -> Estimate:
+    """Give the largest difference, or the smallest ratio, of any pair, with limits."""
     each = [
         inferred(x.sample, partial(metric_measure, k.metric, x.flags)) for x in sides
     ]
     values, spreads = [m.value for m in each], [m.spread for m in each]
     reach = k.metric.range[1] - k.metric.range[0]
+    made = partial(around, _gap(cuts, k, at), level=level, method="student",
+                   name=k.name)  # fmt: skip
     if k.where == "ratio":
         if not min(values) > 0:  # nothing is known of a ratio with zero
-            return 0.0, 1.0
+            return made(low=0.0, high=1.0)
         spreads = [s._replace(variance=s.variance / v**2)
                    for s, v in zip(spreads, values, strict=True)]  # fmt: skip
         values, reach = [math.log(v) for v in values], reach / min(values)
@@ -411,7 +405,9 @@ def _gap_limits(k: limits.Limit, sides: list[Cut], level: float) -> tuple[float,
         away = Contrast(values[i] - values[j], apart(spreads[i], spreads[j]), reach)
         low, high = away.limits(1 - (1 - level) / len(pairs))
         least, most = max(least, low, -high), max(most, high, -low)
-    return (least, most) if k.where == "gap" else (math.exp(-most), math.exp(-least))
+    if k.where == "ratio":
+        least, most = math.exp(-most), math.exp(-least)
+    return made(low=least, high=most)
 
 
 def _infeasible(

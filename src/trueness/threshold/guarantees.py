@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -199,11 +199,11 @@ def guaranteed_threshold(
     else:
         upper = lower = _choose(t, proved, objective, share)
     proofs = [
-        _proof(p, lower if p.sided.where == "below" else upper, alpha, share)
+        _proof(p, lower if p[0].where == "below" else upper, alpha, share)
         for p in proved
     ]
     least = int(np.argmax([p.p_value for p in proofs]))
-    weakest, seen = proofs[least], proved[least].seen
+    weakest, seen = proofs[least], proved[least][3]
     threshold = _cuts.threshold_of(t.score, upper)
     ends = _cuts.interval_of(t.score, upper)
     if given is not None:  # what was fixed beforehand is what is guaranteed
@@ -260,14 +260,9 @@ def _given(thresholds: ArrayLike) -> Floats:
     return at.astype(np.float64)
 
 
-class _Proved(NamedTuple):
-    """At which cuts a constraint is proved, in the order of trying, and on what."""
-
-    sided: limits.Limit
-    claim: Claim
-    cuts: Ints
-    seen: Confusion  # the cases of the tests, at every cut
-    method: str
+# a constraint, as a claim; the cuts at which it is proved, in the order of trying; the
+# cases of the tests, at every cut; and how they were tested
+Proved = tuple[limits.Limit, Claim, Ints, Confusion, str]
 
 
 def _prove(
@@ -278,7 +273,7 @@ def _prove(
     share: limits.Share | None,
     given: Floats | None,
     sequence: bool,
-) -> _Proved:
+) -> Proved:
     """Find the cuts at which a constraint is proved with an error of at most alpha.
 
     Cuts are tried in an order that does not depend on the cases that test, until one
@@ -308,7 +303,7 @@ def _prove(
         raise _not_proved(t, claim, asked, alpha)
     if method.startswith("split") and not claim.towards:
         cuts = cuts[::-1]  # the answer is the cut with the strongest evidence
-    return _Proved(sided, claim, cuts, seen, method)
+    return sided, claim, cuts, seen, method
 
 
 def _order(claim: Claim, learned: Confusion) -> Ints:
@@ -321,10 +316,10 @@ def _order(claim: Claim, learned: Confusion) -> Ints:
     return np.arange(start, end, claim.towards)
 
 
-def _smallest_zone(t: Tally, proved: list[_Proved]) -> tuple[int, int]:
+def _smallest_zone(t: Tally, proved: list[Proved]) -> tuple[int, int]:
     """Take the two proved cuts with the fewest cases between them."""
     places = np.arange(len(t) + 1)
-    rows = [forbidding(p.sided, np.isin(places, p.cuts)) for p in proved]
+    rows = [forbidding(k, np.isin(places, cuts)) for k, _, cuts, *_ in proved]
     cases = np.concatenate([[0], np.cumsum(t.pos + t.neg)])
     found = best_pairs((cases, -cases), rows)
     if found is None:
@@ -337,32 +332,30 @@ def _smallest_zone(t: Tally, proved: list[_Proved]) -> tuple[int, int]:
 
 
 def _choose(
-    t: Tally, proved: list[_Proved], goal: Metric | None, share: limits.Share | None
+    t: Tally, proved: list[Proved], goal: Metric | None, share: limits.Share | None
 ) -> int:
     """Take one of the cuts at which everything is proved."""
     if goal is None and len(proved) == 1:
-        return int(proved[0].cuts[-1])
+        return int(proved[0][2][-1])
     places = np.arange(len(t) + 1)
-    allowed = np.all([np.isin(places, p.cuts) for p in proved], axis=0)
+    allowed = np.all([np.isin(places, cuts) for _, _, cuts, *_ in proved], axis=0)
     if not allowed.any():
         ranges = []
-        for p in proved:
-            at = np.array([p.cuts.max(), p.cuts.min()])
-            low, high = _cuts.thresholds_of(t.score, at)
-            ranges.append(f"{p.sided} at thresholds from {low:g} to {high:g}")
+        for k, _, cuts, *_ in proved:
+            low, high = _cuts.thresholds_of(t.score, np.array([cuts.max(), cuts.min()]))
+            ranges.append(f"{k} at thresholds from {low:g} to {high:g}")
         raise NotEnoughCases(
             f"Each constraint can be guaranteed, but not at the same threshold: "
             f"{'; '.join(ranges)}. Loosen one of them, or collect more cases."
         )
     if goal is not None:
-        cuts = _cuts.make_cuts(
-            t.score, sweep(t), None if share is None else share.value
-        )
-        best = _cuts.best_cuts([cuts], goal, allowed)
+        used = None if share is None else share.value
+        every = _cuts.make_cuts(t.score, sweep(t), used)
+        best = _cuts.best_cuts([every], goal, allowed)
         if best.size:
-            return int(_cuts.most_balanced(cuts, best))
+            return int(_cuts.most_balanced(every, best))
     # all must hold: the cut whose least sure constraint is surest
-    weakest = np.min([p.claim.evidence(p.seen) for p in proved], axis=0)
+    weakest = np.min([claim.evidence(c) for _, claim, _, c, _ in proved], axis=0)
     return int(np.argmax(np.where(allowed, weakest, -np.inf)))
 
 
@@ -418,17 +411,11 @@ def _not_proved(
     )
 
 
-def _proof(p: _Proved, cut: int, alpha: float, share: limits.Share | None) -> Proof:
+def _proof(p: Proved, cut: int, alpha: float, share: limits.Share | None) -> Proof:
     """Say why the constraint may be trusted at a cut."""
-    c = p.seen[cut]
-    used = c if share is None else c.at_prevalence(share.value)
-    value = float(p.sided.metric(used))
-    return Proof(
-        constraint=str(p.sided),
-        level=1 - alpha,
-        value=value,
-        bound=limit_of(p.sided.asked, p.claim, c, value, alpha, share),
-        p_value=float(p.claim.p_values(c)),
-        cases=int(p.claim.cases(c)),
-        method=p.method,
-    )
+    k, claim, _, seen, method = p
+    c = seen[cut]
+    value = float(k.metric(c if share is None else c.at_prevalence(share.value)))
+    bound = limit_of(k.asked, claim, c, value, alpha, share)
+    p_value, cases = float(claim.p_values(c)), int(claim.cases(c))
+    return Proof(str(k), 1 - alpha, value, bound, p_value, cases, method)
