@@ -28,7 +28,7 @@ from trueness.monitoring.detectors import (
     ranks_among,
     score_gains,
 )
-from trueness.monitoring.measures import limits_of
+from trueness.monitoring.verdicts import limits_of
 
 YEAR, TIMES, PARTS = 365, 20 * 365, 16
 LINE = np.log(TIMES)

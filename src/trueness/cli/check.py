@@ -30,11 +30,10 @@ from trueness.findings.notes import Note, note
 from trueness.findings.trust import requirements, still_good
 from trueness.monitoring.checking import Evidence, check_all, first_contract
 from trueness.monitoring.detectors import KINDS
-from trueness.monitoring.measures import of_attempts
 from trueness.monitoring.questions import load_watch
 from trueness.monitoring.questions import watch as new_watch
 from trueness.monitoring.requirements import Contract, read_contract
-from trueness.monitoring.verdicts import Check
+from trueness.monitoring.verdicts import Check, of_attempts
 from trueness.monitoring.watching import Watch
 
 _BASELINE, _LABEL = "trueness_baseline", "trueness_label"

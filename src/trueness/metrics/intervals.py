@@ -7,7 +7,7 @@ Shares of cases have Wilson's interval, all other metrics that of the engine.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import product
 from statistics import NormalDist
@@ -37,12 +37,12 @@ from trueness.metrics.definitions import METRICS
 def metric_measure(m: Metric, flags: Array, t: Tally) -> Measured:
     """Give a metric of the flagged cases and its slopes by tp, fp, fn and tn."""
     cells = np.array(_cells(t, flags))
-    value, slopes = _slopes(m, cells)
+    value, by = float(m(Confusion(*cells))), slopes(lambda x: m(Confusion(*x.T)), cells)
     n = float(cells.sum())
     ends, r = m.range, m.ratio
     if r is not None and r.under is None and {*r.over} <= {0, 1}:  # a number of cases
         ends = (0.0, n)
-    tp, fp, fn, tn = slopes - (slopes @ cells / n if n else 0.0)
+    tp, fp, fn, tn = by - (by @ cells / n if n else 0.0)
     by_neg, by_pos = np.where(flags, fp, tn), np.where(flags, tp, fn)
     return Measured(value, by_neg, by_pos, ends, not depends_on_prevalence(m))
 
@@ -51,18 +51,15 @@ def _cells(t: Tally, flags: Array) -> list[float]:
     return [float(c[at].sum()) for at in (flags, ~flags) for c in (t.pos, t.neg)]
 
 
-def _slopes(m: Metric, cells: Floats) -> tuple[float, Floats]:
-    """Give a metric and its slopes by the four counts, from central differences."""
+def slopes(measure: Callable[[Floats], Any], cells: Floats) -> Floats:
+    """Give the slopes of a measure by each of some counts, from central differences."""
     # a step of a millionth of the count: errors of 1e-12 and of rounding, 1e-10
-    step = 1e-6 * cells
-    tables = np.concatenate([cells[None], cells + np.diag(step), cells - np.diag(step)])
-    value, *moved = np.asarray(m(Confusion(*tables.T)), dtype=np.float64)
-    up, down = np.array(moved[:4]), np.array(moved[4:])
+    step = (1e-6 * np.diag(cells.ravel())).reshape(-1, *cells.shape)
+    up, down = (np.asarray(measure(cells + d), np.float64) for d in (step, -step))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = (up - down) / (2e-6 * cells.ravel())
     # an empty cell has no case to move anything, and an infinite value has no slope
-    known = (step > 0) & np.isfinite(up) & np.isfinite(down)
-    slopes = np.zeros(4)
-    slopes[known] = (up[known] - down[known]) / (2 * step[known])
-    return float(value), slopes
+    return np.where(np.isfinite(found), found, 0.0).reshape(cells.shape)
 
 
 class Cut(NamedTuple):

@@ -1,9 +1,8 @@
 """Is it good enough, and is it still? Contracts, verdicts and watches.
 
 What is required, in words, in a table or in a contract?   ``requirements``
-Between which numbers does a measure lie, one-sided?       ``measures``
-Which claims do requirements make about these data?        ``checking``
-Does each of them hold, fail, or cannot it be told yet?    ``verdicts``
+How are verdicts shown, and which limits has a measure?    ``verdicts``
+What is claimed about these data, and what of it holds?    ``checking``
 What does a batch tell, and has it changed, at any time?   ``detectors``
 Which cases are new, and how is a watch kept in a file?    ``states``
 What is watched, batch by batch and in every group?        ``watching``

@@ -1,7 +1,9 @@
 """What was required of these data, and what do they say about it?
 
 ``check`` makes claims of requirements, each with a function from alpha to its one-sided
-limits, and lets ``verdicts`` decide all claims together.
+limits, and decides all of them together: a truth exactly on its bound is called either
+way in at most 5 % of samples, and so errs each family of several requirements or
+groups, of what is said to hold and of what is said to fail (Holm).
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache, reduce
 from itertools import combinations
 from operator import add
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -25,15 +27,6 @@ from trueness._core.numbers import level_text
 from trueness.counts.answers import of_counts, refuse
 from trueness.counts.values import Panel, Tally
 from trueness.evals.attempts import Attempts
-from trueness.monitoring.measures import (
-    FACTS,
-    Counted,
-    Interval,
-    Limits,
-    difference_limits,
-    limits_of,
-    paired_limits,
-)
 from trueness.monitoring.requirements import (
     Requirement,
     contradiction,
@@ -41,14 +34,20 @@ from trueness.monitoring.requirements import (
     single,
 )
 from trueness.monitoring.verdicts import (
+    FACTS,
     FAILS,
     HOLDS,
+    OPEN,
     Check,
-    Claim,
+    Counted,
+    Interval,
+    Limits,
     Verdict,
-    decide,
+    difference_limits,
+    limits_of,
+    paired_limits,
     prefix,
-)
+)  # fmt: skip
 from trueness.nogold.rate import prevalence
 from trueness.threshold.operating_point import best_threshold
 from trueness.threshold.rule import Rule, confusion
@@ -377,6 +376,72 @@ def _notes(
             which = "no score reaches" if cut > high else "all scores are above"
             run = f"The scores run from {low:.4g} to {high:.4g}"
             yield f"{run}: {which} the threshold {cut:g}."
+
+
+class Claim(NamedTuple):
+    """One comparison with one bound: ``side`` is +1 when more is better."""
+
+    text: str
+    group: str
+    bound: float
+    side: int
+    limits: Limits
+    said: str = ""  # what the numbers are of, when not of the metric itself
+
+
+def decide(claims: Sequence[Claim], alpha: float, adjust: str) -> list[Verdict]:
+    """Try each claim both ways, by the steps of Holm (1979).
+
+    With k claims left each is tried at alpha / k, until none is decided.
+    """
+    told: dict[int, tuple[str, float]] = {}  # the word, and the alpha of its limits
+    for way, word in ((-1, FAILS), (1, HOLDS)):
+        left = set(range(len(claims)))
+        while left:
+            level = alpha if adjust == "none" else alpha / len(left)
+            new = {k for k in left if _beyond(claims[k], level, way)}
+            told |= {k: (OPEN, level) for k in left if told.get(k, (OPEN,))[0] == OPEN}
+            told |= dict.fromkeys(new, (word, level))
+            if not new:
+                break
+            left -= new
+    return [_verdict(c, *told[k]) for k, c in enumerate(claims)]
+
+
+def _beyond(claim: Claim, alpha: float, way: int) -> bool:
+    """Is the whole one-sided interval on the good (way 1) or the bad (-1) side?"""
+    try:
+        i = claim.limits(alpha)
+    except NotEnoughCases as err:
+        where = f"In {claim.group.replace('=', ' = ', 1)}: " if claim.group else ""
+        raise NotEnoughCases(f"{where}{err}") from None
+    return i.low > claim.bound if claim.side * way > 0 else i.high < claim.bound
+
+
+def _verdict(c: Claim, verdict: str, alpha: float) -> Verdict:
+    i, more = c.limits(alpha), None
+    away = abs(i.value - c.bound)
+    reach = i.value - i.low if i.value > c.bound else i.high - i.value
+    if verdict == OPEN and away and 0 < reach < math.inf and not i.undecided:
+        # the distance from value to limit shrinks with the root of the cases
+        more = max(1, math.ceil(i.n * ((reach / away) ** 2 - 1)))
+    told = (c.bound, i.n, more, _reason(c, verdict, i, more))
+    return Verdict(c.text, c.group, verdict, i.value, i.low, i.high, *told)
+
+
+def _reason(c: Claim, verdict: str, i: Interval, more: int | None) -> str:
+    head = f"{prefix(c.group)}{c.text}{f' ({c.said})' if c.said else ''}: "
+    if i.undecided:
+        return f"{head}{i.undecided}"
+    kind = "" if i.what == "labelled" else f"{i.what} "
+    lower = (c.side > 0) == (verdict != FAILS)
+    limit = f"lower limit {i.low:.4g}" if lower else f"upper limit {i.high:.4g}"
+    ask = ""
+    if more is not None:
+        ask = f"; about {more:,} more such cases would be enough to decide"
+    elif verdict == OPEN:
+        ask = "; the value is on the bound, so perhaps no number of cases is enough"
+    return f"{head}measured {i.value:.4g} in {i.n:,} {kind}cases, {limit}{ask}."
 
 
 def first_contract(

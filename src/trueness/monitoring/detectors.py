@@ -35,13 +35,9 @@ _LEAN = 4.0  # cases by which a guess leans on the share of yes among the verdic
 _NEAR = 0.05  # scores that are near another
 
 
-class Told(NamedTuple):
-    """The log gains of the bets (parts of the look, rows, bets), and sums."""
-
-    gains: Floats
-    n: float = 0.0
-    total: float = 0.0
-    squares: float = 0.0
+# log gains of the bets (parts of the look, rows, bets); the number of cases, their sum
+# and that of their squares
+Told = tuple[Floats, list[float]]
 
 
 def _ends(about: About) -> tuple[float, float]:
@@ -81,7 +77,7 @@ def _numbers(about: About, state: State, x: Floats, times: Floats) -> Told:
     n, bound, ends = float(times.sum()), float(about["bound"]), _ends(about)
     effect = _effects(about, state, n)
     if not n:
-        return Told(np.zeros((1, 1, effect.size)))
+        return np.zeros((1, 1, effect.size)), [0.0] * 3
     if about["metric"] == "f1":  # J = tp / (tp + errors) is F1 / (2 - F1)
         bound = bound / (2 - bound)
     worst = ends[1] - bound if about["side"] > 0 else bound - ends[0]
@@ -95,7 +91,7 @@ def _numbers(about: About, state: State, x: Floats, times: Floats) -> Told:
     each = np.log1p(np.outer(about["side"] * (bound - x), bets))
     rng = np.random.default_rng([about["rng"], state["looks"], 1])
     gains = _in_parts(times, rng) @ each
-    return Told(gains[:, None, :], n, float(times @ x), float(times @ x**2))
+    return gains[:, None, :], [n, float(times @ x), float(times @ x**2)]
 
 
 def _share(about: About, state: State, t: Tally) -> Told:
@@ -164,7 +160,7 @@ def _calibration(about: About, state: State, t: Tally) -> Told:
     n = float(neg.sum() + pos.sum())
     effect = _effects(about, state, n)
     if not n:
-        return Told(np.zeros((1, 1, 4 * effect.size)))
+        return np.zeros((1, 1, 4 * effect.size)), [0.0] * 3
     gains = []
     for h in (np.ones_like(s), 2.0 * s - 1.0):
         spread = math.sqrt(float((neg + pos) @ (h * h * s * (1 - s))) / n)
@@ -174,7 +170,7 @@ def _calibration(about: About, state: State, t: Tally) -> Told:
             gains.append(pos @ up + neg @ np.log1p(down))
     over, under = (1 - s, -s) if near is None else (np.ones_like(s), np.zeros_like(s))
     sums = (float(pos @ over**k + neg @ under**k) for k in (1, 2))
-    return Told(np.concatenate(gains)[None, None, :], n, *sums)
+    return np.concatenate(gains)[None, None, :], [n, *sums]
 
 
 def _scores(about: About, state: State, t: Tally) -> Told:
@@ -199,7 +195,7 @@ def _scores(about: About, state: State, t: Tally) -> Told:
     effect = _effects(about, state, n)
     z = np.array_split(ndtri(np.clip(rank, 1e-12, 1 - 1e-12)), _PARTS)
     gains = np.array([score_gains(part, effect) for part in z])
-    return Told(gains[:, None, :], n, float(rank.sum()), float(rank @ rank))
+    return gains[:, None, :], [n, float(rank.sum()), float(rank @ rank)]
 
 
 def score_gains(z: Floats, effect: Floats) -> Floats:
@@ -272,19 +268,18 @@ def _judges(
         by_judges = _corrected(about, state, panel, [held for _, held in queue[:end]])
         queue = queue[end:]
     state["waiting"] = [one for one in queue if one[1]] or None
-    first = _numbers(about, state, by_judges, np.ones(by_judges.size))
+    first, sums = _numbers(about, state, by_judges, np.ones(by_judges.size))
     alone = {**about, "judges": [], "metric": "accuracy"}  # a share like any other
     times = np.array([panel.n_pos, panel.n_neg], np.float64)
-    second = _numbers(alone, state, np.array([1.0, 0.0]), times)
+    second, _ = _numbers(alone, state, np.array([1.0, 0.0]), times)
     for word, pos, neg in zip(words, panel.pos, panel.neg, strict=True):
         if pos + neg:  # they teach later guesses
             seen = state["labels"].setdefault(word, [0, 0])
             state["labels"][word] = [seen[0] + int(pos), seen[1] + int(neg)]
     # two detectors as rows; the one with fewer parts has none to add at last
-    both = [first.gains, second.gains]
-    parts = max(map(len, both))
-    both = [np.pad(g, ((0, parts - len(g)), (0, 0), (0, 0))) for g in both]
-    return first._replace(gains=np.concatenate(both, axis=1))
+    parts = max(len(first), len(second))
+    both = [np.pad(g, ((0, parts - len(g)), (0, 0), (0, 0))) for g in (first, second)]
+    return np.concatenate(both, axis=1), sums
 
 
 def _corrected(about: About, state: State, panel: Panel, waits: list[Any]) -> Floats:

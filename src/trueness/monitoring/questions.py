@@ -18,9 +18,9 @@ from trueness._core.checks.words import described, is_one, is_several
 from trueness.counts.answers import whole_cases
 from trueness.counts.values import Tally
 from trueness.monitoring.detectors import kind_of
-from trueness.monitoring.measures import limits_of
 from trueness.monitoring.requirements import Requirement, requirement
 from trueness.monitoring.states import About, packed, read_state
+from trueness.monitoring.verdicts import limits_of
 from trueness.monitoring.watching import Watch
 
 _PROMISE = re.compile(

@@ -23,7 +23,7 @@ from trueness._core.numbers import percent_hint
 from trueness.counts.design import AT_RANDOM, CASE_CONTROL, COHORT, LEFT_OUT
 from trueness.metrics.algebra import Metric
 from trueness.metrics.grammar import known_names, metric
-from trueness.monitoring.measures import FACTS, MEASURES, measure_of
+from trueness.monitoring.verdicts import FACTS, MEASURES, measure_of
 from trueness.threshold.rule import Rule, rule_of
 
 KNOWN = (*MEASURES, *FACTS, "missing_scores")

@@ -1,23 +1,45 @@
-"""Does each requirement hold, does it fail, or cannot it be told yet?
+"""How is a verdict shown, and between which numbers does a measure lie, one-sided?
 
-A truth exactly on its bound is called either way in at most 5 % of samples. Of several
-requirements or groups each family, of what is said to hold and of what is said to fail,
-errs in at most 5 % (Holm).
+A gate asks the same analyses as everybody: a one-sided limit that errs with probability
+``alpha`` is that of the interval at level ``1 - 2 alpha``. Limits are functions of
+alpha, since a family of claims is tried at whichever alpha Holm's method leaves for it.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from math import ceil, inf, isfinite
-from typing import NamedTuple, final
+from functools import cache, partial
+from math import hypot, isfinite, isnan
+from typing import Any, NamedTuple, final
 from xml.sax.saxutils import escape, quoteattr
 
+import numpy as np
+
+from trueness._core.arrays import Floats
+from trueness._core.binomial import clopper_pearson
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import NotEnoughCases
-from trueness._core.records import Record
-from trueness.monitoring.measures import Interval, Limits
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.records import Estimate, Record
+from trueness.calibration.errors import calibration_error
+from trueness.calibration.proper_scores import brier, log_loss
+from trueness.calibration.slope import calibration_line
+from trueness.comparison.paired import compare, compare_metric
+from trueness.counts.cases import cases_that_tell, rows_kept
+from trueness.counts.values import Panel, Tally
+from trueness.evals.attempts import Attempts, pass_at_k, pass_hat_k, pass_rate
+from trueness.evals.runs import compare_runs
+from trueness.inference.limits import infer
+from trueness.inference.limits import limits as spread_limits
+from trueness.inference.sample import Measured
+from trueness.inference.spread import Spread
+from trueness.metrics.grammar import metric
+from trueness.metrics.intervals import estimates
+from trueness.ranking.areas import auc, average_precision
+from trueness.ranking.curves import partial_auc
+from trueness.threshold.rule import DEFERRED, FLAGGED, Rule, confusion
 
 HOLDS, FAILS, OPEN = "holds", "fails", "cannot tell yet"
 _MARK = {FAILS: "❌", OPEN: "❔", HOLDS: "✅"}  # worst first
@@ -195,68 +217,256 @@ def _bar(v: Verdict, width: int = 40) -> str:
     return "".join(line).rstrip()
 
 
-class Claim(NamedTuple):
-    """One comparison with one bound: ``side`` is +1 when more is better."""
+class Interval(NamedTuple):
+    """A value with its two one-sided limits, and the cases that tell."""
 
-    text: str
-    group: str
-    bound: float
-    side: int
-    limits: Limits
-    said: str = ""  # what the numbers are of, when not of the metric itself
+    value: float
+    low: float
+    high: float
+    n: int
+    what: str  # which cases tell
+    undecided: str = ""  # why nothing can be decided, where that is so
 
 
-def decide(claims: Sequence[Claim], alpha: float, adjust: str) -> list[Verdict]:
-    """Try each claim both ways, by the steps of Holm (1979).
+Limits = Callable[[float], Interval]  # of an alpha
+Counted = Tally | Attempts
 
-    With k claims left each is tried at alpha / k, until none is decided.
+_KINDS: dict[tuple[bool, ...], str] = {
+    (True, True, False, False): "flagged",
+    (True, False, True, False): "positive",
+    (False, True, False, True): "negative",
+    (False, False, True, True): "not flagged",
+    (True, True, True, False): "flagged or positive",
+}
+
+
+def limits_of(
+    name: str, data: Counted, threshold: float | Rule | None, fpr: object = None
+) -> Limits:
+    """Give the function from alpha to the one-sided limits of what is required."""
+    t: Any = data
+    if isinstance(threshold, Rule):  # metrics are those of the cases it decides
+        t = threshold.verdicts(t)
+        t, threshold = rows_kept(t, t.score != DEFERRED), FLAGGED
+    measure, items = measure_of(name), isinstance(t, Attempts)
+    if items != of_attempts(name):
+        raise InputError(
+            f"{name} needs labels and scores; these are attempts at items, of which "
+            "pass_rate, pass_at_k(k=5) and pass_hat_k(k=3) may be required."
+            if items
+            else f"{name} needs attempts at items, as the log of an evaluation has "
+            "them; these are labels and scores."
+        )
+
+    def limits(alpha: float) -> Interval:
+        level = 1 - 2 * alpha
+        if measure is None:
+            return _of_metric(name, t, threshold or 0.0, level)
+        e = measure.ask(t, level=level, **({} if fpr is None else {"fpr": fpr}))
+        found = _interval(e, t)
+        if items and e.method == "wilson" and t.cluster is None:
+            n = len(t)  # one attempt per item: a counted share
+            low, high = _exact(round(e.value * n), n, alpha)
+            return found._replace(low=low, high=high)
+        areas = ("auc", "average_precision")
+        return _wider(name, found, t, alpha) if name in areas else found
+
+    return cache(limits)
+
+
+def _of_metric(name: str, t: Tally, threshold: float, level: float) -> Interval:
+    m = metric(name)
+    e = estimates(t, threshold, [m], level=level).get(m.name)
+    if e is None:
+        raise InputError(
+            f"{name} depends on the prevalence, which a case-control sample does not "
+            "show. Say which one is meant: prevalence=0.01."
+        )
+    cells: Any = m.ratio.under if m.ratio and m.ratio.under else (1, 1, 1, 1)
+    told = _KINDS.get(tuple(bool(k) for k in cells), "labelled")
+    if isnan(e.value):
+        raise NotEnoughCases(
+            f"{name} needs at least one case that is {told}; found none."
+        )
+    if not t.single_cases:
+        return _interval(e, t)
+    n = int(confusion(t, threshold).weighed(map(bool, cells)))
+    ends = e.low, e.high
+    if m.is_share and e.method == "wilson":
+        ends = _exact(round(e.value * n), n, (1 - level) / 2)
+    return Interval(e.value, *ends, n, told)
+
+
+def _exact(k: float, n: float, alpha: float) -> tuple[float, float]:
+    """Give one-sided limits of a share, which gates promise.
+
+    On one side Wilson's may err in 8 % of samples where 5 % are meant (Cai 2005).
     """
-    told: dict[int, tuple[str, float]] = {}  # the word, and the alpha of its limits
-    for way, word in ((-1, FAILS), (1, HOLDS)):
-        left = set(range(len(claims)))
-        while left:
-            level = alpha if adjust == "none" else alpha / len(left)
-            new = {k for k in left if _beyond(claims[k], level, way)}
-            told |= {k: (OPEN, level) for k in left if told.get(k, (OPEN,))[0] == OPEN}
-            told |= dict.fromkeys(new, (word, level))
-            if not new:
-                break
-            left -= new
-    return [_verdict(c, *told[k]) for k, c in enumerate(claims)]
+    low, high = clopper_pearson(np.asarray(k), np.asarray(n), 1 - 2 * alpha)
+    return float(low), float(high)
 
 
-def _beyond(claim: Claim, alpha: float, way: int) -> bool:
-    """Is the whole one-sided interval on the good (way 1) or the bad (-1) side?"""
-    try:
-        i = claim.limits(alpha)
-    except NotEnoughCases as err:
-        group = claim.group.replace("=", " = ", 1)
-        where = f"In {group}: " if group else ""
-        raise NotEnoughCases(f"{where}{err}") from None
-    return i.low > claim.bound if claim.side * way > 0 else i.high < claim.bound
+def _wider(name: str, i: Interval, t: Tally, alpha: float) -> Interval:
+    """Widen the limits of an area where those of the engine err on one side.
+
+    With fewer than five cases' worth of errors no normal limit is right. The variance
+    of an area is at most that of a share of the rarer class (Birnbaum, Klose 1957),
+    which has exact limits. Average precision is too high in samples; the jackknife
+    removes most of that (Quenouille 1956).
+    """
+    if not t.single_cases or not 0 < t.n_pos < t.n or not 0 <= i.value <= 1:
+        return i
+    ends = [(i.low, i.high)]
+    rarer = min(t.n_pos, t.n_neg) if name == "auc" else t.n_pos
+    if rarer * min(i.value, 1 - i.value) < 5:
+        ends.append(_exact(i.value * rarer, rarer, alpha))
+    if name == "average_precision":
+        value, variance, n = _jackknifed(t.labelled(), i.value)
+        spread, level = Spread(variance, n - 1, n), 1 - 2 * alpha
+        ends.append(spread_limits(value, spread, (0.0, 1.0), level)[0])
+    low, high = zip(*ends, strict=True)
+    return i._replace(low=min(low), high=max(high))
 
 
-def _verdict(c: Claim, verdict: str, alpha: float) -> Verdict:
-    i, more = c.limits(alpha), None
-    away = abs(i.value - c.bound)
-    reach = i.value - i.low if i.value > c.bound else i.high - i.value
-    if verdict == OPEN and away and 0 < reach < inf and not i.undecided:
-        # the distance from value to limit shrinks with the root of the cases
-        more = max(1, ceil(i.n * ((reach / away) ** 2 - 1)))
-    told = (c.bound, i.n, more, _reason(c, verdict, i, more))
-    return Verdict(c.text, c.group, verdict, i.value, i.low, i.high, *told)
+def _jackknifed(t: Tally, value: float) -> tuple[float, float, float]:
+    """Give average precision less its bias, its variance, and the number of cases."""
+    pos, neg, n = t.pos * 1.0, t.neg * 1.0, float(t.n)
+    found, flagged = np.cumsum(pos), np.cumsum(pos + neg)
+    before = np.concatenate([[0.0], np.cumsum(pos * found / flagged)[:-1]])
+
+    def after(x: Floats) -> Floats:
+        return np.concatenate([np.cumsum(x[::-1])[::-1], [0.0]])
+
+    one_less = np.maximum(flagged - 1, 1.0)
+    lower = after(pos * (found - 1) / one_less)[1:]
+    own = np.maximum(pos - 1, 0.0) * (found - 1) / one_less
+    # average precision without one of the positives, or of the negatives, of each row
+    left = (before + own + lower) / max(found[-1] - 1, 1.0)
+    right = (before + after(pos * found / one_less)[:-1]) / found[-1]
+    mean = float(pos @ left + neg @ right) / n
+    square = float(pos @ (left - mean) ** 2 + neg @ (right - mean) ** 2)
+    value = min(max(value - (n - 1) * (mean - value), 0.0), 1.0)
+    return value, (n - 1) / n * square, n
 
 
-def _reason(c: Claim, verdict: str, i: Interval, more: int | None) -> str:
-    head = f"{prefix(c.group)}{c.text}{f' ({c.said})' if c.said else ''}: "
-    if i.undecided:
-        return f"{head}{i.undecided}"
-    kind = "" if i.what == "labelled" else f"{i.what} "
-    lower = (c.side > 0) == (verdict != FAILS)
-    limit = f"lower limit {i.low:.4g}" if lower else f"upper limit {i.high:.4g}"
-    ask = ""
-    if more is not None:
-        ask = f"; about {more:,} more such cases would be enough to decide"
-    elif verdict == OPEN:
-        ask = "; the value is on the bound, so perhaps no number of cases is enough"
-    return f"{head}measured {i.value:.4g} in {i.n:,} {kind}cases, {limit}{ask}."
+def _interval(e: Estimate, x: Tally | Panel | Attempts) -> Interval:
+    told = cases_that_tell(x) if not isinstance(x, Attempts) else x.units
+    return Interval(float(e.value), float(e.low), float(e.high), *told)
+
+
+def paired_limits(
+    name: str, a: Panel | Attempts, b: Attempts | None, threshold: float | None
+) -> Limits:
+    """Limits of a difference on the same cases, or items: first less second.
+
+    ``a`` is a panel of both, without ``b``, or attempts at the items of ``b``.
+    """
+    measure, items = measure_of(name), isinstance(a, Attempts)
+    ask: Callable[..., Any]
+    runs: dict[str, Any] = {"first": a, "second": b}
+    if items and name == "pass_rate":
+        ask = partial(compare_runs, runs)
+    elif measure is None and not items:
+        ask = partial(compare_metric, a, name, thresholds=threshold)
+    elif measure is not None and not items and hasattr(measure.ask, "measure"):
+        ask = partial(compare, a, measure.ask)
+    else:
+        raise InputError(
+            f"{name} is not compared case by case; use auc, brier or a metric at a "
+            "threshold, of attempts pass_rate, or pass the baseline as a file of its "
+            "own (unpaired)."
+        )
+    pairs = cache(lambda alpha: ask(level=1 - 2 * alpha).pairs)
+    return lambda alpha: _interval(pairs(alpha)[0].difference, a)
+
+
+def difference_limits(a: Limits, b: Limits, *, size: bool = False) -> Limits:
+    """Limits of a difference of two independent measures: Zou and Donner (2008).
+
+    Of its size, whichever way it points, each end has half of the error.
+    """
+
+    def limits(alpha: float) -> Interval:
+        x, y = (limits(alpha / 2 if size else alpha) for limits in (a, b))
+        d = x.value - y.value
+        low = d - hypot(x.value - x.low, y.high - y.value)
+        high = d + hypot(x.high - x.value, y.value - y.low)
+        if size:
+            d, low, high = abs(d), max(low, -high, 0.0), max(-low, high)
+        return Interval(d, low, high, x.n + y.n, x.what)
+
+    return limits
+
+
+def _share_of_positives(t: Tally, *, level: float) -> Estimate:
+    if not t.n_pos + t.n_neg:
+        raise NotEnoughCases("prevalence needs labelled cases; found none.")
+    if t.design.fixed_classes:
+        raise InputError(
+            "prevalence is what these cases show of the share of positives; a "
+            "case-control sample, or another prevalence, says it beforehand. Leave "
+            "this requirement out."
+        )
+
+    def measure(x: Tally) -> Measured:
+        n, p = x.n_pos + x.n_neg, x.prevalence
+        return Measured(p, np.full(len(x), -p / n), np.full(len(x), (1 - p) / n))
+
+    return infer(t, measure, level=level, name="prevalence")
+
+
+class Measure(NamedTuple):
+    """What may be required beside metrics: an entry in ``MEASURES`` is all it needs.
+
+    ``ask(data, level=...)`` gives an estimate; where it has an attribute ``measure``,
+    it is compared with a baseline on the same cases, otherwise on others only.
+    """
+
+    ask: Callable[..., Any]
+    direction: str = "higher"
+    range: tuple[float, float] = (0.0, 1.0)
+
+
+MEASURES = {
+    "auc": Measure(auc),
+    "partial_auc": Measure(partial(partial_auc, fpr=(0.0, 0.1), corrected=True)),
+    "average_precision": Measure(average_precision),
+    "brier": Measure(brier, "lower"),
+    "log_loss": Measure(log_loss, "lower", (0.0, np.inf)),
+    "calibration_error": Measure(
+        lambda t, **o: calibration_error(t, **o).debiased, "lower"
+    ),
+    "calibration_slope": Measure(
+        lambda t, **o: calibration_line(t, **o).slope, "none", (-np.inf, np.inf)
+    ),
+    "prevalence": Measure(_share_of_positives, "none"),
+    "pass_rate": Measure(pass_rate),
+}
+# measures of attempts with a number in their name
+_OF_K = {"pass_at_k": pass_at_k, "pass_hat_k": pass_hat_k}
+_NAMED_K = re.compile(r"(pass_at_k|pass_hat_k)\((?:k *= *)?([1-9]\d*)\)")
+
+
+def measure_of(name: str) -> Measure | None:
+    """Find a measure by its name; None of a metric of the confusion matrix."""
+    if found := _NAMED_K.fullmatch(name):
+        return Measure(partial(_OF_K[found[1]], k=int(found[2])))
+    return MEASURES.get(name)
+
+
+def of_attempts(name: str) -> bool:
+    """Is it a measure of attempts, and not of labels and scores?"""
+    return name == "pass_rate" or _NAMED_K.fullmatch(name) is not None
+
+
+# facts about the file itself: counted, and so without an interval
+FACTS: dict[str, Callable[[Tally], float]] = {
+    "cases": lambda t: t.n,
+    "labelled": lambda t: t.n_pos + t.n_neg,
+    "positives": lambda t: t.n_pos,
+    "negatives": lambda t: t.n_neg,
+    "unlabelled_share": lambda t: t.n_unknown / t.n if t.n else float("nan"),
+    "lowest_score": lambda t: float(t.score[-1]) if t.score.size else float("nan"),
+    "highest_score": lambda t: float(t.score[0]) if t.score.size else float("nan"),
+    "distinct_scores": lambda t: t.score.size,
+}

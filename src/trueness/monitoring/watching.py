@@ -302,29 +302,30 @@ class Watch:
     def _look(self, told: Told, name: str | None) -> None:
         """Ask the detector, and write a row of the history."""
         state = self._state
-        log_m, found = grown(self._about, state, told.gains)
+        gains, sums = told
+        n, total, _ = sums
+        log_m, found = grown(self._about, state, gains)
         state["log_m"] = log_m.tolist()
         # a bound of 1 that is missed is beyond all evidence, which JSON cannot hold
         found = min(found, MOST_EVIDENCE)
         state["peak"] = max(state["peak"], found)
         state["looks"] += 1
-        state["told"] += bool(told.n)
-        sums = [told.n, told.total, told.squares]
+        state["told"] += bool(n)
         for key, more in zip(_SUMS, sums, strict=True):
             state[key] += more
         if len(state["recent"]) < 2 * _RECENT or not self.alarm:
-            gains = told.gains.sum(axis=0).ravel().round(6).tolist()
-            row = {"name": self._named(name), "sums": sums, "gains": gains}
+            each = gains.sum(axis=0).ravel().round(6).tolist()
+            row = {"name": self._named(name), "sums": sums, "gains": each}
             state["recent"].append(row)
         if not self.alarm:
             state["recent"] = state["recent"][-_RECENT:]
             if found >= math.log(self.alarm_at):
                 state["since"] = self._named(name)
-        n = state["n"]
+        all_ = state["n"]
         low, high = limits(self._about, [state[k] for k in _SUMS])
-        row = {"look": state["looks"], "name": name, "n": n}
-        row["batch"] = shown(self._about, told.total / told.n) if told.n else None
-        row["value"] = shown(self._about, state["total"] / n) if n else None
+        row = {"look": state["looks"], "name": name, "n": all_}
+        row["batch"] = shown(self._about, total / n) if n else None
+        row["value"] = shown(self._about, state["total"] / all_) if all_ else None
         row |= {"low": low, "high": high, "evidence": math.exp(found)}
         rows = [*state["history"], row]
         if len(rows) > _KEPT:  # thin the past, keep both ends

@@ -38,6 +38,7 @@ from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import BOUNDS, one_or_more
+from trueness.metrics.intervals import slopes
 from trueness.threshold import limits
 from trueness.threshold.cuts import thresholds_of, unit_of
 from trueness.threshold.group_cuts import group_thresholds, groups_again
@@ -491,14 +492,8 @@ def _expected(
 
 def _spread(measure: Measure, rows: list[Tally], cells: Floats) -> Spread:
     """How far does a measure vary, the rule taken as fixed?"""
-    # slopes by cells, from central differences, a millionth of each count away
-    step = (1e-6 * np.diag(cells.ravel())).reshape(-1, *cells.shape)
-    up, down = (np.asarray(measure(cells + d), np.float64) for d in (step, -step))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slope = (up - down) / (2e-6 * cells.ravel())
-    slope = np.where(np.isfinite(slope), slope, 0.0).reshape(cells.shape)
     each = []
-    for t, by in zip(rows, slope, strict=True):
+    for t, by in zip(rows, slopes(measure, cells), strict=True):
         pos, neg = by[np.rint(2 - 2 * t.score).astype(np.int64)].T
         s = spread_of(t, neg, pos, by_class=t.design.fixed_classes)
         each.append(s._replace(variance=max(0.0, s.variance)))  # 0 for NaN, too
@@ -514,11 +509,10 @@ def _corner_values(
     """
     if np.isfinite(ends).all():
         return ends
-    corners = list(product((0, 2) if cuts == 1 else (0, 1, 2), repeat=2))
-    tables = np.zeros((len(corners), *cells.shape))
-    for table, pair in zip(tables, corners, strict=True):
-        for kind, side in enumerate(pair):
-            table[:, side, kind] = cells[..., kind].sum(axis=-1)
+    sides = list(product((0, 2) if cuts == 1 else (0, 1, 2), repeat=2))
+    tables = np.zeros((len(sides), *cells.shape))
+    for table, (a, b) in zip(tables, sides, strict=True):
+        table[:, a, 0], table[:, b, 1] = cells.sum(axis=1).T
     values = np.asarray(measure(tables), np.float64)
     known = values[~np.isnan(values)]
     if not known.size:
