@@ -129,8 +129,3 @@ def test_a_design_is_said_with_the_counts_or_with_the_question():
     assert d.net_benefit[0] == pytest.approx(metric(some, threshold=0.6, **words).value)
     with pytest.raises(InputError, match="whose label is known"):
         cost_curve(some, **words)
-
-
-def test_a_cost_curve_may_be_asked_nowhere():
-    t = trueness.Tally([0.9, 0.5, 0.1], neg=[0, 1, 2], pos=[2, 1, 0])
-    assert trueness.cost_curve(t, at=[]).weight.size == 0

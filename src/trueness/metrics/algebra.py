@@ -262,10 +262,8 @@ def _real(value: object, sign: str) -> float:
 
 
 def classes_of(m: Metric) -> tuple[bool, bool]:
-    """Does a metric depend on the positives, and on the negatives?
-
-    Tried on one table, and on four in which one cell has twice the share.
-    """
+    """Does a metric depend on the positives, and on the negatives?"""
+    # tried on one table, and on four in which one cell has twice the share
     cells = np.array([7.0, 3.0, 4.0, 10.0]) * (1 + np.eye(5, 4, k=-1))
     cells *= 24 / cells.sum(axis=1, keepdims=True)
     plain, *moved = np.asarray(m(Confusion(*cells.T)), dtype=np.float64)
@@ -275,10 +273,8 @@ def classes_of(m: Metric) -> tuple[bool, bool]:
 
 @lru_cache(maxsize=256)
 def depends_on_prevalence(m: Metric) -> bool:
-    """Does the metric change with the share of positives? (Class rates do not.)
-
-    Tried on one confusion matrix of irregular numbers at three prevalences.
-    """
+    """Does the metric change with the share of positives? (Class rates do not.)"""
+    # tried on one confusion matrix of irregular numbers at three prevalences
     c = Confusion(31.0, 17.0, 12.0, 53.0)
     values = [float(m(c.at_prevalence(p))) for p in (0.13, 0.41, 0.77)]
     return max(values) - min(values) > 1e-12 * max(map(abs, values))

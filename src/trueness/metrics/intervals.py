@@ -7,7 +7,7 @@ Shares of cases have Wilson's interval, all other metrics that of the engine.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import product
 from statistics import NormalDist
@@ -192,23 +192,3 @@ def _from_shares(cut: Cut, m: Metric, level: float) -> tuple[float, float]:
     ]
     known = [v for v in values if not math.isnan(v)]
     return (min(known), max(known)) if known else (math.nan, math.nan)
-
-
-def tidy(found: Mapping[Any, Estimate], group: object = None) -> list[dict[str, Any]]:
-    """Give one row per metric, as a table of numbers."""
-    fields = ("value", "low", "high", "level", "method")
-    return [
-        {"metric": str(name), **{k: getattr(e, k) for k in fields}, "group": group}
-        for name, e in found.items()
-    ]
-
-
-def undefined(found: Mapping[str, Estimate]) -> tuple[str, ...]:
-    """Say once which metrics have no value, and why."""
-    gone = [name for name, e in found.items() if math.isnan(e.value)]
-    if not gone:
-        return ()
-    return (
-        f"{', '.join(gone)}: undefined here, since the cases that they are a share of "
-        "are none.",
-    )

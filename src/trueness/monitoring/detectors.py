@@ -148,11 +148,7 @@ def _dealt(counts: Ints, rng: np.random.Generator) -> Ints:
 
 
 def _calibration(about: About, state: State, t: Tally) -> Told:
-    """Bet that positives are more, or fewer, than the scores say.
-
-    Bets with h = 1 see scores that are all too high or too low, those with h = 2s - 1
-    scores that are too extreme or not enough.
-    """
+    """Bet that positives are more, or fewer, than the scores say."""
     unit_scores(t.score, "Calibration", "Calibrate first.")
     near = about["near"]
     here = np.ones(t.score.size, bool) if near is None else abs(t.score - near) <= _NEAR
@@ -162,6 +158,7 @@ def _calibration(about: About, state: State, t: Tally) -> Told:
     if not n:
         return np.zeros((1, 1, 4 * effect.size)), [0.0] * 3
     gains = []
+    # scores that are all too high or too low; too extreme, or not enough
     for h in (np.ones_like(s), 2.0 * s - 1.0):
         spread = math.sqrt(float((neg + pos) @ (h * h * s * (1 - s))) / n)
         bets = best_bets(effect, spread, 1.0)
@@ -409,8 +406,7 @@ def grown(about: About, state: State, gains: Floats) -> tuple[Floats, float]:
 def change_point(gains: Floats, stakes: Floats, level: float) -> tuple[int, int, int]:
     """Between which looks did the change come: first, most likely and last.
 
-    The share of each start in the detector is its posterior probability, with all looks
-    equally likely before (Shiryaev 1963). ``gains`` has a row for each look.
+    The share of each start in the detector is its posterior one (Shiryaev 1963).
     """
     since = np.cumsum(gains[::-1], axis=0)[::-1]  # of a stake put down at each look
     log_weight = logsumexp(since + stakes, axis=1)

@@ -82,10 +82,9 @@ def cost_curve(
 
     Notes
     -----
-    The interval is for the cost of the chosen threshold in the population: that of a
-    fixed threshold (:func:`at_threshold`), moved by the optimism of the choice and
-    widened where the choice varies more in 200 bootstrap samples (Efron 1983). Of
-    several thresholds with equal cost the one that flags the fewest cases is given.
+    The interval is for the cost of the chosen threshold in the population, and allows
+    for the choice (200 bootstrap samples, Efron 1983). Of several thresholds with equal
+    cost the one that flags the fewest cases is given.
 
     References
     ----------
@@ -230,10 +229,7 @@ def decision_curve(
     -----
     The net benefit is that of the scores as they are, calibrated or not: calibrate them
     first (``t.map(trueness.calibrate(t))``). Intervals combine those of the shares of
-    true and false positives by Zou and Donner's method; with the prevalence of the
-    tally both are shares of all cases, with a given one rates of each class. In the
-    standardised net benefit of a cohort, :math:`\mathrm{TPR} - o\,FP/P` with the odds
-    o, the limits of :math:`FP/P` are those of the binomial share :math:`FP / (FP + P)`.
+    true and false positives by Zou and Donner's method.
 
     References
     ----------
@@ -330,11 +326,7 @@ def _odds(e: Estimate) -> Estimate:
 def _joined(
     cut: Cut, m: Metric, weights: tuple[float, float], rates: list[Estimate]
 ) -> tuple[float, float, float]:
-    """Give a weighted sum of two rates, and its limits from theirs.
-
-    Zou and Donner (2008): the distances of the limits add like standard deviations,
-    with the correlation that the variance of the sum shows.
-    """
+    """Give a weighted sum of two rates, and limits by Zou and Donner (2008)."""
     found = inferred(cut.sample, partial(metric_measure, m, cut.flags))
     a, b = (w * e.sd for w, e in zip(weights, rates, strict=True))
     alike = 0.0
@@ -363,10 +355,7 @@ Tallies = Mapping[str, Tally]
 def cost_curve_figure(
     tallies: Tallies, *, level: float = 0.95, at: Floats | None = None
 ) -> Curves:
-    """What do errors cost at best, for every weight of the two kinds?
-
-    The guide is the better of "flag all" and "flag none"; ``at`` are the weights.
-    """
+    """What do errors cost at best, for every weight of the two kinds?"""
     found = {name: cost_curve(t, level=level, at=at) for name, t in tallies.items()}
     lines = tuple(
         Line(name, {"weight": c.weight, "cost": c.cost, "low": c.low, "high": c.high,
@@ -399,10 +388,7 @@ def decision_figure(
     standardised: bool = False,
     at: Mapping[str, Floats] | None = None,
 ) -> Curves:
-    """What is it worth to act on the scores? The models, acting always, acting never.
-
-    ``at`` gives the probabilities at which each classifier is asked.
-    """
+    """What is it worth to act on the scores, always, or never?"""
     found = {
         name: decision_curve(t, threshold=None if at is None else at[name], level=level)
         for name, t in tallies.items()
@@ -454,18 +440,14 @@ def region(
     *,
     met: bool = True,
 ) -> list[Strip]:
-    """Where in a plane are all constraints met, or not all of them, as strips?
-
-    Whatever the metric: the constraints are asked point by point. Where one is
-    undefined it is not met; points that no cut of so many cases can reach belong to
-    neither region.
-    """
+    """Where in a plane are all constraints met, or not all of them, as strips?"""
     x, y = np.linspace(0, 1, ACROSS)[:, None], np.linspace(0, 1, UP)[None, :]
     tp, fp = np.broadcast_arrays(*PLANES[plane](x, y, n_pos, n_neg))
     c = Confusion(tp, fp, n_pos - tp, n_neg - fp)
     held = np.ones((ACROSS, UP), dtype=bool)
     for constraint in constraints:
         held &= np.asarray(constraint(c), dtype=bool)
+    # points that no cut of so many cases can reach belong to neither region
     possible = (fp >= 0) & (fp <= n_neg * (1 + 1e-12))
     marked = (held if met else ~held) & possible
     # marked stretches of neighbouring columns are joined, as long as they are alike

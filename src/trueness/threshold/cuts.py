@@ -106,10 +106,6 @@ _UNITS = 1 << 40
 def unit_of(rows: Iterable[Array]) -> Fraction:
     """In which unit are counts or weights whole numbers, or nearly so?
 
-    One for counts; for weights with up to six decimals the decimal that makes them
-    whole, so that 0.1 is a tenth; otherwise a power of two, in which nothing but the
-    last bits of small weights is lost.
-
     >>> unit_of([np.array([3, 2])]), unit_of([np.array([0.5, 1.2])])
     (Fraction(1, 1), Fraction(1, 10))
     """
@@ -117,7 +113,7 @@ def unit_of(rows: Iterable[Array]) -> Fraction:
     if every.dtype.kind in "iu":
         return Fraction(1)
     total = float(every.sum())
-    for power in range(7):
+    for power in range(7):  # decimals that make them whole: 0.1 is a tenth
         times = 10.0**power
         off = np.abs(every * times - np.rint(every * times)).max(initial=0.0)
         if total * times < _UNITS and off <= 1e-14 * total * times:
@@ -146,10 +142,7 @@ def make_cuts(
     expected: Confusion | None = None,
     unit: Fraction | None = None,
 ) -> Cuts:
-    """Put counts or weights that were added up already at the prevalence of use.
-
-    ``expected`` stands for them where a model says what to expect.
-    """
+    """Put counts, or what a model expects in their place, at the prevalence of use."""
     meant = seen if expected is None else expected
     units, unit = _in_units(meant, unit)
     up = down = unit
@@ -293,12 +286,7 @@ def met_by(cuts: Sequence[Cuts], constraints: Sequence[Constraint]) -> Any:
 
 
 def best_cuts(cuts: Sequence[Cuts], metric: Metric, allowed: Array) -> Ints:
-    r"""Which of the allowed cuts are best in the worst case, exactly? All of them.
-
-    .. math:: \max_k \min_\pi f_k(\pi)
-
-    over the prevalences at which the cuts were counted; mostly that is one.
-    """
+    """Which of the allowed cuts are best at the worst of the prevalences, exactly?"""
     # NaN at one prevalence is NaN: an undefined value is never best
     values = reduce(np.minimum, (values_of(c, metric) for c in cuts))
     if not allowed.all():
@@ -317,23 +305,14 @@ def best_cuts(cuts: Sequence[Cuts], metric: Metric, allowed: Array) -> Ints:
     return np.asarray(at[np.asarray(worst == worst.max(), dtype=bool)])
 
 
-def _undominated(seen: Confusion, at: Ints) -> Ints:
-    """Leave out cuts with more false positives, or fewer true ones, for nothing."""
+def most_balanced(cuts: Cuts, at: Ints) -> int:
+    """Which of several cuts, none for nothing, flags nearest to as many as positive?"""
+    tp, fp = cuts.units.tp[at], cuts.units.fp[at]
     # both counts only rise along the cuts: equal ones stand together
-    tp, fp = seen.tp[at], seen.fp[at]
     least = fp[np.searchsorted(tp, tp, side="left")]
     most = tp[np.searchsorted(fp, fp, side="right") - 1]
-    return np.asarray(at[(fp == least) & (tp == most)])
-
-
-def most_balanced(cuts: Cuts, at: Ints) -> int:
-    """Which of several cuts flags nearest to as many cases as are positive?
-
-    A cut that makes an error more than another one of them, and none less, is never
-    taken; of equally near ones the one that flags fewer is.
-    """
-    at = _undominated(cuts.units, at)
-    tp, fp = cuts.units.tp[at], cuts.units.fp[at]
+    free = (fp == least) & (tp == most)
+    at, tp, fp = at[free], tp[free], fp[free]
     _, fp, fn, _ = cuts.counts(tp, fp)
     return int(at[np.argmin(np.abs(fp - fn))])
 
@@ -442,10 +421,7 @@ def stop_undefined(cuts: Cuts, metric: Metric, allowed: Array) -> None:
 def stopped_by(
     cuts: Cuts, metric: Metric, constraints: Sequence[Constraint], met: Met, at: int
 ) -> tuple[str, ...]:
-    """Which constraints keep the objective from being better?
-
-    Those without which a better cut is allowed; else those the best cut of all breaks.
-    """
+    """Without which constraints is a better cut allowed; else, which break the best?"""
     if not constraints:
         return ()
 

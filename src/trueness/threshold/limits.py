@@ -117,11 +117,7 @@ class Limit(NamedTuple):
         return c.decide(known)
 
     def of(self, cells: Array) -> Any:
-        """Evaluate what is bounded for counts (..., groups, 3, 2).
-
-        Flagged, deferred and cleared cases, positive and negative. At the upper or the
-        lower cut the deferred cases are on its other side.
-        """
+        """Evaluate what is bounded for cells (..., groups, sides, 2)."""
         m = self.metric
         if self.where in GROUPS:
             four = cells[..., ::2, :].reshape(*cells.shape[:-2], 4)
@@ -151,17 +147,14 @@ def read_limits(
 ) -> tuple[Limit, ...]:
     """Read constraints that may be about sides, or about groups."""
     example = '["defer <= 0.1"]' if where is SIDES else '["recall_gap <= 0.1"]'
-    several = () if given is None else one_or_more(given, BOUNDS, example)
-    return tuple(_limit(c, where) for c in several)
-
-
-def _limit(given: ConstraintLike, where: tuple[str, ...]) -> Limit:
-    text = given if isinstance(given, str) else ""
-    found = _SIDED.match(text) if where is SIDES else _between(text)
-    if found is None:
-        return Limit(read_constraint(given))
-    limit = Limit(read_constraint(f"{found['name']} {found['rest']}"), found["where"])
-    return limit if where is SIDES else _possible(limit, text)
+    read = []
+    for c in () if given is None else one_or_more(given, BOUNDS, example):
+        text = c if isinstance(c, str) else ""
+        found = _SIDED.match(text) if where is SIDES else _between(text)
+        asked = read_constraint(f"{found['name']} {found['rest']}" if found else c)
+        limit = Limit(asked, found["where"] if found else "")
+        read.append(_possible(limit, text) if found and where is GROUPS else limit)
+    return tuple(read)
 
 
 def _between(text: str) -> re.Match[str] | None:
@@ -278,11 +271,9 @@ def quotient(metric: Metric, cuts: Cuts, size: int, refusal: str) -> Quotient:
 
 
 def _read(part: Metric, cuts: Cuts, size: int) -> Quotient | None:
-    """Read the coefficients off values; None when the formula is not linear.
-
-    Nothing, one of each count, and all sums of two of these: a polynomial of degree two
-    has no more coefficients. The first values give the candidate, the others refute it.
-    """
+    """Read the coefficients off values; None when the formula is not linear."""
+    # nothing, one of each count, and all sums of two of these: a polynomial of degree
+    # two has no more coefficients; the first values give them, the others refute it
     eye = np.eye(size, dtype=np.int64)
     two = [a + b for a, b in combinations_with_replacement(eye, 2)]
     points = np.vstack([0 * eye[:1], eye, two])
@@ -452,12 +443,7 @@ def read_prevalence(given: object) -> Share | None:
 
 
 def prevalences(share: Share, metrics: Iterable[Metric]) -> Floats:
-    """At which prevalences must a range be looked at, to find the worst?
-
-    A quotient of counts is a quotient of linear functions of the prevalence at every
-    cut, which only rises or only falls: its worst is at an end, exactly. Other metrics
-    are looked at on a grid.
-    """
+    """At which prevalences must a range be looked at, to find the worst?"""
     if not share.is_range:
         return np.array([share.value])
     if all(moves_one_way(m) for m in metrics):

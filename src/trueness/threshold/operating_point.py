@@ -175,9 +175,9 @@ def best_threshold(
     cases as are positive (smallest abs(fp - fn), then fewer flagged), and none that
     another one of them dominates. +inf flags nothing, the lowest score everything. At a
     prevalence of use, counts such as ``flagged`` are for as many cases at that
-    prevalence. Equal values are recognised in whole numbers, with 0.7 meaning seven
-    tenths; sums with square roots (mcc, g_mean) are compared to 30 digits. An undefined
-    value (precision when nothing is flagged) is never optimal and meets no constraint.
+    prevalence. Equal values are recognised exactly, with 0.7 meaning seven tenths. An
+    undefined value (precision when nothing is flagged) is never optimal and meets no
+    constraint.
 
     References
     ----------

@@ -39,7 +39,7 @@ from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.grammar import one_or_more
-from trueness.metrics.intervals import estimates, meant_by_rows, tidy, undefined
+from trueness.metrics.intervals import estimates, meant_by_rows
 
 Cut = float | Mapping[str, float]
 FLAGGED, DEFERRED, NOT_FLAGGED = 1.0, 0.5, 0.0
@@ -322,10 +322,11 @@ class AtThreshold(Record):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give one row per metric: metric, value, low, high, level, method, group."""
-        rows = tidy(self.metrics)
-        names = list(rows[0]) if rows else ["metric", "value", "low", "high"]
-        columns = {k: [row[k] for row in rows] for k in names}
-        return native_frame(columns, backend)
+        found = self.metrics.values()
+        columns: dict[str, list[Any]] = {"metric": list(self.metrics)}
+        for k in ("value", "low", "high", "level", "method"):
+            columns[k] = [getattr(e, k) for e in found]
+        return native_frame({**columns, "group": [None] * len(found)}, backend)
 
 
 @together(_names_groups)
@@ -439,7 +440,12 @@ def _at(
             "Metrics that depend on the prevalence are left out for a case-control "
             "sample; pass prevalence= to get them.",
         )
-    notes += (*notes_of(t), *undefined(found))
+    notes += notes_of(t)
+    if gone := [name for name, e in found.items() if math.isnan(e.value)]:
+        notes += (
+            f"{', '.join(gone)}: undefined here, since the cases that they are a share "
+            "of are none.",
+        )
     counted = _counted(rule.verdicts(t) if plain else t)
     return AtThreshold(rule, counted, found, d.prevalence, d.sampling, notes)
 

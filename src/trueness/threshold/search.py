@@ -120,10 +120,7 @@ class Group:
 
 
 def _lowest(planes: Floats, most: float) -> Floats | None:
-    """Give the prices from 0 to most where the largest plane is lowest, and it there.
-
-    A plane is its slopes, -1 and less its height at 0.
-    """
+    """Where, from 0 to most, is the largest plane (slopes, -1, -height) lowest?"""
     if planes.shape[1] == 3:  # of lines: an end, or where two of them cross
         slope, start = planes[:, 0], -planes[:, -1]
         i, j = np.triu_indices(len(planes), 1)

@@ -133,12 +133,10 @@ def validate_threshold(
 
     Notes
     -----
-    From the shares of each class on the sides of the chosen rule .632 of what repeated
-    choices gain in their samples over the cases left out is taken off (Efron 1983).
-    Intervals are those of :func:`estimate` around that value, with the variance of the
-    rule taken as fixed or, where it is larger, of the repeated choices. Whole clusters
-    are drawn; the weighted cases of a row as equal ones. Beyond 1,000 distinct scores
-    neighbouring ones are joined before the choice is repeated.
+    Of what repeated choices gain in their samples over the cases left out .632 is taken
+    off (Efron 1983); intervals have the variance of the rule taken as fixed or, where
+    it is larger, of the repeated choices. Whole clusters are drawn. Beyond 1,000
+    distinct scores neighbouring ones are joined before the choice is repeated.
 
     References
     ----------
@@ -439,12 +437,10 @@ _DISTINCT = 1 - math.exp(-1)  # the share of the cases that a sample holds
 
 
 def _without_optimism(cells: Floats, runs: Runs) -> Floats:
-    """Count the cases on each side as they would be without the choice.
+    """Count the cases on each side as they would be without the choice (Efron's .632).
 
-    Of the mean gain of repeated choices in their samples, over the cases left out, .632
-    is taken off, as in Efron's .632 estimator: a sample has fewer distinct cases and
-    chooses worse. Cases left out are added up first: the mean of a ratio of few cases
-    is biased.
+    A sample has fewer distinct cases and chooses worse. Cases left out are added up
+    first: the mean of a ratio of few cases is biased.
     """
 
     def shares(cells: Floats) -> Floats:

@@ -303,9 +303,8 @@ _QUARTERS = np.array([[[0], [0], [1], [1]], [[0], [1], [0], [1]]])
 def best_pairs(objective: Sum, rows: Sequence[Sum]) -> Pairs | None:
     """Give the pairs with the largest objective at which no row is negative, or None.
 
-    Branch and bound: squares of neighbouring pairs are quartered, those with the
-    largest bounds first, and dropped when their bound, or that of a row, says that no
-    pair in them is wanted.
+    Branch and bound: squares of neighbouring pairs are quartered, the largest bounds
+    first, and dropped when their bound, or that of a row, allows no pair.
     """
     worth, *held = ((Tree(a), Tree(b)) for a, b in (objective, *rows))
     top: Any = None
