@@ -59,9 +59,9 @@ def pass_rate(level: float = 0.95, cluster: str | None = None) -> Metric:
 
 def _group(score: SampleScore, key: str) -> str:
     noted: dict[str, Any] = score.sample_metadata or {}
-    if key not in noted:
-        raise InputError(
-            f"Sample {score.sample_id} has no metadata {key!r}, which cluster= names. "
-            f"It has {', '.join(map(repr, noted)) or 'none'}."
-        )
-    return str(noted[key])
+    if key in noted:
+        return str(noted[key])
+    raise InputError(
+        f"Sample {score.sample_id} has no metadata {key!r}, which cluster= names. "
+        f"It has {', '.join(map(repr, noted)) or 'none'}."
+    )

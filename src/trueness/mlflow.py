@@ -59,23 +59,17 @@ def log(
     """
     parts = _flat(answers, name)  # what cannot be logged starts no run
     client = _mlflow.MlflowClient()
-    run = run_id or _active_run()
+    run = run_id or (_mlflow.active_run() or _mlflow.start_run()).info.run_id
     metrics: dict[str, float] = {}
     for key, value in parts:
         if isinstance(value, Record):
-            found = _numbers(key, value)
-            metrics |= found
+            metrics |= _numbers(key, value)
             client.log_dict(run, json_value(value.to_dict()), f"trueness/{key}.json")
         else:
             client.log_artifact(run, os.fspath(value), "trueness")
     for key, number in metrics.items():
         client.log_metric(run, key, number)
     return metrics
-
-
-def _active_run() -> str:
-    run = _mlflow.active_run() or _mlflow.start_run()
-    return str(run.info.run_id)
 
 
 def _flat(answers: object, name: str) -> list[tuple[str, Any]]:
@@ -165,8 +159,8 @@ def _scores(model: Any, dataset: Any, predictions: Any) -> Any:
 
 
 def _answers(t: Tally, config: Mapping[str, Any]) -> dict[str, Record]:
-    found: dict[str, Record] = {"auc": auc(t)}
-    found["average_precision"] = average_precision(t)
+    areas = {"auc": auc(t), "average_precision": average_precision(t)}
+    found: dict[str, Record] = {**areas}
     if len(t) and t.score[-1] >= 0 and t.score[0] <= 1:
         found["brier"] = brier(t)
     wanted = {k: config[k] for k in ("maximize", "subject_to") if k in config}

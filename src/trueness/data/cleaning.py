@@ -106,11 +106,7 @@ def tell(sentences: Iterable[str]) -> None:
 
 
 def folded(value: object) -> str:
-    r"""Write a value as it is compared: trimmed, in small letters, without quotes.
-
-    >>> folded(" YES\N{NO-BREAK SPACE}"), folded("'No.'"), folded("1.0")
-    ('yes', 'no', '1')
-    """
+    """Write a value as it is compared: trimmed, in small letters, without quotes."""
     text = unicodedata.normalize("NFKC", str(value))
     text = _SPACES.sub(" ", text).strip().strip("\"'\u201c\u201d\u201e").strip()
     text = text.casefold()
@@ -140,11 +136,7 @@ class LabelReading(NamedTuple):
 
 
 def label_words(values: Sequence[Any], positive: object, what: str) -> LabelReading:
-    """Read the distinct values of a label column in which some are text.
-
-    One of two values is positive when ``positive`` names it, however it is spelt, or
-    when they are a known pair.
-    """
+    """Read the distinct values of a label column in which some are text."""
     spelt: dict[str, list[Any]] = {}
     for v in values:
         spelt.setdefault(folded(v), []).append(v)
@@ -166,11 +158,10 @@ def label_words(values: Sequence[Any], positive: object, what: str) -> LabelRead
     said = []
     taken, odd = known and positive is None, any(len(spelt[w]) > 1 for w in kept)
     if taken or len(kept) > 2 or odd:
-        sides = {"positive": chosen, "negative": {*kept} - chosen}
-        each = {
-            k: [v for w in kept if w in s for v in spelt[w]] for k, s in sides.items()
-        }
-        parts = [f"{listing(some, 5)} as {side}" for side, some in each.items() if some]
+        parts = []
+        for side, words in (("positive", chosen), ("negative", {*kept} - chosen)):
+            if some := [v for w in kept if w in words for v in spelt[w]]:
+                parts.append(f"{listing(some, 5)} as {side}")
         said.append(f"Labels: {' and '.join(parts)}.")
     if blank := [v for w in sorted(gone) for v in spelt[w] if str(v).strip()]:
         said.append(f"{listing(blank, 5)} as a missing label.")
@@ -182,8 +173,7 @@ def label_words(values: Sequence[Any], positive: object, what: str) -> LabelRead
 def _no_labels(spelt: Mapping[str, Any], positive: object) -> tuple[set[str], set[str]]:
     """Which words stand for a missing label, and which for a total?
 
-    A word that may be a label as well ("-" beside "+", "none" beside one other) is one
-    where two labels would not be left without it.
+    One that may be a label ("-" beside "+", "none") is one where two would not be left.
     """
     named = folded(positive) if positive is not None else None
     gone = {w for w in spelt if w in MISSING and w != named}
@@ -205,16 +195,12 @@ def _positive_word(
     """Which words are positive, if they are a known pair? Also whether they are."""
     yes, no = YES & set(kept), NO & set(kept)
     if len(yes) + len(no) == len(kept) and kept:
-        if positive is None and yes:
+        if positive is None:  # perhaps nobody is positive: that is known, too
             return frozenset(yes), True
-        if positive is None and no:  # nobody is positive: that is known, too
-            return frozenset(), True
         for side in (yes, no):
             if folded(positive) in side:
                 return frozenset(side), True
-        if folded(positive) in YES | NO:
-            return frozenset(), True
-        return None, False
+        return (frozenset(), True) if folded(positive) in YES | NO else (None, False)
     if len(kept) != 2:
         return None, False
     a, b = (w.replace("-", "") for w in kept)
@@ -281,8 +267,7 @@ def numbers(
 ) -> tuple[Array, str]:
     """Read a column of text as numbers, all in one way; say in which.
 
-    ``decimal`` says what stands before the decimals, where the values do not; a value
-    stands for one case, or for as many as ``cases`` says.
+    A value stands for one case, or for as many as ``cases`` says.
     """
     times = np.ones(values.size, int) if cases is None else cases
     lost = zip(values.tolist(), _columns.missing(values), strict=True)
@@ -322,11 +307,7 @@ def numbers(
 
 
 def few_words(values: Sequence[Any], rows: bool = True) -> str:
-    """Say which values are text, where nearly all others are numbers.
-
-    >>> few_words(["0.5"] * 20 + ["error"])
-    "text in 1 of 21 rows ('error' in row 21)"
-    """
+    """Say which values are text, where nearly all others are numbers."""
     words = [folded(v) for v in values]
     odd = [
         k

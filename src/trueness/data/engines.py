@@ -150,11 +150,7 @@ def _named(roles: Mapping[str, object], names: Sequence[str]) -> dict[str, str]:
 
 
 def quoted(name: str) -> str:
-    """Write a name as an identifier of SQL, whatever it contains.
-
-    >>> print(quoted('COLUMNS("a")'))
-    "COLUMNS(""a"")"
-    """
+    """Write a name as an identifier of SQL, whatever it contains."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -164,11 +160,9 @@ def text_in_sql(text: str) -> str:
 
 
 def with_names(lazy: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[Any]:
-    """Name all columns of a lazy frame anew, in their order.
-
-    A name is never part of an expression here: to an engine ``*`` is every column,
-    ``^a.*$`` a pattern and ``a.b`` a field of a structure.
-    """
+    """Name all columns of a lazy frame anew, in their order."""
+    # not by expressions: there ``*`` is every column, ``^a.*$`` a pattern, ``a.b`` a
+    # field of a structure
     native, kind = lazy.to_native(), lazy.implementation
     pairs = dict(zip(lazy.collect_schema().names(), names, strict=True))
     if kind is nw.Implementation.DUCKDB:
@@ -352,10 +346,7 @@ def collect(lazy: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
 
 
 def aside(query: Callable[[], T]) -> T:
-    """Run a query of DuckDB in a thread of its own, so that Ctrl-C can end it.
-
-    DuckDB looks for signals between its tasks only, and does not always find them.
-    """
+    """Run a query of DuckDB in a thread of its own, so that Ctrl-C ends it for sure."""
     if threading.current_thread() is not threading.main_thread():
         return query()
     answer: Future[T] = Future()
@@ -428,9 +419,5 @@ def first_lines(err: BaseException, most: int = 400) -> str:
 
 
 def without_password(text: str) -> str:
-    """Hide the password of an address.
-
-    >>> without_password("postgres://me:secret@host/db")
-    'postgres://me:***@host/db'
-    """
+    """Hide the password of an address: postgres://me:***@host/db."""
     return re.sub(r"(://[^:/@\s]*):[^@/\s]+@", r"\1:***@", text)

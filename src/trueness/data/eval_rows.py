@@ -83,17 +83,17 @@ def attempts(
         )
     found = columns_of(data, [n for n in (item, passed, system, cluster) if n])
     verdict, items = _verdicts(found[passed], passed, threshold), found[item]
-    together = None if cluster is None else found[cluster]
+    together = found[cluster] if cluster else items
+    if missing == "fail":
+        verdict = np.nan_to_num(verdict)
+
+    def counted(at: Any) -> Attempts:
+        return _counted(items[at], verdict[at], together[at], cluster is not None)
+
     if system is None:
-        return _counted(items, verdict, together, missing)
+        return counted(slice(None))
     who, code = _numbered(found[system], system)
-    parts = [(name, code == k) for k, name in enumerate(who)]
-    return {
-        name: _counted(
-            items[at], verdict[at], None if together is None else together[at], missing
-        )
-        for name, at in parts
-    }
+    return {name: counted(code == k) for k, name in enumerate(who)}
 
 
 def read_evals(path: str | os.PathLike[str]) -> VerdictLog | Any:
@@ -104,9 +104,7 @@ def read_evals(path: str | os.PathLike[str]) -> VerdictLog | Any:
 
 def columns_of_evals(data: object) -> Mapping[str, Array]:
     """Give the columns of what ``read_evals`` opened."""
-    if isinstance(data, VerdictLog):
-        return data.columns
-    return columns_of(data)
+    return data.columns if isinstance(data, VerdictLog) else columns_of(data)
 
 
 def rows_of_evals(data: object, at: Array) -> VerdictLog | dict[str, Array]:
@@ -171,17 +169,13 @@ def _number(value: object, name: str) -> float:
 
 def _numbered(values: Array, name: str) -> tuple[list[str], Ints]:
     """Number the names of a column in the order in which they come."""
-    index: dict[Any, int] = {}
-    code = np.array([index.setdefault(v, len(index)) for v in values.tolist()], int)
-    names = [_name(v) for v in index]
-    if "" in names:
-        at = int(np.flatnonzero(code == names.index(""))[0])
+    held = values.tolist()
+    names = {v: _name(v) for v in held}
+    if "" in names.values():
+        at = next(k for k, v in enumerate(held) if not names[v])
         raise InputError(f"Column {name!r} has no value in row {at + 1:,}.")
-    if len(set(names)) == len(names):
-        return names, code
-    once: dict[str, int] = {}  # 1 and "1" are one name
-    again = np.array([once.setdefault(n, len(once)) for n in names])
-    return list(once), again[code]
+    index = {n: k for k, n in enumerate(dict.fromkeys(names.values()))}
+    return list(index), np.array([index[names[v]] for v in held], int)
 
 
 def _name(value: object) -> str:
@@ -192,20 +186,15 @@ def _name(value: object) -> str:
     return str(value).strip()
 
 
-def _counted(
-    items: Array, verdict: Array, cluster: Array | None, missing: str
-) -> Attempts:
-    gone = np.isnan(verdict)
-    if missing == "fail":
-        verdict, gone = np.where(gone, 0.0, verdict), np.zeros(gone.shape, bool)
-    kept = ~gone
+def _counted(items: Array, verdict: Array, cluster: Array, clustered: bool) -> Attempts:
+    kept = ~np.isnan(verdict)
     if not kept.any():
         raise NotEnoughCases(
             f"None of the {verdict.size:,} attempts has a verdict. Did the scorer run?"
         )
     names, code = _numbered(items[kept], "item")
     own = None
-    if cluster is not None:
+    if clustered:
         groups, group = _numbered(cluster[kept], "cluster")
         first = np.zeros(len(names), int)
         first[code] = group
@@ -218,4 +207,4 @@ def _counted(
         own = np.array(groups, object)[first]
     tried = np.bincount(code, minlength=len(names))
     passed = np.bincount(code, verdict[kept], len(names)).astype(np.int64)
-    return Attempts(np.array(names, object), passed, tried, own, int(gone.sum()))
+    return Attempts(np.array(names, object), passed, tried, own, int((~kept).sum()))

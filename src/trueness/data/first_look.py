@@ -62,6 +62,12 @@ class LookedColumn:
     could_be: tuple[str, ...]
     remarks: tuple[str, ...]
 
+    def __str__(self) -> str:
+        gone = f", {self.missing:,} missing" if self.missing else ""
+        role = f"; could be {listed(self.could_be, 'or')}" if self.could_be else ""
+        held = f"{self.kind}, {counted(self.distinct, 'value')}{gone}{role}."
+        return f"{held} {' '.join(self.remarks)}".strip()
+
 
 @final
 @dataclass(frozen=True)
@@ -113,24 +119,16 @@ class Look(Record):
 
     def __repr__(self) -> str:
         """One line a column, then what can be asked."""
-        lines = [f"  {shown(c.name, 40)}: {said_of(c)}" for c in self.columns]
+        lines = [f"  {shown(c.name, 40)}: {c}" for c in self.columns]
         asked = [f"  {q.question} {q.call}" for q in self.questions]
         return "\n".join([f"Look at {counted(self.rows, 'row')}:", *lines, *asked])
 
     def _repr_html_(self) -> str:
-        rows = [(c.name, said_of(c)) for c in self.columns]
+        rows = [(c.name, str(c)) for c in self.columns]
         asked = [(q.question, q.call) for q in self.questions]
         return html_table(("column", "what it holds"), rows) + html_table(
             ("question", "type"), asked
         )
-
-
-def said_of(c: LookedColumn) -> str:
-    """Say in a sentence what a column holds."""
-    values = f"{c.kind}, {counted(c.distinct, 'value')}"
-    gone = f", {c.missing:,} missing" if c.missing else ""
-    role = f"; could be {listed(list(c.could_be), 'or')}" if c.could_be else ""
-    return f"{values}{gone}{role}. {' '.join(c.remarks)}".strip()
 
 
 def look(data: object) -> Look:
@@ -224,10 +222,9 @@ def _remarks(
     name: str, kept: Array, distinct: Sequence[Any], meaning: str
 ) -> list[str]:
     """Say what is wrong with a column, and how its words are read."""
-    out = []
+    out: list[str] = []
     if meaning == "labels":
-        reading = cleaning.label_words(distinct, None, name)
-        out += list(reading.said)
+        out += cleaning.label_words(distinct, None, name).said
     if meaning == "numbers":
         try:
             out.append(cleaning.numbers(kept, "It is", None)[1].replace(": text", ""))
@@ -284,20 +281,19 @@ def _questions(looked: Sequence[LookedColumn], rows: int) -> tuple[LookedQuestio
             first.setdefault(c.could_be[0], []).append(c)
     names = {role: [c.name for c in found] for role, found in first.items()}
     labels, scores = names.get("label", []), names.get("score", [])
-    numbers = [c.name for c in looked if c.kind.endswith("numbers")]
     if labels and {*_STUDY} <= {c.name for c in looked}:
+        numbers = [c.name for c in looked if c.kind.endswith("numbers")]
         other = {*_STUDY, *labels, *names.get("item", [])}
-        rated = [n for n in (*scores, *numbers) if n not in other]
+        rated = [n for n in (*scores, *numbers) if n not in other][:1]
         study = "Do readers do better with one treatment?", "reader_study", "readers"
-        words = {"label": labels[0], "score": rated[0]} if rated else {}
-        return (LookedQuestion(*study, words),) if rated else ()
+        return tuple(
+            LookedQuestion(*study, {"label": labels[0], "score": n}) for n in rated
+        )
     out: list[tuple[str, str, str, Mapping[str, Any]]] = []
     # two clusters say nothing: of several columns the finest, and none of two values
     drawn = sorted(first.get("cluster", []), key=lambda c: -c.distinct)
-    found = {
-        "weight": names.get("weight", []),
-        "cluster": [c.name for c in drawn if c.distinct > 2],
-    }
+    finest = [c.name for c in drawn if c.distinct > 2]
+    found = {"weight": names.get("weight"), "cluster": finest}
     beside = {role: columns[0] for role, columns in found.items() if columns}
     if any(c.missing for c in first.get("score", [])):
         beside["missing"] = "drop"
@@ -306,8 +302,7 @@ def _questions(looked: Sequence[LookedColumn], rows: int) -> tuple[LookedQuestio
         out += [(*words, one | beside) for words in _ONE_SCORE]
         taken = beside.values()
         groups = [c.name for c in looked if "group" in c.could_be]
-        groups = [name for name in groups if name not in taken]
-        if groups:
+        if groups := [name for name in groups if name not in taken]:
             by = {**one, "by": groups[0], **beside}
             out.append(("Is it as good in every group?", "auc", "evaluate", by))
     if labels and len(scores) > 1:
@@ -322,13 +317,10 @@ def _questions(looked: Sequence[LookedColumn], rows: int) -> tuple[LookedQuestio
         known = [c.name for c in first["label"] if 2 * c.missing > rows][:1]
         truth = dict(zip(["label"], known, strict=False))
         votes = {"scores": [n for n in labels if n not in known]}
-        rate = (
-            "What is the true pass rate if judges make errors?",
-            "prevalence",
-            "judge",
-        )
         if known:
-            out.append((*rate, votes | truth | {"labelled": "random"}))
+            rate = "What is the true pass rate if judges make errors?"
+            drawn_labels = votes | truth | {"labelled": "random"}
+            out.append((rate, "prevalence", "judge", drawn_labels))
         question = "How good is each test, without a known truth?"
         out.append((question, "latent_class", "nogold", votes | truth))
     elif labels and not scores and "item" in names:

@@ -23,8 +23,6 @@ from trueness.counts.values import Tally
 from trueness.data import engines
 from trueness.data.columns import column, is_frame, several_columns
 
-_AVERAGES = ("hand-till", "macro", "weighted")
-
 
 def one_vs_rest(
     y_true: object,
@@ -49,10 +47,9 @@ def one_vs_rest(
     label
         The column of the frame with the classes.
 
-    Returns
-    -------
-    dict from class to Tally
-        In each tally the class itself is positive: ``auc(one_vs_rest(y, p))``.
+    Notes
+    -----
+    In the tally of a class the class itself is positive: ``auc(one_vs_rest(y, p))``.
 
     Examples
     --------
@@ -88,13 +85,12 @@ def top_label(
     y_true, scores, classes, label
         As in :func:`one_vs_rest`.
 
-    Returns
-    -------
-    dict from predicted class to Tally
-        The cases for which this class has the highest score (the first of several if
-        tied); positive are those of this class. A classifier is calibrated for its top
-        labels when each tally is: ``calibration_error(top_label(y, p))``. In the sum of
-        all tallies (*confidence* calibration) errors of classes can cancel out.
+    Notes
+    -----
+    A tally has the cases for which its class has the highest score (the first of
+    several if tied); positive are those of this class. A classifier is calibrated for
+    its top labels when each tally is: ``calibration_error(top_label(y, p))``. In the
+    sum of all tallies (*confidence* calibration) errors of classes can cancel out.
 
     References
     ----------
@@ -166,7 +162,7 @@ def multiclass_auc(
     """
     from trueness.ranking.areas import multiclass_areas, multiclass_estimate
 
-    _options.choice(average, _AVERAGES, "average")
+    _options.choice(average, ("hand-till", "macro", "weighted"), "average")
     level = _options.fraction(level, "level")
     names, code, matrix = _read(y_true, scores, classes, label, "multiclass_auc")
     code, matrix = code[code >= 0], matrix[code >= 0]
@@ -188,16 +184,25 @@ def _read(
     """Give the classes, the number of each case's class (-1: unknown), the scores."""
     if is_frame(y_true) and not isinstance(scores, Mapping):
         y_true, scores = _of_frame(y_true, label, scores, what)
-    columns, known = _score_columns(scores, what)
-    if not columns:
-        raise InputError(f"{what} needs one column of scores per class; found none.")
+    if isinstance(scores, Mapping) or is_frame(scores):
+        named = several_columns(scores)
+        known: list[Any] | None = list(named)
+        columns = [column(v, str(k)) for k, v in named.items()]
+    else:
+        known, matrix = None, _columns.as_array(scores, "scores")
+        columns = list(matrix.T) if matrix.ndim == 2 else []
+    if len(columns) < (2 if known is None else 1):
+        raise InputError(
+            f"{what} needs one column of scores per class; found {described(scores)}. "
+            f"Type trueness.{what}(y_true, model.predict_proba(X), "
+            f"classes=model.classes_)."
+        )
     labels = column(y_true, "y_true")
     _columns.same_length(y_true=labels, scores=columns[0])
     gone = _columns.missing(labels)
     seen = [plain(v) for v in dict.fromkeys(_columns.hashable(labels[~gone], "y_true"))]
     names = _class_names(seen, known, classes, len(columns))
-    strangers = [v for v in seen if v not in names]
-    if strangers:
+    if strangers := [v for v in seen if v not in names]:
         raise InputError(
             f"y_true must hold the classes {listing(names, 12)}; found also "
             f"{listing(strangers)}. Pass classes= in the order of the score columns."
@@ -222,23 +227,8 @@ def _of_frame(
             f'scores=["a", "b", "c"]). It has '
             f"{listing(engines.column_names(frame), 12)}."
         )
-    names = _columns.distinct_names(list(scores))
-    found = engines.columns_of(frame, [label, *names])
-    return found[label], {n: found[n] for n in names}
-
-
-def _score_columns(scores: object, what: str) -> tuple[list[Array], list[Any] | None]:
-    if isinstance(scores, Mapping) or is_frame(scores):
-        named = several_columns(scores)
-        return [column(v, str(k)) for k, v in named.items()], list(named)
-    matrix = _columns.as_array(scores, "scores")
-    if matrix.ndim != 2 or matrix.shape[1] < 2:
-        raise InputError(
-            f"{what} needs one column of scores per class; found shape {matrix.shape}. "
-            f"Type trueness.{what}(y_true, model.predict_proba(X), "
-            f"classes=model.classes_)."
-        )
-    return list(matrix.T), None
+    found = engines.columns_of(frame, [label, *_columns.distinct_names(list(scores))])
+    return found[label], {n: found[n] for n in scores}
 
 
 def _class_names(

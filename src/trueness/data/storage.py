@@ -50,11 +50,7 @@ _LARGE, _SWOLLEN = 2**28, 100
 
 
 def are_counts(names: Iterable[str]) -> bool:
-    """Are these the columns of counts?
-
-    >>> are_counts(["SCORE", "NEG", "POS", "UNKNOWN", "SITE"])
-    True
-    """
+    """Are these the columns of counts, in capitals or not?"""
     return {str(n).lower() for n in names} >= {"score", *COUNTS}
 
 

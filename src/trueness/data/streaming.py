@@ -174,10 +174,7 @@ def _pair(labels: Iterable[Any], positive: object, label: str | None) -> Any:
 def _batches(
     lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]
 ) -> Iterator[tuple[Array, Array | None, pa.Array | None, pa.Array | None]]:
-    """Give scores, where they are not finite, Arrow arrays of labels and of weights.
-
-    At the end it is said how many scores were not finite.
-    """
+    """Give scores, where they are not finite, Arrow arrays of labels and of weights."""
     chosen, name, lost, total = by_role(lazy, wanted), wanted["score"], 0, 0
     with progress(f"counting {name}", _known_rows(chosen)) as seen, reading() as heed:
         for batch in _arrow_batches(chosen.to_native()):
@@ -251,11 +248,7 @@ def _whole_pair(labels: pa.Array) -> tuple[Any, Any, Array] | None:
 
 
 def to_keys(score: Array) -> Array:
-    """Give integers that ascend as the finite scores descend; -0.0 is 0.0.
-
-    >>> to_keys(np.array([2.0, 1.0, 0.0, -0.0, -1.0])).argsort(kind="stable").tolist()
-    [0, 1, 2, 3, 4]
-    """
+    """Give integers that ascend as the finite scores descend; -0.0 is 0.0."""
     unsigned, signed = _BITS[score.dtype]
     return _turned((score + score.dtype.type(0)).view(signed)).view(unsigned)
 

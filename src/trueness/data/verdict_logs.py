@@ -15,6 +15,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
@@ -42,7 +43,7 @@ _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 
 class Row(NamedTuple):
-    """One answer: to which item, by which system, what judges said, what was noted."""
+    """One answer: of what and whom, what judges said, what else was noted."""
 
     item: str
     system: str
@@ -110,9 +111,8 @@ def read_verdicts(source: str | os.PathLike[str]) -> VerdictLog:
         files = [file for file in files if Path(file).suffix in _ENDINGS]
     if not files:
         raise InputError(f"There is no log {place}. Is the folder right?")
-    held = [(f, log_format(f)) for f in files]
-    known = [(f, kind) for f, kind in held if kind is not None]
-    kinds = sorted({kind for _, kind in known})
+    known = {f: kind for f in files if (kind := log_format(f))}
+    kinds = sorted({*known.values()})
     if len(kinds) != 1:
         found = f"logs of {' and '.join(kinds)}" if kinds else "none of these"
         raise InputError(
@@ -120,7 +120,7 @@ def read_verdicts(source: str | os.PathLike[str]) -> VerdictLog:
             f"in {os.fspath(source)}. A table of verdicts is read by trueness.scan."
         )
     rows: list[Row] = []
-    for file, kind in known:
+    for file, kind in known.items():
         with as_written(file, f"a log of {kind}"):
             rows += FORMATS[kind][1](file)
     if len({r.noted.get(TASK) for r in rows}) > 1:  # each counts its own from the start
@@ -193,11 +193,11 @@ def _table(kind: str, rows: list[Row], source: str) -> VerdictLog:
             f"{source} has {counted(len(rows), 'answer')} and no verdict. Did the "
             f"judges run?"
         )
-    columns: dict[str, Array] = {
-        ITEM: np.array([_name(r) for r in rows], object),
-        SYSTEM: np.array([r.system for r in rows], object),
-    }
-    if any(r.again > 1 for r in rows):  # repeats of an item are not independent
+    again = [f" (epoch {r.again})" if r.again > 1 else "" for r in rows]
+    items = [r.item + more for r, more in zip(rows, again, strict=True)]
+    columns: dict[str, Array] = {ITEM: np.array(items, object)}
+    columns[SYSTEM] = np.array([r.system for r in rows], object)
+    if any(again):  # repeats of an item are not independent
         columns[CLUSTER] = np.array([r.item for r in rows], object)
     names = [f"{j} (judge)" if j in (ITEM, SYSTEM, CLUSTER) else j for j in judges]
     for name, judge in zip(names, judges, strict=True):
@@ -207,10 +207,6 @@ def _table(kind: str, rows: list[Row], source: str) -> VerdictLog:
         key = f"{name} (noted)" if name in columns else name
         columns[key] = _column([r.noted.get(name) for r in rows])
     return VerdictLog(kind, tuple(names), columns)
-
-
-def _name(row: Row) -> str:
-    return row.item if row.again == 1 else f"{row.item} (epoch {row.again})"
 
 
 def _column(values: list[Any]) -> Array:
@@ -223,9 +219,9 @@ def _column(values: list[Any]) -> Array:
 
 def _verdict(value: object) -> object:
     """Make a number of a verdict; words that are not known stay words."""
-    if not isinstance(value, str):
-        return value
-    return _LETTERS.get(value, _WORDS.get(value.lower(), value))
+    if isinstance(value, str):
+        return _LETTERS.get(value, _WORDS.get(value.lower(), value))
+    return value
 
 
 def _plain(noted: object, prefix: str) -> dict[str, Any]:
@@ -324,17 +320,14 @@ def _promptfoo(file: str) -> Iterator[Row]:
     results = held.get("results", []) if isinstance(held, Mapping) else held
     prompts = {_prompt(r) for r in results}
     for r in results:
-        provider = r.get("provider") or {}
-        if isinstance(provider, str):
-            provider = {"id": provider}
-        system = str(provider.get("label") or provider.get("id") or "")
+        system = r.get("provider") or ""
+        if not isinstance(system, str):
+            system = str(system.get("label") or system.get("id") or "")
         if len(prompts) > 1:
             system = f"{system}, {_prompt(r)}"
-        graded = r.get("gradingResult") or {}
-        parts = graded.get("componentResults") or []
-        test = r.get("testCase") or {}
+        parts = (r.get("gradingResult") or {}).get("componentResults") or []
         noted = _plain(r.get("vars"), "vars.")
-        noted |= _plain(test.get("metadata"), "metadata.")
+        noted |= _plain((r.get("testCase") or {}).get("metadata"), "metadata.")
         again = int(r.get("repeatIndex") or 0) + 1
         yield Row(str(r.get("testIdx")), system, _assertions(parts), noted, again)
 
@@ -352,15 +345,14 @@ def _assertions(parts: Iterable[Any]) -> dict[str, float]:
         if not isinstance(part, Mapping) or "pass" not in part:
             continue
         about = part.get("assertion") or {}
-        kind = str(about.get("type") or "assertion")
-        grader = about.get("provider")
-        name = about.get("metric") or (
-            f"{kind} ({grader})" if isinstance(grader, str) else kind
-        )
-        number = 2
-        while name in said:
-            name, number = f"{name.removesuffix(f' {number - 1}')} {number}", number + 1
-        said[str(name)] = float(bool(part["pass"]))
+        kind, grader = about.get("type") or "assertion", about.get("provider")
+        kind = f"{kind} ({grader})" if isinstance(grader, str) else kind
+        first = name = str(about.get("metric") or kind)
+        for number in count(2):
+            if name not in said:
+                break
+            name = f"{first} {number}"
+        said[name] = float(bool(part["pass"]))
     return said
 
 
@@ -372,11 +364,13 @@ def _deepeval(file: str) -> Iterator[Row]:
     system = str(held.get("identifier") or about.get("model") or "")
     cases = held.get("testCases") or held.get("test_results") or []
     for k, case in enumerate(cases):
-        said = {}
-        for m in case.get("metricsData") or case.get("metrics_data") or []:
-            said[str(m.get("name"))] = None if m.get("error") else m.get("success")
-        noted = case.get("metadata") or case.get("additionalMetadata")
-        noted = noted or case.get("additional_metadata")
+        judged = case.get("metricsData") or case.get("metrics_data") or []
+        said = {
+            str(m.get("name")): None if m.get("error") else m.get("success")
+            for m in judged
+        }
+        places = ("metadata", "additionalMetadata", "additional_metadata")
+        noted = next((case[k] for k in places if case.get(k)), None)
         item = str(case.get("name") or case.get("order", k))
         yield Row(item, system, said, _plain(noted, "metadata."))
 

@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,21 +49,7 @@ _BLOCK = 512
 MANY = 2**24
 
 
-class Tensor(Protocol):
-    """An array of PyTorch or CuPy."""
-
-    def __getattr__(self, name: str) -> Any: ...
-    def __getitem__(self, at: object) -> Any: ...
-    def __eq__(self, other: object) -> Any: ...
-    def __ne__(self, other: object) -> Any: ...
-    def __lt__(self, other: object) -> Any: ...
-    def __gt__(self, other: object) -> Any: ...
-    def __add__(self, other: object) -> Any: ...
-    def __mul__(self, other: object) -> Any: ...
-    def __xor__(self, other: object) -> Any: ...
-    def __and__(self, other: object) -> Any: ...
-    def __rshift__(self, other: object) -> Any: ...
-    def __invert__(self) -> Any: ...
+Tensor = Any  # an array of PyTorch or CuPy
 
 
 class Library(NamedTuple):
@@ -185,7 +171,13 @@ def same_device(y: object, s: object) -> None:
 
 # float type -> integer type of the same size
 KEYS = {"float16": "int16", "bfloat16": "int16", "float32": "int32", "float64": "int64"}
-_BITS = {"int16": 16, "int32": 32, "int64": 64}
+# the key of the largest finite score
+_LARGEST = {
+    "float16": 0x7BFF,
+    "bfloat16": 0x7F7F,
+    "float32": 0x7F7FFFFF,
+    "float64": 0x7FEFFFFFFFFFFFFF,
+}
 
 
 def float_name(x: Tensor) -> str:
@@ -206,20 +198,14 @@ def keys_of(lib: Library, scores: Tensor, kind: str) -> Any:
 
 def _turned(bits: Tensor | Array, kind: str) -> Any:
     """Turn over all bits but the sign of negative numbers; twice is nothing."""
-    size = _BITS[KEYS[kind]]
+    size = int(KEYS[kind].removeprefix("int"))
     # the sign, shifted along, is a mask of ones or of zeros
     return bits ^ ((bits >> (size - 1)) & (2 ** (size - 1) - 1))
 
 
 def ends(kind: str) -> tuple[int, int]:
     """Between which keys lie the finite scores?"""
-    largest = {
-        "float16": 0x7BFF,
-        "bfloat16": 0x7F7F,
-        "float32": 0x7F7FFFFF,
-        "float64": 0x7FEFFFFFFFFFFFFF,
-    }[kind]
-    return -largest - 1, largest
+    return -_LARGEST[kind] - 1, _LARGEST[kind]
 
 
 def scores_of(keys: Array, kind: str) -> Floats:
@@ -236,10 +222,7 @@ def floats_of(lib: Library, keys: Tensor, kind: str) -> Any:
 
 
 def key_at_least(threshold: float, kind: str) -> int:
-    """Which key has the smallest score that is not below a threshold?
-
-    Between two scores of a narrower type than float64 it means the upper one.
-    """
+    """Which key has the smallest score that is not below a threshold?"""
     wide = np.array([threshold], dtype=np.float64)
     if kind == "bfloat16":
         low, high = ends(kind)  # NumPy has no such type, but a table of it is short
@@ -332,14 +315,11 @@ def _totals(lib: Library, table: Tensor) -> list[int]:
 
 
 class Area(NamedTuple):
-    """The AUC, and sums of powers of the placement values about it.
+    """The AUC, and sums of powers of the placement values about it."""
 
-    Of negatives, then of positives; ``wins`` counts pairs won twice and ties once.
-    """
-
-    wins: int
+    wins: int  # pairs won twice, ties once
     value: float
-    n: tuple[int, int]
+    n: tuple[int, int]  # of negatives, then of positives, as all that follow
     two: tuple[float, float]
     four: tuple[float, float]
 

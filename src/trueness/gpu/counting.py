@@ -51,11 +51,7 @@ _SPLIT, _SAMPLE = 2048, 4096
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class DeviceTally:
-    """Which scores did the positives, negatives and unknowns show, on a device?
-
-    Made by :func:`trueness.tally` of arrays on a CUDA device with many distinct scores:
-    sorted keys of the scores, ascending (``gpu/arrays.py``), and the type of these.
-    """
+    """Which scores did the cases show, as sorted keys that stay on a device?"""
 
     lib: Library
     pos: Any
@@ -147,11 +143,10 @@ class DeviceTally:
         return replace(self, **both, design=self.design + other.design)
 
     def coarse(self, at_most: int, begin: Sequence[float] = ()) -> Tally:
-        """Count into at most so many bins; only the bins are copied.
+        """Count into at most so many bins, of which one begins at each of ``begin``.
 
-        A bin ends where either class has seen so many cases, so that none holds more
-        than two shares of all of them, unless they have one and the same score; a score
-        never stands in two bins. A bin begins at each of the scores ``begin``, too.
+        None holds more than two shares of all cases, unless they have one score; a
+        score never stands in two bins. Only the bins are copied.
         """
         at_most = _options.whole_number(at_most, "at_most", at_least=1)
         step = -(-self.n // at_most) + len(self.parts)
@@ -365,10 +360,7 @@ def _refuse(bad: int) -> None:
 def sorted_keys(
     lib: Library, scores: Tensor, positive: Tensor, known: Tensor | None, kind: str
 ) -> tuple[Any, Any, Any]:
-    """Give the sorted keys of positives, negatives and unknowns.
-
-    ``positive`` is bool; ``known`` is bool, or None when every case has a label.
-    """
+    """Give the sorted keys of positives, negatives and, if not all known, unknowns."""
     rest = None
     if known is not None:
         rest = lib.sort(keys_of(lib, scores[~known], kind))

@@ -254,10 +254,7 @@ def compare_auc(
 def _difference_powers(
     x: DevicePanel, chosen: Tensor, other: str, mean: Floats
 ) -> Floats:
-    """Add up squares and fourth powers about the mean, of one class; (2, K, K).
-
-    They are those of every difference of twice the placements.
-    """
+    """Add up squares and fourth powers of differences of twice the placements."""
     size, pairs = len(x.names), list(zip(x.scores, x.tallies, strict=True))
     columns = [(getattr(t, other), keys_of(x.lib, s[chosen], t.kind)) for s, t in pairs]
     total = np.zeros((2, size, size))

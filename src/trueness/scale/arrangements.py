@@ -33,12 +33,7 @@ _STEEPEST = 1e3  # a slope that far from the first is as good as infinite
 
 
 def sharpest(t: Tally) -> Tally:
-    """Put the positives of each bin at its highest score, all others at its lowest.
-
-    >>> t = Tally([2, 1], neg=[0, 1], pos=[1, 0]).coarse(1)
-    >>> sharpest(t) == Tally([2, 1], neg=[0, 1], pos=[1, 0])
-    True
-    """
+    """Put the positives of each bin at its highest score, all others at its lowest."""
     return _split(t, COUNTS.index("pos"))
 
 
@@ -116,11 +111,7 @@ def average_precision_ends(t: Tally, odds: float = 1.0) -> Ends:
 def reciprocals(start: Floats, terms: Floats) -> Floats:
     r"""Give :math:`\sum_{j=1}^{n} 1 / (x + j)` without a loop over the terms.
 
-    The first sixteen are added, the others are Euler and Maclaurin's formula, whose
-    error is then below 1e-16.
-
-    >>> reciprocals(np.array([0.0, 2.5]), np.array([4.0, 1.0]))  # 1 + 1/2 + 1/3 + 1/4
-    array([2.08333333, 0.28571429])
+    Sixteen are added; of the others Euler and Maclaurin's formula errs below 1e-16.
     """
     total = np.zeros_like(start)
     for j in range(1, 17):

@@ -142,10 +142,7 @@ def answer_with_limits(
 
 
 def certified(answer: Any, name: str, t: Tally, given: Given) -> Any:
-    """Give the answer of the analysis of this name its limits.
-
-    ``t`` is the binned tally, ``given`` every argument of the call.
-    """
+    """Give the answer of an analysis of a binned tally, so called, its limits."""
     # a share of a case without a label is positive: bins say nothing of which
     shared = t.design.unlabelled == AT_RANDOM and t.n_unknown > 0
     known = name in BOUNDED and not shared
@@ -201,12 +198,13 @@ def _parts_with_limits(answer: Any, best: _Four, worst: _Four) -> Any:
         "dsc": (worst[2], best[2]),
         "unc": (found.unc.value, found.unc.value),
     }
-    each = {k: (getattr(found, k), rounded_out(*v)) for k, v in ends.items()}
-    limits = {k: replace(e, limits=_holding(v, e)) for k, (e, v) in each.items()}
+    limits = {}
+    for name, pair in ends.items():
+        part = getattr(found, name)
+        limits[name] = replace(part, limits=_holding(rounded_out(*pair), part))
     return replace(found, **limits)
 
 
-_PART = ("fpr", "tpr", "max_fpr", "corrected")
 _ERRORS = ("plain", "debiased", "rms", "smooth")
 
 
@@ -214,13 +212,11 @@ def _calibration_error(answer: Any, t: Tally, given: Given) -> Any:
     if given["binning"] != "equal mass":  # bins of scores may straddle those bins
         return _nothing_known(answer, t, given)
     # a bin of scores may be parted by an edge, and weights at any part of a case
-    if answer.binning != "equal mass" or "weight" in words_of(_meant(t)):
-        parts = {k: replace(getattr(answer, k), limits=NOT_KNOWN) for k in _ERRORS}
-        return replace(answer, limits=NOT_KNOWN, **parts)
-    ends = calibration_error_ends(t, given["bins"])
+    ends: dict[str, Any] = dict.fromkeys(_ERRORS, NOT_KNOWN)
+    if answer.binning == "equal mass" and "weight" not in words_of(_meant(t)):
+        ends |= calibration_error_ends(t, given["bins"])
     parts = {k: replace(getattr(answer, k), limits=v) for k, v in ends.items()}
-    smooth = replace(answer.smooth, limits=NOT_KNOWN)
-    return replace(answer, smooth=smooth, limits=ends["plain"], **parts)
+    return replace(answer, limits=ends["plain"], **parts)
 
 
 def _calibration_line(answer: Any, t: Tally, given: Given) -> Any:
@@ -240,6 +236,15 @@ def _of_curve(envelope: Callable[[Tally, Any], CurveBounds]) -> Attach:
 
 def _at_share(envelope: Callable[[Tally, float | None], CurveBounds]) -> Attach:
     return _of_curve(lambda t, answer: envelope(t, t.design.prevalence))
+
+
+def _as_meant(envelope: Callable[[Tally], CurveBounds]) -> Attach:
+    return _of_curve(lambda t, answer: envelope(_meant(t)))
+
+
+def _partial_auc(t: Tally, given: Given) -> tuple[float, float]:
+    part = {k: given[k] for k in ("fpr", "tpr", "max_fpr", "corrected")}
+    return between(lambda x: partial_area(x, **part), t)
 
 
 def _best_threshold(point: OperatingPoint, t: Tally, given: Given) -> OperatingPoint:
@@ -263,10 +268,9 @@ def _best_threshold(point: OperatingPoint, t: Tally, given: Given) -> OperatingP
 
 
 def _only_inside(t: Tally, given: Given) -> Bounds | None:
-    """Bound the best value when only cuts inside the bins can meet the constraints.
+    """Bound the best value where only cuts inside the bins can meet the constraints.
 
-    None when a cut between bins meets them, or when no cut at all can. The exact data
-    may or may not have such a cut; if they do, its value lies between these numbers.
+    The exact data may or may not have such a cut; else None.
     """
     share = share_in_use(t, given["prevalences"])
     if given["method"] == "fermi-dirac" or (share is not None and share.is_range):
@@ -330,8 +334,7 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
             f"threshold=; found {described(name)}.{nearest(name, list(BOUNDED))}"
         )
     refuse(t, name)
-    own, attach = BOUNDED[name]
-    ask = unwrap(own)
+    ask, attach = unwrap(BOUNDED[name][0]), BOUNDED[name][1]
     given = signature(ask).bind(t, **options)
     given.apply_defaults()
     if name == "best_threshold" and t.binned:
@@ -341,13 +344,11 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
     answer = attach(ask(t, **options), t.labelled(), given.arguments)
     if isinstance(answer.limits, CurveBounds):
         return answer.limits
+    own = {"calibration_error": "plain", "calibration_line": "slope"}.get(name)
+    value = (getattr(answer, own) if own else answer).value
     if isinstance(answer, OperatingPoint):
         name = f"best {answer.objective}"
-    value = getattr(answer, "value", None)
-    if value is None:
-        value = (answer.plain if name == "calibration_error" else answer.slope).value
-    low, high = answer.limits
-    return Bounds(float(value), low, high, name, _bins(t))
+    return Bounds(float(value), *answer.limits, name, _bins(t))
 
 
 def _bins(t: Tally) -> int:
@@ -376,22 +377,12 @@ BOUNDED: dict[str, tuple[Callable[..., Any], Attach]] = {
     "calibration_line": (calibration_line, _calibration_line),
     "cost_curve": (cost_curve, _of_curve(cost_bounds)),
     "decision_curve": (decision_curve, _of_curve(decision_bounds)),
-    "det": (det, _of_curve(lambda t, answer: det_bounds(_meant(t)))),
+    "det": (det, _as_meant(det_bounds)),
     "gain_curve": (gain_curve, _at_share(gain_bounds)),
     "lift_curve": (lift_curve, _at_share(lift_bounds)),
     "log_loss": (log_loss, _proper_score("log_loss")),
-    "partial_auc": (
-        partial_auc,
-        _of_number(
-            lambda t, given: between(
-                lambda x: partial_area(x, **{k: given[k] for k in _PART}), t
-            )
-        ),
-    ),
+    "partial_auc": (partial_auc, _of_number(_partial_auc)),
     "precision_recall": (precision_recall, _at_share(precision_bounds)),
-    "reliability": (
-        reliability,
-        _of_curve(lambda t, answer: reliability_bounds(_meant(t))),
-    ),
-    "roc": (roc, _of_curve(lambda t, answer: roc_bounds(_meant(t)))),
+    "reliability": (reliability, _as_meant(reliability_bounds)),
+    "roc": (roc, _as_meant(roc_bounds)),
 }

@@ -79,12 +79,9 @@ def range_in(t: Tally, metric: Metric, prevalence: float | None) -> tuple[Array,
 
 
 def _extremes(metric: Metric, corners: Sequence[Confusion]) -> tuple[Floats, Floats]:
-    """Give the smallest and largest value of a single metric at the corners.
-
-    A corner where the metric is undefined is left out: a quotient is constant along the
-    sides that meet there. "Bent" metrics are not, so next to such a corner nothing is
-    known of them.
-    """
+    """Give the smallest and largest value of a single metric at the corners."""
+    # one where it is undefined is left out: a quotient is constant along the sides that
+    # meet there. "Bent" metrics are not: next to it nothing is known of them
     values = np.array([metric(c) for c in corners], dtype=np.float64)
     gone = np.isnan(values)
     low = np.where(gone, np.inf, values).min(axis=0)
@@ -297,8 +294,8 @@ Point = tuple[int, int]
 def _steepest(pos: Sequence[int], neg: Sequence[int], wide: Sequence[bool]) -> Floats:
     """Give the largest isotonic value in each bin, in ascending order of score.
 
-    Points are (cases, positives) so far. The value in a bin is the slope of the line
-    that the hull of what lies before and the hull of what lies behind have in common.
+    It is the slope of the line that the hulls before and behind it have in common;
+    points are (cases, positives) so far.
     """
     nodes: list[Point] = [(0, 0)]
     for p, n in zip(pos, neg, strict=True):

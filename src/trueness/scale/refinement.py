@@ -50,7 +50,7 @@ _RANGES = 8  # ranges of scores that one pass may ask for
 _DIVIDE = 8  # finer bins pay when each doubtful one becomes so many
 
 
-# bins are made finer here until their limits are gone: the answers are asked for plain
+# bins are made finer until their limits are gone: the answers are asked for plain
 _auc, _best_threshold = unwrap(auc), unwrap(best_threshold)
 
 
@@ -107,11 +107,7 @@ class Refined(Record):
 
 
 class ScoreSource(NamedTuple):
-    """Where the rows are, and what each pass over them has counted so far.
-
-    ``rows`` is a lazy frame whose columns are called by their roles (``names`` has what
-    the user calls them), or a tally that is in memory already.
-    """
+    """Where the rows are (a lazy frame by roles, or a tally), and what was counted."""
 
     rows: Any
     names: Mapping[str, str]
@@ -285,10 +281,7 @@ def _first(
     at_most: int,
     whole: int = 0,
 ) -> tuple[ScoreSource, Tally]:
-    """Count into bins: by the engine, or from what is in memory.
-
-    Up to ``whole`` rows of a lazy frame are counted score by score at once.
-    """
+    """Count into bins; up to ``whole`` rows of a lazy frame score by score at once."""
     began = perf_counter()
     at_most = _options.whole_number(at_most, "at_most", at_least=1)
     why = "It halves bins of counts. A tally without at_most= is exact, and takes them."
@@ -297,14 +290,11 @@ def _first(
     if _looks_up(frame):
         device: Any = frame
         return ScoreSource(frame, {}, None, [device.n], began), device.coarse(at_most)
-    lazy = None if isinstance(frame, Tally) else engines.open_frame(frame)
-    if isinstance(frame, Tally) or not isinstance(lazy, nw.LazyFrame):
-        known = (
-            frame
-            if isinstance(frame, Tally)
-            else tally(frame, label=label, score=score, positive=positive)
-        )
-        known = known.labelled()
+    lazy = frame if isinstance(frame, Tally) else engines.open_frame(frame)
+    if not isinstance(lazy, nw.LazyFrame):
+        if not isinstance(lazy, Tally):
+            lazy = tally(frame, label=label, score=score, positive=positive)
+        known = lazy.labelled()
         step = 1 if whole else max(len(known) // at_most, 1)
         start, counts = np.arange(0, len(known), step), known.counts[:3]
         bins = tally_of_bins(*joined(start, known.score, known.high, counts))
@@ -361,10 +351,7 @@ def _refined(
     batch: int,
     shorten: Callable[[Tally], Tally] = Tally.labelled,
 ) -> Tally:
-    """Count the rows of these bins again: score by score, or in finer bins.
-
-    ``shorten`` drops what the question does not need before the parts are joined.
-    """
+    """Count the rows of these bins again: score by score, or in finer bins."""
     cases, bins = t.neg + t.pos, None
     enough = _DIVIDE * int(np.count_nonzero(alive)) <= at_most
     if cases[alive].sum() > batch and enough:

@@ -43,10 +43,8 @@ class Folded(Record):
 
     Attributes
     ----------
-    counted : tuple of str
-        Files that were counted now.
-    known : int
-        How many were counted before.
+    counted, known : tuple of str, int
+        Files that were counted now, and how many were counted before.
     failed : dict of str to str
         Files that could not be read, and why; they are tried again next time.
     """
