@@ -25,42 +25,39 @@ def store(tmp_path, monkeypatch):
     mlflow.set_tracking_uri(before)
 
 
-@pytest.fixture
-def cases():
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 200)
-    return y, np.clip((y + rng.normal(size=200)) / 4 + 0.4, 0, 1)
+RNG = np.random.default_rng(0)
+Y = RNG.integers(0, 2, 200)
+CASES = Y, np.clip((Y + RNG.normal(size=200)) / 4 + 0.4, 0, 1)
 
 
-def artifacts(run):
-    found = mlflow.artifacts.list_artifacts(
-        run_id=run.info.run_id, artifact_path="trueness"
-    )
-    return {f.path for f in found}
+def kept(run):
+    """Give the metrics and the files of a run."""
+    name = run.info.run_id
+    found = mlflow.artifacts.list_artifacts(run_id=name, artifact_path="trueness")
+    return mlflow.get_run(name).data.metrics, {f.path for f in found}
 
 
-def test_values_intervals_and_files(store, cases):
-    area = trueness.auc(*cases)
+def test_values_intervals_and_files(store):
+    area, point = trueness.auc(*CASES), trueness.best_threshold(*CASES)
     page = store / "report.html"
     page.write_text("<p>a report</p>")
     with mlflow.start_run() as run:
-        found = trueness.mlflow.log(area)
-        trueness.mlflow.log({"at 0.5": trueness.best_threshold(*cases), "r": page})
-    kept = mlflow.get_run(run.info.run_id).data.metrics
-    name = next(iter(found))
-    found = [kept[f"{name}{end}"] for end in ("", "_low", "_high")]
+        name = next(iter(trueness.mlflow.log(area)))
+        trueness.mlflow.log({"at 0.5": point, "r": page})
+    metrics, files = kept(run)
+    found = [metrics[f"{name}{end}"] for end in ("", "_low", "_high")]
     assert found == [area.value, area.low, area.high]
-    assert kept["at 0.5_threshold"] == trueness.best_threshold(*cases).threshold
-    assert {"trueness/report.html", "trueness/at 0.5.json"} <= artifacts(run)
+    assert metrics["at 0.5_threshold"] == point.threshold
+    assert {"trueness/report.html", "trueness/at 0.5.json"} <= files
     with pytest.raises(InputError, match="log needs records"):
         trueness.mlflow.log(3)
     assert mlflow.active_run() is None
 
 
-def test_the_evaluator(store, cases):
+def test_the_evaluator(store):
     class Data:
-        labels_data, features_data = cases[0], None
-        predictions_data = cases[1]
+        labels_data, features_data = CASES[0], None
+        predictions_data = CASES[1]
 
     with mlflow.start_run() as run:
         evaluator = trueness.mlflow.Evaluator()
@@ -72,20 +69,19 @@ def test_the_evaluator(store, cases):
             run_id=run.info.run_id,
             evaluator_config={"subject_to": "recall >= 0.9"},
         )
-    area = trueness.auc(*cases)
-    assert result.metrics["auc"] == area.value
-    kept = mlflow.get_run(run.info.run_id).data.metrics
-    assert kept["auc_low"] == area.low
-    assert {"average_precision", "brier", "best_threshold_threshold"} <= set(kept)
-    assert "trueness/report.html" in artifacts(run)
+    metrics, files = kept(run)
+    area = trueness.auc(*CASES)
+    assert (result.metrics["auc"], metrics["auc_low"]) == (area.value, area.low)
+    assert {"average_precision", "brier", "best_threshold_threshold"} <= set(metrics)
+    assert "trueness/report.html" in files
 
 
-def test_mlflow_finds_the_evaluator_by_its_entry_point(store, cases):
+def test_mlflow_finds_the_evaluator_by_its_entry_point(store):
     pd = pytest.importorskip("pandas")
     known = entry_points(group="mlflow.model_evaluator")
     if "trueness" not in known.names:
         pytest.skip("trueness is not installed here, only on the path")
-    y, s = cases
+    y, s = CASES
     with mlflow.start_run() as run:
         result = mlflow.models.evaluate(
             data=pd.DataFrame({"y": y, "p": s}),
@@ -97,5 +93,4 @@ def test_mlflow_finds_the_evaluator_by_its_entry_point(store, cases):
         )
     point = trueness.best_threshold(y, s, "f1", "recall >= 0.9")
     assert result.metrics["best_threshold_threshold"] == point.threshold
-    kept = mlflow.get_run(run.info.run_id).data.metrics
-    assert kept["auc"] == trueness.auc(y, s).value
+    assert kept(run)[0]["auc"] == trueness.auc(y, s).value

@@ -22,15 +22,16 @@ FOLDER = os.environ.get("TRUENESS_DUCKDB_EXTENSIONS")
 SETTINGS = {"extension_directory": FOLDER} if FOLDER else {}
 
 
-@pytest.fixture
-def cases(rng):
-    score = np.round(rng.random(3000), 3)
-    return pl.DataFrame({"y": (rng.random(3000) < score).astype(int), "p": score})
+SCORE = np.arange(500) / 500
+CASES = pl.DataFrame({"y": np.arange(500) % 3 % 2, "p": SCORE})
 
 
-@pytest.fixture
-def whole(cases):
-    return trueness.tally(cases["y"], cases["p"])
+def counted(place, **settings):
+    rows = trueness.scan(place, settings=SETTINGS | settings)
+    return trueness.tally(rows, label="y", score="p")
+
+
+WHOLE = trueness.tally(CASES["y"], CASES["p"])
 
 
 def needs(extension):
@@ -53,23 +54,16 @@ def server(tmp_path):
         found.terminate()
 
 
-def test_a_web_server(server, cases, whole, tmp_path):
-    needs("httpfs")
-    cases.write_parquet(tmp_path / "a.parquet")
-    cases.write_csv(tmp_path / "a.csv")
-    for name in ("a.parquet", "a.csv"):
-        address = f"http://127.0.0.1:{server}/{name}"
-        rows = trueness.scan(address, settings=SETTINGS)
-        assert trueness.tally(rows, label="y", score="p") == whole
-    with pytest.raises(InputError, match="cannot be read"):
-        trueness.scan(f"http://127.0.0.1:{server}/none.parquet", settings=SETTINGS)
-
-
-def test_s3(server, cases, whole, tmp_path):
+def test_a_web_server_and_s3(server, tmp_path):
     needs("httpfs")
     (tmp_path / "bucket").mkdir()
-    cases.write_parquet(tmp_path / "bucket" / "a.parquet")
-    settings = SETTINGS | {
+    CASES.write_parquet(tmp_path / "bucket" / "a.parquet")
+    CASES.write_csv(tmp_path / "bucket" / "a.csv")
+    for name in ("a.parquet", "a.csv"):
+        assert counted(f"http://127.0.0.1:{server}/bucket/{name}") == WHOLE
+    with pytest.raises(InputError, match="cannot be read"):
+        counted(f"http://127.0.0.1:{server}/none.parquet")
+    settings = {
         "s3_endpoint": f"127.0.0.1:{server}",
         "s3_url_style": "path",
         "s3_use_ssl": False,
@@ -77,26 +71,23 @@ def test_s3(server, cases, whole, tmp_path):
         "s3_access_key_id": "key",
         "s3_secret_access_key": "it's secret",
     }
-    rows = trueness.scan("s3://bucket/a.parquet", settings=settings)
-    assert trueness.tally(rows, label="y", score="p") == whole
+    assert counted("s3://bucket/a.parquet", **settings) == WHOLE
 
 
 @pytest.fixture
-def postgres():
+def address():
     needs("postgres_scanner")
     with postgres_server() as (home, _):
         yield f"postgres://me:secret@/postgres?host={home}"
 
 
-def test_a_table_of_postgres(postgres, cases, whole):
-    address = postgres
+def test_a_table_of_postgres(address):
     with duckdb.connect(config=SETTINGS) as connection:
         connection.load_extension("postgres_scanner")
         connection.execute(f"ATTACH '{address}' AS pg (TYPE postgres)")
-        connection.register("cases", cases.to_arrow())
+        connection.register("cases", CASES.to_arrow())
         connection.execute('CREATE TABLE pg.public."odd ""name" AS SELECT * FROM cases')
-    rows = trueness.scan(address, settings=SETTINGS)
-    assert trueness.tally(rows, label="y", score="p") == whole
+    assert counted(address) == WHOLE
     with pytest.raises(InputError, match=r"me:\*\*\*@.*it has 'odd \"name'"):
         trueness.scan(address, table="none", settings=SETTINGS)
 
