@@ -374,15 +374,13 @@ def _database(place: str) -> str | None:
 
 def is_data(path: Path) -> bool:
     """Is this a file that can be read here, and not a saved map or a note?"""
-    inner = path.with_suffix("") if path.suffix in _COMPRESSED else path
-    if not path.is_file() or inner.suffix.lower() not in {*_FORMATS, *_DATABASES}:
-        return False
-    head = _begins(str(path), 400)
-    if inner.suffix.lower() == ".txt" and inner == path:
+    head, ending = _begins(str(path), 400), path.suffix.lower()
+    if ending == ".txt":
         return any(sign in head.partition(b"\n")[0] for sign in b",;|\t")
     # what Trueness has written itself names its format at the beginning
     ours = b'"format"' in head or b'"trueness"' in head
-    return bool(head) and (not ours or b'"trueness": "counts"' in head)
+    known = bool(_format(path.name)) or ending in _DATABASES
+    return known and bool(head) and (not ours or b'"trueness": "counts"' in head)
 
 
 def _begins(place: str, size: int = 16) -> bytes:

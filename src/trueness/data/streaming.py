@@ -247,12 +247,6 @@ def _whole_pair(labels: pa.Array) -> tuple[Any, Any, Array] | None:
     return (low, high, values == high) if high - low <= 1 else None
 
 
-def to_keys(score: Array) -> Array:
-    """Give integers that ascend as the finite scores descend; -0.0 is 0.0."""
-    unsigned, signed = _BITS[score.dtype]
-    return _turned((score + score.dtype.type(0)).view(signed)).view(unsigned)
-
-
 def _turned(bits: Array) -> Array:
     """Turn all but the sign of positive floats round; twice gives them back.
 
@@ -289,7 +283,9 @@ class KeyCounter:
 
     def add(self, score: Array, pile: Hashable) -> None:
         """Count these cases onto a pile."""
-        self._dtype, keys = score.dtype, to_keys(score)
+        self._dtype, (unsigned, signed) = score.dtype, _BITS[score.dtype]
+        # keys ascend as the scores descend; -0.0 is 0.0
+        keys = _turned((score + score.dtype.type(0)).view(signed)).view(unsigned)
         while keys.size:
             new = pile not in self._blocks
             empty = (np.empty(_BLOCK, dtype=keys.dtype), 0) if new else None

@@ -138,16 +138,12 @@ def answer_with_limits(
         raise Infeasible(f"{err} {_ONLY_BETWEEN}") from None
     given = signature(analysis).bind(*args, **options)
     given.apply_defaults()
-    return certified(answer, analysis.__name__, args[0], given.arguments)
-
-
-def certified(answer: Any, name: str, t: Tally, given: Given) -> Any:
-    """Give the answer of an analysis of a binned tally, so called, its limits."""
+    t: Tally = args[0]
+    _, attach = BOUNDED.get(analysis.__name__, (None, _nothing_known))
     # a share of a case without a label is positive: bins say nothing of which
-    shared = t.design.unlabelled == AT_RANDOM and t.n_unknown > 0
-    known = name in BOUNDED and not shared
-    attach = BOUNDED[name][1] if known else _nothing_known
-    return attach(answer, t.labelled(), given)
+    if t.design.unlabelled == AT_RANDOM and t.n_unknown > 0:
+        attach = _nothing_known
+    return attach(answer, t.labelled(), given.arguments)
 
 
 def _meant(t: Tally) -> Tally:

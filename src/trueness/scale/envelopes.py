@@ -307,7 +307,10 @@ def _steepest(pos: Sequence[int], neg: Sequence[int], wide: Sequence[bool]) -> F
         if open_bin and p and n:
             before.append((x + n, y))
         last.append(len(before) - 1)
-    left, right = _previous(before), _next(nodes)
+    # which corner follows on a hull: what precedes it on the mirrored one
+    behind = _previous([(nodes[-1][0] - x, y) for x, y in reversed(nodes)])
+    right = [-1 if b < 0 else len(nodes) - 1 - b for b in reversed(behind)]
+    left = _previous(before)
     slopes = [_bridge(before, left, a, nodes, right, i + 1) for i, a in enumerate(last)]
     return np.array(slopes)
 
@@ -327,15 +330,6 @@ def _previous(points: list[Point]) -> list[int]:
             at = before[at]
         before.append(at)
     return before
-
-
-def _next(points: list[Point]) -> list[int]:
-    """Which corner follows each point on the lower hull that begins there?"""
-    most = points[-1]
-    mirrored = [(most[0] - x, y) for x, y in reversed(points)]
-    back = _previous(mirrored)
-    size = len(points) - 1
-    return [-1 if b < 0 else size - b for b in reversed(back)]
 
 
 def _bridge(
