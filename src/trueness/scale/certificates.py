@@ -344,7 +344,8 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
     value = (getattr(answer, own) if own else answer).value
     if isinstance(answer, OperatingPoint):
         name = f"best {answer.objective}"
-    return Bounds(float(value), *answer.limits, name, _bins(t))
+    low, high = answer.limits
+    return Bounds(float(value), low, high, name, _bins(t))
 
 
 def _bins(t: Tally) -> int:
