@@ -282,15 +282,9 @@ def test_labels_give_the_rate_of_prevalence(rng):
         assert post.identified
         assert post.sensitivity["A"].value == rate.judges["A"].sensitivity.value
     assert "If errors were independent" in post.notes[0]
-    a, b = post.model.class_probabilities(post.flat, np.array(ROWS, float))
-    assert a.sum(axis=1) == pytest.approx(np.ones(len(a)))
-    assert b.sum(axis=1) == pytest.approx(np.ones(len(b)))
-
-
-def test_labels_enter_the_likelihood_with_a_prior(rng):
-    truth, votes = simulate(rng, 300, 0.4, [0.9, 0.8, 0.85], [0.1, 0.2, 0.15])
-    known = np.where(np.arange(300) < 80, truth.astype(float), np.nan)
-    p = trueness.panel(known, dict(zip("ABC", votes.T, strict=True)))
+    for share in post.model.class_probabilities(post.flat, np.array(ROWS, float)):
+        assert share.sum(axis=1) == pytest.approx(np.ones(len(share)))
+    # with a prior they enter the likelihood
     post = trueness.latent_class(p, prior={"prevalence": (2, 2)})
     assert post.dependence == "shared"
     assert post.identified

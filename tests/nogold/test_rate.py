@@ -66,31 +66,21 @@ def test_one_judge_by_verdict_has_two_shares_that_do_not_know_of_each_other():
     assert (r.low, r.high) == pytest.approx((low, high), abs=0.006)
 
 
-def test_labels_that_are_not_at_random_are_noticed(rng):
-    """Only where judges agree, against at random."""
-    y, x = judged(rng, 500, 0.8, [0.9, 0.8, 0.8], [0.7, 0.8, 0.7], 60, shared=0.3)
-    votes = np.column_stack(list(x.values()))
-    at = np.flatnonzero(np.isin(votes.sum(axis=1), [0, 3]))[:60]
-    known = np.full(500, np.nan)
-    known[at] = votes[at, 0]
+def test_labels_where_judges_agree(rng):
+    """They are no random sample, and show no disagreement; all cases do."""
+    y, x = judged(rng, 2000, 0.7, [0.85] * 3, [0.75] * 3, 2000)
+    some = np.where(np.arange(2000) < 150, y, np.nan)
+    agree = np.flatnonzero(np.isin(sum(x.values()), [0, 3]))[:150]
+    known = np.full(2000, np.nan)
+    known[agree] = y[agree]
     for labels, how, seen in (
-        (y, "random", False), (known, "random", True), (known, "by verdict", False)
+        (some, "random", False), (known, "random", True), (known, "by verdict", False)
     ):  # fmt: skip
         r = trueness.prevalence(trueness.panel(labels, x), labelled=how)
         assert any("do not look like a random" in n for n in r.notes) == seen
-
-
-def test_judges_chosen_where_they_agree_are_not_worth_one(rng):
-    """Labels where all three agree show no disagreement; all cases do."""
-    y, x = judged(rng, 2000, 0.7, [0.85] * 3, [0.75] * 3, 2000)
-    votes = np.column_stack(list(x.values()))
     every = trueness.prevalence(trueness.panel(y, x), labelled="random")
-    agree = np.flatnonzero(np.isin(votes.sum(axis=1), [0, 3]))[:150]
-    known = np.full(2000, np.nan)
-    known[agree] = y[agree]
-    some = trueness.prevalence(trueness.panel(known, x), labelled="by verdict")
-    worth = some.effective_judges
     assert every.effective_judges.value > 2.7
+    worth = r.effective_judges  # by verdict
     assert worth.low <= every.effective_judges.value <= worth.high
 
 
@@ -238,6 +228,12 @@ def test_label_next_looks_where_the_doubt_is():
     assert plan.width_then < plan.width_now
     with pytest.raises(trueness.NotEnoughCases):
         trueness.prevalence(p, labelled="random").label_next(10_000)
+    # grades are named without ambiguity
+    rows = [[0.1, 12.0], [0.11, 2.0], [0.100000000001, 12.0], [np.nan, 2.0]]
+    p = trueness.Panel(["a", "b"], rows, pos=[2] * 4, neg=[2] * 4, unknown=[9] * 4)
+    plan = trueness.prevalence(p, labelled="random").label_next(20)
+    grades = ["a=., b=2", "a=0.1, b=12", "a=0.100000000001, b=12", "a=0.11, b=2"]
+    assert sorted(plan.pattern) == grades
 
 
 def test_compare_prevalence(rng):
@@ -327,18 +323,6 @@ def test_what_cannot_be_paired_is_said(rng):
         how = None if systems is hidden else "random"
         with pytest.raises(ValueError, match=words):
             trueness.compare_prevalence(systems, labelled=how, item=item)
-
-
-def test_label_next_names_graded_patterns_without_ambiguity():
-    rows = [[0.1, 12.0], [0.11, 2.0], [0.100000000001, 12.0], [np.nan, 2.0]]
-    p = trueness.Panel(["a", "b"], rows, pos=[2] * 4, neg=[2] * 4, unknown=[9] * 4)
-    plan = trueness.prevalence(p, labelled="random").label_next(20)
-    assert sorted(plan.pattern) == [
-        "a=., b=2",
-        "a=0.1, b=12",
-        "a=0.100000000001, b=12",
-        "a=0.11, b=2",
-    ]
 
 
 def test_labels_and_verdicts_are_taken_as_they_are():
