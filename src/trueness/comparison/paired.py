@@ -80,7 +80,8 @@ def compare_auc(
             raise InputError("compare_auc takes a panel alone; leave the rest out.")
         _cases.both_classes(data, "compare_auc")
         panel = _complete(data, "compare_auc")
-        return _compare_outputs(panel, auc, "AUC", level, margin)
+        columns = measured_columns(panel, auc, "AUC", level)
+        return _compare_outputs(panel, columns, margin, "AUC")
     if isinstance(data, Tally) and isinstance(other, Tally):
         tallies = {"first": data, "second": other}
     elif isinstance(data, Mapping) and other is None:
@@ -126,24 +127,16 @@ def measured_columns(
 
 
 def _compare_outputs(
-    panel: Panel,
-    statistic: Statistic,
-    name: str,
-    level: float,
-    margin: float | None,
-    ends: tuple[float, float] = (0.0, 1.0),
+    panel: Panel, columns: Sequence[Side], margin: float | None, method: str
 ) -> Comparison:
-    """Compare by a number of the outputs, and say which two are copies."""
-    columns = measured_columns(panel, statistic, name, level, ends)
-    found = _compare_columns(panel, columns, margin, name)
-    output = dict(zip(panel.names, panel.rows.T, strict=True))
-    pairs = tuple(
-        replace(p, difference=replace(p.difference, method=SAME))
-        if np.array_equal(output[p.first], output[p.second])
-        else p
-        for p in found.pairs
-    )
-    return replace(found, pairs=pairs)
+    """Subtract influence values, and say which two are copies."""
+    found = _compare_columns(panel, columns, margin, method)
+    output, pairs = dict(zip(panel.names, panel.rows.T, strict=True)), []
+    for p in found.pairs:
+        if np.array_equal(output[p.first], output[p.second]):
+            p = replace(p, difference=replace(p.difference, method=SAME))
+        pairs.append(p)
+    return replace(found, pairs=tuple(pairs))
 
 
 def _compare_columns(
@@ -318,7 +311,8 @@ def compare(
     _options.statistic(statistic, "compare")
     name = name_of(statistic)
     panel = _complete(data, "compare")
-    return _compare_outputs(panel, statistic, name, level, margin, ends)
+    columns = measured_columns(panel, statistic, name, level, ends)
+    return _compare_outputs(panel, columns, margin, name)
 
 
 @of_counts

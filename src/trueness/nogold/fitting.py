@@ -35,6 +35,7 @@ from trueness.nogold.posterior import PARAMETERS, LatentPosterior, estimate, spa
 from trueness.nogold.sampling import Diagnostics, sample
 from trueness.nogold.verdicts import LABELLED, centred, design, joint_shares
 
+Rng = np.random.Generator
 DEPENDENCE = ("shared", "none")
 MOST_CASES = 10**10  # beyond, a posterior is a needle that no sampler finds in seconds
 # effective draws of the model with shared errors, whose likelihood is an integral: a
@@ -129,24 +130,24 @@ def fitted(
     dependence: str,
     draws: int,
     level: float,
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> LatentPosterior:
     """Fit the model, with independent errors first: the others start from there."""
     model = LatentModel(patterns, prior, shared=False)
     v, found = sample(model, draws, rng)
-    alone = _written(model, "none", v, found, level)
+    alone = _written(model, v, found, level)
     if dependence == "none":
         return alone
     wide = LatentModel(patterns, prior, shared=True)
     v, found = sample(wide, max(draws // FEWER, 100), rng, v.mean(axis=0))
-    post = _written(wide, "shared", v, found, level)
+    post = _written(wide, v, found, level)
     gain = found.log_evidence - alone.diagnostics.log_evidence
     notes = (*_shared_notes(post, alone, gain), *post.notes)
     return replace(post, independent=alone, log_bayes_factor=gain, notes=notes)
 
 
 def _written(
-    model: LatentModel, dependence: str, v: Floats, found: Diagnostics, level: float
+    model: LatentModel, v: Floats, found: Diagnostics, level: float
 ) -> LatentPosterior:
     """Summarise draws, and say what a reader must know."""
     if not found.converged:
@@ -172,7 +173,8 @@ def _written(
             "chance, and 'positive' means 'negative'. Means over all draws are "
             "meaningless; pass ordered=True or an informative prior."
         )
-    return record(model, dependence, flat, found, identified, notes, level)
+    word = "shared" if model.shared else "none"
+    return record(model, word, flat, found, identified, notes, level)
 
 
 def constant_votes(patterns: Patterns) -> list[str]:
@@ -231,14 +233,11 @@ class FromLabels:
     @property
     def labels(self) -> tuple[str, ...]:
         """Give the name of every parameter, with the joint share of each pattern."""
-        more = (
-            f"{word}[{pattern_word(row)}]"
-            for word in ("positive", "negative")
-            for row in self.patterns.rows
-        )
+        rows = [pattern_word(row) for row in self.patterns.rows]
+        more = [f"{word}[{row}]" for word in ("positive", "negative") for row in rows]
         return (*parameter_labels(self.patterns), *more)
 
-    def draws(self, rng: np.random.Generator) -> tuple[dict[str, Floats], float]:
+    def draws(self, rng: Rng) -> tuple[dict[str, Floats], float]:
         """Draw all parameters, and say how many independent draws they are worth."""
         x = self.patterns
         seen = ~np.isnan(x.rows)
@@ -250,14 +249,9 @@ class FromLabels:
             part @ (x.rows == 1) / np.maximum(part @ seen.astype(float), 1e-300)
             for part in (positive, negative)
         )
-        flat = {
-            "prevalence": positive.sum(axis=1, keepdims=True),
-            "sensitivity": hit,
-            "specificity": 1 - alarm,
-            "positive": positive,
-            "negative": negative,
-        }
-        return flat, worth
+        phi = positive.sum(axis=1, keepdims=True)
+        flat = {"prevalence": phi, "sensitivity": hit, "specificity": 1 - alarm}
+        return flat | {"positive": positive, "negative": negative}, worth
 
     def class_probabilities(
         self, flat: Mapping[str, Floats], rows: Floats
@@ -270,10 +264,8 @@ class FromLabels:
             known = ~np.isnan(mine[:, seen]).any(axis=1)
             same = known & (np.nan_to_num(mine[:, seen]) == row[seen]).all(axis=1)
             for c, word in enumerate(("positive", "negative")):
-                share = flat[word][:, known].sum(axis=1)
-                out[c, :, j] = flat[word][:, same].sum(axis=1) / np.maximum(
-                    share, 1e-300
-                )
+                of = np.maximum(flat[word][:, known].sum(axis=1), 1e-300)
+                out[c, :, j] = flat[word][:, same].sum(axis=1) / of
         return out[0], out[1]
 
 
@@ -283,7 +275,7 @@ def _by_labels(
     labelled: str,
     draws: int,
     level: float,
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> LatentPosterior:
     """Take rate and accuracies from the labels, with errors of any kind."""
     model = FromLabels(patterns, labelled)
