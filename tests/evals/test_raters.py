@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
@@ -44,28 +42,6 @@ def test_cohen_is_that_of_scikit_learn():
     b = np.where(rng.random(80) < 0.6, a, rng.integers(0, 3, 80))
     e = trueness.rater_agreement(made({"a": a, "b": b}), method="cohen")
     assert e.value == pytest.approx(cohen_kappa_score(a, b))
-
-
-def test_alpha_by_pairs_of_ratings():
-    """Krippendorff (2019): coincidences of all pairs within items."""
-    rng = np.random.default_rng(1)
-    votes = rng.integers(0, 3, (30, 4)).astype(float)
-    votes[rng.random(votes.shape) < 0.3] = np.nan
-    seen, every = [], []
-    for row in votes:
-        known = row[~np.isnan(row)]
-        if known.size < 2:
-            continue
-        every += known.tolist()
-        pairs = list(combinations(known, 2))
-        apart = sum(x != y for x, y in pairs) / len(pairs)
-        seen.append((apart, known.size))
-    observed = sum(d * n for d, n in seen) / sum(n for _, n in seen)
-    expected = np.mean([x != y for x, y in combinations(every, 2)])
-    e = trueness.rater_agreement(
-        made(dict(zip("abcd", votes.T, strict=True))), method="krippendorff"
-    )
-    assert e.value == pytest.approx(1 - observed / expected)
 
 
 @pytest.mark.parametrize("method", ["gwet", "krippendorff", "fleiss", "cohen"])

@@ -143,9 +143,10 @@ def dominates(
     >>> answer.verdict, answer.fpr_better, answer.recall_better
     ('dominates', ((0.0, 1.0),), ((0.0, 1.0),))
     """
-    asked = _Redraws(margin, level, points, rng, replicates)
+    options: Any = {"margin": margin, "level": level, "points": points}
+    options |= {"rng": rng, "replicates": replicates}
     if isinstance(data, Tally) and isinstance(b, Tally) and c is None:
-        both = data.labelled(), b.labelled()
+        asked, both = _Redraws(**options), (data.labelled(), b.labelled())
         for t in both:
             _cases.both_classes(t, "dominates")
         drawn = np.subtract(*(_curves(t, [t], asked)[0] for t in both))
@@ -158,20 +159,17 @@ def dominates(
             "dominates needs two tallies, or a panel and two of its names. Type "
             'trueness.dominates(a, b) or trueness.dominates(panel, "a", "b").'
         )
-    return _of_pairs(data, [(names[0], names[1])], asked)[names[0], names[1]]
+    pair = names[0], names[1]
+    return dominance_of_pairs(data, [pair], **options)[pair]
 
 
 def dominance_of_pairs(
     panel: Panel, pairs: Sequence[tuple[str, str]], **options: Any
 ) -> dict[tuple[str, str], Dominance]:
     """Say what :func:`dominates` does, of many pairs on the same redrawn cases."""
-    return _of_pairs(panel, pairs, _Redraws(**options)) if pairs else {}
-
-
-def _of_pairs(
-    panel: Panel, pairs: Sequence[tuple[str, str]], asked: _Redraws
-) -> dict[tuple[str, str], Dominance]:
-    names = list(dict.fromkeys(chain.from_iterable(pairs)))
+    if not pairs:
+        return {}
+    asked, names = _Redraws(**options), list(dict.fromkeys(chain.from_iterable(pairs)))
     panel = panel[names].labelled()
     _cases.complete_outputs(panel, "dominates")
     tallies = {name: panel[name] for name in names}
