@@ -60,7 +60,7 @@ def most_likely(name, spreads=0):
         points = np.vstack([v, v + 1e-5 * np.eye(size), v - 1e-5 * np.eye(size)])
         if spreads == 1:  # the same one twice
             points = np.column_stack([points, points[:, -1]])
-        f = -m.log_cells(points)[1] @ m.cells[1]
+        f = -m.log_cells(points)[1] @ m.patterns.cells[1]
         return f[0], (f[1 : size + 1] - f[size + 1 :]) / 2e-5
 
     k, found = len(patterns.names), []

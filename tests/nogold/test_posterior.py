@@ -46,7 +46,7 @@ def test_likelihood_by_hand(rng, ordered):
     for i in range(5):
         phi, beta = nat["prevalence"][i, 0], 1 - nat["specificity"][i]
         expected = by_hand(X, COUNTS, phi, nat["sensitivity"][i], beta)
-        assert log_p[i] @ m.cells[1] == pytest.approx(expected, rel=1e-10)
+        assert log_p[i] @ m.patterns.cells[1] == pytest.approx(expected, rel=1e-10)
 
 
 def test_shared_errors_by_simulation(rng):
@@ -414,7 +414,7 @@ def test_order_and_parts_and_empty_rows_change_nothing(rng):
 def log_densities(p, theta, prior=None, ordered=True):
     m = model(p, prior, ordered)
     prior_density, log_p = m.log_cells(theta)
-    return prior_density, log_p @ m.cells[1]
+    return prior_density, log_p @ m.patterns.cells[1]
 
 
 def test_turned_tables_turn_the_parameters(rng):

@@ -60,6 +60,32 @@ class Patterns:
         return float(self.pos.sum()), float(self.neg.sum())
 
     @cached_property
+    def cells(self) -> tuple[list[tuple[int, int, Array]], Floats, Floats]:
+        """What was counted: population, kind and patterns; counts; cases in all.
+
+        Kinds are 0 for cases without a label, 1 for positives and 2 for negatives.
+        """
+        parts, counts, total = [], [], []
+        for s in range(len(self.populations)):
+            labelled = self.pos[s].sum() + self.neg[s].sum()
+            for kind, column in enumerate((self.unknown[s], self.pos[s], self.neg[s])):
+                at = np.flatnonzero(column)
+                if at.size:
+                    parts.append((s, kind, at))
+                    counts.append(column[at])
+                    of = labelled if kind else column.sum()
+                    total.append(np.full(at.size, of))
+        return parts, np.concatenate(counts), np.concatenate(total)
+
+    def log_chances(self, yes: Floats, no: Floats, a: Floats, b: Floats) -> Floats:
+        """Give log P of each cell, (n, C), by phi, 1 - phi and patterns of classes."""
+        out = []
+        for s, kind, at in self.cells[0]:
+            in_pos, in_neg = yes[:, [s]] * a[:, at], no[:, [s]] * b[:, at]
+            out.append((in_pos + in_neg, in_pos, in_neg)[kind])
+        return np.log(np.maximum(np.hstack(out), TINY))
+
+    @cached_property
     def halves(self) -> Halves:
         """Sort the patterns by their halves, which make a fast product."""
         return halves(self.rows)
@@ -255,40 +281,17 @@ class LatentModel:
 
     def log_ratio(self, v: Floats) -> Floats:
         """Give the log of likelihood times prior over the standard normal density."""
-        out, (_, counts, _) = np.empty(len(v)), self.cells
+        out, (_, counts, _) = np.empty(len(v)), self.patterns.cells
         for b in blocks(len(v), max(2**18 // max(counts.size, 1), 64)):
             prior, log_p = self.log_cells(v[b])
             out[b] = prior + log_p @ counts
         return out
 
-    @cached_property
-    def cells(self) -> tuple[list[tuple[int, int, Array]], Floats, Floats]:
-        """What was counted: population, kind and patterns; counts; cases in all.
-
-        Kinds are 0 for cases without a label, 1 for positives and 2 for negatives.
-        """
-        x = self.patterns
-        parts, counts, total = [], [], []
-        for s in range(len(x.populations)):
-            labelled = x.pos[s].sum() + x.neg[s].sum()
-            for kind, column in enumerate((x.unknown[s], x.pos[s], x.neg[s])):
-                at = np.flatnonzero(column)
-                if at.size:
-                    parts.append((s, kind, at))
-                    counts.append(column[at])
-                    of = labelled if kind else column.sum()
-                    total.append(np.full(at.size, of))
-        return parts, np.concatenate(counts), np.concatenate(total)
-
     def log_cells(self, v: Floats) -> tuple[Floats, Floats]:
         """Give the log prior over a normal density, and log P of each cell, (n, C)."""
         p, sigma = self._parameters(v)
         a, b = self._classes(p[2:], sigma, self.patterns.rows, self.patterns.halves)
-        out = []
-        for s, kind, at in self.cells[0]:
-            in_pos, in_neg = p[0][:, [s]] * a[:, at], p[1][:, [s]] * b[:, at]
-            out.append((in_pos + in_neg, in_pos, in_neg)[kind])
-        return self.prior.log_density(p), np.log(np.maximum(np.hstack(out), TINY))
+        return self.prior.log_density(p), self.patterns.log_chances(p[0], p[1], a, b)
 
     def _parameters(self, v: Floats) -> tuple[list[Floats], Floats]:
         """Give phi, 1 - phi, alpha, 1 - alpha, beta, 1 - beta, and both sigmas."""

@@ -230,9 +230,17 @@ class LatentPosterior(Record):
         }
         used = {dims[2] for dims, _ in variables.values()}
         known = {k: v for k, v in coords.items() if k in used}
-        log_p, count, label = self._pointwise()
+        patterns, phi = self._model.patterns, self._flat["prevalence"]
+        classes = self._model.class_probabilities(self._flat, patterns.rows)
+        log_p = patterns.log_chances(phi, 1 - phi, *classes)
+        parts, count, _ = patterns.cells
+        label = [
+            f"{self.populations[s]}{pattern_word(row)}{'?+-'[kind]}"
+            for s, kind, at in parts
+            for row in patterns.rows[at]
+        ]
         votes = ("chain", "draw", "pattern"), _by_chain(log_p)
-        here = {"pattern": label}
+        here = {"pattern": np.array(label)}
         return xarray.DataTree.from_dict(
             {
                 "posterior": xarray.Dataset(variables, known),
@@ -240,26 +248,6 @@ class LatentPosterior(Record):
                 "observed_data": xarray.Dataset({"cases": ("pattern", count)}, here),
             }
         )
-
-    def _pointwise(self) -> tuple[Floats, Floats, Array]:
-        """Give the log probability of a case of each pattern, and the cases of it."""
-        patterns, flat = self._model.patterns, self._flat
-        a, b = self._model.class_probabilities(flat, patterns.rows)
-        parts, count, label = [], [], []
-        for s, site in enumerate(self.populations):
-            phi = flat["prevalence"][:, [s]]
-            kinds = (
-                ("?", patterns.unknown[s], phi * a + (1 - phi) * b),
-                ("+", patterns.pos[s], phi * a),
-                ("-", patterns.neg[s], (1 - phi) * b),
-            )
-            for mark, cases, p in kinds:
-                seen = cases > 0
-                parts.append(np.log(np.maximum(p[:, seen], 1e-300)))
-                count.append(cases[seen])
-                rows = patterns.rows[seen]
-                label += [f"{site}{pattern_word(row)}{mark}" for row in rows]
-        return np.hstack(parts), np.concatenate(count), np.array(label)
 
     def summary(self) -> dict[str, Array]:
         """Give one row per parameter: mean, sd, quantiles and Monte-Carlo error."""

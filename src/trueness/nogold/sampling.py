@@ -489,7 +489,7 @@ def _slopes(model: LatentModel, v: Floats) -> tuple[Floats, Floats, Floats]:
     prior, log_p = model.log_cells(points.reshape(-1, d))
     prior, log_p = prior.reshape(n, d + 1), log_p.reshape(n, d + 1, -1)
     slope = (log_p[:, 1:] - log_p[:, :1]) / EPS
-    _, counts, total = model.cells
+    _, counts, total = model.patterns.cells
     value = prior[:, 0] + log_p[:, 0] @ counts + _log_normal(v)
     weight = (counts + total * np.exp(log_p[:, 0])) / 2
     information = (slope * weight[:, None]) @ slope.swapaxes(1, 2) + np.eye(d)
