@@ -207,7 +207,7 @@ def count_panel(
     cluster: Array | None = None,
 ) -> Panel:
     """Count cases into a panel; ``labels=None`` makes all unknown."""
-    rows = np.column_stack([read_output(c, name) for name, c in columns.items()])
+    rows = np.column_stack([read_output(c, k, gone=True) for k, c in columns.items()])
     cases = _columns_of_cases(labels, len(rows), count, weight)
     made = panel_of_rows(tuple(columns), *merge_rows(rows, cases))
     if cluster is not None:

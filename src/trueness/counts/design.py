@@ -95,38 +95,32 @@ _ITEMS = "It counts items, and pairs of ratings, each as one."
 _RATED = "It compares ratings with one another; the labels play no part."
 _VOTES = "A panel has no single score that could say why a label is missing."
 
+_REFUSED = (
+    ("fermi_dirac midranks fidel wisdom_of_crowds", "weight cluster", _RANKS),
+    ("best_single compare_combiners calibration_gain", "weight cluster", _FOLDS),
+    ("agreement", "weight cluster", _MOMENTS),
+    ("latent_class plan_labels", "weight cluster", _LIKELIHOOD),
+    ("prevalence compare_prevalence", "weight", _LIKELIHOOD),
+    ("fit_binormal binormal_fit", "weight cluster unlabelled", _LIKELIHOOD),
+    ("kl_divergence", "unlabelled", "Its histogram is of labelled cases."),
+    ("fermi_dirac", "unlabelled", _RANKS),
+    ("latent_class plan_labels prevalence compare_prevalence agreement leaves",
+     "sampling prevalence", _ESTIMATED),
+    ("guaranteed_threshold", "weight cluster unlabelled", _EXACT),
+    ("validate_threshold best_thresholds cost_curve group_thresholds leaves "
+     "reader_study", "unlabelled", _COUNTED),
+    ("group_thresholds", "sampling prevalence", _TOTALS),
+    ("leaves", "weight cluster", _EXACT),
+    ("reader_study", "weight cluster sampling prevalence", _STUDY),
+    ("rater_agreement", "weight", _ITEMS),
+    ("rater_agreement", "sampling prevalence", _RATED),
+    ("watch", "weight cluster", _ONE_BY_ONE),
+    ("compare_auc compare_metric compare dominates", "unlabelled", _VOTES),
+    ("calibration_error calibration_index calibration_test calibration_gain "
+     "calibration_verdict reliability", "unlabelled", "It counts labelled cases."),
+)  # fmt: skip
+# from an analysis to the words that it cannot use, and why
 CANNOT: dict[str, dict[str, str]] = {}
-
-
-def _add(names: str, **reasons: str) -> None:
-    for name in names.split():
-        CANNOT[name] = {**CANNOT.get(name, {}), **reasons}
-
-
-_add("fermi_dirac midranks fidel wisdom_of_crowds", weight=_RANKS, cluster=_RANKS)
-_add("best_single compare_combiners calibration_gain", weight=_FOLDS, cluster=_FOLDS)
-_add("agreement", weight=_MOMENTS, cluster=_MOMENTS)
-_add("latent_class plan_labels", weight=_LIKELIHOOD, cluster=_LIKELIHOOD)
-_add("prevalence compare_prevalence", weight=_LIKELIHOOD)
-_add("fit_binormal binormal_fit",
-     weight=_LIKELIHOOD, cluster=_LIKELIHOOD, unlabelled=_LIKELIHOOD)  # fmt: skip
-_add("kl_divergence", unlabelled="Its histogram is of labelled cases.")
-_add("fermi_dirac", unlabelled=_RANKS)
-_add("latent_class plan_labels prevalence compare_prevalence agreement",
-     sampling=_ESTIMATED, prevalence=_ESTIMATED)  # fmt: skip
-_add("guaranteed_threshold",
-     weight=_EXACT, cluster=_EXACT, unlabelled=_EXACT)  # fmt: skip
-_add("validate_threshold best_thresholds cost_curve",
-     unlabelled=_COUNTED)  # fmt: skip
-_add("group_thresholds",
-     sampling=_TOTALS, prevalence=_TOTALS, unlabelled=_COUNTED)  # fmt: skip
-_add("leaves", weight=_EXACT, cluster=_EXACT, sampling=_ESTIMATED,
-     prevalence=_ESTIMATED, unlabelled=_COUNTED)  # fmt: skip
-_add("reader_study", weight=_STUDY, cluster=_STUDY, sampling=_STUDY, prevalence=_STUDY,
-     unlabelled=_COUNTED)  # fmt: skip
-_add("rater_agreement", weight=_ITEMS, sampling=_RATED, prevalence=_RATED)
-_add("watch", weight=_ONE_BY_ONE, cluster=_ONE_BY_ONE)
-_add("compare_auc compare_metric compare dominates", unlabelled=_VOTES)
-_add("calibration_error calibration_index calibration_test calibration_gain "
-     "calibration_verdict reliability",
-     unlabelled="It counts labelled cases.")  # fmt: skip
+for _names, _words, _why in _REFUSED:
+    for _name in _names.split():
+        CANNOT.setdefault(_name, {}).update(dict.fromkeys(_words.split(), _why))

@@ -101,7 +101,7 @@ class Tally(Cases):
         cluster: ArrayLike | None = None,
     ) -> None:
         found = np.atleast_1d(_columns.as_array(score, "score"))
-        value = _read_scores(_columns.one_dimensional(found, "score"))
+        value = read_output(_columns.one_dimensional(found, "score"))
         columns = count_columns(value.size, neg=neg, pos=pos, unknown=unknown)
         fill(self, ("score", *COUNTS), merge_counts([(value, *columns)]))
         if cluster is not None:
@@ -205,7 +205,7 @@ class Tally(Cases):
             warnings.warn(BINS_FORGOTTEN, DoubtfulAssumption, stacklevel=2)
         if not (self.binned and keep):
             return rescored(self, new)
-        ends = _read_scores(np.concatenate([new, _mapped(f, self.high)]))
+        ends = read_output(np.concatenate([new, _mapped(f, self.high)]))
         made = tally_of_bins(*turned_bins(ends, self.counts))
         return keep_clusters(self, made, lambda: rows_of(made, new + 0.0))
 
@@ -289,7 +289,7 @@ class Panel(Cases):
                 f"found shape {value.shape}."
             )
         value = np.column_stack(
-            [read_output(value[:, k], name) for k, name in enumerate(names)]
+            [read_output(value[:, k], n, gone=True) for k, n in enumerate(names)]
         )
         columns = count_columns(len(value), neg=neg, pos=pos, unknown=unknown)
         fill(self, ("names", "rows", *COUNTS), (names, *merge_rows(value, columns)))
@@ -438,11 +438,6 @@ def _in_bins(t: Tally, start: Ints) -> Tally:
     return keep_clusters(t, made, lambda: rows_of(made, t.score))
 
 
-def _read_scores(values: Array) -> Floats:
-    number = _columns.numeric_scores(values, "score").astype(np.float64)
-    return _columns.finite_scores(number, "score") + 0.0
-
-
 def _read_clusters(of: ArrayLike, **beside: Array) -> Array:
     ids = np.atleast_1d(_columns.as_array(of, "cluster"))
     _columns.same_length(**beside, cluster=ids)
@@ -451,7 +446,7 @@ def _read_clusters(of: ArrayLike, **beside: Array) -> Array:
 
 def rescored(x: Tally | Panel, new: Array) -> Tally:
     """Put the cases of each row at a new score."""
-    score = _read_scores(new)
+    score = read_output(new)
     made = tally_of_sums(score, x.counts)
     return keep_clusters(x, made, lambda: rows_of(made, score))
 
@@ -466,10 +461,10 @@ def _mapped(f: Callable[[Floats], ArrayLike], score: Floats) -> Array:
     return new
 
 
-def read_output(values: Array, name: str) -> Floats:
-    """Read one column of a panel: finite numbers or NaN."""
+def read_output(values: Array, name: str = "score", *, gone: bool = False) -> Floats:
+    """Read a column of scores; where outputs may be ``gone`` there is NaN."""
     numbers = _columns.numeric_scores(values, name).astype(np.float64)
-    return _columns.finite_scores(numbers, name, allow_nan=True) + 0.0
+    return _columns.finite_scores(numbers, name, allow_nan=gone) + 0.0
 
 
 def tally_of_rows(*columns: Array) -> Tally:

@@ -62,7 +62,9 @@ def extent(lazy: nw.LazyFrame[Any], names: Names) -> Extent:
     found = {k: table[k].to_list()[0] for k in asked}
     rows, score = int(found["rows"]), f"score={names['score']!r}"
     if found["lost"]:
-        raise InputError(_columns.not_finite(score, int(found["lost"]), rows))
+        raise InputError(
+            _columns.not_finite(score, f"in {int(found['lost']):,} of {rows:,} cases")
+        )
     if "count" in names and rows:
         total = float(found["total"])
         _columns.counted_rows(names["count"], int(found["wrong"]), rows, total)

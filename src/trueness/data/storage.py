@@ -293,9 +293,8 @@ def read_panel(path: str | os.PathLike[str]) -> Panel:
     with as_written(path, "a panel"):
         columns, about = read_columns(path, "panel")
         names = _columns.distinct_names(about["names"], "names")
-        rows = np.column_stack(
-            [read_output(columns[f"output_{k}"], n) for k, n in enumerate(names)]
-        )
+        outputs = ((columns[f"output_{k}"], n) for k, n in enumerate(names))
+        rows = np.column_stack([read_output(c, n, gone=True) for c, n in outputs])
         if len(names) != sum(k.startswith("output_") for k in columns):
             raise ValueError("it has not one name for each output")
         counts = counts_in(columns)

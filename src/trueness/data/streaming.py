@@ -187,7 +187,9 @@ def _batches(
             yield value, gone, others[0], others[1]
             seen(value.size)
     if lost:
-        raise InputError(_columns.not_finite(f"score={name!r}", lost, total))
+        raise InputError(
+            _columns.not_finite(f"score={name!r}", f"in {lost:,} of {total:,} cases")
+        )
 
 
 def _arrow_batches(native: Any) -> Iterator[pa.RecordBatch]:

@@ -30,7 +30,7 @@ from trueness.counts.answers import of_counts, refuse
 from trueness.counts.cases import rows_kept, with_counts
 from trueness.counts.placements import group_starts
 from trueness.counts.values import Panel, Tally
-from trueness.inference.limits import Ends, Side, inferred, limited, student
+from trueness.inference.limits import Side, inferred, limited, student
 from trueness.inference.sample import Sample, centred, meant
 from trueness.inference.spread import Spread, spread
 
@@ -95,7 +95,7 @@ def valued(
     """Measure, by formula where there is one, otherwise by leaving out cases."""
     measure = getattr(statistic, "measure", None)
     if measure is None or not isinstance(x, Tally):
-        return _brought(x, statistic, read_ends(ends), level)
+        return _brought(x, statistic, ends, level)
     try:
         with np.errstate(divide="ignore", invalid="ignore"):
             m = inferred(meant(x), measure)
@@ -108,8 +108,18 @@ def valued(
     return m._replace(estimate=e)
 
 
-def _brought(x: Tally | Panel, statistic: Statistic, ends: Ends, level: float) -> Side:
+def _brought(
+    x: Tally | Panel, statistic: Statistic, given: object, level: float
+) -> Side:
     """Give a number that was brought its limits, between the ends that it can have."""
+    pair = tuple(given) if isinstance(given, (tuple, list)) else ()
+    known = len(pair) == 2 and all(isinstance(v, (int, float)) for v in pair)
+    if not known or not pair[0] < pair[1]:
+        raise InputError(
+            "ends must be two numbers, the lower one first; found "
+            f"{described(given)}. Type ends=(0, 1), or ends=(0, float('inf'))."
+        )
+    ends = float(pair[0]), float(pair[1])
     refuse(x, "estimate", {"unlabelled": _NO_ROWS})
     _cases.some_labels(x, "estimate")
     sample, u = meant(x), ()
@@ -128,18 +138,6 @@ def _brought(x: Tally | Panel, statistic: Statistic, ends: Ends, level: float) -
     if math.isnan(value):
         e = replace(e, notes=("The statistic is undefined (NaN) for these cases.",))
     return Side(value, s, ends, False, u, e)
-
-
-def read_ends(ends: object) -> tuple[float, float]:
-    """Pass on the smallest and the largest value that a statistic can have."""
-    pair = tuple(ends) if isinstance(ends, (tuple, list)) else ()
-    known = len(pair) == 2 and all(isinstance(v, (int, float)) for v in pair)
-    if not known or not pair[0] < pair[1]:
-        raise InputError(
-            "ends must be two numbers, the lower one first; found "
-            f"{described(ends)}. Type ends=(0, 1), or ends=(0, float('inf'))."
-        )
-    return float(pair[0]), float(pair[1])
 
 
 def _number(statistic: Statistic, x: object, *, less: bool = False) -> float:

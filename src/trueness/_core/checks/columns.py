@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from numbers import Number
 from typing import Any
@@ -110,7 +111,13 @@ def numeric_scores(values: Array, what: str) -> Array:
     if values.dtype in (np.float32, np.float64):
         return values
     if values.dtype.kind in "iu":
-        return _exact_integers(values, what)
+        converted = values.astype(np.float64)
+        # float64 holds integers exactly up to 2**53 only: beyond it ties would appear
+        with np.errstate(invalid="ignore"):  # 2**63 - 1 rounds to 2**63, which is none
+            back = converted.astype(values.dtype)
+        if values.size and not np.array_equal(back, values):
+            raise InputError(_BEYOND.format(what=what))
+        return converted
     if values.dtype.kind in "bf":
         return values.astype(np.float64)
     if values.dtype.kind == "O":
@@ -130,16 +137,6 @@ _BEYOND = (
 )
 
 
-def _exact_integers(values: Array, what: str) -> Array:
-    converted = values.astype(np.float64)
-    # float64 holds integers exactly up to 2**53 only: beyond it ties would appear
-    with np.errstate(invalid="ignore"):  # 2**63 - 1 rounds to 2**63, which is none
-        back = converted.astype(values.dtype)
-    if values.size and not np.array_equal(back, values):
-        raise InputError(_BEYOND.format(what=what))
-    return converted
-
-
 def exact_extent(low: float, high: float, what: str) -> None:
     """Stop at whole scores, from low to high, that float64 cannot tell apart."""
     if max(abs(low), abs(high)) >= 2.0**53:
@@ -155,20 +152,16 @@ def still_apart(exact: int, apart: int, what: str) -> None:
         )
 
 
-def _reads_as_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
 def _numbers_from_objects(values: Array, what: str) -> Array:
     text = np.fromiter((isinstance(v, (str, bytes)) for v in values), bool, values.size)
     if text.any():
+        at = text.copy()
+        for k in np.flatnonzero(text):
+            with suppress(ValueError):
+                float(values[k])
+                at[k] = False
         # one word makes a whole column text: the word is what must be found
-        words = text & ~np.fromiter((_reads_as_number(v) for v in values), bool)
-        at = words if words.any() else text
+        at = at if at.any() else text
         raise InputError(
             f"{what} must be numbers; found text at {places(at)}, such as "
             f"{listing(values[at][:3])}. Convert the column to numbers first."
@@ -199,19 +192,19 @@ def finite_scores(
 ) -> Array:
     """Pass on scores without NaN or infinity; each stands for one case or ``cases``."""
     bad = np.isinf(values) if allow_nan else ~np.isfinite(values)
-    if bad.any() and cases is not None:
-        raise InputError(not_finite(what, int(cases[bad].sum()), int(cases.sum())))
     if bad.any():
-        raise InputError(_not_finite(what, f"at {places(bad)}"))
+        raise InputError(not_finite(what, _where(bad, cases)))
     return values
 
 
-def not_finite(what: str, lost: int, total: int) -> str:
-    """Say in how many cases the score is missing, where rows have no place."""
-    return _not_finite(what, f"in {lost:,} of {total:,} cases")
+def _where(bad: Array, cases: Array | None) -> str:
+    if cases is None:
+        return f"at {places(bad)}"
+    return f"in {int(cases[bad].sum()):,} of {int(cases.sum()):,} cases"
 
 
-def _not_finite(what: str, where: str) -> str:
+def not_finite(what: str, where: str) -> str:
+    """Say where a score is missing."""
     return (
         f"{what} must be finite; found NaN, missing or infinite {where}. Type "
         'missing="drop" to leave these cases out, or give them a score.'
@@ -222,12 +215,9 @@ def named_groups(groups: Array, cases: Array | None = None, what: str = "by=") -
     """Stop when a case has no group."""
     gone = missing(groups)
     if gone.any():
-        where = f"at {places(gone)}"
-        if cases is not None:
-            where = f"in {int(cases[gone].sum()):,} of {int(cases.sum()):,} cases"
         raise InputError(
-            f"{what} must name a group for every case; missing {where}. Give these "
-            "cases a group name of their own."
+            f"{what} must name a group for every case; missing {_where(gone, cases)}. "
+            "Give these cases a group name of their own."
         )
 
 
@@ -447,18 +437,15 @@ def label_pair(found: Sequence[Any], positive: object, what: str) -> tuple[Any, 
     # 1 == True is meant (0/1 and bool are the same labels), 1 == "1" is not
     others = [v for v in found if not bool(v == positive)]
     if len(others) > 1:
+        hint = nearest(positive, [v for v in found if isinstance(v, str)])
+        alike = [plain(v) for v in found if str(plain(v)) == str(plain(positive))]
+        if alike and len(others) == len(found):
+            hint = f" Pass positive={alike[0]!r} without turning it into text."
         raise InputError(
             f"{what} must have two values, positive={described(positive)} and one "
-            f"other; found {listing(found)}.{_type_hint(found, positive)}"
+            f"other; found {listing(found)}.{hint}"
         )
     return (others[0] if others else None), positive
-
-
-def _type_hint(found: Sequence[Any], positive: object) -> str:
-    alike = [v for v in found if str(plain(v)) == str(plain(positive))]
-    if alike and not any(v == positive for v in found):
-        return f" Pass positive={plain(alike[0])!r} without turning it into text."
-    return nearest(positive, [v for v in found if isinstance(v, str)])
 
 
 def _too_many_labels(found: Sequence[Any], what: str) -> str:

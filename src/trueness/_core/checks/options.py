@@ -33,24 +33,6 @@ def choice(value: object, known: Collection[str], what: str) -> Any:
     )
 
 
-def sampling(value: object, prevalence: object, what: str) -> str:
-    """Pass on how the cases came, for an answer that rests on the share of positives.
-
-    ``"cohort"``: as they come, so that the number of positives is random.
-    ``"case-control"``: so many of each class by design; what depends on the share of
-    positives then needs ``prevalence=``.
-    """
-    word: str = choice(value, ("cohort", "case-control"), "sampling")
-    if word == "cohort" or prevalence is not None:
-        return word
-    raise InputError(
-        f"{what} depends on the prevalence (the share of positives), which a "
-        "case-control sample does not show, because its design fixed it. Type "
-        "prevalence=0.01, with the prevalence where the classifier is used; or "
-        'sampling="cohort" if cases were not chosen by their label.'
-    )
-
-
 def known_options(
     given: Collection[str], own: Collection[str], words: Collection[str], what: str
 ) -> None:
