@@ -78,18 +78,14 @@ def rater_agreement(
             "rater_agreement needs two or more items that two raters have rated; found "
             f"{n:.0f}."
         )
-    value, influence = coefficient(votes, items)
+    # how often each item got each category; a missing rating counts for none
+    number = np.stack([(votes == q).sum(axis=1) for q in range(categories.size)], 1)
+    value, influence = coefficient(votes, number.astype(float), items)
     u = centred(influence, items)
     s = spread(panel, u, u, u)
     s = s._replace(units=n if panel.clusters is None else panel.clusters.number)
     e = limited(value, s, (-1.0, 1.0), level, name=name)
     return replace(e, notes=notes_of(panel, s, e.method))
-
-
-def _numbers(votes: Ints) -> Floats:
-    """How often did each item get each category? A missing rating counts for none."""
-    ways = range(int(votes.max(initial=-1)) + 1)
-    return np.stack([(votes == q).sum(axis=1) for q in ways], axis=1).astype(float)
 
 
 def _chance_corrected(
@@ -122,23 +118,21 @@ def _shares(number: Floats, items: Floats) -> tuple[Floats, Floats]:
     return mean, np.where(seen[:, None], each - mean, 0.0) / n
 
 
-def _gwet(votes: Ints, items: Floats) -> Coefficient:
-    number = _numbers(votes)
+def _gwet(votes: Ints, number: Floats, items: Floats) -> Coefficient:
     mean, u = _shares(number, items)
     ways = max(mean.size - 1, 1)  # where one category was seen there is another
     chance = float((mean * (1 - mean)).sum()) / ways
     return _chance_corrected(number, items, chance, u @ (1 - 2 * mean) / ways)
 
 
-def _fleiss(votes: Ints, items: Floats) -> Coefficient:
-    number = _numbers(votes)
+def _fleiss(votes: Ints, number: Floats, items: Floats) -> Coefficient:
     mean, u = _shares(number, items)
     return _chance_corrected(number, items, float(mean @ mean), 2 * u @ mean)
 
 
-def _cohen(votes: Ints, items: Floats) -> Coefficient:
+def _cohen(votes: Ints, number: Floats, items: Floats) -> Coefficient:
     both = np.asarray((votes >= 0).all(axis=1))
-    number = _numbers(votes) * both[:, None]
+    number = number * both[:, None]
     n = float(items[both].sum())
     if n < 2:
         raise NotEnoughCases("Cohen's kappa needs two items that both raters rated.")
@@ -153,13 +147,12 @@ def _cohen(votes: Ints, items: Floats) -> Coefficient:
     )
 
 
-def _krippendorff(votes: Ints, items: Floats) -> Coefficient:
+def _krippendorff(votes: Ints, number: Floats, items: Floats) -> Coefficient:
     """Krippendorff's alpha: one minus observed over expected disagreement.
 
     With a_i the agreeing pairs of an item over its ratings but one, N_q ratings of
     category q, N in all: Do = 1 - sum a_i / N, De = 1 - sum N_q (N_q - 1)/(N (N - 1)).
     """
-    number = _numbers(votes)
     number = np.where(number.sum(axis=1, keepdims=True) >= 2, number, 0.0)
     many = number.sum(axis=1)
     a = (number * (number - 1)).sum(axis=1) / np.maximum(many - 1, 1.0)
@@ -176,7 +169,7 @@ def _krippendorff(votes: Ints, items: Floats) -> Coefficient:
     return 1 - seen / expected, u
 
 
-METHODS: dict[str, tuple[Callable[[Ints, Floats], Coefficient], str]] = {
+METHODS: dict[str, tuple[Callable[[Ints, Floats, Floats], Coefficient], str]] = {
     "gwet": (_gwet, "Gwet's AC1"),
     "krippendorff": (_krippendorff, "Krippendorff's alpha"),
     "fleiss": (_fleiss, "Fleiss' kappa"),

@@ -202,50 +202,43 @@ class Prior:
         return out
 
 
-def _beta_priors(given: object, names: Mapping[str, Sequence[str]]) -> list[Array]:
-    """Read (a, b) of the Beta prior of each name of each parameter, (names, 2)."""
+def _shapes(given: object, word: str, names: Sequence[str]) -> Floats:
+    """Read (a, b) of the Beta prior of each name, the same for all or by name."""
+    by_name = given if isinstance(given, Mapping) else dict.fromkeys(names, given)
+    out = np.ones((len(names), 2))  # uniform
+    for name, ab in by_name.items():
+        if name not in names:
+            raise InputError(
+                f"prior[{word!r}] names {name!r}, but there are only "
+                f"{listing(names)}.{nearest(name, names)}"
+            )
+        if ab is None:
+            continue
+        if not isinstance(ab, (tuple, list, np.ndarray)) or len(ab) != 2:
+            raise InputError(
+                f"prior[{word!r}] must be (a, b) of a Beta distribution, such as "
+                f"(1, 1); found {ab!r}."
+            )
+        what = f"Each of (a, b) of prior[{word!r}]"
+        out[list(names).index(name)] = [positive_number(v, what) for v in ab]
+    return out
+
+
+def read_prior(given: object, patterns: Patterns, ordered: bool) -> Prior:
+    """Read ``{"sensitivity": {"A": (a, b)}, ...}``; what is not named is uniform."""
     if given is not None and not isinstance(given, Mapping):
         raise InputError(
             f"prior must be a mapping such as "
             f'{{"prevalence": (1, 1), "sensitivity": {{"A": (9, 1)}}}}; '
             f"found {given!r}."
         )
-    for word in given or ():
-        choice(word, tuple(names), "The parameters of prior")
-    return [
-        np.array([_beta((given or {}).get(word), n, each, word) for n in each])
-        for word, each in names.items()
-    ]
-
-
-def _beta(
-    given: object, name: str, names: Sequence[str], word: str
-) -> tuple[float, float]:
-    """Pass on (a, b), the same for all names or one for each; (1, 1) is uniform."""
-    if isinstance(given, Mapping):
-        for other in given:
-            if other not in names:
-                raise InputError(
-                    f"prior[{word!r}] names {other!r}, but there are only "
-                    f"{listing(names)}.{nearest(other, names)}"
-                )
-        given = given.get(name)
-    if given is None:
-        return 1.0, 1.0
-    if not isinstance(given, (tuple, list, np.ndarray)) or len(given) != 2:
-        raise InputError(
-            f"prior[{word!r}] must be (a, b) of a Beta distribution, such as (1, 1); "
-            f"found {given!r}."
-        )
-    what = f"Each of (a, b) of prior[{word!r}]"
-    return positive_number(given[0], what), positive_number(given[1], what)
-
-
-def read_prior(given: object, patterns: Patterns, ordered: bool) -> Prior:
-    """Read ``{"sensitivity": {"A": (a, b)}, ...}``; what is not named is uniform."""
     names = dict.fromkeys(("sensitivity", "specificity"), patterns.names)
     by_word = {"prevalence": patterns.populations, **names}
-    phi, sens, spec = _beta_priors(given, by_word)
+    for word in given or ():
+        choice(word, tuple(by_word), "The parameters of prior")
+    phi, sens, spec = (
+        _shapes((given or {}).get(word), word, each) for word, each in by_word.items()
+    )
     prior = Prior(phi, sens, spec, ordered)
     if ordered:
         for name, share in zip(patterns.names, prior.in_order, strict=True):
