@@ -132,7 +132,7 @@ def how_good_tests(
         what = f"{_CRITERIA[rule.criterion]} of sensitivity and specificity"
         best.append(f"It has the highest {what}.")
     drawn = []
-    for word in _BOTH:
+    for word in _BOTH if beside or not found.open else ():  # no values, no figure
         named = dict(zip(texts, getattr(beside or found, word).values(), strict=True))
         title = f"{word.capitalize()}{', if errors were independent' if beside else ''}"
         data = intervals(word.capitalize(), word, named)
