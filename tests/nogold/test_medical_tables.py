@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,7 @@ from scipy.optimize import minimize
 
 import trueness
 from no_gold import table
-from trueness.nogold.model import (
-    LatentModel,
-    parameter_labels,
-    read_patterns,
-    read_prior,
-)
+from trueness.nogold.model import parameter_labels, read_model, read_patterns
 
 JAGS = json.loads(
     (Path(__file__).parents[1] / "reference" / "latent_jags.json").read_text()
@@ -53,7 +49,7 @@ def _as_in_bugs(label, post):
 def most_likely(name, spreads=0):
     """Climb the likelihood itself, from several starts: slow and simple."""
     patterns = read_patterns(table(name))
-    m = LatentModel(patterns, read_prior(None, patterns, False), shared=spreads > 0)
+    m = replace(read_model(patterns, None, False), shared=spreads > 0)
     size = 1 + 2 * len(patterns.names) + spreads
 
     def down(v):

@@ -1,6 +1,7 @@
 """Latent classes: by hand, quadrature, brute force, published posteriors, edges."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,14 +11,13 @@ from scipy.stats import beta, kstest
 import trueness
 from no_gold import simulate, table
 from trueness.nogold import sampling as _sampling
-from trueness.nogold.model import LatentModel, order_mass, read_patterns, read_prior
+from trueness.nogold.model import order_mass, read_model, read_patterns
 
 NONE = {"dependence": "none"}
 
 
 def model(data, prior=None, ordered=True, shared=False):
-    patterns = read_patterns(data)
-    return LatentModel(patterns, read_prior(prior, patterns, ordered), shared)
+    return replace(read_model(read_patterns(data), prior, ordered), shared=shared)
 
 
 def by_hand(x, counts, phi, alpha, beta):

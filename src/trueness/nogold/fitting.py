@@ -24,12 +24,11 @@ from trueness.counts.answers import of_panel
 from trueness.nogold.model import (
     LatentModel,
     Patterns,
-    Prior,
     only_value,
     parameter_labels,
     pattern_word,
+    read_model,
     read_patterns,
-    read_prior,
 )
 from trueness.nogold.posterior import PARAMETERS, LatentPosterior, estimate, span
 from trueness.nogold.sampling import Diagnostics, sample
@@ -117,28 +116,22 @@ def latent_class(
     _options.choice(labelled, LABELLED[:2], "labelled")
     draws = _options.whole_number(draws, "draws", at_least=100)
     level, rng = _options.fraction(level, "level"), _options.generator(rng)
-    full = read_prior(prior, patterns, ordered)
+    model = read_model(patterns, prior, ordered)
     free = prior is None and len(patterns.populations) == 1
     if dependence == "shared" and free and any(patterns.labels):
-        return _by_labels(patterns, full, labelled, draws, level, rng)
-    return fitted(patterns, full, dependence, draws, level, rng)
+        return _by_labels(model, labelled, draws, level, rng)
+    return fitted(model, dependence, draws, level, rng)
 
 
 def fitted(
-    patterns: Patterns,
-    prior: Prior,
-    dependence: str,
-    draws: int,
-    level: float,
-    rng: Rng,
+    model: LatentModel, dependence: str, draws: int, level: float, rng: Rng
 ) -> LatentPosterior:
     """Fit the model, with independent errors first: the others start from there."""
-    model = LatentModel(patterns, prior, shared=False)
     v, found = sample(model, draws, rng)
     alone = _written(model, v, found, level)
     if dependence == "none":
         return alone
-    wide = LatentModel(patterns, prior, shared=True)
+    wide = replace(model, shared=True)
     v, found = sample(wide, max(draws // FEWER, 100), rng, v.mean(axis=0))
     post = _written(wide, v, found, level)
     gain = found.log_evidence - alone.diagnostics.log_evidence
@@ -166,7 +159,7 @@ def _written(
     notes += constant_votes(model.patterns)
     youden = (flat["sensitivity"] + flat["specificity"] - 1).sum(axis=1)
     share = float(np.mean(youden < 0))
-    if share >= SWAPPED and not model.prior.ordered:
+    if share >= SWAPPED and not model.ordered:
         notes.append(
             f"The two classes are interchanged in {100 * share:.0f} % of the draws "
             "(label switching): there the classifiers, taken together, are worse than "
@@ -270,14 +263,10 @@ class FromLabels:
 
 
 def _by_labels(
-    patterns: Patterns,
-    prior: Prior,
-    labelled: str,
-    draws: int,
-    level: float,
-    rng: Rng,
+    fit: LatentModel, labelled: str, draws: int, level: float, rng: Rng
 ) -> LatentPosterior:
     """Take rate and accuracies from the labels, with errors of any kind."""
+    patterns = fit.patterns
     model = FromLabels(patterns, labelled)
     flat, worth = model.draws(rng)
     worth = min(worth, float(len(flat["prevalence"])))
@@ -286,7 +275,7 @@ def _by_labels(
     found = Diagnostics(
         *(True, message, worth, np.array(model.labels), sd / np.sqrt(worth)), len(sd)
     )
-    alone = fitted(patterns, prior, "none", draws, level, rng)
+    alone = fitted(fit, "none", draws, level, rng)
     notes = [LABELS[labelled].format(independent=_rate(alone))]
     known = zip(("positive", "negative"), PARAMETERS[1:], patterns.labels, strict=True)
     notes += [

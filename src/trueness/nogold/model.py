@@ -175,90 +175,18 @@ def pattern_word(row: Floats) -> str:
 
 @final
 @dataclass(frozen=True)
-class Prior:
-    """Beta(a, b) for every parameter; each array holds one row (a, b) a parameter."""
-
-    prevalence: Floats  # (S, 2)
-    sensitivity: Floats  # (K, 2)
-    specificity: Floats  # (K, 2)
-    ordered: bool
-
-    @cached_property
-    def in_order(self) -> Floats:
-        """Which share of each test's prior has alpha >= beta?"""
-        return order_mass(*self.sensitivity.T, *self.specificity.T[::-1])
-
-    def log_density(self, p: Sequence[Floats]) -> Floats:
-        """Give the density at phi, 1 - phi, alpha, 1 - alpha, beta and 1 - beta."""
-        out = np.zeros(len(p[0]))
-        shapes = self.prevalence, self.sensitivity, self.specificity[:, ::-1]
-        for k, ab in enumerate(shapes):
-            if (ab != 1).any():  # a uniform density is 1
-                out += np.log(np.maximum(p[2 * k], TINY)) @ (ab[:, 0] - 1)
-                out += np.log(np.maximum(p[2 * k + 1], TINY)) @ (ab[:, 1] - 1)
-            out -= betaln(*ab.T).sum()
-        if self.ordered:  # what the constraint leaves, and d beta = alpha d(beta/alpha)
-            out += np.log(p[2]).sum(axis=1) - np.log(self.in_order).sum()
-        return out
-
-
-def _shapes(given: object, word: str, names: Sequence[str]) -> Floats:
-    """Read (a, b) of the Beta prior of each name, the same for all or by name."""
-    by_name = given if isinstance(given, Mapping) else dict.fromkeys(names, given)
-    out = np.ones((len(names), 2))  # uniform
-    for name, ab in by_name.items():
-        if name not in names:
-            raise InputError(
-                f"prior[{word!r}] names {name!r}, but there are only "
-                f"{listing(names)}.{nearest(name, names)}"
-            )
-        if ab is None:
-            continue
-        if not isinstance(ab, (tuple, list, np.ndarray)) or len(ab) != 2:
-            raise InputError(
-                f"prior[{word!r}] must be (a, b) of a Beta distribution, such as "
-                f"(1, 1); found {ab!r}."
-            )
-        what = f"Each of (a, b) of prior[{word!r}]"
-        out[list(names).index(name)] = [positive_number(v, what) for v in ab]
-    return out
-
-
-def read_prior(given: object, patterns: Patterns, ordered: bool) -> Prior:
-    """Read ``{"sensitivity": {"A": (a, b)}, ...}``; what is not named is uniform."""
-    if given is not None and not isinstance(given, Mapping):
-        raise InputError(
-            f"prior must be a mapping such as "
-            f'{{"prevalence": (1, 1), "sensitivity": {{"A": (9, 1)}}}}; '
-            f"found {given!r}."
-        )
-    names = dict.fromkeys(("sensitivity", "specificity"), patterns.names)
-    by_word = {"prevalence": patterns.populations, **names}
-    for word in given or ():
-        choice(word, tuple(by_word), "The parameters of prior")
-    phi, sens, spec = (
-        _shapes((given or {}).get(word), word, each) for word, each in by_word.items()
-    )
-    prior = Prior(phi, sens, spec, ordered)
-    if ordered:
-        for name, share in zip(patterns.names, prior.in_order, strict=True):
-            if share < LEAST_ORDERED:
-                raise InputError(
-                    f"The prior of {name!r} is impossible with the order constraint: "
-                    f"only {share:.2g} of it has sensitivity >= 1 - specificity. Are "
-                    "positive and negative swapped? Otherwise pass ordered=False."
-                )
-    return prior
-
-
-@final
-@dataclass(frozen=True)
 class LatentModel:
     """Two latent classes whose tests may share errors (``shared``), or do not."""
 
     patterns: Patterns
-    prior: Prior
-    shared: bool
+    prior: tuple[Floats, Floats, Floats]  # (a, b) of Beta: phi (S, 2), alpha, beta
+    ordered: bool  # whether alpha >= beta
+    shared: bool = False
+
+    @cached_property
+    def in_order(self) -> Floats:
+        """Which share of each test's prior has alpha >= beta?"""
+        return order_mass(*self.prior[1].T, *self.prior[2].T)
 
     @property
     def dim(self) -> int:
@@ -284,7 +212,19 @@ class LatentModel:
         """Give the log prior over a normal density, and log P of each cell, (n, C)."""
         p, sigma = self._parameters(v)
         a, b = self._classes(p[2:], sigma, self.patterns.rows, self.patterns.halves)
-        return self.prior.log_density(p), self.patterns.log_chances(p[0], p[1], a, b)
+        return self._log_prior(p), self.patterns.log_chances(p[0], p[1], a, b)
+
+    def _log_prior(self, p: Sequence[Floats]) -> Floats:
+        """Give the density at phi, 1 - phi, alpha, 1 - alpha, beta and 1 - beta."""
+        out = np.zeros(len(p[0]))
+        for k, ab in enumerate(self.prior):
+            if (ab != 1).any():  # a uniform density is 1
+                out += np.log(np.maximum(p[2 * k], TINY)) @ (ab[:, 0] - 1)
+                out += np.log(np.maximum(p[2 * k + 1], TINY)) @ (ab[:, 1] - 1)
+            out -= betaln(*ab.T).sum()
+        if self.ordered:  # what the constraint leaves, and d beta = alpha d(beta/alpha)
+            out += np.log(p[2]).sum(axis=1) - np.log(self.in_order).sum()
+        return out
 
     def _parameters(self, v: Floats) -> tuple[list[Floats], Floats]:
         """Give phi, 1 - phi, alpha, 1 - alpha, beta, 1 - beta, and both sigmas."""
@@ -294,7 +234,7 @@ class LatentModel:
         yes, no = np.where(up, 1 - tail, tail), np.where(up, tail, 1 - tail)
         alpha, not_alpha = yes[:, s : s + k], no[:, s : s + k]
         beta, not_beta = yes[:, s + k :], no[:, s + k :]
-        if self.prior.ordered:  # the last coordinates are those of beta / alpha
+        if self.ordered:  # the last coordinates are those of beta / alpha
             not_beta = not_alpha + alpha * not_beta
             beta = alpha * beta
         # half-normal a priori: at 1 half of the variance is the case's own
@@ -322,7 +262,7 @@ class LatentModel:
     def prior_draws(self, n: int, rng: np.random.Generator) -> dict[str, Floats]:
         """Draw parameters from the prior: normal coordinates, by their weights."""
         v = rng.standard_normal((4 * n, self.dim))
-        weight = np.exp(self.prior.log_density(self._parameters(v)[0]))
+        weight = np.exp(self._log_prior(self._parameters(v)[0]))
         return self.natural(v[rng.choice(len(v), n, p=weight / weight.sum())])
 
     def class_probabilities(
@@ -334,6 +274,55 @@ class LatentModel:
             return np.empty((len(alpha), 0)), np.empty((len(alpha), 0))
         p = alpha, 1 - alpha, 1 - not_beta, not_beta
         return self._classes(p, flat.get("spread", alpha), rows, halves(rows))
+
+
+def _shapes(given: object, word: str, names: Sequence[str]) -> Floats:
+    """Read (a, b) of the Beta prior of each name, the same for all or by name."""
+    by_name = given if isinstance(given, Mapping) else dict.fromkeys(names, given)
+    out = np.ones((len(names), 2))  # uniform
+    for name, ab in by_name.items():
+        if name not in names:
+            raise InputError(
+                f"prior[{word!r}] names {name!r}, but there are only "
+                f"{listing(names)}.{nearest(name, names)}"
+            )
+        if ab is None:
+            continue
+        if not isinstance(ab, (tuple, list, np.ndarray)) or len(ab) != 2:
+            raise InputError(
+                f"prior[{word!r}] must be (a, b) of a Beta distribution, such as "
+                f"(1, 1); found {ab!r}."
+            )
+        what = f"Each of (a, b) of prior[{word!r}]"
+        out[list(names).index(name)] = [positive_number(v, what) for v in ab]
+    return out
+
+
+def read_model(patterns: Patterns, given: object, ordered: bool) -> LatentModel:
+    """Give a model with ``{"sensitivity": {"A": (a, b)}, ...}``; the rest uniform."""
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(
+            f"prior must be a mapping such as "
+            f'{{"prevalence": (1, 1), "sensitivity": {{"A": (9, 1)}}}}; '
+            f"found {given!r}."
+        )
+    names = dict.fromkeys(("sensitivity", "specificity"), patterns.names)
+    by_word = {"prevalence": patterns.populations, **names}
+    for word in given or ():
+        choice(word, tuple(by_word), "The parameters of prior")
+    phi, sens, spec = (
+        _shapes((given or {}).get(word), word, each) for word, each in by_word.items()
+    )
+    model = LatentModel(patterns, (phi, sens, spec[:, ::-1]), ordered)
+    if ordered:
+        for name, share in zip(patterns.names, model.in_order, strict=True):
+            if share < LEAST_ORDERED:
+                raise InputError(
+                    f"The prior of {name!r} is impossible with the order constraint: "
+                    f"only {share:.2g} of it has sensitivity >= 1 - specificity. Are "
+                    "positive and negative swapped? Otherwise pass ordered=False."
+                )
+    return model
 
 
 def independent(yes: Floats, no: Floats, rows: Floats) -> Floats:

@@ -23,7 +23,7 @@ from trueness.counts.values import Panel
 from trueness.nogold import verdicts as _verdicts
 from trueness.nogold.fitting import fitted
 from trueness.nogold.label_plans import LabelPlan, plan_next
-from trueness.nogold.model import only_value, read_patterns, read_prior
+from trueness.nogold.model import only_value, read_model, read_patterns
 from trueness.nogold.posterior import estimate
 from trueness.nogold.verdicts import Judge, Verdicts
 
@@ -320,8 +320,8 @@ def _without_labels(panel: Panel, level: float, rng: Rng) -> Rate:
     effect = _verdicts.design_effect(panel, None, level)
     patterns = read_patterns(panel.without_clusters() if effect > 1 else panel)
     patterns = replace(patterns, unknown=patterns.unknown / effect)
-    prior = read_prior(None, patterns, ordered=True)
-    post = fitted(patterns, prior, "shared", DRAWS, level, rng)
+    model = read_model(patterns, None, ordered=True)
+    post = fitted(model, "shared", DRAWS, level, rng)
     alone = post.independent
     return _rate(
         panel,
