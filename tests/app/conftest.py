@@ -125,6 +125,13 @@ def process(*words, **environment):
         made.communicate()
 
 
+@pytest.fixture
+def one_lane():
+    made = pytest.importorskip("trueness.app.jobs").Jobs(lanes=1)
+    yield made
+    made.close()
+
+
 @pytest.fixture(scope="session")
 def verdicts(tmp_path_factory):
     """Answers of two systems, judged by two judges; people looked at some."""

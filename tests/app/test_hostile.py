@@ -23,7 +23,7 @@ import pytest
 import trueness
 from app.conftest import process, running
 from trueness._core.files import process_folder
-from trueness.app import files, jobs
+from trueness.app import files
 from trueness.data import verdict_logs
 
 TABLE = b"y,a,b\n" + b"".join(
@@ -238,7 +238,7 @@ def test_a_slow_body_that_goes_on_is_taken(monkeypatch, served):
 # jobs
 
 
-def test_a_stop_that_a_callback_swallows_is_said_again():
+def test_a_stop_that_a_callback_swallows_is_said_again(one_lane):
     swallowed = threading.Event()
     entered = threading.Event()
 
@@ -256,24 +256,22 @@ def test_a_stop_that_a_callback_swallows_is_said_again():
         while True:
             time.sleep(0.001)
 
-    all_jobs = jobs.Jobs(lanes=1)
-    job = all_jobs.ask("long", work, "tab", 0)
+    job = one_lane.ask("long", work, "tab", 0)
     assert entered.wait(10)
     hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
     try:
-        all_jobs.stop("long")
+        one_lane.stop("long")
         assert swallowed.wait(10)
         job.thread.join(10)
     finally:
         sys.unraisablehook = hook
     assert not job.thread.is_alive()
-    after = all_jobs.ask("next", lambda: 7, "tab", 0)
+    after = one_lane.ask("next", lambda: 7, "tab", 0)
     assert after.finished.wait(10)
     assert after.result == 7
-    all_jobs.close()
 
 
-def test_a_stop_ends_the_query_of_its_job_and_of_no_other(tmp_path):
+def test_a_stop_ends_the_query_of_its_job_and_of_no_other(one_lane, tmp_path):
     duckdb.sql("SELECT random() AS y, random() AS p FROM range(1000)").write_parquet(
         str(tmp_path / "a.parquet")
     )
@@ -286,17 +284,15 @@ def test_a_stop_ends_the_query_of_its_job_and_of_no_other(tmp_path):
             join = "SELECT count(*) FROM r a, r b, r c, r d WHERE a.p + b.p > c.p + d.y"
             return file.source.rows.query("r", join).fetchall()
 
-    all_jobs = jobs.Jobs(lanes=1)
-    job = all_jobs.ask("long", endless, "tab", 0, engine=file)
+    job = one_lane.ask("long", endless, "tab", 0, engine=file)
     assert begun.wait(10)
     time.sleep(0.2)
     file.interrupt(threading.get_ident())  # not of this thread: nothing happens
     assert job.thread.is_alive(), job.result
-    all_jobs.stop("long")
+    one_lane.stop("long")
     job.thread.join(10)
     assert not job.thread.is_alive()
     assert file.rows == 1000
-    all_jobs.close()
 
 
 # what a kill leaves

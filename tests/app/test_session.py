@@ -581,14 +581,6 @@ def test_a_database_with_several_tables(tmp_path):
     assert "::two')" in made["python"]
 
 
-@pytest.mark.parametrize("place", ["*.csv", ""])
-def test_patterns_and_folders_are_opened(small, tmp_path, place):
-    for name in ("one.csv", "two.csv"):
-        (tmp_path / name).write_bytes(small.read_bytes())
-    with running(tmp_path / place) as server:
-        assert "800" in server.section("summary", **DATA)
-
-
 def test_many_questions_at_once_are_all_answered(small):
     questions = [
         f"/look?file={file}&kind={kind}&label={label}&level=0.{90 + k}"
@@ -622,13 +614,6 @@ def test_a_look_up_waits_for_nobody(small, monkeypatch):
     assert found["values"]["threshold"] is not None
 
 
-@pytest.fixture
-def one_lane():
-    made = jobs.Jobs(lanes=1)
-    yield made
-    made.close()
-
-
 def endless():
     from trueness._core.progress import steps
 
@@ -650,13 +635,11 @@ def test_jobs_tell_how_far_they_are_and_can_be_stopped(one_lane):
         assert told in job.result
 
 
-def test_a_job_that_nobody_waits_for_is_stopped(monkeypatch):
+def test_a_job_that_nobody_waits_for_is_stopped(one_lane, monkeypatch):
     monkeypatch.setattr(jobs, "PATIENCE", 0.2)
-    all_jobs = jobs.Jobs(lanes=1)
-    job = all_jobs.ask("long", endless, "tab", 0)
+    job = one_lane.ask("long", endless, "tab", 0)
     assert job.finished.wait(10)
     assert job.state == "stopped"
-    all_jobs.close()
 
 
 def test_a_tab_that_asks_something_else_gives_up_what_it_asked_before(one_lane):

@@ -232,12 +232,22 @@ def test_prints_all_of_it_and_no_controls(browser, path):
         assert page.pdf(format="A4")[:5] == b"%PDF-"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [320, 380, 800])
-def test_nothing_is_wider_than_the_screen(browser, path, width):
-    viewport = {"width": width, "height": 700}
-    with opened(browser, path, viewport=viewport) as page:
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+@pytest.fixture(scope="module")
+def nine_digits(tmp_path_factory):
+    target = tmp_path_factory.mktemp("report") / "large.html"
+    many = trueness.Tally([0.9, 0.1], pos=[423456789, 5], neg=[7, 523456789])
+    trueness.report.write(many, target)
+    return target
+
+
+@pytest.mark.parametrize("width", [320, 1100, 1400])
+def test_nothing_is_wider_than_its_place(browser, path, nine_digits, width):
+    wide = """() => [...document.querySelectorAll('.matrix td span')]
+      .filter((e) => e.offsetWidth > e.parentElement.clientWidth).length"""
+    for one in (path, nine_digits):
+        with opened(browser, one, viewport={"width": width, "height": 700}) as page:
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert page.evaluate(wide) == 0
 
 
 @pytest.mark.slow

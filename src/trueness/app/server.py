@@ -10,7 +10,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, final
 
@@ -130,16 +130,7 @@ class Workbench:
         asked = await self.asked(request)
         if asked.chosen is None:
             return JSONResponse({"problems": asked.problems})
-
-        def make() -> dict[str, str]:
-            try:
-                self.counted(asked)
-            except InputError as err:
-                where = field_of(str(err), KINDS[str(asked.kind)][0])
-                return {where: in_page(str(err))}
-            return {}
-
-        job = self._ask(request, asked, "count", make, topic="count")
+        job = self._ask(request, asked, "count", topic="count")
         if not await _over(job, SOON):
             return JSONResponse(job.progress(), 202)
         if job.state != "done" or job.result:
@@ -154,32 +145,18 @@ class Workbench:
         if key not in pages.TITLES:
             raise HTTPException(404)
         quick = "quick" in request.query_params
-        job = self._section(request, asked, key, quick, topic=(key, quick))
+        job = self._ask(request, asked, key, quick, topic=(key, quick))
         if not await _over(job, SOON):
             return JSONResponse(job.progress(), 202)
         if job.state == "done":
             return HTMLResponse(job.result[0])
         return HTMLResponse(pages.problem(_why(job), again=job.state == "stopped"))
 
-    def _section(
-        self,
-        request: Request,
-        asked: Asked,
-        key: str,
-        quick: bool = False,
-        topic: Hashable = None,
-    ) -> Job:
-        def make() -> object:
-            return _made(self.counted(asked), asked, key, quick)
-
-        return self._ask(request, asked, key, make, quick, topic)
-
     def _ask(
         self,
         request: Request,
         asked: Asked,
         key: str,
-        make: Callable[[], object],
         quick: bool = False,
         topic: Hashable = None,
     ) -> Job:
@@ -187,8 +164,22 @@ class Workbench:
         tab, what = request.query_params.get("tab", ""), _what(asked, key, quick)
         if "again" in request.query_params:
             self.jobs.drop(what)
+        make = partial(self._made, asked, key, quick)
         lane = 0 if quick or key == "count" else 1
         return self.jobs.ask(what, make, tab, lane, topic if tab else None, asked.file)
+
+    def _made(self, asked: Asked, key: str, quick: bool) -> Any:
+        """Make what a job is for: problems by field, a file, or a section."""
+        try:
+            counted = self.counted(asked)
+        except InputError as err:
+            if key != "count":
+                raise
+            where = field_of(str(err), KINDS[str(asked.kind)][0])
+            return {where: in_page(str(err))}
+        if key in answers.FILES:
+            return answers.file_made(counted, asked, key)
+        return {} if key == "count" else _section(counted, asked, key, quick)
 
     async def stop(self, request: Request) -> Response:
         """Stop what a section, or something to take away, is waiting for."""
@@ -234,10 +225,12 @@ class Workbench:
         if name in ("flagged.csv", "flagged.parquet"):
             return await self._flagged(request, asked, name)
         figure, ready = FIGURE.fullmatch(name), "ready" in request.query_params
-        if figure and figure[1] in pages.TITLES:
-            job = self._section(request, asked, figure[1])
-        else:
-            job = self._file(request, asked, name)
+        alone = name == COMBINER and not combines(asked)
+        alone |= name == "report.json" and asked.kind == "systems"
+        known = figure[1] in pages.TITLES if figure else name in answers.FILES
+        if alone or not known:
+            raise HTTPException(404)
+        job = self._ask(request, asked, figure[1] if figure else name)
         if not await _over(job, SOON if ready else None):
             return JSONResponse(job.progress(), 202)
         if job.state != "done":
@@ -253,17 +246,6 @@ class Workbench:
             found = await run_in_threadpool(pages.figure_file, *drawn)
         headers = {"content-disposition": f'attachment; filename="{name}"'}
         return Response(found, media_type=TYPES[Path(name).suffix], headers=headers)
-
-    def _file(self, request: Request, asked: Asked, name: str) -> Job:
-        alone = name == COMBINER and not combines(asked)
-        alone |= name == "report.json" and asked.kind == "systems"
-        if alone or name not in answers.FILES:
-            raise HTTPException(404)
-
-        def make() -> bytes:
-            return answers.file_made(self.counted(asked), asked, name)
-
-        return self._ask(request, asked, name, make)
 
     async def _flagged(self, request: Request, asked: Asked, name: str) -> Response:
         try:
@@ -324,7 +306,7 @@ def _what(asked: Asked, key: str, quick: bool = False) -> Hashable:
     return (key, quick, asked.data, answers.depends(asked, key))
 
 
-def _made(
+def _section(
     counted: Counted, asked: Asked, key: str, quick: bool
 ) -> tuple[str, Finding | None, *tuple[str, ...]]:
     """Make a section: its HTML, what it was made of, and whom its figures name."""
@@ -342,7 +324,7 @@ def _made(
         share = float(counted.first.prevalence)
         html = pages.section(found, key, asked, width=width, prevalence=share)
         return html, found
-    if whole or not counted.labelled:
+    if whole or not counted.first.n_pos + counted.first.n_neg:  # without labels
         page = answers.whole_page(counted, asked)
     else:
         page = answers.summary(counted, asked, quick)

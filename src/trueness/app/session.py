@@ -87,11 +87,6 @@ class Counted:
         each = self.data.values() if isinstance(self.data, dict) else (self.data,)
         return cast("Panel | Tally", next(iter(each)))
 
-    @property
-    def labelled(self) -> bool:
-        """Is there a label to be compared with?"""
-        return bool(self.first.n_pos + self.first.n_neg)
-
 
 def count(asked: Asked) -> Counted:
     """Count the chosen columns, where they lie."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import wraps
 from types import UnionType
 from typing import (
@@ -21,7 +20,6 @@ from typing import (
     TypeVar,
     Union,
     cast,
-    final,
     get_args,
     get_origin,
     get_type_hints,
@@ -85,18 +83,8 @@ def named(x: Source) -> dict[str, Tally]:
     )
 
 
-@final
-@dataclass(frozen=True)
-class Captioned:
-    """A figure with words of its own, and what of it fits on one pair of axes."""
-
-    figure: Figure | Chart
-    title: str = ""
-    about: str = ""
-    alone: Figure | None = None
-
-
-Shown = Figure | Captioned
+# a figure or chart; also with its title, what it is about, and what fits on axes alone
+Shown = Figure | tuple[Any, dict[str, Any]]
 
 
 def picture(make: Callable[P, Shown]) -> Callable[P, Any]:
@@ -135,8 +123,8 @@ def picture(make: Callable[P, Shown]) -> Callable[P, Any]:
                 "pass ax=ax, or leave ax out for a chart of Altair."
             )
         made: Any = make(*args, **options)
-        shown = made if isinstance(made, Captioned) else Captioned(made)
-        return _drawn(shown, title or shown.title, ax)
+        figure, words = made if isinstance(made, tuple) else (made, {})
+        return _drawn(figure, ax, **words | ({"title": title} if title else {}))
 
     said = cast("Any", call)
     said.__signature__ = inspect.Signature([*parameters.values()])
@@ -155,14 +143,19 @@ def picture_of(make: Callable[Concatenate[D, P], Shown]) -> OfCounts[D, P, Any, 
     return of_counts(picture(make))
 
 
-def _drawn(shown: Captioned, title: str, ax: Axes | None) -> Any:
+def _drawn(
+    figure: Figure | Chart,
+    ax: Axes | None,
+    title: str = "",
+    about: str = "",
+    alone: Figure | None = None,
+) -> Any:
     """Draw a figure on axes of matplotlib, or without them as an Altair chart."""
-    figure = shown.figure if ax is None else shown.alone or shown.figure
     if isinstance(figure, Crosses):
         figure = with_ends(figure)
     if ax is None:
-        return chart_of(figure, title, shown.about)
-    return _on_axes(ax, figure, title)
+        return chart_of(figure, title, about)
+    return _on_axes(ax, alone or figure, title)
 
 
 def _fits(value: object, hint: object) -> bool:

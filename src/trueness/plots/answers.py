@@ -28,7 +28,7 @@ from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.rate import Rate
 from trueness.nogold.search import CRITERIA
 from trueness.plots._altair import Panels
-from trueness.plots._draw import Captioned, Shown, Style, picture
+from trueness.plots._draw import Shown, Style, picture
 from trueness.readers.analysis import ReaderStudy
 
 BINS = 60
@@ -51,7 +51,7 @@ def dominance(found: Dominance, **look: Unpack[Style]) -> Shown:
         f"Difference of two ROC curves with its {level_text(found.level)} band for the "
         f"whole curve. {verdict}."
     )
-    return Captioned(difference_figure(found), verdict, about)
+    return difference_figure(found), {"title": verdict, "about": about}
 
 
 @picture
@@ -135,7 +135,8 @@ def reader_results(found: ReaderStudy, **look: Unpack[Style]) -> Shown:
         f"{metric} of {counted(len(found.readers), 'reader')} by treatment (grey), "
         f"with means and {level} intervals. {said}"
     )
-    return Captioned(Curves(about, x, y, guides=each, dots=(dots,)), said, about)
+    figure = Curves(about, x, y, guides=each, dots=(dots,))
+    return figure, {"title": said, "about": about}
 
 
 @picture
@@ -238,7 +239,7 @@ def _worth_drawing(post: LatentPosterior, most: int) -> dict[str, Array]:
 def judge_rates(rates: Mapping[str, Rate], **look: Unpack[Style]) -> Shown:
     """How far is the raw rate of each system from the corrected one?"""
     words = "Corrected rate (\N{BLACK CIRCLE}) and raw rate (\N{WHITE DIAMOND})"
-    return Captioned(figures.rates_figure(rates), words)
+    return figures.rates_figure(rates), {"title": words}
 
 
 @picture
@@ -303,7 +304,7 @@ def sequence(found: Watch, **look: Unpack[Style]) -> Shown:
         )
     parts = tuple(map(_batches, seen.values()))
     figure = Panels(about, parts, tuple(seen)) if found.groups else parts[0]
-    return Captioned(figure, about=about)
+    return figure, {"about": about}
 
 
 def _rows(found: Watch) -> list[dict[str, Any]]:

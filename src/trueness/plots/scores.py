@@ -21,15 +21,7 @@ from trueness.counts.values import Tally
 from trueness.fermi.distribution import FermiDirac
 from trueness.fermi.distribution import fermi_dirac as solve
 from trueness.plots._altair import ONE, SIZE, Panels, spread
-from trueness.plots._draw import (
-    Captioned,
-    Shown,
-    Source,
-    Style,
-    named,
-    picture,
-    picture_of,
-)
+from trueness.plots._draw import Shown, Source, Style, named, picture, picture_of
 from trueness.ranking import figures
 from trueness.ranking.areas import auc
 from trueness.ranking.gaussian import fit_binormal
@@ -119,7 +111,7 @@ def binormal_fit(data: Tally, **look: Unpack[Style]) -> Shown:
     """
     fit = fit_binormal(data)
     title = f"Binormal fit, test of the fit {p_is(fit.p_value)}"
-    return Captioned(figures.binormal_figure(data, fit), title)
+    return figures.binormal_figure(data, fit), {"title": title}
 
 
 @picture
@@ -258,7 +250,7 @@ def reliability(
         f"score, with {level_text(level)} consistency and confidence bands"
     )
     panels = Panels(about, (both, scores), heights=(SIZE, SIZE // 5))
-    return Captioned(panels, alone=figure)
+    return panels, {"alone": figure}
 
 
 @picture

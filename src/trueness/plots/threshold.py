@@ -18,15 +18,7 @@ from trueness.metrics.confusion import Confusion, sweep
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
 from trueness.plots._altair import ONE, Panels, spread
-from trueness.plots._draw import (
-    Captioned,
-    Shown,
-    Source,
-    Style,
-    named,
-    picture,
-    picture_of,
-)
+from trueness.plots._draw import Shown, Source, Style, named, picture, picture_of
 from trueness.ranking.figures import FPR, TPR, curve_figure, score_figure
 from trueness.threshold.costs import cost_curve_figure, decision_figure, region
 from trueness.threshold.cuts import all_cuts, values_of
@@ -71,7 +63,7 @@ def operating_point(
         f"ROC plane: {', '.join([point.objective, *map(repr, bounds)])}; threshold "
         f"{cut_text(point.threshold)}, value {point.value:.4g}"
     )
-    return Captioned(figure, about=about)
+    return figure, {"about": about}
 
 
 @picture
@@ -91,7 +83,7 @@ def guaranteed_cut(
     place = Line("guaranteed threshold", {})
     figure = _plane(t, asked, t.prevalence, place, c)
     words = "ROC plane with the threshold at which " + " and ".join(map(repr, asked))
-    return Captioned(figure, about=f"{words} can be guaranteed.")
+    return figure, {"about": f"{words} can be guaranteed."}
 
 
 def _plane(
@@ -161,7 +153,7 @@ def pareto(
         grey = guide(x, y, every[first], every[other], "all thresholds")
         parts.append(Curves(what, x, y, (line,), guides=(grey,), dots=(line,)))
     several = Panels(what, tuple(parts), columns=len(parts))
-    return several if len(parts) > 1 else Captioned(parts[0], about=what)
+    return several if len(parts) > 1 else (parts[0], {"about": what})
 
 
 @picture_of
@@ -189,7 +181,7 @@ def pareto_plane(
     bounds, best = read_constraints(subject_to), front.confusion[some]
     figure = _plane(data, bounds, front.prevalence, place, best)
     about = "ROC plane with the Pareto front of " + ", ".join(front.values)
-    return Captioned(figure, about=about)
+    return figure, {"about": about}
 
 
 def _thinned(size: int) -> Array:
@@ -257,4 +249,4 @@ def zones(t: Tally, found: object, **look: Unpack[Style]) -> Shown:
         f"Scores of both classes: negative below {lower}, positive from {upper} on, "
         f"{share} of the cases between."
     )
-    return Captioned(figure, about=about)
+    return figure, {"about": about}

@@ -14,7 +14,7 @@ from trueness._core.figures import Axis, Curves, Line, span
 from trueness._core.numbers import level_text
 from trueness._core.records import shown
 from trueness.plots._altair import SIZE, VERDICTS, alt, frame
-from trueness.plots._draw import Captioned, Shown, Style, picture
+from trueness.plots._draw import Shown, Style, picture
 from trueness.trees.leaves import LeafReport, leaf_figure
 from trueness.trees.levels import TOP_METHODS, tree_levels
 from trueness.trees.splits import named_splits, split_parameters
@@ -150,7 +150,7 @@ def leaf_tree(
         f"A tree of {report.node.size} leaves coloured by level of confidence; "
         f"{trusted} reach {report.wanted:g}."
     )
-    return Captioned(chart, about=words)
+    return chart, {"about": words}
 
 
 def _layout(left: Array, right: Array) -> tuple[Array, Array]:
@@ -242,4 +242,4 @@ def leaf_shares(r: LeafReport, **look: Unpack[Style]) -> Shown:
         f"Share of the majority in each of {r.node.size} leaves with its "
         f"{level_text(r.level)} interval; {trusted} can be trusted."
     )
-    return Captioned(leaf_figure(r), about=about)
+    return leaf_figure(r), {"about": about}

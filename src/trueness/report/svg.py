@@ -22,14 +22,7 @@ from markupsafe import Markup, escape
 from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Array
-from trueness._core.figures import (
-    Bars,
-    Crosses,
-    Curves,
-    Intervals,
-    Matrix,
-    few_points,
-)
+from trueness._core.figures import Bars, Crosses, Curves, Intervals, Matrix, few_points
 from trueness._core.numbers import in_column
 from trueness._core.records import shown
 from trueness.findings.records import Figure, Table, table
