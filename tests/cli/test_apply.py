@@ -42,7 +42,8 @@ def test_a_calibrator(folder):
     odd = folder / "odd.csv"
     odd.write_text("id,p\n1,0.3\n2,\n3,7.5\n4,0.4\n")
     said = run(*line[:2], odd, "-o", folder / "odd_out.csv")
-    assert "Using score 'p'" in said.stderr
+    assert "Using score 'p': the map was fitted on it." in said.stderr
+    assert "3 rows scored by" in said.stdout
     assert "1 row has no score." in said.stdout
     old = pl.read_csv(folder / "old.csv")["p"]
     ends = f"{round(old.min(), 6):g} to {round(old.max(), 6):g}"

@@ -266,6 +266,9 @@ def test_combine_writes_rows_and_a_combiner(tmp_path):
     assert frame["combined"].tolist() == again.tolist()
     combined = trueness.auc(frame, label="virus", score="combined").value
     assert combined > found["alone"]["forest"]["value"]
+    fidel, best = found["out_of_sample"]["fidel"], found["against"]
+    apart = fidel["auc"]["value"] - found["alone_in_folds"][best]["value"]
+    assert apart == pytest.approx(fidel["gain"]["value"], abs=1e-12)
 
 
 def test_demo_says_what_was_found_and_where_the_files_are(tmp_path):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import floor, inf, isfinite, isnan, log10
 from statistics import median_low
 from typing import Any
 
 MINUS = "\N{MINUS SIGN}"
+_SHORT = re.compile(r"0\.\d\d?")
 
 
 def written(value: object, places: int | None = None) -> str:
@@ -46,7 +48,10 @@ def in_column(values: Sequence[Any], least: int = 0) -> list[str]:
     wide = [v.high - v.low for v in values if is_estimate(v) and v.high > v.low]
     usual = median_low([_places(w / 2) for w in wide]) if wide else None
     places = None if usual is None else max(least, usual)
-    return [written(v, places) for v in values]
+    texts = [written(v, places) for v in values]
+    if any(re.fullmatch(r"-?0\.\d{3,}", t) for t in texts):  # 0.66 beside 0.672
+        return [t + "0" * (5 - len(t)) if _SHORT.fullmatch(t) else t for t in texts]
+    return texts
 
 
 def _estimate(e: Any, places: int | None) -> str:

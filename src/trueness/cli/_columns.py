@@ -114,6 +114,8 @@ def choose(
         many = "s" if len(scores) > 1 else ""
         guessed.append(f"{option}{many} {names_of(scores)}")
     value = _positive(source, label, words.get("positive"))
+    if label is not None and value is None:
+        tell(source.as_truth(label))
     found = {"label": label, "scores": tuple(scores), "positive": value}
     return Chosen(**words | found, guessed=tuple(guessed))
 
@@ -360,13 +362,25 @@ def _count(
     with listening() as said:
         groups = chosen.by if by else None
         counts = how(request.rows, **chosen.words, by=groups, **columns)
-    if chosen.strict and said:
+    if chosen.strict:
+        refuse_cleaned(said)
+    tell(said)
+    return counts
+
+
+def refuse_cleaned(said: Sequence[str]) -> None:
+    """Stop where something had to be cleaned."""
+    if said:
         raise InputError(
             f"With --strict nothing is cleaned, and this needed it: {' '.join(said)} "
             "Clean the file, or leave --strict out."
         )
-    tell(said)
-    return counts
+
+
+def read_number(text: str) -> float:
+    """Read 0.8, or 80% for it."""
+    number = str(text).strip()
+    return float(number[:-1]) / 100 if number.endswith("%") else float(number)
 
 
 def read_share(text: str | None) -> float | tuple[float, float] | None:
@@ -374,7 +388,7 @@ def read_share(text: str | None) -> float | tuple[float, float] | None:
     if text is None:
         return None
     try:
-        numbers = [float(part) for part in text.split(":")]
+        numbers = [read_number(part) for part in text.split(":")]
     except ValueError:
         numbers = []
     if len(numbers) not in (1, 2):

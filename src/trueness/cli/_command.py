@@ -173,6 +173,8 @@ def command(
                 fraction((given | words).get("level", 0.95), "--level")
                 with shell.warnings_said() as answers, listening() as cleaned:
                     one = (_request(columns, words, given, ranges),) if columns else ()
+                    if words.get("strict"):
+                        _columns.refuse_cleaned(cleaned)
                     answer = shell.saying(function(*one, **given), cleaned)
                     answers.append(answer)
                     shell.show(answer, last["json"], last["plot"])
@@ -239,7 +241,8 @@ def _explained(name: str, kind: Any, meanings: dict[str, str]) -> Any:
     writes = Path in (kind, *get_args(kind))
     option = typer.Option(
         *filter(None, (long, short)),
-        metavar=metavar,
+        metavar=metavar or ("FLOAT" if float in (kind, *get_args(kind)) else None),
+        parser=_columns.read_number if float in (kind, *get_args(kind)) else None,
         help=" ".join(meaning.split()),
         rich_help_panel="Output" if writes else None if own else PANELS[name],
         autocompletion=column_names if metavar == "COLUMN" else None,

@@ -435,6 +435,12 @@ def write_rows(
     return int(table.num_rows)
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text, all or nothing."""
+    with replacing(path) as temporary:
+        Path(temporary).write_text(f"{text}\n", encoding="utf-8")
+
+
 def write_report(page: Page, output: Path | None, say_so: bool = True) -> int:
     """Write a page where it was asked for, say so, and give its size."""
     if output is None:
@@ -447,9 +453,12 @@ def write_report(page: Page, output: Path | None, say_so: bool = True) -> int:
     return written.size
 
 
-def save_fitted(fitted: Map | Rule, path: Path | None) -> None:
-    """Save a fitted map or combiner, to be read by ``trueness.load_map``."""
+def save_fitted(fitted: Map | Rule, path: Path | None, score: str = "") -> None:
+    """Save what was fitted, with the score of a map, where ``load_map`` reads it."""
     if path is None:
         return
     fitted.save(path)
+    if score:
+        told = json.loads(path.read_text(encoding="utf-8")) | {"score": score}
+        write_text(path, json.dumps(told))
     say(f"Saved what was fitted to {path}.")

@@ -78,6 +78,17 @@ class Source:
         some = self.rows.select(quoted(column)).limit(1000).fetchall()
         return meaning([v for (v,) in some if v is not None])
 
+    def as_truth(self, column: str) -> list[str]:
+        """Say which words of a text were read as true and false, where they are."""
+        if self.types[column] != "BOOLEAN" or not self.is_text:
+            return []
+        rows = scan(self.path, types={column: "VARCHAR"}).select(quoted(column))
+        some = rows.filter(f"{quoted(column)} IS NOT NULL").limit(1000).fetchall()
+        words = sorted({v for (v,) in some}, reverse=True)
+        if {w.lower() for w in words} <= {"true", "false"}:
+            return []
+        return [f"Column {column!r}: {names_of(words)} read as true and false."]
+
     def few_words(self, columns: Iterable[str]) -> str:
         """Which columns would hold numbers, but for a few words?"""
         said = ""

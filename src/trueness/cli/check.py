@@ -12,11 +12,11 @@ import typer
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.options import choice
 from trueness._core.checks.words import nearest
-from trueness._core.files import alone, replacing
+from trueness._core.files import alone
 from trueness._core.numbers import percent
 from trueness.cli._columns import Chosen, Request, choose, one_score
 from trueness.cli._command import command
-from trueness.cli._shell import CommandAnswer, about, answered, say
+from trueness.cli._shell import CommandAnswer, about, answered, say, write_text
 from trueness.cli._source import Source, known, open_source
 from trueness.cli.evals import about_attempts, parts_of
 from trueness.counts.design import WORDS as DESIGN
@@ -269,8 +269,7 @@ def check(
 
 
 def _write(path: Path, text: str) -> None:
-    with replacing(path) as temporary:
-        Path(temporary).write_text(text, encoding="utf-8")
+    write_text(path, text.rstrip("\n"))
     say(f"Written to {path}.")
 
 
@@ -357,6 +356,9 @@ def watch(
     positive: str | None = None,
 ) -> CommandAnswer:
     """Is it still good? Monitors new batches; finds a change whenever it begins.
+
+    The answer names the cases that count, those that the metric is about: for recall
+    the positives, for precision the flagged cases, for auc blocks of eight cases.
 
     --metric: For a new watch: recall, auc, brier, calibration, scores, ...
     --threshold: For a new watch: a case is flagged from this score on.

@@ -130,7 +130,7 @@ def calibrate(
         sure = {"level": request.level, "rng": request.seed, "folds": folds}
         by = str(request.chosen.by)
         found, after = what_a_map_changes(t, fitted, method, name, groups, by, **sure)
-    shell.save_fitted(fitted, save)
+    shell.save_fitted(fitted, save, name)
     _write(request.source, fitted, [name], column, output)
     return shell.answered(
         "calibrate",
@@ -170,31 +170,35 @@ def apply(
     fitted = load_map(map)
     source = open_source(file, ordered=True)
     several = inputs_of(fitted)  # those it was fitted on, or the one named
+    own = json.loads(Path(map).read_text(encoding="utf-8")).get("score")
     if several is not None and score is not None:
         raise InputError(
             f"This map reads the columns {listing(several)}; leave out --score."
         )
-    inputs = several or ([score] if score else one_score(source, set()))
+    one = score or (own if own in source.types else None)
+    inputs = several or ([one] if one else one_score(source, set()))
     names = [known(source, name, "This map") for name in inputs]
     new = column or (f"{names[0]}_calibrated" if len(names) == 1 else "combined")
     shell.check_rows(output, source, new)
     if several is None and score is None:
-        shell.say(f"Using score {names_of(names)}: no other column fits.")
-    rows, said = _write(source, fitted, names, new, output)
+        why = "the map was fitted on it" if one else "no other column fits"
+        shell.say(f"Using score {names_of(names)}: {why}.")
+    rows, lost, said = _write(source, fitted, names, new, output)
     kind = type(fitted).__name__
     result: dict[str, Any] = {"map": kind, "file": source.name, "output": str(output)}
     result |= {"scores": names, "column": new, "rows": rows}
-    text = f"{rows:,} rows scored by {kind} from {listing(names)}."
+    text = f"{rows - lost:,} rows scored by {kind} from {listing(names)}."
     return shell.CommandAnswer("apply", result, [text, *said])
 
 
 def _write(
     source: Source, fitted: Map, names: list[str], new: str, output: Path | None
-) -> tuple[int, list[str]]:
-    """Write all rows with their new score: how many, and what to know of them."""
-    said, one = [], names[0] if inputs_of(fitted) is None else None
+) -> tuple[int, int, list[str]]:
+    """Write all rows with their new score: how many, how many without, and remarks."""
+    said, lost, one = [], 0, names[0] if inputs_of(fitted) is None else None
 
     def scored(rows: Any) -> Floats:
+        nonlocal lost
         made = apply_map(rows.select(names), fitted, one, name=new)[new].to_numpy()
         if lost := int(np.isnan(made).sum()):
             said.append(f"{counted(lost, 'row has', 'rows have')} no score.")
@@ -205,8 +209,8 @@ def _write(
         if one is None and (some := int(((gaps > 0) & (gaps < len(names))).sum())):
             lack = counted(some, "row lacks", "rows lack")
             said.append(f"{lack} a score; the others were combined.")
-        if one is None and (lost := int((gaps == len(names)).sum())):
-            said.append(f"{counted(lost, 'row has', 'rows have')} no score at all.")
+        if one is None and (none := int((gaps == len(names)).sum())):
+            said.append(f"{counted(none, 'row has', 'rows have')} no score at all.")
         if one is not None:
             ends = [known_scores(fitted.expression)]
         else:  # those that rank have seen some scores
@@ -219,4 +223,5 @@ def _write(
                 said.append(f"{lies} outside {span}, where the map is constant.")
         return np.asarray(made, np.float64)
 
-    return shell.write_rows(source, new, scored, output), said
+    rows = shell.write_rows(source, new, scored, output)
+    return rows, lost, said

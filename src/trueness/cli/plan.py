@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 from typing import Any
 
@@ -17,12 +18,14 @@ from trueness.cli._command import Columns, command
 from trueness.cli._shell import CommandAnswer, about, answered, each_group
 from trueness.cli._source import Source, groups_of, known, unnamed
 from trueness.data.engines import quoted
-from trueness.findings.trust import planned, planned_leaf, which_leaves
+from trueness.findings.trust import planned, planned_labels, planned_leaf, which_leaves
+from trueness.nogold.label_plans import plan_labels
 from trueness.ranking.plan_samples import MODELS
 from trueness.ranking.planning import plan_auc, plan_auc_difference, plan_rate
 from trueness.trees.leaves import LeafReport, Leaves
 from trueness.trees.levels import plan_leaf
 
+labels_for: Any = inspect.unwrap(plan_labels)  # before there are any data
 NODE_NAMES = ("leaf", "node", "segment")
 plan = typer.Typer(help="How many cases do I need? Sample sizes.", no_args_is_help=True)
 
@@ -84,6 +87,24 @@ def plan_for_rate(**asked: Any) -> CommandAnswer:
     """
     what = f"a {asked['rate']} of {asked['value']:g}"
     return answered("plan rate", planned(plan_rate(**asked), what))
+
+
+@plan.command(name="labels", cls=Careful)
+@command(like=labels_for)
+def plan_for_labels(**asked: Any) -> CommandAnswer:
+    """How many labels does a pass rate need that judges with errors give?
+
+    --width SHARE: Wanted width of the whole interval.
+    --prevalence SHARE: The pass rate that you expect.
+    --judges NUMBER: How many judges there are.
+    --sensitivity: How often a judge passes what is right.
+    --specificity: How often a judge fails what is wrong.
+    --correlation: Correlation of the errors of two judges.
+    --cases NUMBER: How many cases there will be.
+
+    Example: trueness plan labels --width 0.1 --prevalence 0.7 --judges 3
+    """
+    return answered("plan labels", planned_labels(labels_for(**asked)))
 
 
 @plan.command(cls=Careful)

@@ -95,13 +95,13 @@ def listening() -> Iterator[list[str]]:
         _LISTENER.reset(token)
 
 
-def tell(sentences: Iterable[str]) -> None:
-    """Say what was understood, to whoever listens, or as a warning."""
+def tell(sentences: Iterable[str], warn: bool = True) -> None:
+    """Say what was understood, to whoever listens, or else as a warning."""
     listener = _LISTENER.get()
     for sentence in sentences:
-        if listener is None:
+        if listener is None and warn:
             warnings.warn(sentence, Cleaned, stacklevel=4)
-        elif sentence not in listener:
+        elif listener is not None and sentence not in listener:
             listener.append(sentence)
 
 

@@ -75,6 +75,7 @@ def read_csv(
         guessed = [c for c in rows.columns if c not in (types or {})]
         if decimal is None and _has_decimal_commas(rows, guessed):
             rows = opened(",")
+            tell(["The comma was read as the decimal sign."], warn=False)
         rows = _cases(_named_once(read, rows), files)
         if mended is not None:  # the copies go
             rows.to_table("_trueness_copy")

@@ -61,8 +61,9 @@ class CombinerComparison(Record):
         Mean out-of-sample AUC over the folds; the same minus that of ``against``.
     against, folds, n_pos, n_neg
         What the others are compared with; number of folds, positives and negatives.
-    single : mapping from name to Estimate
-        The AUC of each classifier alone, as :func:`auc` gives it: nothing is fitted.
+    single, alone : mapping from name to Estimate
+        The AUC of each classifier alone, as :func:`auc` gives it: nothing is fitted;
+        and its mean over the folds, from which ``gain`` counts.
     gain : mapping from name of a combiner to mapping from classifier to Estimate
         AUC of the combiner minus that of the classifier, both within the folds, paired.
     p_value : mapping from name to float
@@ -80,6 +81,7 @@ class CombinerComparison(Record):
     single: Mapping[str, Estimate] = field(default_factory=dict)
     gain: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
     p_value: Mapping[str, float] = field(default_factory=dict)
+    alone: Mapping[str, Estimate] = field(default_factory=dict)
 
     def best(self) -> str:
         """Which combination has the highest AUC? One classifier alone is none."""
@@ -206,6 +208,7 @@ def compare_combiners(
         {s: auc(data.observed(s)[s], level=level) for s in data.names},
         apart,
         {against: 1.0, **dict(zip(tests, holm(list(tests.values())), strict=True))},
+        {s: found.estimate(k + j) for j, s in enumerate(data.names)},
     )
 
 

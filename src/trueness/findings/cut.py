@@ -145,9 +145,11 @@ def _best(t: Tally, q: Wanted) -> CutFinding:
         # of a range the numbers are for the prevalence where the threshold is worst
         t = t.with_design(prevalence=point.prevalence)
     found = at_threshold(t, point.threshold, level=q.level).metrics
-    mind, shown = list[Note](), _metrics(found)
-    if checked is not None:
-        shown = _metrics(checked.metrics, point.confusion)
+    mind, shown = list[Note](), [_metrics(found)]
+    if not point.confusion.tp + point.confusion.fp:
+        mind, shown = [note("nothing flagged")], []
+    elif checked is not None:
+        shown = [_metrics(checked.metrics, point.confusion)]
         e, at = checked.corrected, checked.threshold
         expect = {**fields_of(e, "value", "low", "high"), "instead": checked.value}
         ends = {"low": numbers.cut_text(at.low), "high": numbers.cut_text(at.high)}
@@ -161,7 +163,7 @@ def _best(t: Tally, q: Wanted) -> CutFinding:
         point,
         t,
         _sentences(point),
-        [_matrix(point.confusion), shown],
+        [_matrix(point.confusion), *shown],
         [*mind, *turned("The score", auc(t, level=q.level)), *_for_prevalence(t)],
         confusion=point.confusion,
         estimates=found,
@@ -361,7 +363,8 @@ def with_groups(
         rates = (n["metrics"].get(k) for k in ("recall", "precision"))
         cut = numbers.cut_text(n["threshold"], n["score_range"])
         rows.append((name, cut, n["value"], *rates, int(c.tp + c.fp)))
-    head = (by, "threshold", "objective", "recall", "precision", "flagged")
+    flagged = "flagged" if whole.answer[0].code == "cases" else "weight flagged"
+    head = (by, "threshold", "objective", "recall", "precision", flagged)
     made = table(f"The best threshold for each {by} alone", head, rows)
     each = {
         name: f and {k: v for k, v in f.numbers.items() if k != "groups"}

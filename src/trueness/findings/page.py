@@ -280,6 +280,8 @@ def _optimism(s: subjects.Subject) -> list[Note]:
     checked = s.checked
     if s.asked.at is not None:
         return [note("given beforehand")]
+    if _flags_nothing(s):
+        return []
     if not isinstance(checked, Validation) or isnan(checked.corrected.value):
         return [note("optimistic")]
     what = text_of(checked.choice.objective.partition(" ")[2])

@@ -17,6 +17,7 @@ from trueness.findings.records import Figure, Finding, fields_of, figure, findin
 from trueness.findings.subject import Subject
 from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN, Check
 from trueness.monitoring.watching import Watch
+from trueness.nogold.label_plans import LabelNumber
 from trueness.ranking.areas import auc, average_precision
 from trueness.ranking.curves import roc
 from trueness.ranking.figures import FPR, TPR
@@ -157,6 +158,13 @@ def planned_leaf(n: int, p: float, **wanted: float | None) -> Finding:
     numbers = {"n": n, "asked": {"p": p, **wanted}, "reached": reached}
     answer = (note("plan leaf", n=n, **reached),)
     return finding("planning", numbers, answer=answer)
+
+
+def planned_labels(p: LabelNumber) -> Finding:
+    """Say how many labels an interval needs."""
+    told = {"n": p.labels, "width": 100 * p.width, "without": p.without_judges}
+    needed = (note("labels needed", **told), *said(p.notes))
+    return finding("planning", {"plan": p}, answer=needed)
 
 
 def requirements(found: Check, counted: Note, undecided: str = "report") -> Finding:

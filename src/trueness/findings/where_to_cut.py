@@ -261,8 +261,8 @@ def at_the_cut(s: Subject) -> Finding:
     """Show what every threshold does, and the chosen one."""
     a, best, checked = s.asked, s.best, s.checked
     given = isinstance(checked, AtThreshold)
-    known = checked.metrics if checked else {}
-    rows = rows_of(known, best.point.confusion)
+    c = best.point.confusion
+    rows = rows_of(checked.metrics, c) if checked and c.tp + c.fp else []
     where = "at the given threshold" if given else "on new cases, at the threshold"
     caption = f"{best.name} {where}, {cut_of(best.point)}"
     limits = " and ".join(map(repr, a.limits))

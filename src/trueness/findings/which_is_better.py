@@ -228,9 +228,9 @@ def combined(
     forest = intervals("Combined", "AUC on new cases", {k: fitted[k] for k in order})
     rows = [
         *((k, found.auc[k], gains[k]) for k in order),
-        *((f"{m.name} alone", m.auc, "") for m in s.models),
+        *((f"{m.name} alone", found.alone[m.key], "") for m in s.models),
     ]
-    head = ("combiner", "AUC", f"gain over {best.name}")
+    head = ("combiner", "AUC in folds", f"gain over {best.name}")
     gain = gains[method]  # the interval that is shown decides
     word = "better" if gain.low > 0 else "worse" if gain.high < 0 else "open"
     return finding(
@@ -247,6 +247,7 @@ def combined(
                 for k in fitted
             },
             "alone": {m.key: m.auc for m in s.models},
+            "alone_in_folds": {m.key: found.alone[m.key] for m in s.models},
             "against": best.key,
             "folds": found.folds,
         },
@@ -255,7 +256,7 @@ def combined(
             note(f"together {word}", method=method, best=best.name, gain=gain),
         ),
         notes=when(drawn, "drawn", what="Combinations were compared", drawn=drawn),
-        tables=(table("AUC on cases that were not used for fitting", head, rows),),
+        tables=(table("Mean AUC of folds not used for fitting", head, rows),),
         figures=(Figure(forest, "Combined", of="combiner", folded=True),),
         told={"folds": found.folds},
     )

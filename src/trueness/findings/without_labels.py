@@ -15,7 +15,7 @@ import numpy as np
 from trueness._core.checks.errors import InputError
 from trueness._core.figures import intervals
 from trueness._core.names import told_apart
-from trueness._core.numbers import MINUS, counted, percent, points, spelt
+from trueness._core.numbers import MINUS, counted, number_of, percent, points, spelt
 from trueness._core.records import Estimate, shown
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Panel, Tally
@@ -138,7 +138,11 @@ def how_good_tests(
         data = intervals(word.capitalize(), word, named)
         drawn.append(Figure(data, title, of="test"))
     counts = f"{counted(panel.n, 'case')}, {counted(len(texts), 'test')}"
+    some = panel.n_pos + panel.n_neg
     unknown = f"{counts}; it is not known which cases have the condition."
+    if some:
+        known = f"of {number_of(some)} it is known whether they have the condition"
+        unknown = f"{counts}; {known}."
     other = found.independent
     return finding(
         "nogold",
@@ -252,6 +256,9 @@ def pass_rates(
     how = ' --labelled "by verdict"' if "by verdict" in chosen else ""
     planned, to_label = _planned(plans)
     data = figures.rates_figure(named)
+    mind = _rate_notes(named, more)
+    if not labels:  # the answer says it
+        mind = [n for n in mind if not n.startswith(("There are no", "Not identified"))]
     return finding(
         "judged" if several else "judges",
         {
@@ -267,7 +274,7 @@ def pass_rates(
         },
         key="systems",
         answer=said([counts, *map(" ".join, words.values()), *between, *planned]),
-        notes=(*said(_rate_notes(named, more)), *when(also, "also", how=how)),
+        notes=(*said(mind), *when(also, "also", how=how)),
         tables=(*_rate_tables(named, compared), *to_label),
         figures=(figure(data.what, data, of="system"),) if several else (),
     )

@@ -198,10 +198,17 @@ FEW_CLUSTERS = 15
 _FEW_FREEDOM = 5.0
 
 
+def _alike(x: Cases) -> bool:
+    """Is the weight the same at every score, as far as sums can tell?"""
+    sums, squares = (np.concatenate(c) for c in (x.counts[:3], x.squares))
+    each = squares[sums > 0] / sums[sums > 0]
+    return each.size > 2 and bool(np.ptp(each) <= 1e-9 * each.max())
+
+
 def notes_of(x: Cases, s: Spread | None = None, method: str = "") -> tuple[str, ...]:
     """Say what limits of these cases assume, and where they know little."""
     found, c = [], x.grouped
-    if x.squares[0] is not x.neg:
+    if x.squares[0] is not x.neg and not _alike(x):
         neg, pos = map(about, x.equal_cases)
         found.append(
             f"Cases are weighted: the positives carry as much information as {pos} "
