@@ -118,16 +118,6 @@ def test_a_class_on_one_side_and_empty_ones():
     assert math.isnan(nothing.low)
 
 
-def test_a_case_control_sample_leaves_out_what_it_cannot_know():
-    t = Tally([2, 1], pos=[9, 1], neg=[2, 8]).with_design(sampling="case-control")
-    found = estimates(t, 2)
-    assert "precision" not in found
-    assert found["recall"].value == 0.9
-    meant = estimates(t.with_design(prevalence=0.1), 2)["precision"]
-    assert meant.value == pytest.approx(0.09 / (0.09 + 0.18))
-    assert meant.low < meant.value < meant.high
-
-
 def test_begg_and_greenes_by_hand():
     """Diseased among verified at each of two results, applied to all of each."""
     t = Tally([1, 0], pos=[60, 10], neg=[20, 30], unknown=[20, 160])

@@ -14,7 +14,6 @@ from scipy.stats import binom, binomtest, norm, t
 import trueness
 from shell import answer, run
 from trueness import Attempts, InputError, NotEnoughCases, Tally
-from trueness.metrics.grammar import metric
 from trueness.monitoring.requirements import requirement
 
 OLD = {"metric": "auc", "not_worse_than": "old", "margin": 0.02}
@@ -66,31 +65,6 @@ def test_f1_exactly_on_its_bound_by_enumeration():
         said[trueness.check(cut(*k), f"f1 >= {float(true)!r} at 0.5").verdict] += chance
     assert max(said["holds"], said["fails"]) <= 0.075
     assert sum(said.values()) > 0.99
-
-
-@pytest.mark.parametrize("name", ["youden", "mcc", "0.5*recall + 0.5*precision"])
-def test_other_metrics_have_limits_near_the_bootstrap(name):
-    counts = np.array([150, 60, 50, 740])
-    v = trueness.check(cut(*counts), f"{name} >= 0.5 at 0.5").verdicts[0]
-    draws = np.random.default_rng(0).multinomial(1000, counts / 1000, 4000).T
-    values = metric(name)(trueness.Confusion(*draws))
-    assert v.low == pytest.approx(np.quantile(values, 0.05), abs=0.015)
-    assert v.high == pytest.approx(np.quantile(values, 0.95), abs=0.015)
-
-
-def test_auc_and_its_level():
-    t = trueness.simulate_tally(400, 100, 0.85, rng=2)
-    a = trueness.auc(t, level=0.90)
-    ends = {
-        "holds": a.low - 1e-6,
-        "fails": a.high + 1e-6,
-        "cannot tell yet": a.low + 1e-6,
-    }
-    for word, bound in ends.items():
-        found = trueness.check(t, f"auc >= {bound}").verdicts[0]
-        assert found.verdict == word
-    assert found.more > 0
-    assert "more such cases would be enough to decide" in found.reason
 
 
 def test_holm_is_that_of_the_limits():

@@ -9,11 +9,7 @@ import pytest
 import trueness
 from cuts_by_counting import best, single, tied
 from trueness import Estimate, Infeasible, Tally, best_threshold
-from trueness.threshold.limits import (
-    depends_on_prevalence,
-    moves_one_way,
-    read_prevalence,
-)
+from trueness.metrics.algebra import depends_on_prevalence
 
 HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
 TENS = Tally([4, 3, 2, 1], pos=[40, 30, 20, 10], neg=[10, 20, 30, 40])
@@ -203,15 +199,6 @@ def test_a_case_control_sample_says_nothing_about_precision():
     assert "precision" in known.metrics
 
 
-def test_a_constraint_holds_in_the_whole_range():
-    p = best_threshold(TENS, "recall", "precision >= 0.1", prevalences=(0.03, 0.2))
-    for share in np.linspace(0.03, 0.2, 9):
-        used = p.confusion.at_prevalence(share)
-        assert trueness.precision(used) >= 0.1 - 1e-12
-    with pytest.raises(trueness.Infeasible, match="cannot be met"):
-        best_threshold(TENS, "recall", "precision >= 0.1", prevalences=(0.001, 0.2))
-
-
 def test_what_is_said_of_a_range():
     p = best_threshold(TENS, minimize="cost(fp=1, fn=5)", prevalences=(0.01, 0.3))
     assert p.prevalences == (0.01, 0.3)
@@ -219,6 +206,8 @@ def test_what_is_said_of_a_range():
     for share in (0.01, 0.3):
         used = p.confusion.at_prevalence(share)
         assert trueness.cost(fp=1, fn=5)(used) <= p.value + 1e-9
+    noted = best_threshold(TENS, "f1", prevalences=Estimate(0.1, 0.05, 0.2))
+    assert "taken at its estimate" in noted.notes[0]
 
 
 def test_which_metrics_depend_on_the_prevalence():
@@ -226,16 +215,6 @@ def test_which_metrics_depend_on_the_prevalence():
     assert not any(depends_on_prevalence(trueness.metric(m)) for m in fixed)
     moving = ["precision", "f1", "accuracy", "mcc", "flagged_rate", "cost(fp=1, fn=2)"]
     assert all(depends_on_prevalence(trueness.metric(m)) for m in moving)
-    assert moves_one_way(trueness.metric("f1"))
-    assert not moves_one_way(trueness.metric("f1 + precision"))
-
-
-def test_what_a_prevalence_may_be():
-    share = read_prevalence(Estimate(0.1, 0.05, 0.2))
-    ends = share.moved(np.array([-1.96, 0, 1.96]), 0.95)
-    assert ends == pytest.approx([0.05, 0.1, 0.2], rel=1e-3)
-    noted = best_threshold(TENS, "f1", prevalences=Estimate(0.1, 0.05, 0.2))
-    assert "taken at its estimate" in noted.notes[0]
 
 
 def test_a_value_without_bound_is_best_at_every_prevalence():
@@ -245,17 +224,6 @@ def test_a_value_without_bound_is_best_at_every_prevalence():
         known = best_threshold(t, m)
         found = best_threshold(t, m, prevalences=(0.1, 0.3))
         assert (found.score_ranges, found.value) == (known.score_ranges, math.inf)
-
-
-@pytest.mark.parametrize("method", ["milp", "milp-cases"])
-def test_scores_of_exactly_0_and_1_block_nothing(method):
-    """With 0 <= t <= 1, as printed, these two cuts could not be made."""
-    negative_one = Tally([1.0, 0.5], neg=[3, 1], pos=[1, 0])
-    nothing = best_threshold(negative_one, "accuracy", method=method)
-    assert (nothing.threshold, nothing.confusion.fp) == (np.inf, 0)
-    positive_zero = Tally([0.5, 0.0], pos=[1, 3], neg=[0, 1])
-    everything = best_threshold(positive_zero, "accuracy", method=method)
-    assert (everything.threshold, everything.confusion.tp) == (0.0, 4)
 
 
 @pytest.mark.parametrize("method", ["milp", "milp-cases"])

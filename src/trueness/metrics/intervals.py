@@ -184,10 +184,9 @@ def _from_shares(cut: Cut, m: Metric, level: float) -> tuple[float, float]:
     """Give the least and the largest value within the limits of both rates."""
     z = NormalDist().inv_cdf((1 + level) / 2)
     rates = [score_limits(share, n, z) for share, n in map(cut.of_class, (True, False))]
-    n_pos, n_neg = cut.sample.counts.n_pos, cut.sample.counts.n_neg
-    n = n_pos + n_neg
+    p, q = cut.sample.counts.n_pos, cut.sample.counts.n_neg
     values = [
-        float(m(Confusion.of_rates(recall, fpr, n_pos / n, n)))
+        float(m(Confusion(recall * p, fpr * q, (1 - recall) * p, (1 - fpr) * q)))
         for recall, fpr in product(*rates)
     ]
     known = [v for v in values if not math.isnan(v)]

@@ -324,10 +324,9 @@ class Kind(NamedTuple):
     """What is watched: what its cases tell, and what it needs."""
 
     told: Callable[..., Told]
-    share: bool = False  # cases tell zeros and ones
+    share: bool = False  # cases tell zeros and ones, by a threshold
     labels: bool = True
     bound: bool = True
-    threshold: bool = False
 
 
 KINDS = {
@@ -335,7 +334,7 @@ KINDS = {
     "brier": Kind(_brier),
     "calibration": Kind(_calibration, bound=False),
     "scores": Kind(_scores, labels=False, bound=False),
-    "flagged_share": Kind(_flagged, share=True, labels=False, threshold=True),
+    "flagged_share": Kind(_flagged, share=True, labels=False),
     "prevalence": Kind(_judges),
 }
 
@@ -350,7 +349,7 @@ def kind_of(what: str) -> Kind:
             f"{what} is not a share of cases, so that no look tells it by itself. "
             f"Watch recall, precision, npv, accuracy, f1, auc or brier."
         )
-    return Kind(_share, share=True, threshold=True)
+    return Kind(_share, share=True)
 
 
 def effects(mean_time: float, per_look: float, level: float = 0.95) -> Floats:

@@ -202,7 +202,7 @@ def _asked(w: Watch) -> Watch:
             'A watch on prevalence needs judges=["a", "b"], the columns of their '
             "verdicts; other watches take none."
         )
-    if kind.threshold and about["threshold"] is None:
+    if kind.share and about["threshold"] is None:
         raise InputError(f"{what} needs a threshold: which scores are flagged?")
     if what == "scores" and about["by"] is not None:
         raise InputError("Watch scores of each group with a baseline of its own.")

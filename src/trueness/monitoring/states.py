@@ -236,12 +236,9 @@ def _is_counts(v: object) -> bool:
     return known and all(len(v[k]) == len(first) for k in ("neg", "pos", "unknown"))
 
 
-def _is_recent(v: object) -> bool:
+def _is_recent(v: Any) -> bool:
     """Is it what each of the latest looks told, with the same bets in all of them?"""
-    shape = "name text, sums sums, gains [number]"
-    if not isinstance(v, list) or any(_unlike(row, shape) for row in v):
-        return False
-    return not v or _equal_rows([row["gains"] for row in v])
+    return _is(v, "[told]") and (not v or _equal_rows([row["gains"] for row in v]))
 
 
 def _are(v: object, *kinds: str) -> bool:
@@ -271,6 +268,7 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "text": lambda v: isinstance(v, str),
     "plain": lambda v: isinstance(v, (str, bool, int, float)),
     "look": lambda v: not _unlike(v, _LOOK),
+    "told": lambda v: not _unlike(v, "name text, sums sums, gains [number]"),
     "batch": lambda v: not _unlike(v, "mark text, counts counts?"),
     "counts": _is_counts,
     "recent": _is_recent,

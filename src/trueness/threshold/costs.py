@@ -298,21 +298,17 @@ def _benefit(
         return (*plain, *(min(max(v / share, -most), most) for v in plain))
     plain = _joined(cut, m, (1.0, -odds), [estimate(cut, k, level)
                                            for k in (_TRUE, _FALSE)])  # fmt: skip
-    part = replace(m, ratio=Ratio((1, -odds, 0, 0), (1, 0, 1, 0)),
-                   function=lambda c: (c.tp - odds * c.fp) / (c.tp + c.fn))  # fmt: skip
+    part = replace(m, ratio=Ratio((1, -odds, 0, 0), (1, 0, 1, 0)))
     rates = [estimate(cut, METRICS["recall"], level),
              _odds(estimate(cut, _ALARMS, level))]  # fmt: skip
     return (*plain, *_joined(cut, part, (1.0, -odds), rates))
 
 
 _CASES = (1, 1, 1, 1)
-_TRUE = Metric("tp / n", lambda c: c.tp / (c.tp + c.fp + c.fn + c.tn),
-               ratio=Ratio((1, 0, 0, 0), _CASES))  # fmt: skip
-_FALSE = Metric("fp / n", lambda c: c.fp / (c.tp + c.fp + c.fn + c.tn),
-                ratio=Ratio((0, 1, 0, 0), _CASES))  # fmt: skip
+_TRUE = Metric("tp / n", ratio=Ratio((1, 0, 0, 0), _CASES))
+_FALSE = Metric("fp / n", ratio=Ratio((0, 1, 0, 0), _CASES))
 # false positives beside the positives: given their sum, a binomial number
-_ALARMS = Metric("fp / (fp + p)", lambda c: c.fp / (c.tp + c.fp + c.fn),
-                 ratio=Ratio((0, 1, 0, 0), (1, 1, 1, 0)))  # fmt: skip
+_ALARMS = Metric("fp / (fp + p)", ratio=Ratio((0, 1, 0, 0), (1, 1, 1, 0)))
 
 
 def _odds(e: Estimate) -> Estimate:

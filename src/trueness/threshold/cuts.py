@@ -86,11 +86,6 @@ class Cuts(NamedTuple):
         tp, fp = tp.astype(object), fp.astype(object)
         return tp * up, fp * down, (self.n_pos - tp) * up, (self.n_neg - fp) * down
 
-    def kind(self, tp: int, fp: int, const: int = 0) -> Any:
-        """Which type holds such multiples of the units? Beyond 64 bits Python's own."""
-        largest = abs(tp) * self.n_pos + abs(fp) * self.n_neg + abs(const)
-        return np.int64 if largest < 2**61 else object
-
     @property
     def sizes(self) -> str:
         """Say how many cases of each class there are, or what they weigh."""
@@ -153,11 +148,8 @@ def make_cuts(
                 "Another prevalence needs a positive and a negative case; found "
                 f"{pos:,} positives and {neg:,} negatives."
             )
-        share = as_fraction(prevalence)
-        up, down = (
-            part * (pos + neg) / n * unit
-            for part, n in ((share, pos), (1 - share, neg))
-        )
+        share, all_ = as_fraction(prevalence), (pos + neg) * unit
+        up, down = share * all_ / pos, (1 - share) * all_ / neg
     times = math.lcm(up.denominator, down.denominator)
     return Cuts(score, seen, meant.at_prevalence(prevalence), units, int(up * times),
                 int(down * times), times, prevalence)  # fmt: skip
@@ -269,6 +261,7 @@ def holds(cuts: Cuts, constraint: Constraint) -> NDArray[np.bool_]:
     metric, bound = constraint.metric, constraint.bound
     values = values_of(cuts, metric)
     met, rounding = np.asarray(constraint.decide(values)), rounding_of(cuts, metric)
+    # values that are rounded once never pass a bound that a float holds, such as 1
     if not metric.is_exact or (rounding == 0 and Fraction(bound) == as_fraction(bound)):
         return met
     # floats decide, but for those so near to the bound that rounding may have put them
@@ -306,7 +299,7 @@ def best_cuts(cuts: Sequence[Cuts], metric: Metric, allowed: Array) -> Ints:
 
 
 def most_balanced(cuts: Cuts, at: Ints) -> int:
-    """Which of several cuts, none for nothing, flags nearest to as many as positive?"""
+    """Which undominated cut of these flags nearest to as many cases as are positive?"""
     tp, fp = cuts.units.tp[at], cuts.units.fp[at]
     # both counts only rise along the cuts: equal ones stand together
     least = fp[np.searchsorted(tp, tp, side="left")]
@@ -421,7 +414,7 @@ def stop_undefined(cuts: Cuts, metric: Metric, allowed: Array) -> None:
 def stopped_by(
     cuts: Cuts, metric: Metric, constraints: Sequence[Constraint], met: Met, at: int
 ) -> tuple[str, ...]:
-    """Without which constraints is a better cut allowed; else, which break the best?"""
+    """Which constraints keep the objective from being better?"""
     if not constraints:
         return ()
 

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.arrays import Array, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
@@ -442,13 +442,12 @@ def read_prevalence(given: object) -> Share | None:
     return Share(*[_options.fraction(given, "prevalence")] * 3)
 
 
-def prevalences(share: Share, metrics: Iterable[Metric]) -> Floats:
+def prevalences(share: Share | None, metrics: Iterable[Metric]) -> list[float | None]:
     """At which prevalences must a range be looked at, to find the worst?"""
-    if not share.is_range:
-        return np.array([share.value])
-    if all(moves_one_way(m) for m in metrics):
-        return np.array([share.low, share.high])
-    return np.linspace(share.low, share.high, STEPS)
+    if share is None or not share.is_range:
+        return [None if share is None else share.value]
+    steps = 2 if all(moves_one_way(m) for m in metrics) else STEPS
+    return [*np.linspace(share.low, share.high, steps).tolist()]
 
 
 def moves_one_way(m: Metric) -> bool:

@@ -264,19 +264,16 @@ def _counted(
     auc: float | None,
 ) -> list[Cuts]:
     """Count at every cut, for each prevalence that has to be looked at."""
-    known = None if share is None else share.value
-    ranged = share is not None and share.is_range
-    if ranged and method != "sweep":
+    if share is not None and share.is_range and method != "sweep":
         raise InputError(
             f'A range of prevalences needs method="sweep"; found method={method!r}.'
         )
+    shares = limits.prevalences(share, metrics)
     if method == "fermi-dirac":
-        return [_cuts.expected_cuts(t, known, auc)]
-    first = _cuts.all_cuts(t, known, "best_threshold")
-    if share is None or not ranged:
-        return [first]
-    shares = limits.prevalences(share, metrics).tolist()
-    return [_cuts.make_cuts(first.score, first.seen, p) for p in shares]
+        return [_cuts.expected_cuts(t, shares[0], auc)]
+    first = _cuts.all_cuts(t, shares[0], "best_threshold")
+    others = (_cuts.make_cuts(first.score, first.seen, p) for p in shares[1:])
+    return [first, *others]
 
 
 def cut_again(

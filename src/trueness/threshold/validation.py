@@ -2,9 +2,7 @@ r"""How far can a chosen rule be trusted?
 
 What a repeated choice gains in its own bootstrap sample over the cases left out is what
 the choice makes of chance (Efron 1983). All that a measure sees of a rule is how many
-positives and negatives are on its sides: *cells*, (..., groups, sides, 2). A choice is
-repeated by a function from the running counts of some samples, a confusion matrix
-(samples, cuts) for each group, to the places of its cuts; -1 where there are none.
+positives and negatives are on its sides: *cells*, (..., groups, sides, 2).
 """
 
 from __future__ import annotations
@@ -51,7 +49,6 @@ from trueness.threshold.zones import best_thresholds, zones_again
 # a repeated choice lies between them moves its value by far less than chance does
 _ROWS = 1000
 _ROWS_OF_SEARCHES = 200  # where each sample needs a search of its own
-_CHUNK = 64  # samples that are looked at together: they stay in the processor's cache
 
 
 @final
@@ -155,16 +152,14 @@ def validate_threshold(
     goal = limits.read_objective(maximize, minimize)
     aim: dict[str, Any] = {"minimize": minimize, "subject_to": words}
     aim |= {} if maximize is None else {"maximize": maximize}
-    if not isinstance(data, Mapping):
-        _cases.both_classes(data, "validate_threshold")
     two = limits.asks_for_two_cuts([*words, maximize, minimize])
     task = _task(data, aim, goal, two, prevalences)
     number = number if task.rows == _ROWS else max(2, number // 5)
-    tallies = task.tallies.values()
     runs = _repeated(task, number, _options.generator(rng))
     missing = number - len(runs[0])
     if 2 * missing > number:
-        pos, neg = (sum(getattr(t, k) for t in tallies) for k in ("n_pos", "n_neg"))
+        every = task.tallies.values()
+        pos, neg = (sum(getattr(t, k) for t in every) for k in ("n_pos", "n_neg"))
         raise NotEnoughCases(
             f"validate_threshold needs a choice in most bootstrap samples; in "
             f"{missing:,} of {number:,} no threshold met the constraints or "
@@ -187,6 +182,7 @@ class _Task(NamedTuple):
     choice: Any
     tallies: dict[str, Tally]  # one of all cases, or one of each group
     names: tuple[str, ...]  # of the cuts of a group, the highest first
+    # from running counts (samples, cuts) of each group to places of cuts, -1 for none
     choose: Callable[[list[Confusion]], Ints]
     goal: Goal
     shown: Iterable[limits.Limit]  # measured besides objective and constraints
@@ -209,9 +205,8 @@ class _Task(NamedTuple):
 
     def measure(self, what: limits.Limit, prevalence: float | None) -> Measure:
         """Measure cells, scaled to the cases of each group and to a prevalence."""
-        parts: Any = np.array(
-            [[[float(t.n_pos + t.n_neg)]] for t in self.tallies.values()]
-        )
+        sizes = [float(t.n_pos + t.n_neg) for t in self.tallies.values()]
+        parts: Any = np.array(sizes)[:, None, None]
         axes: Any = (-2, -1)
         if prevalence is not None:
             parts, axes = parts * [prevalence, 1 - prevalence], -2
@@ -231,17 +226,8 @@ class _Task(NamedTuple):
         worst = np.min if objective is shown else np.max
         return worst([self.measure(what, p)(cells) for p in self.ends], axis=0)
 
-    def doubt(self, what: limits.Limit, cells: Floats) -> float:
-        """Give the variance that an estimated prevalence adds to a measure."""
-        s = self.share
-        if s is None or s.level is None:
-            return 0.0
-        low, high = (float(self.measure(what, p)(cells)) for p in (s.low, s.high))
-        return ((low - high) / (2 * NormalDist().inv_cdf((1 + s.level) / 2))) ** 2
 
-
-# what is shown of two cuts besides objective and constraints
-_OF_ZONES = ("precision above", "npv below", "recall above", "fpr above", "defer")
+_SHOWN_OF_ZONES = ("precision above", "npv below", "recall above", "fpr above", "defer")
 
 
 def _task(
@@ -249,8 +235,8 @@ def _task(
 ) -> _Task:
     """Make the choice from all cases, and say how it is made again."""
     groups = isinstance(data, Mapping)
-    where = limits.GROUPS if groups else limits.SIDES
-    bounds = limits.read_limits(aim["subject_to"], where)
+    kind = limits.GROUPS if groups else limits.SIDES
+    bounds = limits.read_limits(aim["subject_to"], kind)
     every = [limits.Limit(m >= 0) for m in METRICS.values()]
     if groups:
         found: Any = group_thresholds(data, **aim)
@@ -260,27 +246,28 @@ def _task(
         again = partial(groups_again, goal[1], bounds, unit)
         return _Task(found, tallies, ("",), again, goal, every, bounds,
                      "that of the sample", note)  # fmt: skip
+    _cases.both_classes(data, "validate_threshold")
     t = data.labelled()
     if two:
         found, share = best_thresholds(data, **aim), limits.share_in_use(data)
         again = partial(zones_again, goal[1], bounds, data.design.prevalence)
         note = "What a person decides about the deferred cases is not included."
-        shown = limits.read_limits([f"{k} >= 0" for k in _OF_ZONES], where)
+        shown = limits.read_limits([f"{k} >= 0" for k in _SHOWN_OF_ZONES], kind)
         return _Task(found, {"": t}, ("upper", "lower"), again, goal, shown, bounds,
                      f"{found.prevalence:.4g}", note, share)  # fmt: skip
     found = best_threshold(data, prevalences=prevalences, **aim)
     share = limits.share_in_use(data, prevalences)
     if share is None:
-        shares, words = [None], f"{t.prevalence:.4g}, that of the sample"
+        words = f"{t.prevalence:.4g}, that of the sample"
         note = "The prevalence is that of the sample; if it differs in use, pass "
         note += "prevalence=."
         if t.design.sampling == CASE_CONTROL:
             every = [k for k in every if not depends_on_prevalence(k.metric)]
     else:
-        asked = [goal[0], *(k.metric for k in bounds)]
-        shares, words = limits.prevalences(share, asked).tolist(), share.words()
-        worst = "Values are the worst over the range of prevalences."
-        note = worst if share.is_range else ""
+        words, note = share.words(), ""
+        if share.is_range:
+            note = "Values are the worst over the range of prevalences."
+    shares = limits.prevalences(share, [goal[0], *(k.metric for k in bounds)])
     again = partial(cut_again, goal[1], [k.asked for k in bounds], shares)
     return _Task(found, {"": t}, ("threshold",), again, goal, every, bounds, words,
                  note, share, _ROWS)  # fmt: skip
@@ -298,8 +285,8 @@ def _repeated(task: _Task, number: int, rng: np.random.Generator) -> Runs:
     ]  # fmt: skip
     parts: list[list[Any]] = []
     with progress("Bootstrap", number, "samples") as went_by:
-        for start in range(0, number, _CHUNK):
-            some = min(_CHUNK, number - start)
+        for start in range(0, number, 64):  # which stay in the processor's cache
+            some = min(64, number - start)
             both = [one(some, rng) for one in draws]
             all_ = [[np.tile(x, (some, 1)) for x in (t.pos, t.neg)] for t in joined]
             kinds = (*zip(*both, strict=True), all_)
@@ -374,7 +361,7 @@ def _judged(task: _Task, runs: Runs, failed: float, level: float) -> Validation:
                        for kind in (1.0, 0.5, 0.0)] for t in rows], float)  # fmt: skip
     fair = _without_optimism(cells, runs)
     metrics = {
-        name: _expected(task, what, rows, cells, fair, runs, level)
+        name: _expected(task, what, (rows, cells, fair), runs, level)
         for name, what in task.measured.items()
         if math.isfinite(float(task.value(what, fair)))
     }
@@ -383,11 +370,10 @@ def _judged(task: _Task, runs: Runs, failed: float, level: float) -> Validation:
             f"validate_threshold needs cases on which {goal} is defined; the cases "
             "that samples left out are too few."
         )
-    held = {
-        str(k): [k.kept(task.measure(k, p)(runs[2])) for p in task.ends]
-        for k in task.bounds
-    }
-    bag, out = (np.asarray(task.value(task.measured[goal], x)) for x in runs[1:3])
+    out = runs[2]
+    held = {str(k): [k.kept(task.measure(k, p)(out)) for p in task.ends]
+            for k in task.bounds}  # fmt: skip
+    in_bag, left_out = (task.value(task.measured[goal], x) for x in runs[1:3])
     first = next(iter(task.tallies.values()))
     alike = "The cases are assumed to be like those in use"
     if first.clusters is None:
@@ -399,8 +385,8 @@ def _judged(task: _Task, runs: Runs, failed: float, level: float) -> Validation:
         value=task.choice.value,
         corrected=metrics[goal],
         optimism=task.choice.value - metrics[goal].value,
-        in_bag=bag,
-        out_of_bag=out,
+        in_bag=np.asarray(in_bag),
+        out_of_bag=np.asarray(left_out),
         metrics=metrics,
         holds={k: float(np.mean(np.all(kept, axis=0))) for k, kept in held.items()},
         failed=failed,
@@ -417,18 +403,16 @@ def _thresholds(task: _Task, runs: Runs, level: float) -> dict[str, Estimate]:
         for k, name in enumerate(task.names):
             at = runs[0][:, g, k]
             # places have an order and no gaps, also where nothing is flagged
-            e = percentiles(
-                float((t.score >= chosen[k]).sum()), at.astype(float), level
-            )
+            here = float((t.score >= chosen[k]).sum())
+            e = percentiles(here, at.astype(float), level)
             ends = np.rint([e.low, e.high]).astype(np.int64)
             high, low = thresholds_of(t.score, ends)
             values = thresholds_of(t.score, at)
             values = values[np.isfinite(values)]
             # in units of the largest: squares beyond 1e308 are infinite
             size = float(np.abs(values).max(initial=0.0))
-            sd = math.nan
-            if values.size > 1 and size:
-                sd = size * float((values / size).std(ddof=1))
+            many = values.size > 1 and size
+            sd = size * float((values / size).std(ddof=1)) if many else math.nan
             found[name or group] = around(chosen[k], low, high, level, "bootstrap", sd)
     return found
 
@@ -453,34 +437,33 @@ def _without_optimism(cells: Floats, runs: Runs) -> Floats:
 
 
 def _expected(
-    task: _Task,
-    what: limits.Limit,
-    rows: list[Tally],
-    cells: Floats,
-    fair: Floats,
-    runs: Runs,
-    level: float,
+    task: _Task, what: limits.Limit, seen: Any, runs: Runs, level: float
 ) -> Estimate:
     """Give a corrected value and limits that allow for the choice."""
-    found = []
+    (rows, cells, fair), found, doubt = seen, [], 0.0
+    if (share := task.share) is not None and share.level is not None:
+        # the variance that an estimated prevalence adds
+        ends = [float(task.measure(what, p)(cells)) for p in (share.low, share.high)]
+        away = NormalDist().inv_cdf((1 + share.level) / 2)
+        doubt = ((ends[0] - ends[1]) / (2 * away)) ** 2
     for measure in (task.measure(what, p) for p in task.ends):
         value = float(measure(fair))
-        ends = _corner_values(measure, cells, what.range, len(task.names))
+        between = _corner_values(measure, cells, what.range, len(task.names))
         # limits without an upper end are made on the logarithmic scale
-        log = ends[0] > -math.inf and ends[1] == math.inf
+        log = between[0] > -math.inf and between[1] == math.inf
         s = _spread(measure, rows, cells)
         with np.errstate(divide="ignore", invalid="ignore"):  # odds may be infinite
-            seen, all_ = (np.asarray(measure(x), float) for x in runs[1::2])
+            bag, all_ = (np.asarray(measure(x), float) for x in runs[1::2])
             if log:
-                seen, all_ = np.log(seen - ends[0]), np.log(all_ - ends[0])
-            gain = seen - all_
+                bag, all_ = np.log(bag - between[0]), np.log(all_ - between[0])
+            gain = bag - all_
         gain = gain[np.isfinite(gain)]
         varies = float(gain.var(ddof=1)) if gain.size > 1 else 0.0
-        away = float(measure(cells)) - ends[0] if log else 1.0
+        away = float(measure(cells)) - between[0] if log else 1.0
         fixed = s.variance / away**2 if away else 0.0
-        variance = max(fixed, varies) * ((value - ends[0]) ** 2 if log else 1.0)
-        s = s._replace(variance=variance + task.doubt(what, cells))
-        found.append(limited(value, s, ends, level))
+        variance = max(fixed, varies) * ((value - between[0]) ** 2 if log else 1.0)
+        s = s._replace(variance=variance + doubt)
+        found.append(limited(value, s, between, level))
     low, high = min(e.low for e in found), max(e.high for e in found)
     sd, value = max(e.sd for e in found), float(task.value(what, fair))
     return around(value, low, high, level, "bootstrap", sd, name=what.name)

@@ -276,7 +276,8 @@ def _ratio(cuts: Cuts, q: limits.Quotient, i: int, j: int) -> Fraction | None:
 def _sum(cuts: Cuts, form: limits.Form) -> Sum:
     """Write a weighted sum, in whole numbers, as a function of i plus one of j."""
     a, b, c, d, const = form
-    kind = cuts.kind(abs(a) + abs(c), abs(b) + abs(d), const)
+    largest = (abs(a) + abs(c)) * cuts.n_pos + (abs(b) + abs(d)) * cuts.n_neg
+    kind: Any = np.int64 if largest + abs(const) < 2**61 else object
     tp, fp = (n.astype(kind) for n in (cuts.units.tp, cuts.units.fp))
     return tp * a + fp * b, tp * c + fp * d + const
 
