@@ -51,14 +51,12 @@ class Dominance(Record):
     fpr_better, fpr_worse, recall_better, recall_worse : tuple of (low, high)
         False positive rates where the ROC curve of the first is higher, and lower;
         recalls where its precision is higher, and lower, at any prevalence.
-    p_better, p_worse : float
+    p_better, p_worse, p_value : float
         One-sided: is there a range of false positive rates where the first is better,
-        and is there one where it is worse? A small value says yes.
+        and is there one where it is worse? A small value says yes. Twice the smaller:
+        could the two curves be equal?
     range_better, range_worse : tuple (low, high)
         Where that is clearest; empty when the sample shows no such range.
-    p_value : float
-        Could the two curves be equal? Twice the smaller of ``p_better`` and
-        ``p_worse``.
     margin, margin_first : float
         With the confidence of ``level`` the second, and the first, is nowhere better by
         more than this, in true positive rate: non-inferiority of the whole curve.
@@ -69,10 +67,8 @@ class Dominance(Record):
         False positive rates at which the band of the difference excludes zero.
     fpr, difference, low, high : array
         Difference of the true positive rates, with its simultaneous band.
-    level : float
-        Confidence level of the band.
-    paired : bool
-        Were both seen on the same cases?
+    level, paired : float, bool
+        Confidence level of the band; were both seen on the same cases?
     """
 
     verdict: str

@@ -86,19 +86,15 @@ class Comparison(Record):
 
     Attributes
     ----------
-    names : tuple of str
-        The classifiers.
-    values : tuple of Estimate
-        The AUC (or metric) of each.
+    names, values : tuple of str, tuple of Estimate
+        The classifiers, and the AUC (or metric) of each.
     pairs : tuple of Pair
         Every pair, in the order of the names.
     statistic, df, p_value : float
         Omnibus test that all are equal: Wald's statistic, the number of contrasts that
         vary, and the p-value, which allows for few cases; 1 when all are copies.
-    paired : bool
-        Were they seen on the same cases?
-    method : str
-        How they were compared.
+    paired, method : bool, str
+        Were they seen on the same cases, and how were they compared?
     """
 
     names: tuple[str, ...]

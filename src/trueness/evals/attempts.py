@@ -58,13 +58,10 @@ class Attempts(Record):
     missing : int
         Attempts without a verdict, which are no part of ``tried``.
 
-    Notes
-    -----
-    ``a + b`` adds attempts; items of the same name are the same item. Counts are whole
-    numbers, so that shards merge exactly, in any order.
-
     Examples
     --------
+    ``a + b`` adds attempts; items of the same name are the same item.
+
     >>> a = Attempts(["x", "y"], passed=[2, 0], tried=[3, 3])
     >>> b = Attempts(["y", "z"], passed=[1, 1], tried=[1, 1])
     >>> a + b

@@ -143,17 +143,15 @@ class ItemPlan(Record):
 
     Attributes
     ----------
-    items : int
-        Items that it takes, with ``attempts`` attempts at each.
-    attempts : int
-        Attempts at each item, by each system.
+    items, attempts : int
+        Items that it takes, with so many attempts at each by each system.
     difference, half_width : float
         What is to be seen: the difference between two systems, or the half width of
         the interval of one rate; NaN where it is not the question.
     power, level : float
         The chance to see it (NaN for a half width), and the confidence level.
     between, within : float
-        Variance between items, and of one attempt at an item. NaN where the pilot has
+        Variance between items, and of one attempt at an item; NaN where the pilot has
         one attempt per item, so that they cannot be distinguished.
     by_attempts : mapping from int to int
         Items that it takes with other numbers of attempts.
@@ -304,19 +302,15 @@ class Leaderboard(Record):
 
     Attributes
     ----------
-    names : tuple of str
-        The systems, the highest pass rate first.
-    rates : tuple of Estimate
-        Their pass rates.
+    names, rates : tuple of str, tuple of Estimate
+        The systems, the highest pass rate first, and their pass rates.
     best_rank, worst_rank : array of int
         The ranks that each may have; all of these sets hold together with the
         confidence level.
     groups : tuple of str
         Systems that share a letter cannot be distinguished.
-    comparison : Comparison
-        Every pair, on which ranks and groups rest.
-    level : float
-        Confidence level.
+    comparison, level : Comparison, float
+        Every pair, on which ranks and groups rest; the confidence level.
     """
 
     names: tuple[str, ...]

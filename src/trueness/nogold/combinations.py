@@ -79,10 +79,8 @@ class Combination(Record):
 
     Attributes
     ----------
-    formula : str
-        The combination in words, such as "C1 or (C2 and C3)".
-    sensitivity, specificity : Estimate
-        Of the combination, used as one classifier.
+    formula, sensitivity, specificity : str, Estimate
+        The combination in words, such as "C1 or (C2 and C3)"; used as one classifier.
     criterion, score : str, Estimate
         What was optimised, and its posterior.
     probability_best : float

@@ -78,27 +78,22 @@ class LatentPosterior(Record):
 
     Attributes
     ----------
-    prevalence : Estimate, or mapping from population to Estimate
-        Share of positive cases: posterior mean, standard deviation, interval. The value
-        is NaN, here and below, where votes alone do not determine it: then there is an
-        interval only.
-    sensitivity, specificity : mapping from name to Estimate
-        Sensitivity and specificity of each classifier.
+    prevalence, sensitivity, specificity : Estimate, mappings from name to Estimate
+        Posterior mean, standard deviation, interval: of the share of positive cases (by
+        name where there are several populations), and of each classifier. The value is
+        NaN where votes alone do not determine it: then there is an interval only.
     dependence : str
         "none", errors are independent; "shared", classifiers may make the same errors;
         "labels", labels answer and nothing is assumed about errors.
     identified : bool
         Whether enough data would determine every parameter. False without labels where
         errors may be shared.
-    log_bayes_factor : float
+    log_bayes_factor, independent : float, LatentPosterior or None
         Log of how much more probable the data are if errors may be shared than if they
-        are independent; NaN where only one of both was asked for.
-    independent : LatentPosterior or None
-        The answer if errors were independent, beside one that does not assume it.
-    notes : tuple of str
-        What a reader of the answer must know.
-    diagnostics : Diagnostics
-        Effective draws, Monte-Carlo error, evidence.
+        are independent, NaN where only one was asked for; the answer in that case.
+    notes, diagnostics : tuple of str, Diagnostics
+        What a reader of the answer must know; effective draws, Monte-Carlo error,
+        evidence.
     """
 
     prevalence: Any

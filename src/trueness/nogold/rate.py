@@ -43,22 +43,17 @@ class Rate(Record):
     value, low, high, level : float
         The rate: mean of its draws and equal-tailed interval. Without labels there is
         an interval only, and the value is NaN.
-    naive : mapping from judge to float
-        The raw share of yes verdicts, without correction for the errors of the judge.
-    judges : mapping from judge to Judge
-        Sensitivity and specificity.
+    naive, judges : mappings from judge to float and to Judge
+        The raw share of yes verdicts, and sensitivity and specificity.
     effective_judges : Estimate
         How many independent judges the panel is worth: K / (1 + (K - 1) r) with r the
         mean correlation of their errors; judges that agree in every case count once.
-    labelled : str
-        How the labelled cases were chosen: random, by verdict, by truth, or none.
-    labels, cases : int
-        How many labels there are, and how many cases.
-    identified : bool
-        Whether labels determine the rate. False where there are none, since judges may
-        make the same errors.
-    independent : Estimate or None
-        Without labels, the rate if the judges' errors were independent.
+    labelled, labels, cases : str, int, int
+        How the labelled cases were chosen (random, by verdict, by truth, or none), how
+        many there are, and of how many cases.
+    identified, independent : bool, Estimate or None
+        Whether labels determine the rate; without them, the rate if the judges' errors
+        were independent.
     notes : tuple of str
         What is assumed, and what the data say about it.
     """

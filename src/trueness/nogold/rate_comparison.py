@@ -42,18 +42,13 @@ class RateComparison(Record):
     ----------
     first, second : array of str
         The systems.
-    difference, low, high : array
-        First minus second, with its interval.
-    simultaneous_low, simultaneous_high : array
-        Intervals that hold for all pairs at once.
-    probability : array
-        Probability that the first is better.
-    p_value, adjusted_p_value : array
-        Two-sided p-values, as they are and adjusted for the number of pairs (Holm).
-    rates : mapping from system to Estimate
-        The rate of each.
-    identified : bool
-        Whether labels or verdicts determine the rates; as for ``prevalence``.
+    difference, low, high, simultaneous_low, simultaneous_high : array
+        First minus second, with its interval, and with one that holds for all pairs.
+    probability, p_value, adjusted_p_value : array
+        Probability that the first is better; two-sided p-values, as they are and
+        adjusted for the number of pairs (Holm).
+    rates, identified : mapping from system to Estimate, bool
+        The rate of each, and whether labels or verdicts determine the rates.
     notes : tuple of str
         What is assumed, and what the data say about it.
     """
