@@ -347,7 +347,7 @@ def _python(asked: Asked, chosen: Chosen) -> str:
         cells = ", ".join(as_votes(words or chosen.scores, asked.yes))
         given["votes"] = f"* REPLACE ({cells})"
     opened = opened_line(asked.file.typed)
-    return _render("lines.py.j2", opened=opened, **given) + "\n"
+    return _render("lines.py.j2", opened=opened, **given)
 
 
 def _goal(asked: Asked) -> dict[str, str]:
