@@ -120,7 +120,9 @@ def write_room(room: str, names: list[str]) -> None:
         # as text: the head of a room is written for readers of the code
         lines += ["```text", about, "```", ""]
     for name in names:
-        is_metric = isinstance(operator.attrgetter(name)(trueness), trueness.Metric)
+        is_metric = isinstance(
+            operator.attrgetter(name)(trueness), trueness.records.Metric
+        )
         lines += [] if is_metric or name == "METRICS" else entry(name)
     if room == "metrics":
         lines += ["## Metrics", "", "| name | question | better | range | reference |"]

@@ -82,7 +82,7 @@ def test_the_readme_shows_what_is_printed():
 @pytest.mark.parametrize("name", trueness.__all__)
 def test_public_names_say_what_they_answer(name):
     value = getattr(trueness, name)
-    if callable(value) and not isinstance(value, trueness.Metric):
+    if callable(value) and not isinstance(value, trueness.records.Metric):
         assert (value.__doc__ or "").strip()
 
 

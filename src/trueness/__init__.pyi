@@ -89,32 +89,23 @@ from trueness.evals.runs import (
 from trueness.fermi.distribution import fermi_dirac as fermi_dirac
 from trueness.findings.how_good import evaluate as evaluate
 from trueness.inference.differences import estimate as estimate
-from trueness.metrics.algebra import Metric as Metric
-from trueness.metrics.confusion import (
-    Confusion as Confusion,
-    sweep as sweep,
-    thresholds as thresholds,
-)
+from trueness.metrics.confusion import sweep as sweep, thresholds as thresholds
 from trueness.metrics.definitions import (
     METRICS as METRICS,
     accuracy as accuracy,
     balanced_accuracy as balanced_accuracy,
     cost as cost,
     cost_rate as cost_rate,
-    diagnostic_odds_ratio as diagnostic_odds_ratio,
     f1 as f1,
     f_beta as f_beta,
     flagged as flagged,
     flagged_rate as flagged_rate,
     fnr as fnr,
     fpr as fpr,
-    g_mean as g_mean,
-    jaccard as jaccard,
     kappa as kappa,
     lift as lift,
     lr_negative as lr_negative,
     lr_positive as lr_positive,
-    markedness as markedness,
     mcc as mcc,
     net_benefit as net_benefit,
     npv as npv,
@@ -180,7 +171,6 @@ from trueness.threshold.operating_point import best_threshold as best_threshold
 from trueness.threshold.rule import Rule as Rule
 from trueness.threshold.validation import validate_threshold as validate_threshold
 from trueness.threshold.zones import best_thresholds as best_thresholds
-from trueness.trees.leaves import Leaves as Leaves
 from trueness.trees.levels import (
     confidence_level as confidence_level,
     plan_leaf as plan_leaf,

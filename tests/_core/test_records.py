@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import trueness
-from trueness import Confusion, Estimate, Tally
+from trueness import Estimate, Tally
 from trueness._core.records import Record, brief
+from trueness.records import Confusion
 
 
 def test_an_estimate_reads_like_a_sentence():

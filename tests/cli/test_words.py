@@ -198,8 +198,8 @@ ADVICE = {
     "per cent": (ROWS, "evaluate -l y -s p --level 90%", "90 % confidence"),
     "no labels": (VOTES, "judge --judge a --judge b --judge c", "These verdicts alone "
                   "do not determine|not:Not identified|not:There are no labels"),
-    "labels to plan": ("", "plan labels --width 10% --judges 3", "labels at random in "
-                       "all make an interval|3 judges"),
+    "labels to plan": ("", "plan labels --half-width 5% --judges 3",
+                       "labels at random in all make an interval|3 judges"),
     "some labels": (VOTES, "nogold --draws 300 --label human", "of 60 it is known"),
     "labels of a few": (VOTES, "judge", "type --label human|not:--dependence"),
     "votes": (VOTES, "nogold --draws 300", "type --label human|type --dependence none"),

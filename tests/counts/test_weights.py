@@ -190,7 +190,7 @@ WORDS = {
     "estimate": {"statistic": trueness.auc},
     "check": {"requirements": "auc >= 0.1"},
     "prevalence": {"labelled": "random"},
-    "plan_labels": {"width": 0.4},
+    "plan_labels": {"half_width": 0.2},
 }
 DESIGNS = {
     "weight": lambda n: {"weight": np.random.default_rng(0).exponential(size=n)},

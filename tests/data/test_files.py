@@ -47,7 +47,9 @@ def test_parquet_files_globs_directories_and_lists(lake, cases):
     days = trueness.tally(trueness.scan(lake), label="y", score="p", by="day")
     assert {str(k): t.n for k, t in days.items()} == {"1": 1500, "2": 1500}
     kept = cases.filter(pl.col("p") > 0.5)
-    frame = trueness.scan(lake, memory_limit="200MB", threads=1).filter("p > 0.5")
+    frame = trueness.scan(
+        lake, settings={"memory_limit": "200MB", "threads": 1}
+    ).filter("p > 0.5")
     assert counted(frame) == trueness.tally(kept["y"], kept["p"])
 
 
@@ -147,7 +149,7 @@ def test_files_that_are_not_there_or_not_data(tmp_path, monkeypatch):
     refused("files of one kind")
     refused("types= is for CSV", "a.jsonl", types={"p": "DOUBLE"})
     refused("cannot be read.*Malformed JSON", "a.jsonl")
-    refused("cannot be read", "a.csv", memory_limit="lots")
+    refused("cannot be read", "a.csv", settings={"memory_limit": "lots"})
 
 
 @pytest.mark.parametrize("name", ["x.sqlite", "x.sqlite3", "x.db"])

@@ -55,7 +55,7 @@ def functions():
 
 def _is_asked(name, thing):
     values = (trueness.Tally, trueness.Panel)
-    known = inspect.isfunction(thing) or isinstance(thing, trueness.Metric)
+    known = inspect.isfunction(thing) or isinstance(thing, trueness.records.Metric)
     return (known or thing in values) and not name.split(".")[-1].startswith("_")
 
 
@@ -283,7 +283,7 @@ def questions(draw, name=None):
     name = name or draw(st.sampled_from(list(functions())))
     function, given, arguments = functions()[name], (), {}
     parameters = list(inspect.signature(inspect.unwrap(function)).parameters.values())
-    if isinstance(function, trueness.Metric):
+    if isinstance(function, trueness.records.Metric):
         given, arguments = draw(data("tally"))
         return name, given, {**arguments, "threshold": draw(WORDS["threshold"])}
     if "." in name:

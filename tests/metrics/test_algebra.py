@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import trueness
-from trueness import Confusion, InputError, accuracy, flagged, fpr, precision, recall
+from trueness import InputError, accuracy, flagged, fpr, precision, recall
+from trueness.records import Confusion
 
 C = Confusion(tp=[3, 0], fp=[1, 0], fn=[2, 5], tn=[4, 5])
 
@@ -59,7 +60,7 @@ def test_constraints():
         (lambda: recall >= "0.9", "the bound after >= must be one finite number"),
         (lambda: recall >= np.nan, "must be one finite number; found nan"),
         (lambda: 0.1 <= recall <= 0.9, "pass two constraints"),
-        (lambda: trueness.Metric("x"), "needs a function of a Confusion"),
+        (lambda: trueness.records.Metric("x"), "needs a function of a Confusion"),
     ],
 )
 def test_what_does_not_add_up(make, words):
@@ -68,7 +69,7 @@ def test_what_does_not_add_up(make, words):
 
 
 # a metric of one's own travels with its function, also under a name that is taken
-OWN = [trueness.Metric(name, half_the_precision) for name in ("recall", "half")]
+OWN = [trueness.records.Metric(name, half_the_precision) for name in ("recall", "half")]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +81,7 @@ OWN = [trueness.Metric(name, half_the_precision) for name in ("recall", "half")]
 def test_metrics_travel_to_another_process(sent):
     sent = trueness.metric(sent)
     got = pickle.loads(pickle.dumps(sent))  # noqa: S301
-    c = trueness.Confusion(tp=[3, 5], fp=[1, 4], fn=[2, 0], tn=[9, 6])
+    c = trueness.records.Confusion(tp=[3, 5], fp=[1, 4], fn=[2, 0], tn=[9, 6])
     assert repr(got) == repr(sent)
     assert np.array_equal(got(c), sent(c), equal_nan=True)
     assert (got.direction, got.range) == (sent.direction, sent.range)

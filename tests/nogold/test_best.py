@@ -88,7 +88,7 @@ def test_most_often_is_not_best_on_average():
         table("swineflu_recovered"), dependence="none", rng=2, draws=40_000
     )
     mean = trueness.best_combination(post, criterion="min")
-    often = trueness.best_combination(post, criterion="min", rule="most often")
+    often = trueness.best_combination(post, criterion="min", method="most often")
     assert mean.formula == "NPA_C1 or NS_C2"
     assert often.formula == mean.most_often == "NPA_C1"
     assert often.score.value < mean.score.value
@@ -269,7 +269,7 @@ def test_table_sorts_and_shows(posts):
         ({"prevalence": 3}, "Type prevalence=0.03"),
         ({"population": "north"}, "one population without a name"),
         ({"criterion": "flagged"}, "needs a direction"),
-        ({"rule": "best"}, "rule must be one of"),
+        ({"method": "best"}, "method must be one of"),
     ],
 )
 def test_bad_choices(posts, options, words):

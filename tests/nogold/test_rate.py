@@ -255,17 +255,17 @@ def test_compare_prevalence(rng):
 
 def test_plan_labels_is_what_a_study_finds(rng):
     judges = {"prevalence": 0.7, "judges": 3, "sensitivity": 0.85, "specificity": 0.8}
-    plan = trueness.plan_labels(width=0.12, **judges)
+    plan = trueness.plan_labels(half_width=0.06, **judges)
     width = []
     for i in range(10):
         y, x = judged(rng, 2000, 0.7, [0.85] * 3, [0.8] * 3, plan.labels)
         r = trueness.prevalence(trueness.panel(y, x), labelled="random", rng=i)
         width.append(r.high - r.low)
     assert np.mean(width) == pytest.approx(0.12, abs=0.015)
-    alike = trueness.plan_labels(width=0.12, correlation=0.5, **judges)
+    alike = trueness.plan_labels(half_width=0.06, correlation=0.5, **judges)
     assert plan.labels < alike.labels <= plan.without_judges
     with pytest.raises(trueness.NotEnoughCases, match="still"):
-        trueness.plan_labels(width=0.01, prevalence=0.5, cases=100)
+        trueness.plan_labels(half_width=0.005, prevalence=0.5, cases=100)
 
 
 def same_items(rng, n, rates, labels, alike=0.8):
@@ -352,10 +352,12 @@ def test_labels_and_verdicts_are_taken_as_they_are():
 def test_labels_are_planned_from_arrays_as_from_a_panel():
     """Labels and verdicts by name were met with a TypeError."""
     truth, says = np.tile([0, 1, 1, 0, 1], 20), np.tile([0, 1, 1, 0, 0], 20)
-    from_panel = trueness.plan_labels(trueness.panel(truth, {"a": says}), width=0.2)
-    assert trueness.plan_labels(truth, {"a": says}, width=0.2) == from_panel
+    from_panel = trueness.plan_labels(
+        trueness.panel(truth, {"a": says}), half_width=0.1
+    )
+    assert trueness.plan_labels(truth, {"a": says}, half_width=0.1) == from_panel
     with pytest.raises(InputError, match="plan_labels has no option judge="):
-        trueness.plan_labels(width=0.2, judge=2)
+        trueness.plan_labels(half_width=0.1, judge=2)
 
 
 def test_clusters_by_hand():

@@ -105,7 +105,7 @@ def test_bands_are_drawn(two):
     assert column(chart, 0, "high") == pytest.approx(band.high)
     asked = {"prevalence": 0.1}
     chart = plots.precision_recall(two["a"], band="pointwise", **asked)
-    band = trueness.precision_recall_band(two["a"], kind="pointwise", **asked)
+    band = trueness.precision_recall_band(two["a"], band="pointwise", **asked)
     assert column(chart, 0, "low") == pytest.approx(band.low)
 
 
@@ -483,7 +483,7 @@ def test_levels_by_n(level):
         assert row["level"] == pytest.approx(getattr(known, level))
     assert level in layers(chart)[0]["encoding"]["y"]["title"]
     assert "no split, A, B" in words(chart)
-    windy = {"windy": trueness.Leaves(["false", "true"], [2, 3], [6, 3])}
+    windy = {"windy": trueness.records.Leaves(["false", "true"], [2, 3], [6, 3])}
     (row,) = rows(plots.levels_by_n(windy, n=[14], level=level), 0)
     known = trueness.compare_splits(windy)
     at = known.name.tolist().index("windy")
@@ -553,7 +553,7 @@ def test_tree_with_its_leaves(rng):
 
 
 def test_a_watch_names_its_batches_and_marks_the_alarm():
-    w = trueness.watch(what="recall", threshold=0.5, at_least=0.8)
+    w = trueness.watch(metric="recall", threshold=0.5, at_least=0.8)
     with pytest.raises(NotEnoughCases, match="needs a batch with cases"):
         sequence(w)
     for week in range(12):

@@ -42,7 +42,7 @@ def test_every_design_has_a_band_around_its_curve(curve, kind, rng):
     hidden = np.where(rng.random(200) < special.expit(s), y, np.nan)
     for words in designs(rng, 200):
         label = hidden if "unlabelled" in words else y
-        ask = {"kind": kind, "points": 11, "replicates": 100, **words}
+        ask = {"band": kind, "points": 11, "replicates": 100, **words}
         band = BANDS[curve](label, s, **ask)
         value = curve_of(band)
         assert (band.low <= value).all()
@@ -84,7 +84,7 @@ def test_the_band_holds_what_some_threshold_makes_likely(rng, prevalence):
     """A slow twin: every threshold, every number of false alarms on a fine grid."""
     y, s = normal_cases(rng, 12, 30, 0.8)
     t = trueness.tally(y, s)
-    band = trueness.precision_recall_band(t, kind="pointwise", prevalence=prevalence)
+    band = trueness.precision_recall_band(t, band="pointwise", prevalence=prevalence)
     share = prevalence or 12 / 42
     most = stats.norm.ppf(0.975) ** 2 / 2
     counts = [(y[s >= c].sum(), (1 - y[s >= c]).sum()) for c in [np.inf, *s]]
@@ -108,7 +108,7 @@ def test_the_band_holds_what_some_threshold_makes_likely(rng, prevalence):
 def test_the_likelihood_band_is_narrower_than_the_bootstrap(rng):
     make = BANDS["precision_recall"]
     t = trueness.tally(*normal_cases(rng, 40, 160, 0.85))
-    made = make(t, kind="pointwise"), make(t), make(t, method="bootstrap")
+    made = make(t, band="pointwise"), make(t), make(t, method="bootstrap")
     width = [(b.high - b.low).mean() for b in made]
     assert width[0] < width[1] < 0.9 * width[2]
 
@@ -156,8 +156,8 @@ def test_cases_left_out_are_said_and_errors_too(curve):
     assert note.startswith("18 of 52 cases have no label and were left out")
     t = t.labelled()
     assert make(t, replicates=100).notes == ()
-    with pytest.raises(InputError, match="kind must be one of"):
-        make(t, kind="wide")
+    with pytest.raises(InputError, match="band must be one of"):
+        make(t, band="wide")
     if curve == "precision_recall":
         with pytest.raises(InputError, match="case-control sample does not show"):
             make(t, sampling="case-control")
@@ -177,6 +177,6 @@ def test_cases_left_out_are_said_and_errors_too(curve):
 def test_corners_have_bands(t):
     for kind in ("simultaneous", "pointwise"):
         for make in BANDS.values():
-            band = make(t, kind=kind, replicates=100)
+            band = make(t, band=kind, replicates=100)
             assert (band.low <= band.high).all()
             assert (band.low < band.high)[1:].any()

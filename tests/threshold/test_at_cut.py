@@ -6,8 +6,9 @@ import pytest
 from sklearn import metrics as sk
 
 import trueness
-from trueness import Confusion, InputError, Tally
+from trueness import InputError, Tally
 from trueness.metrics.definitions import METRICS
+from trueness.records import Confusion
 
 RNG = np.random.default_rng(5)
 Y = (RNG.random(200) < 0.3).astype(int)

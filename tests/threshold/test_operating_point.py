@@ -115,7 +115,7 @@ def test_sums_with_square_roots():
 
 
 def test_a_metric_without_exact_form_ties_within_rounding():
-    own = trueness.Metric("own", lambda c: c.tp * 0.1 - c.fp * 0.1)
+    own = trueness.records.Metric("own", lambda c: c.tp * 0.1 - c.fp * 0.1)
     p = best_threshold(Tally([3, 2, 1], pos=[1, 1, 1], neg=[0, 1, 1]), own)
     assert len(p.score_ranges) == 3
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import trueness
-from trueness import InputError, Leaves, NotEnoughCases, leaves
+from trueness import InputError, NotEnoughCases, leaves
+from trueness.records import Leaves
 
 # Zhang (2024), table 10: outlook and whether golf was played
 OUTLOOK = ["rainy"] * 5 + ["overcast"] * 4 + ["sunny"] * 5
@@ -156,8 +157,8 @@ def test_arrays_are_locked_and_frames_made():
         (lambda: golf().report(method="mean"), InputError, "method must be one of"),
         (lambda: golf().tally(method="mean"), InputError, "method must be one of"),
         (lambda: leaves([1, 0]), InputError, "needs labels and leaves, or a frame"),
-        (lambda: leaves([1, 0], [1, 2], node="a"), InputError, "with arrays type"),
-        (lambda: leaves([1], [1, 2]), InputError, "y_true has 1, nodes has 2"),
+        (lambda: leaves([1, 0], [1, 2], label="a"), InputError, "with arrays type"),
+        (lambda: leaves([1], [1, 2]), InputError, "y_true has 1, node has 2"),
         (lambda: leaves([f"x{p}" for p in PLAY], OUTLOOK), InputError, "s as positive"),
     ],
 )

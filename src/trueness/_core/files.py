@@ -59,7 +59,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield temporary
         return
     target = Path(os.path.realpath(os.fsdecode(path)))
-    sweep(target.parent)
+    remove_leftovers(target.parent)
     beside: Any = {"prefix": f".{target.name[:100]}.", "dir": target.parent}
     try:
         handle, name = tempfile.mkstemp(suffix=_TEMPORARY, **beside)
@@ -88,7 +88,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.close(handle)
 
 
-def sweep(folder: Path) -> None:
+def remove_leftovers(folder: Path) -> None:
     """Remove temporary files that a killed process left behind.
 
     Whoever writes one holds a lock on it, which ends with the process, however it ends.

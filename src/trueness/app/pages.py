@@ -127,7 +127,7 @@ def start(files: Files, problem: str = "") -> str:
     return _render("start.html.j2", files=files, problem=problem, limit=limit)
 
 
-def look(asked: Asked, typed: QueryParams) -> str:
+def look_page(asked: Asked, typed: QueryParams) -> str:
     """Write the page about a file; its sections are fetched by the script.
 
     What was ``typed`` is shown again, also where it cannot be read.

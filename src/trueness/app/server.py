@@ -91,7 +91,7 @@ class Workbench:
         try:
             asked = await self.asked(request)
             # this may read the file, and is done beside the server
-            page = await run_in_threadpool(pages.look, asked, request.query_params)
+            page = await run_in_threadpool(pages.look_page, asked, request.query_params)
             return HTMLResponse(page)
         except InputError as err:
             return HTMLResponse(pages.start(self.files, in_page(str(err))), 404)
@@ -311,7 +311,7 @@ def _section(
 ) -> tuple[str, Finding | None, *tuple[str, ...]]:
     """Make a section: its HTML, what it was made of, and whom its figures name."""
     if key == "leaves":
-        made = answers.leaves(counted, asked)
+        made = answers.trusted_leaves(counted, asked)
         return pages.section(made, key, asked), made
     if key == "threshold":
         made, slider = answers.operating(counted, asked, quick)

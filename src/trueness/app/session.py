@@ -315,7 +315,7 @@ def whole_page(counted: Counted, asked: Asked, source: str = "") -> Page:
     return nogold.without_labels(counted.data, title="", facts=facts, **words)
 
 
-def leaves(counted: Counted, asked: Asked) -> Finding:
+def trusted_leaves(counted: Counted, asked: Asked) -> Finding:
     """Say which leaves can be trusted."""
     found = counted.data.report(level=asked.level)
     return trust.which_leaves(with_rules(found, counted.request, asked.named("rule")))

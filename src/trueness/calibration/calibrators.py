@@ -26,7 +26,7 @@ from trueness.calibration.maps import (
     Formula,
     Map,
     at_prevalence,
-    evaluate,
+    evaluate_formula,
     freeze,
     just_above,
     register,
@@ -95,7 +95,7 @@ class VennAbers(Map):
         low = ("table", self.low_edges, self.low)
         # "edge < score" is "next float above the edge <= score"
         high = ("table", just_above(self.high_edges), self.high)
-        return evaluate((low,), score), evaluate((high,), score)
+        return evaluate_formula((low,), score), evaluate_formula((high,), score)
 
     @property
     def expression(self) -> Formula:

@@ -78,7 +78,7 @@ def known_scores(formula: Formula) -> tuple[float, float]:
     return -np.inf, np.inf
 
 
-def evaluate(formula: Formula, score: ArrayLike) -> Floats:
+def evaluate_formula(formula: Formula, score: ArrayLike) -> Floats:
     """Which number does this formula give each score? NaN stays NaN."""
     try:
         value = np.asarray(score, dtype=np.float64)
@@ -155,7 +155,7 @@ class Map(Record):
 
     def __call__(self, score: ArrayLike) -> Floats:
         """Give the new score of each score, in the same shape; NaN stays NaN."""
-        return evaluate(self.expression, score)
+        return evaluate_formula(self.expression, score)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the map to a JSON file, whole or not at all; ``load_map`` reads it."""
@@ -407,7 +407,7 @@ class AtPrevalence(Map):
                 f'trueness.calibrate(t, method="venn-abers").'
             )
         low, high = self.map.interval(score)
-        return evaluate(self._prior, low), evaluate(self._prior, high)
+        return evaluate_formula(self._prior, low), evaluate_formula(self._prior, high)
 
 
 def at_prevalence(map: Map, old: float, new: float) -> AtPrevalence:

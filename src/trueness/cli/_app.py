@@ -119,7 +119,8 @@ def _each_with_its_option(args: list[str], options: dict[str, Any]) -> list[str]
 @cache
 def load(name: str) -> Any:
     """Make the command of this name from its module."""
-    found = getattr(import_module(f"trueness.cli.{MODULES.get(name, name)}"), name)
+    module = import_module(f"trueness.cli.{MODULES.get(name, name)}")
+    found = getattr(module, f"{name}_command")
     if isinstance(found, typer.Typer):
         return typer.main.get_command(found)
     one = typer.Typer(add_completion=False, rich_markup_mode="rich")

@@ -30,6 +30,7 @@ from trueness.data.files import is_data, scan
 
 SAMPLE = "sample:"
 _IN_MEMORY = 1 << 27  # bytes of a file that is read once, and not once a score
+_IN_ORDER = {"preserve_insertion_order": True}  # to write rows back
 _SHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 _TEXT = re.compile(r"\.(csv|tsv|txt)(\.gz|\.zst)?$")
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
@@ -63,7 +64,7 @@ class Source:
     def as_text(self) -> Any:
         """Give all rows as they are written, as an Arrow table of text."""
         types = dict.fromkeys(self.types, "VARCHAR")
-        return scan(self.path, types=types, keep_order=True).to_arrow_table()
+        return scan(self.path, types=types, settings=_IN_ORDER).to_arrow_table()
 
     def distinct(self, column: str, most: int) -> list[Any]:
         """Which values does a column have? Missing ones do not count."""
@@ -182,7 +183,7 @@ def _spooled(stream: IO[bytes], name: str, decimal: str | None) -> Any:
         with path.open("wb") as file:
             shutil.copyfileobj(stream, file)
         _not_empty(path, name)
-        rows = scan(path, keep_order=True, decimal=decimal).to_arrow_table()
+        rows = scan(path, settings=_IN_ORDER, decimal=decimal).to_arrow_table()
     finally:
         path.unlink(missing_ok=True)
     return in_memory(rows)
@@ -210,7 +211,11 @@ def _scan(file: str, ordered: bool, decimal: str | None, threads: int | None) ->
         )
     if path.is_file():
         _not_empty(path, file)
-    rows = scan(file, keep_order=ordered, decimal=decimal, threads=threads)
+    settings = {
+        **(_IN_ORDER if ordered else {}),
+        **({"threads": threads} if threads else {}),
+    }
+    rows = scan(file, settings=settings, decimal=decimal)
     if threads is None or not Source(file, rows).is_text:
         return rows
     with reading():

@@ -193,7 +193,7 @@ def _joined(request: Request, key: str, other: Source) -> Any:
 
 
 @command()
-def check(
+def check_command(
     contract: Annotated[
         str, typer.Argument(help="The contract (TOML); with --init, the predictions.")
     ],
@@ -331,7 +331,7 @@ def _first(
 
 
 @command(cannot="watch")
-def watch(
+def watch_command(
     state: Annotated[
         Path,
         typer.Argument(

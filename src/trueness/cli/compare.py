@@ -53,7 +53,7 @@ def _asked(
 
 
 @command(TWO_SCORES)
-def compare(request: Request) -> shell.CommandAnswer:
+def compare_command(request: Request) -> shell.CommandAnswer:
     """Which score is better, and is it better everywhere? Paired tests, dominance.
 
     Example: trueness compare sample:west_nile --label virus --score boosting \
@@ -69,7 +69,7 @@ def compare(request: Request) -> shell.CommandAnswer:
 
 
 @command(TWO_SCORES, cannot="compare_combiners", methods=COMBINERS)
-def combine(
+def combine_command(
     request: Request,
     method: str | None = None,
     output: Path | None = None,
@@ -103,7 +103,7 @@ def combine(
 
 
 @command(ONE_SCORE, methods=CALIBRATORS)
-def calibrate(
+def calibrate_command(
     request: Request,
     method: str = "auto",
     folds: int = 5,
@@ -144,7 +144,7 @@ def calibrate(
 
 
 @command()
-def apply(
+def apply_command(
     map: Annotated[
         str,
         typer.Argument(

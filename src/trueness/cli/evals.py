@@ -36,7 +36,7 @@ Logs = Annotated[
 
 
 @command()
-def evals(
+def evals_command(
     log: Logs,
     passed: str | None = None,
     item: str | None = None,
@@ -162,7 +162,7 @@ def parts_of(logs: Mapping[str, Any], by: str) -> dict[str, dict[str, Any]]:
     cannot="reader_study",
     methods=COVARIANCES,
 )
-def readers(
+def readers_command(
     request: Request,
     reader: str = "reader",
     treatment: str = "treatment",

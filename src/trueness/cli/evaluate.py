@@ -36,7 +36,7 @@ from trueness.threshold.rule import Rule
 
 
 @command()
-def look(file: File, decimal: str | None = None) -> shell.CommandAnswer:
+def look_command(file: File, decimal: str | None = None) -> shell.CommandAnswer:
     """What is in this file, and what can be asked of it? Nothing is sent anywhere.
 
     Example: trueness look sample:west_nile
@@ -71,7 +71,7 @@ def look(file: File, decimal: str | None = None) -> shell.CommandAnswer:
 
 
 @command(dialects=DIALECTS)
-def sql(
+def sql_command(
     dialect: str | None = None,
     table: str | None = None,
     score: str | None = None,
@@ -134,7 +134,7 @@ MOST_ROWS = 5_000_000  # for which all classes together are asked
 
 
 @command(SCORES)
-def evaluate(request: Request, at: float | None = None) -> shell.CommandAnswer:
+def evaluate_command(request: Request, at: float | None = None) -> shell.CommandAnswer:
     """How good is each score? AUC, average precision and Brier score, with intervals.
 
     A label with more than two classes is answered class by class, when there is a score
@@ -217,7 +217,7 @@ def rule_typed(text: str | None) -> float | Rule | None:
 
 
 @command(ONE_SCORE, ranges=True)
-def threshold(
+def threshold_command(
     request: Request,
     maximize: str | None = None,
     minimize: str | None = None,

@@ -298,7 +298,7 @@ VOTES = Columns("vote", guess_votes, least=2, needs_label=False)
 
 
 @command(VOTES, without=("unlabelled",), cannot="latent_class")
-def nogold(
+def nogold_command(
     request: Request,
     yes: str | None = None,
     criterion: str = "product",
@@ -339,7 +339,7 @@ def nogold(
 
 
 @command(cannot="prevalence")
-def judge(
+def judge_command(
     file: File,
     judge: list[str] | None = None,
     label: str | None = None,
@@ -404,7 +404,9 @@ def judge(
                 plans[s]["next"] = r.label_next(next)
             if width is not None:
                 held = panels[s].without_clusters()
-                plans[s]["needed"] = plan_labels(held, width=width, level=r.level)
+                plans[s]["needed"] = plan_labels(
+                    held, half_width=width / 2, level=r.level
+                )
     if output is not None:
         page = judged(rates, panels, compared, source=source.name)
         shell.write_report(page, output)

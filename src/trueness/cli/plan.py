@@ -27,10 +27,12 @@ from trueness.trees.levels import plan_leaf
 
 labels_for: Any = inspect.unwrap(plan_labels)  # before there are any data
 NODE_NAMES = ("leaf", "node", "segment")
-plan = typer.Typer(help="How many cases do I need? Sample sizes.", no_args_is_help=True)
+plan_command = typer.Typer(
+    help="How many cases do I need? Sample sizes.", no_args_is_help=True
+)
 
 
-@plan.command(name="auc", cls=Careful)
+@plan_command.command(name="auc", cls=Careful)
 @command(like=plan_auc, models=MODELS)
 def plan_for_auc(**asked: Any) -> CommandAnswer:
     """How many cases are needed to know an AUC well enough?
@@ -55,7 +57,7 @@ def plan_for_auc(**asked: Any) -> CommandAnswer:
     )
 
 
-@plan.command(name="difference", cls=Careful)
+@plan_command.command(name="difference", cls=Careful)
 @command(like=plan_auc_difference)
 def plan_for_difference(**asked: Any) -> CommandAnswer:
     """How many cases are needed to show that two AUCs on the same cases differ?
@@ -72,7 +74,7 @@ def plan_for_difference(**asked: Any) -> CommandAnswer:
     return answered("plan difference", found)
 
 
-@plan.command(name="rate", cls=Careful)
+@plan_command.command(name="rate", cls=Careful)
 @command(like=plan_rate, without=("sampling",))
 def plan_for_rate(**asked: Any) -> CommandAnswer:
     """How many cases are needed to know recall, specificity or precision well enough?
@@ -89,12 +91,12 @@ def plan_for_rate(**asked: Any) -> CommandAnswer:
     return answered("plan rate", planned(plan_rate(**asked), what))
 
 
-@plan.command(name="labels", cls=Careful)
+@plan_command.command(name="labels", cls=Careful)
 @command(like=labels_for)
 def plan_for_labels(**asked: Any) -> CommandAnswer:
     """How many labels does a pass rate need that judges with errors give?
 
-    --width SHARE: Wanted width of the whole interval.
+    --half-width WIDTH: Wanted half-width of the interval.
     --prevalence SHARE: The pass rate that you expect.
     --judges NUMBER: How many judges there are.
     --sensitivity: How often a judge passes what is right.
@@ -102,12 +104,12 @@ def plan_for_labels(**asked: Any) -> CommandAnswer:
     --correlation: Correlation of the errors of two judges.
     --cases NUMBER: How many cases there will be.
 
-    Example: trueness plan labels --width 0.1 --prevalence 0.7 --judges 3
+    Example: trueness plan labels --half-width 0.05 --prevalence 0.7 --judges 3
     """
     return answered("plan labels", planned_labels(labels_for(**asked)))
 
 
-@plan.command(cls=Careful)
+@plan_command.command(cls=Careful)
 @command(like=plan_leaf)
 def leaf(**asked: Any) -> CommandAnswer:
     """How many cases does a leaf need to be trusted?
@@ -146,7 +148,7 @@ NODE = Columns("node", guess_node, several=False)
 
 
 @command(NODE, without=("seed",), cannot="leaves")
-def leaves(
+def leaves_command(
     request: Request, rule: str | None = None, confidence: float = 0.95
 ) -> CommandAnswer:
     """Can this leaf be trusted? Confidence and utility of every leaf of a tree.

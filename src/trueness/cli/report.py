@@ -44,7 +44,7 @@ COLUMNS = Columns("score", columns.several_scores, instead="vote")
 
 
 @command(COLUMNS, ranges=True, maps=CALIBRATORS, combiners=COMBINERS)
-def report(
+def report_command(
     request: columns.Request,
     vote: list[str] | None = None,
     yes: str | None = None,
@@ -155,7 +155,7 @@ def report_words(page: Page) -> list[Any]:
 
 
 @command()
-def demo(folder: Path = Path("demo_output")) -> CommandAnswer:
+def demo_command(folder: Path = Path("demo_output")) -> CommandAnswer:
     """Evaluate the sample data, say what was found and write a report.
 
     --folder, -o: Folder for the files.
@@ -210,7 +210,7 @@ def demo(folder: Path = Path("demo_output")) -> CommandAnswer:
 
 
 @command(without=("json", "plot"))
-def app(
+def app_command(
     file: Annotated[
         str | None,
         typer.Argument(

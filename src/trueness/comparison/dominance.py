@@ -102,8 +102,8 @@ class Dominance(Record):
 @of_panel
 def dominates(
     data: Tally | Panel,
-    b: Tally | str | None = None,
-    c: str | None = None,
+    other: Tally | str | None = None,
+    reference: str | None = None,
     *,
     margin: float | None = None,
     level: float = 0.95,
@@ -121,7 +121,7 @@ def dominates(
 
     Parameters
     ----------
-    data, b, c
+    data, other, reference
         Two tallies (different cases), or a panel and two of its names (the same cases);
         a panel of two needs no names.
     margin
@@ -141,13 +141,13 @@ def dominates(
     """
     options: Any = {"margin": margin, "level": level, "points": points}
     options |= {"rng": rng, "replicates": replicates}
-    if isinstance(data, Tally) and isinstance(b, Tally) and c is None:
-        asked, both = _Redraws(**options), (data.labelled(), b.labelled())
+    if isinstance(data, Tally) and isinstance(other, Tally) and reference is None:
+        asked, both = _Redraws(**options), (data.labelled(), other.labelled())
         for t in both:
             _cases.both_classes(t, "dominates")
         drawn = np.subtract(*(_curves(t, [t], asked)[0] for t in both))
         return replace(_dominance(*both, drawn, asked), paired=False)
-    names = [n for n in (b, c) if isinstance(n, str)]
+    names = [n for n in (other, reference) if isinstance(n, str)]
     if isinstance(data, Panel):
         names = names or list(data.names)
     if not isinstance(data, Panel) or len(names) != 2:

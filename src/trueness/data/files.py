@@ -62,28 +62,25 @@ _EXTENSIONS = {
 
 
 def scan(
-    source: Source | Sequence[Source],
+    path: Source | Sequence[Source],
     *,
     table: str | None = None,
     types: Mapping[str, str] | None = None,
     union_by_name: bool = False,
     decimal: str | None = None,
-    memory_limit: str = "1GB",
-    threads: int | None = None,
-    keep_order: bool = False,
     settings: Mapping[str, Any] | None = None,
 ) -> Any:
     r"""Where are the predictions? Opens files or a table without loading them.
 
     Parameters
     ----------
-    source
+    path
         A file, a glob such as ``"preds/*.parquet"``, a directory, a list of these, an
         address (``s3://``, ``https://``), a database file (``.duckdb``, ``.sqlite``) or
         a ``postgres://`` or ``mysql://`` address. Files are Parquet, CSV or JSON lines,
         the latter two also compressed (``.gz``, ``.zst``, ``.bz2``).
     table
-        Which table, for a database; or ``"preds.duckdb::table"`` as the source.
+        Which table, for a database; or ``"preds.duckdb::table"`` as the path.
     types
         Types of columns of CSV files that are guessed wrong: ``{"p": "DOUBLE"}``.
     union_by_name
@@ -92,15 +89,10 @@ def scan(
     decimal
         The decimal separator of CSV files, "." or ",". None reads 0,5 as one half only
         where no other reading is possible.
-    memory_limit
-        How much memory the engine may use; the rest goes to the temporary folder.
-    threads
-        How many threads the engine may use; None for all.
-    keep_order
-        Keep the rows in the order of the files, to write them back.
     settings
-        Other settings of DuckDB, by their names there: ``s3_region``, ``s3_endpoint``,
-        ``extension_directory``, ``temp_directory``, ...
+        Settings of DuckDB, by their names there: ``memory_limit`` ("1GB" when it is not
+        given; the rest goes to ``temp_directory``), ``threads``, ``s3_region``,
+        ``extension_directory``, ``preserve_insertion_order`` to write rows back, ...
 
     Returns
     -------
@@ -118,7 +110,7 @@ def scan(
     Tally: 3 cases (1 negative, 2 positive, 0 unknown),
     2 distinct scores from 0.4 to 0.9
     """
-    sources: list[Any] = list(source) if is_several(source) else [source]
+    sources: list[Any] = list(path) if is_several(path) else [path]
     for one in sources:
         _options.file_path(one, "scan")
     places = [os.fsdecode(one) for one in sources]
@@ -131,16 +123,8 @@ def scan(
             f"settings must be a mapping from name to value; found "
             f'{described(settings)}. Type settings={{"s3_region": "eu-central-1"}}.'
         )
-    config: dict[str, Any] = {
-        "memory_limit": memory_limit,
-        "preserve_insertion_order": bool(keep_order),  # counts know no order
-    }
-    if threads is not None:
-        config["threads"] = _options.whole_number(threads, "threads", at_least=1)
     given = {k: str(v) for k, v in (settings or {}).items()}
-    # needed before an extension can be loaded; the others may belong to an extension
-    early = ("extension_directory", "custom_extension_repository")
-    connection = _connect(places, config | {k: given[k] for k in early if k in given})
+    connection = _connect(places, given)
     with reading():
         for name, value in given.items():  # a name that is none is DuckDB's error
             if not name.replace("_", "").isalnum():
@@ -156,14 +140,18 @@ def scan(
         return _opened(connection, places, types, union_by_name, decimal)
 
 
-def _connect(places: Sequence[str], config: Mapping[str, Any]) -> DuckDBPyConnection:
+def _connect(places: Sequence[str], given: Mapping[str, str]) -> DuckDBPyConnection:
     """Connect to an engine of its own, with what these places need loaded."""
     duckdb = required("duckdb", "files")
-    config = {
+    # needed before an extension can be loaded; the others may belong to an extension
+    early = ("extension_directory", "custom_extension_repository")
+    config: dict[str, Any] = {
+        "memory_limit": "1GB",
+        "preserve_insertion_order": False,  # counts know no order
         "autoinstall_known_extensions": False,  # no network without being asked
         # of this connection alone; DuckDB makes it when memory does not suffice
         "temp_directory": str(process_folder() / f"duckdb-{uuid4().hex}"),
-        **config,
+        **{k: given[k] for k in early if k in given},
     }
     with reading():
         connection: DuckDBPyConnection = duckdb.connect(":memory:", config=config)
@@ -173,7 +161,7 @@ def _connect(places: Sequence[str], config: Mapping[str, Any]) -> DuckDBPyConnec
         with suppress(duckdb.InvalidInputException):
             connection.execute("SET enable_progress_bar = true")
             connection.execute("SET enable_progress_bar_print = false")
-        if "threads" in config:
+        if "threads" in given:
             with suppress(duckdb.CatalogException):  # DuckDB 1 has none for reading
                 connection.execute("SET async_threads = 1")
         CONNECTIONS.add(connection)
@@ -413,7 +401,7 @@ def tables_of(place: str, kinds: Sequence[str] = _KINDS) -> list[str]:
     """Which tables and views has this database? None where it is no database."""
     if not _database(place) or ("://" not in place and not os.path.exists(place)):
         return []
-    connection = _connect([place], {"memory_limit": "1GB"})
+    connection = _connect([place], {})
     with reading():
         return list(_tables(connection, place, kinds))
 

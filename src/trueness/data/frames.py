@@ -228,9 +228,8 @@ unlabelled, decimal
 
 def leaves(
     y_true: object,
-    nodes: object = None,
+    node: object = None,
     *,
-    node: str | None = None,
     label: str | None = None,
     positive: object = None,
     count: object = None,
@@ -244,10 +243,10 @@ def leaves(
     ----------
     y_true
         A frame, or the labels (None: all unknown).
-    nodes
-        With labels: which leaf each case fell into, as numbers or as text.
-    node, label
-        Names of the columns of the frame.
+    node
+        Which leaf each case fell into, as numbers or as text; or a column of the frame.
+    label
+        The label column of the frame.
     positive, count
         As in :func:`tally`.
 
@@ -257,13 +256,13 @@ def leaves(
     Leaves: 4 cases (1 negative, 2 positive, 1 unknown) in 2 leaves
     """
     what = "y_true"
-    if nodes is None:
-        y_true, nodes, count = _columns_of_leaves(y_true, node, label, count)
+    if node is None or isinstance(y_true, Mapping) or is_frame(y_true):
+        y_true, node, count = _columns_of_leaves(y_true, node, label, count)
         what = f"column {label!r}"
-    elif node is not None or label is not None:
+    elif label is not None:
         raise InputError(_only_arrays("node= and label=", "leaves"))
-    names = column(nodes, "nodes")
-    labels = read_label_values(y_true, positive, what, {"nodes": names})
+    names = column(node, "node")
+    labels = read_label_values(y_true, positive, what, {"node": names})
     cases = np.ones(names.size, np.int64)
     if count is not None:
         cases = whole_cases(count, names)
@@ -274,7 +273,7 @@ def leaves(
 
 @engines.in_turn
 def _columns_of_leaves(
-    frame: object, node: str | None, label: str | None, count: object
+    frame: object, node: object, label: str | None, count: object
 ) -> list[Any]:
     _is_table(frame, "leaves")
     if node is None:

@@ -86,12 +86,12 @@ class VerdictLog:
         return native_frame({k: v.tolist() for k, v in self.columns.items()}, backend)
 
 
-def read_verdicts(source: str | os.PathLike[str]) -> VerdictLog:
+def read_verdicts(path: str | os.PathLike[str]) -> VerdictLog:
     """What did the judges say, in the log of an evaluation?
 
     Parameters
     ----------
-    source
+    path
         A log of Inspect (``.eval`` or ``.json``), the results of promptfoo or DeepEval
         (``.json``), samples of the lm-evaluation-harness (``.jsonl``); a folder or a
         pattern such as ``"logs/*.eval"`` of these, all of one program.
@@ -105,7 +105,7 @@ def read_verdicts(source: str | os.PathLike[str]) -> VerdictLog:
     lm-evaluation-harness: the system is the folder of the file, since the samples do
     not name it.
     """
-    place = os.fspath(_options.file_path(source, "read_verdicts"))
+    place = os.fspath(_options.file_path(path, "read_verdicts"))
     files = meant_by(place)
     if os.path.isdir(place):
         files = [file for file in files if Path(file).suffix in _ENDINGS]
@@ -117,7 +117,7 @@ def read_verdicts(source: str | os.PathLike[str]) -> VerdictLog:
         found = f"logs of {' and '.join(kinds)}" if kinds else "none of these"
         raise InputError(
             f"read_verdicts needs logs of one of {', '.join(FORMATS)}; found {found} "
-            f"in {os.fspath(source)}. A table of verdicts is read by trueness.scan."
+            f"in {os.fspath(path)}. A table of verdicts is read by trueness.scan."
         )
     rows: list[Row] = []
     for file, kind in known.items():
@@ -125,7 +125,7 @@ def read_verdicts(source: str | os.PathLike[str]) -> VerdictLog:
             rows += FORMATS[kind][1](file)
     if len({r.noted.get(TASK) for r in rows}) > 1:  # each counts its own from the start
         rows = [r._replace(item=f"{r.noted.get(TASK)} {r.item}") for r in rows]
-    return _table(kinds[0], rows, os.fspath(source))
+    return _table(kinds[0], rows, os.fspath(path))
 
 
 def is_log(place: str) -> bool:

@@ -32,7 +32,7 @@ FEW = 10  # with fewer items only very large differences can be seen
 
 
 def compare_runs(
-    runs: Mapping[str, Attempts],
+    data: Mapping[str, Attempts],
     *,
     reference: str | None = None,
     margin: float | None = None,
@@ -42,7 +42,7 @@ def compare_runs(
 
     Parameters
     ----------
-    runs
+    data
         A mapping from the name of a system to its attempts. Items that some run has not
         tried are left out, with a note.
     reference
@@ -67,7 +67,7 @@ def compare_runs(
     0.03125
     """
     level = _options.fraction(level, "level")
-    found = systems(runs, "compare_runs", least=2)
+    found = systems(data, "compare_runs", least=2)
     if reference is not None:
         _options.choice(reference, found, "reference")
     shared, notes = same_items(found)
@@ -189,7 +189,7 @@ class ItemPlan(Record):
 
 
 def plan_items(
-    pilot: Attempts | Mapping[str, Attempts],
+    data: Attempts | Mapping[str, Attempts],
     *,
     difference: float | None = None,
     half_width: float | None = None,
@@ -204,7 +204,7 @@ def plan_items(
 
     Parameters
     ----------
-    pilot
+    data
         Attempts of two systems at the same items, or, for ``half_width``, of one.
     difference
         The difference between the pass rates that is to be seen, for example 0.03.
@@ -239,7 +239,7 @@ def plan_items(
     if difference is not None:
         goal = _options.fraction(difference, "difference")
         z += NormalDist().inv_cdf(power)
-        found = systems(pilot, "plan_items", least=2)
+        found = systems(data, "plan_items", least=2)
         if len(found) > 2:
             raise InputError(
                 f"plan_items compares two systems; found {len(found)}. Type "
@@ -248,7 +248,7 @@ def plan_items(
         runs = list(same_items(found)[0].values())
     else:
         goal = _options.fraction(half_width, "half_width")
-        runs = list(systems(pilot, "plan_items").values())[:1]
+        runs = list(systems(data, "plan_items").values())[:1]
     own = max(int(np.median(a.tried)) for a in runs)
     n = _options.whole_number(
         own if attempts is None else attempts, "attempts", at_least=1
@@ -354,12 +354,12 @@ class Leaderboard(Record):
         }
 
 
-def leaderboard(runs: Mapping[str, Attempts], *, level: float = 0.95) -> Leaderboard:
+def leaderboard(data: Mapping[str, Attempts], *, level: float = 0.95) -> Leaderboard:
     r"""Which rank can each system have?
 
     Parameters
     ----------
-    runs
+    data
         A mapping from the name of a system to its attempts at the same items.
     level
         Confidence level of the intervals, and of all ranks together.
@@ -380,7 +380,7 @@ def leaderboard(runs: Mapping[str, Attempts], *, level: float = 0.95) -> Leaderb
     >>> leaderboard(runs).worst_rank
     array([2, 2, 3])
     """
-    found = compare_runs(runs, level=level)
+    found = compare_runs(data, level=level)
     order = sorted(range(len(found.names)), key=lambda k: -found.values[k].value)
     place = {found.names[k]: at for at, k in enumerate(order)}
     better = np.zeros((len(order), len(order)), bool)  # by row than which, by column

@@ -72,7 +72,7 @@ _STEPS = np.round(_SHARES * 2**32).astype(np.int64)
 
 
 def auc(
-    x: DeviceTally,
+    data: DeviceTally,
     *,
     method: str = "student",
     level: float = 0.95,
@@ -87,24 +87,24 @@ def auc(
             f'bins, or method="student".'
         )
     level = _options.fraction(level, "level")
-    found = area_of(x.lib, x.neg, x.pos)
+    found = area_of(data.lib, data.neg, data.pos)
     if method == "student":
         e = auc_from_moments(found.value, found.n, found.two, found.four, level)
     else:
         number = _options.whole_number(replicates, "replicates", at_least=100)
         note = "Each case was drawn a Poisson number of times, within its class."
-        drawn = replicated_aucs(x, number, rng)
+        drawn = replicated_aucs(data, number, rng)
         e = percentiles(found.value, drawn, level, (note,), "AUC")
     return replace(e, notes=(REVERSED, *e.notes)) if e.high < 0.5 else e
 
 
-def average_precision(x: DeviceTally, **options: Any) -> Estimate:
+def average_precision(data: DeviceTally, **options: Any) -> Estimate:
     """Give the average precision; the width of its interval is that of bins."""
-    found: Estimate = unwrap(host_precision)(x.coarse(_TOP), **options)
-    share, odds = x.design.prevalence, 1.0
+    found: Estimate = unwrap(host_precision)(data.coarse(_TOP), **options)
+    share, odds = data.design.prevalence, 1.0
     if share is not None:
-        odds = (1 - share) / share * x.n_pos / x.n_neg
-    value = sums_of(x.lib, x.pos, x.neg, odds)[-1] / x.n_pos
+        odds = (1 - share) / share * data.n_pos / data.n_neg
+    value = sums_of(data.lib, data.pos, data.neg, odds)[-1] / data.n_pos
     return _moved(found, value, _TOP)
 
 
@@ -136,27 +136,27 @@ def _proper_score(host: Callable[..., Any], losses: Callable[..., Any]) -> Any:
 
 
 def best_threshold(
-    x: DeviceTally, *aim: Any, method: str = "sweep", **choice: Any
+    data: DeviceTally, *aim: Any, method: str = "sweep", **choice: Any
 ) -> Any:
     """Find the best threshold of all; only bins that may hold it are copied."""
     _options.choice(method, ("sweep",), "method")
     choice |= dict(zip(("maximize", "subject_to"), aim, strict=False))
-    return exact_threshold(x, **choice, at_most=_LOOK, batch=_COPY).answer
+    return exact_threshold(data, **choice, at_most=_LOOK, batch=_COPY).answer
 
 
-def confusion(x: DeviceTally, threshold: float) -> Confusion:
+def confusion(data: DeviceTally, threshold: float) -> Confusion:
     """Give the four counts at a threshold."""
-    tp, fp = x.flagged(_options.real_number(threshold, "threshold"))
-    return Confusion(tp=tp, fp=fp, fn=x.n_pos - tp, tn=x.n_neg - fp)
+    tp, fp = data.flagged(_options.real_number(threshold, "threshold"))
+    return Confusion(tp=tp, fp=fp, fn=data.n_pos - tp, tn=data.n_neg - fp)
 
 
-def at_threshold(x: DeviceTally, threshold: float, **options: Any) -> Any:
+def at_threshold(data: DeviceTally, threshold: float, **options: Any) -> Any:
     """Give every metric at a threshold, from the counts of the device."""
-    c = confusion(x, threshold)
+    c = confusion(data, threshold)
     counts = np.array([[c.tn, c.fp], [c.fn, c.tp]], dtype=np.int64)
     below = np.nextafter(threshold, -np.inf)
     two = Tally([below, threshold], neg=counts[0], pos=counts[1])
-    return host_at_threshold(x.designed(two), threshold, **options)
+    return host_at_threshold(data.designed(two), threshold, **options)
 
 
 @final
@@ -224,20 +224,20 @@ def device_panel(
 
 
 def compare_auc(
-    x: DevicePanel, *, margin: float | None = None, level: float = 0.95
+    data: DevicePanel, *, margin: float | None = None, level: float = 0.95
 ) -> Any:
     """Compare areas of the same cases; see :func:`trueness.compare_auc`."""
-    _cases.at_least_two(x.names, "compare_auc")
-    _cases.both_classes(x, "compare_auc")
+    _cases.at_least_two(data.names, "compare_auc")
+    _cases.both_classes(data, "compare_auc")
     level = _options.fraction(level, "level")
-    areas = [area_of(t.lib, t.neg, t.pos) for t in x.tallies]
+    areas = [area_of(t.lib, t.neg, t.pos) for t in data.tallies]
     each = [auc_from_moments(a.value, a.n, a.two, a.four, level) for a in areas]
-    values = dict(zip(x.names, each, strict=True))
+    values = dict(zip(data.names, each, strict=True))
     wins = np.array([a.wins for a in areas], dtype=np.float64)
     gap = wins[:, None] - wins
-    n_neg, n_pos = x.n_neg, x.n_pos
-    down = _difference_powers(x, ~x.positive, "pos", -gap / n_neg)
-    up = _difference_powers(x, x.positive, "neg", gap / n_pos)
+    n_neg, n_pos = data.n_neg, data.n_pos
+    down = _difference_powers(data, ~data.positive, "pos", -gap / n_neg)
+    up = _difference_powers(data, data.positive, "neg", gap / n_pos)
 
     sides = [Side(a.value, auc_spread(a.n, a.two, a.four)) for a in areas]
 

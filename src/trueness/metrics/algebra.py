@@ -45,7 +45,7 @@ class Ratio(NamedTuple):
 
 def _bounding(sign: str) -> Callable[[Metric, Metric | float], Constraint]:
     """Make a comparison of a metric, which is a constraint."""
-    return lambda self, bound: compare(self, sign, bound)
+    return lambda self, bound: constraint_of(self, sign, bound)
 
 
 @final
@@ -407,12 +407,12 @@ _SIGNS: dict[str, Callable[[Any, float], Any]]
 _SIGNS = {">=": np.greater_equal, "<=": np.less_equal, ">": np.greater, "<": np.less}
 
 
-def compare(left: Metric | float, sign: Any, right: Metric | float) -> Constraint:
+def constraint_of(left: Metric | float, sign: Any, right: Metric | float) -> Constraint:
     """Bound a metric; what is not a number moves to the left side."""
     if not isinstance(left, Metric):
         if not isinstance(right, Metric):
             raise InputError("A constraint needs a metric on one side.")
-        return compare(right, _MIRRORED[sign], left)
+        return constraint_of(right, _MIRRORED[sign], left)
     if isinstance(right, Metric):
         difference = left - right
         return Constraint(difference - difference.constant, sign, -difference.constant)

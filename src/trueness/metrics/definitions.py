@@ -337,7 +337,8 @@ SYNONYMS: dict[str, str] = {
 
 def by_name(name: str) -> Metric | None:
     """Give a metric under another of its names, and called so; None if it is none."""
-    if name in FAMILY_MEMBERS:
-        return FAMILY_MEMBERS[name]
+    for others in (METRICS, FAMILY_MEMBERS):
+        if name in others:
+            return others[name]
     known = SYNONYMS.get(name)
     return replace(METRICS[known], name=name) if known in METRICS else None

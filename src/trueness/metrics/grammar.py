@@ -22,7 +22,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_several, nearest
 from trueness._core.numbers import percent
-from trueness.metrics.algebra import Constraint, Metric, compare, weights_of
+from trueness.metrics.algebra import Constraint, Metric, constraint_of, weights_of
 from trueness.metrics.definitions import (
     COUNTS,
     FAMILY_MEMBERS,
@@ -95,7 +95,7 @@ def constraint(text: str | Constraint) -> Constraint:
         raise InputError(f"Cannot read {text!r}: a constraint needs a metric.")
     sides = zip((left, right), text.split(sign.text), strict=True)
     in_percent = any("%" in s and not isinstance(v, Metric) for v, s in sides)
-    found = compare(left, sign.text, right)
+    found = constraint_of(left, sign.text, right)
     if in_percent and max(map(abs, found.metric.range)) > 1:
         raise InputError(
             f"Cannot read {text!r}: a percentage is a bound for a share, and "

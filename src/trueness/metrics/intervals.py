@@ -117,10 +117,10 @@ def estimates(
     if d.sampling == "case-control" and d.prevalence is None:
         wanted = [m for m in wanted if not depends_on_prevalence(m)]
     cut = Cut.of(t, threshold)
-    return {m.name: estimate(cut, m, level) for m in wanted}
+    return {m.name: estimate_at(cut, m, level) for m in wanted}
 
 
-def estimate(cut: Cut, m: Metric, level: float) -> Estimate:
+def estimate_at(cut: Cut, m: Metric, level: float) -> Estimate:
     """How large is one metric at a cut, and how sure are we?"""
     x = cut.sample
     measured = inferred(x, partial(metric_measure, m, cut.flags))

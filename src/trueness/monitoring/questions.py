@@ -33,7 +33,7 @@ _LOOKS_A_DAY = {"hourly": 24.0, "daily": 1.0, "weekly": 1 / 7, "monthly": 12 / 3
 
 @whole_cases
 def watch(
-    what: str,
+    metric: str,
     *,
     threshold: float | None = None,
     at_least: float | None = None,
@@ -55,7 +55,7 @@ def watch(
 
     Parameters
     ----------
-    what
+    metric
         A metric that is a share of cases (recall, precision, npv, accuracy, f1, ...),
         with ``threshold``; ``"flagged_share"`` with ``threshold``, which needs no
         labels; ``"auc"``; ``"brier"``; ``"calibration"`` (are the scores near ``near``,
@@ -111,11 +111,13 @@ def watch(
     ('day 34', 'day 30')
     """
     level = _options.fraction(level, "level")
-    if isinstance(what, Requirement) or (isinstance(what, str) and set("<>") & {*what}):
-        asked = requirement(what)
-        what, threshold, by = asked.metric, asked.threshold, by or asked.by  # type: ignore[assignment]
+    if isinstance(metric, Requirement) or (
+        isinstance(metric, str) and set("<>") & {*metric}
+    ):
+        asked = requirement(metric)
+        metric, threshold, by = asked.metric, asked.threshold, by or asked.by  # type: ignore[assignment]
         at_least, at_most = asked.at_least, asked.at_most
-    kind = kind_of(what)
+    kind = kind_of(metric)
     if isinstance(judges, str) or not isinstance(judges, (Sequence, type(None))):
         raise InputError(f"judges is a list of columns; found {described(judges)}.")
     if baseline is not None:
@@ -133,7 +135,7 @@ def watch(
             )
     if threshold is not None:
         threshold = _options.real_number(threshold, "threshold")
-    about: About = {"metric": what, "threshold": threshold, "side": 1, "bound": None}
+    about: About = {"metric": metric, "threshold": threshold, "side": 1, "bound": None}
     about |= {"near": near, "level": level, "mean_time": looks_between(false_alarms)}
     about |= {"rng": _options.whole_number(rng, "rng"), "judges": list(judges or ())}
     about |= {"by": by, "named": named, "columns": {}}
@@ -143,9 +145,9 @@ def watch(
         margin = _options.real_number(margin, "margin")
         about["side"], about["bound"] = _bound(about, given, baseline, margin)
     elif given:
-        raise InputError(f"A watch on {what} has no bound; leave it out.")
+        raise InputError(f"A watch on {metric} has no bound; leave it out.")
     found = Watch(about)
-    if what == "scores" and baseline is not None and baseline.n:
+    if metric == "scores" and baseline is not None and baseline.n:
         found.held["state"]["baseline"] = packed(baseline)
     return _asked(found)
 

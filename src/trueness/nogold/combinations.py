@@ -21,8 +21,8 @@ from trueness.metrics.definitions import cost
 from trueness.nogold.formulas import formula, votes
 from trueness.nogold.posterior import (
     LatentPosterior,
-    estimate,
     latent_posterior,
+    summary_of_draws,
     vote_rows,
     which_population,
 )
@@ -221,7 +221,7 @@ def best_combination(
     post: LatentPosterior,
     *,
     criterion: str | Metric = "product",
-    rule: str = "expected",
+    method: str = "expected",
     population: str | None = None,
     prevalence: float | None = None,
 ) -> Combination:
@@ -234,7 +234,7 @@ def best_combination(
     criterion : str, Metric
         "product", "squares", "sum" or "min" of sensitivity and specificity, or any
         metric or its text: ``trueness.cost(fp=1, fn=5)``, "0.7*accuracy + 0.3*recall".
-    rule : {"expected", "most often"}
+    method : {"expected", "most often"}
         Best on average over the posterior, or best in most draws: the choice of Keith,
         Davey, Boyd 2012 (doi:10.1186/1471-2105-13-179), but with many classifiers every
         draw has its own winner.
@@ -262,7 +262,7 @@ def best_combination(
     'at least 2 of A, B, C'
     """
     c = read_criterion(criterion)
-    _options.choice(rule, RULES, "rule")
+    _options.choice(method, RULES, "method")
     latent_posterior(post, "best_combination")
     # the paper's criteria do not look at the prevalence
     free, k = c.name in CRITERIA, len(post.names)
@@ -273,23 +273,23 @@ def best_combination(
     often = Counter(w.tobytes() for w in won)
     chosen = favourite = np.frombuffer(often.most_common(1)[0][0], dtype=bool)
     gap = 0.0
-    if rule == "expected" and c.shape == "linear":  # gains add up over all draws
+    if method == "expected" and c.shape == "linear":  # gains add up over all draws
         every = every_draw(post, s, prevalence)
         sums = np.sum([c.gain_and_loss(x.rates(chosen), x) for x in every], axis=0)
         chosen = net(*sums) > 0
-    elif rule == "expected":
+    elif method == "expected":
         chosen, gap = best_on_average(c, draws_of(post, ENTRIES >> k, s, prevalence))
     parts = [(*x.rates(chosen), x.phi) for x in every_draw(post, s, prevalence)]
     sens, spec, phi = np.hstack(parts)
     patterns = np.flatnonzero(chosen)
     return Combination(
         formula(patterns.tolist(), post.names),
-        estimate(sens, post.level),
-        estimate(spec, post.level),
+        summary_of_draws(sens, post.level),
+        summary_of_draws(spec, post.level),
         c.name,
-        estimate(c.sign * c.value(sens, spec, phi), post.level),
+        summary_of_draws(c.sign * c.value(sens, spec, phi), post.level),
         float(np.mean(c.of(d, chosen) >= worth)),
-        rule,
+        method,
         formula(np.flatnonzero(favourite).tolist(), post.names),
         float(np.mean(c.of(d, favourite) >= worth)),
         len(often),
@@ -333,7 +333,7 @@ def cost_rule(
     rates = dict(zip(post.names, zip(sens, spec, strict=True), strict=True))
     rates |= {"flag none": (none, every), "flag all": (every, none)}
     value = read_criterion(price).value
-    costs = {n: estimate(-value(*r, phi), post.level) for n, r in rates.items()}
+    costs = {n: summary_of_draws(-value(*r, phi), post.level) for n, r in rates.items()}
     return CostRule(best.formula, fp / (fp + fn), best.score, costs, best)
 
 

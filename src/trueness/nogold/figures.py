@@ -101,7 +101,7 @@ def labels_figure(found: Rate, panel: Panel) -> Curves:
     number, width = [], []
     for w in WIDTHS:
         try:
-            n = plan_labels(panel, width=float(w), level=found.level).labels
+            n = plan_labels(panel, half_width=float(w) / 2, level=found.level).labels
         except NotEnoughCases:  # not even if all cases were labelled
             break
         if n >= 10:

@@ -30,7 +30,12 @@ from trueness.nogold.model import (
     read_model,
     read_patterns,
 )
-from trueness.nogold.posterior import PARAMETERS, LatentPosterior, estimate, span
+from trueness.nogold.posterior import (
+    PARAMETERS,
+    LatentPosterior,
+    span,
+    summary_of_draws,
+)
 from trueness.nogold.sampling import Diagnostics, sample
 from trueness.nogold.verdicts import LABELLED, centred, design, joint_shares
 
@@ -195,7 +200,9 @@ def record(
 
     def each(word: str, names: Sequence[str]) -> Mapping[str, Estimate]:
         pairs = zip(names, flat[word].T, strict=True)
-        return MappingProxyType({n: estimate(c, level, known=known) for n, c in pairs})
+        return MappingProxyType(
+            {n: summary_of_draws(c, level, known=known) for n, c in pairs}
+        )
 
     phi = each("prevalence", x.populations)
     return LatentPosterior(

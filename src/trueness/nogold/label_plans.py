@@ -22,8 +22,8 @@ from trueness.nogold.verdicts import (
     Verdicts,
     graded,
     mode_and_information,
+    panel_of_verdicts,
     probabilities,
-    read_verdicts,
     verdicts_of,
 )
 
@@ -136,7 +136,7 @@ class LabelNumber(Record):
 def plan_labels(
     data: Any = None,
     *,
-    width: float,
+    half_width: float,
     prevalence: float | None = None,
     judges: int = 1,
     sensitivity: float = 0.85,
@@ -152,8 +152,8 @@ def plan_labels(
     data
         Verdicts with some labels: their judges are taken as they are. Without a panel,
         the arguments below describe the expected judges.
-    width
-        Width of the whole interval, such as 0.1 for plus or minus 5 percentage points.
+    half_width
+        Wanted half width of the interval: 0.05 for plus or minus 5 percentage points.
     prevalence
         The rate that is expected.
     judges, sensitivity, specificity, correlation
@@ -166,17 +166,18 @@ def plan_labels(
     --------
     Without judges 0.25 * (2 * 1.96 / 0.1)^2 = 384.2, so 385 labels, at a rate of 1/2.
 
-    >>> plan_labels(width=0.1, prevalence=0.5, cases=10**6).without_judges
+    >>> plan_labels(half_width=0.05, prevalence=0.5, cases=10**6).without_judges
     385
     """
-    width, level = _options.fraction(width, "width"), _options.fraction(level, "level")
+    width = 2 * _options.fraction(half_width, "half_width")
+    level = _options.fraction(level, "level")
     z = float(ndtri((1 + level) / 2))
     if data is None:
         p, x, total, note = _expected(
             prevalence, judges, sensitivity, specificity, correlation, cases
         )
     else:
-        v = verdicts_of(read_verdicts(data))
+        v = verdicts_of(panel_of_verdicts(data))
         p, x, total, known = _given_votes(v), v.x, v.total, int((v.pos + v.neg).sum())
         if not known:
             raise NotEnoughCases(

@@ -315,7 +315,7 @@ def span(e: Estimate) -> str:
     return f"{low} to {high}"
 
 
-def estimate(values: Floats, level: float, *, known: bool = True) -> Estimate:
+def summary_of_draws(values: Floats, level: float, *, known: bool = True) -> Estimate:
     """Summarise draws by mean, equal-tailed interval and sd; or by the interval."""
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     # costs of 1e300 are divided before they are squared

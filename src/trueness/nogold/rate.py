@@ -24,7 +24,7 @@ from trueness.nogold import verdicts as _verdicts
 from trueness.nogold.fitting import fitted
 from trueness.nogold.label_plans import LabelPlan, plan_next
 from trueness.nogold.model import only_value, read_model, read_patterns
-from trueness.nogold.posterior import estimate
+from trueness.nogold.posterior import summary_of_draws
 from trueness.nogold.verdicts import Judge, Verdicts
 
 Rng = np.random.Generator
@@ -163,7 +163,7 @@ def prevalence(
     >>> bool(abs(r.value - 0.75) < 0.02), r.naive["J"]
     (True, 0.75)
     """
-    panel = _verdicts.read_verdicts(data)
+    panel = _verdicts.panel_of_verdicts(data)
     level = _options.fraction(level, "level")
     rng = _options.generator(rng)
     if panel.n_pos + panel.n_neg == 0:
@@ -233,7 +233,7 @@ def _rate(
 ) -> Rate:
     """Write down a rate, given draws from its posterior."""
     known = labelled != "none"
-    whole = estimate(theta, level, known=known)
+    whole = summary_of_draws(theta, level, known=known)
     total, naive = np.asarray(panel.pos + panel.neg + panel.unknown, float), {}
     for name, column in zip(panel.names, panel.rows.T, strict=True):
         seen = ~np.isnan(column)

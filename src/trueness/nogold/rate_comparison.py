@@ -22,9 +22,9 @@ from trueness._core.records import Estimate, Record
 from trueness.comparison.results import holm
 from trueness.counts.answers import whole_cases
 from trueness.counts.values import Panel
-from trueness.nogold.posterior import estimate
+from trueness.nogold.posterior import summary_of_draws
 from trueness.nogold.rate import prevalence
-from trueness.nogold.verdicts import influence_on_rate, read_verdicts, verdicts_of
+from trueness.nogold.verdicts import influence_on_rate, panel_of_verdicts, verdicts_of
 
 Rng = np.random.Generator
 # the fields of a comparison that have one entry per pair of systems
@@ -70,7 +70,7 @@ class RateComparison(Record):
 
 @whole_cases
 def compare_prevalence(
-    systems: Mapping[str, Any],
+    data: Mapping[str, Any],
     *,
     labelled: str | None = None,
     item: str | None = None,
@@ -81,7 +81,7 @@ def compare_prevalence(
 
     Parameters
     ----------
-    systems
+    data
         A mapping from name to the panel of verdicts on the answers of that system.
     labelled : {"random", "by verdict", "by truth"}
         As for :func:`trueness.prevalence`.
@@ -108,13 +108,13 @@ def compare_prevalence(
     >>> bool(0 < apart.low[0] < 0.1 < apart.high[0])
     True
     """
-    if not isinstance(systems, Mapping) or len(systems) < 2:
+    if not isinstance(data, Mapping) or len(data) < 2:
         raise InputError(
             f"compare_prevalence needs a mapping of at least two systems; found "
-            f'{described(systems)}. Type {{"system A": panel_a, "system B": panel_b}}.'
+            f'{described(data)}. Type {{"system A": panel_a, "system B": panel_b}}.'
         )
     level, rng = _options.fraction(level, "level"), _options.generator(rng)
-    panels = {str(n): read_verdicts(p) for n, p in systems.items()}
+    panels = {str(n): panel_of_verdicts(p) for n, p in data.items()}
     items = {}
     if item is not None:
         items = {n: _items(n, p, item) for n, p in panels.items()}
@@ -205,7 +205,7 @@ def _compared(
         *(np.minimum(mean - reach, low), np.maximum(mean + reach, high)),
         *(better, p, np.array(holm(p.tolist()))),
         MappingProxyType(
-            {n: estimate(d, level, known=identified) for n, d in draws.items()}
+            {n: summary_of_draws(d, level, known=identified) for n, d in draws.items()}
         ),
         identified,
         notes,

@@ -22,7 +22,7 @@ from trueness.counts.values import Panel, Tally
 from trueness.inference.limits import around, student
 from trueness.inference.spread import spread
 from trueness.nogold.model import only_value
-from trueness.nogold.posterior import estimate
+from trueness.nogold.posterior import summary_of_draws
 from trueness.nogold.sampling import kish, resample
 
 Rng = np.random.Generator
@@ -61,7 +61,7 @@ class Verdicts(NamedTuple):
         return self.pos + self.neg + self.unknown
 
 
-def read_verdicts(data: object) -> Panel:
+def panel_of_verdicts(data: object) -> Panel:
     """Pass on a panel of verdicts; a tally is one judge."""
     if isinstance(data, Tally):
         rows = data.score[:, None]
@@ -413,8 +413,8 @@ def accuracies(
     def share(of: Floats, right: Floats, wrong: Floats) -> Estimate:
         good, bad = of @ right, of @ wrong
         if of.ndim == 1:
-            return estimate(rng.beta(good + 0.5, bad + 0.5, DRAWS), level)
-        return estimate(good / np.maximum(good + bad, 1e-300), level)
+            return summary_of_draws(rng.beta(good + 0.5, bad + 0.5, DRAWS), level)
+        return summary_of_draws(good / np.maximum(good + bad, 1e-300), level)
 
     out, graded_by = {}, graded(x.rows)
     for k, (name, column) in enumerate(zip(x.names, x.rows.T, strict=True)):
@@ -452,7 +452,7 @@ def effective_judges(
         both = rng.standard_gamma(x.pos, size), rng.standard_gamma(x.neg, size)
     pos, neg = (share[:REPLICATES, seen] for share in both)
     r = _mean_correlation(rows[seen], pos, neg)
-    return estimate(k / (1 + (k - 1) * np.clip(r, 0, 1)), level)
+    return summary_of_draws(k / (1 + (k - 1) * np.clip(r, 0, 1)), level)
 
 
 def _mean_correlation(rows: Floats, pos: Floats, neg: Floats) -> Floats:

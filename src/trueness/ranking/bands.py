@@ -66,7 +66,7 @@ class Band(TwoAxes):
 def roc_band(
     data: Tally,
     *,
-    kind: str = "simultaneous",
+    band: str = "simultaneous",
     level: float = 0.95,
     points: int = 101,
     rng: Seed = 0,
@@ -82,7 +82,7 @@ def roc_band(
 
     Parameters
     ----------
-    kind
+    band
         ``"simultaneous"``: the whole curve lies inside with this confidence.
         ``"pointwise"``: each single point does.
     points
@@ -95,7 +95,7 @@ def roc_band(
     True
     """
     _cases.both_classes(data, "roc_band")
-    data, level = _checked(data, kind, level)
+    data, level = _checked(data, band, level)
     notes = (*remarks(data), *notes_of(data))
     grid = np.linspace(0, 1, _options.whole_number(points, "points", at_least=3))
     cases = _Redrawn(data, False, replicates, rng)
@@ -104,14 +104,14 @@ def roc_band(
     worth_pos, worth_neg, wider = _worth(cases.sample, level)
     least = rate_variance(value, cases.alike(grid, worth_pos))
     error = np.sqrt(np.maximum(drawn.var(axis=0), least))
-    c = critical(np.abs(drawn - value) / error, level, kind) * wider
+    c = critical(np.abs(drawn - value) / error, level, band) * wider
     # two negatives to both sides, rising with fpr, and ending at 0 and 1
     half, side = c * error, 2 / worth_neg
     low = np.maximum.accumulate(np.clip(value - half, 0, 1))
     high = np.minimum.accumulate(np.clip(value + half, 0, 1)[::-1])[::-1]
     low = np.where(grid >= side, np.interp(grid - side, grid, low), 0.0)
     high = np.interp(grid + side, grid, high)
-    made = low, high, level, kind, "bootstrap"
+    made = low, high, level, band, "bootstrap"
     return Band(("fpr", "tpr"), grid, value, *made, notes=notes)
 
 
@@ -119,7 +119,7 @@ def roc_band(
 def precision_recall_band(
     data: Tally,
     *,
-    kind: str = "simultaneous",
+    band: str = "simultaneous",
     method: str | None = None,
     level: float = 0.95,
     points: int = 101,
@@ -137,7 +137,7 @@ def precision_recall_band(
         ``"likelihood"``: precisions at which the counts are likely (the default;
         Claeskens et al. 2003, doi:10.2307/3316066; Naiman 1986). ``"bootstrap"``:
         wider; the default for weights, clusters and labels missing at random.
-    kind, level, points, rng, replicates
+    band, level, points, rng, replicates
         As in :func:`roc_band`. Only the bootstrap draws.
 
     Examples
@@ -149,7 +149,7 @@ def precision_recall_band(
     """
     _cases.both_classes(data, "precision_recall_band")
     needs_prevalence(data, "precision_recall_band")
-    data, level = _checked(data, kind, level)
+    data, level = _checked(data, band, level)
     if method is None:
         method = "bootstrap" if {*words_of(data)} & {*SINGLE_CASES} else "likelihood"
     _options.choice(method, ("likelihood", "bootstrap"), "method")
@@ -168,20 +168,20 @@ def precision_recall_band(
     value = precision_at(fpr, recall, share)
     if method == "likelihood":
         t = cases.sample.cases
-        few, many = _likely_alarms(t, recall, random, level, kind)
+        few, many = _likely_alarms(t, recall, random, level, band)
         odds = (1 - share) / share * t.n_pos / t.n_neg
         alarms = odds * many, odds * few
     else:
-        alarms = _likely_draws(cases, fpr, recall, level, kind)
+        alarms = _likely_draws(cases, fpr, recall, level, band)
     low, high = (recall / (recall + a) for a in alarms)
     low, high = np.minimum(low, value), np.maximum(high, value)
-    made = low, high, level, kind, method, share
+    made = low, high, level, band, method, share
     return Band(("recall", "precision"), recall, value, *made, notes=notes)
 
 
 def _checked(t: Tally, kind: str, level: float) -> tuple[Tally, float]:
     """Check what was asked; clusters of one case are none."""
-    _options.choice(kind, ("simultaneous", "pointwise"), "kind")
+    _options.choice(kind, ("simultaneous", "pointwise"), "band")
     if t.clusters is not None and t.grouped is None:
         t = t.without_clusters()
     return t, _options.fraction(level, "level")

@@ -80,7 +80,7 @@ def curve_figure(
         columns = {x.name: c.x, y.name: c.y, "cut": c.threshold}
         lines.append(Line(name, {k: v[kept] for k, v in columns.items()}))
     for name, t in tallies.items() if band is not None else ():
-        b = make(t, kind=band, **asked)
+        b = make(t, band=band, **asked)
         bands.append(Line(name, {x.name: b.x, "low": b.low, "high": b.high}))
     guides = tuple(guide(x, y, *ends) for ends in chance)
     return Curves(title, x, y, tuple(lines), tuple(bands), guides)

@@ -53,7 +53,7 @@ MOST_CASES = 100_000
 
 
 def plan_readers(
-    study: ReaderStudy,
+    data: ReaderStudy,
     *,
     difference: float | None = None,
     margin: float | None = None,
@@ -71,7 +71,7 @@ def plan_readers(
 
     Parameters
     ----------
-    study
+    data
         A study of at least two treatments, with the variance components.
     difference
         The difference of two treatments that is to be detected; with ``margin`` the
@@ -93,18 +93,18 @@ def plan_readers(
     target = _options.fraction(power, "power")
     level = _options.fraction(level, "level")
     gap = _gap(difference, margin)
-    if not isinstance(study, ReaderStudy):
+    if not isinstance(data, ReaderStudy):
         raise InputError(
             f"plan_readers needs a study, the answer of trueness.reader_study; found "
-            f"{described(study)}."
+            f"{described(data)}."
         )
-    power_of, alone, may_be = _powers(study, gap, level)
+    power_of, alone, may_be = _powers(data, gap, level)
     few = range(3, 16) if readers is None else readers
     asked = list(few) if is_several(few) else [few]
     chosen = [_options.whole_number(j, "readers", at_least=2) for j in asked]
     if not chosen:
         raise InputError("readers must be a number or several; found none.")
-    made = [_groups(study, groups, j) for j in chosen]
+    made = [_groups(data, groups, j) for j in chosen]
     need, reached, expected = [], [], []
     for j, g in zip(chosen, made, strict=True):
         if cases is not None:
@@ -117,7 +117,7 @@ def plan_readers(
         n = need[-1] or MOST_CASES
         reached.append(power_of(alone, n, j, g))
         expected.append(float(np.mean([power_of(v, n, j, g) for v in may_be])))
-    notes = _notes(study, need, chosen, made)
+    notes = _notes(data, need, chosen, made)
     a, b, c, d = (np.array(v) for v in (chosen, need, reached, expected))
     return ReaderPlan(a, b, c, d, gap, target, level, notes)
 

@@ -45,18 +45,18 @@ _GONE = -1.7976931348623157e308
 
 @in_turn
 def apply(
-    frame: Any, map: Map, column: str | None = None, *, name: str | None = None
+    data: Any, map: Map, score: str | None = None, *, name: str | None = None
 ) -> Any:
     """What does each row score, after calibration or combination?
 
     Parameters
     ----------
-    frame
+    data
         Any frame, eager or lazy.
     map
         A fitted map: of one score (:func:`calibrate`) or of several (a combiner of a
         panel, which knows the names of its columns).
-    column
+    score
         The score column, for a map of one score.
     name
         The name of the new column; by default ``"<column>_calibrated"`` or
@@ -81,21 +81,21 @@ def apply(
             f"apply needs a fitted map, as trueness.calibrate or trueness.fidel gives; "
             f"found {type(map).__name__}."
         )
-    if not is_frame(frame):
+    if not is_frame(data):
         raise InputError(
-            f"apply needs a frame; found {type(frame).__name__}. For arrays type "
+            f"apply needs a frame; found {type(data).__name__}. For arrays type "
             f"map(scores), for a tally tally.map(map)."
         )
-    opened = open_frame(frame)
+    opened = open_frame(data)
     names = opened.collect_schema().names()
-    inputs = _inputs(map, column, names)
-    new = name or (f"{inputs[0]}_calibrated" if column is not None else "combined")
+    inputs = _inputs(map, score, names)
+    new = name or (f"{inputs[0]}_calibrated" if score is not None else "combined")
     if new in names:
         raise InputError(
             f"The frame has a column {new!r} already; choose another name=."
         )
     if opened.implementation.is_dask():  # block by block, as pandas
-        return frame.map_partitions(partial(apply, map=map, column=column, name=new))
+        return data.map_partitions(partial(apply, map=map, score=score, name=new))
     if not isinstance(opened, nw.LazyFrame):
         values = _evaluated(map, [read_column(opened.get_column(c), c) for c in inputs])
         backend = opened.implementation
@@ -105,12 +105,12 @@ def apply(
     numbers = [f"column_{k}" for k in range(len(names))]
     rows = with_names(opened, numbers)
     inputs = [numbers[names.index(c)] for c in inputs]
-    formula = map.expression if column is not None else None
+    formula = map.expression if score is not None else None
     if formula is not None and formula_length(formula) <= _LONGEST:
-        score = nw.col(inputs[0]).cast(nw.Float64)
-        there = ~(score.is_null() | score.is_nan())
+        given = nw.col(inputs[0]).cast(nw.Float64)
+        there = ~(given.is_null() | given.is_nan())
         value = written(
-            formula, score, _literal, lambda word, x: getattr(x, word)(), either
+            formula, given, _literal, lambda word, x: getattr(x, word)(), either
         )
         rows = rows.with_columns(nw.when(there).then(value).alias("new"))
     else:

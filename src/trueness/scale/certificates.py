@@ -285,16 +285,16 @@ def _only_inside(t: Tally, given: Given) -> Bounds | None:
     return Bounds(np.nan, low, high, f"best {asked.name}", _bins(t))
 
 
-def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
+def bounds(statistic: Any, data: Tally, **options: Any) -> Any:
     """Between which numbers does the exact answer lie, when scores are in bins?
 
     Parameters
     ----------
-    analysis
+    statistic
         An analysis that gives a number or a curve, as a function or by name:
         ``trueness.auc``, ``trueness.roc``, ``"best_threshold"``, ... Or a metric, in
         Python or as text, with ``threshold=``.
-    t
+    data
         A tally made with ``at_most=``, or by :meth:`Tally.coarse`. For a tally without
         bins both bounds are the answer itself.
     **options
@@ -317,27 +317,29 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
     >>> bounds("recall", t.coarse(2), threshold=2)
     recall 0.5 (exactly between 0.5 and 1; 2 bins)
     """
-    _cases.one_classifier(t, "bounds")
-    t = t.with_design(**{word: options.pop(word) for word in WORDS if word in options})
-    name = getattr(analysis, "__name__", analysis)
-    if isinstance(analysis, Metric) or (
+    _cases.one_classifier(data, "bounds")
+    data = data.with_design(
+        **{word: options.pop(word) for word in WORDS if word in options}
+    )
+    name = getattr(statistic, "__name__", statistic)
+    if isinstance(statistic, Metric) or (
         isinstance(name, str) and "threshold" in options and name not in BOUNDED
     ):
-        return _metric_bounds(t, read_metric(analysis), **options)
+        return _metric_bounds(data, read_metric(statistic), **options)
     if not isinstance(name, str) or name not in BOUNDED:
         raise InputError(
             f"bounds knows {listing(BOUNDED, 20)}, and any metric with "
             f"threshold=; found {described(name)}.{nearest(name, list(BOUNDED))}"
         )
-    refuse(t, name)
+    refuse(data, name)
     ask, attach = unwrap(BOUNDED[name][0]), BOUNDED[name][1]
-    given = signature(ask).bind(t, **options)
+    given = signature(ask).bind(data, **options)
     given.apply_defaults()
-    if name == "best_threshold" and t.binned:
-        inside = _only_inside(t.labelled(), given.arguments)
+    if name == "best_threshold" and data.binned:
+        inside = _only_inside(data.labelled(), given.arguments)
         if inside is not None:
             return inside
-    answer = attach(ask(t, **options), t.labelled(), given.arguments)
+    answer = attach(ask(data, **options), data.labelled(), given.arguments)
     if isinstance(answer.limits, CurveBounds):
         return answer.limits
     own = {"calibration_error": "plain", "calibration_line": "slope"}.get(name)
@@ -345,7 +347,7 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
     if isinstance(answer, OperatingPoint):
         name = f"best {answer.objective}"
     low, high = answer.limits
-    return Bounds(float(value), low, high, name, _bins(t))
+    return Bounds(float(value), low, high, name, _bins(data))
 
 
 def _bins(t: Tally) -> int:

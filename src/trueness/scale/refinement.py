@@ -124,7 +124,7 @@ class ScoreSource(NamedTuple):
 
 @engines.in_turn
 def exact_threshold(
-    frame: object,
+    data: object,
     *,
     label: str | None = None,
     score: str | None = None,
@@ -141,7 +141,7 @@ def exact_threshold(
 
     Parameters
     ----------
-    frame
+    data
         Any frame; a lazy one (:func:`scan`, Polars, DuckDB, PySpark, Ibis) is counted
         by its engine. Or a tally: then the answer is that of :func:`best_threshold`,
         found without looking at every threshold.
@@ -176,9 +176,9 @@ def exact_threshold(
     constraints = read_constraints(subject_to)
     tolerance = _options.not_negative(tolerance, "tolerance")
     batch = _options.whole_number(batch, "batch", at_least=1)
-    design = getattr(frame, "design", PLAIN).with_words({"prevalence": prevalence})
+    design = getattr(data, "design", PLAIN).with_words({"prevalence": prevalence})
     prevalence = design.prevalence
-    source, t = _first(frame, label, score, positive, at_most)
+    source, t = _first(data, label, score, positive, at_most)
     _cases.some_labels(t, "exact_threshold")
     _, objective = read_objective(maximize, minimize)
     for _ in range(_MOST_PASSES):
@@ -204,7 +204,7 @@ def exact_threshold(
 
 @engines.in_turn
 def exact_auc(
-    frame: object,
+    data: object,
     *,
     label: str | None = None,
     score: str | None = None,
@@ -219,7 +219,7 @@ def exact_auc(
 
     Parameters
     ----------
-    frame, label, score, positive
+    data, label, score, positive
         As in :func:`exact_threshold`.
     tolerance
         Stop when the AUC is known to within this much; 0 for the exact AUC.
@@ -245,7 +245,7 @@ def exact_auc(
     tolerance = _options.not_negative(tolerance, "tolerance")
     batch = _options.whole_number(batch, "batch", at_least=1)
     whole = batch if tolerance == 0 else 0
-    source, t = _first(frame, label, score, positive, at_most, whole)
+    source, t = _first(data, label, score, positive, at_most, whole)
     _cases.both_classes(t, "exact_auc")
     allowed = 2 * tolerance * t.n_pos * t.n_neg
     for _ in range(_MOST_PASSES):

@@ -27,7 +27,7 @@ from trueness.inference.sample import meant, needs_prevalence
 from trueness.metrics.algebra import Constraint, Metric, Ratio
 from trueness.metrics.confusion import Confusion, sweep, thresholds
 from trueness.metrics.definitions import METRICS, net_benefit
-from trueness.metrics.intervals import Cut, estimate, meant_by_rows, metric_measure
+from trueness.metrics.intervals import Cut, estimate_at, meant_by_rows, metric_measure
 from trueness.threshold.cuts import thresholds_of
 
 
@@ -108,7 +108,7 @@ def cost_curve(
     cost = w * miss + (1 - w) * alarm
     sure = _cut_rows(t, np.where(best > 0, t.score[np.maximum(best, 1) - 1], np.inf))
     found = [
-        estimate(cut, replace(v * METRICS["fnr"] + (1 - v) * METRICS["fpr"],
+        estimate_at(cut, replace(v * METRICS["fnr"] + (1 - v) * METRICS["fpr"],
                               range=(0.0, 1.0)), level)
         for v, cut in zip(w.tolist(), sure, strict=True)
     ]  # fmt: skip
@@ -254,7 +254,7 @@ def decision_curve(
     known, cuts, odds = data.design.prevalence, _cut_rows(data, p), p / (1 - p)
     x = cuts[0].sample
     all_flagged = Cut(x, np.ones(len(x.cases), dtype=bool))
-    here = estimate(all_flagged, METRICS["precision"], level)
+    here = estimate_at(all_flagged, METRICS["precision"], level)
     share, ends = here.value, np.array([here.low, here.high])
     if known is not None:
         share, ends = known, np.full(2, known)
@@ -291,16 +291,16 @@ def _benefit(
     """Give the net benefit and its limits, then the same as a share of the largest."""
     m = net_benefit(odds)
     if known:  # the classes are separate samples
-        rates = [estimate(cut, METRICS[k], level) for k in ("recall", "fpr")]
+        rates = [estimate_at(cut, METRICS[k], level) for k in ("recall", "fpr")]
         plain = _joined(cut, m, (share, -(1 - share) * odds), rates)
         # of a prevalence of 1e-320 nothing is a part that a number holds
         most = float(np.finfo(float).max) / 4
         return (*plain, *(min(max(v / share, -most), most) for v in plain))
-    plain = _joined(cut, m, (1.0, -odds), [estimate(cut, k, level)
+    plain = _joined(cut, m, (1.0, -odds), [estimate_at(cut, k, level)
                                            for k in (_TRUE, _FALSE)])  # fmt: skip
     part = replace(m, ratio=Ratio((1, -odds, 0, 0), (1, 0, 1, 0)))
-    rates = [estimate(cut, METRICS["recall"], level),
-             _odds(estimate(cut, _ALARMS, level))]  # fmt: skip
+    rates = [estimate_at(cut, METRICS["recall"], level),
+             _odds(estimate_at(cut, _ALARMS, level))]  # fmt: skip
     return (*plain, *_joined(cut, part, (1.0, -odds), rates))
 
 

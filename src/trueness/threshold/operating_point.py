@@ -31,7 +31,7 @@ from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.grammar import one_or_more
-from trueness.metrics.intervals import Cut, estimate
+from trueness.metrics.intervals import Cut, estimate_at
 from trueness.threshold import cuts as _cuts
 from trueness.threshold import limits
 from trueness.threshold.cuts import Cuts, Interval
@@ -100,7 +100,7 @@ class OperatingPoint(Answer):
         kept = [
             m for m in METRICS.values() if not (unknown and depends_on_prevalence(m))
         ]
-        return {m.name: estimate(self._cut, m, 0.95) for m in kept}
+        return {m.name: estimate_at(self._cut, m, 0.95) for m in kept}
 
     def __repr__(self) -> str:
         others, c = len(self.score_ranges) - 1, self.confusion

@@ -93,6 +93,7 @@ _ELSEWHERE = {
     "auc": "roc_auc auroc",
     "platt": "logistic",
     "cv": "folds n_splits",
+    "settings": "memory_limit threads",
 }
 
 
