@@ -64,3 +64,15 @@ def _spread(t, combination, rng):
         rows += [(s, p, n) for s, (p, n) in zip(scores, way, strict=True)]
     score, pos, neg = zip(*rows, strict=True)
     return Tally(score, neg, pos)
+
+
+def curve_span(bounds, x):
+    """What a curve of straight lines may be at x; jumps hold all between their ends."""
+    left = np.searchsorted(bounds.x, x - 1e-12, side="left")
+    right = np.searchsorted(bounds.x, x + 1e-12, side="right")
+    low, high = bounds.low[left:right], bounds.high[left:right]
+    if left == right:  # inside a stretch
+        part = slice(max(left - 1, 0), right + 1)
+        at = bounds.x[part]
+        low, high = (np.interp(x, at, v[part]) for v in (bounds.low, bounds.high))
+    return np.min(low) - 1e-12, np.max(high) + 1e-12

@@ -62,17 +62,15 @@ def test_every_combiner_on_every_engine(engine, rng):
     given = np.array([[np.nan if v is None else v for v in rows[k]] for k in names]).T
     for name, f in fitted.items():
         frame = trueness.apply(frame, f, name=name)
-    for (name, f), found in zip(
-        fitted.items(), in_order(frame, "i", *fitted), strict=True
-    ):
+    columns = in_order(frame, "i", *fitted)
+    for (name, f), found in zip(fitted.items(), columns, strict=True):
         np.testing.assert_allclose(found, f(given), rtol=1e-12, err_msg=name)
 
 
 def test_a_long_table_is_joined(lazy_engine, rng):
     y, p = cases(5000)
-    fitted = trueness.calibrate(
-        trueness.tally(y, rng.permutation(p)), method="fermi-dirac"
-    )
+    t = trueness.tally(y, rng.permutation(p))
+    fitted = trueness.calibrate(t, method="fermi-dirac")
     rows = {"i": list(range(len(SCORES))), "s": SCORES}
     new = trueness.apply(lazy_engine(rows), fitted, "s")
     expected = fitted([np.nan if v is None else v for v in SCORES])

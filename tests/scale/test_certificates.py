@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trueness
+from bins_by_hand import curve_span
 from trueness import InputError, Tally
 from trueness._core.records import Answer
 from trueness.metrics.confusion import Confusion
@@ -218,9 +219,7 @@ def test_limits_hold_the_exact_answer_of_weights_and_shares(seed, weighted, shar
     ):
         limits, exact = curve(b).limits, curve(t)
         for at, height in zip(getattr(exact, x), getattr(exact, value), strict=True):
-            here = np.abs(limits.x - at) < 1e-12  # a corner has two ends
-            low = min(np.interp(at, limits.x, limits.low), *limits.low[here], 2)
-            high = max(np.interp(at, limits.x, limits.high), *limits.high[here], -1)
+            low, high = curve_span(limits, at)
             assert low - 1e-9 <= height <= high + 1e-9
     for metric in ("f1", "mcc"):
         found = trueness.bounds(metric, b, threshold=0.5)

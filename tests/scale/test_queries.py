@@ -155,14 +155,8 @@ def spark_of_this_machine(spark):
     return ask
 
 
-LOCAL = {
-    "duckdb": run_duckdb,
-    "sqlite": run_sqlite,
-    "clickhouse": run_clickhouse,
-    "polars": run_polars,
-}
-
-
+LOCAL = {"duckdb": run_duckdb, "sqlite": run_sqlite, "clickhouse": run_clickhouse,
+         "polars": run_polars}  # fmt: skip
 SERVED = [
     pytest.param(name, marks=pytest.mark.slow) for name in ("postgres", "mariadb")
 ] + [pytest.param("spark", marks=pytest.mark.spark)]
@@ -271,14 +265,10 @@ def test_what_cannot_be_counted_is_refused(asked, words):
 def test_every_dialect_reads_its_query(name, bins):
     words = {"label": "order", "score": "p", "by": "my site", "cluster": "c"}
     query = trueness.sql("mart.preds", dialect=name, **words, weight="w", bins=bins)
-    tree = sqlglot.parse(query, read=DIALECTS[name], error_level="raise")
-    assert len(tree) == 1
-    assert [c.alias_or_name for c in tree[0].selects][:3] == [
-        "cluster",
-        "my site",
-        "score",
-    ]
-    assert not tree[0].find(sqlglot.exp.Anonymous)  # no function of another dialect
+    (tree,) = sqlglot.parse(query, read=DIALECTS[name], error_level="raise")
+    first = [c.alias_or_name for c in tree.selects][:3]
+    assert first == ["cluster", "my site", "score"]
+    assert not tree.find(sqlglot.exp.Anonymous)  # no function of another dialect
 
 
 def test_names_are_names_whatever_they_contain():
@@ -289,9 +279,8 @@ def test_names_are_names_whatever_they_contain():
     for table in ("preds; DROP TABLE preds", "a, b", "preds p", "(SELECT 1)", ""):
         with pytest.raises(InputError, match="table must be the name"):
             trueness.sql(table, dialect="duckdb", score="p")
-    assert "`my-house`.x.preds" in trueness.sql(
-        "my-house.x.preds", dialect="bigquery", score="p"
-    )
+    named = trueness.sql("my-house.x.preds", dialect="bigquery", score="p")
+    assert "`my-house`.x.preds" in named
     with pytest.raises(InputError, match="Rename it in a view"):
         trueness.sql("preds", dialect="duckdb", score="p", by="Score")
     with pytest.raises(InputError, match="dialect must be"):
@@ -308,8 +297,7 @@ def test_a_map_is_a_query_too(engine, method):
     fitted = trueness.calibrate(t, method=method)
     query = trueness.sql("preds", dialect=dialect(name), score="p", apply=fitted)
     rows = list(csv.DictReader(io.StringIO(ask(query))))
-    found = np.array([float(r["calibrated"]) for r in rows])
-    scores = np.array([float(r["p"]) for r in rows])
+    found, scores = (np.array([float(r[k]) for r in rows]) for k in ("calibrated", "p"))
     np.testing.assert_allclose(found, fitted(scores), rtol=1e-12, atol=1e-300)
 
 

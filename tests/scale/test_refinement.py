@@ -206,7 +206,7 @@ def test_slips():
     rows = lazy([0, 1], [0.1, 0.2])
     with pytest.raises(trueness.NotEnoughCases, match="exact_auc needs at least one p"):
         area(lazy([0, 0], [0.1, 0.2]))
-    with pytest.raises(InputError, match="Name the columns of the frame"):
-        trueness.exact_auc(rows, score="p")
-    with pytest.raises(InputError, match="label='z' must name a column"):
-        trueness.exact_auc(rows, label="z", score="p")
+    slips = {"Name the columns of the frame": {}, "'z' must name a col": {"label": "z"}}
+    for words, label in slips.items():
+        with pytest.raises(InputError, match=words):
+            trueness.exact_auc(rows, score="p", **label)

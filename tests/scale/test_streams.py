@@ -18,8 +18,6 @@ import trueness
 from trueness import InputError, Stream, Tally
 
 SOURCE = str(Path(trueness.__file__).parents[1])
-
-
 TINY = pl.DataFrame({"y": [0, 1, 1], "p": [0.1, 0.5, 0.9]})
 
 
@@ -229,19 +227,18 @@ def test_a_full_disk_leaves_what_was_there(tmp_path):
 
 
 def test_slips(tmp_path):
-    s = stream(tmp_path)
-    with pytest.raises(InputError, match="A batch must have a name"):
-        s.add("", batch(1))
-    with pytest.raises(InputError, match="must name a column"):
-        s.add("1", batch(1).rename({"p": "q"}))
-    assert s.batches() == 0
-    with pytest.raises(InputError, match="there is no folder"):
-        Stream(tmp_path / "none" / "s.parquet").add("1", Tally())
+    s, nowhere = stream(tmp_path), Stream(tmp_path / "none" / "s.parquet")
     Tally([1], pos=[1]).write(tmp_path / "t.parquet")
-    with pytest.raises(InputError, match="holds a tally"):
-        Stream(tmp_path / "t.parquet").tally()
-    with pytest.raises(InputError, match="every must be above zero"):
-        s.follow("*.csv", every=0)
+    for words, ask in {
+        "A batch must have a name": lambda: s.add("", batch(1)),
+        "must name a column": lambda: s.add("1", batch(1).rename({"p": "q"})),
+        "there is no folder": lambda: nowhere.add("1", Tally()),
+        "holds a tally": Stream(tmp_path / "t.parquet").tally,
+        "every must be above zero": lambda: s.follow("*.csv", every=0),
+    }.items():
+        with pytest.raises(InputError, match=words):
+            ask()
+    assert s.batches() == 0
 
 
 def test_files_of_one_name_in_several_folders_are_all_counted(tmp_path):
