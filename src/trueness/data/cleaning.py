@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -127,16 +127,14 @@ def is_missing_word(value: object) -> bool:
     return folded(value) in MISSING
 
 
-class LabelReading(NamedTuple):
-    """Which label values mean 0, 1, unknown (2), or a total (3), which is no case?"""
+def label_words(
+    values: Sequence[Any], positive: object, what: str
+) -> tuple[dict[Any, int], Any, list[str]]:
+    """Read the distinct values of a label column in which some are text.
 
-    code: Mapping[Any, int]
-    positive: Any
-    said: tuple[str, ...]
-
-
-def label_words(values: Sequence[Any], positive: object, what: str) -> LabelReading:
-    """Read the distinct values of a label column in which some are text."""
+    Gives what each means: 0, 1, unknown (2), or a total (3), which is no case; which is
+    positive; and sentences that say so.
+    """
     spelt: dict[str, list[Any]] = {}
     for v in values:
         spelt.setdefault(folded(v), []).append(v)
@@ -167,7 +165,7 @@ def label_words(values: Sequence[Any], positive: object, what: str) -> LabelRead
         said.append(f"{listing(blank, 5)} as a missing label.")
     if rows := [v for w in sorted(totals) for v in spelt[w]]:
         said.append(f"The row of {listing(rows, 3)} is no case.")
-    return LabelReading(code, first, tuple(said))
+    return code, first, said
 
 
 def _no_labels(spelt: Mapping[str, Any], positive: object) -> tuple[set[str], set[str]]:
@@ -222,11 +220,11 @@ def read_label_column(values: Array, positive: object, what: str) -> Labels:
         return read_labels(values, positive, what)
     gone = _columns.missing(values)
     found = _columns.hashable(values[~gone], what)
-    reading = label_words(found, positive, what)
-    tell(reading.said)
+    meant, chosen, said = label_words(found, positive, what)
+    tell(said)
     code = np.full(values.size, UNKNOWN, dtype=np.int8)
-    code[~gone] = [reading.code[v] for v in values[~gone].tolist()]
-    return Labels(values, reading.positive, code)
+    code[~gone] = [meant[v] for v in values[~gone].tolist()]
+    return Labels(values, chosen, code)
 
 
 def has_text(values: Array) -> bool:

@@ -224,7 +224,7 @@ def _remarks(
     """Say what is wrong with a column, and how its words are read."""
     out: list[str] = []
     if meaning == "labels":
-        out += cleaning.label_words(distinct, None, name).said
+        out += cleaning.label_words(distinct, None, name)[-1]
     if meaning == "numbers":
         try:
             out.append(cleaning.numbers(kept, "It is", None)[1].replace(": text", ""))

@@ -450,11 +450,12 @@ def _clean_labels(
     found = engines.label_values(lazy, wanted["label"])
     if not any(isinstance(v, str) for v in found) or len(found) > MOST_LABELS:
         return positive, True
-    reading = cleaning.label_words(found, positive, f"column {wanted['label']!r}")
-    clean = len(found) <= 2 and set(reading.code.values()) <= {0, 1}
+    what = f"column {wanted['label']!r}"
+    code, chosen, said = cleaning.label_words(found, positive, what)
+    clean = len(found) <= 2 and set(code.values()) <= {0, 1}
     if clean:
-        cleaning.tell(reading.said)
-    return (reading.positive if clean else positive), clean
+        cleaning.tell(said)
+    return (chosen if clean else positive), clean
 
 
 def _counts_named(names: Sequence[str], roles: Mapping[str, object]) -> bool:
