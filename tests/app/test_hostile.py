@@ -1,5 +1,6 @@
 """Files and requests that are meant to harm: nothing is read, nothing is kept."""
 
+import bz2
 import ctypes
 import gzip
 import io
@@ -102,6 +103,7 @@ def strict():
     [
         ("a.csv.gz", GZIPPED, "unpacks to what is larger than 1 MB"),
         ("a.csv.zst", zstandard(LINES), "unpacks to what is larger than 1 MB"),
+        ("a.csv.bz2", bz2.compress(LINES), "unpacks to what is larger than 1 MB"),
         ("cut.csv.gz", CUT_OFF, "cannot be unpacked"),
         ("deep.json", b'{"a": ' + DEEP + b"}", "levels deep"),
         ("deep.jsonl", b'{"y": 1, "p": ' + DEEP + b"}\n", "levels deep"),
@@ -149,6 +151,7 @@ def test_a_compressed_upload_is_the_table(served):
     for name, body in (
         ("a.csv.gz", gzip.compress(TABLE)),
         ("a.csv.zst", zstandard(TABLE)),
+        ("a.csv.bz2", bz2.compress(TABLE)),
     ):
         status, said = served.upload(name, body)
         assert status == 200, said

@@ -7,7 +7,6 @@ Few files are open at a time, and few uploads are kept: the last ones used.
 
 from __future__ import annotations
 
-import gzip
 import re
 import shutil
 import threading
@@ -277,15 +276,12 @@ def _read(word: str, typed: str, path: Path, limit: int) -> DataFile:
 
 def _unpacked(path: Path, limit: int) -> Path:
     """Unpack a compressed file beside itself; the limit counts what comes out."""
-    if path.suffix.lower() not in (".gz", ".zst"):
+    known = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
+    if (way := known.get(path.suffix.lower())) is None:
         return path
     place, size = path.with_suffix(""), 0
-    if path.suffix.lower() == ".gz":
-        opened: Any = gzip.GzipFile(path)
-    else:
-        arrow = required("pyarrow", "files")
-        opened = arrow.CompressedInputStream(arrow.OSFile(str(path)), "zstd")
-    with opened as packed, place.open("wb") as file:
+    packed = required("pyarrow", "files").input_stream(str(path), compression=way)
+    with packed, place.open("wb") as file:
         while part := packed.read(PART):
             size += len(part)
             if size > limit:
