@@ -1,13 +1,9 @@
 """What do the values of a colleague's file mean?
 
 Labels as people type them (``Yes``, `` no``, ``N/A``), scores in percent or with a
-decimal comma, words for a missing value, a total below the last row: each function
-reads the values of one column, in one way, and says in a sentence what it understood.
-Nothing is guessed: two labels that are not a known pair need ``positive=``, and 1,234,
-which may be a thousand or little more than one, is asked about.
-
-The sentences are given to whoever listens (:func:`listening`: a command, a page); where
-nobody does, they are a warning, :class:`~trueness.Cleaned`.
+decimal comma, a total below the last row: each is read in one way, and a sentence says
+in which, to whoever listens (a command, a page) or as a ``Cleaned`` warning. Nothing is
+guessed: 1,234, which may be a thousand or little more than one, is asked about.
 """
 
 from __future__ import annotations

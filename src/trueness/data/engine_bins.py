@@ -1,9 +1,8 @@
 """How is a lazy frame counted in bins, when it has too many distinct scores?
 
-Three passes of the engine: how many rows and from where to where; a sample of the
-scores, whose quantiles make the grid fine where the cases are; and one group-by over
-the number of the bin. Every bin comes back with the smallest and the largest score in
-it: the bins are what they are found to be, however an engine rounds.
+Three passes: from where to where the scores go; quantiles of a sample, which make the
+grid fine where the cases are; and one group-by. Every bin comes back with the smallest
+and the largest score in it, however an engine rounds.
 """
 
 from __future__ import annotations

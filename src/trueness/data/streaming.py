@@ -1,12 +1,8 @@
 """How is one score column counted batch by batch, as its engine hands over the rows?
 
-A score becomes an integer key in the order of the scores, as wide as the score itself,
-and its label chooses the pile: nothing else is kept of a case. Full blocks of keys are
-sorted in the background while the next batch is read. A block in which scores repeat is
-folded into distinct keys with their counts, so that few distinct scores take little
-memory however many cases there are. At the end the sorted runs are merged range by
-range. Weights are kept beside their scores, some millions at a time, and added up as
-those of arrays are.
+A score becomes an integer key as wide as itself, and its label chooses the pile. Full
+blocks of keys are sorted, and folded where scores repeat, while the next batch is read;
+at the end the sorted runs are merged. Weights are added up as those of arrays are.
 """
 
 from __future__ import annotations

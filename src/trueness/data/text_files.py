@@ -1,8 +1,7 @@
 """How is a CSV file read as a colleague sends it?
 
-In any encoding, with a title above and a note below the table, names that stand twice,
-decimal commas, empty rows and a total at the end. DuckDB reads the table; what it would
-misread is put right first, in a copy of a file that is not large, and told.
+In any encoding, with a note below the table, names that stand twice, decimal commas and
+a total at the end. What DuckDB would misread is put right in a copy, and told.
 """
 
 from __future__ import annotations

@@ -4,11 +4,9 @@
 at most 65,536, rounded ones few), bins with limits for ``at_most=``, and otherwise a
 ``DeviceTally``: the sorted keys of each class, which stay where they are.
 
-On a CUDA device one kernel reads scores and labels once, makes the keys, and puts each
-with those of its class: low ones at the front, high ones at the back, parted by the
-median of a sample. The halves of many keys are then sorted one after the other, so that
-the second copy of the keys that a fast sort needs is one of a half. Without Triton,
-boolean masks do the same.
+On a CUDA device one kernel reads scores and labels once and puts the key of each with
+those of its class, low ones at the front, high ones at the back. The halves of many
+keys are sorted one after the other: the copy that a fast sort needs is one of a half.
 """
 
 from __future__ import annotations

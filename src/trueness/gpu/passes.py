@@ -5,11 +5,8 @@ of ``arrays``, by sums over the scores, or, for a threshold, by looking closer a
 few bins that may hold the best one. Other curves and numbers are those of ``BINS`` bins
 and carry their limits; what nothing is known about from bins asks for the host.
 
-The variance of a difference of areas needs the placement values of both classifiers
-case by case: keys in the order of the cases are looked up among the sorted ones. The
-bootstrap draws a case a Poisson number of times with mean 1, which for many cases is
-that without its fixed total: a replicate is a running sum of the weights of the
-negatives, looked up at the places of the positives, which are searched once.
+The bootstrap draws a case a Poisson number of times with mean 1: a replicate is a
+running sum of the weights of the negatives, looked up at the places of the positives.
 """
 
 from __future__ import annotations

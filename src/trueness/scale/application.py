@@ -1,7 +1,6 @@
 """How does a fitted map become a column, where the rows are?
 
-The formula of a calibrator (``maps.py``) is written as an expression of the engine. A
-map of several scores, or of a table too long for an expression, is applied through a
+The formula of a calibrator is written as an expression of the engine; other maps are a
 join with the distinct outputs and their new score. Python never sees a row.
 """
 

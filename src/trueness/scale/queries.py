@@ -57,9 +57,8 @@ def sql(
     table
         The table, as the dialect writes it: ``"preds"``, ``"mart.public.preds"``.
     dialect
-        ``"duckdb"``, ``"postgres"``, ``"mysql"``, ``"mariadb"``, ``"sqlite"``,
-        ``"bigquery"``, ``"snowflake"``, ``"databricks"``, ``"spark"``, ``"trino"``,
-        ``"clickhouse"``, ``"redshift"`` or ``"sqlserver"``.
+        duckdb, postgres, mysql, mariadb, sqlite, bigquery, snowflake, databricks,
+        spark, trino, clickhouse, redshift or sqlserver.
     score, label
         Names of columns; ``label=None`` makes all cases unknown. Scores are counted as
         float64.

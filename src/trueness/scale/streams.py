@@ -1,8 +1,7 @@
 """How is a stream of predictions counted, so that nothing is lost or counted twice?
 
-A ``Stream`` is a file that holds the counts so far and the names of the batches that
-are in them, replaced together in one step of the file system: a process that is killed
-leaves the state before or after a batch, and a batch that comes again is recognised.
+The counts so far and the names of the batches in them are replaced together, in one
+step of the file system: a killed process leaves the state before or after a batch.
 """
 
 from __future__ import annotations
