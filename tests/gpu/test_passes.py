@@ -84,10 +84,6 @@ def test_a_score_shared_by_most_is_looked_into():
     t = trueness.tally(y, s.astype(np.float32))
     one, other = (trueness.best_threshold(x, "youden") for x in (d, t))
     assert one.score_ranges == other.score_ranges
-
-
-def test_no_threshold_is_said():
-    d, _ = both()
     with pytest.raises(trueness.Infeasible):
         trueness.best_threshold(d, "f1", ["recall >= 0.99", "precision >= 0.99"])
 
@@ -132,10 +128,7 @@ def test_limits_rest_on_few_positives_and_on_perfect_ranks(shift):
     rng = np.random.default_rng(0)
     y = np.arange(2000) < 12
     s = torch.tensor(rng.normal(shift * y, 1))
-    one, other = (
-        trueness.auc(device_tally(torch.tensor(y), s)),
-        trueness.auc(y, s.numpy()),
-    )
+    one, other = trueness.auc(device_tally(torch.tensor(y), s)), trueness.auc(y, s)
     assert one.value == other.value
     assert (one.low, one.high) == pytest.approx((other.low, other.high), abs=1e-9)
     assert (one.method, one.notes) == (other.method, other.notes)
@@ -148,9 +141,8 @@ def test_the_design_of_scores_on_a_device():
     assert trueness.auc(one).low == pytest.approx(trueness.auc(other).low, abs=1e-9)
     found = trueness.at_threshold(one, 0.6)["precision"]
     assert found == trueness.at_threshold(other, 0.6)["precision"]
-    assert trueness.best_threshold(one, "f1").value == (
-        trueness.best_threshold(other, "f1").value
-    )
+    best = [trueness.best_threshold(x, "f1").value for x in (one, other)]
+    assert best[0] == best[1]
     assert one.to_host() == other
     assert one.coarse(20).design == (one + one).design == other.design
     with pytest.raises(InputError, match="needs counts on the host"):

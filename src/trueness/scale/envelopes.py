@@ -1,8 +1,8 @@
 r"""How good can a cut inside a bin be, and between which curves is the exact one?
 
-Such a cut flags some of the bin's positives and negatives: tp and fp lie in a rectangle,
-at whose corners quotients of sums of counts, and metrics that rise with tp and fall
-with fp (``Metric.shape``), take their extremes. The exact curve passes through it.
+It flags some of the bin's positives and negatives: tp and fp lie in a rectangle, at
+whose corners quotients of sums of counts, and metrics that rise with tp and fall with
+fp (``Metric.shape``), take their extremes. The exact curve passes through it.
 """
 
 from __future__ import annotations
