@@ -272,7 +272,7 @@ def _without_bzip2(file: str) -> str:
     """Unpack into a copy what DuckDB cannot unpack."""
     if not file.lower().endswith(".bz2") or "://" in file:
         return file
-    copy = temporary_folder() / os.path.basename(file)[:-4]
+    copy = temporary_folder() / f"unpacked {os.path.basename(file)[:-4]}"
     with reading(), bz2.open(file) as packed, copy.open("wb") as unpacked:
         shutil.copyfileobj(packed, unpacked)
     return str(copy)
