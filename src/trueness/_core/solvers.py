@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeVar, final
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -174,20 +173,6 @@ _PASSES = 50
 _TINY = -1015
 
 
-@final
-@dataclass(frozen=True)
-class LogisticFit:
-    """What came out: intercept first, then one coefficient a column.
-
-    ``converged`` is False where the likelihood has no maximum (separated classes).
-    """
-
-    coefficients: Floats
-    covariance: Floats
-    log_likelihood: float
-    converged: bool
-
-
 def fit_logistic(
     columns: Sequence[Floats],
     pos: Array,
@@ -195,11 +180,13 @@ def fit_logistic(
     *,
     intercept: bool = True,
     offset: Floats | None = None,
-) -> LogisticFit:
+) -> tuple[Floats, Floats, float, bool]:
     """Maximise the likelihood of counts (whole or smoothed) at the rows of ``columns``.
 
+    Gives the coefficients, intercept first, their covariance, the log-likelihood, and
+    whether it converged: not where there is no maximum (separated classes).
     The rows must be in the order of the score, for pooling. Without an intercept the
-    first entry of ``coefficients`` is 0.
+    first coefficient is 0.
     """
     cases = np.asarray(pos + neg, dtype=np.float64)
     offset = np.zeros(cases.size) if offset is None else offset
@@ -235,7 +222,7 @@ def fit_logistic(
     # in units of 1e-300 a variance may be infinite, and a covariance then unknown
     with np.errstate(over="ignore", invalid="ignore"):
         covariance = back @ np.linalg.pinv(information, hermitian=True) @ back.T
-    return LogisticFit(back @ beta, covariance, value, converged)
+    return back @ beta, covariance, value, converged
 
 
 def _pool(design: Floats, pos: Floats, cases: Floats, offset: Floats) -> _Problem:

@@ -16,7 +16,7 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotConverged, NotEnoughCases
-from trueness._core.solvers import LogisticFit, fit_logistic, separated
+from trueness._core.solvers import fit_logistic, separated
 from trueness.calibration.maps import TRANSFORMS, Formula, Map, just_above, register
 from trueness.counts.placements import twice_wins
 from trueness.counts.values import Tally
@@ -108,7 +108,7 @@ def platt(t: Tally, *, targets: str = "auto", scale: str = "identity") -> Platt:
     _options.choice(scale, _SCALES, "scale")
     columns, ends = _regressors(t, (scale,), "platt")
     fit, targets = _fit(columns, t, targets, separated(columns[0], t.pos, t.neg))
-    intercept, slope = fit.coefficients.tolist()
+    intercept, slope = fit[0].tolist()
     return Platt(intercept, slope, scale, targets, *ends)
 
 
@@ -129,11 +129,11 @@ def beta(t: Tally, *, targets: str = "auto") -> Beta:
     faces = []
     for use_a, use_b in product((True, False), repeat=2):
         columns = [log] * use_a + [-log1m] * use_b
-        fit, kind = _fit(columns, t, targets, apart)
-        c, *free = fit.coefficients.tolist()
+        (beta, _, likelihood, converged), kind = _fit(columns, t, targets, apart)
+        c, *free = beta.tolist()
         a, b = free.pop(0) if use_a else 0.0, free.pop() if use_b else 0.0
-        if a >= 0 and b >= 0 and fit.converged:
-            faces.append((fit.log_likelihood, Beta(a, b, c, kind, *ends)))
+        if a >= 0 and b >= 0 and converged:
+            faces.append((likelihood, Beta(a, b, c, kind, *ends)))
     return max(faces, key=lambda face: face[0])[1]
 
 
@@ -152,7 +152,7 @@ def temperature(
     columns, ends = _regressors(t, (scale,), "temperature")
     apart = separated(columns[0], t.pos, t.neg, at=0.0)
     fit, targets = _fit(columns, t, targets, apart, intercept=False)
-    inverse = max(float(fit.coefficients[1]), 0.0)
+    inverse = max(float(fit[0][1]), 0.0)
     return Temperature(1 / inverse if inverse else math.inf, scale, targets, *ends)
 
 
@@ -188,7 +188,7 @@ def open_ends(score: Floats) -> tuple[float, float]:
 
 def _fit(
     columns: list[Floats], t: Tally, targets: str, apart: bool, intercept: bool = True
-) -> tuple[LogisticFit, str]:
+) -> tuple[tuple[Floats, Floats, float, bool], str]:
     _options.choice(targets, ("labels", "smoothed", "auto"), "targets")
     if targets == "labels" and apart:
         raise NotEnoughCases(

@@ -109,8 +109,8 @@ def _slope(t: Tally) -> Measured:
 
 def _shift(t: Tally) -> Measured:
     logit = log_odds(t.score)
-    fit = fit_logistic([], t.pos[::-1], t.neg[::-1], offset=logit[::-1])
-    value = float(fit.coefficients[0])
+    (value, *_), *_ = fit_logistic([], t.pos[::-1], t.neg[::-1], offset=logit[::-1])
+    value = float(value)
     ones = np.ones((logit.size, 1))
     unit, p = coefficient_influence(ones, value + logit, t.pos + t.neg)
     return Measured(value, -unit[:, 0] * p, unit[:, 0] * (1 - p), _EVERYWHERE)
@@ -119,10 +119,10 @@ def _shift(t: Tally) -> Measured:
 def _coefficients(t: Tally, degree: int) -> tuple[Floats, Floats, Floats]:
     """Fit a polynomial in the log-odds: coefficients and influences (m, degree + 1)."""
     columns = [log_odds(t.score) ** k for k in range(1, degree + 1)]
-    fit = fit_logistic([c[::-1] for c in columns], t.pos[::-1], t.neg[::-1])
+    beta, *_ = fit_logistic([c[::-1] for c in columns], t.pos[::-1], t.neg[::-1])
     design = np.stack([np.ones(len(t)), *columns], axis=1)
-    unit, p = coefficient_influence(design, design @ fit.coefficients, t.pos + t.neg)
-    return fit.coefficients, -unit * p[:, None], unit * (1 - p)[:, None]
+    unit, p = coefficient_influence(design, design @ beta, t.pos + t.neg)
+    return beta, -unit * p[:, None], unit * (1 - p)[:, None]
 
 
 def log_odds(score: Floats) -> Floats:
@@ -281,9 +281,9 @@ def _cox(s: Forecasts, **_: Any) -> tuple[float, float]:
         return math.nan, math.nan
     odds, pos, neg = log_odds(s.score[inner]), s.pos[inner], s.neg[inner]
     columns = [odds] if odds.size > 1 else []
-    fit = fit_logistic(columns, pos, neg, offset=odds)
+    likelihood = fit_logistic(columns, pos, neg, offset=odds)[2]
     start = -(pos @ np.logaddexp(0.0, -odds) + neg @ np.logaddexp(0.0, odds))
-    statistic = max(2 * (fit.log_likelihood - float(start)), 0.0)
+    statistic = max(2 * (likelihood - float(start)), 0.0)
     if not columns:
         return statistic, math.erfc(math.sqrt(statistic / 2))
     return statistic, math.exp(-statistic / 2)

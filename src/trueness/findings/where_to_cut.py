@@ -143,7 +143,7 @@ def steps(t: Tally, name: str, start: float, models: int = 1) -> Steps:
 def every_step(t: Tally, name: str) -> Steps:
     """Make every distinct score a step, where numbers are looked up and not sent."""
     share = t.design.prevalence
-    t = impute(t).expected if meant_by_rows(t) else t.labelled()
+    t = impute(t)[0] if meant_by_rows(t) else t.labelled()
     c = sweep(t)
     return Steps(name, thresholds(t), c.tp, c.fp, t.n_pos, t.n_neg, 0, share)
 

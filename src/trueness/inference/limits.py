@@ -270,7 +270,7 @@ def inferred(sample: Sample, measure: Measure) -> Side:
     if sample.fixed:  # a class of fixed size moves nothing by its size
         u = centred(u[0], x.neg), centred(u[1], x.pos)
     if sample.imputed is not None:
-        u = sample.imputed.effects(*u)
+        u = sample.imputed[2](*u)
     classes = (m.by_class or sample.fixed) and sample.imputed is None
     return Side(m.value, spread(x, *u, by_class=classes), m.ends, m.by_class, u)
 

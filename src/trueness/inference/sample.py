@@ -117,7 +117,7 @@ def meant(x: Tally | Panel, what: str = "") -> Sample:
     at_random = d.unlabelled == AT_RANDOM and x.n_unknown > 0
     imputed = impute(x) if at_random and isinstance(x, Tally) else None
     cases = x.without_design() if at_random else x.labelled().without_design()
-    counts = cases if imputed is None else imputed.expected
+    counts = cases if imputed is None else imputed[0]
     if d.prevalence is None:
         return Sample(counts, cases, (1.0, 1.0), imputed, d.fixed_classes)
     scale = _class_weights(counts, d.prevalence)

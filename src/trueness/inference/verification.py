@@ -3,16 +3,15 @@ r"""What if some cases have no label?
 ``remarks`` tests whether they can be left out: labelled and unlabelled cases must have
 like scores. Where labels are missing at random *given the score*, ``impute`` gives each
 unlabelled case the share of positives among the labelled cases of like score (Begg and
-Greenes 1983), and ``Imputed.effects`` says how each case acts on what is computed.
+Greenes 1983), and says how each case acts on what is computed.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
 
 import numpy as np
 
@@ -127,59 +126,9 @@ def difference(t: Tally) -> float:
     return min(1.0, max(chance, math.exp(rarest)))
 
 
-class Imputed(NamedTuple):
-    """Expected counts: a case without a label is partly positive, partly negative."""
-
-    tally: Tally
-    expected: Tally  # labelled positives and negatives plus expected ones, row by row
-    chance: Floats  # of being positive, of an unlabelled case of the row
-    bin: Ints
-    share: Floats  # of positives in the bin of a row, as the chances were anchored
-    weight: Floats  # labelled cases in that bin, with the model's
-    z: Floats  # where the row stands among all cases
-    model: Floats  # chance by the logistic line, row by row
-    covariance: Floats  # of its coefficients
-
-    def effects(
-        self, by_neg: Floats, by_pos: Floats
-    ) -> tuple[Floats, Floats, Floats, float]:
-        r"""How far does a case move what is computed from the counts?
-
-        ``by_pos`` and ``by_neg`` are its derivatives h by the positives and negatives
-        of each row. An unlabelled case acts on its own row, l = q h+ + (1 - q) h-. A
-        labelled one acts on its own row too; through the share p of its bin, with L
-        cases, on the chances q of the unlabelled cases of the bin; and through the line
-        with which the chance rises within a bin:
-
-        .. math:: l_\pm = h_\pm + (y - p) \frac1L \sum_{j} u_j
-                  \frac{q_j (1 - q_j)}{p (1 - p)} (h_{+,j} - h_{-,j})
-                  + (y - m)\,x^T I^{-1} \sum_j u_j q_j (1 - q_j) (x_j - \bar x)
-                  (h_{+,j} - h_{-,j})
-
-        Gives l of a negative, a positive and an unlabelled case of each row. Where a
-        bin shows no positive, or nothing else, its labels show no spread; the last
-        number is the variance that they lack of the share to which the chances were
-        anchored.
-        """
-        t, p, q = self.tally, self.share, self.chance
-        # what a change of the log-odds of a row does, by its unlabelled cases
-        moved = t.unknown * (by_pos - by_neg) * q * (1 - q)
-        spread = np.maximum(p * (1 - p), 1e-12)
-        # a label moves the share of its bin, which moves all log-odds of the bin
-        through = np.bincount(self.bin, moved)[self.bin] / spread / self.weight
-        known = t.neg + t.pos
-        counts = np.bincount(self.bin, known)[self.bin]
-        centre = np.bincount(self.bin, known * self.z)[self.bin] / counts
-        # how far (y - m) of a case at z moves what depends on the slope
-        slope = self.covariance[1, 0] + self.covariance[1, 1] * self.z
-        pull = float(moved @ (self.z - centre)) * slope
-        pos = by_pos + (1 - p) * through + (1 - self.model) * pull
-        neg = by_neg - p * through - self.model * pull
-        unknown = q * by_pos + (1 - q) * by_neg
-        # labels that all agree show no spread: add what the anchored share has more
-        seen = np.bincount(self.bin, t.pos)[self.bin] / counts
-        lacking = np.maximum(spread - seen * (1 - seen), 0.0)
-        return neg, pos, unknown, float((known * lacking * through**2).sum())
+# of a negative, a positive and an unlabelled case of each row; and more variance
+Effects = Callable[[Floats, Floats], tuple[Floats, Floats, Floats, float]]
+Imputed = tuple[Tally, Ints, Effects]
 
 
 def impute(t: Tally) -> Imputed:
@@ -194,6 +143,21 @@ def impute(t: Tally) -> Imputed:
     (in the normal score of the rank) that is fitted to all labelled cases and moved to
     the share of the bin, which is drawn towards the line by two cases' worth.
 
+    Gives the expected counts, the bin of each row, and a function that says how far a
+    case moves what is computed from the counts, of its derivatives h by the negatives
+    and positives of each row. An unlabelled case acts on its own row, l = q h+ + (1 -
+    q) h-. A labelled one acts on its own row too; through the share p of its bin, with
+    L cases, on the chances q of the unlabelled cases of the bin; and through the line
+    with which the chance rises within a bin:
+
+    .. math:: l_\pm = h_\pm + (y - p) \frac1L \sum_{j} u_j
+              \frac{q_j (1 - q_j)}{p (1 - p)} (h_{+,j} - h_{-,j})
+              + (y - m)\,x^T I^{-1} \sum_j u_j q_j (1 - q_j) (x_j - \bar x)
+              (h_{+,j} - h_{-,j})
+
+    Where a bin shows no positive, or nothing else, its labels show no spread; the last
+    number is the variance that they lack of the share to which chances were anchored.
+
     References
     ----------
     Begg, Greenes (1983), Biometrics 39:207, doi:10.2307/2530820;
@@ -203,7 +167,7 @@ def impute(t: Tally) -> Imputed:
     Examples
     --------
     >>> t = Tally([2, 1], pos=[30, 10], neg=[10, 30], unknown=[0, 40])
-    >>> impute(t).expected.pos  # a quarter of the forty is positive
+    >>> impute(t)[0].pos  # a quarter of the forty is positive
     array([30., 20.])
     """
     from scipy.special import expit, logit, ndtri
@@ -229,9 +193,28 @@ def impute(t: Tally) -> Imputed:
     weight = labelled + prior
     doubted = (share * weight + 0.5) / (weight + 1)
     chance = expit(logit(chance) + (logit(doubted) - logit(inner))[at])
-    chance = np.where(single[at], doubted[at], chance)
-    by_row = chance, at, doubted[at], weight[at], z
-    return Imputed(t, expected, *by_row, line, covariance)
+    q, p = np.where(single[at], doubted[at], chance), doubted[at]
+
+    def effects(by_neg: Floats, by_pos: Floats) -> tuple[Floats, Floats, Floats, float]:
+        # what a change of the log-odds of a row does, by its unlabelled cases
+        moved = t.unknown * (by_pos - by_neg) * q * (1 - q)
+        spread = np.maximum(p * (1 - p), 1e-12)
+        # a label moves the share of its bin, which moves all log-odds of the bin
+        through = np.bincount(at, moved)[at] / spread / weight[at]
+        counts = np.bincount(at, known)[at]
+        centre = np.bincount(at, known * z)[at] / counts
+        # how far (y - m) of a case at z moves what depends on the slope
+        slope = covariance[1, 0] + covariance[1, 1] * z
+        pull = float(moved @ (z - centre)) * slope
+        pos = by_pos + (1 - p) * through + (1 - line) * pull
+        neg = by_neg - p * through - line * pull
+        unknown = q * by_pos + (1 - q) * by_neg
+        # labels that all agree show no spread: add what the anchored share has more
+        seen = np.bincount(at, t.pos)[at] / counts
+        lacking = np.maximum(spread - seen * (1 - seen), 0.0)
+        return neg, pos, unknown, float((known * lacking * through**2).sum())
+
+    return expected, at, effects
 
 
 # cases' worth of trust in the line against the labelled cases of a bin
@@ -244,11 +227,11 @@ def _fitted(z: Floats, pos: Array, known: Array) -> tuple[Floats, Floats]:
 
     ends = np.array([0.5, 0.5])
     pos, neg = np.append(pos, ends), np.append(known - pos, ends)
-    fit = fit_logistic([np.append(z, [1.0, -1.0])], pos, neg)
-    intercept, slope = fit.coefficients
+    columns = [np.append(z, [1.0, -1.0])]
+    (intercept, slope), covariance, *_ = fit_logistic(columns, pos, neg)
     # never 0 or 1 themselves: their log-odds are taken
     share = np.clip(expit(intercept + slope * z), 1e-300, 1 - 2.0**-53)
-    return share, fit.covariance
+    return share, covariance
 
 
 def _bins(known: Array) -> tuple[Ints, Ints]:

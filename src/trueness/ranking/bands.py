@@ -335,14 +335,14 @@ class _Redrawn:
 
     def alike(self, fpr: Floats, number: float) -> float | Floats:
         """Count positives like those at the cut: few with a label stand for many."""
-        x, t = self.sample.imputed, self.sample.cases
-        if x is None:
+        if self.sample.imputed is None:
             return number
-        cases = (x.expected.neg + x.expected.pos, t.neg + t.pos)
-        expected, known = (np.bincount(x.bin, c) for c in cases)
+        (x, at, _), t = self.sample.imputed, self.sample.cases
+        cases = (x.neg + x.pos, t.neg + t.pos)
+        expected, known = (np.bincount(at, c) for c in cases)
         rate = running_shares(self.counts.neg)[1:]
-        each = np.interp(fpr, rate, (expected / known)[x.bin])
-        return np.minimum(number, x.expected.n_pos / each)
+        each = np.interp(fpr, rate, (expected / known)[at])
+        return np.minimum(number, x.n_pos / each)
 
     def _completed(self, columns: tuple[Array, ...]) -> tuple[Floats, Floats]:
         """Give each drawn case without a label its chance of being positive."""
@@ -352,7 +352,7 @@ class _Redrawn:
             at = np.flatnonzero(np.add.reduce(columns))
             some = [c[at] for c in columns]
             drawn = tally_of_rows(t.score[at], *[*some, *some][: len(t.counts)])
-            x = impute(drawn).expected
+            x = impute(drawn)[0]
             made[:, at] = x.neg, x.pos
         return made[0], made[1]
 

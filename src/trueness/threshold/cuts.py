@@ -122,7 +122,7 @@ def all_cuts(
     """Count right and wrong cases at every cut."""
     _cases.one_classifier(t, what)
     _cases.some_labels(t, what)
-    t = impute(t).expected if meant_by_rows(t) else t.labelled()
+    t = impute(t)[0] if meant_by_rows(t) else t.labelled()
     if prevalence is not None:
         prevalence = _options.fraction(prevalence, "prevalence")
         _cases.both_classes(t, f"{what} at another prevalence")
