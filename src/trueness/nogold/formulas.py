@@ -147,7 +147,10 @@ def _points(inside: Array, names: Sequence[str]) -> str:
 def _cover(packed: bytes) -> tuple[Term, ...]:
     """Cover patterns by few large implicants: the essential ones, then the largest."""
     patterns = _by_axis(np.frombuffer(packed, dtype=bool))
-    primes = _primes(patterns)
+    primes = implicant = _gather(patterns, np.logical_and)
+    for i in range(patterns.ndim):  # those that cannot be made larger
+        larger = np.take(implicant, [EITHER], axis=i)
+        primes = primes & ~np.concatenate([larger, larger, larger & False], axis=i)
     # a pattern that one prime implicant alone covers makes that one essential
     alone = patterns & (_spread(primes.astype(np.int32)) == 1)
     chosen = primes & _gather(alone, np.logical_or)
@@ -178,16 +181,6 @@ def _spread(terms: Array) -> Array:
         yes, no, either = (np.take(terms, [v], axis=i) for v in (YES, NO, EITHER))
         terms = np.concatenate([yes + either, no + either], axis=i)
     return terms
-
-
-def _primes(patterns: Array) -> Array:
-    """Which implicants cannot be made larger?"""
-    implicant = _gather(patterns, np.logical_and)
-    prime = implicant.copy()
-    for i in range(patterns.ndim):
-        larger = np.take(implicant, [EITHER], axis=i)
-        prime &= ~np.concatenate([larger, larger, np.zeros_like(larger)], axis=i)
-    return prime
 
 
 def _places(term: Sequence[int]) -> tuple[Any, ...]:

@@ -73,8 +73,16 @@ def plan_next(panel: Panel, width: float, labels: int) -> LabelPlan:
         for more in (np.zeros(p.size), new)
     )
     at = np.flatnonzero(new)[np.argsort(-new[new > 0], kind="stable")]
-    words = np.array(_words(panel, at))
-    return LabelPlan(words, new[at].astype(int), width, width * then / now)
+    names = [pattern_word(row) for row in panel.rows[at]]
+    if graded(panel.rows).any():  # "repr" tells a number from its neighbours
+        names = [
+            ", ".join(
+                f"{n}={'.' if np.isnan(g) else repr(float(g)).removesuffix('.0')}"
+                for n, g in zip(panel.names, row, strict=True)
+            )
+            for row in panel.rows[at]
+        ]
+    return LabelPlan(np.array(names), new[at].astype(int), width, width * then / now)
 
 
 def _given_votes(v: Verdicts) -> Floats:
@@ -92,21 +100,6 @@ def standard_error(p: Floats, x: Floats, total: Floats, known: Floats) -> float:
     g = z.T @ (w * spread)
     between = w @ (p - w @ p) ** 2 / total.sum()
     return float(np.sqrt(g @ np.linalg.solve(information, g) + between))
-
-
-def _words(panel: Panel, at: Array) -> list[str]:
-    """Name patterns so that no two have the same name."""
-    rows = panel.rows[at]
-    if not graded(panel.rows).any():
-        return [pattern_word(r) for r in rows]
-    return [
-        ", ".join(
-            # "repr" has as many digits as tell a number from its neighbours
-            f"{n}={'.' if np.isnan(v) else repr(float(v)).removesuffix('.0')}"
-            for n, v in zip(panel.names, r, strict=True)
-        )
-        for r in rows
-    ]
 
 
 @final
