@@ -16,6 +16,8 @@ from trueness._core.records import Record
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 
+Rate = float | Floats
+
 
 @final
 @dataclass(frozen=True, repr=False)
@@ -54,6 +56,12 @@ class Confusion(Record):
         tp, fp = np.asarray(tp), np.asarray(fp)
         c.__dict__.update(tp=_plain(tp), fp=_plain(fp), _n_pos=n_pos, _n_neg=n_neg)
         return c
+
+    @classmethod
+    def of_rates(cls, recall: Rate, fpr: Rate, share: Rate, n: Rate) -> Confusion:
+        """Make n cases, of which a share is positive, with these rates."""
+        pos, neg = n * share, n * (1 - share)
+        return cls(recall * pos, fpr * neg, (1 - recall) * pos, (1 - fpr) * neg)
 
     def __getattr__(self, name: str) -> Any:
         known = self.__dict__

@@ -184,9 +184,9 @@ def _from_shares(cut: Cut, m: Metric, level: float) -> tuple[float, float]:
     """Give the least and the largest value within the limits of both rates."""
     z = NormalDist().inv_cdf((1 + level) / 2)
     rates = [score_limits(share, n, z) for share, n in map(cut.of_class, (True, False))]
-    p, q = cut.sample.counts.n_pos, cut.sample.counts.n_neg
+    c = cut.sample.counts
     values = [
-        float(m(Confusion(recall * p, fpr * q, (1 - recall) * p, (1 - fpr) * q)))
+        float(m(Confusion.of_rates(recall, fpr, c.prevalence, c.n_pos + c.n_neg)))
         for recall, fpr in product(*rates)
     ]
     known = [v for v in values if not math.isnan(v)]
