@@ -170,8 +170,6 @@ def with_names(lazy: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[An
         native = native.select(", ".join(parts))
     elif hasattr(native, "toDF"):  # Spark, which would read dots and backticks
         native = native.toDF(*names)
-    elif kind is nw.Implementation.POLARS:
-        native = native.rename(pairs)
     elif kind is nw.Implementation.IBIS:
         native = native.select(**{b: native[a] for a, b in pairs.items()})
     else:

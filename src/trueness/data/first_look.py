@@ -40,27 +40,14 @@ MOST_GROUPS = 50
 @final
 @dataclass(frozen=True)
 class LookedColumn:
-    """What is in one column?
-
-    Attributes
-    ----------
-    name, kind : str
-        Its name, and what it holds: numbers, whole numbers, words, dates, or nothing.
-    distinct, missing : int
-        How many values differ, and how many are missing, among the rows looked at.
-    could_be : tuple of str
-        Of label, score, group, weight, count, cluster, item and judge, the likeliest
-        first.
-    remarks : tuple of str
-        What is wrong with it, or has to be known.
-    """
+    """What is in one column, among the rows looked at?"""
 
     name: str
-    kind: str
+    kind: str  # numbers, whole numbers, words, dates, nothing, ...
     distinct: int
     missing: int
-    could_be: tuple[str, ...]
-    remarks: tuple[str, ...]
+    could_be: tuple[str, ...]  # label, score, group, ..., the likeliest first
+    remarks: tuple[str, ...]  # what is wrong with it, or has to be known
 
     def __str__(self) -> str:
         gone = f", {self.missing:,} missing" if self.missing else ""

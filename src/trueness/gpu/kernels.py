@@ -51,18 +51,9 @@ def _kernels() -> SimpleNamespace | None:
 
     @triton.jit
     def split(
-        scores,
-        classes,
-        pivot,
-        pos,
-        neg,
-        filled,
-        n,
-        n_pos,
-        n_neg,
-        BITS: tl.constexpr,
-        BLOCK: tl.constexpr,
-    ):
+        scores, classes, pivot, pos, neg, filled, n, n_pos, n_neg,
+        BITS: tl.constexpr, BLOCK: tl.constexpr,
+    ):  # fmt: skip
         # A block of cases. Each class fills its keys from both ends, low ones from the
         # front and high ones from the back; four counts travel in one 64-bit number.
         at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
@@ -103,20 +94,9 @@ def _kernels() -> SimpleNamespace | None:
 
     @triton.jit
     def sums(
-        a,
-        b,
-        low,
-        high,
-        start,
-        out,
-        precision,
-        m,
-        n,
-        odds,
-        PRECISE: tl.constexpr,
-        WIDE: tl.constexpr,
-        BLOCK: tl.constexpr,
-    ):
+        a, b, low, high, start, out, precision, m, n, odds,
+        PRECISE: tl.constexpr, WIDE: tl.constexpr, BLOCK: tl.constexpr,
+    ):  # fmt: skip
         # A block of sorted keys of one class. Its places among the other class lie
         # between low and high; out gets the whole-number sums of arrays.sums_of.
         block = tl.program_id(0).to(tl.int64)
