@@ -46,13 +46,9 @@ def data():
         FiDELClassifier(
             [("lda", LinearDiscriminantAnalysis()), ("bayes", GaussianNB())],
             random_state=0,
-        ),
-        FiDELClassifier(
-            [("bayes", GaussianNB()), ("lda", LinearDiscriminantAnalysis())],
-            partition="same",
-            method="correlated",
-            random_state=0,
-        ),
+            **words,
+        )
+        for words in ({}, {"partition": "same", "method": "correlated"})
     ]
 )
 def test_scikit_learn_checks(estimator, check):

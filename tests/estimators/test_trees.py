@@ -229,34 +229,27 @@ def test_it_is_an_estimator(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda m, X, y: leaf_report(DecisionTreeClassifier()), "Call fit first"),
-        (
-            lambda m, X, y: leaf_report(RandomForestClassifier(2).fit(X, y)),
-            r"forest.estimators_\[0\]",
-        ),
-        (
-            lambda m, X, y: leaf_report(DecisionTreeRegressor().fit(X, y)),
-            "has a regression tree",
-        ),
-        (
-            lambda m, X, y: leaf_report(DecisionTreeClassifier().fit(X[:3], [0, 1, 2])),
-            "has 3 classes",
-        ),
-        (lambda m, X, y: leaf_report(m, X), "Cases need their labels"),
-        (lambda m, X, y: leaf_report(m, X, y, positive="yes"), "0, 1; found 'yes'"),
-        (
-            lambda m, X, y: leaf_report(m, X, y + 5),
-            "hold the classes of the tree, 0, 1",
-        ),
-        (lambda m, X, y: leaf_report(m, X, y, classes=[1]), r"Type classes=forest\."),
-        (lambda m, X, y: ConfidentTree(holdout=1.0).fit(X, y), "holdout must lie in"),
-        (lambda m, X, y: ConfidentTree().fit(X, y * 0), "one class only"),
-        (lambda m, X, y: ConfidentTree().predict(X), "not fitted"),
-    ],
-)
-def test_wrong_input_is_answered_by_a_sentence(tree, cancer, call, message):
+def of(model, size=None):
+    """Report a model that is fitted first."""
+    return lambda _, X, y: leaf_report(model.fit(X[:size], y[:size] if size else y))
+
+
+WRONG = {
+    "Call fit first": lambda m, X, y: leaf_report(DecisionTreeClassifier()),
+    r"forest.estimators_\[0\]": of(RandomForestClassifier(2)),
+    "has a regression tree": of(DecisionTreeRegressor()),
+    "has 3 classes": lambda m, X, y: of(DecisionTreeClassifier(), 3)(m, X, [0, 1, 2]),
+    "Cases need their labels": lambda m, X, y: leaf_report(m, X),
+    "0, 1; found 'yes'": lambda m, X, y: leaf_report(m, X, y, positive="yes"),
+    "the classes of the tree, 0, 1": lambda m, X, y: leaf_report(m, X, y + 5),
+    r"Type classes=forest\.": lambda m, X, y: leaf_report(m, X, y, classes=[1]),
+    "holdout must lie in": lambda m, X, y: ConfidentTree(holdout=1.0).fit(X, y),
+    "one class only": lambda m, X, y: ConfidentTree().fit(X, y * 0),
+    "not fitted": lambda m, X, y: ConfidentTree().predict(X),
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_wrong_input_is_answered_by_a_sentence(tree, cancer, message):
     with pytest.raises((InputError, NotFittedError), match=message):
-        call(tree, cancer["X_test"], cancer["y_test"])
+        WRONG[message](tree, cancer["X_test"], cancer["y_test"])

@@ -73,16 +73,18 @@ def test_between_two_ends_it_is_the_score_interval(p, variance, df, ends):
     assert ends[0] <= low <= value <= high <= ends[1]
 
 
-def test_other_scales_by_hand():
-    s, t = Spread(0.04, 12.0, 9.0), stats.t.ppf(0.975, 12)
-    (low, high), _ = made.limits(2.0, s, (0.0, math.inf), 0.95)
-    assert (low, high) == pytest.approx((2 * math.exp(-t * 0.1), 2 * math.exp(t * 0.1)))
-    (low, high), _ = made.limits(-2.0, s, (-math.inf, 0.0), 0.95)
-    assert (low, high) == pytest.approx(
-        (-2 * math.exp(t * 0.1), -2 * math.exp(-t * 0.1))
-    )
-    (low, high), _ = made.limits(2.0, s, (-math.inf, math.inf), 0.95)
-    assert (low, high) == pytest.approx((2 - t * 0.2, 2 + t * 0.2))
+@pytest.mark.parametrize(
+    ("value", "ends", "made_of"),
+    [
+        (2.0, (0.0, math.inf), lambda d: 2 * math.exp(d / 2)),
+        (-2.0, (-math.inf, 0.0), lambda d: -2 * math.exp(-d / 2)),
+        (2.0, (-math.inf, math.inf), lambda d: 2 + d),
+    ],
+)
+def test_other_scales_by_hand(value, ends, made_of):
+    half = stats.t.ppf(0.975, 12) * 0.2
+    found, _ = made.limits(value, Spread(0.04, 12.0, 9.0), ends, 0.95)
+    assert found == pytest.approx((made_of(-half), made_of(half)))
 
 
 @pytest.mark.parametrize("variance", [0.0, math.nan])
