@@ -21,7 +21,6 @@ from trueness.calibration.maps import TRANSFORMS, Formula, Map, just_above, regi
 from trueness.counts.placements import twice_wins
 from trueness.counts.values import Tally
 from trueness.fermi.solver import solve
-from trueness.inference.spread import kish
 from trueness.ranking.gaussian import fit_binormal, separation
 
 _EPS = 2.0**-52
@@ -199,8 +198,7 @@ def _fit(
         targets = "smoothed" if apart else "labels"
     pos, neg = t.pos, t.neg
     if targets == "smoothed":  # Platt (1999), section 2.2
-        pairs = zip((t.neg, t.pos), t.squares, strict=False)
-        n_neg, n_pos = (kish(float(c.sum()), float(q.sum())) for c, q in pairs)
+        n_neg, n_pos = t.equal_cases
         high, low = (n_pos + 1) / (n_pos + 2), 1 / (n_neg + 2)
         pos, neg = pos * high + neg * low, pos * (1 - high) + neg * (1 - low)
     return fit_logistic(columns, pos, neg, intercept=intercept), targets

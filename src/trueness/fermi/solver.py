@@ -264,20 +264,14 @@ def _rule() -> tuple[Any, ...]:
     """Gauss-Legendre nodes and weights, and f', f''' at both ends from the nodes."""
     x, w = legendre.leggauss(_NODES)
     # values at the nodes -> Legendre coefficients, by the discrete orthogonality
-    degree = np.arange(_NODES)
+    degree, basis = np.arange(_NODES), np.eye(_NODES)
     to_series = (legendre.legvander(x, _NODES - 1) * w[:, None]).T
     to_series *= (2 * degree[:, None] + 1) / 2
-    ends = []
-    for end in (-1.0, 1.0):
-        rows = []
-        for order in (1, 3):
-            slope = [
-                legendre.legval(end, legendre.legder(np.eye(_NODES)[k], order))
-                for k in degree
-            ]
-            rows.append(np.array(slope) @ to_series)
-        ends.append(rows)
-    return x, w, ends[0], ends[1]
+    left, right = (
+        [legendre.legval(end, legendre.legder(basis, k)) @ to_series for k in (1, 3)]
+        for end in (-1.0, 1.0)
+    )
+    return x, w, left, right
 
 
 class PartitionSums:
@@ -311,8 +305,7 @@ class PartitionSums:
     @property
     def is_wide(self) -> bool:
         """Are there more such ranks than are summed one by one?"""
-        low, high = self.window
-        return high - low >= _WIDE
+        return self.window[1] - self.window[0] >= _WIDE
 
     @cached_property
     def _running(self) -> tuple[Floats, Floats]:

@@ -29,7 +29,6 @@ from trueness.counts.resampling import replicates as redraws
 from trueness.counts.values import Tally, tally_of_rows
 from trueness.inference.limits import inferred, limited, notes_of, student
 from trueness.inference.sample import Measured, Sample, meant, needs_prevalence
-from trueness.inference.spread import kish
 from trueness.inference.verification import impute, remarks
 from trueness.ranking.areas import SINGLE_CASES, auc_measure
 from trueness.ranking.curves import precision_at
@@ -366,8 +365,7 @@ def _worth(x: Sample, level: float) -> tuple[float, float, float]:
     wider = student(s.df, level) / NormalDist().inv_cdf((1 + level) / 2)
     if x.imputed is None:
         alone = meant(x.cases.without_clusters())
-        sums = zip((x.cases.pos, x.cases.neg), x.cases.squares[1::-1], strict=True)
-        pos, neg = (kish(float(w.sum()), float(q.sum())) for w, q in sums)
+        neg, pos = x.cases.equal_cases
     else:
         alone = meant(x.counts)
         pos, neg = x.counts.n_pos, x.counts.n_neg

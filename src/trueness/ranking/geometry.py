@@ -29,7 +29,6 @@ from trueness.counts.placements import coarser, runs
 from trueness.counts.values import Tally
 from trueness.inference.limits import around, inferred, student
 from trueness.inference.sample import Measured, meant
-from trueness.inference.spread import kish
 from trueness.metrics.confusion import sweep
 from trueness.ranking.gaussian import Through, fit_binormal
 
@@ -186,7 +185,7 @@ def _of_histogram(t: Tally, level: float) -> tuple[Estimate, ...]:
         proven = (divergence(p, q), divergence(q, p)) if p > q else (0.0, 0.0)
         ends = ((math.inf, low, math.inf) for low in proven)
         return tuple(_positive(*e, level, "separated", notes=_INFINITE) for e in ends)
-    bins = max(2, round(2 * min(_sizes(t)) ** (1 / 3)))
+    bins = max(2, round(2 * min(t.equal_cases) ** (1 / 3)))
     binned = meant(coarser(t, bins))
     both = [inferred(binned, partial(_measured, forth=f)) for f in (True, False)]
     if any(m.spread.variance > 0 for m in both):
@@ -224,7 +223,7 @@ def _measured(t: Tally, forth: bool) -> Measured:
     :math:`(1 - a/b)/N_0`; the other direction is the same with the classes exchanged.
     """
     turn = -1 if forth else 1
-    (one, n), (other, m) = [*zip((t.neg, t.pos), _sizes(t), strict=True)][::turn]
+    (one, n), (other, m) = [*zip((t.neg, t.pos), t.equal_cases, strict=True)][::turn]
     # weights count in units of equal cases, of which half a one is added
     a, b = (
         (c / float(c.sum()) * k + 0.5) / (k + c.size / 2)
@@ -237,12 +236,6 @@ def _measured(t: Tally, forth: bool) -> Measured:
     parts = (ratio - value) / float(one.sum()), (1 - a / b) / float(other.sum())
     by_neg, by_pos = parts[::turn]
     return Measured(value - excess, by_neg, by_pos, (0.0, math.inf), by_class=True)
-
-
-def _sizes(t: Tally) -> list[float]:
-    """As how many equal cases do the negatives, and the positives, count?"""
-    pairs = zip((t.neg, t.pos), t.squares, strict=False)
-    return [kish(float(c.sum()), float(q.sum())) for c, q in pairs]
 
 
 def _positive(
