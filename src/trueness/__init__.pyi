@@ -24,18 +24,19 @@ from trueness.calibration.calibrators import (
 from trueness.calibration.errors import (
     calibration_error as calibration_error,
     calibration_index as calibration_index,
+    calibration_line as calibration_line,
 )
 from trueness.calibration.maps import (
     at_prevalence as at_prevalence,
     load_map as load_map,
     save_map as save_map,
 )
-from trueness.calibration.proper_scores import brier as brier, log_loss as log_loss
-from trueness.calibration.forecasts import reliability as reliability
-from trueness.calibration.slope import (
-    calibration_line as calibration_line,
+from trueness.calibration.proper_scores import (
+    brier as brier,
     calibration_test as calibration_test,
+    log_loss as log_loss,
 )
+from trueness.calibration.forecasts import reliability as reliability
 from trueness.calibration.verdict import (
     calibration_gain as calibration_gain,
     calibration_verdict as calibration_verdict,

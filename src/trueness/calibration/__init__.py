@@ -2,7 +2,7 @@
 
 Which probability does each score stand for: ``calibrators``, ``parametric``, ``maps``.
 Can scores be read as probabilities, and what does calibration gain: ``verdict``. How
-far are they off: ``forecasts``, ``slope``, ``errors``, ``proper_scores``. The maths:
+far are they off: ``forecasts``, ``errors``, ``proper_scores``. The maths:
 ``docs/maths/calibration.md``.
 
 A calibrator is a function from a tally to a map, and one entry of ``CALIBRATORS``; its

@@ -1,4 +1,7 @@
-"""How far from calibrated are the probabilities, on average? ECE, smooth ECE, ICI."""
+"""How far from calibrated are the probabilities? Slope, intercept, ECE and ICI.
+
+Errors of smooth curves have the limits of likely calibration lines.
+"""
 
 from __future__ import annotations
 
@@ -8,30 +11,182 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
-from scipy.special import expit
 
 from trueness._core.arrays import Array, Floats
+from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
+from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.numbers import p_is
 from trueness._core.records import Answer, Estimate
-from trueness._core.solvers import bisect
+from trueness._core.solvers import (
+    bisect,
+    coefficient_influence,
+    fit_logistic,
+    separated,
+)
 from trueness.calibration.forecasts import (
     Forecasts,
     binned,
     equal_mass,
     folded_mean,
     pooled,
+    varied,
 )
-from trueness.calibration.slope import LineFit, bent, log_odds, no_line
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
-from trueness.inference.limits import around, notes_of
+from trueness.inference.limits import around, infer, notes_of
+from trueness.inference.sample import Measured, Sample
 from trueness.inference.verification import remarks
 
+_EPS = 2.0**-52
+_EVERYWHERE = (-math.inf, math.inf)
 _Errors = Callable[[Floats, Array, Floats], Floats]
 _BINNINGS = ("equal mass", "equal width")
 # rows that the curve of the index is fitted to, and points at which it is
 _ROWS, _POINTS = 2000, 400
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class CalibrationLine(Answer):
+    """Calibration slope and intercept.
+
+    Attributes
+    ----------
+    slope : Estimate
+        Below 1 the scores are too extreme, above 1 too timid.
+    intercept : Estimate
+        Log-odds by which the scores are too low (above 0) or too high on the whole, the
+        slope being held at 1 ("calibration in the large").
+    clipped : int
+        Labelled cases with a score of exactly 0 or 1, taken as 2^-52 from it.
+    """
+
+    slope: Estimate
+    intercept: Estimate
+    clipped: int
+    notes: tuple[str, ...] = ()
+
+
+@of_tally
+def calibration_line(data: Tally, *, level: float = 0.95) -> CalibrationLine:
+    r"""Are the probabilities too extreme, or too high overall?
+
+    .. math:: \mathrm{logit}\, P(y=1) = a + b\, \mathrm{logit}(p)
+
+    The slope is b with a free; the intercept is a with b = 1 (Cox 1958,
+    doi:10.1093/biomet/45.3-4.562; Van Calster et al. 2019,
+    doi:10.1186/s12916-019-1466-7). The variance is the sandwich estimator (Huber 1967;
+    Binder 1983).
+
+    Examples
+    --------
+    The scores have log-odds of -ln 9 and ln 9, where the true ones are -ln 3 and ln 3.
+
+    >>> line = calibration_line(Tally([0.1, 0.9], neg=[30, 10], pos=[10, 30]))
+    >>> round(line.slope.value, 6), round(abs(line.intercept.value), 6)
+    (0.5, 0.0)
+    """
+    _cases.both_classes(data, "calibration_line")
+    if why := no_line(Forecasts(data, "calibration_line")):
+        raise NotEnoughCases(f"A calibration slope needs {why}")
+    slope, intercept = (infer(data, m, level=level) for m in (_slope, _shift))
+    known = data.labelled()
+    clipped = int((known.neg + known.pos)[np.isin(known.score, (0, 1))].sum())
+    notes = (*remarks(data), *slope.notes)
+    slope, intercept = replace(slope, notes=()), replace(intercept, notes=())
+    return CalibrationLine(slope, intercept, clipped, notes)
+
+
+def no_line(s: Forecasts) -> str:
+    """Say what a slope needs that these cases have not."""
+    logit = log_odds(s.score)
+    if logit[0] == logit[-1]:
+        return f"two different scores; all cases have {s.score[0]:g}."
+    if not s.pos.any() or not s.neg.any() or separated(logit, s.pos, s.neg):
+        return (
+            "classes that overlap; here one threshold separates them perfectly, so the "
+            "slope would be infinite."
+        )
+    return ""
+
+
+def _slope(t: Tally) -> Measured:
+    beta, by_neg, by_pos = _coefficients(t, 1)
+    return Measured(float(beta[1]), by_neg[:, 1], by_pos[:, 1], _EVERYWHERE)
+
+
+def _shift(t: Tally) -> Measured:
+    logit = log_odds(t.score)
+    (value, *_), *_ = fit_logistic([], t.pos[::-1], t.neg[::-1], offset=logit[::-1])
+    value = float(value)
+    ones = np.ones((logit.size, 1))
+    unit, p = coefficient_influence(ones, value + logit, t.pos + t.neg)
+    return Measured(value, -unit[:, 0] * p, unit[:, 0] * (1 - p), _EVERYWHERE)
+
+
+def _coefficients(t: Tally, degree: int) -> tuple[Floats, Floats, Floats]:
+    """Fit a polynomial in the log-odds: coefficients and influences (m, degree + 1)."""
+    columns = [log_odds(t.score) ** k for k in range(1, degree + 1)]
+    beta, *_ = fit_logistic([c[::-1] for c in columns], t.pos[::-1], t.neg[::-1])
+    design = np.stack([np.ones(len(t)), *columns], axis=1)
+    unit, p = coefficient_influence(design, design @ beta, t.pos + t.neg)
+    return beta, -unit * p[:, None], unit * (1 - p)[:, None]
+
+
+def log_odds(score: Floats) -> Floats:
+    """Give the logit of probabilities, 0 and 1 taken as 2^-52 from themselves."""
+    p = np.clip(score, _EPS, 1 - _EPS)
+    return np.asarray(np.log(p) - np.log1p(-p))
+
+
+class LineFit:
+    """Intercept and slope, both free, their covariance and its degrees of freedom."""
+
+    def __init__(self, sample: Sample) -> None:
+        self.beta, by_neg, by_pos = _coefficients(sample.counts, 1)
+        first, second, both = (
+            varied(sample, by_neg @ along, by_pos @ along)
+            for along in np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+        )
+        cross = (both.variance - first.variance - second.variance) / 2
+        self.covariance = np.array([[first.variance, cross], [cross, second.variance]])
+        self.df = min(first.df, second.df)
+
+    def ideal(self) -> tuple[float, float]:
+        """How far is the ideal line from this one? Wald's statistic and its p-value."""
+        from scipy.special import chdtrc, fdtrc
+
+        if not np.isfinite(self.covariance).all():  # a single case of a class
+            return math.nan, math.nan
+        gap = self.beta - np.array([0.0, 1.0])
+        square = float(gap @ np.linalg.pinv(self.covariance, hermitian=True) @ gap)
+        if math.isinf(self.df):
+            return square, float(chdtrc(2, square))
+        rest = max(self.df - 1, 1.0)
+        return square, float(fdtrc(2, rest, square * rest / (2 * self.df)))
+
+    def lines(self, level: float) -> Floats:
+        """Give lines (r, 2) that fill the confidence ellipse (Scheffe 1953)."""
+        from scipy.special import fdtri
+
+        rest = max(self.df - 1, 1.0)
+        reach = math.sqrt(2 * self.df / rest * float(fdtri(2, rest, level)))
+        values, axes = np.linalg.eigh(self.covariance)
+        angle = np.linspace(0, 2 * np.pi, 48, endpoint=False)
+        circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        disc = np.concatenate([r * circle for r in (0.25, 0.5, 0.75, 1.0)])
+        gap = (disc * reach * np.sqrt(np.maximum(values, 0.0))) @ axes.T
+        return np.concatenate([self.beta[None], self.beta + gap])
+
+
+def _bent(sample: Sample) -> float:
+    """How likely is a line at least so bent, if it is straight? The p-value."""
+    from scipy.special import stdtr
+
+    beta, by_neg, by_pos = _coefficients(sample.counts, 2)
+    s = varied(sample, by_neg[:, 2], by_pos[:, 2])
+    return float(2 * stdtr(s.df, -abs(beta[2]) / s.sd)) if s.variance > 0 else 1.0
 
 
 @final
@@ -137,6 +292,8 @@ def _line_limits(
 
     ``errors`` takes scores, cases and shares of positives (r, m), and gives (r, j).
     """
+    from scipy.special import expit
+
     score, pos, neg = pooled(s.score, s.pos, s.neg, 200)
     cases = pos + neg
     fit = None if no_line(s) else LineFit(s.sample)
@@ -152,7 +309,7 @@ def _line_limits(
     low, high = found.min(axis=0), found.max(axis=0)
     if fit.ideal()[1] >= 1 - level:
         low = 0 * low
-    p = bent(s.sample)
+    p = _bent(s.sample)
     said = (
         "The share of positives does not follow a straight line in the log-odds of the "
         f"score ({p_is(p)}): a slope and an intercept do not describe the "

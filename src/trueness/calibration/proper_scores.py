@@ -1,4 +1,4 @@
-r"""How good are the probabilities, and what part of their loss is miscalibration?
+r"""How good are the probabilities, and could their miscalibration be chance?
 
 By isotonic recalibration (CORP; Dimitriadis, Gneiting and Jordan 2021) a loss is
 :math:`S = \mathrm{MCB} - \mathrm{DSC} + \mathrm{UNC}`.
@@ -10,19 +10,37 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from statistics import NormalDist
+from types import MappingProxyType
 from typing import Any, final
 
 import numpy as np
 
 from trueness._core.arrays import Array, Floats, blocks
-from trueness._core.figures import Axis, Curves, Line, guide
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.numbers import number_of
 from trueness._core.records import Answer, Estimate, Record, native_frame, table
-from trueness._core.solvers import isotonic_curve, pool_violators
-from trueness.calibration.forecasts import Forecasts, binned, equal_mass, probabilities
-from trueness.counts.answers import of_tally
+from trueness._core.solvers import fit_logistic, isotonic_curve, pool_violators
+from trueness.calibration.errors import LineFit, log_odds, no_line
+from trueness.calibration.forecasts import (
+    Forecasts,
+    binned,
+    equal_mass,
+    pooled,
+    probabilities,
+)
+from trueness.counts.answers import of_tally, refuse
+from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
-from trueness.inference.limits import around, infer, inferred, limited, share_limits
+from trueness.inference.limits import (
+    around,
+    infer,
+    inferred,
+    limited,
+    notes_of,
+    share_limits,
+)
 from trueness.inference.sample import Measure, Measured, in_blocks
 from trueness.inference.verification import remarks
 
@@ -100,8 +118,7 @@ class ProperScore(Answer):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give a table of one row, with the parts."""
-        columns = table(self) | table(self.parts)
-        return native_frame(columns, backend)
+        return native_frame(table(self) | table(self.parts), backend)
 
     def __repr__(self) -> str:
         """Write the value with its interval, then its parts."""
@@ -169,8 +186,7 @@ def _logs(p: Floats) -> Losses:
         return -np.log1p(-p), -np.log(p)
 
 
-# the loss, its largest value, and how many squared distances of two shares it is at
-# least
+# the loss, its largest value, and the squared distances of shares that it is at least
 LOSSES: dict[str, tuple[Callable[[Floats], Losses], float, float]] = {
     "brier": (squares, 1.0, 1.0),
     "log_loss": (_logs, math.inf, 2.0),
@@ -222,13 +238,11 @@ def _mean_loss(losses: Losses, pos: Array, neg: Array) -> float:
 
 
 def _proper_score(data: Tally, name: str, level: float) -> ProperScore:
-    e = infer(
-        probabilities(data, name), partial(_measured, name), level=level, what=name
-    )
+    known, measure = probabilities(data, name), partial(_measured, name)
+    e = infer(known, measure, level=level, what=name)
     said = () if name == "brier" else _infinite(data.labelled())
-    low, high = e.low, math.inf if said else e.high
-    if math.isinf(e.value):
-        low = e.value
+    low = e.value if math.isinf(e.value) else e.low
+    high = math.inf if said else e.high
     notes = (*said, *remarks(data), *e.notes)
     return ProperScore(e.value, low, high, e.level, e.method, e.sd, notes, name, data)
 
@@ -260,10 +274,10 @@ def decomposition(t: Tally, name: str) -> tuple[float, float, float, float]:
     """Give a mean loss, MCB, DSC and UNC (Dimitriadis et al. 2021, eq. 5)."""
     s, loss = Forecasts(t, name), LOSSES[name][0]
     share, start = pool_violators(s.pos, s.neg)
-    pooled = (np.add.reduceat(x, start[:-1]) for x in (s.pos, s.neg))
+    joined = (np.add.reduceat(x, start[:-1]) for x in (s.pos, s.neg))
     total = np.array([s.pos.sum()]), np.array([s.neg.sum()])
     value = _mean_loss(loss(s.score), s.pos, s.neg)
-    recalibrated = _mean_loss(loss(share), *pooled)
+    recalibrated = _mean_loss(loss(share), *joined)
     reference = _mean_loss(loss(total[0] / (total[0] + total[1])), *total)
     # PAVA minimises the loss: a difference below zero is rounding
     mcb, dsc = max(0.0, value - recalibrated), max(0.0, reference - recalibrated)
@@ -313,28 +327,173 @@ def _uncertainty(
     low, high = share_limits(share, spread.plain, s.n, units, level)
     # the loss is largest at 1/2
     largest = said(0.5) if low <= 0.5 <= high else max(said(low), said(high))
-    return around(
-        value, min(said(low), said(high)), largest, level, "wilson", spread.sd
-    )
+    least = min(said(low), said(high))
+    return around(value, least, largest, level, "wilson", spread.sd)
 
 
-def decomposition_figure(scores: Mapping[str, ProperScore]) -> Curves:
-    """How large are discrimination and miscalibration of each, and where is loss equal?
+@final
+@dataclass(frozen=True, repr=False)
+class CalibrationTest(Answer):
+    """A test of the hypothesis that each score is the probability of a positive.
 
-    On each of nine guides mcb - dsc is constant.
+    Attributes
+    ----------
+    statistic, p_value : float
+        What was compared with its distribution under the hypothesis, and how often
+        calibrated scores give at least that.
     """
-    mcb = [float(s.mcb) for s in scores.values()]
-    dsc = [float(s.dsc) for s in scores.values()]
-    right, top = (1.15 * max([*v, 1e-9]) for v in (dsc, mcb))
-    x = Axis("dsc", "Discrimination (DSC)", 0.0, right)
-    y = Axis("mcb", "Miscalibration (MCB)", 0.0, top)
-    guides = []
-    for shift in np.linspace(-right, top, 9):
-        ends = np.array([max(0.0, -shift), min(right, top - shift)])
-        guides.append(guide(x, y, ends, ends + shift))
-    dots = tuple(
-        Line(name, {"dsc": np.array([d]), "mcb": np.array([m])})
-        for name, d, m in zip(scores, dsc, mcb, strict=True)
-    )
-    what = "Miscalibration against discrimination"
-    return Curves(what, x, y, guides=tuple(guides), dots=dots)
+
+    statistic: float
+    p_value: float
+    method: str
+    notes: tuple[str, ...] = ()
+
+
+@of_tally
+def calibration_test(
+    data: Tally,
+    *,
+    method: str = "spiegelhalter",
+    bins: int = 10,
+    parameters: int = 0,
+    replicates: int = 999,
+    rng: Seed = 0,
+) -> CalibrationTest:
+    """Are these data consistent with calibrated scores?
+
+    Parameters
+    ----------
+    method
+        "spiegelhalter" (1986, doi:10.1002/sim.4780050506) compares the Brier score with
+        its expectation (it cannot detect errors that cancel), "cox" tests for slope 1
+        and intercept 0 at once (likelihood ratio), "bins" compares the mean squared
+        residual of bins with that of calibrated scores, and sees errors anywhere,
+        "isotonic" compares the part MCB of the Brier score with that of labels drawn
+        from the scores (Monte Carlo, exact at any sample size), "hosmer-lemeshow"
+        (1980, doi:10.1080/03610928008827941; of designs Rao and Scott 1981) compares
+        the number of positives in bins with the sum of their scores (to reproduce
+        published numbers).
+    bins
+        Number of bins, of equally many cases, of "bins" and "hosmer-lemeshow".
+    parameters
+        How many parameters of the model were fitted on these same cases, which
+        "hosmer-lemeshow" takes off the degrees of freedom (R's ``hoslem.test``: 2).
+
+    Examples
+    --------
+    >>> t = Tally([0.2], neg=[6], pos=[4])
+    >>> calibration_test(t).statistic  # (4 - 2) 0.6 / sqrt(10 0.36 0.16)
+    1.58...
+    """
+    test, said = CALIBRATION_TESTS[_options.choice(method, CALIBRATION_TESTS, "method")]
+    options = {
+        "bins": _options.whole_number(bins, "bins", at_least=2),
+        "parameters": _options.whole_number(parameters, "parameters"),
+        "replicates": _options.whole_number(replicates, "replicates", at_least=19),
+        "rng": _options.generator(rng),
+    }
+    s = Forecasts(data, "calibration_test")
+    if method == "isotonic":
+        words = ("weight", "cluster", "sampling", "prevalence")
+        refuse(data, 'method="isotonic"', dict.fromkeys(words, _DRAWS_LABELS))
+    notes = (*said, *remarks(data), *notes_of(data))
+    if s.pos[s.score == 0].any() or s.neg[s.score == 1].any():
+        # what was impossible has happened
+        return CalibrationTest(math.inf, 0.0, method, notes)
+    statistic, p_value = test(s, **options)
+    return CalibrationTest(float(statistic), float(p_value), method, notes)
+
+
+def _spiegelhalter(s: Forecasts, **_: Any) -> tuple[float, float]:
+    from scipy.special import stdtr
+
+    p, column = s.score, 1 - 2 * s.score
+    gap = float((s.pos - s.cases * p) @ column)
+    if s.plain:
+        variance = float(s.cases @ (column**2 * p * (1 - p)))
+        z = gap / math.sqrt(variance) if variance > 0 else math.nan
+        return z, 2 * NormalDist().cdf(-abs(z)) if variance > 0 else math.nan
+    found = s.spread(-column * p, column * (1 - p))
+    z = gap / found.sd if found.variance > 0 else math.nan
+    return z, float(2 * stdtr(found.df, -abs(z)))
+
+
+def _cox(s: Forecasts, **_: Any) -> tuple[float, float]:
+    if not s.plain:
+        if why := no_line(s):
+            raise NotEnoughCases(
+                f'Cox\'s test of such cases needs {why} Type method="spiegelhalter".'
+            )
+        return LineFit(s.sample).ideal()
+    # scores of 0 and 1 were right: they add nothing to either likelihood
+    inner = (s.score > 0) & (s.score < 1)
+    if not inner.any():
+        return math.nan, math.nan
+    odds, pos, neg = log_odds(s.score[inner]), s.pos[inner], s.neg[inner]
+    columns = [odds] if odds.size > 1 else []
+    likelihood = fit_logistic(columns, pos, neg, offset=odds)[2]
+    start = -(pos @ np.logaddexp(0.0, -odds) + neg @ np.logaddexp(0.0, odds))
+    statistic = max(2 * (likelihood - float(start)), 0.0)
+    if not columns:
+        return statistic, math.erfc(math.sqrt(statistic / 2))
+    return statistic, math.exp(-statistic / 2)
+
+
+def _hosmer_lemeshow(
+    s: Forecasts, *, bins: int, parameters: int, **_: Any
+) -> tuple[float, float]:
+    from scipy.special import gammaincc
+
+    start = equal_mass(s.cases, bins)
+    columns = (s.pos, s.cases, s.cases * s.score)
+    seen, total, mean = (np.add.reduceat(x, start) for x in columns)
+    variance = mean * (1 - mean / total)
+    if not s.plain:
+        return binned(s, start).chi_square(variance / total**2, parameters)
+    told = variance > 0  # bins of scores 0 or 1, which were right, tell nothing
+    freedom = int(told.sum()) - parameters
+    if freedom < 1:
+        return math.nan, math.nan
+    statistic = float(((seen - mean)[told] ** 2 / variance[told]).sum())
+    return statistic, float(gammaincc(freedom / 2, statistic / 2))
+
+
+def _isotonic(
+    s: Forecasts, *, replicates: int, rng: np.random.Generator, **_: Any
+) -> tuple[float, float]:
+    score, pos, neg = pooled(s.score, s.pos, s.neg)
+    cases = pos + neg
+
+    def mcb(up: Array) -> float:  # the gain of isotonic recalibration in Brier score
+        fitted = isotonic_curve(up, cases - up)
+        # sum of (score-y)^2 - (fitted-y)^2 over the cases
+        gain = (score - fitted) * ((score + fitted) * cases - 2 * up)
+        return float(gain.sum() / cases.sum())
+
+    seen, drawn = mcb(pos), rng.binomial(cases, score, (replicates, score.size))
+    found = np.array([mcb(up) for up in drawn])
+    # rounding must not part what is equal
+    beyond = int((found >= seen * (1 - 1e-12)).sum())
+    return seen, (1 + beyond) / (1 + replicates)
+
+
+_DRAWS_LABELS = 'It draws labels of single cases from the scores. Type method="bins".'
+# each test, and what it cannot see or depends on
+CALIBRATION_TESTS: Mapping[
+    str, tuple[Callable[..., tuple[float, float]], tuple[str, ...]]
+] = MappingProxyType({
+    "spiegelhalter": (_spiegelhalter, (
+        "The test does not detect errors that cancel in the Brier score.",
+    )),
+    "cox": (_cox, (
+        "The chi-squared law needs some thirty cases of the rarer class; with fewer "
+        'the p-value is too small. Type method="isotonic" for an exact one.',
+    )),
+    "bins": (lambda s, bins, **_: binned(s, equal_mass(s.cases, bins)).test, ()),
+    "isotonic": (_isotonic, ()),
+    "hosmer-lemeshow": (_hosmer_lemeshow, (
+        "The result depends on the number of bins, errors within a bin are not "
+        "detected, bins should expect five cases of each class, and with very many "
+        "cases any model is rejected.",
+    )),
+})  # fmt: skip

@@ -18,14 +18,20 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import described
+from trueness._core.figures import Axis, Curves, Line, guide
 from trueness._core.numbers import level_text, number_of, p_is, written
 from trueness._core.progress import steps
 from trueness._core.records import Answer, Estimate, Record
 from trueness.calibration.calibrators import calibrate
+from trueness.calibration.errors import CalibrationLine, calibration_line
 from trueness.calibration.forecasts import Binned, Forecasts, binned
 from trueness.calibration.maps import Map
-from trueness.calibration.proper_scores import Losses, mean_measure, squares
-from trueness.calibration.slope import CalibrationLine, calibration_line
+from trueness.calibration.proper_scores import (
+    Losses,
+    ProperScore,
+    mean_measure,
+    squares,
+)
 from trueness.counts.answers import of_counts, of_tally
 from trueness.counts.cases import with_fields
 from trueness.counts.values import Tally
@@ -440,3 +446,25 @@ def gain_rows(found: CalibrationGain) -> list[list[object]]:
         ["calibrated, same cases (optimistic)", found.in_sample],
     ]
     return rows[math.isnan(found.before.value) :]
+
+
+def decomposition_figure(scores: Mapping[str, ProperScore]) -> Curves:
+    """How large are discrimination and miscalibration of each, and where is loss equal?
+
+    On each of nine guides mcb - dsc is constant.
+    """
+    mcb = [float(s.mcb) for s in scores.values()]
+    dsc = [float(s.dsc) for s in scores.values()]
+    right, top = (1.15 * max([*v, 1e-9]) for v in (dsc, mcb))
+    x = Axis("dsc", "Discrimination (DSC)", 0.0, right)
+    y = Axis("mcb", "Miscalibration (MCB)", 0.0, top)
+    guides = []
+    for shift in np.linspace(-right, top, 9):
+        ends = np.array([max(0.0, -shift), min(right, top - shift)])
+        guides.append(guide(x, y, ends, ends + shift))
+    dots = tuple(
+        Line(name, {"dsc": np.array([d]), "mcb": np.array([m])})
+        for name, d, m in zip(scores, dsc, mcb, strict=True)
+    )
+    what = "Miscalibration against discrimination"
+    return Curves(what, x, y, guides=tuple(guides), dots=dots)
