@@ -21,7 +21,7 @@ from trueness.calibration.maps import TRANSFORMS, Formula, Map, just_above, regi
 from trueness.counts.placements import twice_wins
 from trueness.counts.values import Tally
 from trueness.fermi.solver import solve
-from trueness.ranking.gaussian import fit_binormal, separation
+from trueness.ranking.models import fit_binormal, separation
 
 _EPS = 2.0**-52
 _SCALES = ("identity", "logit")

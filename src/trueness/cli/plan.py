@@ -20,7 +20,7 @@ from trueness.cli._source import Source, groups_of, known, unnamed
 from trueness.data.engines import quoted
 from trueness.findings.trust import planned, planned_labels, planned_leaf, which_leaves
 from trueness.nogold.label_plans import plan_labels
-from trueness.ranking.plan_samples import MODELS
+from trueness.ranking.models import MODELS
 from trueness.ranking.planning import plan_auc, plan_auc_difference, plan_rate
 from trueness.trees.leaves import LeafReport, Leaves
 from trueness.trees.levels import plan_leaf

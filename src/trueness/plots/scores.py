@@ -25,7 +25,7 @@ from trueness.plots._altair import ONE, SIZE, Panels, spread
 from trueness.plots._draw import Shown, Source, Style, named, picture, picture_of
 from trueness.ranking import figures
 from trueness.ranking.areas import auc
-from trueness.ranking.gaussian import fit_binormal
+from trueness.ranking.models import fit_binormal
 from trueness.ranking.planning import Plan
 
 

@@ -3,11 +3,11 @@
 How good is it (``areas``), which trade-offs are there, in all or in part (``curves``),
 where does the true curve lie (``bands``), how many
 cases are needed (``planning``), and what is the shape behind it (``geometry``,
-``gaussian``)? The maths: docs/maths/ranking.md and docs/maths/ranking_geometry.md.
+``models``)? The maths: docs/maths/ranking.md and docs/maths/ranking_geometry.md.
 """
 
 from trueness.ranking.curves import hull, simplify
-from trueness.ranking.gaussian import binormal, fit_binormal
 from trueness.ranking.geometry import kl_divergence, leakage
+from trueness.ranking.models import binormal, fit_binormal
 
 __all__ = ["binormal", "fit_binormal", "hull", "kl_divergence", "leakage", "simplify"]

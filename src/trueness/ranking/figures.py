@@ -26,8 +26,8 @@ from trueness.counts.values import Tally
 from trueness.ranking import curves
 from trueness.ranking.areas import auc
 from trueness.ranking.bands import precision_recall_band, roc_band
-from trueness.ranking.gaussian import BinormalFit
 from trueness.ranking.geometry import leakage
+from trueness.ranking.models import BinormalFit
 from trueness.ranking.planning import Plan, outlook
 
 FPR = Axis("fpr", "False positive rate")

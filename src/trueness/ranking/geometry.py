@@ -30,7 +30,7 @@ from trueness.counts.values import Tally
 from trueness.inference.limits import around, inferred, student
 from trueness.inference.sample import Measured, meant
 from trueness.metrics.confusion import sweep
-from trueness.ranking.gaussian import Through, fit_binormal
+from trueness.ranking.models import Through, fit_binormal
 
 # 1 - fpr is rounded: a specificity this close to a step is meant to be the step
 _SNAP = 1e-12

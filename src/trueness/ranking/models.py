@@ -1,4 +1,6 @@
-r"""What if the scores of both classes were normal, up to a monotone re-scoring?
+r"""What if the scores of both classes were normal, or followed another model?
+
+Up to a monotone re-scoring a binormal curve has two parameters,
 
 .. math:: \alpha = \sigma_n / \sigma_p, \qquad b = (\mu_p - \mu_n) / \sigma_p,
           \qquad (40)
@@ -10,6 +12,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any, Protocol, final
@@ -18,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from trueness._core.arrays import Floats
+from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
@@ -27,8 +30,10 @@ from trueness._core.records import Answer, Estimate, Record
 from trueness.counts.answers import of_tally
 from trueness.counts.placements import grouped, runs
 from trueness.counts.values import Tally
+from trueness.fermi.distribution import fermi_dirac
 from trueness.inference.limits import Ends, limited
 from trueness.inference.spread import Spread
+from trueness.ranking.areas import exponential_spread, pair_variance
 from trueness.ranking.curves import precision_at
 
 
@@ -409,3 +414,54 @@ def _goodness(t: Tally) -> tuple[float, int, float]:
     except np.linalg.LinAlgError:
         return math.nan, 0, math.nan
     return statistic, df, float(chdtrc(df, statistic))
+
+
+def _fermi_spread(area: float, pos: int, neg: int) -> tuple[float, float]:
+    fd = fermi_dirac(n=pos + neg, n_pos=pos, auc=area)
+    return fd.p100 - area**2, fd.p110 - area**2
+
+
+def _fermi_scores(rng: np.random.Generator, label: Array, area: float) -> Floats:
+    """Put each case at a rank by its class; cases at one rank are in random order."""
+    n, share = label.shape[-1], float(label.mean())
+    n_pos = min(max(round(n * share), 1), n - 1)
+    p = fermi_dirac(n=n, n_pos=n_pos, auc=area).probability(np.arange(1, n + 1))
+    u = rng.random(label.shape)
+    ranks = [np.searchsorted(np.cumsum(q) / q.sum(), u) for q in (1 - p, p)]
+    return np.where(label, -ranks[1], -ranks[0]) + rng.random(label.shape)
+
+
+# how far placements of both classes spread (of an AUC, positives, negatives), and how
+# scores are drawn (of labels and an AUC)
+MODELS: dict[str, tuple[Callable[..., tuple[float, float]], Callable[..., Floats]]] = {
+    "binormal": (
+        lambda a, *_: (joint_excess(a, a, 0.5),) * 2,
+        lambda rng, label, a: rng.normal(size=label.shape) + separation(a) * label,
+    ),
+    "hanley-mcneil": (
+        lambda a, *_: exponential_spread(a),
+        lambda rng, label, a: (
+            rng.exponential(size=label.shape) * np.where(label, a / (1 - a), 1.0)
+        ),
+    ),
+    "fermi-dirac": (_fermi_spread, _fermi_scores),
+}
+
+
+def model_variance(model: str, area: float, pos: int, neg: int) -> float:
+    """How far does the AUC of a model vary between samples? Kim et al., eq. 18."""
+    return float(pair_variance(area, *MODELS[model][0](area, pos, neg), pos, neg))
+
+
+def joint_excess(a: float, b: float, rho: float) -> float:
+    """Phi_2(h, k; rho) - a b by quadrature over rho (Plackett's identity).
+
+    At rho = 1/2 it is how far placements of normal scores spread, or spread together.
+    """
+    h, k = float(ndtri(a)), float(ndtri(b))
+    x, w = np.polynomial.legendre.leggauss(40)
+    # d Phi_2 / d rho is the density; rho = sin(angle) takes away its pole at 1
+    angle = math.asin(rho) * (x + 1) / 2
+    s = np.sin(angle)
+    inside = np.exp(-(h * h - 2 * h * k * s + k * k) / (2 * np.cos(angle) ** 2))
+    return float(w @ inside) * math.asin(rho) / 2 / (2 * math.pi)
