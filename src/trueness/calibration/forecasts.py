@@ -361,7 +361,11 @@ def reliability(
         quantiles = np.linspace(0, at.size - 1, _POINTS).astype(int)
         at = at[np.union1d(np.concatenate([start[:-1], start[1:] - 1]), quantiles)]
     fitted = np.interp(at, s.score, curve)
-    number = _effective(s, curve)
+    number = s.n  # as many equal cases as the mean residual from the curve varies
+    if s.sample.cases.grouped is not None:
+        variance = s.spread(-curve / s.n, (1 - curve) / s.n).variance
+        one = float(s.cases @ (curve * (1 - curve))) / s.n
+        number = min(s.n, one / variance) if variance > 0 and one > 0 else s.n
     score, pos, neg = pooled(s.score, s.pos, s.neg, max(min(MOST_ROWS, int(number)), 1))
     cases = pos + neg
     whole = np.maximum(np.rint(cases * (number / cases.sum())), 1).astype(np.int64)
@@ -381,15 +385,6 @@ def reliability(
         *(level, known.n_neg + known.n_pos, known.n_pos),
         notes=(*remarks(data), *notes_of(data)),
     )
-
-
-def _effective(s: Forecasts, fitted: Floats) -> float:
-    """As how many equal cases does the mean residual from the curve vary?"""
-    if s.sample.cases.grouped is None:
-        return s.n
-    variance = s.spread(-fitted / s.n, (1 - fitted) / s.n).variance
-    one = float(s.cases @ (fitted * (1 - fitted))) / s.n
-    return min(s.n, one / variance) if variance > 0 and one > 0 else s.n
 
 
 def _likely_values(pos: Floats, neg: Floats, level: float) -> tuple[Floats, Floats]:

@@ -11,6 +11,7 @@ import warnings
 from itertools import product
 
 import numpy as np
+from scipy.special import ndtr
 
 from trueness._core.arrays import Floats
 from trueness._core.checks import columns as _columns
@@ -236,7 +237,7 @@ def fermi_dirac_map(t: Tally) -> FermiDiracMap:
     >>> float(fermi_dirac_map(Tally([1, 2, 3], neg=[3, 2, 1], pos=[1, 2, 3]))(2.0))
     0.5
     """
-    beta, llr, centre = solve(t.n, t.n_pos, softened_auc(t))
+    beta, llr, centre = solve(t.n, t.n_pos, _softened_auc(t))
     height = math.log(t.n_pos / t.n_neg) + llr
     cases = (t.neg + t.pos)[::-1].astype(np.float64)
     return FermiDiracMap(t.score[::-1], cases, beta, centre, height)
@@ -288,18 +289,12 @@ def binormal(t: Tally) -> BinormalMap:
             curve = fit_binormal(t).curve
         mean, sd = curve.b / curve.alpha, 1 / curve.alpha
     except NotEnoughCases:  # no best curve: that of equal spread with this AUC
-        mean, sd = separation(softened_auc(t)), 1.0
+        mean, sd = separation(_softened_auc(t)), 1.0
     cases = (t.pos + t.neg)[::-1]
     # the share of the cases below each row, its own cases counted half
     share = np.asarray((np.cumsum(cases) - cases / 2) / cases.sum())
-    hidden = _hidden(share, mean, sd, t.prevalence)
-    return BinormalMap(t.score[::-1], hidden, mean, sd, t.prevalence)
-
-
-def _hidden(share: Floats, mean: float, sd: float, rho: float) -> Floats:
-    """Where does the mixture of both normals reach these shares?"""
-    from scipy.special import ndtr
-
+    rho = t.prevalence
+    # where the mixture of both normals reaches these shares
     ends = (min(-9.0, mean - 9 * sd), max(9.0, mean + 9 * sd))
     grid = np.linspace(*ends, 1001)
     cdf = (1 - rho) * ndtr(grid) + rho * ndtr((grid - mean) / sd)
@@ -313,10 +308,10 @@ def _hidden(share: Floats, mean: float, sd: float, rho: float) -> Floats:
         step = height * math.sqrt(2 * math.pi) / np.maximum(density, 1e-300)
         # in the gap between well separated classes the density is nil: stay in the cell
         z = np.clip(z - step, low, high)
-    return z
+    return BinormalMap(t.score[::-1], z, mean, sd, rho)
 
 
-def softened_auc(t: Tally) -> float:
+def _softened_auc(t: Tally) -> float:
     """Give the AUC, never 1 or 0: half a pair is turned round where all agree."""
     pairs = t.n_pos * t.n_neg
     area, half = twice_wins(t) / (2 * pairs), 0.5 / pairs if pairs > 1 else 0.25

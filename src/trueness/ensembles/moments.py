@@ -64,7 +64,15 @@ class Moments:
         self.share = np.bincount(which.reshape(-1), weight).astype(np.float64)
         rows, moved = self._influence(ranked, weight, common[self.i, self.j], third)
         spread = (moved * (weight[rows] / weight[rows].sum())[:, None]).T @ moved
-        self.whiten = _whitener(spread / self.n, self.n)
+        # a root of the inverse covariance of the moments
+        spread, var = spread / self.n, np.diag(spread) / self.n
+        scale = np.sqrt(np.where(var > 0, var, 1.0))
+        # few cases for so many moments: correlations are drawn towards none
+        less = min(1.0, 2 * len(spread) / self.n)
+        matrix = (1 - less) * spread / np.outer(scale, scale)
+        np.fill_diagonal(matrix, 1.0)
+        value, vector = np.linalg.eigh(matrix)
+        self.whiten = (vector / np.sqrt(np.maximum(value, 1e-6))).T / scale
         self.most = np.append(math.log(max(self.n - 1, 2)), np.full(v.size, 0.5))
         third_of_v = float(self.share @ _triples(self.patterns * self.w * v))
         start = _start(v, float(self.found[-1]), third_of_v)
@@ -261,16 +269,3 @@ def _above(column: RankedColumn, part: Floats) -> Floats:
     upto = np.cumsum(levels, axis=0) - levels / 2
     out[column.order] = (total / 2 - upto)[column.group]
     return out
-
-
-def _whitener(spread: Floats, n: int) -> Floats:
-    """Give a root of the inverse covariance, shrunk where cases are few for it."""
-    size = len(spread)
-    var = np.diag(spread)
-    scale = np.sqrt(np.where(var > 0, var, 1.0))
-    # few cases for so many moments: correlations are drawn towards none
-    share = min(1.0, 2 * size / n)
-    matrix = (1 - share) * spread / np.outer(scale, scale)
-    np.fill_diagonal(matrix, 1.0)
-    value, vector = np.linalg.eigh(matrix)
-    return np.asarray((vector / np.sqrt(np.maximum(value, 1e-6))).T / scale)

@@ -156,7 +156,21 @@ def _from_step(n: int, n_pos: float, below: float, room: float) -> Solution:
         beta = math.exp(theta)
         behind = _Tail(alpha, beta, n - whole)
         before = _Tail(-alpha, beta, whole)
-        moves = _step_newton(behind, before, part, beta, goal)
+        # one common scale for both tails
+        top = max(behind.log_scale, before.log_scale)
+        x, y = math.exp(behind.log_scale - top), math.exp(before.log_scale - top)
+        f = part * math.exp(min(700.0, -top)) if part else 0.0
+        # both equations in logarithms; _a and _b mark derivatives by alpha and by beta
+        late, early = x * behind.p0, y * before.p0 + f
+        r1 = math.log(late) - math.log(early)
+        r1_a = x * behind.v0 / late + y * before.v0 / early
+        r1_b = -x * behind.v0s / late + y * before.v0s / early
+        moved = x * behind.p1 + y * (before.p1 + before.p0)
+        moved_a = x * behind.v1 - y * (before.v1 + before.v0)
+        moved_b = -x * behind.v1s - y * (before.v1s + before.v0s)
+        r2 = math.log(moved) + top - goal
+        rows = (r1_a, beta * r1_b, moved_a / moved, beta * moved_b / moved)
+        moves = _newton((r1, r2), rows, 2.0 + beta)
         alpha, theta = alpha + moves[0], theta + moves[1]
         if abs(moves[1]) < 1e-12 and abs(moves[0]) < 1e-12 * (1 + abs(alpha)):
             break
@@ -183,27 +197,6 @@ class _Tail:
         # derivatives: by alpha, by -beta
         self.v0, self.v0s = float(wv.sum()), float(wv @ s)
         self.v1, self.v1s = float(wv @ s1), float((wv * s) @ s1)
-
-
-def _step_newton(
-    behind: _Tail, before: _Tail, part: float, beta: float, goal: float
-) -> tuple[float, float]:
-    # one common scale for both tails
-    top = max(behind.log_scale, before.log_scale)
-    x, y = math.exp(behind.log_scale - top), math.exp(before.log_scale - top)
-    f = part * math.exp(min(700.0, -top)) if part else 0.0
-    # both equations of _from_step in logarithms; _a and _b mark derivatives by alpha
-    # and by beta
-    late, early = x * behind.p0, y * before.p0 + f
-    r1 = math.log(late) - math.log(early)
-    r1_a = x * behind.v0 / late + y * before.v0 / early
-    r1_b = -x * behind.v0s / late + y * before.v0s / early
-    moved = x * behind.p1 + y * (before.p1 + before.p0)
-    moved_a = x * behind.v1 - y * (before.v1 + before.v0)
-    moved_b = -x * behind.v1s - y * (before.v1s + before.v0s)
-    r2 = math.log(moved) + top - goal
-    rows = (r1_a, beta * r1_b, moved_a / moved, beta * moved_b / moved)
-    return _newton((r1, r2), rows, 2.0 + beta)
 
 
 def _newton(

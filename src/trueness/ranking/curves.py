@@ -327,7 +327,18 @@ def partial_area_measure(
         )
     part = _range(fpr, "fpr"), _range(tpr, "tpr")
     best = math.prod(high - low for low, high in part)
-    shift, factor = _mcclish(part, best) if corrected else (0.0, 1.0)
+    shift, factor = 0.0, 1.0
+    if corrected:  # McClish: chance becomes 1/2 and the ideal 1
+        line = np.array([[0.0, 1.0]])
+        chance = float(_inside(line, line, part)[0][0])
+        if best - chance <= _NARROW * best:
+            raise InputError(
+                "corrected=True compares with a random classifier, which in this part "
+                "of the ROC plane is as good as an ideal one. Leave corrected out, or "
+                "choose a part that reaches above the diagonal."
+            )
+        factor = 0.5 / (best - chance)
+        shift = 0.5 - factor * chance
     ends = (0.0, 1.0 if corrected else best)
 
     def many(neg: Array, pos: Array) -> Floats:
@@ -400,17 +411,3 @@ def _inside(x: Floats, y: Floats, part: tuple[Range, Range]) -> tuple[Floats, ..
     above = np.maximum(left - np.maximum(right, out), 0.0)
     area = np.einsum("rm,rm->r", dx, under + (high - low) * above)
     return np.asarray(area), a, b
-
-
-def _mcclish(part: tuple[Range, Range], best: float) -> tuple[float, float]:
-    """Give shift and factor that take chance to 1/2 and the ideal to 1."""
-    line = np.array([[0.0, 1.0]])
-    chance = float(_inside(line, line, part)[0][0])
-    if best - chance <= _NARROW * best:
-        raise InputError(
-            "corrected=True compares with a random classifier, which in this part of "
-            "the ROC plane is as good as an ideal one. Leave corrected out, or choose "
-            "a part that reaches above the diagonal."
-        )
-    factor = 0.5 / (best - chance)
-    return 0.5 - factor * chance, factor

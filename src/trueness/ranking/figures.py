@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.figures import (
@@ -137,24 +136,21 @@ def score_figure(tallies: Tallies, bins: int = 40) -> Bars:
     known = [t.score for t in tallies.values() if len(t)]
     if not known:
         raise NotEnoughCases("A figure of scores needs at least one case; found none.")
-    edges = _even(min(s[-1] for s in known), max(s[0] for s in known), bins)
+    low, high = min(s[-1] for s in known), max(s[0] for s in known)
+    largest = np.finfo(float).max
+    if low == high:
+        wide = max(0.5, abs(low) * 1e-9)
+        low, high = max(low - wide, -largest), min(high + wide, largest)
+    # even distances, also where the distance of the ends overflows
+    scale = 4.0 if max(abs(low), abs(high)) > largest / 4 else 1.0
+    even = np.linspace(low / scale, high / scale, bins + 1) * scale
+    edges = np.clip(even, low, high)
     neg, pos = (
         {name: np.histogram(t.score, edges, weights=t.counts[k] + 0.0)[0]
          for name, t in tallies.items()}
         for k in (0, 1)
     )  # fmt: skip
     return Bars("Scores", edges, neg, pos)
-
-
-def _even(low: float, high: float, bins: int) -> Floats:
-    """Put edges at even distances, also where the distance of the ends overflows."""
-    largest = np.finfo(float).max
-    if low == high:
-        wide = max(0.5, abs(low) * 1e-9)
-        low, high = max(low - wide, -largest), min(high + wide, largest)
-    scale = 4.0 if max(abs(low), abs(high)) > largest / 4 else 1.0
-    edges = np.linspace(low / scale, high / scale, bins + 1) * scale
-    return np.clip(edges, low, high)
 
 
 def auc_figure(tallies: Tallies, *, level: float = 0.95) -> Intervals:
