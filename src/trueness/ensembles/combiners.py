@@ -57,20 +57,17 @@ class FiDEL(RankMap):
 
     Attributes
     ----------
-    names, auc : (K,)
-        The classifiers and their areas under the ROC curve. Below 1/2 beta is negative:
-        such a classifier is used with the opposite sign.
-    prevalence : float
-        Share of positives.
+    names, auc, prevalence
+        The classifiers, their areas under the ROC curve, and the share of positives.
+        Below 1/2 beta is negative: a classifier is used with the opposite sign.
     beta, llr, centre : array (K,)
         The line llr - beta (rank - centre) of each classifier.
     correlation : array (K, K)
         Spearman's correlation of the ranks within a class, mean of both classes; NaN
         where there were no labels.
-    source : str
-        Where the AUCs come from: "labels", "published" or "agreement".
-    calibrator : Map
-        From L to a probability.
+    source, calibrator : str, Map
+        Where the AUCs come from: "labels", "published" or "agreement"; from L to a
+        probability.
     scores, cases : tuple of arrays
         The reference: distinct outputs of each classifier, ascending, and their counts.
     """
@@ -128,6 +125,13 @@ def fidel(
     .. math:: L(k) = \sum_i \ln\frac{P(r_{ik} \mid 1)}{P(r_{ik} \mid 0)}
               = \sum_i \beta_i (r_i^* - r_{ik}) \qquad (25, 26)
 
+    Kim et al. (2021, doi:10.1073/pnas.2100761118). Ties share their mid-rank. An AUC of
+    exactly 0 or 1 is treated as if half a pair were in the opposite order, so that
+    every L is finite. With labels the probability is a logistic curve in L fitted to
+    them; without, the log-odds are logit(rho) + L, which is right if the classifiers
+    are independent. A ``DoubtfulAssumption`` warning says when they depend on each
+    other so much that the best one alone is expected to rank better.
+
     Parameters
     ----------
     data
@@ -146,15 +150,6 @@ def fidel(
     method
         "independent": FiDEL. "correlated": weighs the classifiers by their dependence
         within the classes as well; needs labels.
-
-    Notes
-    -----
-    Kim et al. (2021, doi:10.1073/pnas.2100761118), eqs. (24) to (26). Ties share their
-    mid-rank. An AUC of exactly 0 or 1 is treated as if half a pair were in the opposite
-    order, so that every L is finite. With labels the probability is a logistic curve in
-    L fitted to them; without, the log-odds are logit(rho) + L, which is right if the
-    classifiers are independent. A ``DoubtfulAssumption`` warning says when they depend
-    on each other so much that the best one alone is expected to rank better.
 
     Examples
     --------

@@ -151,6 +151,11 @@ def compare_combiners(
 ) -> CombinerComparison:
     """Which combination of classifiers ranks unseen cases best, and by how much?
 
+    Limits and p-values are those of :func:`auc` and :func:`compare_auc` within the
+    folds, which are treated as independent. The interval is for the maps as fitted: it
+    does not include the variation of the fits themselves. Where a classifier has no
+    output for a case, its median is used within the folds.
+
     Parameters
     ----------
     data
@@ -160,13 +165,6 @@ def compare_combiners(
         function from panel to map; the one whose AUC is subtracted in ``difference``.
     folds
         Number of folds; each class needs as many cases.
-
-    Notes
-    -----
-    Limits and p-values are those of :func:`auc` and :func:`compare_auc` within the
-    folds, which are treated as independent. The interval is for the maps as fitted: it
-    does not include the variation of the fits themselves. Where a classifier has no
-    output for a case, its median is used within the folds.
 
     Examples
     --------

@@ -78,7 +78,14 @@ def agreement(
     .. math:: \mathrm{E}[x_i x_j] = \rho (1 - \rho) D_i D_j, \qquad
               \mathrm{E}[x_i x_j x_k] = \rho (1 - \rho) (1 - 2 \rho) D_i D_j D_k
 
-    for centred rank shares x, AUC = 1/2 + D and the prevalence rho.
+    for centred rank shares x, AUC = 1/2 + D and the prevalence rho (Parisi et al. 2014,
+    doi:10.1073/pnas.1219097111; Ahsen et al. 2019, JMLR 20(166)). Two things are
+    assumed that unlabelled data cannot show: that errors are independent within the
+    classes (partly checked by ``misfit``; below 0.001 there is a ``DoubtfulAssumption``
+    warning), and that most of the classifiers are better than chance, which decides the
+    common sign. An interval contains the values at which the moments are not too far
+    from those of the data, and all of [0, 1] where the agreement is no more than
+    expected by chance; for "likelihood" it is joined with the sandwich interval.
 
     Parameters
     ----------
@@ -91,17 +98,6 @@ def agreement(
         distribution of the scores. "likelihood": starting from that estimate, the
         maximum likelihood under Fermi-Dirac ranks, which is more precise where this
         model is nearly true (prevalence near one half) and biased where it is not.
-
-    Notes
-    -----
-    Parisi et al. (2014), doi:10.1073/pnas.1219097111; Ahsen et al. (2019), JMLR
-    20(166). Two things are assumed that unlabelled data cannot show: that errors are
-    independent within the classes (partly checked by ``misfit``; below 0.001 there is a
-    ``DoubtfulAssumption`` warning), and that most of the classifiers are better than
-    chance, which decides the common sign. An interval contains the values at which the
-    moments are not too far from those of the data, and all of [0, 1] where the
-    agreement is no more than expected by chance; for "likelihood" it is joined with the
-    sandwich interval.
 
     Examples
     --------

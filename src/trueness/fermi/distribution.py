@@ -168,22 +168,18 @@ def fermi_dirac(
               \sum_{r=1}^N r P(1 \mid r) = N_1 \frac{N+1}{2} + N_1 N_0 (\tfrac12 - A).
               \qquad (3, 4)
 
+    (Kim et al. 2021, doi:10.1073/pnas.2100761118). For an AUC of 1/2, beta is 0; for an
+    AUC of 0 or 1 it is infinite. The time does not depend on N. Differs from eqs. (6)
+    and (10), which are off by half a rank, and from the strong limit of the paper,
+    which lacks a factor pi/2.
+
     Parameters
     ----------
     data
         A tally: its labelled cases give N, N1 and the AUC (ties count 1/2).
-    n, n_pos, auc
+    n, n_pos, auc, prevalence
         These three numbers, in place of a tally. ``n_pos`` may be an expected number,
-        which need not be whole.
-    prevalence
-        In place of ``n_pos``: it is then ``n * prevalence``.
-
-    Notes
-    -----
-    Kim et al. (2021, doi:10.1073/pnas.2100761118), eqs. (3) to (5). For an AUC of 1/2,
-    beta is 0; for an AUC of 0 or 1 it is infinite. The time does not depend on N.
-    Differs from eqs. (6) and (10), which are off by half a rank, and from the strong
-    limit of the paper, which lacks a factor pi/2.
+        which need not be whole; in its place ``n * prevalence``.
 
     Examples
     --------
