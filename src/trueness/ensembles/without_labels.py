@@ -179,22 +179,47 @@ def _likelihood(
     ranked: Ranked, start: Floats, *, fixed: bool
 ) -> tuple[Floats, Floats, bool]:
     """Climb to the maximum by EM and Newton steps on its fixed point."""
+    x, seen, cases, size, n = ranked.x, ranked.seen, ranked.cases, ranked.size, ranked.n
 
     def inside(value: Floats) -> Floats:
         """Keep AUCs, and a prevalence that is not given, off 0 and 1."""
-        d = np.clip(value[1:], 1 / ranked.n - 0.5, 0.5 - 1 / ranked.n)
-        rho = np.clip(value[0], 1 / ranked.n, 1 - 1 / ranked.n)
-        return np.append(value[0] if fixed else rho, d)
+        d = np.clip(value[1:], 1 / n - 0.5, 0.5 - 1 / n)
+        return np.append(value[0] if fixed else np.clip(value[0], 1 / n, 1 - 1 / n), d)
+
+    def weights(value: Floats) -> Floats:
+        """How likely is each case positive? FiDEL with these parameters."""
+        rho = float(value[0])
+        beta, llr, centre = finite_lines(size, size * rho, 0.5 + value[1:])
+        # rank = n (1/2 - x) + 1/2
+        height = llr - beta * (size / 2 + 0.5 - centre)
+        total = x @ (beta * size) + seen @ height
+        return np.asarray(expit(math.log(rho / (1 - rho)) + total))
+
+    def step_of(value: Floats) -> Floats:
+        """Weigh each case, then take prevalence and AUCs of the weighted cases."""
+        weight = weights(value)
+        up, down = cases * weight, cases * (1 - weight)
+        mean = [(c @ x) / np.maximum(c @ seen, 1e-300) for c in (up, down)]
+        rho = value[0] if fixed else up.sum() / cases.sum()
+        return np.concatenate([[rho], mean[0] - mean[1]])
+
+    def by_entry(value: Floats, image: Floats, k: int) -> Floats:
+        """Differentiate the EM step numerically, inwards where the edge is near."""
+        moved, middle = value.copy(), 0.5 if k == 0 else 0.0
+        # away from 0 and 1, where the EM step has no value on the other side
+        room = min(1e-6, (0.5 - abs(value[k] - middle)) / 2)
+        h = room if value[k] < middle else -room
+        moved[k] += h
+        return np.asarray((step_of(moved) - image) / h)
 
     value = inside(np.append(start[0], start[1:] - 0.5))
     for _ in range(10):
-        value = inside(_em(ranked, value, fixed=fixed))
-    converged = False
-    slope = np.zeros((value.size,) * 2)
+        value = inside(step_of(value))
+    converged, one = False, np.eye(value.size)
     for _ in range(50):
-        image = _em(ranked, value, fixed=fixed)
-        slope = _slope(ranked, value, image, fixed=fixed)
-        step = np.linalg.lstsq(np.eye(value.size) - slope, image - value)[0]
+        image = step_of(value)
+        slope = np.column_stack([by_entry(value, image, k) for k in range(len(value))])
+        step = np.linalg.lstsq(one - slope, image - value)[0]
         step[0] *= not fixed
         step *= min(1.0, 0.1 / max(float(np.abs(step).max()), 1e-300))
         new = inside(value + step)
@@ -203,57 +228,17 @@ def _likelihood(
         value = new
         if converged:
             break
-    # at the fixed point an EM step M moves by its own error times (I - M')^-1
-    bread = np.linalg.pinv(np.eye(value.size) - slope)
-    covariance = bread @ _influence(ranked, value, fixed=fixed) @ bread.T
-    return value, covariance, converged
-
-
-def _weights(ranked: Ranked, value: Floats) -> Floats:
-    """How likely is each case positive? FiDEL with these parameters."""
-    rho = float(value[0])
-    beta, llr, centre = finite_lines(ranked.size, ranked.size * rho, 0.5 + value[1:])
-    # rank = n (1/2 - x) + 1/2
-    height = llr - beta * (ranked.size / 2 + 0.5 - centre)
-    total = ranked.x @ (beta * ranked.size) + ranked.seen @ height
-    return np.asarray(expit(math.log(rho / (1 - rho)) + total))
-
-
-def _em(ranked: Ranked, value: Floats, *, fixed: bool) -> Floats:
-    """Weigh each case, then take prevalence and AUCs of the weighted cases."""
-    weight = _weights(ranked, value)
-    up, down = ranked.cases * weight, ranked.cases * (1 - weight)
-    mean = [(c @ ranked.x) / np.maximum(c @ ranked.seen, 1e-300) for c in (up, down)]
-    rho = value[0] if fixed else up.sum() / ranked.cases.sum()
-    return np.concatenate([[rho], mean[0] - mean[1]])
-
-
-def _slope(ranked: Ranked, value: Floats, image: Floats, *, fixed: bool) -> Floats:
-    """Differentiate the EM step numerically, inwards where the edge is near."""
-    columns = []
-    for k in range(value.size):
-        moved = value.copy()
-        middle = 0.5 if k == 0 else 0.0
-        # away from 0 and 1, where the EM step has no value on the other side
-        room = min(1e-6, (0.5 - abs(value[k] - middle)) / 2)
-        h = room if value[k] < middle else -room
-        moved[k] += h
-        columns.append((_em(ranked, moved, fixed=fixed) - image) / h)
-    return np.column_stack(columns)
-
-
-def _influence(ranked: Ranked, value: Floats, *, fixed: bool) -> Floats:
-    """Give the covariance of one EM step from these parameters, over samples."""
-    weight = _weights(ranked, value)
-    parts = []
-    for case in (weight, 1 - weight):
-        count = np.maximum((ranked.cases * case) @ ranked.seen, 1e-300)
-        mean = (ranked.cases * case) @ ranked.x / count
-        parts.append(case[:, None] * ranked.seen * (ranked.x - mean) / count)
     # what a case adds to the prevalence, and to the difference of the class means
-    first = (weight - value[0]) / ranked.cases.sum()
+    weight, parts = weights(value), []
+    for case in (weight, 1 - weight):
+        count = np.maximum((cases * case) @ seen, 1e-300)
+        mean = (cases * case) @ x / count
+        parts.append(case[:, None] * seen * (x - mean) / count)
+    first = (weight - value[0]) / cases.sum()
     away = np.column_stack([0 * first if fixed else first, parts[0] - parts[1]])
-    return np.asarray(away.T @ (away * ranked.cases[:, None]))
+    # at the fixed point an EM step M moves by its own error times (I - M')^-1
+    bread = np.linalg.pinv(one - slope)
+    return value, bread @ (away.T @ (away * cases[:, None])) @ bread.T, converged
 
 
 def _warn(misfit: float, converged: bool) -> None:
