@@ -133,7 +133,7 @@ ONLY_PYTHON = {
     *("counts/values", "counts/simulation", "counts/design", "calibration/maps"),
     *("data/arguments", "data/columns", "data/frames", "data/multiclass"),
     *("data/storage", "fermi/distribution", "nogold/posterior"),
-    *("ranking/curves", "ranking/gaussian", "readers/planning", "findings/page"),
+    *("ranking/curves", "ranking/models", "readers/planning", "findings/page"),
     *("scale/application", "scale/queries", "scale/refinement"),
     *("ensembles/combiners", "evals/runs"),
 }
