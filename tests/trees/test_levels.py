@@ -98,17 +98,6 @@ def test_broadcasting_and_types():
     assert confidence_level([], 0.7).size == 0
 
 
-@given(st.integers(0, 5000), st.floats(0, 1))
-def test_laws_of_one_leaf(n, p):
-    c, u = confidence_level(n, p), utility_level(n, p)
-    assert c == pytest.approx(confidence_level(n, 1 - p), abs=1e-13)
-    assert 0.5 <= u <= max(p, 1 - p) + 1e-15
-    assert u <= c + 1e-15
-    assert confidence_level(n + 1, p) >= c - 1e-15
-    if n % 2:
-        assert confidence_level(n + 1, p) == c
-
-
 def test_plan_by_hand():
     assert plan_leaf(p=0.75, confidence=0.95) == 9
     # Differs from section 2.3: .75 * .8965 + .25 * .1035 = .6982 is below .70

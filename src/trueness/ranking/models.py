@@ -30,7 +30,6 @@ from trueness._core.records import Answer, Estimate, Record
 from trueness.counts.answers import of_tally
 from trueness.counts.placements import grouped, runs
 from trueness.counts.values import Tally
-from trueness.fermi.distribution import fermi_dirac
 from trueness.inference.limits import Ends, limited
 from trueness.inference.spread import Spread
 from trueness.ranking.areas import exponential_spread, pair_variance
@@ -416,8 +415,14 @@ def _goodness(t: Tally) -> tuple[float, int, float]:
     return statistic, df, float(chdtrc(df, statistic))
 
 
+def _fermi(n: int, n_pos: int, auc: float) -> Any:
+    from trueness.fermi.distribution import fermi_dirac  # an AUC does without it
+
+    return fermi_dirac(n=n, n_pos=n_pos, auc=auc)
+
+
 def _fermi_spread(area: float, pos: int, neg: int) -> tuple[float, float]:
-    fd = fermi_dirac(n=pos + neg, n_pos=pos, auc=area)
+    fd = _fermi(pos + neg, pos, area)
     return fd.p100 - area**2, fd.p110 - area**2
 
 
@@ -425,7 +430,7 @@ def _fermi_scores(rng: np.random.Generator, label: Array, area: float) -> Floats
     """Put each case at a rank by its class; cases at one rank are in random order."""
     n, share = label.shape[-1], float(label.mean())
     n_pos = min(max(round(n * share), 1), n - 1)
-    p = fermi_dirac(n=n, n_pos=n_pos, auc=area).probability(np.arange(1, n + 1))
+    p = _fermi(n, n_pos, area).probability(np.arange(1, n + 1))
     u = rng.random(label.shape)
     ranks = [np.searchsorted(np.cumsum(q) / q.sum(), u) for q in (1 - p, p)]
     return np.where(label, -ranks[1], -ranks[0]) + rng.random(label.shape)
