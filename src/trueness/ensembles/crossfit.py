@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
@@ -78,10 +78,10 @@ class CombinerComparison(Record):
     folds: int
     n_pos: int
     n_neg: int
-    single: Mapping[str, Estimate] = field(default_factory=dict)
-    gain: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
-    p_value: Mapping[str, float] = field(default_factory=dict)
-    alone: Mapping[str, Estimate] = field(default_factory=dict)
+    single: Mapping[str, Estimate]
+    gain: Mapping[str, Mapping[str, Estimate]]
+    p_value: Mapping[str, float]
+    alone: Mapping[str, Estimate]
 
     def best(self) -> str:
         """Which combination has the highest AUC? One classifier alone is none."""
@@ -91,7 +91,7 @@ class CombinerComparison(Record):
     def sentence(self, name: str | None = None) -> str:
         """Is this combiner (by default the best one) better than one classifier?"""
         name = self.best() if name is None else name
-        if name == self.against or name not in self.gain or not self.single:
+        if name == self.against:
             return "No combination beats the best single classifier."
         level = self.auc[name].level
         closest = min(self.gain[name], key=lambda k: self.gain[name][k].value)
@@ -185,26 +185,20 @@ def compare_combiners(
     judged = [*chosen.values(), *map(_alone, range(len(data.names)))]
     scored = _scored(data, judged, folds, _options.generator(rng))
     found, base = MeasuredFolds(scored, auc, "AUC", level), names.index(against)
-    gain = {
-        name: [found.contrast(i, k + j) for j in range(len(data.names))]
-        for i, name in enumerate(names)
-    }
-    difference = {name: found.contrast(i, base) for i, name in enumerate(names)}
-    tests = {
-        name: max(c.above(0.0) for c in (difference[name], *gain[name]))
-        for name in names
-        if name != against
-    }
-    apart = {
-        name: dict(zip(data.names, (_estimate(c, level) for c in row), strict=True))
-        for name, row in gain.items()
-    }
+    each, difference, gain, tests = {}, {}, {}, {}
+    for i, name in enumerate(names):
+        row = [found.contrast(i, j) for j in (base, *range(k, k + len(data.names)))]
+        first, *apart = (
+            around(c.value, *c.limits(level), level, c.method, c.sd) for c in row
+        )
+        each[name], difference[name] = found.estimate(i), first
+        gain[name] = dict(zip(data.names, apart, strict=True))
+        if name != against:
+            tests[name] = max(c.above(0.0) for c in row)
     return CombinerComparison(
-        {name: found.estimate(i) for i, name in enumerate(names)},
-        {name: _estimate(c, level) for name, c in difference.items()},
-        *(against, folds, data.n_pos, data.n_neg),
+        *(each, difference, against, folds, data.n_pos, data.n_neg),
         {s: auc(data.observed(s)[s], level=level) for s in data.names},
-        apart,
+        gain,
         {against: 1.0, **dict(zip(tests, holm(list(tests.values())), strict=True))},
         {s: found.estimate(k + j) for j, s in enumerate(data.names)},
     )
@@ -232,10 +226,6 @@ def _chosen(combiners: object) -> dict[str, Combiner]:
             f"from name to function; found {described(names)}."
         )
     return {n: COMBINERS[_options.choice(n, COMBINERS, "combiners")] for n in names}
-
-
-def _estimate(c: Contrast, level: float) -> Estimate:
-    return around(c.value, *c.limits(level), level, c.method, c.sd)
 
 
 def _scored(
