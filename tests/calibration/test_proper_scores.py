@@ -289,14 +289,14 @@ def test_equal_width_error_is_that_of_other_packages():
     y = ((i * 7) % 10 < 3).astype(int)
     t = trueness.tally(y, 0.7 * ((i * 53) % 101 + 1) / 103 + 0.2 * y)
     for bins, other in ((10, 0.15004854368932036), (15, 0.14508090614886726)):
-        found = trueness.calibration_error(t, bins=bins, method="equal width")
+        found = trueness.calibration_error(t, bins=bins, binning="equal width")
         assert found.plain.value == pytest.approx(other, rel=1e-13)
     t = Tally([0.25, 0.75], neg=[5, 1], pos=[5, 9])
-    e = trueness.calibration_error(t, bins=10, method="equal width")
+    e = trueness.calibration_error(t, bins=10, binning="equal width")
     assert e.plain.value == pytest.approx((0.25 + 0.15) / 2)
     assert (e.bins, e.binning) == (2, "equal width")
-    with pytest.raises(InputError, match="method must be one of"):
-        trueness.calibration_error(t, method="equal")
+    with pytest.raises(InputError, match="binning must be one of"):
+        trueness.calibration_error(t, binning="equal")
 
 
 def test_hosmer_and_lemeshow_by_hand():

@@ -18,14 +18,17 @@ VOTES = trueness.Panel(
     ["a", "b"], [[1, 1], [1, np.nan], [0, 0]], [2, 1, 9], [8, 3, 1], [4, 0, 5]
 )
 WATCHES = {
-    "share": ({"what": "recall", "threshold": 0.5, "at_least": 0.8}, GOOD),
-    "auc": ({"what": "auc", "at_least": 0.6}, GOOD),
-    "brier": ({"what": "brier", "at_most": 0.4}, GOOD),
-    "calibration": ({"what": "calibration"}, GOOD),
-    "scores": ({"what": "scores", "baseline": GOOD}, GOOD),
-    "judges": ({"what": "prevalence", "judges": ["a", "b"], "at_least": 0.2}, VOTES),
-    "groups": ({"what": "auc", "at_least": 0.6, "by": "site"}, {"x": GOOD, "y": GOOD}),
-    "at 1": ({"what": "recall", "threshold": 0.5, "at_least": 1.0}, GOOD),
+    "share": ({"metric": "recall", "threshold": 0.5, "at_least": 0.8}, GOOD),
+    "auc": ({"metric": "auc", "at_least": 0.6}, GOOD),
+    "brier": ({"metric": "brier", "at_most": 0.4}, GOOD),
+    "calibration": ({"metric": "calibration"}, GOOD),
+    "scores": ({"metric": "scores", "baseline": GOOD}, GOOD),
+    "judges": ({"metric": "prevalence", "judges": ["a", "b"], "at_least": 0.2}, VOTES),
+    "groups": (
+        {"metric": "auc", "at_least": 0.6, "by": "site"},
+        {"x": GOOD, "y": GOOD},
+    ),
+    "at 1": ({"metric": "recall", "threshold": 0.5, "at_least": 1.0}, GOOD),
 }
 
 

@@ -17,7 +17,7 @@ from trueness.plots.answers import sequence
 ROWS = np.array(list(product((0.0, 1.0), repeat=3)))
 GOOD = Tally([0.9, 0.1], neg=[20, 180], pos=[88, 12])
 BAD = Tally([0.9, 0.1], neg=[20, 180], pos=[55, 45])
-RECALL = {"what": "recall", "threshold": 0.5, "at_least": 0.8}
+RECALL = {"metric": "recall", "threshold": 0.5, "at_least": 0.8}
 SITES = {"a": GOOD, "b": BAD}
 
 
@@ -399,18 +399,18 @@ def test_a_file_under_another_name_is_noticed(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"what": "recal"}, "Did you mean 'recall'"),
-        ({"what": "mcc", "threshold": 0.5, "at_least": 0.5}, "not a share of cases"),
-        ({"what": "recall", "at_least": 0.5}, "needs a threshold"),
-        ({"what": "auc"}, "one of at_least"),
-        ({"what": "auc", "at_least": 0.5, "at_most": 0.9}, "one of at_least"),
-        ({"what": "auc", "at_least": 1.5}, r"must lie in \[0, 1\]"),
-        ({"what": "scores"}, "needs a baseline"),
-        ({"what": "calibration", "at_least": 0.5}, "has no bound"),
-        ({"what": "prevalence", "at_least": 0.5}, "needs judges"),
-        ({"what": "auc", "at_least": 0.5, "judges": ["a"]}, "needs judges"),
-        ({"what": "prevalence", "judges": "ab", "at_least": 0.5}, "list of columns"),
-        ({"what": "scores", "by": "g"}, "baseline of its own"),
+        ({"metric": "recal"}, "Did you mean 'recall'"),
+        ({"metric": "mcc", "threshold": 0.5, "at_least": 0.5}, "not a share of cases"),
+        ({"metric": "recall", "at_least": 0.5}, "needs a threshold"),
+        ({"metric": "auc"}, "one of at_least"),
+        ({"metric": "auc", "at_least": 0.5, "at_most": 0.9}, "one of at_least"),
+        ({"metric": "auc", "at_least": 1.5}, r"must lie in \[0, 1\]"),
+        ({"metric": "scores"}, "needs a baseline"),
+        ({"metric": "calibration", "at_least": 0.5}, "has no bound"),
+        ({"metric": "prevalence", "at_least": 0.5}, "needs judges"),
+        ({"metric": "auc", "at_least": 0.5, "judges": ["a"]}, "needs judges"),
+        ({"metric": "prevalence", "judges": "ab", "at_least": 0.5}, "list of columns"),
+        ({"metric": "scores", "by": "g"}, "baseline of its own"),
     ],
 )
 def test_what_cannot_be_watched(options, message):

@@ -223,7 +223,7 @@ class CalibrationError(Answer):
 
 @of_tally
 def calibration_error(
-    data: Tally, *, bins: int = 15, method: str = "equal mass", level: float = 0.95
+    data: Tally, *, bins: int = 15, binning: str = "equal mass", level: float = 0.95
 ) -> CalibrationError:
     r"""How far is the share of positives from the score, on average (ECE)?
 
@@ -236,7 +236,7 @@ def calibration_error(
 
     Parameters
     ----------
-    bins, method
+    bins, binning
         Number of bins, and "equal mass": equally many cases in each, ties together; or
         "equal width": (0, 1/bins], (1/bins, 2/bins], ... as in Guo et al. (2017).
 
@@ -252,7 +252,7 @@ def calibration_error(
     bins = _options.whole_number(bins, "bins", at_least=1)
     level = _options.fraction(level, "level")
     start = equal_mass(s.cases, bins)
-    if _options.choice(method, _BINNINGS, "method") == "equal width":
+    if _options.choice(binning, _BINNINGS, "binning") == "equal width":
         # rows of the bins (k/bins, (k+1)/bins]; empty ones are none
         number = np.searchsorted(np.arange(1, bins) / bins, s.score, side="left")
         start = np.flatnonzero(np.diff(number, prepend=-1))
@@ -280,7 +280,7 @@ def calibration_error(
         debiased,
         around(rms, low, high, level, "noncentral chi-square"),
         around(smooth, curves[0, 0], curves[1, 0], level, "calibration line"),
-        *(int(start.size), chance, warning, method),
+        *(int(start.size), chance, warning, binning),
         notes=(*remarks(data), *said, *notes_of(data)),
     )
 

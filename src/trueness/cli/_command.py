@@ -157,7 +157,7 @@ def command(
     def make(function: Callable[..., shell.CommandAnswer]) -> Callable[..., None]:
         names = {k: ", ".join(v) for k, v in lists.items()}
         text = (inspect.getdoc(function) or "").format(**names)
-        meanings = read_lines(text)
+        meanings, typed = read_lines(text), function.__name__.removesuffix("_command")
         shared = {} if columns is None else _shared(columns, (*without, *refused))
 
         @wraps(function)
@@ -166,7 +166,7 @@ def command(
                 last = {k: given.pop(k, d) for k, (_, d) in LAST.items()}
                 for word, why in refused.items():
                     if given.pop(word) is not None:
-                        raise NeedsWholeCases(refusal(function.__name__, word, why))
+                        raise NeedsWholeCases(refusal(typed, word, why))
                 shell.check_figure(last["plot"])
                 words = {name: given.pop(name) for name in shared}
                 shell.check_targets(words.get("file", given.get("file")), given | last)

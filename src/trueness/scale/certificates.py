@@ -204,7 +204,7 @@ _ERRORS = ("plain", "debiased", "rms", "smooth")
 
 
 def _calibration_error(answer: Any, t: Tally, given: Given) -> Any:
-    if given["method"] != "equal mass":  # bins of scores may straddle those bins
+    if given["binning"] != "equal mass":  # bins of scores may straddle those bins
         return _nothing_known(answer, t, given)
     # a bin of scores may be parted by an edge, and weights at any part of a case
     ends: dict[str, Any] = dict.fromkeys(_ERRORS, NOT_KNOWN)
