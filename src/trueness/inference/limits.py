@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Array, Floats, blocks
 from trueness._core.checks import options as _options
 from trueness._core.numbers import about
 from trueness._core.records import Estimate
@@ -200,9 +200,15 @@ _FEW_FREEDOM = 5.0
 
 def _alike(x: Cases) -> bool:
     """Is the weight the same at every score, as far as sums can tell?"""
-    sums, squares = (np.concatenate(c) for c in (x.counts[:3], x.squares))
-    each = squares[sums > 0] / sums[sums > 0]
-    return each.size > 2 and bool(np.ptp(each) <= 1e-9 * each.max())
+    least, most, rows = math.inf, 0.0, 0
+    for weight, square in zip(x.counts[:3], x.squares, strict=True):
+        for b in blocks(len(weight)):  # of unequal ones the first block tells
+            each = square[b][weight[b] > 0] / weight[b][weight[b] > 0]
+            least = float(each.min(initial=least))
+            most, rows = float(each.max(initial=most)), rows + each.size
+            if most - least > 1e-9 * most:
+                return False
+    return rows > 2
 
 
 def notes_of(x: Cases, s: Spread | None = None, method: str = "") -> tuple[str, ...]:
