@@ -7,7 +7,7 @@ from pathlib import Path
 
 import trueness
 from retired import RETIRED
-from trueness.findings.words import for_the_shell
+from trueness.findings.notes import for_the_shell
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "trueness"

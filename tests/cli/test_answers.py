@@ -15,7 +15,7 @@ import trueness
 from shell import ENVIRONMENT
 from trueness.cli._app import COMMANDS, app, load
 
-PLANS = ["plan auc", "plan difference", "plan rate", "plan leaf"]
+PLANS = [f"plan {x}" for x in ("auc", "difference", "rate", "labels", "leaf")]
 NAMES = [n for n in COMMANDS if n not in ("plan", "app")] + PLANS  # app serves
 
 

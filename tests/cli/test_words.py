@@ -14,7 +14,7 @@ import trueness
 from retired import RETIRED
 from shell import PYTHON, SOURCE, answer, run
 from trueness.cli import COMMANDS
-from trueness.findings.words import for_the_shell
+from trueness.findings.notes import for_the_shell
 
 ROWS = "y,p,q\n" + "1,0.9,0.7\n1,0.8,0.9\n0,0.5,0.1\n1,0.5,0.6\n0,0.2,0.3\n" * 4
 

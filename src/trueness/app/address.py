@@ -41,7 +41,7 @@ from trueness.data.engines import quoted
 from trueness.data.first_look import COUNT_NAMES
 from trueness.data.verdict_logs import ITEM, SYSTEM
 from trueness.ensembles.combiners import COMBINERS
-from trueness.findings.words import for_the_shell
+from trueness.findings.notes import for_the_shell
 from trueness.metrics.grammar import constraint, metric
 from trueness.nogold.verdicts import LABELLED
 from trueness.threshold.limits import (

@@ -22,7 +22,7 @@ from trueness.app.address import FIELDS, WITHOUT, Asked, in_page, wide_table
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import map_to_json
 from trueness.cli._columns import Request, count_panel, with_verdicts
-from trueness.cli._shell import CommandAnswer, about, answered, envelope
+from trueness.cli._shell import CommandAnswer, answered, completed, envelope
 from trueness.cli.judge import compared_of, for_verdicts, rates_of
 from trueness.cli.plan import with_rules
 from trueness.cli.report import report_result, report_words
@@ -359,11 +359,12 @@ def _json(counted: Counted, asked: Asked, page: Page) -> bytes:
     """Write what ``trueness report --json``, or ``judge --json``, writes."""
     if asked.kind == "judges":
         found, _, compared = rates(counted, asked)
-        answer = answered("judge", nogold.pass_rates(found, compared))
+        answer = answered(nogold.pass_rates(found, compared), counted=counted.first)
+        answer = completed(answer, "judge", counted.request)
     else:
         result = report_result(page, Path(REPORT), len(render(page).encode()))
-        answer = CommandAnswer("report", result, report_words(page))
-    answer = replace(answer, about=about(counted.request, counted.first))
+        answer = CommandAnswer(result, report_words(page), counted=counted.first)
+        answer = completed(answer, "report", counted.request)
     return (json.dumps(envelope(answer), indent=2, allow_nan=False) + "\n").encode()
 
 

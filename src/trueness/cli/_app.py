@@ -3,59 +3,44 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from functools import cache
 from importlib import import_module
+from pkgutil import get_data
 from typing import Annotated, Any
 
 import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
-# a command is the name of its module and of the function in it; the question is the
-# first line of its documentation (a test compares them)
-COMMANDS = {
-    "report": "Write a report: one HTML file that works offline, to be sent to anyone.",
-    "app": "Look around in the browser: choose columns, move the threshold, take the "
-    "report.",
-    "look": "What is in this file, and what can be asked of it? Nothing is sent "
-    "anywhere.",
-    "evaluate": "How good is each score? AUC, average precision and Brier score, with "
-    "intervals.",
-    "threshold": "Where should the threshold be? The exact best one under constraints.",
-    "compare": "Which score is better, and is it better everywhere? Paired tests, "
-    "dominance.",
-    "readers": "Do readers do better with one treatment? Multi-reader multi-case "
-    "studies.",
-    "calibrate": "What does a score mean as a probability? Fits a map and applies it.",
-    "combine": "Would they be better together? Compares ways to combine scores, "
-    "applies one.",
-    "apply": "What are the scores of new rows? Applies a map saved by calibrate or "
-    "combine.",
-    "nogold": "How good is each test, and how common is the condition, if the truth is "
-    "unknown?",
-    "judge": "What is the true pass rate if judges make errors? Reads tables and logs.",
-    "evals": "How often do systems pass? pass@k, paired tests, leaderboards, from "
-    "logs.",
-    "leaves": "Can this leaf be trusted? Confidence and utility of every leaf of a "
-    "tree.",
-    "plan": "How many cases do I need? Sample sizes.",
-    "check": "Do these predictions meet the requirements? For CI; allows for sampling "
-    "error.",
-    "watch": "Is it still good? Monitors new batches; finds a change whenever it "
-    "begins.",
-    "sql": "Which query counts a table where it is? Its result is read by every "
-    "command.",
-    "demo": "Evaluate the sample data, say what was found and write a report.",
-}
-# commands that share a module
-MODULES = {
-    **dict.fromkeys(("look", "sql", "threshold"), "evaluate"),
-    **dict.fromkeys(("combine", "calibrate", "apply"), "compare"),
-    **dict.fromkeys(("demo", "app"), "report"),
-    **{"nogold": "judge", "readers": "evals", "watch": "check", "leaves": "plan"},
-}
+_NAMES = (
+    "report app look evaluate threshold compare readers calibrate combine apply nogold "
+    "judge evals leaves plan check watch sql demo"
+)
+_MODULES = "check", "compare", "evals", "evaluate", "judge", "plan", "report"
+# a command with the first line of its documentation, or a group with its help
+_COMMAND = re.compile(
+    r'^@command.*?^def (\w+)_command\(.*?^    """(.+?)$|'
+    r'^(\w+)_command = typer.Typer\(\s*help="(.+?)"',
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def _commands() -> dict[str, tuple[str, str]]:
+    """Read the module and the question of each command, without loading it."""
+    found = {}
+    for module in _MODULES:
+        text = (get_data(__package__, f"{module}.py") or b"").decode()
+        for *one, group, its in _COMMAND.findall(text):
+            name, question = one if one[0] else (group, its)
+            found[name] = module, question
+    return {name: found[name] for name in _NAMES.split()}
+
+
+_FOUND = _commands()
+COMMANDS = {name: question for name, (_, question) in _FOUND.items()}
 CODES = (
     "Exit codes: 0 done; 1 the output could not be written or was closed by its "
     "reader; 2 wrong input; 3 too few cases, or no threshold meets the constraints; "
@@ -119,7 +104,7 @@ def _each_with_its_option(args: list[str], options: dict[str, Any]) -> list[str]
 @cache
 def load(name: str) -> Any:
     """Make the command of this name from its module."""
-    module = import_module(f"trueness.cli.{MODULES.get(name, name)}")
+    module = import_module(f"trueness.cli.{_FOUND[name][0]}")
     found = getattr(module, f"{name}_command")
     if isinstance(found, typer.Typer):
         return typer.main.get_command(found)

@@ -155,9 +155,10 @@ def command(
     refused = CANNOT.get(cannot, {})
 
     def make(function: Callable[..., shell.CommandAnswer]) -> Callable[..., None]:
+        name = function.__name__.removesuffix("_command").replace("plan_for_", "plan ")
         names = {k: ", ".join(v) for k, v in lists.items()}
         text = (inspect.getdoc(function) or "").format(**names)
-        meanings, typed = read_lines(text), function.__name__.removesuffix("_command")
+        meanings = read_lines(text)
         shared = {} if columns is None else _shared(columns, (*without, *refused))
 
         @wraps(function)
@@ -166,26 +167,29 @@ def command(
                 last = {k: given.pop(k, d) for k, (_, d) in LAST.items()}
                 for word, why in refused.items():
                     if given.pop(word) is not None:
-                        raise NeedsWholeCases(refusal(typed, word, why))
+                        raise NeedsWholeCases(refusal(name, word, why))
                 shell.check_figure(last["plot"])
                 words = {name: given.pop(name) for name in shared}
                 shell.check_targets(words.get("file", given.get("file")), given | last)
                 fraction((given | words).get("level", 0.95), "--level")
                 with shell.warnings_said() as answers, listening() as cleaned:
-                    one = (_request(columns, words, given, ranges),) if columns else ()
+                    one = [_request(columns, words, given, ranges)] if columns else []
                     if words.get("strict"):
                         _columns.refuse_cleaned(cleaned)
-                    answer = shell.saying(function(*one, **given), cleaned)
+                    answer = function(*one, **given)
+                    asked = one[0] if one else None
+                    answer = shell.completed(answer, name, asked, cleaned)
                     answers.append(answer)
                     shell.show(answer, last["json"], last["plot"])
             if answer.code:
                 raise SystemExit(answer.code)
 
-        more = _parameters(like) if like else []
-        more.sort(key=lambda p: p.name == "level")  # which comes last, as everywhere
+        options = {p.name: p for p in _parameters(function)}
+        more = {p.name: p for p in _parameters(like)} if like else {}
+        options |= {k: p for k, p in more.items() if k not in options}
         own = {
             p.name: (_explained(p.name, p.annotation, meanings), p.default)
-            for p in (*_parameters(function), *more)
+            for p in sorted(options.values(), key=lambda p: p.name == "level")
             if p.name in (*meanings, *MEANINGS) or hasattr(p.annotation, "__metadata__")
             if p.name not in without
         }
@@ -241,7 +245,7 @@ def _explained(name: str, kind: Any, meanings: dict[str, str]) -> Any:
     writes = Path in (kind, *get_args(kind))
     option = typer.Option(
         *filter(None, (long, short)),
-        metavar=metavar or ("FLOAT" if float in (kind, *get_args(kind)) else None),
+        metavar=metavar or ("<float>" if float in (kind, *get_args(kind)) else None),
         parser=_columns.read_number if float in (kind, *get_args(kind)) else None,
         help=" ".join(meaning.split()),
         rich_help_panel="Output" if writes else None if own else PANELS[name],

@@ -49,10 +49,9 @@ from trueness.cli._source import Source, is_local
 from trueness.counts.design import PLAIN
 from trueness.counts.values import Panel, Tally
 from trueness.data.files import meant_by
-from trueness.findings.notes import SHELL, Note
+from trueness.findings.notes import SHELL, Note, for_the_shell
 from trueness.findings.notes import say as write_out
 from trueness.findings.records import MOST, Finding, Page, Table
-from trueness.findings.words import for_the_shell
 from trueness.threshold.rule import Rule
 from trueness.trees.leaves import Leaves
 
@@ -76,25 +75,27 @@ GAP = 2  # characters between the columns of a table
 class CommandAnswer:
     """What a command found: ``result`` for programs, ``parts`` for people."""
 
-    command: str
     result: dict[str, Any]
     parts: list[str | Table]
     chart: Callable[[], Any] | None = None
     about: dict[str, Any] = field(default_factory=dict)
     code: int = 0  # how the command ends when all went well
+    counted: Tally | Panel | Leaves | None = None
+    command: str = ""  # whose answer it is
 
 
 def answered(
-    command: str,
     *findings: Finding,
     chart: Callable[[], Any] | None = None,
+    counted: Tally | Panel | Leaves | None = None,
     about: dict[str, Any] | None = None,
     code: int = 0,
     **more: object,
 ) -> CommandAnswer:
     """Show findings: their numbers for programs, sentences and tables for people.
 
-    ``more`` are numbers that belong to the command itself.
+    ``counted`` are the cases that they are about, or ``about`` says it; ``more`` are
+    numbers that belong to the command itself.
     """
     numbers = {k: v for f in findings for k, v in f.numbers.items()}
     parts: list[str | Table] = []
@@ -102,11 +103,20 @@ def answered(
         parts += spoken(f.answer)
         parts += [t for t in f.tables if t.brief and t.rows]
         parts += spoken(f.notes)
-    return CommandAnswer(command, more | numbers, parts, chart, about or {}, code)
+    result = more | numbers
+    return CommandAnswer(result, parts, chart, about or {}, code, counted)
 
 
-def saying(answer: CommandAnswer, cleaned: Sequence[str]) -> CommandAnswer:
-    """Add to an answer, in one line, what was cleaned."""
+def completed(
+    answer: CommandAnswer,
+    command: str,
+    request: Request | None = None,
+    cleaned: Sequence[str] = (),
+) -> CommandAnswer:
+    """Add whose answer it is, which cases it is about, and what was cleaned."""
+    answer = replace(answer, command=command)
+    if request is not None and answer.counted is not None:
+        answer = replace(answer, about=about(request, answer.counted))
     if not cleaned:
         return answer
     said = [for_the_shell(text) for text in cleaned]

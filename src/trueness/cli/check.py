@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+import trueness
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.options import choice
 from trueness._core.checks.words import nearest
@@ -252,16 +253,10 @@ def check_command(
     if markdown is not None:
         _write(markdown, found.to_markdown())
 
-    def chart() -> Any:
-        from trueness.plots.answers import verdict_lines  # Altair, when it draws
-
-        return verdict_lines(found)
-
     made = requirements(found, counted, undecided or asked.undecided)
     return answered(
-        "check",
         made,
-        chart=chart,
+        chart=lambda: trueness.plots.answers.verdict_lines(found),
         about=told,
         code=made.numbers["exit_code"],
         contract=contract,
@@ -330,7 +325,7 @@ def _first(
     return str(path)
 
 
-@command(cannot="watch")
+@command(like=new_watch, without=("level",), cannot="watch")
 def watch_command(
     state: Annotated[
         Path,
@@ -342,18 +337,13 @@ def watch_command(
     label: str | None = None,
     score: str | None = None,
     metric: str | None = None,
-    threshold: float | None = None,
-    at_least: float | None = None,
-    at_most: float | None = None,
     baseline: str | None = None,
-    margin: float = 0.0,
-    near: float | None = None,
     judge: list[str] | None = None,
-    by: str | None = None,
     false_alarms: str | None = None,
     restart: bool = False,
     name: str | None = None,
     positive: str | None = None,
+    **words: Any,
 ) -> CommandAnswer:
     """Is it still good? Monitors new batches; finds a change whenever it begins.
 
@@ -375,10 +365,9 @@ def watch_command(
     Example: trueness watch state.json sample:west_nile --label virus --score boosting
     --metric auc --at-least 0.7
     """
-    asked: dict[str, Any] = {"metric": metric, "baseline": baseline, "near": near}
-    asked |= {"at_least": at_least, "at_most": at_most, "threshold": threshold}
-    asked["false_alarms"] = false_alarms
-    asked = {k: v for k, v in asked.items() if v is not None}
+    by, margin = words.pop("by"), words.pop("margin")
+    words |= {"metric": metric, "baseline": baseline, "false_alarms": false_alarms}
+    asked = {k: v for k, v in words.items() if v is not None}
     source = open_source(file)
     with alone(state):  # two jobs at once must not lose what the other one counted
         held = _continued(state, asked, restart) if state.exists() else None
@@ -413,15 +402,9 @@ def watch_command(
         held.columns.update({k: v for k, v in columns.items() if isinstance(v, plain)})
         held.save(state)
 
-    def chart() -> Any:
-        from trueness.plots.answers import sequence  # Altair is loaded when it draws
-
-        return sequence(held)
-
     return answered(
-        "watch",
         still_good(held, cases_note(t), held.looks > looks),
-        chart=chart,
+        chart=lambda: trueness.plots.answers.sequence(held),
         about=about(Request(source, chosen, source.rows, 0.95, 0), t),
         code=4 if held.alarm else 0,
     )

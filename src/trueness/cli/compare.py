@@ -22,6 +22,7 @@ from trueness.calibration.maps import Map, known_scores, load_map, map_to_json
 from trueness.cli import _shell as shell
 from trueness.cli._columns import Request, count_panel, count_tally, one_score
 from trueness.cli._command import ONE_SCORE, TWO_SCORES, File, command
+from trueness.cli._shell import CommandAnswer, answered
 from trueness.cli._source import Source, known, names_of, open_source
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
@@ -53,19 +54,14 @@ def _asked(
 
 
 @command(TWO_SCORES)
-def compare_command(request: Request) -> shell.CommandAnswer:
+def compare_command(request: Request) -> CommandAnswer:
     """Which score is better, and is it better everywhere? Paired tests, dominance.
 
     Example: trueness compare sample:west_nile --label virus --score boosting \
 --score logistic
     """
     panel, found = _asked(request, which_is_better)
-    return shell.answered(
-        "compare",
-        found,
-        chart=lambda: trueness.plots.roc(panel),
-        about=shell.about(request, panel),
-    )
+    return answered(found, counted=panel, chart=lambda: trueness.plots.roc(panel))
 
 
 @command(TWO_SCORES, cannot="compare_combiners", methods=COMBINERS)
@@ -75,7 +71,7 @@ def combine_command(
     output: Path | None = None,
     column: str = "combined",
     save: Path | None = None,
-) -> shell.CommandAnswer:
+) -> CommandAnswer:
     """Would they be better together? Compares ways to combine scores, applies one.
 
     --method NAME: One of {methods}; by default the best one.
@@ -91,15 +87,11 @@ def combine_command(
     shell.save_fitted(fitted, save)
     _write(request.source, fitted, list(panel.names), column, output)
     sure = {"level": request.level, "rng": request.seed}
-    return shell.answered(
-        "combine",
-        found,
-        chart=lambda: trueness.plots.combiners(
-            trueness.compare_combiners(panel, **sure)
-        ),
-        about=shell.about(request, panel),
-        column=column,
-    )
+
+    def chart() -> Any:
+        return trueness.plots.combiners(trueness.compare_combiners(panel, **sure))
+
+    return answered(found, counted=panel, chart=chart, column=column)
 
 
 @command(ONE_SCORE, methods=CALIBRATORS)
@@ -110,7 +102,7 @@ def calibrate_command(
     output: Path | None = None,
     column: str | None = None,
     save: Path | None = None,
-) -> shell.CommandAnswer:
+) -> CommandAnswer:
     """What does a score mean as a probability? Fits a map and applies it.
 
     --method NAME: One of {methods}.
@@ -132,11 +124,10 @@ def calibrate_command(
         found, after = what_a_map_changes(t, fitted, method, name, groups, by, **sure)
     shell.save_fitted(fitted, save, name)
     _write(request.source, fitted, [name], column, output)
-    return shell.answered(
-        "calibrate",
+    return answered(
         *found,
+        counted=t,
         chart=lambda: trueness.plots.reliability(after),
-        about=shell.about(request, t),
         method=method,
         column=column,
         map=json.loads(map_to_json(fitted)),
@@ -157,7 +148,7 @@ def apply_command(
     output: Path | None = None,
     score: str | None = None,
     column: str | None = None,
-) -> shell.CommandAnswer:
+) -> CommandAnswer:
     """What are the scores of new rows? Applies a map saved by calibrate or combine.
 
     Example: trueness apply map.json sample:west_nile --score adaboost \
@@ -188,7 +179,7 @@ def apply_command(
     result: dict[str, Any] = {"map": kind, "file": source.name, "output": str(output)}
     result |= {"scores": names, "column": new, "rows": rows}
     text = f"{rows - lost:,} rows scored by {kind} from {listing(names)}."
-    return shell.CommandAnswer("apply", result, [text, *said])
+    return CommandAnswer(result, [text, *said])
 
 
 def _write(

@@ -35,20 +35,15 @@ Logs = Annotated[
 ]
 
 
-@command()
+@command(like=trueness.attempts)
 def evals_command(
     log: Logs,
-    passed: str | None = None,
-    item: str | None = None,
-    system: str | None = None,
-    cluster: str | None = None,
     by: str | None = None,
     pass_at: list[int] | None = None,
     pass_hat: list[int] | None = None,
-    threshold: float | None = None,
-    missing: str = "drop",
     output: Path | None = None,
     level: float = 0.95,
+    **words: Any,
 ) -> shell.CommandAnswer:
     """How often do systems pass? pass@k, paired tests, leaderboards, from logs.
 
@@ -65,11 +60,9 @@ def evals_command(
 
     Example: trueness evals sample:judges --item pair --passed truth --by kind
     """
-    words: dict[str, Any] = {"item": item, "passed": passed, "system": system}
-    words |= {"cluster": cluster, "threshold": threshold, "missing": missing}
     with progress("Counting", unit=""):
         logs = {place: read_evals(sample_path(place)) for place in log}
-        _named(logs, item, passed)
+        _named(logs, words["item"], words["passed"])
         runs = _runs(logs, words)
         groups = {g: _runs(part, words) for g, part in parts_of(logs, by or "").items()}
     asked: Any = {"pass_at": pass_at or (), "pass_hat": pass_hat or (), "by": by or ""}
@@ -78,7 +71,6 @@ def evals_command(
     shell.write_report(evals_page(found, ", ".join(log)), output)
     one = next(iter(found.numbers["systems"].values()))
     return shell.answered(
-        "evals",
         found,
         chart=lambda: trueness.plots.pass_rates(
             trueness.leaderboard(runs, level=level) if len(runs) > 1 else one
@@ -158,6 +150,7 @@ def parts_of(logs: Mapping[str, Any], by: str) -> dict[str, dict[str, Any]]:
 
 @command(
     ONE_SCORE,
+    like=trueness.reader_study,
     without=("seed", "count", "by"),
     cannot="reader_study",
     methods=COVARIANCES,
@@ -168,12 +161,7 @@ def readers_command(
     treatment: str = "treatment",
     case: str = "case",
     metric: str = "auc",
-    threshold: float | None = None,
-    fixed: str | None = None,
-    covariance: str = "jackknife",
-    pairs: str = "own",
-    margin: float | None = None,
-    reference: str = "student",
+    **words: Any,
 ) -> shell.CommandAnswer:
     """Do readers do better with one treatment? Multi-reader multi-case studies.
 
@@ -193,17 +181,15 @@ def readers_command(
 
     Example: trueness readers sample:readers --label truth --score rating
     """
-    words = dict(locals())  # options of the study
-    del words["request"]
     chosen = request.chosen
+    words |= {"reader": reader, "treatment": treatment, "case": case, "metric": metric}
     words |= {"label": chosen.label, "score": chosen.scores[0], "level": request.level}
     with progress("Comparing", unit=""):
         columns = (reader, treatment, case, str(chosen.label), chosen.scores[0])
         rows = request.source.only(columns).to_arrow_table()
         found = trueness.reader_study(rows, positive=chosen.positive, **words)
     return shell.answered(
-        "readers",
         compared_by_readers(found),
+        counted=Tally([0.0], neg=[found.n_neg], pos=[found.n_pos]),
         chart=lambda: trueness.plots.reader_results(found),
-        about=shell.about(request, Tally([0.0], neg=[found.n_neg], pos=[found.n_pos])),
     )

@@ -63,27 +63,21 @@ def look_command(file: File, decimal: str | None = None) -> shell.CommandAnswer:
         asked = table("Questions", ["question", "type"], typed.items(), most=400)
     questions = [{"question": q, "type": text} for q, text in typed.items()]
     return shell.CommandAnswer(
-        "look",
         {"rows": found.rows, "columns": found.columns, "questions": questions},
         [table("Columns", head, rows), *remarks, asked],
         about={"file": file},
     )
 
 
-@command(dialects=DIALECTS)
+@command(like=write_query, dialects=DIALECTS)
 def sql_command(
     dialect: str | None = None,
     table: str | None = None,
     score: str | None = None,
-    label: str | None = None,
     positive: str | None = None,
-    count: str | None = None,
-    weight: str | None = None,
-    cluster: str | None = None,
-    by: str | None = None,
-    bins: int | None = None,
     map: str | None = None,
     rule: str | None = None,
+    **words: Any,
 ) -> shell.CommandAnswer:
     """Which query counts a table where it is? Its result is read by every command.
 
@@ -111,11 +105,9 @@ def sql_command(
     if map is not None and rule is not None:
         raise InputError("--map and --rule make a query each. Type one of them.")
     read = trueness.load_map(map) if map else Rule.load(rule) if rule else None
-    words: dict[str, Any] = {"score": score, "label": label, "count": count}
-    words |= {"weight": weight, "cluster": cluster, "by": by, "bins": bins}
-    words |= {"positive": _value(positive), "apply": read}
+    words |= {"score": score, "positive": _value(positive), "apply": read}
     query = write_query(str(table), dialect=str(dialect), **words)
-    return shell.CommandAnswer("sql", {"dialect": dialect, "query": query}, [query])
+    return shell.CommandAnswer({"dialect": dialect, "query": query}, [query])
 
 
 def _value(text: str | None) -> Any:
@@ -179,10 +171,9 @@ def evaluate_command(request: Request, at: float | None = None) -> shell.Command
         scores = {str(k): rows[column] for k, column in classes.items()}
         together = multiclass_auc(truth, scores, level=request.level)
     return shell.answered(
-        "evaluate",
         how_good(s, together),
+        counted=next(iter(tallies.values())),
         chart=lambda: trueness.plots.roc(drawn or tallies),
-        about=shell.about(request, next(iter(tallies.values()))),
     )
 
 
@@ -195,7 +186,7 @@ def _list_metrics(ctx: typer.Context, asked: bool) -> None:
         given = ", ".join(f"{k}=" for k in inspect.signature(family).parameters)
         known[f"{name}({given})"] = (family.__doc__ or "").strip().splitlines()[0]
     lines: list[Any] = [f"{name:23} {question}" for name, question in known.items()]
-    answer = shell.CommandAnswer("threshold", {"metrics": known}, lines)
+    answer = shell.CommandAnswer({"metrics": known}, lines, command="threshold")
     shell.show(answer, as_json="--json" in ctx.meta[WORDS])
     raise typer.Exit
 
@@ -284,9 +275,4 @@ def threshold_command(
     alike = when(cluster, "clusters", cluster=cluster)
     found = replace(found, notes=(*found.notes, *alike))
     shell.save_fitted(choice.rule, save)
-    return shell.answered(
-        "threshold",
-        found,
-        chart=None if q.for_groups else chart,
-        about=shell.about(request, t),
-    )
+    return shell.answered(found, counted=t, chart=None if q.for_groups else chart)

@@ -331,10 +331,9 @@ def nogold_command(
         best = best_combination(found, criterion=criterion)
         one_more(1)
     return shell.answered(
-        "nogold",
         how_good_tests(panel, found, best, str(request.chosen.by)),
+        counted=panel,
         chart=lambda: trueness.plots.posterior_densities(found),
-        about=shell.about(request, panel),
     )
 
 
@@ -411,7 +410,6 @@ def judge_command(
         page = judged(rates, panels, compared, source=source.name)
         shell.write_report(page, output)
     return shell.answered(
-        "judge",
         pass_rates(rates, compared, plans),
         chart=lambda: (
             trueness.plots.judge_rates(rates)

@@ -15,7 +15,7 @@ from trueness._core.progress import progress
 from trueness.cli._app import Careful
 from trueness.cli._columns import Request
 from trueness.cli._command import Columns, command
-from trueness.cli._shell import CommandAnswer, about, answered, each_group
+from trueness.cli._shell import CommandAnswer, answered, each_group
 from trueness.cli._source import Source, groups_of, known, unnamed
 from trueness.data.engines import quoted
 from trueness.findings.trust import planned, planned_labels, planned_leaf, which_leaves
@@ -50,11 +50,8 @@ def plan_for_auc(**asked: Any) -> CommandAnswer:
             "--null 0.75 --power 0.9 for a test."
         )
     found = plan_auc(**asked)
-    return answered(
-        "plan auc",
-        planned(found, f"an AUC of {asked['auc']:g}"),
-        chart=lambda: trueness.plots.sample_size(found),
-    )
+    made = planned(found, f"an AUC of {asked['auc']:g}")
+    return answered(made, chart=lambda: trueness.plots.sample_size(found))
 
 
 @plan_command.command(name="difference", cls=Careful)
@@ -70,8 +67,7 @@ def plan_for_difference(**asked: Any) -> CommandAnswer:
 
     Example: trueness plan difference --first 0.85 --second 0.8 --power 0.8
     """
-    found = planned(plan_auc_difference(**asked), "the difference")
-    return answered("plan difference", found)
+    return answered(planned(plan_auc_difference(**asked), "the difference"))
 
 
 @plan_command.command(name="rate", cls=Careful)
@@ -88,7 +84,7 @@ def plan_for_rate(**asked: Any) -> CommandAnswer:
     Example: trueness plan rate --rate recall --value 0.9 --prevalence 0.1 --null 0.8
     """
     what = f"a {asked['rate']} of {asked['value']:g}"
-    return answered("plan rate", planned(plan_rate(**asked), what))
+    return answered(planned(plan_rate(**asked), what))
 
 
 @plan_command.command(name="labels", cls=Careful)
@@ -106,12 +102,12 @@ def plan_for_labels(**asked: Any) -> CommandAnswer:
 
     Example: trueness plan labels --half-width 0.05 --prevalence 0.7 --judges 3
     """
-    return answered("plan labels", planned_labels(labels_for(**asked)))
+    return answered(planned_labels(labels_for(**asked)))
 
 
-@plan_command.command(cls=Careful)
+@plan_command.command(name="leaf", cls=Careful)
 @command(like=plan_leaf)
-def leaf(**asked: Any) -> CommandAnswer:
+def plan_for_leaf(**asked: Any) -> CommandAnswer:
     """How many cases does a leaf need to be trusted?
 
     --p: Share of the larger class in the leaf.
@@ -129,7 +125,6 @@ def leaf(**asked: Any) -> CommandAnswer:
     sizes = range(1, min(2 * n, 400) + 1) if n <= 200 else range(1, 2 * n, n // 100)
     named = {f"p = {p:g}": ([1], [p])}
     return answered(
-        "plan leaf",
         planned_leaf(n, **asked),
         chart=lambda: trueness.plots.levels_by_n(named, sizes, level=level),
     )
@@ -169,10 +164,9 @@ def leaves_command(
         groups = {g: _count(request, rows) for g, rows in parted}
         found = judged(held)
     return answered(
-        "leaves",
         which_leaves(found, each_group(groups, judged), str(by)),
+        counted=held,
         chart=lambda: trueness.plots.leaf_shares(found),
-        about=about(request, held),
     )
 
 

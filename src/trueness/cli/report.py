@@ -21,7 +21,6 @@ from trueness.cli import _columns as columns
 from trueness.cli._command import Columns, command
 from trueness.cli._shell import (
     CommandAnswer,
-    about,
     say,
     spoken,
     write_report,
@@ -111,12 +110,11 @@ def report_command(
     tell(cleaned)
     page = with_cleaned(page, cleaned)
     return CommandAnswer(
-        "report",
         report_result(page, output, write_report(page, output)),
         # a page that goes to a device such as /dev/stdout goes there alone
         [] if is_device(output) else report_words(page),
         chart=partial(_chart, request, counted),
-        about=about(request, next(iter(counted.values())) if several else counted),
+        counted=next(iter(counted.values())) if several else counted,
     )
 
 
@@ -206,7 +204,7 @@ def demo_command(folder: Path = Path("demo_output")) -> CommandAnswer:
         "steps": [{"title": title, "sentences": spoken(said)} for title, said in steps],
         "files": [{"path": str(p), "what": what} for p, what in written.items()],
     }
-    return CommandAnswer("demo", result, parts, chart=lambda: trueness.plots.roc(traps))
+    return CommandAnswer(result, parts, chart=lambda: trueness.plots.roc(traps))
 
 
 @command(without=("json", "plot"))
@@ -269,4 +267,4 @@ def app_command(
         raise OSError(err.errno, f"{words}. Type --port 0") from err
     except KeyboardInterrupt:
         say("Stopped.")
-    return CommandAnswer("app", {}, [])
+    return CommandAnswer({}, [])

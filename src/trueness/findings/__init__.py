@@ -14,6 +14,6 @@
 A ``Subject`` (``subject``) is counts with what is asked of them. A question takes it
 and gives a ``Finding`` (``records``): numbers, tables, figure data and notes. A note is
 a code with numbers; ``sentences.txt`` has every sentence once, ``notes`` writes it for
-Python, shell, report and page, and ``words`` turns those of other rooms. ``page`` puts
-the findings of a report together, with the answer first.
+Python, shell, report and page, and turns those of other rooms. ``page`` puts the
+findings of a report together, with the answer first.
 """

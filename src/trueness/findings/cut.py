@@ -361,7 +361,9 @@ def with_groups(
             rows.append((name, *(None,) * 5))
             continue
         rates = (n["metrics"].get(k) for k in ("recall", "precision"))
-        cut = numbers.cut_text(n["threshold"], n["score_range"])
+        cut = "flag nothing"
+        if c.tp + c.fp:
+            cut = numbers.cut_text(n["threshold"], n["score_range"])
         rows.append((name, cut, n["value"], *rates, int(c.tp + c.fp)))
     flagged = "flagged" if whole.answer[0].code == "cases" else "weight flagged"
     head = (by, "threshold", "objective", "recall", "precision", flagged)

@@ -170,11 +170,13 @@ def tiles(s: subjects.Subject) -> tuple[Tile, ...]:
         Validation: ("on new cases", "new cases"),
     }.get(type(checked), ("in this sample", "the cases"))
     (flagged, _), (found, found_span), (right, right_span) = _told(s)
-    nothing = np.isposinf(point.threshold)
-    cut = "flag nothing" if nothing else subjects.cut_of(point)
     span = f"{level_text(a.level)} CI {a.low:.3f} to {a.high:.3f}"
     return (
-        ("flag from a score of", cut, f"{percent(flagged)} of {cases}"),
+        (
+            "flag from a score of",
+            subjects.cut_of(point),
+            f"{percent(flagged)} of {cases}",
+        ),
         (f"recall (sensitivity) {where}", percent(found), found_span),
         (f"precision (PPV) {where}", percent(right), right_span),
         (f"AUC of {best.name}", f"{a.value:.3f}", span),

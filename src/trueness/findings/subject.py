@@ -465,6 +465,8 @@ def largest(groups: Groups) -> tuple[Groups, str]:
 
 def cut_of(point: OperatingPoint) -> str:
     """Write a threshold, with as many digits as it takes to flag the same cases."""
+    if math.isinf(point.threshold):
+        return "flag nothing"
     return cut_text(point.threshold, point.score_range)
 
 

@@ -20,7 +20,7 @@ from trueness._core.records import Estimate, shown
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Panel, Tally
 from trueness.ensembles.without_labels import Agreement, agreement
-from trueness.findings.notes import TITLES, note, said, when
+from trueness.findings.notes import TITLES, for_readers, note, said, when
 from trueness.findings.records import (
     Figure,
     Finding,
@@ -34,7 +34,6 @@ from trueness.findings.records import (
 )
 from trueness.findings.subject import NAME, possible
 from trueness.findings.systems import difference_sentences, rate_sentences
-from trueness.findings.words import for_readers
 from trueness.inference.limits import around
 from trueness.nogold import figures
 from trueness.nogold.combinations import Combination, best_combination
