@@ -114,8 +114,6 @@ def choose(
         many = "s" if len(scores) > 1 else ""
         guessed.append(f"{option}{many} {names_of(scores)}")
     value = _positive(source, label, words.get("positive"))
-    if label is not None and value is None:
-        tell(source.as_truth(label))
     found = {"label": label, "scores": tuple(scores), "positive": value}
     return Chosen(**words | found, guessed=tuple(guessed))
 

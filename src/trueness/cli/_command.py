@@ -29,7 +29,7 @@ from trueness.cli import _shell as shell
 from trueness.cli._source import WHOLE_TYPES, Source, is_there, open_source
 from trueness.counts.answers import refusal
 from trueness.counts.design import CANNOT
-from trueness.data.cleaning import listening
+from trueness.data.cleaning import listening, tell
 from trueness.data.storage import are_counts, count_columns_of
 
 WIDTH = 74  # of an example
@@ -320,6 +320,8 @@ def _request(
         | told,
     )
     say_what_was_taken(source, chosen, columns.option)
+    if chosen.label is not None and chosen.positive is None:
+        tell(source.as_truth(chosen.label))
     unused = _columns.looks_counted(source, chosen) if "count" in words else None
     if unused:
         shell.say(

@@ -19,12 +19,7 @@ from trueness._core.progress import progress
 from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli import _columns as columns
 from trueness.cli._command import Columns, command
-from trueness.cli._shell import (
-    CommandAnswer,
-    say,
-    spoken,
-    write_report,
-)
+from trueness.cli._shell import CommandAnswer, say, spoken, write_report
 from trueness.cli.evaluate import rule_typed
 from trueness.cli.judge import open_verdicts
 from trueness.counts.values import Panel, Tally

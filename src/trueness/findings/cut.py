@@ -67,10 +67,7 @@ VALIDATION = (
 
 
 def find_cut(
-    t: Tally,
-    q: Wanted,
-    groups: Mapping[str, Tally] | None = None,
-    name: str = UNNAMED,
+    t: Tally, q: Wanted, groups: Mapping[str, Tally] | None = None, name: str = UNNAMED
 ) -> CutFinding:
     """Answer what is asked of a threshold; stop at what does not go together."""
     _fits(q)

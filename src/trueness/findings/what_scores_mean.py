@@ -14,11 +14,7 @@ from trueness._core.arrays import Array
 from trueness._core.checks.errors import NeedsWholeCases, NotEnoughCases
 from trueness._core.numbers import p_is
 from trueness.calibration.errors import calibration_line
-from trueness.calibration.forecasts import (
-    Reliability,
-    reliability,
-    reliability_figure,
-)
+from trueness.calibration.forecasts import Reliability, reliability, reliability_figure
 from trueness.calibration.proper_scores import ProperScore, brier, log_loss
 from trueness.calibration.verdict import (
     CalibrationGain,

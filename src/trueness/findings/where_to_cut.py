@@ -33,10 +33,7 @@ from trueness.metrics.confusion import Confusion, sweep, thresholds
 from trueness.metrics.definitions import METRICS, SHOWN
 from trueness.metrics.grammar import is_share, text_of
 from trueness.metrics.intervals import meant_by_rows
-from trueness.ranking.figures import (
-    curve_figure,
-    score_figure,
-)
+from trueness.ranking.figures import curve_figure, score_figure
 from trueness.threshold import costs, sentences
 from trueness.threshold.operating_point import best_threshold
 from trueness.threshold.rule import AtThreshold
