@@ -53,3 +53,25 @@ def test_a_difference_without_variance_is_a_difference():
     same = trueness.compare_groups({"a": perfect, "b": perfect}, trueness.auc)
     assert same.p_value == 1
     assert same.pairs[0].difference.low < 0 < same.pairs[0].difference.high
+
+
+def test_clusters_of_tallies_and_of_panels(rng):
+    """What ``cluster_bootstrap`` was for: the keys of a mapping are clusters."""
+    n = 400
+    cluster = np.arange(n) % 50
+    y = rng.random(n) < rng.beta(1, 1, 50)[cluster]
+    a = y + rng.normal(size=50)[cluster] + 0.5 * rng.normal(size=n)
+    parts = trueness.tally(y, a, by=cluster)
+    found = trueness.estimate(parts, trueness.auc, cluster=True)
+    direct = trueness.auc(y, a, cluster=cluster)
+    assert (found.low, found.high) == pytest.approx((direct.low, direct.high))
+    assert found.sd > 1.2 * trueness.auc(y, a).sd
+    panels = trueness.panel(y, {"a": np.round(a), "b": -np.round(a)}, by=cluster)
+
+    def gap(p):
+        return trueness.auc(p["a"]).value - trueness.auc(p["b"]).value
+
+    both = trueness.estimate(panels, gap, cluster=True, ends=(-1, 1))
+    pair = trueness.compare_auc(panels, cluster=True).pairs[0].difference
+    assert both.value == pytest.approx(pair.value)
+    assert both.sd == pytest.approx(pair.sd, rel=0.1)

@@ -93,3 +93,11 @@ def test_dentists_as_published():
         height, _ = most_likely("dentists_espeland1989", spreads)
         bic = -2 * height + (11 + spreads) * np.log(n)
         assert bic == pytest.approx(expected, abs=0.06)
+
+
+@pytest.mark.parametrize("name", ["dentists_espeland1989", "hiv_alvord1988"])
+def test_errors_known_to_go_together_are_found(name):
+    """Qu, Tan, Kutner 1996; Albert, Dodd 2004: models that fit alike differ."""
+    post = trueness.latent_class(table(name), draws=1000)
+    assert not post.identified
+    assert post.log_bayes_factor > 3
