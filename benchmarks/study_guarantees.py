@@ -67,12 +67,12 @@ class Row(NamedTuple):
     price: str
 
 
-def population(threshold: float, share: float) -> trueness.records.Confusion:
+def population(threshold: float, share: float) -> trueness.Confusion:
     # rounded scores reach a threshold from half a step below it on
     threshold = np.ceil(100 * threshold - 1e-6) / 100 - 0.005
     tpr, fpr = float(ndtr(1.5 - threshold)), float(ndtr(-threshold))
     p, q = 1e6 * share, 1e6 * (1 - share)
-    return trueness.records.Confusion(p * tpr, q * fpr, p * (1 - tpr), q * (1 - fpr))
+    return trueness.Confusion(p * tpr, q * fpr, p * (1 - tpr), q * (1 - fpr))
 
 
 def sample(rng):

@@ -41,7 +41,7 @@ class Row(NamedTuple):
 def truth(threshold: float, share: float, shift: float, metric: str) -> float:
     normal = NormalDist()
     tpr, fpr = 1 - normal.cdf(threshold - shift), 1 - normal.cdf(threshold)
-    c = trueness.records.Confusion(
+    c = trueness.Confusion(
         share * tpr, (1 - share) * fpr, share * (1 - tpr), (1 - share) * (1 - fpr)
     )
     return float(trueness.metric(metric)(c))

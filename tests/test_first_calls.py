@@ -352,7 +352,7 @@ def test_a_count_at_a_threshold_is_a_plain_number():
     expected = hit, flagged - hit, int(y.sum()) - hit, N - flagged - int(y.sum()) + hit
     assert c.cells == expected
     one = trueness.sweep(t)[3]
-    for plain in (c, one, trueness.records.Confusion(np.int64(1), 2, 3, 4)):
+    for plain in (c, one, trueness.Confusion(np.int64(1), 2, 3, 4)):
         assert [type(n) for n in plain.cells] == [int] * 4
     assert type(trueness.confusion(y, s, 0.5, weight=df["w"] / 3).tp) is float
 
@@ -364,7 +364,7 @@ def test_a_metric_without_cases_is_not_a_number():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.isnan([trueness.precision(none), own(none), (own + own)(none)]).all()
-        empty = trueness.records.Confusion(0, 0, 0, 4)
+        empty = trueness.Confusion(0, 0, 0, 4)
         assert np.isnan(empty.at_prevalence(0.5).tp)
 
 

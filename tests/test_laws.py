@@ -67,7 +67,7 @@ def leaf_levels(t):
     """Each score as a leaf: the levels of that tree."""
     if t.weighted:
         raise NeedsWholeCases("Leaves hold whole cases.")
-    tree = trueness.records.Leaves(t.score, t.neg, t.pos, t.unknown).report().tree
+    tree = trueness.Leaves(t.score, t.neg, t.pos, t.unknown).report().tree
     return [tree.confidence, tree.utility]
 
 

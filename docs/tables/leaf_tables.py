@@ -25,14 +25,12 @@ PAIRS += [(0.7, 0.7), (0.8, 0.8), (0.9, 0.9)]
 SHARES = {"3": 0.5, "4": 0.75, "5": 0.9, "6": 0.5, "7": 0.75, "8": 0.9}
 SIMULATED = [(m, p) for m in ("mle", "emle", "blend") for p in (0.6, 0.7, 0.8, 0.9)]
 GOLF = {
-    "Outlook": trueness.records.Leaves(
+    "Outlook": trueness.Leaves(
         ["1 rainy", "2 overcast", "3 sunny"], [3, 0, 2], [2, 4, 3]
     ),
-    "Temp": trueness.records.Leaves(
-        ["1 hot", "2 mild", "3 cool"], [2, 2, 1], [2, 4, 3]
-    ),
-    "Humidity": trueness.records.Leaves(["1 high", "2 normal"], [4, 1], [3, 6]),
-    "Windy": trueness.records.Leaves(["1 false", "2 true"], [2, 3], [6, 3]),
+    "Temp": trueness.Leaves(["1 hot", "2 mild", "3 cool"], [2, 2, 1], [2, 4, 3]),
+    "Humidity": trueness.Leaves(["1 high", "2 normal"], [4, 1], [3, 6]),
+    "Windy": trueness.Leaves(["1 false", "2 true"], [2, 3], [6, 3]),
 }
 DRAWS = 10_000  # of the paper's simulations
 

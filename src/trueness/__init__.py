@@ -3,7 +3,7 @@
 The table of contents, by question:
 
 What was counted?
-    tally panel leaves scan look Tally Panel read_tally read_panel Stream
+    tally panel leaves scan look Tally Panel Leaves read_tally read_panel Stream
     simulate_tally simulate_panel
 What if there are more than two classes?
     one_vs_rest top_label multiclass_auc
@@ -12,7 +12,7 @@ What does it cost to leave the data where they are?
 How good is it, at a glance?
     evaluate
 How good is my threshold? Metrics add, scale and compare.
-    at_threshold confusion sweep thresholds metric constraint METRICS,
+    at_threshold confusion sweep thresholds Confusion metric constraint METRICS,
     and the metrics themselves: accuracy, recall, cost(fp=, fn=), ...
 How good is the ranking, and how sure are we?
     auc partial_auc average_precision estimate Estimate
@@ -128,9 +128,7 @@ def __getattr__(name: str) -> object:
             raise
     if name.startswith("_"):
         raise AttributeError(f"module 'trueness' has no attribute {name!r}")
-    named: object = _handler("by_name")(
-        name
-    )  # other metrics, other names: jaccard, ppv
+    named: object = _handler("by_name")(name)  # other names of metrics: jaccard, ppv
     if named is None:
         inside = {
             n: room for room in _ROOMS for n in _load(f"trueness.{room}", "__all__")

@@ -90,7 +90,11 @@ from trueness.evals.runs import (
 from trueness.fermi.distribution import fermi_dirac as fermi_dirac
 from trueness.findings.how_good import evaluate as evaluate
 from trueness.inference.differences import estimate as estimate
-from trueness.metrics.confusion import sweep as sweep, thresholds as thresholds
+from trueness.metrics.confusion import (
+    Confusion as Confusion,
+    sweep as sweep,
+    thresholds as thresholds,
+)
 from trueness.metrics.definitions import (
     METRICS as METRICS,
     accuracy as accuracy,
@@ -172,6 +176,7 @@ from trueness.threshold.operating_point import best_threshold as best_threshold
 from trueness.threshold.rule import Rule as Rule
 from trueness.threshold.validation import validate_threshold as validate_threshold
 from trueness.threshold.zones import best_thresholds as best_thresholds
+from trueness.trees.leaves import Leaves as Leaves
 from trueness.trees.levels import (
     confidence_level as confidence_level,
     plan_leaf as plan_leaf,

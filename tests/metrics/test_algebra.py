@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import trueness
-from trueness import InputError, accuracy, flagged, fpr, precision, recall
-from trueness.records import Confusion
+from trueness import Confusion, InputError, accuracy, flagged, fpr, precision, recall
 
 C = Confusion(tp=[3, 0], fp=[1, 0], fn=[2, 5], tn=[4, 5])
 
@@ -81,7 +80,7 @@ OWN = [trueness.records.Metric(name, half_the_precision) for name in ("recall", 
 def test_metrics_travel_to_another_process(sent):
     sent = trueness.metric(sent)
     got = pickle.loads(pickle.dumps(sent))  # noqa: S301
-    c = trueness.records.Confusion(tp=[3, 5], fp=[1, 4], fn=[2, 0], tn=[9, 6])
+    c = trueness.Confusion(tp=[3, 5], fp=[1, 4], fn=[2, 0], tn=[9, 6])
     assert repr(got) == repr(sent)
     assert np.array_equal(got(c), sent(c), equal_nan=True)
     assert (got.direction, got.range) == (sent.direction, sent.range)

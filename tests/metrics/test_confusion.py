@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 import trueness
-from trueness import InputError, Tally
+from trueness import Confusion, InputError, Tally
 from trueness.metrics.algebra import quotient
 from trueness.metrics.definitions import METRIC_FAMILIES, METRICS, SYNONYMS
-from trueness.records import Confusion
 
 HAND = Confusion(tp=3, fp=1, fn=2, tn=4)
 EXPECTED = {

@@ -8,10 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import trueness
-from trueness import InputError
+from trueness import Confusion, InputError
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import constraints
-from trueness.records import Confusion
 
 C = Confusion(tp=3, fp=1, fn=2, tn=4)
 
@@ -152,7 +151,7 @@ def test_any_text_is_read_or_refused(text):
 
 
 def test_money_as_people_write_it():
-    c = trueness.records.Confusion(tp=3, fp=1, fn=2, tn=4)
+    c = trueness.Confusion(tp=3, fp=1, fn=2, tn=4)
     for text, value in {
         "80*tp - 5*fp": 235,
         "cost(fp=5, fn=100, tp=-80)": 5 + 200 - 240,

@@ -483,7 +483,7 @@ def test_levels_by_n(level):
         assert row["level"] == pytest.approx(getattr(known, level))
     assert level in layers(chart)[0]["encoding"]["y"]["title"]
     assert "no split, A, B" in words(chart)
-    windy = {"windy": trueness.records.Leaves(["false", "true"], [2, 3], [6, 3])}
+    windy = {"windy": trueness.Leaves(["false", "true"], [2, 3], [6, 3])}
     (row,) = rows(plots.levels_by_n(windy, n=[14], level=level), 0)
     known = trueness.compare_splits(windy)
     at = known.name.tolist().index("windy")

@@ -120,7 +120,7 @@ def test_constraints_that_cannot_be_guaranteed_together():
 def population(threshold, share=0.3, shift=1.5):
     tpr, fpr = norm.sf(threshold - shift), norm.sf(threshold)
     p, q = 1e6 * share, 1e6 * (1 - share)
-    return trueness.records.Confusion(p * tpr, q * fpr, p * (1 - tpr), q * (1 - fpr))
+    return trueness.Confusion(p * tpr, q * fpr, p * (1 - tpr), q * (1 - fpr))
 
 
 RISKS = ("recall >= 0.8", "fpr <= 0.2", "flagged_rate <= 0.3", "precision >= 0.6",

@@ -22,7 +22,7 @@ def binormal(rng, n, share, shift):
 def population(threshold, share, shift, metric):
     tpr, fpr, n = norm.sf(threshold - shift), norm.sf(threshold), 1e6
     p, q = n * share, n * (1 - share)
-    c = trueness.records.Confusion(p * tpr, q * fpr, p * (1 - tpr), q * (1 - fpr))
+    c = trueness.Confusion(p * tpr, q * fpr, p * (1 - tpr), q * (1 - fpr))
     return float(trueness.metric(metric)(c))
 
 

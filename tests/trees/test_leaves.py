@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import trueness
-from trueness import InputError, NotEnoughCases, leaves
-from trueness.records import Leaves
+from trueness import InputError, Leaves, NotEnoughCases, leaves
 
 # Zhang (2024), table 10: outlook and whether golf was played
 OUTLOOK = ["rainy"] * 5 + ["overcast"] * 4 + ["sunny"] * 5

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from trueness import InputError, NotEnoughCases, compare_splits, top_probability
-from trueness.records import Leaves
+from trueness import InputError, Leaves, NotEnoughCases, compare_splits, top_probability
 from trueness.trees import tree_levels
 from trueness.trees.splits import merge_splits, node_counts
 

@@ -62,7 +62,7 @@ def leaf_report(
     classes
         The forest's ``classes_`` when the tree is one of a forest.
     confidence, level, method, empty
-        As in :meth:`trueness.records.Leaves.report`.
+        As in :meth:`trueness.Leaves.report`.
 
     Examples
     --------

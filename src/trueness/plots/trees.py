@@ -39,7 +39,7 @@ def levels_by_n(
     Parameters
     ----------
     splits
-        From name to ``(weights, p)`` or :class:`trueness.records.Leaves`, as in
+        From name to ``(weights, p)`` or :class:`trueness.Leaves`, as in
         :func:`trueness.compare_splits`; ``([1], [0.7])`` is no split.
     n
         Numbers of cases.
