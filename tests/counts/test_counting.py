@@ -90,7 +90,7 @@ def test_all_labels_missing_or_none_at_all():
         ([0, -1, 0, -1], None, "holds -1, 0: choose which one"),
         (["2", "1", "2", "1"], None, "holds '1', '2': choose which one"),
         (["a", "a", "a", "a"], None, "holds 'a': choose which"),
-        ([0, 1, 2, 1], None, "must have two values; found 3: 0, 1, 2.*y_true == CLASS"),
+        ([0, 1, 2, 1], None, "found 3: 0, 1, 2.*make labels that are 1"),
         ([-1, 0, 1, 1], None, "must have two values; found 3: -1, 0, 1"),
         (["a", "b", "c", "a"], "a", "positive='a' and one other; found 'a', 'b', 'c'"),
         ([0, 1, 0, 1], "1", "Pass positive=1 without turning it into text"),

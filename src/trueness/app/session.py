@@ -339,7 +339,8 @@ def file_made(counted: Counted, asked: Asked, name: str) -> bytes:
         how = how or compare_combiners(data, level=asked.level, rng=SEED).best()
         made = COMBINERS[how](data)
     if made is not None:
-        return f"{map_to_json(made)}\n".encode()
+        score = asked.score if name == MAP else None
+        return f"{map_to_json(made, score)}\n".encode()
     page = _report(counted, asked)
     return render(page).encode() if name == REPORT else _json(counted, asked, page)
 

@@ -157,9 +157,9 @@ class Map(Record):
         """Give the new score of each score, in the same shape; NaN stays NaN."""
         return evaluate_formula(self.expression, score)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the map to a JSON file, whole or not at all; ``load_map`` reads it."""
-        save_map(self, path)
+    def save(self, path: str | os.PathLike[str], score: str | None = None) -> None:
+        """Write the map to a JSON file, as :func:`trueness.save_map` does."""
+        save_map(self, path, score)
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
@@ -197,12 +197,13 @@ def freeze(record: object, *names: str) -> None:
         object.__setattr__(record, name, values)
 
 
-def save_map(map: Map, path: str | os.PathLike[str]) -> None:
+def save_map(map: Map, path: str | os.PathLike[str], score: str | None = None) -> None:
     """Write a fitted map to a JSON file, all or nothing.
 
-    :func:`trueness.load_map` reads it back, equal to the last bit.
+    :func:`trueness.load_map` reads it back, equal to the last bit. ``score`` names the
+    column that it reads, for ``trueness apply``.
     """
-    text = map_to_json(_fitted(map, "save_map"))
+    text = map_to_json(_fitted(map, "save_map"), score)
     file = _options.file_path(path, "save_map")
     with replacing(file) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
@@ -228,11 +229,11 @@ def _fitted(map: object, what: str) -> Map:
     )
 
 
-def map_to_json(map: Map) -> str:
-    """Write a map as JSON text."""
-    return json.dumps(
-        {"format": _FORMAT, "version": VERSION, **_encode(map)}, allow_nan=False
-    )
+def map_to_json(map: Map, score: str | None = None) -> str:
+    """Write a map as JSON text, with the column that it reads."""
+    content = {"format": _FORMAT, "version": VERSION, **_encode(map)}
+    column = {} if score is None else {"score": score}
+    return json.dumps(content | column, allow_nan=False)
 
 
 def map_from_json(text: str, name: str = "The text") -> Map:

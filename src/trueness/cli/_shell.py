@@ -463,12 +463,9 @@ def write_report(page: Page, output: Path | None, say_so: bool = True) -> int:
     return written.size
 
 
-def save_fitted(fitted: Map | Rule, path: Path | None, score: str = "") -> None:
-    """Save what was fitted, with the score of a map, where ``load_map`` reads it."""
+def save_fitted(fitted: Map | Rule, path: Path | None, *score: str) -> None:
+    """Save what was fitted, a map of one score with its name."""
     if path is None:
         return
-    fitted.save(path)
-    if score:
-        told = json.loads(path.read_text(encoding="utf-8")) | {"score": score}
-        write_text(path, json.dumps(told))
+    fitted.save(path, *score)
     say(f"Saved what was fitted to {path}.")

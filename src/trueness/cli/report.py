@@ -98,7 +98,6 @@ def report_command(
     asked |= {"classifier": classifier, "cost": costs, "at": rule_typed(at)}
     asked |= {"prevalences": request.prevalences, "subject_to": subject_to or ()}
     asked |= {"level": request.level, "rng": request.seed, "groups": groups}
-    asked["cluster"] = request.chosen.cluster or ""
     with progress("Making the report", unit=""):
         several, source = isinstance(counted, dict), request.source.name
         page = page_about(counted, source=source, classes=several, **asked)
