@@ -189,3 +189,12 @@ def test_a_variance_that_is_not_known_narrows_nothing():
     e = trueness.validate_threshold(t, replicates=30).metrics["accuracy"]
     assert e.high - e.low > 0.98
     assert np.isfinite(e.sd)
+
+
+def test_a_class_without_an_error_has_limits_of_its_own_cases():
+    y = np.repeat([1, 0], [20, 2000])
+    score = np.concatenate([np.linspace(0.6, 0.9, 20), np.linspace(0.01, 0.5, 2000)])
+    found = trueness.validate_threshold(y, score, maximize="f1").metrics
+    at = trueness.at_threshold(y, score, 0.55).metrics["specificity"]
+    assert found["specificity"].low == pytest.approx(at.low)
+    assert found["precision"].low < 0.85  # rests on the few that are flagged

@@ -146,10 +146,12 @@ def _guess_label(source: Source, taken: set[str | None]) -> str:
     raise unnamed("Which column holds the labels?", source, "--label NAME")
 
 
-def one_score(source: Source, taken: set[str | None]) -> tuple[str, ...]:
-    """Take the one column that can be the score."""
+def one_score(
+    source: Source, taken: set[str | None], *, named: bool = True
+) -> tuple[str, ...]:
+    """Take the one column that can be the score, or is ``named`` like one."""
     real, by_name = _candidates(source, taken)
-    if len(real) == 1 or len(by_name) == 1:
+    if len(real) == 1 or (named and len(by_name) == 1):
         return tuple(real if len(real) == 1 else by_name)
     raise _no_scores("Which column is the score?", source, "--score NAME", taken)
 

@@ -167,8 +167,9 @@ def apply_command(
             f"This map reads the columns {listing(several)}; leave out --score."
         )
     one = score or (own if own in source.types else None)
-    inputs = several or ([one] if one else one_score(source, set()))
-    names = [known(source, name, "This map") for name in inputs]
+    inputs = several or ([one] if one else one_score(source, set(), named=False))
+    what = f"This map of {listing(inputs)}" if several else "This map"
+    names = [known(source, name, what) for name in inputs]
     new = column or (f"{names[0]}_calibrated" if len(names) == 1 else "combined")
     shell.check_rows(output, source, new)
     if several is None and score is None:

@@ -145,7 +145,9 @@ def _best(t: Tally, q: Wanted) -> CutFinding:
     mind, shown = list[Note](), [_metrics(found)]
     if not point.confusion.tp + point.confusion.fp:
         mind, shown = [note("nothing flagged")], []
-    elif checked is not None:
+    elif checked is None:
+        mind = [note("intervals", level=q.level), note("optimistic")]
+    else:
         shown = [_metrics(checked.metrics, point.confusion)]
         e, at = checked.corrected, checked.threshold
         expect = {**fields_of(e, "value", "low", "high"), "instead": checked.value}

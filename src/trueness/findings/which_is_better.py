@@ -228,9 +228,9 @@ def combined(
     forest = intervals("Combined", "AUC on new cases", {k: fitted[k] for k in order})
     rows = [
         *((k, found.auc[k], gains[k]) for k in order),
-        *((f"{m.name} alone", found.alone[m.key], "") for m in s.models),
+        *((f"{m.name} alone", m.auc, "") for m in s.models),
     ]
-    head = ("combiner", "AUC in folds", f"gain over {best.name}")
+    head = ("combiner", "AUC", f"gain over {best.name}")
     gain = gains[method]  # the interval that is shown decides
     word = "better" if gain.low > 0 else "worse" if gain.high < 0 else "open"
     return finding(
@@ -256,7 +256,9 @@ def combined(
             note(f"together {word}", method=method, best=best.name, gain=gain),
         ),
         notes=when(drawn, "drawn", what="Combinations were compared", drawn=drawn),
-        tables=(table("Mean AUC of folds not used for fitting", head, rows),),
+        tables=(
+            table("Combiners on cases not used for fitting, fold by fold", head, rows),
+        ),
         figures=(Figure(forest, "Combined", of="combiner", folded=True),),
         told={"folds": found.folds},
     )

@@ -62,6 +62,24 @@ def slopes(measure: Callable[[Floats], Any], cells: Floats) -> Floats:
     return np.where(np.isfinite(found), found, 0.0).reshape(cells.shape)
 
 
+def units_seen(
+    measure: Callable[[Floats], Any], cells: Floats, group: int, t: Tally
+) -> list[float]:
+    """How many cases has each class of a group that a measure looks at?
+
+    It changes when these change sides; of cells (groups, sides, classes).
+    """
+    numbers = [kish(float(w.sum()), float(q.sum())) for w, q in (
+        (t.pos, t.squares[1]), (t.neg, t.squares[0]))]  # fmt: skip
+    found = []
+    for k, n in enumerate(numbers):
+        other = cells.copy()
+        other[group, :, k] = cells[group, ::-1, k]
+        if not np.isclose(measure(other), measure(cells), equal_nan=True):
+            found.append(n)
+    return found or numbers
+
+
 class Cut(NamedTuple):
     """The cases on both sides of a cut, and the counts that their design means."""
 

@@ -78,7 +78,7 @@ def apply(
     if not isinstance(map, Map):
         raise InputError(
             f"apply needs a fitted map, as trueness.calibrate or trueness.fidel gives; "
-            f"found {type(map).__name__}."
+            f'found {type(map).__name__}. Type trueness.apply(frame, map, score="p").'
         )
     if not is_frame(data):
         raise InputError(

@@ -36,7 +36,7 @@ from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import BOUNDS, one_or_more
-from trueness.metrics.intervals import slopes
+from trueness.metrics.intervals import slopes, units_seen
 from trueness.threshold import limits
 from trueness.threshold.cuts import thresholds_of, unit_of
 from trueness.threshold.group_cuts import group_thresholds, groups_again
@@ -131,13 +131,9 @@ def validate_threshold(
     Notes
     -----
     Of what repeated choices gain in their samples over the cases left out .632 is taken
-    off (Efron 1983); intervals have the variance of the rule taken as fixed or, where
-    it is larger, of the repeated choices. Whole clusters are drawn. Beyond 1,000
-    distinct scores neighbouring ones are joined before the choice is repeated.
-
-    References
-    ----------
-    Efron 1983, J. Am. Stat. Assoc. 78:316, doi:10.2307/2288636.
+    off (Efron 1983, doi:10.2307/2288636); intervals have the variance of the rule taken
+    as fixed or, where it is larger, of the repeated choices. Whole clusters are drawn.
+    Beyond 1,000 distinct scores neighbours are joined before the choice is repeated.
 
     Examples
     --------
@@ -472,9 +468,12 @@ def _expected(
 def _spread(measure: Measure, rows: list[Tally], cells: Floats) -> Spread:
     """How far does a measure vary, the rule taken as fixed?"""
     each = []
-    for t, by in zip(rows, slopes(measure, cells), strict=True):
+    for g, (t, by) in enumerate(zip(rows, slopes(measure, cells), strict=True)):
         pos, neg = by[np.rint(2 - 2 * t.score).astype(np.int64)].T
         s = spread_of(t, neg, pos, by_class=t.design.fixed_classes)
+        if not s.variance > 0 and t.clusters is None:
+            # a kind that was not seen is in a class that the measure looks at
+            s = s._replace(units=min(units_seen(measure, cells, g, t)))
         each.append(s._replace(variance=max(0.0, s.variance)))  # 0 for NaN, too
     return reduce(apart, each)
 
