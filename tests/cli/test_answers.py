@@ -78,7 +78,7 @@ QUESTIONS = {
     "nogold": "nogold data.csv --vote v0 --vote v1 --vote v2 --draws 500",
     "nogold by": "nogold data.csv --vote v0 --vote v1 --vote v2 --draws 500 --by g",
     "judge": "judge sample:judges --judge skywork_gemma_27b --judge internlm2_20b "
-    "--label human --labelled random --next 5 --width 0.2",
+    "--label human --labelled random --next 5 --half-width 0.1",
     "judge systems": "judge sample:judges --judge skywork_gemma_27b --judge "
     "internlm2_20b --label human --labelled random --system kind",
     "evals": "evals sample:judges --item pair --passed truth",
@@ -140,9 +140,10 @@ def test_json_and_figure_of_every_command(question, folder, monkeypatch):
 
 
 def test_a_command_without_a_figure_says_so(tmp_path):
-    line = "plan difference --first 0.85 --second 0.8"
+    line = "sql --dialect duckdb --table preds --label y --score p"
     wrong = run(*line.split(), "--plot", tmp_path / "x.svg")
-    assert "trueness plan difference draws no figure" in wrong.stderr
+    assert "trueness sql draws no figure" in wrong.stderr
+    line = "plan difference --first 0.85 --second 0.8"
     found = json.loads(run(*line.split(), "--json").stdout, parse_constant=no_nan)
     assert found["result"]["plan"]["n"] > 10
 
@@ -150,7 +151,9 @@ def test_a_command_without_a_figure_says_so(tmp_path):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_is_documented_and_has_the_common_options(name):
     options = set(inspect.signature(command_named(name).callback).parameters)
-    assert {"json", "plot", "debug"} <= options
+    assert {"json", "debug"} <= options
+    without = ("plan difference", "plan rate", "plan labels")
+    assert ("plot" in options) == (name not in without)
     own = ("demo", "apply", "sql", *PLANS, "check", "watch", "evals", "look")
     if name not in own:
         usual = {"file", "label", "positive", "level"}

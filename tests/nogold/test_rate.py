@@ -264,7 +264,9 @@ def test_plan_labels_is_what_a_study_finds(rng):
     assert np.mean(width) == pytest.approx(0.12, abs=0.015)
     alike = trueness.plan_labels(half_width=0.06, correlation=0.5, **judges)
     assert plan.labels < alike.labels <= plan.without_judges
-    with pytest.raises(trueness.NotEnoughCases, match="still"):
+    with pytest.raises(
+        trueness.NotEnoughCases, match=r"still plus or minus .* than 0\.005"
+    ):
         trueness.plan_labels(half_width=0.005, prevalence=0.5, cases=100)
 
 
@@ -358,6 +360,10 @@ def test_labels_are_planned_from_arrays_as_from_a_panel():
     assert trueness.plan_labels(truth, {"a": says}, half_width=0.1) == from_panel
     with pytest.raises(InputError, match="plan_labels has no option judge="):
         trueness.plan_labels(half_width=0.1, judge=2)
+    with pytest.raises(trueness.InputError, match="judges and cases come from the pan"):
+        trueness.plan_labels(truth, {"a": says}, half_width=0.1, judges=3)
+    with pytest.raises(trueness.InputError, match=r"half_width must lie below 0\.5"):
+        trueness.plan_labels(half_width=0.5)
 
 
 def test_clusters_by_hand():

@@ -351,7 +351,7 @@ def judge_command(
     abstain: list[str] | None = None,
     labels: str | None = None,
     next: int = 0,
-    width: float | None = None,
+    half_width: float | None = None,
     output: Path | None = None,
     positive: str | None = None,
     count: str | None = None,
@@ -373,7 +373,8 @@ def judge_command(
         several.
     --labels FILE: File with the labels, joined by --item.
     --next NUMBER: Number of cases to label next; answers which.
-    --width SHARE: Wanted width of the interval; answers how many labels it takes.
+    --half-width WIDTH: Wanted half-width of the interval; answers how many labels it
+        takes.
     --output, -o FILE: Write a report with figures to this HTML file.
 
     Example: trueness judge sample:judges --judge skywork_gemma_27b \
@@ -401,10 +402,10 @@ def judge_command(
         for s, r in rates.items():  # more labels, where that was asked
             if next:
                 plans[s]["next"] = r.label_next(next)
-            if width is not None:
+            if half_width is not None:
                 held = panels[s].without_clusters()
                 plans[s]["needed"] = plan_labels(
-                    held, half_width=width / 2, level=r.level
+                    held, half_width=half_width, level=r.level
                 )
     if output is not None:
         page = judged(rates, panels, compared, source=source.name)

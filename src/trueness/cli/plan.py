@@ -55,7 +55,7 @@ def plan_for_auc(**asked: Any) -> CommandAnswer:
 
 
 @plan_command.command(name="difference", cls=Careful)
-@command(like=plan_auc_difference)
+@command(like=plan_auc_difference, without=("plot",))
 def plan_for_difference(**asked: Any) -> CommandAnswer:
     """How many cases are needed to show that two AUCs on the same cases differ?
 
@@ -71,7 +71,7 @@ def plan_for_difference(**asked: Any) -> CommandAnswer:
 
 
 @plan_command.command(name="rate", cls=Careful)
-@command(like=plan_rate, without=("sampling",))
+@command(like=plan_rate, without=("sampling", "plot"))
 def plan_for_rate(**asked: Any) -> CommandAnswer:
     """How many cases are needed to know recall, specificity or precision well enough?
 
@@ -88,7 +88,7 @@ def plan_for_rate(**asked: Any) -> CommandAnswer:
 
 
 @plan_command.command(name="labels", cls=Careful)
-@command(like=labels_for)
+@command(like=labels_for, without=("plot",))
 def plan_for_labels(**asked: Any) -> CommandAnswer:
     """How many labels does a pass rate need that judges with errors give?
 

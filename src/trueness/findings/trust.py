@@ -162,7 +162,7 @@ def planned_leaf(n: int, p: float, **wanted: float | None) -> Finding:
 
 def planned_labels(p: LabelNumber) -> Finding:
     """Say how many labels an interval needs."""
-    told = {"n": p.labels, "width": 100 * p.width, "without": p.without_judges}
+    told = {"n": p.labels, "half": 50 * p.width, "without": p.without_judges}
     needed = (note("labels needed", **told), *said(p.notes))
     return finding("planning", {"plan": p}, answer=needed)
 

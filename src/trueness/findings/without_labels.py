@@ -353,7 +353,7 @@ def _planned(plans: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[Ta
     for s, plan in plans.items():
         whose = "" if s == ALL else f"{shown(s)}: "
         if n := plan.get("needed"):
-            told = {"n": n.labels, "width": 100 * n.width, "without": n.without_judges}
+            told = {"n": n.labels, "half": 50 * n.width, "without": n.without_judges}
             lines.append(f"{whose}{note('labels needed', **told)}")
         if p := plan.get("next"):
             to_label = p.labels.tolist()

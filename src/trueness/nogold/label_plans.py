@@ -162,7 +162,13 @@ def plan_labels(
     >>> plan_labels(half_width=0.05, prevalence=0.5, cases=10**6).without_judges
     385
     """
-    width = 2 * _options.fraction(half_width, "half_width")
+    half_width = _options.fraction(half_width, "half_width")
+    if half_width >= 0.5:
+        raise InputError(
+            f"half_width must lie below 0.5, as a rate lies between 0 and 1; found "
+            f"{half_width:g}. It is 0.05 for plus or minus 5 points."
+        )
+    width = 2 * half_width
     level = _options.fraction(level, "level")
     z = float(ndtri((1 + level) / 2))
     if data is None:
@@ -170,13 +176,26 @@ def plan_labels(
             prevalence, judges, sensitivity, specificity, correlation, cases
         )
     else:
+        for name, value, usual in (
+            ("prevalence", prevalence, None),
+            ("judges", judges, 1),
+            ("sensitivity", sensitivity, 0.85),
+            ("specificity", specificity, 0.85),
+            ("correlation", correlation, 0),
+            ("cases", cases, 2000),
+        ):
+            if value is not None and _options.real_number(value, name) != usual:
+                raise InputError(
+                    f"{name} is for a plan before there are data: the judges and "
+                    f"cases come from the panel here. Leave out {name}."
+                )
         v = verdicts_of(panel_of_verdicts(data))
         p, x, total, known = _given_votes(v), v.x, v.total, int((v.pos + v.neg).sum())
         if not known:
             raise NotEnoughCases(
                 "plan_labels needs a few labels to know how good these judges are; "
                 "found none. Label some, or give prevalence, sensitivity and "
-                "specificity."
+                "specificity without data."
             )
         said = f"{counted(known, 'label')} say."
         note = f"The judges are assumed to be as accurate as {said}"
@@ -185,8 +204,8 @@ def plan_labels(
     if least > width:
         raise NotEnoughCases(
             f"With all of {total.sum():,.0f} cases labelled the interval is still "
-            f"{least:.3f} wide, more than {width:g}. Take more cases, or accept a "
-            "wider interval."
+            f"plus or minus {least / 2:.3f}, more than {half_width:g}. Take more "
+            "cases, or accept a wider interval."
         )
     most = int(total.sum())
 
