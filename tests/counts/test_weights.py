@@ -133,7 +133,7 @@ def test_repr_says_that_these_are_weights():
         ([1, -1], "zero or more; found -1"),
         ([1, np.nan], "finite numbers"),
         ([1, np.inf], "finite numbers"),
-        (["a", "b"], "must be numbers; found text such as 'a'"),
+        (["a", "b"], "found text such as 'a'.* Convert the column to numbers first.$"),
         (np.array([1j, 2]), "must be numbers; found complex such as"),
         ([1, None], "finite numbers"),
         ([1, 2, 3], "one entry per case"),

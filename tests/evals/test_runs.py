@@ -76,8 +76,9 @@ def test_reference_and_margin():
         trueness.compare_runs(runs, reference="d")
     with pytest.raises(InputError, match="2 or more systems"):
         trueness.compare_runs({"a": runs["a"]})
-    with pytest.raises(InputError, match=r"trueness\.compare_runs"):
-        trueness.compare_runs(runs["a"])
+    for ask in (trueness.compare_runs, trueness.leaderboard):
+        with pytest.raises(InputError, match=rf"trueness\.{ask.__name__}"):
+            ask(runs["a"])
 
 
 @pytest.mark.parametrize(("items", "attempts"), [(40, 1), (40, 4), (200, 2)])

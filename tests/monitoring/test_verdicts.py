@@ -278,6 +278,7 @@ RATE = {"metric": "prevalence", "judges": ["a", "b", "c"], "labelled": "random"}
         ("auc", "a metric, >= or <=, and a number"),
         ("positives > 10", r"Type >= and a number"),
         ("auc >= x", "Cannot read"),
+        ("auc => 0.8", r"did you mean >=\?"),
         ({"metric": "auc"}, "needs a bound"),
         ({"metric": "auc", "atleast": 0.8}, "Did you mean 'at_least'"),
         ({"metric": "auc", "min": 0.8}, r"no field 'min'; write at_least = 0.8\."),

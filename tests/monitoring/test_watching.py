@@ -203,6 +203,12 @@ def judged(**options):
     return trueness.watch("prevalence", judges=["a", "b", "c"], **options)
 
 
+def test_verdicts_without_labels_raise_no_alarm_and_say_so():
+    w = trueness.watch("prevalence", judges=["a"], at_least=0.9)
+    w.update(trueness.panel([np.nan] * 4, {"a": [0.0, 1, 1, 1]}))
+    assert "none can come without labels" in w.sentence()
+
+
 def test_one_judge_and_no_unlabelled_cases_by_hand():
     """With every case labelled u is the label; of both detectors the larger, halved."""
     w = trueness.watch("prevalence", judges=["a"], at_least=0.9)
@@ -401,7 +407,7 @@ def test_a_file_under_another_name_is_noticed(tmp_path, monkeypatch):
     [
         ({"metric": "recal"}, "Did you mean 'recall'"),
         ({"metric": "mcc", "threshold": 0.5, "at_least": 0.5}, "not a share of cases"),
-        ({"metric": "recall", "at_least": 0.5}, "needs a threshold"),
+        ({"metric": "recall", "at_least": 0.5}, r"needs a .*Type threshold=0\.5"),
         ({"metric": "auc"}, "one of at_least"),
         ({"metric": "auc", "at_least": 0.5, "at_most": 0.9}, "one of at_least"),
         ({"metric": "auc", "at_least": 1.5}, r"must lie in \[0, 1\]"),

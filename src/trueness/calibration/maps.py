@@ -244,6 +244,11 @@ def map_from_json(text: str, name: str = "The text") -> Map:
         raise InputError(
             f"{name} must be a JSON file with a saved map; it is not valid JSON: {err}."
         ) from None
+    if isinstance(content, dict) and content.get("trueness") == "rule":
+        raise InputError(
+            f"{name} holds a rule and no map. A rule is applied by its decide(scores), "
+            "or in a shell by the commands threshold (option at) and sql (option rule)."
+        )
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise InputError(f"{name} holds no saved map, of a calibrator or a combiner.")
     version = content.get("version")

@@ -136,7 +136,7 @@ def wanted_columns(
         if role in ("count", "weight") and schema[name] == nw.String:
             raise InputError(
                 f"{role}={name!r} must be numbers; this column is text. Convert it to "
-                f"numbers first, and check which column holds the labels."
+                "numbers first."
             )
     return wanted
 

@@ -380,7 +380,7 @@ def leaderboard(data: Mapping[str, Attempts], *, level: float = 0.95) -> Leaderb
     >>> leaderboard(runs).worst_rank
     array([2, 2, 3])
     """
-    found = compare_runs(data, level=level)
+    found = compare_runs(systems(data, "leaderboard", least=2), level=level)
     order = sorted(range(len(found.names)), key=lambda k: -found.values[k].value)
     place = {found.names[k]: at for at, k in enumerate(order)}
     better = np.zeros((len(order), len(order)), bool)  # by row than which, by column

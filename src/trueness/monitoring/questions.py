@@ -205,7 +205,9 @@ def _asked(w: Watch) -> Watch:
             "verdicts; other watches take none."
         )
     if kind.share and about["threshold"] is None:
-        raise InputError(f"{what} needs a threshold: which scores are flagged?")
+        raise InputError(
+            f"{what} needs a threshold: which scores are flagged? Type threshold=0.5."
+        )
     if what == "scores" and about["by"] is not None:
         raise InputError("Watch scores of each group with a baseline of its own.")
     if what == "scores" and state["baseline"] is None:

@@ -194,6 +194,10 @@ def _from_text(text: str) -> dict[str, Any]:
         )
     given: dict[str, Any] = {k: v for k, v in found.groupdict().items() if v}
     sign = given.pop("sign")
+    if given["metric"].endswith("="):
+        raise InputError(
+            f"Cannot read the requirement {described(text)}: did you mean {sign[0]}=?"
+        )
     if len(sign) == 1 and Requirement(given["metric"]).is_fact:
         raise InputError(
             f"{described(text)} is counted and not estimated: say whether the bound "

@@ -216,6 +216,11 @@ class Watch:
             return f"{len(loud)} of {len(self.groups)} groups: {said}"
         if self.by is not None:
             return f"no alarm in any of the {len(self.groups)} groups."
+        if self.judges and not self._state["labels"]:
+            return (
+                "no alarm, and none can come without labels: verdicts alone do not "
+                "determine the rate. Label some cases at random."
+            )
         tail = f"evidence {_amount(self.evidence)}, alarm at {_amount(self.alarm_at)}."
         c = self.change
         if c is not None:

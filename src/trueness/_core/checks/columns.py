@@ -123,10 +123,12 @@ def numeric_scores(values: Array, what: str) -> Array:
     if values.dtype.kind == "O":
         return _numbers_from_objects(values, what)
     kind = _KINDS.get(values.dtype.kind, "others")
+    is_score = values.size and what not in ("weight", "count")
     raise InputError(
         f"{what} must be numbers; found {kind} such as "
         f"{listing(values[:3])}. Convert the column to numbers first"
-        + (", and check which column holds the labels." if values.size else ".")
+        + (", and check which column holds the labels" if is_score else "")
+        + "."
     )
 
 
