@@ -2,8 +2,8 @@
 
 Trueness: AUC, average precision, Brier score and log loss with their intervals, from
 one tally. scikit-learn: roc_auc_score, average_precision_score, brier_score_loss and
-log_loss. "AVX2" are both with NumPy's AVX-512 off: on AMD Zen 4 its sort takes up to
-five times as long with it (numpy/x86-simd-sort issue 6), and the sort is most of ours.
+log_loss. "AVX2" are both with NumPy's AVX-512 off: on AMD Zen 4 its sort, "sort_s",
+takes up to five times as long with it (numpy/x86-simd-sort issue 6).
 """
 
 from __future__ import annotations
