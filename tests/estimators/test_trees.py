@@ -16,9 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from trueness import InputError, Optimistic
+from trueness import InputError, Leaves, Optimistic
 from trueness.estimators import ConfidentTree, leaf_report, prune
-from trueness.records import Leaves
 
 
 @pytest.fixture(scope="module")
