@@ -2,12 +2,52 @@
 
 from __future__ import annotations
 
-
-class InputError(ValueError):
-    """The input is wrong; the message says what to type instead."""
+from collections.abc import Iterable
 
 
-class NotEnoughCases(ValueError):  # noqa: N818 - a name that reads as a sentence
+class _OptionError(ValueError):
+    """An error whose message says what was needed and what was found.
+
+    What to type or click instead depends on the face that shows the error, so it is
+    kept as data.
+
+    Parameters
+    ----------
+    message
+        What was needed, and what was found.
+    option
+        The parameter that the error is about, by its name in Python (``"label"``). The
+        shell calls it ``--label``; a page, the field of that name.
+    choices
+        The values that the option can take here.
+    example
+        A value of the option that would work.
+    """
+
+    # a class that also derives from an error of Python's may not pass by __init__
+    option: str | None = None
+    choices: tuple[str, ...] = ()
+    example: str | None = None
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        option: str | None = None,
+        choices: Iterable[str] = (),
+        example: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.option = option
+        self.choices = tuple(choices)
+        self.example = example
+
+
+class InputError(_OptionError):
+    """The input is wrong; ``option``, ``choices`` and ``example`` say what would do."""
+
+
+class NotEnoughCases(_OptionError):  # noqa: N818 - a name that reads as a sentence
     """The input is right, but holds too few cases for this question."""
 
 
