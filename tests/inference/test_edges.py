@@ -151,7 +151,7 @@ def test_negatives_in_one_cluster_do_not_free_the_positives_from_theirs():
 def test_few_clusters_of_one_class_are_mentioned():
     label, score, words = HARD["positives together"]
     note = trueness.auc(label, score, **words).notes[0]
-    assert note.startswith("There is only one cluster with positives")
+    assert note.startswith("Only one cluster with positives")
 
 
 def test_huge_counts():

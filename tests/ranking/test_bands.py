@@ -6,7 +6,7 @@ from scipy import special, stats
 
 import trueness
 from trueness import InputError, Tally
-from trueness.inference.verification import impute
+from trueness.inference.verification import impute_labels
 
 BANDS = {"roc": trueness.roc_band, "precision_recall": trueness.precision_recall_band}
 
@@ -129,7 +129,7 @@ def test_bands_of_labels_missing_at_random(curve):
     band = make(t, unlabelled="missing at random", **drawn)
     assert band.method == "bootstrap"
     assert "missing at random given the score" in band.notes[0]
-    x, *_ = impute(t)
+    x = impute_labels(t).expected
     if curve == "roc":
         truth = stats.norm.sf(stats.norm.isf(band.fpr) - 1.2)
         alarms, hits = np.cumsum(x.neg) / x.n_neg, np.cumsum(x.pos) / x.n_pos

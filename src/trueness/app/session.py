@@ -47,7 +47,7 @@ from trueness.findings.subject import (
 )
 from trueness.findings.systems import evals_page, how_often
 from trueness.findings.where_to_cut import Steps, columns, every_step, met, short
-from trueness.inference.verification import said_elsewhere
+from trueness.inference.verification import without_unlabelled_warning
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import RateComparison
 from trueness.report import render
@@ -203,7 +203,7 @@ def depends(asked: Asked, key: str) -> tuple[Any, ...]:
     return (key, asked.one_share, *more)
 
 
-@said_elsewhere()
+@without_unlabelled_warning()
 def section(counted: Counted, asked: Asked, key: str) -> Finding | None:
     """Work out one section of the report; its headline is said in the summary too."""
     made = QUESTIONS[key](findings(counted, asked))
@@ -211,7 +211,7 @@ def section(counted: Counted, asked: Asked, key: str) -> Finding | None:
     return made
 
 
-@said_elsewhere()
+@without_unlabelled_warning()
 def summary(counted: Counted, asked: Asked, quick: bool) -> Page:
     """Give the head of the report: tiles, and plain words from what is known.
 
@@ -241,7 +241,7 @@ def unmet(counted: Counted, asked: Asked) -> dict[str, str]:
     return last
 
 
-@said_elsewhere()
+@without_unlabelled_warning()
 def operating(
     counted: Counted, asked: Asked, quick: bool
 ) -> tuple[Finding, dict[str, Any]]:

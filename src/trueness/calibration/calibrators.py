@@ -40,7 +40,7 @@ from trueness.calibration.parametric import (
 )
 from trueness.counts.answers import of_tally, refuse
 from trueness.counts.values import Tally
-from trueness.inference.sample import meant, needs_prevalence
+from trueness.inference.sample import apply_design, check_prevalence_known
 
 _Point = tuple[int, int]
 
@@ -271,13 +271,15 @@ def calibrate(data: Tally, /, method: str = "auto", **options: Any) -> Map:
     _cases.both_classes(data, what)
     known = [name for name in signature(fit).parameters if name != "t"]
     _options.options(options, known, f"method={method!r}")
-    needs_prevalence(data, "calibrate")
+    check_prevalence_known(data, "calibrate")
     came, d = data.without_design(), data.design
     fitted = fit(came.without_clusters(), **options)
     if d.prevalence is None:
         return fitted
     # the share of the population that the labelled cases show
-    drawn = meant(came.with_design(sampling=d.sampling, unlabelled=d.unlabelled)).counts
+    drawn = apply_design(
+        came.with_design(sampling=d.sampling, unlabelled=d.unlabelled)
+    ).target_counts
     return at_prevalence(fitted, drawn.prevalence, d.prevalence)
 
 

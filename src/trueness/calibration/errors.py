@@ -34,9 +34,14 @@ from trueness.calibration.forecasts import (
 )
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
-from trueness.inference.limits import around, infer, notes_of
-from trueness.inference.sample import Measured, Sample
-from trueness.inference.verification import remarks
+from trueness.inference.estimates import (
+    estimate_from_interval,
+    estimate_measure,
+    interval_notes,
+)
+from trueness.inference.sample import MeasuredValue, Sample
+from trueness.inference.variance import Influence
+from trueness.inference.verification import unlabelled_notes
 
 _EPS = 2.0**-52
 _EVERYWHERE = (-math.inf, math.inf)
@@ -90,10 +95,12 @@ def calibration_line(data: Tally, *, level: float = 0.95) -> CalibrationLine:
     _cases.both_classes(data, "calibration_line")
     if why := no_line(Forecasts(data, "calibration_line")):
         raise NotEnoughCases(f"A calibration slope needs {why}")
-    slope, intercept = (infer(data, m, level=level) for m in (_slope, _shift))
+    slope, intercept = (
+        estimate_measure(data, m, level=level) for m in (_slope, _shift)
+    )
     known = data.labelled()
     clipped = int((known.neg + known.pos)[np.isin(known.score, (0, 1))].sum())
-    notes = (*remarks(data), *slope.notes)
+    notes = (*unlabelled_notes(data), *slope.notes)
     slope, intercept = replace(slope, notes=()), replace(intercept, notes=())
     return CalibrationLine(slope, intercept, clipped, notes)
 
@@ -111,18 +118,22 @@ def no_line(s: Forecasts) -> str:
     return ""
 
 
-def _slope(t: Tally) -> Measured:
+def _slope(t: Tally) -> MeasuredValue:
     beta, by_neg, by_pos = _coefficients(t, 1)
-    return Measured(float(beta[1]), by_neg[:, 1], by_pos[:, 1], _EVERYWHERE)
+    return MeasuredValue(
+        float(beta[1]), Influence(by_neg[:, 1], by_pos[:, 1]), _EVERYWHERE
+    )
 
 
-def _shift(t: Tally) -> Measured:
+def _shift(t: Tally) -> MeasuredValue:
     logit = log_odds(t.score)
     (value, *_), *_ = fit_logistic([], t.pos[::-1], t.neg[::-1], offset=logit[::-1])
     value = float(value)
     ones = np.ones((logit.size, 1))
     unit, p = coefficient_influence(ones, value + logit, t.pos + t.neg)
-    return Measured(value, -unit[:, 0] * p, unit[:, 0] * (1 - p), _EVERYWHERE)
+    return MeasuredValue(
+        value, Influence(-unit[:, 0] * p, unit[:, 0] * (1 - p)), _EVERYWHERE
+    )
 
 
 def _coefficients(t: Tally, degree: int) -> tuple[Floats, Floats, Floats]:
@@ -143,15 +154,15 @@ def log_odds(score: Floats) -> Floats:
 class LineFit:
     """Intercept and slope, both free, their covariance and its degrees of freedom."""
 
-    def __init__(self, sample: Sample) -> None:
-        self.beta, by_neg, by_pos = _coefficients(sample.counts, 1)
+    def __init__(self, sample: Sample[Tally]) -> None:
+        self.beta, by_neg, by_pos = _coefficients(sample.target_counts, 1)
         first, second, both = (
             varied(sample, by_neg @ along, by_pos @ along)
             for along in np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
         )
         cross = (both.variance - first.variance - second.variance) / 2
         self.covariance = np.array([[first.variance, cross], [cross, second.variance]])
-        self.df = min(first.df, second.df)
+        self.df = min(first.degrees_of_freedom, second.degrees_of_freedom)
 
     def ideal(self) -> tuple[float, float]:
         """How far is the ideal line from this one? Wald's statistic and its p-value."""
@@ -180,13 +191,15 @@ class LineFit:
         return np.concatenate([self.beta[None], self.beta + gap])
 
 
-def _bent(sample: Sample) -> float:
+def _bent(sample: Sample[Tally]) -> float:
     """How likely is a line at least so bent, if it is straight? The p-value."""
     from scipy.special import stdtr
 
-    beta, by_neg, by_pos = _coefficients(sample.counts, 2)
+    beta, by_neg, by_pos = _coefficients(sample.target_counts, 2)
     s = varied(sample, by_neg[:, 2], by_pos[:, 2])
-    return float(2 * stdtr(s.df, -abs(beta[2]) / s.sd)) if s.variance > 0 else 1.0
+    if not s.variance > 0:
+        return 1.0
+    return float(2 * stdtr(s.degrees_of_freedom, -abs(beta[2]) / s.standard_error))
 
 
 @final
@@ -276,12 +289,14 @@ def calibration_error(
         f"{start.size} bins, and says nothing about discrimination."
     )
     return CalibrationError(
-        around(plain.value, plain.low, plain.high, level, plain.method),
+        estimate_from_interval(plain.value, plain.low, plain.high, level, plain.method),
         debiased,
-        around(rms, low, high, level, "noncentral chi-square"),
-        around(smooth, curves[0, 0], curves[1, 0], level, "calibration line"),
+        estimate_from_interval(rms, low, high, level, "noncentral chi-square"),
+        estimate_from_interval(
+            smooth, curves[0, 0], curves[1, 0], level, "calibration line"
+        ),
         *(int(start.size), chance, warning, binning),
-        notes=(*remarks(data), *said, *notes_of(data)),
+        notes=(*unlabelled_notes(data), *said, *interval_notes(data)),
     )
 
 
@@ -413,11 +428,14 @@ def calibration_index(
     values = _summary(score, cases, fitted)
     ends, said = _line_limits(s, level, _summary)
     rows = np.stack([values, *ends], axis=1).tolist()
-    made = [around(v, low, top, level, "calibration line") for v, low, top in rows]
+    made = [
+        estimate_from_interval(v, low, top, level, "calibration line")
+        for v, low, top in rows
+    ]
     notes = (
         "By chance, even perfectly calibrated scores have an index above 0; it says "
         "nothing about discrimination.",
-        *(*said, *remarks(data), *notes_of(data)),
+        *(*said, *unlabelled_notes(data), *interval_notes(data)),
     )
     return CalibrationIndex(made[0], made[1], made[2], made[3], span, notes)
 

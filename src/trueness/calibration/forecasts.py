@@ -36,10 +36,15 @@ from trueness._core.solvers import bisect, isotonic_curve, pool_violators
 from trueness.counts.answers import of_tally
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
-from trueness.inference.limits import around, inferred, notes_of, score_limits, student
-from trueness.inference.sample import Measured, Sample, meant
-from trueness.inference.spread import Spread
-from trueness.inference.verification import remarks
+from trueness.inference.estimates import (
+    estimate_from_interval,
+    evaluate_measure,
+    interval_notes,
+)
+from trueness.inference.intervals import student_quantile, wilson_interval
+from trueness.inference.sample import MeasuredValue, Sample, apply_design
+from trueness.inference.variance import Influence, VarianceEstimate
+from trueness.inference.verification import unlabelled_notes
 
 # curves are drawn anew on this many rows at most: more are pooled to as many cells
 MOST_ROWS = 1000
@@ -60,8 +65,8 @@ class Forecasts:
     """The cases that are meant, ascending by score; weights as equal cases (Kish)."""
 
     def __init__(self, data: Tally, what: str) -> None:
-        self.sample = meant(probabilities(data, what), what)
-        t = self.sample.counts
+        self.sample = apply_design(probabilities(data, what), what)
+        t = self.sample.target_counts
         # Kish's number of equal cases over the sum of weights; counts are their own
         # squares, and stay whole numbers
         squares = sum(float(q.sum()) for q in t.squares[:2])
@@ -82,21 +87,23 @@ class Forecasts:
     @property
     def plain(self) -> bool:
         """Are these independent cases, as they came, that count alike?"""
-        s, x = self.sample, self.sample.cases
-        if x.grouped is not None or s.fixed or s.imputed is not None:
+        s, x = self.sample, self.sample.observed
+        if x.grouped is not None or s.class_sizes_fixed or s.imputation is not None:
             return False
         pairs = zip((x.neg, x.pos), x.squares, strict=False)
         each = np.concatenate([q[c > 0] / c[c > 0] for c, q in pairs])
         return bool(np.ptp(each) <= 1e-12 * each.max())
 
-    def spread(self, by_neg: Floats, by_pos: Floats) -> Spread:
+    def spread(self, by_neg: Floats, by_pos: Floats) -> VarianceEstimate:
         """How far does a sum vary to which cases add so much, ascending by score?"""
         return varied(self.sample, *(x[::-1] * self.scale for x in (by_neg, by_pos)))
 
 
-def varied(sample: Sample, by_neg: Floats, by_pos: Floats) -> Spread:
+def varied(sample: Sample[Tally], by_neg: Floats, by_pos: Floats) -> VarianceEstimate:
     """How far does a sum vary to which the counts of a sample add so much?"""
-    return inferred(sample, lambda _: Measured(math.nan, by_neg, by_pos)).spread
+    return evaluate_measure(
+        sample, lambda _: MeasuredValue(math.nan, Influence(by_neg, by_pos))
+    ).variance_estimate
 
 
 def pooled(
@@ -159,7 +166,7 @@ class Binned(NamedTuple):
         seen = self.square
         if not self.covariance.any():  # what was not seen could be there: Wilson
             z = NormalDist().inv_cdf((1 + level) / 2)
-            return score_limits(min(seen, 1.0), self.units, z)
+            return wilson_interval(min(seen, 1.0), self.units, z)
         law = first, second, along, _ = self._law()
         most = 4 * seen + 50 * (first + 50 * max(second / (2 * first), along))
 
@@ -180,8 +187,10 @@ class Binned(NamedTuple):
         if low > 0 and self.covariance.any():
             along = self.weight * np.sign(self.gap)
             sd = math.sqrt(max(float(along @ self.covariance @ along), 0.0))
-            low = max(value - student(self.units - 1, level) * sd, 0.0)
-        return around(value, low, math.sqrt(high), level, "squared error's root")
+            low = max(value - student_quantile(self.units - 1, level) * sd, 0.0)
+        return estimate_from_interval(
+            value, low, math.sqrt(high), level, "squared error's root"
+        )
 
     def chi_square(self, null: Floats, parameters: int) -> tuple[float, float]:
         r"""Give Pearson's statistic of no residual, and its p-value (Rao, Scott 1981).
@@ -262,11 +271,11 @@ def _covariance(
     the numbers of both classes are fixed, the mean of a class is taken off; where the
     share of all is estimated, what the case adds to that.
     """
-    known, cells, classes = s.sample.cases, s.sample.cases.grouped, []
+    known, cells, classes = s.sample.observed, s.sample.observed.grouped, []
     for y, count in ((0, known.neg), (1, known.pos)):
-        unit, shift = s.sample.scale[y] * s.scale, np.zeros(bins)
+        unit, shift = s.sample.class_weights[y] * s.scale, np.zeros(bins)
         own = by[y] * unit
-        if s.sample.fixed:
+        if s.sample.class_sizes_fixed:
             mean = np.bincount(bin_of, count[::-1] * own, bins)
             shift = mean / max(float(count.sum()), 1e-300)
         elif of_share:
@@ -362,7 +371,7 @@ def reliability(
         at = at[np.union1d(np.concatenate([start[:-1], start[1:] - 1]), quantiles)]
     fitted = np.interp(at, s.score, curve)
     number = s.n  # as many equal cases as the mean residual from the curve varies
-    if s.sample.cases.grouped is not None:
+    if s.sample.observed.grouped is not None:
         variance = s.spread(-curve / s.n, (1 - curve) / s.n).variance
         one = float(s.cases @ (curve * (1 - curve))) / s.n
         number = min(s.n, one / variance) if variance > 0 and one > 0 else s.n
@@ -383,7 +392,7 @@ def reliability(
         np.minimum(np.interp(at, score, low), fitted),
         np.maximum(np.interp(at, score, high), fitted),
         *(level, known.n_neg + known.n_pos, known.n_pos),
-        notes=(*remarks(data), *notes_of(data)),
+        notes=(*unlabelled_notes(data), *interval_notes(data)),
     )
 
 

@@ -33,16 +33,17 @@ from trueness.calibration.forecasts import (
 from trueness.counts.answers import of_tally, refuse
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
-from trueness.inference.limits import (
-    around,
-    infer,
-    inferred,
-    limited,
-    notes_of,
-    share_limits,
+from trueness.inference.estimates import (
+    estimate_from_interval,
+    estimate_from_variance,
+    estimate_measure,
+    evaluate_measure,
+    interval_notes,
 )
-from trueness.inference.sample import Measure, Measured, in_blocks
-from trueness.inference.verification import remarks
+from trueness.inference.intervals import ProportionSample, proportion_interval
+from trueness.inference.sample import Measure, MeasuredValue, blockwise_values
+from trueness.inference.variance import Influence
+from trueness.inference.verification import unlabelled_notes
 
 # bins of the lower limits of MCB and DSC, as many as calibration_error has
 _BINS = 15
@@ -100,7 +101,7 @@ class ProperScore(Answer):
             return self._parts()
         if self._data is not None:
             return _decomposed(self._data, self._name, self.level, self.high)
-        unknown = around(math.nan, math.nan, math.nan, self.level)
+        unknown = estimate_from_interval(math.nan, math.nan, math.nan, self.level)
         return ScoreParts(unknown, unknown, unknown, math.nan)
 
     mcb = property(lambda self: self.parts.mcb, doc="Loss by miscalibration.")
@@ -122,7 +123,9 @@ class ProperScore(Answer):
 
     def __repr__(self) -> str:
         """Write the value with its interval, then its parts."""
-        e = around(self.value, self.low, self.high, self.level, self.method)
+        e = estimate_from_interval(
+            self.value, self.low, self.high, self.level, self.method
+        )
         line = repr(replace(e, limits=self.limits))
         parts = [f"  {k}: {getattr(self, k)}" for k in ("mcb", "dsc", "unc")]
         notes = [f"  Note: {note}" for note in self.notes]
@@ -193,7 +196,7 @@ LOSSES: dict[str, tuple[Callable[[Floats], Losses], float, float]] = {
 }
 
 
-def _measured(name: str, t: Tally) -> Measured:
+def _measured(name: str, t: Tally) -> MeasuredValue:
     loss, most, _ = LOSSES[name]
     return mean_measure(loss(t.score), 0.0, most)(t)
 
@@ -209,7 +212,7 @@ def mean_measure(losses: Losses, least: float, most: float) -> Measure:
     The influence of a case is :math:`(l_i - S) / n`.
     """
 
-    def measure(t: Tally) -> Measured:
+    def measure(t: Tally) -> MeasuredValue:
         value, n = _mean_loss(losses, t.pos, t.neg), t.n_pos + t.n_neg
 
         def by(loss: Floats, count: Array) -> Floats:
@@ -218,10 +221,12 @@ def mean_measure(losses: Losses, least: float, most: float) -> Measure:
                 with np.errstate(invalid="ignore"):
                     return np.where(count[b] > 0, (loss[b] - value) / n, 0.0)
 
-            return in_blocks(loss.size, part)
+            return blockwise_values(loss.size, part)
 
-        return Measured(
-            value, by(losses[0], t.neg), by(losses[1], t.pos), (least, most)
+        return MeasuredValue(
+            value,
+            Influence(by(losses[0], t.neg), by(losses[1], t.pos)),
+            (least, most),
         )
 
     return measure
@@ -239,11 +244,11 @@ def _mean_loss(losses: Losses, pos: Array, neg: Array) -> float:
 
 def _proper_score(data: Tally, name: str, level: float) -> ProperScore:
     known, measure = probabilities(data, name), partial(_measured, name)
-    e = infer(known, measure, level=level, what=name)
+    e = estimate_measure(known, measure, level=level, what=name)
     said = () if name == "brier" else _infinite(data.labelled())
     low = e.value if math.isinf(e.value) else e.low
     high = math.inf if said else e.high
-    notes = (*said, *remarks(data), *e.notes)
+    notes = (*said, *unlabelled_notes(data), *e.notes)
     return ProperScore(e.value, low, high, e.level, e.method, e.sd, notes, name, data)
 
 
@@ -293,16 +298,23 @@ def _decomposed(data: Tally, name: str, level: float, most: float) -> ScoreParts
     start, found = equal_mass(s.cases, _BINS), []
     for value, said, cap in ((mcb, s.score, most), (dsc, of_all, max(unc.high, dsc))):
         if not math.isfinite(value):
-            found.append(around(value, 0.0, value, level, "student"))
+            found.append(estimate_from_interval(value, 0.0, value, level, "student"))
             continue
         with np.errstate(invalid="ignore"):
             less = [(x - y)[::-1] for x, y in zip(loss(said), after, strict=True)]
-        lost = inferred(s.sample, mean_measure((less[0], less[1]), 0.0, cap))
+        lost = evaluate_measure(s.sample, mean_measure((less[0], less[1]), 0.0, cap))
         low = 0.0
-        if s.sample.imputed is None:
+        if s.sample.imputation is None:
             bins = binned(s, start, of_share=said is of_all)
             low = min(least * bins.limits(level)[0], value)
-        found.append(replace(limited(value, lost.spread, (0.0, cap), level), low=low))
+        found.append(
+            replace(
+                estimate_from_variance(
+                    value, lost.variance_estimate, (0.0, cap), level
+                ),
+                low=low,
+            )
+        )
     skill = (dsc - mcb) / unc.value if unc.value else math.nan
     return ScoreParts(found[0], found[1], unc, skill)
 
@@ -319,16 +331,21 @@ def _uncertainty(
 
     share = s.share
     value = said(share) if 0 < share < 1 else 0.0
-    if s.sample.fixed:
-        return around(value, value, value, level, "share given")
+    if s.sample.class_sizes_fixed:
+        return estimate_from_interval(value, value, value, level, "share given")
     zero, one = np.zeros(s.score.size), np.ones(s.score.size)
-    spread = inferred(s.sample, mean_measure((zero, one), 0.0, 1.0)).spread
-    units = s.sample.cases.cluster_number
-    low, high = share_limits(share, spread.plain, s.n, units, level)
+    variance = evaluate_measure(
+        s.sample, mean_measure((zero, one), 0.0, 1.0)
+    ).variance_estimate
+    units = s.sample.observed.cluster_number
+    sample = ProportionSample(variance.uncorrected_variance, s.n, units)
+    low, high = proportion_interval(share, sample, level)
     # the loss is largest at 1/2
     largest = said(0.5) if low <= 0.5 <= high else max(said(low), said(high))
     least = min(said(low), said(high))
-    return around(value, least, largest, level, "wilson", spread.sd)
+    return estimate_from_interval(
+        value, least, largest, level, "wilson", variance.standard_error
+    )
 
 
 @final
@@ -396,7 +413,7 @@ def calibration_test(
     if method == "isotonic":
         words = ("weight", "cluster", "sampling", "prevalence")
         refuse(data, 'method="isotonic"', dict.fromkeys(words, _DRAWS_LABELS))
-    notes = (*said, *remarks(data), *notes_of(data))
+    notes = (*said, *unlabelled_notes(data), *interval_notes(data))
     if s.pos[s.score == 0].any() or s.neg[s.score == 1].any():
         # what was impossible has happened
         return CalibrationTest(math.inf, 0.0, method, notes)
@@ -414,8 +431,8 @@ def _spiegelhalter(s: Forecasts, **_: Any) -> tuple[float, float]:
         z = gap / math.sqrt(variance) if variance > 0 else math.nan
         return z, 2 * NormalDist().cdf(-abs(z)) if variance > 0 else math.nan
     found = s.spread(-column * p, column * (1 - p))
-    z = gap / found.sd if found.variance > 0 else math.nan
-    return z, float(2 * stdtr(found.df, -abs(z)))
+    z = gap / found.standard_error if found.variance > 0 else math.nan
+    return z, float(2 * stdtr(found.degrees_of_freedom, -abs(z)))
 
 
 def _cox(s: Forecasts, **_: Any) -> tuple[float, float]:

@@ -35,9 +35,14 @@ from trueness.calibration.proper_scores import (
 from trueness.counts.answers import of_counts, of_tally
 from trueness.counts.cases import with_fields
 from trueness.counts.values import Tally
-from trueness.inference.limits import around, infer, notes_of, share_limits
-from trueness.inference.sample import needs_prevalence
-from trueness.inference.verification import remarks
+from trueness.inference.estimates import (
+    estimate_from_interval,
+    estimate_measure,
+    interval_notes,
+)
+from trueness.inference.intervals import ProportionSample, proportion_interval
+from trueness.inference.sample import check_prevalence_known
+from trueness.inference.verification import unlabelled_notes
 
 # each bin has at most about so large a part of the cases, and of the variance of labels
 _PARTS = 10
@@ -192,7 +197,7 @@ def calibration_verdict(
     rejected = p < 1 - level
     worst = _worst(s, start, found, level) if rejected else None
     known = (float(s.score @ s.cases) / s.n, s.share, tolerance)
-    notes = (*remarks(data), *notes_of(data))
+    notes = (*unlabelled_notes(data), *interval_notes(data))
     return CalibrationVerdict(codes[not rejected], size, p, worst, *known, notes)
 
 
@@ -200,7 +205,7 @@ def _worst(
     s: Forecasts, start: Array, found: Binned, level: float
 ) -> CalibrationPlace | None:
     """Give the bin whose scores are surely off by most."""
-    units, each = s.sample.cases.cluster_number, 1 - (1 - level) / start.size
+    units, each = s.sample.observed.cluster_number, 1 - (1 - level) / start.size
     ends = [*start[1:], s.score.size]
     total, up, said = (
         np.add.reduceat(x, start) for x in (s.cases, s.pos, s.cases * s.score)
@@ -209,11 +214,15 @@ def _worst(
     for k in range(start.size):
         n, share, score = float(total[k]), float(up[k] / total[k]), said[k] / total[k]
         variance = float(found.covariance[k, k])
-        low, high = share_limits(share, variance, n, units, each)
+        low, high = proportion_interval(
+            share, ProportionSample(variance, n, units), each
+        )
         gap = max(low - score, score - high)
         if gap > least:
             least, inside = gap, s.score[start[k] : ends[k]].tolist()
-            e = around(share, low, high, level, "wilson", math.sqrt(variance))
+            e = estimate_from_interval(
+                share, low, high, level, "wilson", math.sqrt(variance)
+            )
             worst = CalibrationPlace(inside[0], inside[-1], float(score), e, n)
     return worst
 
@@ -306,7 +315,7 @@ def calibration_gain(
     folds = _options.whole_number(folds, "folds", at_least=2)
     for part in groups.values():
         _cases.one_classifier(part, "calibration_gain")
-        needs_prevalence(part, "calibration_gain")
+        check_prevalence_known(part, "calibration_gain")
     if not groups:
         raise NotEnoughCases("calibration_gain needs cases; found an empty mapping.")
     groups = {name: part.labelled() for name, part in groups.items()}
@@ -369,14 +378,16 @@ def _judged(
     def mean(losses: Losses, neg: Array, pos: Array, least: float = 0.0) -> Estimate:
         """Give a mean over cases that lose so much, row by row, at most 1 each."""
         if np.isnan(losses[0]).any():
-            return around(math.nan, math.nan, math.nan, level, "student")
+            return estimate_from_interval(
+                math.nan, math.nan, math.nan, level, "student"
+            )
         # one row for each score and fold, whatever its number
         rows = with_fields(Tally(np.arange(neg.size, 0, -1.0), neg, pos), design=design)
-        return infer(rows, mean_measure(losses, least, 1.0), level=level)
+        return estimate_measure(rows, mean_measure(losses, least, 1.0), level=level)
 
     plain, after = squares(score), squares(p)
     seen = with_fields(Tally(p, neg, pos), design=design)
-    error = around(math.nan, math.nan, math.nan, level)
+    error = estimate_from_interval(math.nan, math.nan, math.nan, level)
     if not np.isnan(score).any():
         error = calibration_verdict(part, level=level).size
     mapped = np.asarray(fitted(part.score), dtype=np.float64)

@@ -25,12 +25,12 @@ from trueness._core.progress import progress
 from trueness._core.records import Record
 from trueness.comparison.results import asked_margin
 from trueness.counts.answers import of_panel
+from trueness.counts.cases import kish
 from trueness.counts.placements import group_starts
 from trueness.counts.resampling import Seed
 from trueness.counts.resampling import replicates as redraws
 from trueness.counts.values import Panel, Tally
-from trueness.inference.limits import student
-from trueness.inference.spread import kish
+from trueness.inference.intervals import student_quantile
 from trueness.ranking.bands import critical, height, rate_variance, running_shares
 from trueness.ranking.geometry import chord
 
@@ -216,7 +216,7 @@ def _dominance(
     error = np.sqrt(np.maximum(drawn.var(axis=0), variance / 4))
     many = critical(np.abs(drawn - value) / error, level, "simultaneous")
     # few cases, large weights or clusters: Student's quantile, as a wider error
-    wider = student(few - 1, level) / NormalDist().inv_cdf((1 + level) / 2)
+    wider = student_quantile(few - 1, level) / NormalDist().inv_cdf((1 + level) / 2)
     error = wider * error
     (p_better, range_better), (p_worse, range_worse) = _somewhere(
         value / wider, drawn, least, asked

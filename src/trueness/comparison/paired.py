@@ -23,15 +23,24 @@ from trueness.comparison.results import SAME, Comparison, Pair, adjusted, togeth
 from trueness.counts.answers import of_counts, of_panel, refuse
 from trueness.counts.values import Panel, Tally
 from trueness.inference.differences import (
-    Contrast,
-    ShareContrast,
-    Statistic,
-    apart,
-    valued,
+    Difference,
+    PairedProportionDifference,
+    variance_of_independent_difference,
 )
-from trueness.inference.limits import Side, effective_number, inferred, share_units
-from trueness.inference.sample import Sample, meant, needs_prevalence
-from trueness.inference.spread import spread
+from trueness.inference.estimates import (
+    EvaluatedMeasure,
+    evaluate_measure,
+    reported_estimate,
+)
+from trueness.inference.intervals import effective_sample_size, proportion_sample
+from trueness.inference.jackknife import Statistic, evaluate_statistic
+from trueness.inference.sample import Sample, apply_design, check_prevalence_known
+from trueness.inference.variance import (
+    Influence,
+    estimate_variance,
+    influence_at_rows,
+    influence_difference,
+)
 from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.intervals import estimates, metric_measure
@@ -94,7 +103,9 @@ def compare_auc(
     _cases.at_least_two(tuple(tallies), "compare_auc")
     for t in tallies.values():
         _cases.both_classes(t, "compare_auc")
-    sides = [valued(t, auc, level=level, name="AUC") for t in tallies.values()]
+    sides = [
+        evaluate_statistic(t, auc, level=level, name="AUC") for t in tallies.values()
+    ]
     return _compare_apart(tallies, sides, "AUC", margin=margin)
 
 
@@ -113,21 +124,22 @@ def measured_columns(
     name: str,
     level: float,
     ends: tuple[float, float] = (0.0, 1.0),
-) -> list[Side]:
+) -> list[EvaluatedMeasure]:
     """Measure every classifier, with its influence on the rows of the panel."""
     columns = []
     for k, output in zip(panel.names, panel.rows.T, strict=True):
-        found = valued(panel[k], statistic, ends, level, name)
+        found = evaluate_statistic(
+            panel[k], statistic, ends=ends, level=level, name=name
+        )
         # rows of the panel move it as the row of the tally that has their output
         order, at = np.argsort(-output), np.empty(output.size, dtype=np.intp)
         at[order] = np.cumsum(begins_run(output[order])) - 1
-        u = tuple(by_class[at] for by_class in found.influence)
-        columns.append(found._replace(influence=u))
+        columns.append(replace(found, influence=influence_at_rows(found.influence, at)))
     return columns
 
 
 def _compare_outputs(
-    panel: Panel, columns: Sequence[Side], margin: float | None, method: str
+    panel: Panel, columns: Sequence[EvaluatedMeasure], margin: float | None, method: str
 ) -> Comparison:
     """Subtract influence values, and say which two are copies."""
     found = _compare_columns(panel, columns, margin, method)
@@ -141,19 +153,18 @@ def _compare_outputs(
 
 
 def _compare_columns(
-    panel: Panel, columns: Sequence[Side], margin: float | None, method: str
+    panel: Panel, columns: Sequence[EvaluatedMeasure], margin: float | None, method: str
 ) -> Comparison:
     """Subtract influence values case by case, for every pair."""
-    sample = meant(panel)
-    by_class = columns[0].by_class or sample.fixed
+    sample = apply_design(panel)
+    within_class = columns[0].within_class or sample.class_sizes_fixed
 
-    def contrast(i: int, j: int) -> Contrast:
-        u, v = columns[i].influence, columns[j].influence
-        gaps = (a - b for a, b in zip(u, v, strict=True))
-        s = spread(sample.cases, *gaps, by_class=by_class)
-        return Contrast.of(columns[i], columns[j], s)
+    def contrast(i: int, j: int) -> Difference:
+        gap = influence_difference(columns[i].influence, columns[j].influence)
+        s = estimate_variance(sample.observed, gap, within_class=within_class)
+        return Difference.between(columns[i], columns[j], s)
 
-    values = dict(zip(panel.names, (c.estimate for c in columns), strict=True))
+    values = dict(zip(panel.names, map(reported_estimate, columns), strict=True))
     about: Any = {"margin": margin, "method": method, "cases": [panel]}
     return together(values, contrast, paired=True, **about)
 
@@ -195,9 +206,9 @@ def compare_metric(
     _options.choice(method, ("auto", "mcnemar"), "method")
     chosen = read_metric(metric)
     if depends_on_prevalence(chosen):
-        needs_prevalence(data, f"compare_metric of {chosen.name}")
+        check_prevalence_known(data, f"compare_metric of {chosen.name}")
     votes = _complete(data, "compare_metric").vote(thresholds)
-    sample = meant(votes)
+    sample = apply_design(votes)
     shared = _same_cases(chosen, sample)
     if method == "mcnemar":
         if not shared:
@@ -211,24 +222,26 @@ def compare_metric(
     values = {k: e[chosen.name] for k, e in zip(votes.names, found, strict=True)}
     if not shared:
         columns = []
-        for e, flags in zip(values.values(), sample.counts.rows.T == 1, strict=True):
-            m = inferred(sample, partial(metric_measure, chosen, flags))
-            columns.append(m._replace(value=e.value, estimate=e))
+        for e, flags in zip(
+            values.values(), sample.target_counts.rows.T == 1, strict=True
+        ):
+            m = evaluate_measure(sample, partial(metric_measure, chosen, flags))
+            columns.append(replace(m, value=e.value, estimate=e))
         return _compare_columns(votes, columns, margin, chosen.name)
 
-    def contrast(i: int, j: int) -> ShareContrast:
-        return _share_contrast(sample.cases, chosen, i, j, level)
+    def contrast(i: int, j: int) -> PairedProportionDifference:
+        return _share_contrast(sample.observed, chosen, i, j, level)
 
     about: Any = {"margin": margin, "method": chosen.name, "cases": [votes]}
     answer = together(values, contrast, paired=True, **about)
     return _by_mcnemar(answer, contrast) if method == "mcnemar" else answer
 
 
-def _same_cases(m: Metric, sample: Sample) -> bool:
+def _same_cases(m: Metric, sample: Sample[Panel]) -> bool:
     """Is it a share of cases that do not depend on who is flagged?"""
     if not m.is_share or m.ratio is None or m.ratio.under is None:
         return False
-    if sample.scale != (1.0, 1.0) and depends_on_prevalence(m):
+    if sample.reweighted and depends_on_prevalence(m):
         return False
     tp, fp, fn, tn = m.ratio.under
     return tp == fn and fp == tn
@@ -236,7 +249,7 @@ def _same_cases(m: Metric, sample: Sample) -> bool:
 
 def _share_contrast(
     x: Panel, metric: Metric, i: int, j: int, level: float
-) -> ShareContrast:
+) -> PairedProportionDifference:
     """Count the cases that only one of two shares counts, as if independent."""
     ratio: Any = metric.ratio
     (tp, fp, fn, tn), among = ratio.over, ratio.under[1::-1]
@@ -249,21 +262,24 @@ def _share_contrast(
     counts = (x.neg, x.pos)
     n = sum(k * float(c.sum()) for k, c in zip(among, counts, strict=True))
     if not n > 0:
-        return ShareContrast(math.nan, 0.0, 0.0, math.nan)
+        return PairedProportionDifference(math.nan, 0.0, 0.0, math.nan)
     b, c = (
         sum(float(c[side * g > 0].sum()) for c, g in zip(counts, gaps, strict=True))
         for side in (1, -1)
     )
     d = (b - c) / n
-    s = spread(x, *(k * (g - d) / n for k, g in zip(among, gaps, strict=True)))
+    by_neg, by_pos = (k * (g - d) / n for k, g in zip(among, gaps, strict=True))
+    s = estimate_variance(x, Influence(by_neg, by_pos))
     of_one, (neg, pos) = (b + c) / n - d * d, (np.full(len(x), k > 0) for k in among)
-    units = share_units(x, neg, pos, s.plain, of_one > 0)
-    number = effective_number(of_one, *units, level)
-    return ShareContrast(number, number * b / n, number * c / n, s.sd)
+    sample = proportion_sample(x, neg, pos, s.uncorrected_variance, varies=of_one > 0)
+    number = effective_sample_size(of_one, sample, level)
+    return PairedProportionDifference(
+        number, number * b / n, number * c / n, s.standard_error
+    )
 
 
 def _by_mcnemar(
-    found: Comparison, contrast: Callable[[int, int], ShareContrast]
+    found: Comparison, contrast: Callable[[int, int], PairedProportionDifference]
 ) -> Comparison:
     """Give pairs McNemar's exact p-values; intervals hold 0 where these allow it."""
     from scipy.special import bdtr
@@ -272,7 +288,7 @@ def _by_mcnemar(
     pairs: list[Pair] = []
     for pair in found.pairs:
         c = contrast(at[pair.first], at[pair.second])
-        won, lost, d = round(c.b), round(c.c), pair.difference
+        won, lost, d = round(c.only_first), round(c.only_second), pair.difference
         p = min(1.0, 2 * float(bdtr(min(won, lost), won + lost, 0.5)))
         if p > 1 - d.level:
             d = replace(d, low=min(d.low, 0.0), high=max(d.high, 0.0))
@@ -364,7 +380,10 @@ def compare_groups(
         pairs = [(k, at) for k in range(len(names)) if k != at]
     named = {str(name): t for name, t in data.items()}
     name = name_of(statistic)
-    sides = [valued(t, statistic, ends, level, name) for t in named.values()]
+    sides = [
+        evaluate_statistic(t, statistic, ends=ends, level=level, name=name)
+        for t in named.values()
+    ]
     return _compare_apart(named, sides, name, pairs=pairs)
 
 
@@ -376,7 +395,7 @@ def name_of(statistic: Callable[..., Any]) -> str:
 
 def _compare_apart(
     tallies: Mapping[str, Tally],
-    sides: Sequence[Side],
+    sides: Sequence[EvaluatedMeasure],
     method: str,
     *,
     margin: float | None = None,
@@ -384,11 +403,15 @@ def _compare_apart(
 ) -> Comparison:
     """Compare the values of different cases."""
 
-    def contrast(i: int, j: int) -> Contrast:
-        a, b = sides[i], sides[j]
-        return Contrast.of(a, b, apart(a.spread, b.spread))
+    def contrast(i: int, j: int) -> Difference:
+        variance_estimate = variance_of_independent_difference(
+            sides[i].variance_estimate, sides[j].variance_estimate
+        )
+        return Difference.between(sides[i], sides[j], variance_estimate)
 
-    values = {k: side.estimate for k, side in zip(tallies, sides, strict=True)}
+    values = {
+        k: reported_estimate(side) for k, side in zip(tallies, sides, strict=True)
+    }
     cases = [t.labelled() for t in tallies.values()]
     about: Any = {"margin": margin, "method": method, "cases": cases}
     return together(values, contrast, pairs=pairs, paired=False, **about)

@@ -16,8 +16,14 @@ from trueness._core.figures import Intervals, intervals
 from trueness._core.numbers import p_is, p_value
 from trueness._core.records import Estimate, Record, native_frame
 from trueness.counts.cases import Cases
-from trueness.inference.differences import Contrast, ShareContrast, all_equal, two_sided
-from trueness.inference.limits import around, notes_of
+from trueness.inference.differences import (
+    AnyDifference,
+    Difference,
+    TestedDifference,
+    hotelling_test,
+    two_sided_p_value,
+)
+from trueness.inference.estimates import estimate_from_interval, interval_notes
 
 SAME = "the same output in every case"  # of a pair, in place of its limits
 
@@ -158,7 +164,7 @@ def asked_margin(margin: float | None) -> float:
 def judged(
     first: str,
     second: str,
-    c: Contrast | ShareContrast,
+    c: TestedDifference,
     method: str,
     level: float,
     margin: float,
@@ -166,13 +172,18 @@ def judged(
     """Put a difference and its tests, against zero and the margin, into a pair."""
     unknown = math.nan
     if not math.isfinite(c.value):  # of an undefined ratio nothing is known
-        difference = around(c.value, unknown, unknown, level, method)
+        difference = estimate_from_interval(c.value, unknown, unknown, level, method)
         return Pair(first, second, difference, unknown, unknown, unknown, margin)
-    difference, p = around(c.value, *c.limits(level), level, method, c.sd), two_sided(c)
+    difference, p = (
+        estimate_from_interval(
+            c.value, *c.interval(level), level, method, c.standard_error
+        ),
+        two_sided_p_value(c),
+    )
     pair = Pair(first, second, difference, c.statistic, p, p, margin)
     if math.isnan(margin):
         return pair
-    worse, better = c.above(-margin), 1 - c.above(margin)
+    worse, better = c.p_value_above(-margin), 1 - c.p_value_above(margin)
     both = max(worse, better)
     return replace(
         pair, p_noninferior=worse, p_noninferior_second=better, p_equivalent=both
@@ -181,7 +192,7 @@ def judged(
 
 def together(
     values: Mapping[str, Estimate],
-    contrast: Callable[[int, int], Contrast | ShareContrast],
+    contrast: Callable[[int, int], AnyDifference],
     *,
     margin: float | None = None,
     pairs: Sequence[tuple[int, int]] | None = None,
@@ -199,15 +210,19 @@ def together(
     found = {at: contrast(*at) for at in combinations(range(len(names)), 2)}
     variances = np.zeros((len(names), len(names)))
     for at, c in found.items():
-        variances[at] = variances[at[::-1]] = c.sd**2
-    by_student = [c.spread for c in found.values() if isinstance(c, Contrast)]
+        variances[at] = variances[at[::-1]] = c.standard_error**2
+    by_student = [
+        c.variance_estimate for c in found.values() if isinstance(c, Difference)
+    ]
     each_pair = ((i, j, found.get((i, j)) or contrast(i, j)) for i, j in pairs or found)
     done = adjusted([
         judged(names[i], names[j], c, c.method, level, wanted) for i, j, c in each_pair
     ])  # fmt: skip
-    freedom = [s.df for s in by_student] or [math.inf]
-    statistic, df, p = all_equal(np.array([v.value for v in each]), variances, freedom)
-    if p is None or any(s.silent for s in by_student):
+    freedom = [s.degrees_of_freedom for s in by_student] or [math.inf]
+    statistic, df, p = hotelling_test(
+        np.array([v.value for v in each]), variances, freedom
+    )
+    if p is None or any(s.constant_class_sizes for s in by_student):
         known = [q.p_adjusted for q in done if not math.isnan(q.p_adjusted)]
         p = min(known, default=math.nan)
     notes = _notes(values, cases)
@@ -236,7 +251,7 @@ def _notes(values: Mapping[str, Estimate], cases: Sequence[Cases]) -> tuple[str,
             "difference can be distinguished from chance; collect more "
             f"{name} cases."
         )
-    return *found, *next(filter(None, map(notes_of, cases)), ())
+    return *found, *next(filter(None, map(interval_notes, cases)), ())
 
 
 def pairs_figure(found: Comparison, minus: str = "-") -> Intervals:

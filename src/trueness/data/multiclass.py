@@ -160,7 +160,10 @@ def multiclass_auc(
     >>> round(multiclass_auc(y, p).value, 4)  # 47/48: one tie among 24 pairs
     0.9792
     """
-    from trueness.ranking.areas import multiclass_areas, multiclass_estimate
+    from trueness.ranking.multiclass_areas import (
+        multiclass_auc_and_influence,
+        multiclass_auc_estimate,
+    )
 
     _options.choice(average, ("hand-till", "macro", "weighted"), "average")
     level = _options.fraction(level, "level")
@@ -173,8 +176,8 @@ def multiclass_auc(
             f"multiclass_auc needs at least two cases of each class; {listing(few)} "
             f"has fewer. Leave it out, or join it with another class."
         )
-    value, influence = multiclass_areas(code, matrix, average)
-    found = multiclass_estimate(code, value, influence, level)
+    value, influence = multiclass_auc_and_influence(code, matrix, average)
+    found = multiclass_auc_estimate(code, value, influence, level)
     return replace(found, method=average, name="AUC")
 
 

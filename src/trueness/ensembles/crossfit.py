@@ -33,10 +33,21 @@ from trueness.counts.folds import Folds
 from trueness.counts.values import Panel, Tally, rescored
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.ranks import rank_columns
-from trueness.inference.differences import Contrast, Statistic
-from trueness.inference.limits import Side, around, averaged, infer_folds, limited
-from trueness.inference.sample import Measured, meant
-from trueness.inference.spread import Spread, spread
+from trueness.inference.differences import Difference
+from trueness.inference.estimates import (
+    EvaluatedMeasure,
+    estimate_from_interval,
+    estimate_from_variance,
+    estimate_over_folds,
+)
+from trueness.inference.jackknife import Statistic
+from trueness.inference.sample import MeasuredValue, apply_design
+from trueness.inference.variance import (
+    VarianceEstimate,
+    estimate_variance,
+    influence_difference,
+    variance_of_mean,
+)
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
@@ -189,12 +200,15 @@ def compare_combiners(
     for i, name in enumerate(names):
         row = [found.contrast(i, j) for j in (base, *range(k, k + len(data.names)))]
         first, *apart = (
-            around(c.value, *c.limits(level), level, c.method, c.sd) for c in row
+            estimate_from_interval(
+                c.value, *c.interval(level), level, c.method, c.standard_error
+            )
+            for c in row
         )
         each[name], difference[name] = found.estimate(i), first
         gain[name] = dict(zip(data.names, apart, strict=True))
         if name != against:
-            tests[name] = max(c.above(0.0) for c in row)
+            tests[name] = max(c.p_value_above(0.0) for c in row)
     return CombinerComparison(
         *(each, difference, against, folds, data.n_pos, data.n_neg),
         {s: auc(data.observed(s)[s], level=level) for s in data.names},
@@ -264,7 +278,14 @@ def _mean_of(statistic: Any, name: str) -> Callable[..., Any]:
                 f"{listing(others)}. Ask for them of every fold: "
                 f"[trueness.{statistic.__name__}(part, ...) for part in folds]."
             )
-        return infer_folds(data, statistic.measure, level=level, name=name)
+        if not data.names:
+            return estimate_over_folds(data, statistic.measure, level=level, name=name)
+        return {
+            model: estimate_over_folds(
+                data[model], statistic.measure, level=level, name=name
+            )
+            for model in data.names
+        }
 
     return mean
 
@@ -302,30 +323,37 @@ class MeasuredFolds:
         asked = (statistic, name, level, ends)
         panels = [p.labelled() for p in data]
         self._parts = [measured_columns(p, *asked) for p in panels]
-        self._samples = [meant(p) for p in panels]
+        self._samples = [apply_design(p) for p in panels]
 
-    def side(self, k: int) -> Side:
-        """Give the mean of one of them, with its spread."""
+    def side(self, k: int) -> EvaluatedMeasure:
+        """Give the mean of one of them, with its variance."""
         each = [columns[k] for columns in self._parts]
         value = math.fsum(s.value for s in each) / len(each)
-        return Side(value, averaged([s.spread for s in each]), each[0].ends)
+        return EvaluatedMeasure(
+            value, variance_of_mean([s.variance_estimate for s in each]), each[0].ends
+        )
 
     def estimate(self, k: int) -> Estimate:
         """Give the mean of one of them, with its limits."""
         s = self.side(k)
-        return limited(s.value, s.spread, s.ends, self._level, self._name)
+        return estimate_from_variance(
+            s.value, s.variance_estimate, s.ends, self._level, self._name
+        )
 
-    def contrast(self, i: int, j: int) -> Contrast:
+    def contrast(self, i: int, j: int) -> Difference:
         """Compare two of them on the same cases."""
         if i == j:
-            return Contrast(0.0, Spread(0.0, math.inf, math.inf))
-        spreads = []
+            return Difference(0.0, VarianceEstimate(0.0, math.inf, math.inf))
+        variances = []
         for sample, columns in zip(self._samples, self._parts, strict=True):
-            u, v = columns[i].influence, columns[j].influence
-            by_class = columns[i].by_class or sample.fixed
-            gaps = (a - b for a, b in zip(u, v, strict=True))
-            spreads.append(spread(sample.cases, *gaps, by_class=by_class))
-        return Contrast.of(self.side(i), self.side(j), averaged(spreads))
+            gap = influence_difference(columns[i].influence, columns[j].influence)
+            within_class = columns[i].within_class or sample.class_sizes_fixed
+            variances.append(
+                estimate_variance(sample.observed, gap, within_class=within_class)
+            )
+        return Difference.between(
+            self.side(i), self.side(j), variance_of_mean(variances)
+        )
 
 
 def _validated(
@@ -359,7 +387,11 @@ def _validated(
     corrected = _fold_estimate(tested, objective, level)
     return Validation(
         whole,
-        {"threshold": around(whole.threshold, cuts.min(), cuts.max(), level, "folds")},
+        {
+            "threshold": estimate_from_interval(
+                whole.threshold, cuts.min(), cuts.max(), level, "folds"
+            )
+        },
         whole.value,
         corrected,
         whole.value - corrected.value,
@@ -373,11 +405,10 @@ def _validated(
 
 
 def _fold_estimate(votes: Folds, m: Metric, level: float) -> Estimate:
-    def measure(t: Tally) -> Measured:
+    def measure(t: Tally) -> MeasuredValue:
         return metric_measure(m, t.score == 1, t)
 
-    found: Any = infer_folds(votes, measure, level=level, name=m.name)
-    return found  # type: ignore[no-any-return]  # of one model
+    return estimate_over_folds(votes, measure, level=level, name=m.name)
 
 
 def _cells(t: Tally) -> Confusion:

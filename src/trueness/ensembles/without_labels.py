@@ -31,7 +31,8 @@ from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
 from trueness.ensembles.moments import Moments, Ranked
 from trueness.fermi.distribution import finite_lines
-from trueness.inference.limits import around, score_limits
+from trueness.inference.estimates import estimate_from_interval
+from trueness.inference.intervals import wilson_interval
 
 # below this chance of moments so far from independence, a warning is given
 _DOUBT = 0.001
@@ -135,7 +136,10 @@ def agreement(
         found, converged = _joined(ranked, found, level, fixed=prevalence is not None)
     misfit = m.chance_of_misfit()
     _warn(misfit, converged)
-    rate, *each = [around(v, a, b, level, method, s) for v, s, a, b in found.T.tolist()]
+    rate, *each = [
+        estimate_from_interval(v, a, b, level, method, s)
+        for v, s, a, b in found.T.tolist()
+    ]
     areas = dict(zip(data.names, each, strict=True))
     rare = data.n * min(rate.value, 1 - rate.value)
     notes = _notes(areas, rare, misfit, method)
@@ -168,7 +172,7 @@ def _joined(
     # Wilson's interval of the prevalence, at as many cases as its variance is worth
     rho, error = float(at[0]), float(sd[0])
     n = rho * (1 - rho) / error**2 if error > 0 else math.inf
-    low[0], high[0] = score_limits(rho, n, z)
+    low[0], high[0] = wilson_interval(rho, n, z)
     low, high = np.minimum(low, start[2]), np.maximum(high, start[3])
     if fixed:
         low[0] = high[0] = at[0]

@@ -11,7 +11,7 @@ import math
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations_with_replacement, permutations
 from math import ceil
@@ -44,8 +44,14 @@ from trueness.data.frames import panel as count_panel
 from trueness.data.frames import tally as count_tally
 from trueness.ensembles.crossfit import MeasuredFolds
 from trueness.estimators import classifiers as common
-from trueness.inference.limits import averaged, infer, infer_folds, inferred, limited
-from trueness.inference.sample import Measure, Measured, meant
+from trueness.inference.estimates import (
+    estimate_from_variance,
+    estimate_measure,
+    estimate_over_folds,
+    evaluate_measure,
+)
+from trueness.inference.sample import Measure, MeasuredValue, apply_design
+from trueness.inference.variance import variance_of_mean
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
@@ -119,7 +125,7 @@ class CrossValidation(Record):
         level = _options.fraction(level, "level")
         title, measure = _measure(metric, self.threshold)
         pair = MeasuredFolds(self.folds, _asking(measure), title, level).contrast(0, 1)
-        if not pair.value or not pair.sd:
+        if not pair.value or not pair.standard_error:
             raise InputError(
                 f"The two models do not differ in {title} on these folds: no number of "
                 "cases is enough."
@@ -127,8 +133,10 @@ class CrossValidation(Record):
         normal, cases = NormalDist(), [p.labelled() for p in self.folds]
         z = normal.inv_cdf((1 + level) / 2)
         now, pos = (sum(float(getattr(p, k)) for p in cases) for k in ("n", "n_pos"))
-        n = ceil(now * ((z + normal.inv_cdf(power)) * pair.sd / pair.value) ** 2)
-        sd, share = pair.sd * math.sqrt(now / n), pos / now
+        n = ceil(
+            now * ((z + normal.inv_cdf(power)) * pair.standard_error / pair.value) ** 2
+        )
+        sd, share = pair.standard_error * math.sqrt(now / n), pos / now
         reached = normal.cdf(abs(pair.value) / sd - z)
         sizes = (n, round(n * share), n - round(n * share), n)
         what, d = f"difference of {title}", pair.value
@@ -260,7 +268,9 @@ def cross_validate(
     asked = {name: _measure(name, threshold) for name in names}
     values = {
         model: {
-            n: infer_folds(folds[model] if model else folds, m, level=level, name=title)
+            n: estimate_over_folds(
+                folds[model] if model else folds, m, level=level, name=title
+            )
             for n, (title, m) in asked.items()
         }
         for model in models
@@ -312,7 +322,7 @@ def _asking(measure: Measure) -> Any:
     """Give a measure the shape of an analysis, which a comparison takes."""
 
     def ask(t: Tally, *, level: float = 0.95) -> Any:
-        return infer(t, measure, level=level)
+        return estimate_measure(t, measure, level=level)
 
     ask.measure = measure  # type: ignore[attr-defined]
     return ask
@@ -355,7 +365,7 @@ def _measure(name: str, threshold: float) -> tuple[str, Measure]:
             f"{nearest(name, MEASURES) or f' {err}'}"
         ) from None
 
-    def measure(t: Tally) -> Measured:
+    def measure(t: Tally) -> MeasuredValue:
         return metric_measure(chosen, t.score >= threshold, t)
 
     return chosen.name, measure
@@ -380,15 +390,17 @@ def _nested(
             tested = trained([parts[i], parts[j]])
             tallies |= {(a, b): tested(parts[a]) for a, b in {(i, j), (j, i)}}
         for name, (_, measure) in asked.items():
-            folds = [inferred(meant(tallies[j, j]), measure) for j in range(k)]
+            folds = [
+                evaluate_measure(apply_design(tallies[j, j]), measure) for j in range(k)
+            ]
             outer = np.array([m.value for m in folds])
             each = np.full((k, k), np.nan)
             for i, j in permutations(range(k), 2):
-                each[i, j] = measure(meant(tallies[i, j]).counts).value
+                each[i, j] = measure(apply_design(tallies[i, j]).target_counts).value
             # Bates et al. (2023), algorithm 1: of the folds beside j, by models without
             inner = np.nanmean(each, axis=0)
-            naive = averaged([m.spread for m in folds])
-            within = np.mean([m.spread.variance for m in folds])
+            naive = variance_of_mean([m.variance_estimate for m in folds])
+            within = np.mean([m.variance_estimate.variance for m in folds])
             error = np.mean((inner - outer) ** 2) - within
             numbers = inner.mean(), outer.mean(), error, naive.variance
             found[name].append((numbers, naive, folds[0].ends))
@@ -401,8 +413,8 @@ def _nested(
         # models of nested folds see fewer cases; the difference is carried on to all
         value = nested - (1 + (k - 2) / k) * (nested - plain)
         value = min(max(value, ends[0]), ends[1])
-        s = s._replace(variance=variance, plain=variance)
-        made[name] = limited(value, s, ends, level, asked[name][0])
+        s = replace(s, variance=variance, uncorrected_variance=variance)
+        made[name] = estimate_from_variance(value, s, ends, level, asked[name][0])
     return made
 
 

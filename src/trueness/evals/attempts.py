@@ -27,8 +27,12 @@ from trueness._core.files import as_written, replacing
 from trueness._core.names import documented
 from trueness._core.numbers import counted
 from trueness._core.records import Estimate, Record, shown
-from trueness.inference.limits import FEW_CLUSTERS, limited, share_limited
-from trueness.inference.spread import Spread, unit_spread
+from trueness.inference.estimates import (
+    FEW_CLUSTERS,
+    estimate_from_variance,
+    estimate_of_proportion,
+)
+from trueness.inference.variance import VarianceEstimate, variance_between_units
 
 P = ParamSpec("P")
 # of an item that passed c of n attempts: the exact number that is averaged
@@ -368,7 +372,7 @@ def mean_of_items(
     codes = None
     if cluster is not None:
         codes = np.unique(np.asarray(cluster)[first], return_inverse=True)[1]
-    s = unit_spread((each - each.mean()) / each.size, codes)
+    s = variance_between_units((each - each.mean()) / each.size, codes)
     single = bool(((grades == 0) | (grades == 1)).all() and (number == 1).all())
     shares = each.size if single else 0
     return _limited(float(each.mean()), s, shares, codes is None, level, "pass rate")
@@ -389,11 +393,11 @@ def estimated(
     a: Attempts, mean: Fraction, each: Floats, level: float, name: str
 ) -> Estimate:
     """Give the mean of the items its limits, and what to keep in mind."""
-    s = unit_spread((each - float(mean)) / len(a), a.codes())
+    s = variance_between_units((each - float(mean)) / len(a), a.codes())
     # no rate is known better than from as many independent attempts
     least = float(mean * (1 - mean)) / float(a.tried.sum())
     if 0 < s.variance < least:
-        s = s._replace(variance=least)
+        s = replace(s, variance=least)
     notes = []
     if a.missing:
         notes.append(
@@ -412,11 +416,11 @@ def estimated(
 
 
 def _limited(
-    value: float, s: Spread, shares: int, alone: bool, level: float, name: str
+    value: float, s: VarianceEstimate, shares: int, alone: bool, level: float, name: str
 ) -> Estimate:
     """Give limits: those of a share where each of so many items was tried once."""
     level = _options.fraction(level, "level")
     if not shares:
-        return limited(value, s, (0.0, 1.0), level, name)
+        return estimate_from_variance(value, s, (0.0, 1.0), level, name)
     units = math.inf if alone else s.units
-    return share_limited(value, s, float(shares), units, level, name)
+    return estimate_of_proportion(value, s, float(shares), units, level, name)

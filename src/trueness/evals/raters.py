@@ -19,9 +19,9 @@ from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.records import Estimate
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
-from trueness.inference.limits import limited, notes_of
-from trueness.inference.sample import centred
-from trueness.inference.spread import spread
+from trueness.inference.estimates import estimate_from_variance, interval_notes
+from trueness.inference.sample import center_influence
+from trueness.inference.variance import Influence, estimate_variance
 
 # a coefficient, and how far one more item would move it
 Coefficient = tuple[float, Floats]
@@ -81,11 +81,11 @@ def rater_agreement(
     # how often each item got each category; a missing rating counts for none
     number = np.stack([(votes == q).sum(axis=1) for q in range(categories.size)], 1)
     value, influence = coefficient(votes, number.astype(float), items)
-    u = centred(influence, items)
-    s = spread(panel, u, u, u)
-    s = s._replace(units=n if panel.clusters is None else panel.clusters.number)
-    e = limited(value, s, (-1.0, 1.0), level, name=name)
-    return replace(e, notes=notes_of(panel, s, e.method))
+    u = center_influence(influence, items)
+    s = estimate_variance(panel, Influence(u, u, u))
+    s = replace(s, units=n if panel.clusters is None else panel.clusters.number)
+    e = estimate_from_variance(value, s, (-1.0, 1.0), level, name=name)
+    return replace(e, notes=interval_notes(panel, s, e.method))
 
 
 def _chance_corrected(

@@ -25,8 +25,8 @@ from trueness.comparison.paired import compare_metric
 from trueness.comparison.results import Comparison, adjusted, together
 from trueness.counts.values import Panel
 from trueness.evals.attempts import Attempts, estimated, item_values, systems
-from trueness.inference.differences import Contrast
-from trueness.inference.spread import unit_spread
+from trueness.inference.differences import Difference
+from trueness.inference.variance import variance_between_units
 
 FEW = 10  # with fewer items only very large differences can be seen
 
@@ -127,10 +127,10 @@ def _of_means(
     codes = next((a.codes() for a in grouped), None)
     columns = [each for _, each in found.values()]
 
-    def contrast(i: int, j: int) -> Contrast:
+    def contrast(i: int, j: int) -> Difference:
         d = columns[i] - columns[j]
         value = float(d.mean())
-        return Contrast(value, unit_spread((d - value) / d.size, codes))
+        return Difference(value, variance_between_units((d - value) / d.size, codes))
 
     values = {s: estimated(runs[s], *found[s], level, "pass rate") for s in runs}
     return together(values, contrast, margin=margin, paired=True, method="pass rate")

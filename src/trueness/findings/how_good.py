@@ -25,7 +25,7 @@ from trueness.counts.values import Panel, Tally
 from trueness.findings import subject as subjects
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import Figure, Finding, Table, fields_of, finding, table
-from trueness.inference.limits import around
+from trueness.inference.estimates import estimate_from_interval
 from trueness.metrics.algebra import write_number
 from trueness.metrics.definitions import METRICS, SHOWN
 from trueness.metrics.grammar import text_of
@@ -190,7 +190,9 @@ def measures(s: subjects.Subject, name: str, t: Tally) -> Measured:
     found["average_precision"] = average_precision(t, level=level)
     if subjects.could_be_probabilities(t):
         b = brier(t, level=level)
-        found["brier"] = around(b.value, b.low, b.high, b.level, b.method, b.sd)
+        found["brier"] = estimate_from_interval(
+            b.value, b.low, b.high, b.level, b.method, b.sd
+        )
     return found
 
 

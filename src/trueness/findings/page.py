@@ -38,9 +38,9 @@ from trueness.findings.how_good import (
 )
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import Finding, Page, Tile
-from trueness.inference.limits import notes_of
-from trueness.inference.sample import needs_prevalence
-from trueness.inference.verification import remarks, said_elsewhere
+from trueness.inference.estimates import interval_notes
+from trueness.inference.sample import check_prevalence_known
+from trueness.inference.verification import unlabelled_notes, without_unlabelled_warning
 from trueness.metrics.grammar import text_of
 from trueness.metrics.intervals import meant_by_rows
 from trueness.threshold.rule import AtThreshold
@@ -70,7 +70,7 @@ QUESTIONS: Mapping[str, Question] = {
 }
 
 
-@said_elsewhere()
+@without_unlabelled_warning()
 def page_about(
     data: Panel | Tally | Mapping[str, Tally],
     *,
@@ -93,7 +93,7 @@ def page_about(
     cases = next(iter(data.values())) if isinstance(data, Mapping) else data
     named = data if isinstance(data, Mapping) and classes else None
     title, facts = shown(title, 120), facts_of(cases, source, named)
-    needs_prevalence(cases, "A report")
+    check_prevalence_known(cases, "A report")
     facts += tuple((k, v) for k, v in (("shown", fewer), ("groups", some)) if v)
     if not cases.n_pos + cases.n_neg and cases.n_unknown:
         kept = {k: asked[k] for k in ("level", "rng") if k in asked}
@@ -265,9 +265,9 @@ def _mind(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Note]
     share = s.cases.design.prevalence
     where = "this prevalence" if share is None else f"a prevalence of {percent(share)}"
     return [
-        *said(notes_of(data)),
+        *said(interval_notes(data)),
         *few_cases(data),
-        *said(remarks(data)),
+        *said(unlabelled_notes(data)),
         *when(meant_by_rows(data), "labelled alone"),
         *when(s.several and not s.cases.single_cases, "not combined"),
         *(n for n in both if n.code in ("miscalibrated", "not probabilities")),

@@ -26,8 +26,8 @@ from trueness.findings.notes import note, said, when
 from trueness.findings.records import Figure, Finding, fields_of, figure, finding, table
 from trueness.findings.subject import Subject, cut_of, named_groups, possible
 from trueness.findings.what_scores_mean import meanings
-from trueness.inference.sample import meant
-from trueness.inference.verification import impute
+from trueness.inference.sample import apply_design
+from trueness.inference.verification import impute_labels
 from trueness.metrics.algebra import Constraint
 from trueness.metrics.confusion import Confusion, sweep, thresholds
 from trueness.metrics.definitions import METRICS, SHOWN
@@ -140,7 +140,7 @@ def steps(t: Tally, name: str, start: float, models: int = 1) -> Steps:
 def every_step(t: Tally, name: str) -> Steps:
     """Make every distinct score a step, where numbers are looked up and not sent."""
     share = t.design.prevalence
-    t = impute(t)[0] if meant_by_rows(t) else t.labelled()
+    t = impute_labels(t).expected if meant_by_rows(t) else t.labelled()
     c = sweep(t)
     return Steps(name, thresholds(t), c.tp, c.fp, t.n_pos, t.n_neg, 0, share)
 
@@ -305,7 +305,7 @@ def _figures(s: Subject) -> list[Figure]:
     pr = s.once(
         ("pr", a.sure), lambda: curve_figure("precision_recall", s.tallies, **bands)
     )
-    counts = {m.name: meant(m.tally).counts for m in s.models}
+    counts = {m.name: apply_design(m.tally).target_counts for m in s.models}
     cost = s.once(("price", fp, fn), lambda: costs.price_figure(counts, fp, fn))
     both, rare, told = "recall precision", share < RARE, {"share": share}
     made = [

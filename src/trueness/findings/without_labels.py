@@ -34,7 +34,7 @@ from trueness.findings.records import (
 )
 from trueness.findings.subject import NAME, possible
 from trueness.findings.systems import difference_sentences, rate_sentences
-from trueness.inference.limits import around
+from trueness.inference.estimates import estimate_from_interval
 from trueness.nogold import figures
 from trueness.nogold.combinations import Combination, best_combination
 from trueness.nogold.figures import raw_rate
@@ -306,7 +306,7 @@ def _rate_numbers(
     r: Rate, words: list[str], plan: Mapping[str, Any]
 ) -> dict[str, object]:
     return {
-        "rate": around(r.value, r.low, r.high, r.level),
+        "rate": estimate_from_interval(r.value, r.low, r.high, r.level),
         "raw": raw_rate(r),
         "naive": dict(r.naive),
         "judges": dict(r.judges),
@@ -335,7 +335,9 @@ def _rate_tables(
         pairs = [
             (
                 f" {MINUS} ".join(shown(str(x[k]), NAME) for x in (c.first, c.second)),
-                around(c.difference[k], c.low[k], c.high[k], first.level),
+                estimate_from_interval(
+                    c.difference[k], c.low[k], c.high[k], first.level
+                ),
                 float(c.probability[k]),
                 float(c.adjusted_p_value[k]),
             )

@@ -33,6 +33,7 @@ from trueness.counts.values import Tally
 from trueness.gpu.arrays import (
     CHUNK,
     KEYS,
+    Area,
     Library,
     Tensor,
     area_of,
@@ -46,12 +47,18 @@ from trueness.gpu.arrays import (
 )
 from trueness.gpu.counting import DeviceTally, read_labels, sorted_keys
 from trueness.gpu.kernels import kernels_for
-from trueness.inference.differences import Contrast
-from trueness.inference.limits import Side, percentiles
-from trueness.inference.spread import joined
+from trueness.inference.differences import Difference
+from trueness.inference.estimates import EvaluatedMeasure, estimate_from_replicates
+from trueness.inference.variance import Stratum, combine_strata
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS, SYNONYMS
-from trueness.ranking.areas import AUC_METHODS, REVERSED, auc_from_moments, auc_spread
+from trueness.ranking.areas import (
+    AUC_METHODS,
+    REVERSED,
+    PlacementMoments,
+    auc_from_moments,
+    auc_variance_from_moments,
+)
 from trueness.ranking.areas import average_precision as host_precision
 from trueness.scale.certificates import BOUNDED, answer_with_limits
 from trueness.scale.refinement import exact_threshold
@@ -86,13 +93,21 @@ def auc(
     level = _options.fraction(level, "level")
     found = area_of(data.lib, data.neg, data.pos)
     if method == "student":
-        e = auc_from_moments(found.value, found.n, found.two, found.four, level)
+        e = auc_from_moments(found.value, *_moments(found), level)
     else:
         number = _options.whole_number(replicates, "replicates", at_least=100)
         note = "Each case was drawn a Poisson number of times, within its class."
         drawn = replicated_aucs(data, number, rng)
-        e = percentiles(found.value, drawn, level, (note,), "AUC")
+        e = estimate_from_replicates(
+            found.value, drawn, level, notes=(note,), name="AUC"
+        )
     return replace(e, notes=(REVERSED, *e.notes)) if e.high < 0.5 else e
+
+
+def _moments(area: Area) -> tuple[PlacementMoments, PlacementMoments]:
+    """Return the sums over placement values, of negatives and of positives."""
+    of_negatives, of_positives = zip(area.n, area.two, area.four, strict=True)
+    return PlacementMoments(*of_negatives), PlacementMoments(*of_positives)
 
 
 def average_precision(data: DeviceTally, **options: Any) -> Estimate:
@@ -228,7 +243,7 @@ def compare_auc(
     _cases.both_classes(data, "compare_auc")
     level = _options.fraction(level, "level")
     areas = [area_of(t.lib, t.neg, t.pos) for t in data.tallies]
-    each = [auc_from_moments(a.value, a.n, a.two, a.four, level) for a in areas]
+    each = [auc_from_moments(a.value, *_moments(a), level) for a in areas]
     values = dict(zip(data.names, each, strict=True))
     wins = np.array([a.wins for a in areas], dtype=np.float64)
     gap = wins[:, None] - wins
@@ -236,14 +251,19 @@ def compare_auc(
     down = _difference_powers(data, ~data.positive, "pos", -gap / n_neg)
     up = _difference_powers(data, data.positive, "neg", gap / n_pos)
 
-    sides = [Side(a.value, auc_spread(a.n, a.two, a.four)) for a in areas]
+    sides = [
+        EvaluatedMeasure(a.value, auc_variance_from_moments(*_moments(a)))
+        for a in areas
+    ]
 
-    def contrast(i: int, j: int) -> Contrast:
+    def contrast(i: int, j: int) -> Difference:
         # the influence of a case: twice the difference of its placements, over pairs
         scale = 2 * n_neg * n_pos
         powers = (n_neg, *down[:, i, j]), (n_pos, *up[:, i, j])
-        parts = [(n, two / scale**2, four / scale**4) for n, two, four in powers]
-        return Contrast.of(sides[i], sides[j], joined(parts, min(n_neg, n_pos)))
+        parts = [Stratum(n, two / scale**2, four / scale**4) for n, two, four in powers]
+        return Difference.between(
+            sides[i], sides[j], combine_strata(parts, min(n_neg, n_pos))
+        )
 
     return together(values, contrast, margin=margin, paired=True, method="AUC")
 

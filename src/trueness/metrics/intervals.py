@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from statistics import NormalDist
@@ -17,24 +18,27 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.records import Estimate
+from trueness.counts.cases import Cases, kish
 from trueness.counts.values import Tally, rescored
-from trueness.inference.limits import (
-    around,
-    inferred,
-    limited,
-    score_limits,
-    share_limits,
-    share_units,
-    student,
+from trueness.inference.estimates import (
+    estimate_from_interval,
+    estimate_from_variance,
+    evaluate_measure,
 )
-from trueness.inference.sample import Measured, Sample, meant
-from trueness.inference.spread import Spread, kish
+from trueness.inference.intervals import (
+    proportion_interval,
+    proportion_sample,
+    student_quantile,
+    wilson_interval,
+)
+from trueness.inference.sample import MeasuredValue, Sample, apply_design
+from trueness.inference.variance import Influence, VarianceEstimate
 from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 
 
-def metric_measure(m: Metric, flags: Array, t: Tally) -> Measured:
+def metric_measure(m: Metric, flags: Array, t: Cases) -> MeasuredValue:
     """Give a metric of the flagged cases and its slopes by tp, fp, fn and tn."""
     cells = np.array(_cells(t, flags))
     value, by = float(m(Confusion(*cells))), slopes(lambda x: m(Confusion(*x.T)), cells)
@@ -44,10 +48,15 @@ def metric_measure(m: Metric, flags: Array, t: Tally) -> Measured:
         ends = (0.0, n)
     tp, fp, fn, tn = by - (by @ cells / n if n else 0.0)
     by_neg, by_pos = np.where(flags, fp, tn), np.where(flags, tp, fn)
-    return Measured(value, by_neg, by_pos, ends, not depends_on_prevalence(m))
+    return MeasuredValue(
+        value,
+        Influence(by_neg, by_pos),
+        ends,
+        within_class=not depends_on_prevalence(m),
+    )
 
 
-def _cells(t: Tally, flags: Array) -> list[float]:
+def _cells(t: Cases, flags: Array) -> list[float]:
     return [float(c[at].sum()) for at in (flags, ~flags) for c in (t.pos, t.neg)]
 
 
@@ -83,26 +92,26 @@ def units_seen(
 class Cut(NamedTuple):
     """The cases on both sides of a cut, and the counts that their design means."""
 
-    sample: Sample
+    sample: Sample[Tally]
     flags: Array
 
     @classmethod
     def of(cls, t: Tally, threshold: float) -> Cut:
         """Cut a tally. Rows on one side of the cut are one, if nothing else matters."""
         if meant_by_rows(t):
-            return cls(meant(t), t.score >= threshold)
+            return cls(apply_design(t), t.score >= threshold)
         two = rescored(t, t.score >= threshold)  # bins are cut at their lower ends
-        return cls(meant(two), two.labelled().score == 1)
+        return cls(apply_design(two), two.labelled().score == 1)
 
     @property
     def confusion(self) -> Confusion:
         """Give the four counts that are meant."""
-        return Confusion(*_cells(self.sample.counts, self.flags))
+        return Confusion(*_cells(self.sample.target_counts, self.flags))
 
     def of_class(self, positive: bool) -> tuple[float, float]:
         """Give the flagged share of a class, and as how many cases it counts."""
-        count = self.sample.cases.pos if positive else self.sample.cases.neg
-        square = self.sample.cases.squares[int(positive)]
+        count = self.sample.observed.pos if positive else self.sample.observed.neg
+        square = self.sample.observed.squares[int(positive)]
         total = float(count.sum())
         share = float(count[self.flags].sum()) / total if total else math.nan
         return share, kish(total, float(square.sum()))
@@ -141,26 +150,28 @@ def estimates(
 def estimate_at(cut: Cut, m: Metric, level: float) -> Estimate:
     """How large is one metric at a cut, and how sure are we?"""
     x = cut.sample
-    measured = inferred(x, partial(metric_measure, m, cut.flags))
-    classes = (measured.by_class or x.fixed) and x.imputed is None
-    value, s = measured.value, measured.spread
-    scaled = x.scale != (1.0, 1.0) and depends_on_prevalence(m)
-    if scaled and math.isnan(sum(x.scale)):  # a class that has no case here
+    measured = evaluate_measure(x, partial(metric_measure, m, cut.flags))
+    classes = (measured.within_class or x.class_sizes_fixed) and x.imputation is None
+    value, s = measured.value, measured.variance_estimate
+    scaled = x.reweighted and depends_on_prevalence(m)
+    if scaled and math.isnan(sum(x.class_weights)):  # a class that has no case here
         value = math.nan
-    if m.is_share and x.imputed is None and not scaled:
+    if m.is_share and x.imputation is None and not scaled:
         ends, method = _of_share(cut, m, value, s, level), "wilson"
     elif math.isinf(value) or (value in m.range and math.inf in m.range):
         ends, method = _from_shares(cut, m, level), "wilson"
     else:
         sides = _with_silent(cut, m, value, s, level) if classes else (s, s)
-        low, high = (limited(value, side, measured.ends, level) for side in sides)
+        low, high = (
+            estimate_from_variance(value, side, measured.ends, level) for side in sides
+        )
         ends, method = (low.low, high.high), low.method
-    sd = math.nan if math.isnan(value) else s.sd
-    return around(value, *ends, level, method, sd, name=m.name)
+    sd = math.nan if math.isnan(value) else s.standard_error
+    return estimate_from_interval(value, *ends, level, method, sd, name=m.name)
 
 
 def _of_share(
-    cut: Cut, m: Metric, value: float, s: Spread, level: float
+    cut: Cut, m: Metric, value: float, s: VarianceEstimate, level: float
 ) -> tuple[float, float]:
     """Give Wilson's interval among the cases that the share is of."""
     if math.isnan(value):
@@ -168,13 +179,15 @@ def _of_share(
     assert m.ratio is not None  # noqa: S101  # a share
     tp, fp, fn, tn = m.ratio.under or (1, 1, 1, 1)
     neg, pos = (np.where(cut.flags, *cells) > 0 for cells in ((fp, tn), (tp, fn)))
-    units = share_units(cut.sample.cases, neg, pos, s.plain, 0 < value < 1)
-    return share_limits(value, *units, level)
+    sample = proportion_sample(
+        cut.sample.observed, neg, pos, s.uncorrected_variance, varies=0 < value < 1
+    )
+    return proportion_interval(value, sample, level)
 
 
 def _with_silent(
-    cut: Cut, m: Metric, value: float, s: Spread, level: float
-) -> tuple[Spread, Spread]:
+    cut: Cut, m: Metric, value: float, s: VarianceEstimate, level: float
+) -> tuple[VarianceEstimate, VarianceEstimate]:
     r"""Add what a class may hide of which all cases fell on one side: below, above.
 
     Its share of the others is at most Wilson's limit of none of n,
@@ -187,22 +200,24 @@ def _with_silent(
         share, n = cut.of_class(positive)
         if 0 < share < 1 or not n > 0:
             continue
-        cells = np.array(_cells(cut.sample.counts, cut.flags))
+        cells = np.array(_cells(cut.sample.target_counts, cut.flags))
         a, b = (0, 2) if positive else (1, 3)
         others = z * z / (n + z * z) if cells[a] else n / (n + z * z)
         cells[[a, b]] = (cells[a] + cells[b]) * np.array([1 - others, others])
         change = float(m(Confusion(*cells))) - value
         more[change > 0] += change**2 if math.isfinite(change) else 0.0
-    t = student(s.df, level)
-    low, high = (s._replace(variance=s.variance + k / t**2) for k in more)
+    t = student_quantile(s.degrees_of_freedom, level)
+    low, high = (replace(s, variance=s.variance + k / t**2) for k in more)
     return low, high
 
 
 def _from_shares(cut: Cut, m: Metric, level: float) -> tuple[float, float]:
     """Give the least and the largest value within the limits of both rates."""
     z = NormalDist().inv_cdf((1 + level) / 2)
-    rates = [score_limits(share, n, z) for share, n in map(cut.of_class, (True, False))]
-    c = cut.sample.counts
+    rates = [
+        wilson_interval(share, n, z) for share, n in map(cut.of_class, (True, False))
+    ]
+    c = cut.sample.target_counts
     values = [
         float(m(Confusion.of_rates(recall, fpr, c.prevalence, c.n_pos + c.n_neg)))
         for recall, fpr in product(*rates)

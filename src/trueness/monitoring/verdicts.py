@@ -30,10 +30,10 @@ from trueness.counts.cases import cases_that_tell, rows_kept
 from trueness.counts.values import Panel, Tally
 from trueness.evals.attempts import Attempts, pass_at_k, pass_hat_k, pass_rate
 from trueness.evals.runs import compare_runs
-from trueness.inference.limits import infer
-from trueness.inference.limits import limits as spread_limits
-from trueness.inference.sample import Measured
-from trueness.inference.spread import Spread
+from trueness.inference.estimates import estimate_measure
+from trueness.inference.intervals import interval_from_variance
+from trueness.inference.sample import MeasuredValue
+from trueness.inference.variance import Influence, VarianceEstimate
 from trueness.metrics.grammar import metric
 from trueness.metrics.intervals import estimates
 from trueness.ranking.areas import auc, average_precision
@@ -321,8 +321,9 @@ def _wider(name: str, i: Interval, t: Tally, alpha: float) -> Interval:
         ends.append(_exact(i.value * rarer, rarer, alpha))
     if name == "average_precision":
         value, variance, n = _jackknifed(t.labelled(), i.value)
-        spread, level = Spread(variance, n - 1, n), 1 - 2 * alpha
-        ends.append(spread_limits(value, spread, (0.0, 1.0), level)[0])
+        estimate = VarianceEstimate(variance, n - 1, n)
+        interval = interval_from_variance(value, estimate, (0.0, 1.0), 1 - 2 * alpha)
+        ends.append((interval.low, interval.high))
     low, high = zip(*ends, strict=True)
     return i._replace(low=min(low), high=max(high))
 
@@ -407,11 +408,13 @@ def _share_of_positives(t: Tally, *, level: float) -> Estimate:
             "this requirement out."
         )
 
-    def measure(x: Tally) -> Measured:
+    def measure(x: Tally) -> MeasuredValue:
         n, p = x.n_pos + x.n_neg, x.prevalence
-        return Measured(p, np.full(len(x), -p / n), np.full(len(x), (1 - p) / n))
+        return MeasuredValue(
+            p, Influence(np.full(len(x), -p / n), np.full(len(x), (1 - p) / n))
+        )
 
-    return infer(t, measure, level=level, name="prevalence")
+    return estimate_measure(t, measure, level=level, name="prevalence")
 
 
 class Measure(NamedTuple):

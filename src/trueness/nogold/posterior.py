@@ -18,7 +18,7 @@ from trueness._core.checks.words import described, listing
 from trueness._core.figures import html_table
 from trueness._core.imports import required
 from trueness._core.records import Estimate, Record, as_precise, native_frame
-from trueness.inference.limits import around
+from trueness.inference.estimates import estimate_from_interval
 from trueness.nogold.model import other_votes, parameter_labels, pattern_word
 from trueness.nogold.sampling import Diagnostics
 
@@ -324,7 +324,7 @@ def summary_of_draws(values: Floats, level: float, *, known: bool = True) -> Est
     mean = unit * float((values / unit).mean())
     mean = min(max(mean, float(values.min())), float(values.max()))  # of equal draws
     value = mean if known else np.nan
-    return around(value, low, high, level, "posterior", spread)
+    return estimate_from_interval(value, low, high, level, "posterior", spread)
 
 
 def _by_chain(flat: Floats) -> Floats:

@@ -19,8 +19,9 @@ from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Estimate, Record
 from trueness.counts.rows import Clusters
 from trueness.counts.values import Panel, Tally
-from trueness.inference.limits import around, student
-from trueness.inference.spread import spread
+from trueness.inference.estimates import estimate_from_interval
+from trueness.inference.intervals import student_quantile
+from trueness.inference.variance import Influence, estimate_variance
 from trueness.nogold.model import only_value
 from trueness.nogold.posterior import summary_of_draws
 from trueness.nogold.sampling import kish, resample
@@ -164,12 +165,14 @@ def design_effect(panel: Panel, u: Floats | None, level: float) -> float:
         )
     if u is None:
         return _rao_scott(panel, cells)
-    found = spread(panel, u[:, 2], u[:, 1], u[:, 0])
+    found = estimate_variance(panel, Influence(u[:, 2], u[:, 1], u[:, 0]))
     plain = sum(
         float(np.asarray(c, float) @ u[:, k] ** 2)
         for k, c in enumerate((panel.unknown, panel.pos, panel.neg))
     )
-    few = student(found.df, level) / student(np.inf, level)
+    few = student_quantile(found.degrees_of_freedom, level) / student_quantile(
+        np.inf, level
+    )
     return max(1.0, found.variance / max(plain, 1e-300) * few**2)
 
 
@@ -399,7 +402,7 @@ class Judge(Record):
 
 def nothing(level: float, why: str) -> Estimate:
     """Give the estimate of what cannot be known, with the reason."""
-    return around(np.nan, np.nan, np.nan, level, why)
+    return estimate_from_interval(np.nan, np.nan, np.nan, level, why)
 
 
 def accuracies(
@@ -441,7 +444,9 @@ def effective_judges(
     kept = [k for k in distinct(x.rows) if np.isnan(only_value(x.rows[:, k]))]
     k = len(kept)
     if k <= 1:
-        return around(k, k, k, level, "one judge" if k else "constant verdicts")
+        return estimate_from_interval(
+            k, k, k, level, "one judge" if k else "constant verdicts"
+        )
     rows = x.rows[:, kept]
     known = x.pos + x.neg > 0
     seen = ~np.isnan(rows).any(axis=1) & (known | (both is not None))

@@ -27,9 +27,20 @@ from trueness.counts.placements import coarser, corners
 from trueness.counts.resampling import Seed
 from trueness.counts.resampling import replicates as redraws
 from trueness.counts.values import Tally, tally_of_rows
-from trueness.inference.limits import inferred, limited, notes_of, student
-from trueness.inference.sample import Measured, Sample, meant, needs_prevalence
-from trueness.inference.verification import impute, remarks
+from trueness.inference.estimates import (
+    estimate_from_variance,
+    evaluate_measure,
+    interval_notes,
+)
+from trueness.inference.intervals import student_quantile
+from trueness.inference.sample import (
+    MeasuredValue,
+    Sample,
+    apply_design,
+    check_prevalence_known,
+)
+from trueness.inference.variance import Influence
+from trueness.inference.verification import impute_labels, unlabelled_notes
 from trueness.ranking.areas import SINGLE_CASES, auc_measure
 from trueness.ranking.curves import precision_at
 
@@ -95,7 +106,7 @@ def roc_band(
     """
     _cases.both_classes(data, "roc_band")
     data, level = _checked(data, band, level)
-    notes = (*remarks(data), *notes_of(data))
+    notes = (*unlabelled_notes(data), *interval_notes(data))
     grid = np.linspace(0, 1, _options.whole_number(points, "points", at_least=3))
     cases = _Redrawn(data, False, replicates, rng)
     value = roc_height(cases.counts.neg, cases.counts.pos, grid)
@@ -147,14 +158,14 @@ def precision_recall_band(
     [0.8, 0.8, 0.5]
     """
     _cases.both_classes(data, "precision_recall_band")
-    needs_prevalence(data, "precision_recall_band")
+    check_prevalence_known(data, "precision_recall_band")
     data, level = _checked(data, band, level)
     if method is None:
         method = "bootstrap" if {*words_of(data)} & {*SINGLE_CASES} else "likelihood"
     _options.choice(method, ("likelihood", "bootstrap"), "method")
     if method == "likelihood":
         refuse(data, f"method={method!r}", SINGLE_CASES)
-    notes = (*remarks(data), *notes_of(data))
+    notes = (*unlabelled_notes(data), *interval_notes(data))
     points = _options.whole_number(points, "points", at_least=3)
     recall = np.linspace(0, 1, points + 1)[1:]
     random = not data.design.fixed_classes
@@ -166,7 +177,7 @@ def precision_recall_band(
     fpr = _alarm_rate(neg, pos, recall)
     value = precision_at(fpr, recall, share)
     if method == "likelihood":
-        t = cases.sample.cases
+        t = cases.sample.observed
         few, many = _likely_alarms(t, recall, random, level, band)
         odds = (1 - share) / share * t.n_pos / t.n_neg
         alarms = odds * many, odds * few
@@ -280,18 +291,20 @@ def _likely_draws(
     high = np.where(recall + side < 1, np.interp(recall + side, recall, high), np.inf)
     share = n_pos / (n_pos + n_neg)
     if cases.random:  # as small as it may be
-        m = inferred(cases.sample, _share_of_positives)
-        share = limited(m.value, m.spread, m.ends, (1 + level) / 2).low
+        m = evaluate_measure(cases.sample, _share_of_positives)
+        share = estimate_from_variance(
+            m.value, m.variance_estimate, m.ends, (1 + level) / 2
+        ).low
     all_of_them = (1 - share) / share
     added = 0.5 * unit / n_pos
     most = np.minimum(np.exp(high) - added, all_of_them)
     return most, np.maximum(np.exp(low) - added, 0.0)
 
 
-def _share_of_positives(t: Tally) -> Measured:
+def _share_of_positives(t: Tally) -> MeasuredValue:
     n, one = t.n_pos + t.n_neg, np.ones(len(t))
     share = t.n_pos / n
-    return Measured(share, -share / n * one, (1 - share) / n * one)
+    return MeasuredValue(share, Influence(-share / n * one, (1 - share) / n * one))
 
 
 # rows beyond this are joined to neighbours before resampling: a change below 1/1000
@@ -310,17 +323,17 @@ class _Redrawn:
         self.random, d = random, t.design
         at_random = d.unlabelled == AT_RANDOM and t.n_unknown > 0
         few = coarser(t if at_random else corners(t), _ROWS).without_design()
-        self.sample = meant(few.with_design(unlabelled=d.unlabelled))
+        self.sample = apply_design(few.with_design(unlabelled=d.unlabelled))
         scaled = few.with_design(unlabelled=d.unlabelled, prevalence=d.prevalence)
-        self.counts = meant(scaled).counts
-        at_random = self.sample.imputed is not None
+        self.counts = apply_design(scaled).target_counts
+        at_random = self.sample.imputation is not None
         # cases without a label may be of either class: all are drawn together
         ask = {"stratified": not (random or at_random), "unknown": at_random}
-        self._blocks = redraws(self.sample.cases, number, rng, **ask)
+        self._blocks = redraws(self.sample.observed, number, rng, **ask)
 
     def draws(self) -> Iterator[tuple[Floats, Floats]]:
         """Redraw the negatives and positives of each row, one sample after another."""
-        at_random = self.sample.imputed is not None
+        at_random = self.sample.imputation is not None
         for block in self._blocks:
             for columns in zip(*block, strict=True):
                 neg, pos = self._completed(columns) if at_random else columns
@@ -334,9 +347,10 @@ class _Redrawn:
 
     def alike(self, fpr: Floats, number: float) -> float | Floats:
         """Count positives like those at the cut: few with a label stand for many."""
-        if self.sample.imputed is None:
+        if self.sample.imputation is None:
             return number
-        (x, at, _), t = self.sample.imputed, self.sample.cases
+        x, at = self.sample.imputation.expected, self.sample.imputation.bins
+        t = self.sample.observed
         cases = (x.neg + x.pos, t.neg + t.pos)
         expected, known = (np.bincount(at, c) for c in cases)
         rate = running_shares(self.counts.neg)[1:]
@@ -345,33 +359,38 @@ class _Redrawn:
 
     def _completed(self, columns: tuple[Array, ...]) -> tuple[Floats, Floats]:
         """Give each drawn case without a label its chance of being positive."""
-        t = self.sample.cases
+        t = self.sample.observed
         made = np.zeros((2, len(t)))
         if columns[0].any() and columns[1].any():
             at = np.flatnonzero(np.add.reduce(columns))
             some = [c[at] for c in columns]
             drawn = tally_of_rows(t.score[at], *[*some, *some][: len(t.counts)])
-            x = impute(drawn)[0]
+            x = impute_labels(drawn).expected
             made[:, at] = x.neg, x.pos
         return made[0], made[1]
 
 
-def _worth(x: Sample, level: float) -> tuple[float, float, float]:
+def _worth(x: Sample[Tally], level: float) -> tuple[float, float, float]:
     """As how many equal cases do positives and negatives count, and how unsure is that?
 
     Kish's numbers over the design effect; by how much few cases make limits wider.
     """
-    s = inferred(x, auc_measure).spread
-    wider = student(s.df, level) / NormalDist().inv_cdf((1 + level) / 2)
-    if x.imputed is None:
-        alone = meant(x.cases.without_clusters())
-        neg, pos = x.cases.equal_cases
+    s = evaluate_measure(x, auc_measure).variance_estimate
+    wider = student_quantile(s.degrees_of_freedom, level) / NormalDist().inv_cdf(
+        (1 + level) / 2
+    )
+    if x.imputation is None:
+        alone = apply_design(x.observed.without_clusters())
+        neg, pos = x.observed.equal_cases
     else:
-        alone = meant(x.counts)
-        pos, neg = x.counts.n_pos, x.counts.n_neg
+        alone = apply_design(x.target_counts)
+        pos, neg = x.target_counts.n_pos, x.target_counts.n_neg
     if not s.variance > 0:  # nothing varied: what was drawn may be all alike
         return min(pos, s.units), min(neg, s.units), wider
-    effect = max(s.variance / inferred(alone, auc_measure).spread.variance, 1.0)
+    effect = max(
+        s.variance / evaluate_measure(alone, auc_measure).variance_estimate.variance,
+        1.0,
+    )
     return max(pos / effect, 1.0), max(neg / effect, 1.0), wider
 
 

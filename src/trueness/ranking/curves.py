@@ -23,10 +23,11 @@ from trueness._core.solvers import concave_corners
 from trueness.counts.answers import of_tally
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
-from trueness.inference.sample import Measure, Measured, meant
-from trueness.inference.verification import remarks
+from trueness.inference.sample import Measure, MeasuredValue, apply_design
+from trueness.inference.variance import Influence
+from trueness.inference.verification import unlabelled_notes
 from trueness.metrics.confusion import swept
-from trueness.ranking.areas import estimated_by, from_here_on
+from trueness.ranking.areas import estimate_by_method, reverse_cumsum
 
 Range = tuple[float, float]
 
@@ -72,9 +73,9 @@ _RATES: dict[str, Callable[[Any, Any, Any, Any, float], Any]] = {
 def _curve(t: Tally, name: str, across: str, up: str) -> Curve:
     """Cut at every score, and take two rates of what is flagged."""
     _cases.both_classes(t, name)
-    notes = remarks(t, stacklevel=5)
+    notes = unlabelled_notes(t, stacklevel=5)
     by_class = across == "fpr"
-    counts = meant(t, "" if by_class else name).counts
+    counts = apply_design(t, "" if by_class else name).target_counts
     c = swept(counts.pos, counts.neg)
     n_pos, n_neg = c.tp[-1].item(), c.fp[-1].item()
     share = t.design.prevalence
@@ -288,10 +289,21 @@ def partial_auc(
     0.15625
     """
     _cases.both_classes(data, "partial_auc")
-    measures = partial_area_measure(fpr, tpr, max_fpr, corrected=corrected)
-    asked = (data, measures, method, level, rng, replicates)
+    measure, measure_of_replicates = partial_area_measure(
+        fpr, tpr, max_fpr, corrected=corrected
+    )
+    estimate = estimate_by_method(
+        data,
+        measure=measure,
+        measure_of_replicates=measure_of_replicates,
+        method=method,
+        level=level,
+        rng=rng,
+        replicates=replicates,
+        stratified=True,
+    )
     name = "partial AUC, McClish" if corrected else "partial AUC"
-    return replace(estimated_by(*asked, stratified=True), name=name)
+    return replace(estimate, name=name)
 
 
 def partial_area(t: Tally, **part: Any) -> float:
@@ -345,7 +357,7 @@ def partial_area_measure(
         area = _inside(_steps(neg), _steps(pos), part)[0]
         return np.clip(shift + factor * area, *ends)
 
-    def measure(t: Tally) -> Measured:
+    def measure(t: Tally) -> MeasuredValue:
         x, y = _steps(t.neg[None]), _steps(t.pos[None])
         area, a, b = _inside(x, y, part)
         last = (b * b - a * a) / 2
@@ -355,10 +367,10 @@ def partial_area_measure(
             pull = np.zeros(place.shape[1])
             pull[:-1] += (step * first)[0]
             pull[1:] += (step * last)[0]
-            each = (from_here_on(pull)[1:] - float(pull @ place[0])) / n
+            each = (reverse_cumsum(pull)[1:] - float(pull @ place[0])) / n
             moved.append(factor * each)
         value = float(np.clip(shift + factor * area, *ends)[0])
-        return Measured(value, moved[0], moved[1], ends, by_class=True)
+        return MeasuredValue(value, Influence(*moved), ends, within_class=True)
 
     return measure, many
 

@@ -27,8 +27,10 @@ from trueness._core.records import Answer, Estimate
 from trueness.counts.answers import of_tally
 from trueness.counts.placements import coarser, runs
 from trueness.counts.values import Tally
-from trueness.inference.limits import around, inferred, student
-from trueness.inference.sample import Measured, meant
+from trueness.inference.estimates import estimate_from_interval, evaluate_measure
+from trueness.inference.intervals import student_quantile
+from trueness.inference.sample import MeasuredValue, apply_design
+from trueness.inference.variance import Influence
 from trueness.metrics.confusion import sweep
 from trueness.ranking.models import Through, fit_binormal
 
@@ -109,7 +111,7 @@ def leakage(data: Tally) -> Leakage:
     (0.25, 0.75, 0.75)
     """
     _cases.both_classes(data, "leakage")
-    t = meant(data).counts
+    t = apply_design(data).target_counts
     c = sweep(t)
     u, v = (c.tn / t.n_neg)[::-1], (c.fn / t.n_pos)[::-1]
     area = float(np.sum(np.diff(u) * (v[1:] + v[:-1])) / 2)
@@ -186,11 +188,18 @@ def _of_histogram(t: Tally, level: float) -> tuple[Estimate, ...]:
         ends = ((math.inf, low, math.inf) for low in proven)
         return tuple(_positive(*e, level, "separated", notes=_INFINITE) for e in ends)
     bins = max(2, round(2 * min(t.equal_cases) ** (1 / 3)))
-    binned = meant(coarser(t, bins))
-    both = [inferred(binned, partial(_measured, forth=f)) for f in (True, False)]
-    if any(m.spread.variance > 0 for m in both):
+    binned = apply_design(coarser(t, bins))
+    both = [
+        evaluate_measure(binned, partial(_measured, forth=f)) for f in (True, False)
+    ]
+    if any(m.variance_estimate.variance > 0 for m in both):
         ends = (
-            (m.value, m.spread.sd * student(m.spread.df, level), m.spread.sd)
+            (
+                m.value,
+                m.variance_estimate.standard_error
+                * student_quantile(m.variance_estimate.degrees_of_freedom, level),
+                m.variance_estimate.standard_error,
+            )
             for m in both
         )
         return tuple(
@@ -215,7 +224,7 @@ def _least(n: int, level: float) -> float:
     return float(((1 - level) / 2) ** (1 / n))
 
 
-def _measured(t: Tally, forth: bool) -> Measured:
+def _measured(t: Tally, forth: bool) -> MeasuredValue:
     r"""Give a divergence, sampling excess taken off, and its influence values.
 
     With shares a of the positives and b of the negatives in each bin,
@@ -235,7 +244,12 @@ def _measured(t: Tally, forth: bool) -> Measured:
     excess = (len(t) - 1) / 2 * (1 / n + 1 / m)
     parts = (ratio - value) / float(one.sum()), (1 - a / b) / float(other.sum())
     by_neg, by_pos = parts[::turn]
-    return Measured(value - excess, by_neg, by_pos, (0.0, math.inf), by_class=True)
+    return MeasuredValue(
+        value - excess,
+        Influence(by_neg, by_pos),
+        (0.0, math.inf),
+        within_class=True,
+    )
 
 
 def _positive(
@@ -243,7 +257,7 @@ def _positive(
 ) -> Estimate:
     """A divergence is never below zero."""
     value, low, high = (max(0.0, x) for x in (value, low, high))
-    return around(value, low, high, *how, **more)
+    return estimate_from_interval(value, low, high, *how, **more)
 
 
 def _of_binormal(t: Tally, level: float) -> tuple[Estimate, ...]:
@@ -256,7 +270,7 @@ def _of_binormal(t: Tally, level: float) -> tuple[Estimate, ...]:
     forth = np.array([1 / alpha - (1 + b * b) / alpha**3, b / alpha**2])
     back = np.array([alpha - 1 / alpha, b])
     values = ((fit.curve.kl_pos_to_neg, forth), (fit.curve.kl_neg_to_pos, back))
-    z = student(math.inf, level)
+    z = student_quantile(math.inf, level)
     found = ((value, math.sqrt(s @ covariance @ s)) for value, s in values)
     return tuple(
         _positive(v, v - z * sd, v + z * sd, level, "binormal", sd) for v, sd in found

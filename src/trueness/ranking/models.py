@@ -30,9 +30,13 @@ from trueness._core.records import Answer, Estimate, Record
 from trueness.counts.answers import of_tally
 from trueness.counts.placements import grouped, runs
 from trueness.counts.values import Tally
-from trueness.inference.limits import Ends, limited
-from trueness.inference.spread import Spread
-from trueness.ranking.areas import exponential_spread, pair_variance
+from trueness.inference.estimates import estimate_from_variance
+from trueness.inference.intervals import Ends
+from trueness.inference.variance import VarianceEstimate
+from trueness.ranking.areas import (
+    auc_variance_from_placements,
+    exponential_placement_variances,
+)
 from trueness.ranking.curves import precision_at
 
 
@@ -240,7 +244,9 @@ def fit_binormal(data: Tally, *, level: float = 0.95) -> BinormalFit:
         )
 
     def sure(value: float, variance: float, ends: Ends) -> Estimate:
-        found = limited(value, Spread(float(variance), math.inf, 0.0), ends, level)
+        found = estimate_from_variance(
+            value, VarianceEstimate(float(variance), math.inf, 0.0), ends, level
+        )
         return replace(found, method="maximum likelihood")
 
     spread, curve, anywhere = np.diag(covariance), binormal(alpha, b), (-_INF, _INF)
@@ -444,7 +450,7 @@ MODELS: dict[str, tuple[Callable[..., tuple[float, float]], Callable[..., Floats
         lambda rng, label, a: rng.normal(size=label.shape) + separation(a) * label,
     ),
     "hanley-mcneil": (
-        lambda a, *_: exponential_spread(a),
+        lambda a, *_: exponential_placement_variances(a),
         lambda rng, label, a: (
             rng.exponential(size=label.shape) * np.where(label, a / (1 - a), 1.0)
         ),
@@ -455,7 +461,9 @@ MODELS: dict[str, tuple[Callable[..., tuple[float, float]], Callable[..., Floats
 
 def model_variance(model: str, area: float, pos: int, neg: int) -> float:
     """How far does the AUC of a model vary between samples? Kim et al., eq. 18."""
-    return float(pair_variance(area, *MODELS[model][0](area, pos, neg), pos, neg))
+    return float(
+        auc_variance_from_placements(area, *MODELS[model][0](area, pos, neg), pos, neg)
+    )
 
 
 def joint_excess(a: float, b: float, rho: float) -> float:

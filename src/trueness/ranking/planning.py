@@ -472,7 +472,7 @@ def _placements(score: Floats, pos: int) -> tuple[Floats, Floats]:
 
 
 def _spreads(parts: Sequence[Floats], sizes: tuple[int, int]) -> _Areas:
-    """Give variances and degrees of freedom, as ``inference.spread`` does."""
+    """Give variances and degrees of freedom, as ``inference.variance`` does."""
     value = parts[0].mean(axis=1)
     variance = doubt = np.zeros(value.size)
     for part, n in zip(parts, sizes, strict=True):

@@ -19,8 +19,9 @@ from trueness._core.numbers import counted, p_is
 from trueness._core.records import Estimate, Record, brief, native_frame
 from trueness._core.solvers import bisect
 from trueness.comparison.results import Pair, adjusted, asked_margin, judged
-from trueness.inference.limits import around, limits, on_scale
-from trueness.inference.spread import Spread
+from trueness.inference.estimates import estimate_from_interval
+from trueness.inference.intervals import interval_from_variance, interval_on_open_scale
+from trueness.inference.variance import VarianceEstimate
 from trueness.metrics.algebra import Metric
 from trueness.readers.design import ROLES, Endpoint, Readings, endpoint, readings
 from trueness.readers.model import (
@@ -214,8 +215,7 @@ def reader_study(
     made = []
     for a, b in combinations(range(len(means)), 2):
         spread = _difference_spread(x, m, end, [a, b], fixed, covariance, pairs)
-        # it has all that ``judged`` asks of a contrast
-        c: Any = MeanContrast(means[a], means[b], *spread, reference, ends)
+        c = MeanContrast(means[a], means[b], *spread, reference, ends)
         made.append(judged(x.treatments[a], x.treatments[b], c, how, level, wanted))
     test = equality_test(m, fixed, reference)
     if len(made) == 1:
@@ -241,9 +241,11 @@ def _ends_by(end: Endpoint, n: float, reference: str) -> Ends:
     def ends(value: float, sd: float, z: float) -> tuple[float, float]:
         if sd == 0:
             level = 2 * NormalDist().cdf(z) - 1
-            return limits(value, Spread(0.0, math.inf, n), end.range, level)[0]
+            variance = VarianceEstimate(0.0, math.inf, n)
+            interval = interval_from_variance(value, variance, end.range, level)
+            return interval.low, interval.high
         if reference == "logit":
-            return on_scale(value, z * sd, end.range)
+            return interval_on_open_scale(value, z * sd, end.range)
         return max(end.range[0], value - z * sd), min(value + z * sd, end.range[1])
 
     return ends
@@ -267,7 +269,7 @@ def _means(
             spread = ReaderSpread(both, ms, n - 1.0)
         sd = math.sqrt(max(spread.value / n, 0.0))
         reach = ends(value, sd, quantile(spread, level, reference))
-        means.append(around(value, *reach, level, how, sd))
+        means.append(estimate_from_interval(value, *reach, level, how, sd))
     return tuple(means)
 
 
@@ -300,7 +302,7 @@ class MeanContrast(NamedTuple):
 
     first: Estimate
     second: Estimate
-    sd: float
+    standard_error: float
     spread: ReaderSpread
     reference: str
     ends: Ends
@@ -315,19 +317,19 @@ class MeanContrast(NamedTuple):
         """At how many errors does a limit end at zero?"""
         return self._errors(0.0)
 
-    def limits(self, level: float) -> tuple[float, float]:
-        """Give both limits."""
+    def interval(self, level: float) -> tuple[float, float]:
+        """Return the confidence interval."""
         z = quantile(self.spread, level, self.reference)
         return self.value - self._reach(z, False), self.value + self._reach(z, True)
 
-    def above(self, bound: float) -> float:
-        """Give the one-sided p-value: of the interval that ends at ``bound``."""
+    def p_value_above(self, bound: float) -> float:
+        """Return the one-sided p-value: of the interval that ends at ``bound``."""
         return tail(self.spread, -self._errors(bound), self.reference)
 
     def _errors(self, bound: float) -> float:
         gap, up = abs(self.value - bound), bound > self.value
         # no limit is nearer than z errors; without any, p-values beyond 8.2 are 0
-        most = gap / self.sd if self.sd > 0 else 8.2
+        most = gap / self.standard_error if self.standard_error > 0 else 8.2
         z = float(bisect(lambda z: self._reach(float(z), up) <= gap, 0.0, most))
         return 0.0 if gap == 0 else -z if up else z
 
@@ -338,7 +340,7 @@ class MeanContrast(NamedTuple):
         the correlation that the standard errors imply; never nearer than the symmetric
         ones. Where nothing varies, r = 0.
         """
-        a, b, sd = self.first, self.second, self.sd
+        a, b, sd = self.first, self.second, self.standard_error
         if sd > 0 and self.reference != "logit":
             return z * sd
         both, r = 2 * a.sd * b.sd * (sd > 0), 0.0

@@ -23,7 +23,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import listing
 from trueness._core.records import Record
-from trueness.inference.limits import student
+from trueness.inference.intervals import student_quantile
 from trueness.readers.design import Endpoint, Readings
 
 BEHRENS_FISHER = "behrens-fisher"
@@ -314,7 +314,7 @@ def may_be(s: ReaderSpread) -> Floats:
 def quantile(s: ReaderSpread, level: float, reference: str) -> float:
     """Within how many standard errors of a mean lies the truth, at this level?"""
     if reference != BEHRENS_FISHER or math.isinf(s.df):
-        return student(s.df, level)
+        return student_quantile(s.df, level)
     from scipy.optimize import brentq
     from scipy.special import ndtr, ndtri
 

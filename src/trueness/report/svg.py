@@ -26,7 +26,7 @@ from trueness._core.figures import Bars, Crosses, Curves, Intervals, Matrix, few
 from trueness._core.numbers import in_column
 from trueness._core.records import shown
 from trueness.findings.records import Figure, Table, table
-from trueness.inference.limits import around
+from trueness.inference.estimates import estimate_from_interval
 
 WIDTH, HEIGHT = 360, 320
 LEFT, RIGHT, TOP, BOTTOM = 54, 14, 12, 46
@@ -316,7 +316,7 @@ def _forest(f: Figure, data: Intervals) -> Drawn:
     height, tall = TOP + BOTTOM + int(feet[-1]), (float(feet[-1]), 0.0)
     axes = Axes(data.label, "", span, tall, height, bare=True)
     values = list(zip(data.value, data.low, data.high, strict=True))
-    numbers = in_column([around(*three) for three in values])
+    numbers = in_column([estimate_from_interval(*three) for three in values])
     marks = []
     for k, (lines, (value, low, high)) in enumerate(zip(names, values, strict=False)):
         at, colour = feet[k] - 0.28 * ROW, f"c{k % 8 if f.order else 0}"

@@ -26,7 +26,7 @@ from trueness.calibration.proper_scores import brier, decomposition, log_loss
 from trueness.counts.answers import refuse, words_of
 from trueness.counts.design import AT_RANDOM, WORDS
 from trueness.counts.values import Tally
-from trueness.inference.sample import with_share
+from trueness.inference.sample import reweight_to_prevalence
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import constraints as read_constraints
@@ -148,7 +148,7 @@ def answer_with_limits(
 def _meant(t: Tally) -> Tally:
     """Weigh the classes so that the share of positives is the one that is meant."""
     share = t.design.prevalence
-    return t if share is None else with_share(t, share)
+    return t if share is None else reweight_to_prevalence(t, share)
 
 
 def _nothing_known(answer: Any, t: Tally, given: Given) -> Any:

@@ -22,8 +22,8 @@ from trueness.counts.answers import of_tally
 from trueness.counts.placements import coarser, corners
 from trueness.counts.resampling import Seed, replicates
 from trueness.counts.values import Tally, rescored
-from trueness.inference.limits import inferred
-from trueness.inference.sample import meant, needs_prevalence
+from trueness.inference.estimates import evaluate_measure
+from trueness.inference.sample import apply_design, check_prevalence_known
 from trueness.metrics.algebra import Constraint, Metric, Ratio
 from trueness.metrics.confusion import Confusion, sweep, thresholds
 from trueness.metrics.definitions import METRICS, net_benefit
@@ -135,8 +135,8 @@ def _cut_rows(t: Tally, cuts: Floats) -> list[Cut]:
     if not meant_by_rows(t):  # otherwise the chance of a label goes with the score
         t = rescored(t, np.searchsorted(places, t.score, side="right"))
         cuts = np.asarray(np.searchsorted(places, cuts) + 1.0, np.float64)
-    sample = meant(t)
-    return [Cut(sample, sample.cases.score >= cut) for cut in cuts]
+    sample = apply_design(t)
+    return [Cut(sample, sample.observed.score >= cut) for cut in cuts]
 
 
 def _cheapest(tp: Array, fp: Array, w: Floats) -> Ints:
@@ -250,10 +250,10 @@ def decision_curve(
     every = np.arange(1, 100) / 100
     p = _options.grid(every if threshold is None else threshold, "threshold",
                       below_one=True)  # fmt: skip
-    needs_prevalence(data, "The net benefit")
+    check_prevalence_known(data, "The net benefit")
     known, cuts, odds = data.design.prevalence, _cut_rows(data, p), p / (1 - p)
     x = cuts[0].sample
-    all_flagged = Cut(x, np.ones(len(x.cases), dtype=bool))
+    all_flagged = Cut(x, np.ones(len(x.observed), dtype=bool))
     here = estimate_at(all_flagged, METRICS["precision"], level)
     share, ends = here.value, np.array([here.low, here.high])
     if known is not None:
@@ -323,11 +323,11 @@ def _joined(
     cut: Cut, m: Metric, weights: tuple[float, float], rates: list[Estimate]
 ) -> tuple[float, float, float]:
     """Give a weighted sum of two rates, and limits by Zou and Donner (2008)."""
-    found = inferred(cut.sample, partial(metric_measure, m, cut.flags))
+    found = evaluate_measure(cut.sample, partial(metric_measure, m, cut.flags))
     a, b = (w * e.sd for w, e in zip(weights, rates, strict=True))
     alike = 0.0
     if a * b:
-        alike = (found.spread.variance - a * a - b * b) / (2 * abs(a * b))
+        alike = (found.variance_estimate.variance - a * a - b * b) / (2 * abs(a * b))
         alike = min(max(alike, -1.0), 1.0)
     ends = []
     for upper in (False, True):

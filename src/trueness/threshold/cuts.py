@@ -24,7 +24,7 @@ from trueness._core.numbers import percent_hint
 from trueness._core.records import brief
 from trueness.counts.values import Tally
 from trueness.fermi.distribution import fermi_dirac
-from trueness.inference.verification import impute
+from trueness.inference.verification import impute_labels
 from trueness.metrics.algebra import (
     Constraint,
     Metric,
@@ -122,7 +122,7 @@ def all_cuts(
     """Count right and wrong cases at every cut."""
     _cases.one_classifier(t, what)
     _cases.some_labels(t, what)
-    t = impute(t)[0] if meant_by_rows(t) else t.labelled()
+    t = impute_labels(t).expected if meant_by_rows(t) else t.labelled()
     if prevalence is not None:
         prevalence = _options.fraction(prevalence, "prevalence")
         _cases.both_classes(t, f"{what} at another prevalence")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
@@ -23,8 +23,11 @@ from trueness._core.records import Estimate, Record, brief
 from trueness.counts.answers import of_counts
 from trueness.counts.cases import weighed_counts
 from trueness.counts.values import Tally
-from trueness.inference.differences import Contrast, apart
-from trueness.inference.limits import around, inferred
+from trueness.inference.differences import (
+    Difference,
+    variance_of_independent_difference,
+)
+from trueness.inference.estimates import estimate_from_interval, evaluate_measure
 from trueness.metrics.algebra import Metric, as_fraction
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
@@ -387,23 +390,33 @@ def _gap_estimate(
 ) -> Estimate:
     """Give the largest difference, or the smallest ratio, of any pair, with limits."""
     each = [
-        inferred(x.sample, partial(metric_measure, k.metric, x.flags)) for x in sides
+        evaluate_measure(x.sample, partial(metric_measure, k.metric, x.flags))
+        for x in sides
     ]
-    values, spreads = [m.value for m in each], [m.spread for m in each]
+    values, spreads = [m.value for m in each], [m.variance_estimate for m in each]
     reach = k.metric.range[1] - k.metric.range[0]
-    made = partial(around, _gap(cuts, k, at), level=level, method="student",
-                   name=k.name)  # fmt: skip
+    made = partial(
+        estimate_from_interval,
+        _gap(cuts, k, at),
+        level=level,
+        method="student",
+        name=k.name,
+    )
     if k.where == "ratio":
         if not min(values) > 0:  # nothing is known of a ratio with zero
             return made(low=0.0, high=1.0)
-        spreads = [s._replace(variance=s.variance / v**2)
+        spreads = [replace(s, variance=s.variance / v**2)
                    for s, v in zip(spreads, values, strict=True)]  # fmt: skip
         values, reach = [math.log(v) for v in values], reach / min(values)
     pairs = list(combinations(range(len(values)), 2))
     least = most = 0.0
     for i, j in pairs:
-        away = Contrast(values[i] - values[j], apart(spreads[i], spreads[j]), reach)
-        low, high = away.limits(1 - (1 - level) / len(pairs))
+        away = Difference(
+            values[i] - values[j],
+            variance_of_independent_difference(spreads[i], spreads[j]),
+            reach,
+        )
+        low, high = away.interval(1 - (1 - level) / len(pairs))
         least, most = max(least, low, -high), max(most, high, -low)
     if k.where == "ratio":
         least, most = math.exp(-most), math.exp(-least)

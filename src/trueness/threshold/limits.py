@@ -34,7 +34,7 @@ from trueness._core.numbers import level_text
 from trueness._core.records import Estimate
 from trueness._core.solvers import largest_quotient
 from trueness.counts.values import Panel, Tally
-from trueness.inference.sample import needs_prevalence
+from trueness.inference.sample import check_prevalence_known
 from trueness.metrics.algebra import (
     Constraint,
     Metric,
@@ -416,7 +416,7 @@ def stop_unknown_share(
     """Refuse what rests on the share of positives when the design fixed it."""
     for m in metrics:
         if share is None and depends_on_prevalence(m):
-            needs_prevalence(t, f"{m.name} in {what}")
+            check_prevalence_known(t, f"{m.name} in {what}")
 
 
 def read_prevalence(given: object) -> Share | None:

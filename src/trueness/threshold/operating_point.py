@@ -24,7 +24,7 @@ from trueness.counts.answers import of_tally
 from trueness.counts.cases import weighed_counts
 from trueness.counts.design import AT_RANDOM, CASE_CONTROL, COHORT
 from trueness.counts.values import Tally
-from trueness.inference.verification import remarks
+from trueness.inference.verification import unlabelled_notes
 from trueness.metrics.algebra import Constraint, Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
@@ -236,7 +236,7 @@ def best_threshold(
                       "intervals of validate_threshold allow for its "
                       "uncertainty."]  # fmt: skip
     if method != "fermi-dirac":  # ranks of all cases tell what labels would
-        notes += remarks(data)
+        notes += unlabelled_notes(data)
     return OperatingPoint(
         threshold=threshold,
         score_range=_cuts.interval_of(used.score, at),
@@ -299,7 +299,7 @@ def cut_again(
 def left_out(t: Tally, stacklevel: int = 5) -> tuple[str, ...]:
     """Say of a choice that takes labelled cases only whether the others differ."""
     whole = f'at_threshold(..., unlabelled="{AT_RANDOM}") judges it for all cases'
-    return remarks(t, instead=whole, stacklevel=stacklevel)
+    return unlabelled_notes(t, remedy=whole, stacklevel=stacklevel)
 
 
 def on_bins(point: OperatingPoint, t: Tally) -> OperatingPoint:

@@ -31,9 +31,9 @@ from trueness.counts.answers import OfTally, of_counts, of_tally
 from trueness.counts.cases import rows_kept
 from trueness.counts.design import CASE_CONTROL
 from trueness.counts.values import Tally, rescored
-from trueness.inference.limits import notes_of
-from trueness.inference.sample import needs_prevalence
-from trueness.inference.verification import remarks
+from trueness.inference.estimates import interval_notes
+from trueness.inference.sample import check_prevalence_known
+from trueness.inference.verification import unlabelled_notes
 from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
@@ -434,13 +434,13 @@ def _at(
         of_all = replace(METRICS["flagged_rate"], name="defer")
         found |= estimates(asked, 1.0, [of_all], level=level)
     d = t.design
-    notes = remarks(t, stacklevel=6)
+    notes = unlabelled_notes(t, stacklevel=6)
     if d.sampling == CASE_CONTROL and d.prevalence is None:
         notes += (
             "Metrics that depend on the prevalence are left out for a case-control "
             "sample; pass prevalence= to get them.",
         )
-    notes += notes_of(t)
+    notes += interval_notes(t)
     if gone := [name for name, e in found.items() if math.isnan(e.value)]:
         notes += (
             f"{', '.join(gone)}: undefined here, since the cases that they are a share "
@@ -471,7 +471,7 @@ def metric_at(m: Metric, *args: Any, **options: Any) -> Any:
                     f"trueness.{m.name}(y_true, y_score, threshold=0.5)."
                 )
         if depends_on_prevalence(m):
-            needs_prevalence(data, m.name)
+            check_prevalence_known(data, m.name)
         found = at_threshold(data, threshold, metrics=[m], level=level)
         if isinstance(found, dict):  # several thresholds
             return {cut: one(x) for cut, x in found.items()}

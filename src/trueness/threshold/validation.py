@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import product
 from statistics import NormalDist
@@ -28,10 +28,14 @@ from trueness.counts.design import CASE_CONTROL
 from trueness.counts.placements import coarser, group_starts
 from trueness.counts.resampling import Seed, draw, whole_draws
 from trueness.counts.values import Tally
-from trueness.inference.differences import apart
-from trueness.inference.limits import around, limited, notes_of, percentiles
-from trueness.inference.spread import Spread
-from trueness.inference.spread import spread as spread_of
+from trueness.inference.differences import variance_of_independent_difference
+from trueness.inference.estimates import (
+    estimate_from_interval,
+    estimate_from_replicates,
+    estimate_from_variance,
+    interval_notes,
+)
+from trueness.inference.variance import Influence, VarianceEstimate, estimate_variance
 from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
@@ -387,7 +391,7 @@ def _judged(task: _Task, runs: Runs, failed: float, level: float) -> Validation:
         holds={k: float(np.mean(np.all(kept, axis=0))) for k, kept in held.items()},
         failed=failed,
         prevalence=task.prevalence,
-        notes=(alike + ".", *filter(None, [task.note]), *notes_of(first)),
+        notes=(alike + ".", *filter(None, [task.note]), *interval_notes(first)),
     )
 
 
@@ -400,7 +404,7 @@ def _thresholds(task: _Task, runs: Runs, level: float) -> dict[str, Estimate]:
             at = runs[0][:, g, k]
             # places have an order and no gaps, also where nothing is flagged
             here = float((t.score >= chosen[k]).sum())
-            e = percentiles(here, at.astype(float), level)
+            e = estimate_from_replicates(here, at.astype(float), level)
             ends = np.rint([e.low, e.high]).astype(np.int64)
             high, low = thresholds_of(t.score, ends)
             values = thresholds_of(t.score, at)
@@ -409,7 +413,9 @@ def _thresholds(task: _Task, runs: Runs, level: float) -> dict[str, Estimate]:
             size = float(np.abs(values).max(initial=0.0))
             many = values.size > 1 and size
             sd = size * float((values / size).std(ddof=1)) if many else math.nan
-            found[name or group] = around(chosen[k], low, high, level, "bootstrap", sd)
+            found[name or group] = estimate_from_interval(
+                chosen[k], low, high, level, "bootstrap", sd
+            )
     return found
 
 
@@ -458,24 +464,28 @@ def _expected(
         away = float(measure(cells)) - between[0] if log else 1.0
         fixed = s.variance / away**2 if away else 0.0
         variance = max(fixed, varies) * ((value - between[0]) ** 2 if log else 1.0)
-        s = s._replace(variance=variance + doubt)
-        found.append(limited(value, s, between, level))
+        s = replace(s, variance=variance + doubt)
+        found.append(estimate_from_variance(value, s, between, level))
     low, high = min(e.low for e in found), max(e.high for e in found)
     sd, value = max(e.sd for e in found), float(task.value(what, fair))
-    return around(value, low, high, level, "bootstrap", sd, name=what.name)
+    return estimate_from_interval(
+        value, low, high, level, "bootstrap", sd, name=what.name
+    )
 
 
-def _spread(measure: Measure, rows: list[Tally], cells: Floats) -> Spread:
+def _spread(measure: Measure, rows: list[Tally], cells: Floats) -> VarianceEstimate:
     """How far does a measure vary, the rule taken as fixed?"""
     each = []
     for g, (t, by) in enumerate(zip(rows, slopes(measure, cells), strict=True)):
         pos, neg = by[np.rint(2 - 2 * t.score).astype(np.int64)].T
-        s = spread_of(t, neg, pos, by_class=t.design.fixed_classes)
+        s = estimate_variance(
+            t, Influence(neg, pos), within_class=t.design.fixed_classes
+        )
         if not s.variance > 0 and t.clusters is None:
             # a kind that was not seen is in a class that the measure looks at
-            s = s._replace(units=min(units_seen(measure, cells, g, t)))
-        each.append(s._replace(variance=max(0.0, s.variance)))  # 0 for NaN, too
-    return reduce(apart, each)
+            s = replace(s, units=min(units_seen(measure, cells, g, t)))
+        each.append(replace(s, variance=max(0.0, s.variance)))  # 0 for NaN, too
+    return reduce(variance_of_independent_difference, each)
 
 
 def _corner_values(

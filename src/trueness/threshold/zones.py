@@ -17,7 +17,7 @@ from trueness._core.records import Record, brief
 from trueness.counts.answers import of_tally
 from trueness.counts.cases import weighed_counts
 from trueness.counts.values import Tally
-from trueness.inference.sample import needs_prevalence
+from trueness.inference.sample import check_prevalence_known
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
 from trueness.threshold import cuts as _cuts
@@ -155,7 +155,7 @@ def best_thresholds(
         )
     shown, objective = limits.read_objective(maximize, minimize)
     bounds = limits.read_limits(subject_to, limits.SIDES)
-    needs_prevalence(data, "What is best in three zones")
+    check_prevalence_known(data, "What is best in three zones")
     cuts = _cuts.all_cuts(data, data.design.prevalence, "best_thresholds")
     found, value = choose_pair(cuts, objective, bounds)
     if found is None:

@@ -31,7 +31,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Estimate, Record
 from trueness._core.solvers import bisect, smallest
-from trueness.inference.limits import around
+from trueness.inference.estimates import estimate_from_interval
 
 # what an empty node is worth: Zhang (2024) tosses a coin in a tie (section 1, rule c),
 # but eq. (9), summed from m = 1, counts an empty node as always wrong
@@ -469,7 +469,7 @@ def top_probability(
     low, high = majority_interval(np.asarray(y), np.asarray(n), level)
     # fmin and fmax pass over the NaN of a single case
     ends = float(np.fmin(low, value)), float(np.fmax(high, value))
-    return around(float(value), *ends, level, method)
+    return estimate_from_interval(float(value), *ends, level, method)
 
 
 TOP_METHODS: dict[str, Callable[[Array, Array], Floats]] = {

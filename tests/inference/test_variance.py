@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import trueness
-from trueness.inference.limits import inferred
-from trueness.inference.sample import meant
-from trueness.inference.spread import kish, spread
+from trueness.counts.cases import kish
+from trueness.inference.estimates import evaluate_measure
+from trueness.inference.sample import apply_design
+from trueness.inference.variance import Influence, estimate_variance
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.intervals import Cut, estimates, metric_measure
 from trueness.ranking.areas import auc_measure
@@ -44,11 +45,13 @@ def linearised(x, by_neg, by_pos):
 def test_metrics_have_the_linearised_error_of_survey(way, name):
     cut = Cut.of(survey_tally(way), 0.5)
     x = cut.sample
-    m = inferred(x, partial(metric_measure, METRICS[name], cut.flags))
+    m = evaluate_measure(x, partial(metric_measure, METRICS[name], cut.flags))
     value, error = SURVEY[way][name]
     assert m.value == pytest.approx(value, rel=1e-12)
     # slopes are central differences, right to 1e-9
-    assert linearised(x.cases, *m.influence) ** 0.5 == pytest.approx(error, rel=1e-8)
+    assert linearised(
+        x.observed, m.influence.by_negative, m.influence.by_positive
+    ) ** 0.5 == pytest.approx(error, rel=1e-8)
     if name == "recall":  # by svyby, as a domain
         assert SURVEY[way]["recall_by"] == pytest.approx(SURVEY[way]["recall"])
 
@@ -100,10 +103,12 @@ def test_delong_by_fractions():
         return sum((u - a) ** 2 for u in x) / (len(x) - 1) / len(x)
 
     t = trueness.tally([1] * 5 + [0] * 6, pos + neg)
-    found = inferred(meant(t), auc_measure)
+    found = evaluate_measure(apply_design(t), auc_measure)
     assert found.value == float(a)
-    assert found.spread.variance == pytest.approx(float(part(v) + part(w)), rel=1e-14)
-    assert found.spread.units == 5
+    assert found.variance_estimate.variance == pytest.approx(
+        float(part(v) + part(w)), rel=1e-14
+    )
+    assert found.variance_estimate.units == 5
 
 
 def obuchowski(y, s, cluster):
@@ -126,14 +131,16 @@ def test_obuchowski_over_all_pairs(seed):
     y, cluster = rng.integers(0, 2, 40), rng.integers(0, 9, 40)
     s = np.round(rng.normal(size=40) + y, 1)
     t = trueness.tally(y, s, cluster=cluster)
-    assert inferred(meant(t), auc_measure).spread.variance == pytest.approx(
-        obuchowski(y, s, cluster), rel=1e-12
-    )
+    assert evaluate_measure(
+        apply_design(t), auc_measure
+    ).variance_estimate.variance == pytest.approx(obuchowski(y, s, cluster), rel=1e-12)
     alone = trueness.tally(y, s, cluster=np.arange(40))
     assert alone.grouped is None
     assert (
-        inferred(meant(alone), auc_measure).spread
-        == inferred(meant(trueness.tally(y, s)), auc_measure).spread
+        evaluate_measure(apply_design(alone), auc_measure).variance_estimate
+        == evaluate_measure(
+            apply_design(trueness.tally(y, s)), auc_measure
+        ).variance_estimate
     )
 
 
@@ -142,19 +149,19 @@ def test_degrees_of_freedom_by_hand():
     # var(V) = 9/4 * 2 * max(2 - 4/3, 2 * 4/2), so nu = 2 * 36 / 18
     t = trueness.Tally([3, 2, 1], pos=[1, 1, 1], neg=[1, 1, 1])
     u = np.array([1.0, 0.0, -1.0])
-    found = spread(t, u, u, by_class=True)
-    assert (found.variance, found.df, found.units) == (6.0, 4.0, 3.0)
+    found = estimate_variance(t, Influence(u, u), within_class=True)
+    assert (found.variance, found.degrees_of_freedom, found.units) == (6.0, 4.0, 3.0)
     # as one class of six: V = 6/5 * 4, var(V) = 36/25 max(4 - 16/6, 2 * 16/5)
-    both = spread(t, u, u)
+    both = estimate_variance(t, Influence(u, u))
     assert both.variance == pytest.approx(4.8)
-    assert both.df == pytest.approx(5)  # never more than n - 1
+    assert both.degrees_of_freedom == pytest.approx(5)  # never more than n - 1
 
 
 def test_prevalence_makes_classes_strata():
     t = trueness.Tally([1, 0], pos=[8, 2], neg=[3, 17])
-    at = meant(t.with_design(prevalence=0.5))
-    measure = partial(metric_measure, METRICS["accuracy"], at.cases.score == 1)
-    found = inferred(at, measure).spread
+    at = apply_design(t.with_design(prevalence=0.5))
+    measure = partial(metric_measure, METRICS["accuracy"], at.observed.score == 1)
+    found = evaluate_measure(at, measure).variance_estimate
     # half the recall plus half the specificity: variances of two shares, by n - 1
     by_hand = 0.25 * (0.8 * 0.2 / 9 + 0.85 * 0.15 / 19)
     assert found.variance == pytest.approx(by_hand, rel=1e-8)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from trueness.inference import limits as made
-from trueness.inference.spread import Spread
+from trueness.inference import intervals
+from trueness.inference.variance import VarianceEstimate
 
 SURVEY = json.loads((Path(__file__).parents[1] / "reference/survey.json").read_text())
 
@@ -20,7 +20,8 @@ def test_wilson_is_that_of_scipy(n, part, level):
     k = round(part * n)
     ci = stats.binomtest(k, n).proportion_ci(level, method="wilson")
     p = k / n
-    found = made.share_limits(p, p * (1 - p) / n, n, math.inf, level)
+    sample = intervals.ProportionSample(p * (1 - p) / n, n)
+    found = intervals.proportion_interval(p, sample, level)
     assert found == pytest.approx((ci.low, ci.high), abs=1e-12)
 
 
@@ -28,9 +29,12 @@ def test_wilson_is_that_of_scipy(n, part, level):
 def test_korn_graubard_as_survey_counts(way):
     (p, error), (n_eff,) = SURVEY[way]["accuracy"], SURVEY[way]["n_eff"]
     n, clusters = len(SURVEY["y"]), len(set(SURVEY["cluster"]))
-    found = made.effective_number(p * (1 - p), error**2, n, clusters, 0.95)
+    sample = intervals.ProportionSample(error**2, n, clusters)
+    found = intervals.effective_sample_size(p * (1 - p), sample, 0.95)
     # survey lets clusters count for more cases than there are; here n is the most
-    most = n * (made.student(n - 1, 0.95) / made.student(clusters - 1, 0.95)) ** 2
+    ratio = intervals.student_quantile(n - 1, 0.95)
+    ratio /= intervals.student_quantile(clusters - 1, 0.95)
+    most = n * ratio**2
     assert found == pytest.approx(min(n_eff, most), rel=1e-10)
     # svyciprop(method = "beta") is Clopper's and Pearson's interval at that number
     if n_eff < most:
@@ -43,13 +47,14 @@ def test_korn_graubard_as_survey_counts(way):
 
 
 def test_one_cluster_is_one_case():
-    assert made.effective_number(0.24, math.nan, 25, 1, 0.95) == 1
+    sample = intervals.ProportionSample(math.nan, 25, 1)
+    assert intervals.effective_sample_size(0.24, sample, 0.95) == 1
 
 
 @pytest.mark.parametrize("df", [1, 2.5, 30, 999_999, 1_000_001, 1e9, math.inf])
 def test_student_is_that_of_scipy(df):
     wanted = stats.t.ppf(0.975, df)
-    assert made.student(df, 0.95) == pytest.approx(wanted, rel=1e-12)
+    assert intervals.student_quantile(df, 0.95) == pytest.approx(wanted, rel=1e-12)
 
 
 @given(
@@ -61,8 +66,8 @@ def test_student_is_that_of_scipy(df):
 def test_between_two_ends_it_is_the_score_interval(p, variance, df, ends):
     wide = ends[1] - ends[0]
     value = ends[0] + wide * p
-    s = Spread(variance * wide**2, df, 10.0)
-    (low, high), how = made.limits(value, s, ends, 0.95)
+    s = VarianceEstimate(variance * wide**2, df, 10.0)
+    low, high, how = intervals.interval_from_variance(value, s, ends, 0.95)
     assert how == "student"
     n, t = p * (1 - p) / variance, stats.t.ppf(0.975, df)
     for limit in ((low - ends[0]) / wide, (high - ends[0]) / wide):
@@ -83,22 +88,27 @@ def test_between_two_ends_it_is_the_score_interval(p, variance, df, ends):
 )
 def test_other_scales_by_hand(value, ends, made_of):
     half = stats.t.ppf(0.975, 12) * 0.2
-    found, _ = made.limits(value, Spread(0.04, 12.0, 9.0), ends, 0.95)
-    assert found == pytest.approx((made_of(-half), made_of(half)))
+    *found, _ = intervals.interval_from_variance(
+        value, VarianceEstimate(0.04, 12.0, 9.0), ends, 0.95
+    )
+    assert found == pytest.approx([made_of(-half), made_of(half)])
 
 
 @pytest.mark.parametrize("variance", [0.0, math.nan])
 def test_where_nothing_varied_it_is_wilson_of_none(variance):
-    s = Spread(variance, math.inf, 25.0)
-    (low, high), how = made.limits(1.0, s, (0.0, 1.0), 0.95)
+    s = VarianceEstimate(variance, math.inf, 25.0)
+    low, high, how = intervals.interval_from_variance(1.0, s, (0.0, 1.0), 0.95)
     z = stats.norm.ppf(0.975)
     assert how == "unseen"
     assert (low, high) == pytest.approx((25 / (25 + z * z), 1.0))
-    assert made.limits(3.0, s, (0.0, math.inf), 0.95) == ((0.0, math.inf), "unseen")
+    open_end = intervals.interval_from_variance(3.0, s, (0.0, math.inf), 0.95)
+    assert open_end == (0.0, math.inf, "unseen")
 
 
 def test_no_value_no_limits():
-    (low, high), _ = made.limits(math.nan, Spread(1.0, 3.0, 4.0), (0.0, 1.0), 0.95)
+    low, high, _ = intervals.interval_from_variance(
+        math.nan, VarianceEstimate(1.0, 3.0, 4.0), (0.0, 1.0), 0.95
+    )
     assert math.isnan(low)
     assert math.isnan(high)
-    assert made.score_limits(0.5, 0.0, 1.96) == (0.0, 1.0)
+    assert intervals.wilson_interval(0.5, 0.0, 1.96) == (0.0, 1.0)

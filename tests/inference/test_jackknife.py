@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import trueness
-from trueness.inference.differences import _MOST
+from trueness.inference.jackknife import _MAX_DELETIONS
 
 
 def data(n, seed=0, places=9):
@@ -77,7 +77,7 @@ def test_an_area_by_hand_has_the_limits_of_the_area(places, words):
 def test_a_panel_of_many_rows_is_left_out_in_groups():
     y, s = data(900)
     p = trueness.panel(y, {"a": s, "b": s**2})
-    assert len(p) > _MOST
+    assert len(p) > _MAX_DELETIONS
     found = trueness.estimate(p, lambda p: area(p["a"]))
     assert found.sd == pytest.approx(trueness.auc(y, s).sd, rel=0.15)
 
