@@ -287,6 +287,93 @@ def test_names_are_names_whatever_they_contain():
         trueness.sql("preds", dialect="oracle", score="p")
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    "table",
+    [
+        None,
+        3,
+        "preds PARTITION (p0)",
+        "preds TABLESAMPLE (10 PERCENT)",
+        "preds WITH (NOLOCK)",
+        "preds /* x */",
+        "preds;",
+        "preds::text",
+        "ONLY preds",
+    ],
+)
+def test_nothing_stands_beside_the_name_of_a_table(dialect, table):
+    with pytest.raises(InputError, match="table must be the name"):
+        trueness.sql(table, dialect=dialect, score="p")
+
+
+@pytest.mark.parametrize("table", ["a.b", "a::b", "cases", "predictions", "p q"])
+def test_odd_names_of_tables_are_read_between_quotes(table):
+    connection = duckdb.connect()
+    connection.execute(f'CREATE TABLE "{table}" AS SELECT 0.5 AS p, 1 AS y')
+
+    query = trueness.sql(f'"{table}"', dialect="duckdb", score="p", label="y")
+
+    assert connection.sql(query).fetchall() == [(0.5, 0, 1, 0, 0)]
+
+
+# every name that the query gives to a column of its own
+OWN_NAMES = (
+    *("score", "case_score", "case_weight", "kind", "neg", "high", "cell", "bin"),
+    *("cell_low", "cell_sum_pos", "lowest_score", "cases", "weight"),
+)
+
+
+def sums_of_weights(engine, name, bins):
+    """Ask an engine about three cases whose weights stand in a column of this name."""
+    rows = f"""(SELECT 0.2 AS p, 0 AS y, 5.0 AS "{name}"
+        UNION ALL SELECT 0.4, 1, 6.0 UNION ALL SELECT 0.8, 1, 7.0)"""
+    query = trueness.sql(
+        "named", dialect=engine, score="p", label="y", weight=name, bins=bins
+    )
+    query = query.replace("FROM named", f"FROM {rows} AS named")
+    if engine == "clickhouse":
+        found = str(pytest.importorskip("chdb").query(query, "CSVWithNames"))
+        return list(csv.DictReader(io.StringIO(found)))
+    return duckdb.sql(query).pl().to_dicts()
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "clickhouse"])
+@pytest.mark.parametrize("bins", [None, 5])
+@pytest.mark.parametrize("name", OWN_NAMES)
+def test_columns_may_be_called_as_the_query_calls_its_own(engine, bins, name):
+    counts = sums_of_weights(engine, name, bins)
+
+    assert sum(float(row["neg"]) for row in counts) == 5
+    assert sum(float(row["pos"]) for row in counts) == 13
+
+
+def test_groups_of_a_rule_are_values_whatever_they_contain():
+    groups = ['x"by"y', "score", "it's", '"score" >= 0 --', "a\\"]
+    rule = trueness.Rule({name: 0.5 for name in groups})
+    frame = pl.DataFrame({"by": groups * 2, 's"x': [0.4] * 5 + [0.6] * 5})
+
+    query = trueness.sql("frame", dialect="duckdb", score='s"x', by="by", apply=rule)
+    decided = duckdb.sql(query).pl()["decision"].to_list()
+
+    assert len(frame) == 10
+    assert decided == [0] * 5 + [1] * 5
+
+
+def test_a_rule_decides_nothing_about_a_score_that_is_no_number():
+    frame = pl.DataFrame({"p": [float("nan"), None, 0.9]})
+    query = trueness.sql("frame", dialect="duckdb", score="p", apply=trueness.Rule(0.5))
+    assert len(frame) == 3
+    assert duckdb.sql(query).pl()["decision"].to_list() == [None, None, 1]
+
+
+def test_the_new_column_may_not_be_the_one_that_is_read():
+    with pytest.raises(InputError, match="name of the new column"):
+        trueness.sql(
+            "preds", dialect="duckdb", score="Decision", apply=trueness.Rule(0.5)
+        )
+
+
 MAPS = ("isotonic", "beta", "platt", "temperature")
 
 

@@ -7,6 +7,7 @@ queries are written once, in DuckDB's SQL, and translated by sqlglot.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 from trueness._core.checks import options as _options
@@ -83,18 +84,18 @@ def sql(
     -- Save the result as CSV or Parquet, then type: trueness evaluate FILE
     WITH cases AS (
       SELECT
-        CAST(p AS DOUBLE) AS score,
-        'unknown' AS kind
+        CAST(p AS DOUBLE) AS case_score,
+        'unknown' AS case_kind
       FROM preds
     )
     SELECT
-      score,
-      COUNT(CASE WHEN kind = 'neg' THEN 1 END) AS neg,
-      COUNT(CASE WHEN kind = 'pos' THEN 1 END) AS pos,
-      COUNT(CASE WHEN kind = 'unknown' THEN 1 END) AS unknown
+      case_score AS score,
+      COUNT(CASE WHEN case_kind = 'neg' THEN 1 END) AS neg,
+      COUNT(CASE WHEN case_kind = 'pos' THEN 1 END) AS pos,
+      COUNT(CASE WHEN case_kind = 'unknown' THEN 1 END) AS unknown
     FROM cases
     GROUP BY
-      score
+      case_score
     """
     to = DIALECTS[_options.choice(dialect, tuple(DIALECTS), "dialect")]
     given = {"score": score, "label": label, "count": count, "weight": weight}
@@ -102,8 +103,11 @@ def sql(
     needed = {k: v for k, v in given.items() if v is not None or k == "score"}
     names = {k: _column(v, k, to) for k, v in needed.items()}
     source = _table(table, to)
+    table_parts = {part.name for part in source.parts}
+    aliases = _unused_aliases({*map(str, needed.values()), *table_parts})
+
     if apply is not None:
-        query, said = _applied(apply, names, source, to)
+        query, said = _applied(apply, names, aliases, to)
     else:
         if by is not None and by.lower() in COLUMNS:
             raise InputError(
@@ -114,15 +118,59 @@ def sql(
             "How many negatives, positives and unknowns showed each score?",
             "Save the result as CSV or Parquet, then type: trueness evaluate FILE",
         )
-        query = _counting(names, source, positive, to, bins)
+        query = _counting(names, aliases, positive, to, bins)
+
     glot = required("sqlglot", "sql")
     tree = glot.parse_one(query, read="duckdb")
+    _put_table(tree, source, aliases)
     # nothing that is ordered here can be missing
     small = glot.Dialect.get_or_raise(to).NULL_ORDERING == "nulls_are_small"
     for ordered in tree.find_all(glot.exp.Ordered):
         ordered.set("nulls_first", small)
     written_out = str(tree.sql(to, pretty=True))
     return "\n".join([*(f"-- {line}" for line in said), written_out])
+
+
+@dataclass(frozen=True)
+class _Aliases:
+    """Names that a query gives to its own columns and tables.
+
+    ClickHouse takes an alias for a column of the same name, so none of them may be the
+    name of a column that the query reads or writes.
+    """
+
+    source: str = "predictions"
+    cases: str = "cases"
+    score: str = "case_score"
+    kind: str = "case_kind"
+    cluster: str = "case_cluster"
+    group: str = "case_group"
+    count: str = "case_count"
+    weight: str = "case_weight"
+    score_range: str = "score_range"
+    lowest: str = "lowest_score"
+    highest: str = "highest_score"
+    numbered_cases: str = "numbered_cases"
+    cells: str = "cells"
+    cell: str = "cell"
+    cell_low: str = "cell_low"
+    cell_high: str = "cell_high"
+    cell_cases: str = "cell_cases"
+    cell_sum: str = "cell_sum"  # the beginning of several names
+    bins: str = "bins"
+    bin: str = "bin"
+
+
+def _unused_aliases(taken: set[str]) -> _Aliases:
+    """Return aliases that differ from all these names, in capitals or not."""
+    lower = [name.lower() for name in taken]
+    chosen = {}
+    for field in fields(_Aliases):
+        alias = str(field.default)
+        while any(name.startswith(alias) for name in lower):
+            alias = f"q_{alias}"
+        chosen[field.name] = alias
+    return _Aliases(**chosen)
 
 
 def _column(name: object, what: str, to: str) -> str:
@@ -147,55 +195,85 @@ def _is_column(name: str, dialect: str) -> bool:
     return isinstance(found, glot.exp.Column) and found.name == name
 
 
-def _table(table: object, to: str) -> str:
+def _table(table: object, to: str) -> Any:
+    """Read the name of a table, and nothing beside it, as a node of sqlglot."""
     glot = required("sqlglot", "sql")
-    try:
-        found = glot.parse_one(f"SELECT * FROM {table}", read=to)  # noqa: S608
-    except (glot.errors.SqlglotError, ValueError):
-        found = None
-    named = found and found.find(glot.exp.Table)
-    only = (
-        named
-        and not named.alias
-        and all(isinstance(part, glot.exp.Identifier) for part in named.parts)
+    refusal = InputError(
+        f"table must be the name of a table, as preds or mart.public.preds; found "
+        f"{described(table)}."
     )
-    # nothing beside the name: no second table, no condition, no other statement
-    if not only or found != glot.select("*").from_(named):
-        raise InputError(
-            f"table must be the name of a table, as preds or mart.public.preds; found "
-            f"{described(table)}."
-        )
+    if not isinstance(table, str):
+        raise refusal
+    try:
+        query = glot.parse_one(f"SELECT * FROM {table}", read=to)  # noqa: S608
+    except (glot.errors.SqlglotError, ValueError):
+        raise refusal from None
+
+    named = query.find(glot.exp.Table)
+    if named is None or not all(
+        isinstance(part, glot.exp.Identifier) for part in named.parts
+    ):
+        raise refusal
+    # the parser knows samples, partitions, hints and versions, and drops some of them
+    # in silence: what it would write again must be what was typed
+    names_alone = glot.exp.Table(
+        **{key: named.args.get(key) for key in ("this", "db", "catalog")}
+    )
+    written_again = named.sql(
+        to, comments=False, unsupported_level=glot.ErrorLevel.IGNORE
+    )
+    same_text = _without_quotes(written_again) == _without_quotes(table)
+    if query != glot.select("*").from_(names_alone) or not same_text:
+        raise refusal
     for part in named.parts:  # BigQuery takes my-project without quotes
         part.set("quoted", part.quoted or not part.name.isidentifier())
-    return str(named.sql("duckdb"))
+    return named
+
+
+def _without_quotes(name: str) -> str:
+    return "".join(sign for sign in name if sign not in '"`[]\\' and not sign.isspace())
+
+
+def _put_table(tree: Any, source: Any, aliases: _Aliases) -> None:
+    """Read from the table, where the query names its source."""
+    glot = required("sqlglot", "sql")
+    for table in list(tree.find_all(glot.exp.Table)):
+        if table.name == aliases.source:
+            named = source.copy()
+            if table.alias:
+                named = named.as_(table.alias)
+            table.replace(named)
 
 
 def _counting(
-    names: Names, table: str, positive: object, to: str, bins: int | None
+    names: Names, aliases: _Aliases, positive: object, to: str, bins: int | None
 ) -> str:
     """Write the query that counts, in DuckDB's SQL."""
     # CLUSTER and GROUP are words of SQL, of which some engines take no column
-    keys = {"unit": "cluster"} if "cluster" in names else {}
-    keys |= {"part": names["by"]} if "by" in names else {}
+    keys = {aliases.cluster: "cluster"} if "cluster" in names else {}
+    keys |= {aliases.group: names["by"]} if "by" in names else {}
     kind, refuses = _kind(names, positive, to)
     held = {
-        "score": _double(names["score"], to),
-        "kind": kind,
-        "unit": names.get("cluster"),
-        "part": names.get("by"),
-        "number": names.get("count"),
-        "weight": _double(names["weight"], to) if "weight" in names else None,
+        aliases.score: _double(names["score"], to),
+        aliases.kind: kind,
+        aliases.cluster: names.get("cluster"),
+        aliases.group: names.get("by"),
+        aliases.count: names.get("count"),
+        aliases.weight: _double(names["weight"], to) if "weight" in names else None,
     }
-    cases = [f"{how} AS {name}" for name, how in held.items() if how]
-    first = f"WITH cases AS (SELECT {', '.join(cases)} FROM {table})"  # noqa: S608
-    made = _sums(names, refuses)
+    columns = ", ".join(f"{how} AS {name}" for name, how in held.items() if how)
+    first = f"WITH {aliases.cases} AS (SELECT {columns} FROM {aliases.source})"  # noqa: S608
+    sums = _sums(names, aliases, refuses)
     if bins is None:
-        columns = ", ".join(f"{how} AS {name}" for name, how in made.items())
-        grouped = ", ".join(["score", *keys])
-        select = f"SELECT {_shown(keys)}score, {columns} FROM cases"  # noqa: S608
+        counts = ", ".join(f"{how} AS {name}" for name, how in sums.items())
+        grouped = ", ".join([aliases.score, *keys])
+        select = (
+            f"SELECT {_shown(keys)}{aliases.score} AS score, {counts} "  # noqa: S608
+            f"FROM {aliases.cases}"
+        )
         return f"{first} {select} GROUP BY {grouped}"
     bins = _options.whole_number(bins, "bins", at_least=1)
-    return f"{first}, {_binned(made, keys, bins)}"
+    return f"{first}, {_binned(sums, keys, aliases, bins)}"
 
 
 def _double(name: str, to: str) -> str:
@@ -244,67 +322,75 @@ def _value(positive: object) -> str:
     return repr(_options.real_number(positive, "positive")).removesuffix(".0")
 
 
-def _sums(names: Names, refuses: bool) -> dict[str, str]:
+def _sums(names: Names, aliases: _Aliases, refuses: bool) -> dict[str, str]:
     """Write the columns of counts, or of weights and of their squares."""
     kinds = ("neg", "pos", "unknown")
 
-    def added(kind: str, value: str) -> str:
-        return f"SUM(CASE WHEN kind = '{kind}' THEN {value} ELSE 0 END)"
+    def total(kind: str, value: str) -> str:
+        return f"SUM(CASE WHEN {aliases.kind} = '{kind}' THEN {value} ELSE 0 END)"
 
-    made = {k: f"COUNT(CASE WHEN kind = '{k}' THEN 1 END)" for k in kinds}
-    times = " * number" if "count" in names else ""
+    def number(kind: str) -> str:
+        return f"COUNT(CASE WHEN {aliases.kind} = '{kind}' THEN 1 END)"
+
+    sums = {k: number(k) for k in kinds}
+    times = f" * {aliases.count}" if "count" in names else ""
+    weight = aliases.weight
     if "weight" in names:
-        made = {k: added(k, f"weight{times}") for k in kinds}
-        made |= {f"{k}_squares": added(k, f"weight * weight{times}") for k in kinds}
+        sums = {k: total(k, f"{weight}{times}") for k in kinds}
+        sums |= {f"{k}_squares": total(k, f"{weight} * {weight}{times}") for k in kinds}
     elif times:
-        made = {k: f"CAST({added(k, 'number')} AS BIGINT)" for k in kinds}
+        sums = {k: f"CAST({total(k, aliases.count)} AS BIGINT)" for k in kinds}
     if refuses:
-        made["refused"] = "COUNT(CASE WHEN kind = 'refused' THEN 1 END)"
-    return made
+        sums["refused"] = number("refused")
+    return sums
 
 
-def _binned(made: Names, keys: Names, bins: int) -> str:
+def _binned(sums: Names, keys: Names, aliases: _Aliases, bins: int) -> str:
     """Write how cells of equal width become bins of about equal size, without a sort.
 
     Rounding differs between engines, and never the order of the cells: each bin comes
     back with the smallest and the largest score in it.
     """
+    a = aliases
     beside = "".join(f", {k}" for k in keys)
-    inner = ", ".join(f"{how} AS sum_{name}" for name, how in made.items())
-    weighted = any(name.endswith("squares") for name in made)
+    inner = ", ".join(f"{how} AS {a.cell_sum}_{name}" for name, how in sums.items())
+    weighted = any(name.endswith("squares") for name in sums)
     outer = ", ".join(
-        f"SUM(sum_{name}) AS {name}"
+        f"SUM({a.cell_sum}_{name}) AS {name}"
         if weighted and name != "refused"
-        else f"CAST(SUM(sum_{name}) AS BIGINT) AS {name}"
-        for name in made
+        else f"CAST(SUM({a.cell_sum}_{name}) AS BIGINT) AS {name}"
+        for name in sums
     )
-    place = f"(score - least) / NULLIF(most - least, 0) * {bins * _CELLS}"
+    finite = f"{a.score} BETWEEN -{_LARGEST} AND {_LARGEST}"
+    width = f"NULLIF({a.highest} - {a.lowest}, 0)"
+    place = f"({a.score} - {a.lowest}) / {width} * {bins * _CELLS}"
     # every piece is a name that was quoted above, or a number
     return f"""
-    ends AS (
-      SELECT MIN(score) AS least, MAX(score) AS most FROM cases
-      WHERE score BETWEEN -{_LARGEST} AND {_LARGEST}
+    {a.score_range} AS (
+      SELECT MIN({a.score}) AS {a.lowest}, MAX({a.score}) AS {a.highest}
+      FROM {a.cases} WHERE {finite}
     ),
-    numbered AS (
+    {a.numbered_cases} AS (
       /* cells of equal width; -1 where a score is missing or not finite */
-      SELECT cases.*, CASE WHEN score BETWEEN -{_LARGEST} AND {_LARGEST}
-        THEN CAST(COALESCE({place}, 0) AS BIGINT) ELSE -1 END AS cell
-      FROM cases CROSS JOIN ends
+      SELECT {a.cases}.*, CASE WHEN {finite}
+        THEN CAST(COALESCE({place}, 0) AS BIGINT) ELSE -1 END AS {a.cell}
+      FROM {a.cases} CROSS JOIN {a.score_range}
     ),
-    cells AS (
-      SELECT cell{beside}, MIN(score) AS low, MAX(score) AS top,
-        COUNT(*) AS cases, {inner}
-      FROM numbered GROUP BY cell{beside}
+    {a.cells} AS (
+      SELECT {a.cell}{beside},
+        MIN({a.score}) AS {a.cell_low}, MAX({a.score}) AS {a.cell_high},
+        COUNT(*) AS {a.cell_cases}, {inner}
+      FROM {a.numbered_cases} GROUP BY {a.cell}{beside}
     ),
-    bins AS (
+    {a.bins} AS (
       /* neighbouring cells together, with about as many cases in each bin */
-      SELECT cells.*, CASE WHEN cell = -1 THEN -1 ELSE CAST({bins - 1}
-        * CAST(SUM(cases) OVER (ORDER BY cell) AS DOUBLE)
-        / SUM(cases) OVER () AS BIGINT) END AS bin
-      FROM cells
+      SELECT {a.cells}.*, CASE WHEN {a.cell} = -1 THEN -1 ELSE CAST({bins - 1}
+        * CAST(SUM({a.cell_cases}) OVER (ORDER BY {a.cell}) AS DOUBLE)
+        / SUM({a.cell_cases}) OVER () AS BIGINT) END AS {a.bin}
+      FROM {a.cells}
     )
-    SELECT {_shown(keys)}MIN(low) AS score, MAX(top) AS high, {outer}
-    FROM bins GROUP BY bin{beside}
+    SELECT {_shown(keys)}MIN({a.cell_low}) AS score, MAX({a.cell_high}) AS high, {outer}
+    FROM {a.bins} GROUP BY {a.bin}{beside}
     """  # noqa: S608
 
 
@@ -313,31 +399,51 @@ def _shown(keys: Names) -> str:
 
 
 def _applied(
-    what: object, names: Names, table: str, to: str
+    what: object, names: Names, aliases: _Aliases, to: str
 ) -> tuple[str, tuple[str, ...]]:
     """Write the query that gives every row its new score, or its decision."""
     score = _double(names["score"], to)
     if isinstance(what, Rule):
-        if what.groups and "by" not in names:
-            raise InputError(
-                "This rule has a threshold for each group; name the column of the "
-                "groups with by=."
-            )
-        new, expression = "decision", what.to_sql("score", "by")
-        for role in ("score", "by"):
-            expression = expression.replace(f'"{role}"', names.get(role, role))
+        new_column, expression = "decision", _rule(what, score, names.get("by"))
         said = ("What is decided? 1 flagged, 0 not flagged, NULL deferred.",)
     elif isinstance(what, Map):
-        new, expression = "calibrated", _map(what, score)
-        if to not in _WITHOUT_NAN:  # which some engines take for the largest number
-            expression = f"CASE WHEN NOT {_is_nan(score, to)} THEN {expression} END"
+        new_column, expression = "calibrated", _map(what, score)
         said = ("What does the score mean as a probability?",)
     else:
         raise InputError(
             f"apply= needs a fitted map or a rule; found {described(what)}."
         )
-    query = f"SELECT {table}.*, {expression} AS {new} FROM {table}"  # noqa: S608
+    for role, name in names.items():
+        if name.strip('"').lower() == new_column:
+            raise InputError(
+                f"{role}={new_column!r} is also the name of the new column. Rename it "
+                "in a view.",
+                option=role,
+            )
+    if to not in _WITHOUT_NAN:  # which some engines take for the largest number
+        expression = f"CASE WHEN NOT {_is_nan(score, to)} THEN {expression} END"
+    rows = aliases.cases
+    query = (
+        f"SELECT {rows}.*, {expression} AS {new_column} "  # noqa: S608
+        f"FROM {aliases.source} AS {rows}"
+    )
     return query, said
+
+
+def _rule(rule: Rule, score: str, group: str | None) -> str:
+    """Write a rule of these columns; its cuts and groups stay values."""
+    if rule.groups and group is None:
+        raise InputError(
+            "This rule has a threshold for each group; name the column of the "
+            "groups with by=.",
+            option="by",
+        )
+    glot = required("sqlglot", "sql")
+    columns = {"score": score, "group": group or "group"}
+    expression = glot.parse_one(rule.to_sql("score", "group"), read="duckdb")
+    for column in list(expression.find_all(glot.exp.Column)):
+        column.replace(glot.parse_one(columns[column.name], read="duckdb"))
+    return str(expression.sql("duckdb"))
 
 
 def _map(map: Map, score: str) -> str:
