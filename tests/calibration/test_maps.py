@@ -109,7 +109,7 @@ def with_score(score):
         ({"fields": {}}, "has the fields 'probability', 'score'"),
         ({"fields": None}, "found None"),
         (with_score({"array": [1, 2, 3], "shape": [3]}), "one value per score"),
-        (with_score({"array": [2, 1], "shape": [2]}), "one ascending array"),
+        (with_score({"array": [2, 1], "shape": [2]}), "must be in ascending order"),
         (with_score({"array": ["x", 1], "shape": [2]}), "does not hold numbers"),
         (with_score({"array": [1, 2], "shape": [7]}), "does not hold numbers"),
         (with_score({"what": 1}), "damaged: it holds 'what'"),
@@ -287,3 +287,96 @@ def test_maps_in_maps_deeper_than_can_be_read_get_a_sentence():
         held = {"type": "platt", "fields": whole["fields"] | {"slope": held}}
     with pytest.raises(trueness.InputError, match="does not hold a map"):
         maps.map_from_json(json.dumps(whole | {"fields": held["fields"]}))
+
+
+SAMPLE = trueness.tally(
+    [0, 1, 0, 1, 1, 0, 1, 0], [0.1, 0.4, 0.3, 0.8, 0.9, 0.2, 0.25, 0]
+)
+
+
+def with_fields(fitted, **values):
+    content = json.loads(maps.map_to_json(fitted))
+    for name, value in values.items():
+        if isinstance(value, list):
+            value = {"array": value, "shape": [len(value)]}
+        content["fields"][name] = value
+    return json.dumps(content)
+
+
+@pytest.mark.parametrize(
+    ("method", "fields", "words"),
+    [
+        ("isotonic", {"score": [0, 1], "probability": [0.9, 0.1]}, "ascending order"),
+        ("isotonic", {"score": [0, 1], "probability": [-0.1, 0.1]}, "between 0 and 1"),
+        ("venn-abers", {"low_edges": [0.5], "low": [-0.2, 0.3]}, "between 0 and 1"),
+        ("venn-abers", {"low_edges": [0.5], "low": [0.9, 0.95]}, "not be above high"),
+        ("platt", {"low": 1.0, "high": 0.0}, "low must be below high"),
+        ("platt", {"targets": "none"}, "targets must be"),
+        ("temperature", {"temperature": -2.0}, "temperature must be above 0"),
+        ("temperature", {"low": 0.9, "high": 0.1}, "low must be below high"),
+        ("beta", {"low": 0.9, "high": 0.1}, "low must be below high"),
+        ("beta", {"a": -1.0}, "a and b must be 0 or more"),
+        ("beta", {"low": -5.0}, "low must be above 0"),
+        ("binormal", {"score": [1, 0], "hidden": [0, 1]}, "ascending order"),
+        ("binormal", {"score": [0, 1], "hidden": [1, 0]}, "ascending order"),
+        ("binormal", {"sd": -1.0}, "sd must be above 0"),
+        ("binormal", {"prevalence": 1.5}, "prevalence must"),
+        ("fermi-dirac", {"score": [1, 0], "cases": [1, 1]}, "ascending order"),
+        ("fermi-dirac", {"score": [0, 1], "cases": [1, -210]}, "not negative"),
+    ],
+)
+def test_a_map_that_no_fit_can_give_is_refused(method, fields, words):
+    fitted = trueness.calibrate(SAMPLE, method=method)
+
+    with pytest.raises(trueness.InputError, match=words):
+        maps.map_from_json(with_fields(fitted, **fields))
+
+
+COLUMN = {"array": [0.0, 1.0], "shape": [2]}
+REVERSED = {"array": [1.0, 0.0], "shape": [2]}
+NEGATIVE = {"array": [1.0, -210.0], "shape": [2]}
+
+
+@pytest.fixture
+def panel():
+    scores = {"A": [0.1, 0.4, 0.3, 0.8, 0.9, 0.2], "B": [1, 3, 2, 1, 3, 1]}
+    return trueness.panel([0, 1, 0, 1, 1, 0], scores)
+
+
+@pytest.mark.filterwarnings("ignore::trueness._core.checks.errors.DoubtfulAssumption")
+@pytest.mark.parametrize("method", ["wisdom-of-crowds", "fidel", "fidel-correlated"])
+@pytest.mark.parametrize(
+    ("scores", "cases", "words"),
+    [
+        (COLUMN, NEGATIVE, "not negative"),
+        (REVERSED, COLUMN, "ascending order"),
+        (COLUMN, {"array": [1.0], "shape": [1]}, "one number for each score"),
+    ],
+)
+def test_a_reference_that_no_panel_can_give_is_refused(
+    panel, method, scores, cases, words
+):
+    fitted = trueness.COMBINERS[method](panel)
+    columns = {"scores": {"list": [scores, COLUMN]}, "cases": {"list": [cases, COLUMN]}}
+
+    with pytest.raises(trueness.InputError, match=words):
+        maps.map_from_json(with_fields(fitted, **columns))
+
+
+@pytest.mark.filterwarnings("ignore::trueness._core.checks.errors.DoubtfulAssumption")
+@pytest.mark.parametrize(
+    ("method", "fields", "words"),
+    [
+        ("best-single", {"best": "C"}, "best must be"),
+        ("best-single", {"auc": 1.5}, "auc must"),
+        ("fidel", {"auc": [2.0, 0.5]}, "between 0 and 1"),
+        ("fidel", {"source": "hearsay"}, "source must be"),
+        ("fidel", {"prevalence": -0.1}, "prevalence must"),
+        ("mean-score", {"names": {"list": ["A", "A"]}}, "of its own"),
+    ],
+)
+def test_a_combiner_that_no_fit_can_give_is_refused(panel, method, fields, words):
+    fitted = trueness.COMBINERS[method](panel)
+
+    with pytest.raises(trueness.InputError, match=words):
+        maps.map_from_json(with_fields(fitted, **fields))

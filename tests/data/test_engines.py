@@ -152,7 +152,7 @@ def test_many_labels_are_refused_while_streaming():
 
 
 def test_a_plan_is_counted_not_its_source(lazy_engine):
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     frame = lazy_engine({"y": [0, 1, 1, 0], "p": [0.1, 0.2, 0.3, 0.4]})
     kept = nw.from_native(frame).filter(nw.col("p") > 0.15).to_native()

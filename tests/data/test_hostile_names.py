@@ -1,6 +1,6 @@
 """A name is an identifier, whatever it contains."""
 
-import narwhals as nw
+import narwhals.stable.v2 as nw
 import numpy as np
 import pytest
 

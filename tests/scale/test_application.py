@@ -1,7 +1,7 @@
 """A map gives the same column on every engine as it gives arrays."""
 
 import ibis
-import narwhals as nw
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl

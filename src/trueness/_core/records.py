@@ -423,7 +423,7 @@ def native_frame(columns: Mapping[str, Any], backend: str | None = None) -> Any:
     _options.choice(backend, _BACKENDS, "backend")
     if backend == "dict":
         return {k: np.asarray(v).tolist() for k, v in columns.items()}
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     library: Any = backend
     try:

@@ -21,6 +21,7 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.solvers import pool_violators, pooled_blocks
+from trueness.calibration.field_rules import check_ascending, check_probabilities
 from trueness.calibration.forecasts import equal_mass, pooled
 from trueness.calibration.maps import (
     Formula,
@@ -54,6 +55,8 @@ class Isotonic(Map):
 
     def __post_init__(self) -> None:
         _frozen_table(self, "score", "probability", 0)
+        check_probabilities("probability", self.probability)
+        check_ascending("probability", self.probability, strictly=False)
 
     @property
     def expression(self) -> Formula:
@@ -70,6 +73,7 @@ class Histogram(Map):
 
     def __post_init__(self) -> None:
         _frozen_table(self, "edges", "probability", 1)
+        check_probabilities("probability", self.probability)
 
     @property
     def expression(self) -> Formula:
@@ -89,6 +93,13 @@ class VennAbers(Map):
     def __post_init__(self) -> None:
         _frozen_table(self, "low_edges", "low", 1)
         _frozen_table(self, "high_edges", "high", 1)
+        for name in ("low", "high"):
+            check_probabilities(name, getattr(self, name))
+            check_ascending(name, getattr(self, name), strictly=False)
+        edges = np.concatenate([self.low_edges, just_above(self.high_edges)])
+        low, high = self.interval(np.append(edges, -np.inf))
+        if (low > high).any():
+            raise InputError("low must not be above high.")
 
     def interval(self, score: ArrayLike) -> tuple[Floats, Floats]:
         """Give p0 and p1 for each score: isotonic fits with the case as 0 and as 1."""
@@ -228,8 +239,7 @@ def _frozen_table(record: Map, scores: str, values: str, more: int) -> None:
     """Ask for ascending scores, and as many values and ``more``; make both constant."""
     freeze(record, scores, values)
     a, b = getattr(record, scores), getattr(record, values)
-    if a.ndim != 1 or not (a[1:] > a[:-1]).all():
-        raise InputError("The scores of a map must be one ascending array.")
+    check_ascending("The scores of a map", a)
     if (a.size + more,) != b.shape:
         raise InputError(
             f"The table of a map must have one value per score; found {a.size} scores "

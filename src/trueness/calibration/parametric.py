@@ -16,8 +16,15 @@ from scipy.special import ndtr
 from trueness._core.arrays import Floats
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import NotConverged, NotEnoughCases
+from trueness._core.checks.errors import InputError, NotConverged, NotEnoughCases
 from trueness._core.solvers import fit_logistic, separated
+from trueness.calibration.field_rules import (
+    check_ascending,
+    check_counts,
+    check_ends,
+    check_finite,
+    check_shape,
+)
 from trueness.calibration.maps import TRANSFORMS, Formula, Map, just_above, register
 from trueness.counts.placements import twice_wins
 from trueness.counts.values import Tally
@@ -26,6 +33,7 @@ from trueness.ranking.models import fit_binormal, separation
 
 _EPS = 2.0**-52
 _SCALES = ("identity", "logit")
+_TARGETS = ("labels", "smoothed")
 
 
 @register("platt")
@@ -44,6 +52,10 @@ class Platt(Map):
 
     def __post_init__(self) -> None:
         _options.choice(self.scale, _SCALES, "scale")
+        _options.choice(self.targets, _TARGETS, "targets")
+        check_finite("intercept", self.intercept)
+        check_finite("slope", self.slope)
+        check_ends(self.low, self.high, scale=self.scale)
 
     @property
     def expression(self) -> Formula:
@@ -62,6 +74,19 @@ class Beta(Map):
     targets: str = "labels"
     low: float = _EPS
     high: float = 1 - _EPS
+
+    def __post_init__(self) -> None:
+        _options.choice(self.targets, _TARGETS, "targets")
+        check_finite("a", self.a)
+        check_finite("b", self.b)
+        check_finite("c", self.c)
+        if self.a < 0 or self.b < 0:
+            raise InputError(
+                f"a and b must be 0 or more; found {self.a!r} and {self.b!r}."
+            )
+        check_finite("low", self.low)
+        check_finite("high", self.high)
+        check_ends(self.low, self.high, scale="log")
 
     @property
     def expression(self) -> Formula:
@@ -85,6 +110,12 @@ class Temperature(Map):
 
     def __post_init__(self) -> None:
         _options.choice(self.scale, _SCALES, "scale")
+        _options.choice(self.targets, _TARGETS, "targets")
+        if not self.temperature > 0:
+            raise InputError(
+                f"temperature must be above 0; found {self.temperature!r}."
+            )
+        check_ends(self.low, self.high, scale=self.scale)
 
     @property
     def expression(self) -> Formula:
@@ -215,6 +246,14 @@ class FermiDiracMap(Map):
     centre: float
     height: float
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_ascending("score", self.score)
+        check_counts("cases", self.cases, self.score.size)
+        check_finite("beta", self.beta)
+        check_finite("centre", self.centre)
+        check_finite("height", self.height)
+
     @property
     def expression(self) -> Formula:
         """Give the table of ranks, then the logistic curve in the rank."""
@@ -256,6 +295,17 @@ class BinormalMap(Map):
     mean: float
     sd: float
     prevalence: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_ascending("score", self.score)
+        check_ascending("hidden", self.hidden, strictly=False)
+        check_shape("hidden", self.hidden, self.score.shape)
+        check_finite("mean", self.mean)
+        check_finite("sd", self.sd)
+        if self.sd <= 0:
+            raise InputError(f"sd must be above 0; found {self.sd!r}.")
+        _options.fraction(self.prevalence, "prevalence")
 
     @property
     def expression(self) -> Formula:

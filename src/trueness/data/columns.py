@@ -99,7 +99,7 @@ def _from_series(values: Any, what: str) -> Array:
     if type(values).__module__.partition(".")[0] == "torch":
         host = values.detach()  # NumPy has no bfloat16, whose values are float32s
         return np.asarray(host.float() if "bfloat16" in str(host.dtype) else host)
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     try:
         # without its name: Polars takes "^p.*$" for a pattern
@@ -124,7 +124,7 @@ def several_columns(scores: Any) -> Any:
     as it is.
     """
     if is_frame(scores):
-        import narwhals as nw
+        import narwhals.stable.v2 as nw
 
         if hasattr(type(scores), "iloc"):  # pandas allows a name twice, or a number
             _columns.distinct_names(list(map(str, scores.columns)))

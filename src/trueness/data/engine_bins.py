@@ -27,9 +27,9 @@ from trueness.data.columns import column
 from trueness.data.engines import collect, weighed, weight_sums, weights_of
 
 if TYPE_CHECKING:
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 else:
-    nw = lazy_import("narwhals", "cli")  # imported when a frame arrives
+    nw = lazy_import("narwhals.stable.v2", "cli")  # imported when a frame arrives
 
 _SEGMENTS = 16  # quantile segments; each is divided evenly
 _SAMPLE = 100_000

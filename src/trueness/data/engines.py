@@ -31,9 +31,9 @@ from trueness.counts.counting import Weights
 from trueness.data.columns import column, is_frame
 
 if TYPE_CHECKING:
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 else:
-    nw = lazy_import("narwhals", "cli")  # imported when a frame arrives
+    nw = lazy_import("narwhals.stable.v2", "cli")  # imported when a frame arrives
 
 P = ParamSpec("P")
 T = TypeVar("T")

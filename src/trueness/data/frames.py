@@ -38,7 +38,7 @@ from trueness.data.engine_bins import binned_tally
 from trueness.data.storage import are_counts, count_columns_of, tally_of_counts
 
 if TYPE_CHECKING:
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
     from numpy.typing import ArrayLike
 
     from trueness.trees.leaves import Leaves

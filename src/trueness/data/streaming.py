@@ -26,10 +26,10 @@ from trueness.counts.values import Tally, tally_of_rows
 from trueness.data.engines import by_role, reading
 
 if TYPE_CHECKING:
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
     import pyarrow as pa
 else:
-    nw = lazy_import("narwhals", "cli")  # imported when a frame arrives
+    nw = lazy_import("narwhals.stable.v2", "cli")  # imported when a frame arrives
 
 _BATCH = 1 << 18
 _ROLES = ("score", "label", "weight")

@@ -23,6 +23,11 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import DoubtfulAssumption, InputError
 from trueness._core.checks.words import listing
+from trueness.calibration.field_rules import (
+    check_finite,
+    check_names,
+    check_reference,
+)
 from trueness.calibration.maps import Map, register
 from trueness.calibration.parametric import Platt
 from trueness.counts.answers import of_panel
@@ -42,6 +47,8 @@ from trueness.ensembles.ranks import (
 )
 from trueness.ensembles.without_labels import agreement
 from trueness.fermi.distribution import finite_lines
+
+_SOURCES = ("labels", "published", "agreement")
 
 
 @final
@@ -83,6 +90,10 @@ class FiDEL(RankMap):
     calibrator: Map
     scores: tuple[Floats, ...]
     cases: tuple[Floats, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _options.choice(self.source, _SOURCES, "source")
 
     def __call__(self, rows: ArrayLike) -> Floats:
         """Give L for each row; above 0 the ranks are evidence for positive."""
@@ -255,6 +266,9 @@ class WisdomOfCrowds(Map):
     scores: tuple[Floats, ...]
     cases: tuple[Floats, ...]
 
+    def __post_init__(self) -> None:
+        check_reference(self.names, self.scores, self.cases)
+
     def __call__(self, rows: ArrayLike) -> Floats:
         """Give the mean share of reference cases below; 1/2 where all are missing."""
         value = rows_of(rows, self.names)
@@ -298,6 +312,12 @@ class BestSingle(Map):
     auc: float
     middle: float
 
+    def __post_init__(self) -> None:
+        check_names(self.names)
+        _options.choice(self.best, self.names, "best")
+        _options.fraction(self.auc, "auc", ends="[]")
+        check_finite("middle", self.middle)
+
     def __call__(self, rows: ArrayLike) -> Floats:
         """Give the output of the best classifier; its median where it is missing."""
         value = rows_of(rows, self.names)[:, self.names.index(self.best)]
@@ -330,6 +350,10 @@ class MeanScore(Map):
 
     names: tuple[str, ...]
     fill: float
+
+    def __post_init__(self) -> None:
+        check_names(self.names)
+        check_finite("fill", self.fill)
 
     def __call__(self, rows: ArrayLike) -> Floats:
         """Give the mean of the outputs that are there."""

@@ -29,6 +29,14 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import listing
 from trueness._core.figures import Matrix
+from trueness.calibration.field_rules import (
+    check_correlation,
+    check_covariance,
+    check_finite,
+    check_probabilities,
+    check_reference,
+    check_shape,
+)
 from trueness.calibration.maps import Map, register
 from trueness.calibration.parametric import Platt, platt
 from trueness.counts.values import Panel, Tally
@@ -280,10 +288,24 @@ class RankMap(Map):
     """What do the ranks of a case say together, as a log-likelihood ratio L?"""
 
     names: tuple[str, ...]
+    auc: Floats
+    prevalence: float
     correlation: Floats
     calibrator: Map
     scores: tuple[Floats, ...]
     cases: tuple[Floats, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        size = len(self.names)
+        check_reference(self.names, self.scores, self.cases)
+        check_correlation(self.correlation, size)
+        for name, values in vars(self).items():
+            if isinstance(values, np.ndarray) and values.ndim == 1:
+                check_shape(name, values, (size,))
+                check_finite(name, *values.tolist())
+        _options.fraction(self.prevalence, "prevalence")
+        check_probabilities("auc", self.auc)
 
     def ranks(self, rows: ArrayLike) -> Floats:
         """Which rank has each output among the reference? NaN where it is missing."""
@@ -333,6 +355,11 @@ class CorrelatedFiDEL(RankMap):
     calibrator: Map
     scores: tuple[Floats, ...]
     cases: tuple[Floats, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_covariance(self.covariance, len(self.names))
+        _options.fraction(self.shrinkage, "shrinkage", ends="[]")
 
     def __call__(self, rows: ArrayLike) -> Floats:
         """Give L for each row; above 0 the ranks are evidence for positive."""

@@ -15,6 +15,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import places
 from trueness._core.records import Estimate, Record, brief, shown
+from trueness.calibration.field_rules import check_names
 from trueness.calibration.maps import Map, freeze, register
 from trueness.metrics.algebra import Metric
 from trueness.metrics.definitions import cost
@@ -56,6 +57,9 @@ class LogicMap(Map):
 
     def __post_init__(self) -> None:
         freeze(self, "cells")
+        check_names(self.names)
+        if self.cells.size % len(self.names) or not np.isin(self.cells, (0, 1)).all():
+            raise InputError("cells must hold a vote, 0 or 1, for each classifier.")
 
     def __call__(self, rows: ArrayLike) -> Floats:
         """Give 1 or 0 for each row of votes."""

@@ -30,9 +30,9 @@ from trueness.data.engines import (
 )
 
 if TYPE_CHECKING:
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 else:
-    nw = lazy_import("narwhals", "cli")  # imported when a frame arrives
+    nw = lazy_import("narwhals.stable.v2", "cli")  # imported when a frame arrives
 
 # steps or points that an expression may have; beyond it a join is faster (Spark takes
 # minutes to compile what has hundreds)

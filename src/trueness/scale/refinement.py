@@ -41,9 +41,9 @@ from trueness.threshold.limits import read_objective
 from trueness.threshold.operating_point import best_threshold, on_bins
 
 if TYPE_CHECKING:
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 else:
-    nw = lazy_import("narwhals", "cli")  # imported when a frame arrives
+    nw = lazy_import("narwhals.stable.v2", "cli")  # imported when a frame arrives
 
 Bound = str | Constraint
 _RANGES = 8  # ranges of scores that one pass may ask for
