@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 import trueness
 from conftest import tied_cases
 from trueness import InputError, NotEnoughCases
+from trueness.calibration.folds import deal_cases
 
 METHODS = sorted(trueness.CALIBRATORS)
 
@@ -216,42 +217,94 @@ def test_words_for_a_wrong_choice(asked, error, words):
         trueness.calibrate(t, **asked)
 
 
-def test_auto_takes_the_simplest_map_that_will_do(rng):
-    """Log-odds that are off along a line: two numbers. A step: any increasing curve."""
+def step_of(p):
+    """Probabilities in three steps, which no logistic curve follows."""
+    return np.where(p < 0.1, 0.02, np.where(p < 0.35, 0.5, 0.98))
+
+
+def test_auto_follows_a_line_in_the_log_odds(rng):
     p = rng.beta(1, 3, size=3000)
     t = trueness.tally(rng.random(p.size) < expit(1 + 2 * logit(p)), p)
-    c = trueness.calibrate(t)
-    assert (type(c).__name__, c.scale) == ("Platt", "logit")
+
+    fitted = trueness.calibrate(t)
+
     grid = np.linspace(0.02, 0.8, 20)
-    np.testing.assert_allclose(c(grid), expit(1 + 2 * logit(grid)), atol=0.06)
-    step = np.where(p < 0.1, 0.02, np.where(p < 0.35, 0.5, 0.98))
-    t = trueness.tally(rng.random(p.size) < step, p)
-    assert trueness.calibrate(t) == trueness.calibrate(t, method="venn-abers")
-    t = trueness.tally(rng.random(p.size) < step, 100 * p)  # on any scale
+    np.testing.assert_allclose(fitted(grid), expit(1 + 2 * logit(grid)), atol=0.06)
+
+
+@pytest.mark.parametrize("unit", [1, 100])
+def test_auto_takes_any_increasing_curve_where_the_truth_has_steps(rng, unit):
+    p = rng.beta(1, 3, size=3000)
+    t = trueness.tally(rng.random(p.size) < step_of(p), unit * p)
+
     assert trueness.calibrate(t) == trueness.calibrate(t, method="venn-abers")
 
 
-def test_auto_is_one_standard_error_from_the_best(rng):
-    """The rule by hand, case by case, with the folds of the docstring."""
-    y, score = tied_cases(rng, 300)
-    t = trueness.tally(y, 100 * score)
-    order = np.argsort(-score, kind="stable")
-    fold = np.empty(y.size, int)
-    for label, start in ((1, 0), (0, 5)):
-        mine = order[y[order] == label]
-        fold[mine] = (np.arange(mine.size) - start) % 10
-    losses = {}
-    for method in ("platt", "venn-abers"):
-        p = np.empty(y.size)
-        for k in range(10):
-            rest = trueness.tally(y[fold != k], 100 * score[fold != k])
-            fitted = trueness.calibrate(rest, method=method)
-            p[fold == k] = fitted(100 * score[fold == k])
-        losses[method] = -np.log(np.where(y == 1, p, 1 - p))
-    best = min(losses.values(), key=np.mean)
-    within = losses["platt"].mean() - best.mean() <= best.std() / np.sqrt(y.size)
-    chosen = "platt" if within else "venn-abers"
-    assert trueness.calibrate(t) == trueness.calibrate(t, method=chosen)
+def cross_validated_log_loss(t, method):
+    """Total loss of held-out cases, one score after the other."""
+    rng = np.random.default_rng(0)
+    folds_of_neg = deal_cases(t.neg, 10, rng)
+    folds_of_pos = deal_cases(t.pos, 10, rng)
+    total = 0.0
+    for neg, pos in zip(folds_of_neg, folds_of_pos, strict=True):
+        rest = trueness.Tally(t.score, t.neg - neg, t.pos - pos)
+        fitted = trueness.calibrate(rest, method=method)
+        for score, negatives, positives in zip(t.score, neg, pos, strict=True):
+            p = float(fitted(score))
+            total -= negatives * np.log(1 - p) + positives * np.log(p)
+    return total
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_auto_has_the_smallest_cross_validated_loss(seed):
+    """Scores of any scale: Platt's or Venn-Abers, however near their losses are."""
+    rng = np.random.default_rng(seed)
+    p = rng.beta(1, 3, size=300)
+    y = (rng.random(p.size) < (p + step_of(p)) / 2).astype(int)
+    t = trueness.tally(y, np.round(100 * p))
+
+    losses = {m: cross_validated_log_loss(t, m) for m in ("platt", "venn-abers")}
+
+    best = min(losses, key=losses.get)
+    assert trueness.calibrate(t) == trueness.calibrate(t, method=best)
+
+
+def excess_log_loss(fitted, grid, truth):
+    """How much larger than that of the truth is the expected loss, relatively?"""
+
+    def expected(p):
+        return -np.mean(truth * np.log(p) + (1 - truth) * np.log(1 - p))
+
+    return expected(fitted(grid)) / expected(truth) - 1
+
+
+def test_auto_loses_little_beside_the_right_family():
+    """500 cases of a beta curve: the 1 SE rule took too simple a curve."""
+    rng = np.random.default_rng(5)
+    grid = np.linspace(0.005, 0.995, 199)
+    truth = expit(0.3 * np.log(grid) - 1.6 * np.log1p(-grid))
+    excess = {"auto": [], "beta": []}
+
+    for _ in range(12):
+        p = rng.beta(0.7, 0.7, size=500).clip(1e-4, 1 - 1e-4)
+        t = trueness.tally(rng.random(p.size) < np.interp(p, grid, truth), p)
+        for method, values in excess.items():
+            fitted = trueness.calibrate(t, method=method)
+            values.append(excess_log_loss(fitted, grid, truth))
+
+    assert np.mean(excess["auto"]) < np.mean(excess["beta"]) + 0.005
+
+
+def test_folds_do_not_hide_what_a_flexible_map_owes_to_chance():
+    """Calibrated scores need no step: of 30 samples few have one."""
+    rng = np.random.default_rng(2)
+    steps = 0
+    for _ in range(30):
+        p = rng.beta(0.7, 0.7, size=300).clip(1e-4, 1 - 1e-4)
+        fitted = trueness.calibrate(trueness.tally(rng.random(p.size) < p, p))
+        steps += type(fitted).__name__ == "VennAbers"
+
+    assert steps <= 6
 
 
 def test_a_score_of_zero_means_below_the_smallest():

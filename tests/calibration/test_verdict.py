@@ -11,7 +11,8 @@ from trueness import (
     calibration_gain,
     calibration_verdict,
 )
-from trueness.calibration.verdict import deal_cases, gain_sentences
+from trueness.calibration.folds import deal_cases
+from trueness.calibration.verdict import gain_sentences
 
 
 def drawn(n, seed, power=1.0):

@@ -5,7 +5,7 @@ import pytest
 
 import trueness
 from trueness import InputError, NotEnoughCases, Panel
-from trueness.calibration.verdict import deal_cases
+from trueness.calibration.folds import deal_cases
 
 
 def dealt(p, folds):

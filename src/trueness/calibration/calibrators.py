@@ -1,12 +1,11 @@
 """What does a score mean as a probability, and by which method?
 
 No method is best everywhere: a curve with two parameters wins on 50 cases and loses on
-5000. ``auto`` asks the data, and takes the simplest one that does.
+5000. ``auto`` takes the one with the smallest cross-validated log loss.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from inspect import signature
@@ -22,6 +21,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.solvers import pool_violators, pooled_blocks
 from trueness.calibration.field_rules import check_ascending, check_probabilities
+from trueness.calibration.folds import deal_cases
 from trueness.calibration.forecasts import equal_mass, pooled
 from trueness.calibration.maps import (
     Formula,
@@ -40,6 +40,7 @@ from trueness.calibration.parametric import (
     temperature,
 )
 from trueness.counts.answers import of_tally, refuse
+from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.inference.sample import apply_design, check_prevalence_known
 
@@ -300,47 +301,56 @@ def calibrator_name(method: object) -> str:
     return str(_options.choice(method, CALIBRATORS, "method"))
 
 
-def auto(t: Tally, *, folds: int = 10) -> Map:
-    """Which is the simplest map that no other one clearly beats on held-out labels?
+def auto(t: Tally, *, folds: int = 10, rng: Seed = 0) -> Map:
+    """Map with the smallest cross-validated log loss.
 
-    Platt's curve (of scores from 0 to 1: in their log-odds, in the score itself, then
-    "beta"), or any increasing curve, "venn-abers": the first whose cross-validated log
-    loss is within one standard error of the best (Breiman et al. 1984, section 3.4.3).
-    Weights, and a class with one case, cannot be divided: then it is the first.
+    The candidates are Platt's curve and any increasing curve, "venn-abers"; of scores
+    from 0 to 1 Platt's in their log-odds comes first, and "beta" is one more (Stone
+    1974, doi:10.1111/j.2517-6161.1974.tb00994.x). Weights, and a class with one case,
+    cannot be divided over folds: then it is the first.
 
     >>> t = Tally([0.1, 0.9], neg=[90, 10], pos=[10, 90])
     >>> auto(t)([0.1, 0.9]).round(6)
     array([0.1, 0.9])
     """
     folds = _options.whole_number(folds, "folds", at_least=2)
-    fits: list[Callable[[Tally], Map]] = [platt, venn_abers]
-    if t.score[-1] >= 0 and t.score[0] <= 1:
-        fits = [partial(platt, scale="logit"), platt, beta, venn_abers]
+    candidates = _candidate_fits(t)
     folds = min(folds, int(t.n_pos), int(t.n_neg))
-    weighted = t.squares[1] is not t.pos
-    if weighted or folds < 2 or len(t) < 2:
-        return fits[0](t)
+    if t.weighted or folds < 2 or len(t) < 2:
+        return candidates[0](t)
+
+    losses = _cross_validated_log_losses(t, candidates, folds, _options.generator(rng))
+    return candidates[int(np.argmin(losses))](t)
+
+
+def _candidate_fits(t: Tally) -> list[Callable[[Tally], Map]]:
+    """Return the fits that "auto" chooses from, fewest parameters first."""
+    if t.score[-1] >= 0 and t.score[0] <= 1:
+        return [partial(platt, scale="logit"), platt, beta, venn_abers]
+    return [platt, venn_abers]
+
+
+def _cross_validated_log_losses(
+    t: Tally,
+    candidates: list[Callable[[Tally], Map]],
+    folds: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Return the mean log loss of labels that each candidate was fitted without."""
     score, pos, neg = pooled(t.score, t.pos, t.neg, 4096)
-    each, some = [], []  # log loss of held-out labels by each fit, and their numbers
-    for k in range(folds):
-        out_pos, out_neg = _fold(pos, k, folds), _fold(neg, k + folds // 2, folds)
-        rest = Tally(score, neg - out_neg, pos - out_pos)
-        p = np.array([fit(rest)(score) for fit in fits])
-        p = np.clip(p, 2.0**-52, 1 - 2.0**-52)
-        for share, held in ((p, out_pos), (1 - p, out_neg)):
-            each.append(-np.log(share[:, held > 0]))
-            some.append(held[held > 0])
-    losses, count = np.concatenate(each, axis=1), np.concatenate(some).astype(float)
-    n, means = count.sum(), losses @ count / count.sum()
-    best = int(np.argmin(means))
-    reach = math.sqrt(float((losses[best] - means[best]) ** 2 @ count)) / n
-    return fits[int(np.argmax(means <= means[best] + reach))](t)
+    folds_of_neg = deal_cases(neg, folds, rng)
+    folds_of_pos = deal_cases(pos, folds, rng)
+    losses = np.zeros(len(candidates))
 
+    for held_out_neg, held_out_pos in zip(folds_of_neg, folds_of_pos, strict=True):
+        rest = Tally(score, neg - held_out_neg, pos - held_out_pos)
+        probability = np.array([fit(rest)(score) for fit in candidates])
+        # isotonic values of 0 and 1 would make the loss infinite
+        probability = np.clip(probability, 2.0**-52, 1 - 2.0**-52)
+        losses -= np.log(probability) @ held_out_pos
+        losses -= np.log(1 - probability) @ held_out_neg
 
-def _fold(count: Ints, k: int, folds: int) -> Ints:
-    """How many cases of each row are in fold k, if cases are dealt out in order?"""
-    dealt = (np.cumsum(count) + folds - 1 - k % folds) // folds
-    return np.diff(dealt, prepend=0)
+    return losses / float(pos.sum() + neg.sum())
 
 
 # fitted to single cases, so that weights cannot be used

@@ -13,7 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
-from trueness._core.arrays import Array, Ints
+from trueness._core.arrays import Array
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
@@ -24,6 +24,7 @@ from trueness._core.progress import steps
 from trueness._core.records import Answer, Estimate, Record
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.errors import CalibrationLine, calibration_line
+from trueness.calibration.folds import deal_cases
 from trueness.calibration.forecasts import Binned, Forecasts, binned
 from trueness.calibration.maps import Map
 from trueness.calibration.proper_scores import (
@@ -347,21 +348,6 @@ def calibration_gain(
     parts = zip(groups.items(), dealt, strict=True)
     found = {n: _judged(part, whole, rows, level) for (n, part), rows in parts}
     return found if isinstance(data, Mapping) else found[""]
-
-
-def deal_cases(count: Ints, folds: int, rng: np.random.Generator) -> Array:
-    """Deal counted cases over folds as evenly as possible: (folds, rows)."""
-    if count.sum() > 1 << 24:  # by chance alone, without dealing one by one
-        left, hands = count, []
-        for k in range(folds, 0, -1):
-            hands.append(rng.binomial(left, 1 / k))
-            left = left - hands[-1]
-        return np.array(hands)
-    row = np.repeat(np.arange(count.size), count)
-    rng.shuffle(row)
-    return np.array(
-        [np.bincount(row[k::folds], minlength=count.size) for k in range(folds)]
-    )
 
 
 def _judged(

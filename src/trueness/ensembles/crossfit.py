@@ -24,8 +24,8 @@ from trueness._core.figures import Intervals, intervals
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record, native_frame, shown
 from trueness.calibration.calibrators import calibrate
+from trueness.calibration.folds import deal_cases
 from trueness.calibration.proper_scores import brier, log_loss
-from trueness.calibration.verdict import deal_cases
 from trueness.comparison.paired import measured_columns, name_of
 from trueness.comparison.results import Comparison, holm, together
 from trueness.counts.answers import of_panel
