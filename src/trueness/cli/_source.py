@@ -69,7 +69,8 @@ class Source:
     def distinct(self, column: str, most: int) -> list[Any]:
         """Which values does a column have? Missing ones do not count."""
         given = self.rows.filter(f"{quoted(column)} IS NOT NULL")
-        found = given.select(quoted(column)).distinct().limit(most + 1).fetchall()
+        values = given.select(in_python(column, self.types[column])).distinct()
+        found = values.limit(most + 1).fetchall()
         return sorted((v for (v,) in found), key=str)
 
     def reads_as(self, column: str) -> str:
@@ -113,6 +114,16 @@ class Source:
             return in_memory(rows.to_arrow_table())
 
 
+def in_python(column: str, kind: str) -> str:
+    """Write a column in SQL so that Python can hold its values.
+
+    DuckDB gives times with a time zone through pytz, which need not be installed: they
+    are text.
+    """
+    name = quoted(column)
+    return f"CAST({name} AS VARCHAR)" if kind.endswith("WITH TIME ZONE") else name
+
+
 def in_memory(table: object) -> Any:
     """Give an Arrow table as rows that DuckDB reads.
 
@@ -123,7 +134,8 @@ def in_memory(table: object) -> Any:
 
 def groups_of(rows: duckdb.DuckDBPyRelation, column: str) -> Iterator[tuple[Any, Any]]:
     """Give each value of a column with its rows."""
-    values = rows.select(quoted(column)).distinct().fetchall()
+    kinds = dict(zip(rows.columns, map(str, rows.types), strict=True))
+    values = rows.select(in_python(column, kinds[column])).distinct().fetchall()
     for (value,) in sorted(values, key=str):
         same = duckdb.SQLExpression(quoted(column)) == duckdb.ConstantExpression(value)
         yield value, rows.filter(same)
@@ -168,8 +180,8 @@ def is_local(file: str) -> bool:
 
 def _describe(name: str, rows: duckdb.DuckDBPyRelation) -> Source:
     with reading():
-        some = rows.limit(1).fetchall()
-    if not some:
+        first = rows.limit(1).select("1").fetchall()  # no column is fetched for it
+    if not first:
         raise InputError(
             f"{name} has no rows, only the columns {names_of(rows.columns)}."
         )

@@ -50,12 +50,11 @@ def read_csv(
     mended = _mended(files)
     encoding = _encoding(files) if mended is None else None
     read = csv_reader(connection, files if mended is None else mended, encoding)
-    given = (types or {}).items()
-    pairs = [f"{text_in_sql(str(k))}: {text_in_sql(str(v))}" for k, v in given]
-    typed = {"types": f"{{{', '.join(pairs)}}}"} if types else {}
+    column_types = dict(types or {})
 
     def opened(sign: str | None) -> DuckDBPyRelation:
-        words = {"decimal_separator": text_in_sql(sign or ".")} | typed
+        words = {"decimal_separator": text_in_sql(sign or ".")}
+        words |= _types_in_sql(column_types)
         rows = read(**words)
         if len(rows.columns) == 1 and (apart := re.search("[;,\t|]", rows.columns[0])):
             # lines of different lengths; DuckDB takes all of them for one column
@@ -71,6 +70,9 @@ def read_csv(
     duckdb = required("duckdb", "files")
     try:
         rows = opened(decimal)
+        if zoned := [c for c in _with_time_zone(rows) if c not in column_types]:
+            column_types |= dict.fromkeys(zoned, "VARCHAR")
+            rows = opened(decimal)
         guessed = [c for c in rows.columns if c not in (types or {})]
         if decimal is None and _has_decimal_commas(rows, guessed):
             rows = opened(",")
@@ -92,6 +94,18 @@ def read_csv(
             f"mark. Mend those lines, rename the column, or save the table as Parquet."
         ) from err
     return rows
+
+
+def _types_in_sql(types: Mapping[str, str]) -> dict[str, str]:
+    """Write the types of columns as a setting of the reader."""
+    pairs = [f"{text_in_sql(str(k))}: {text_in_sql(str(v))}" for k, v in types.items()]
+    return {"types": f"{{{', '.join(pairs)}}}"} if pairs else {}
+
+
+def _with_time_zone(rows: DuckDBPyRelation) -> list[str]:
+    """Which columns hold times with a time zone? They are kept as they are written."""
+    kinds = zip(rows.columns, map(str, rows.types), strict=True)
+    return [column for column, kind in kinds if kind.endswith("WITH TIME ZONE")]
 
 
 def csv_reader(
