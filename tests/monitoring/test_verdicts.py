@@ -549,3 +549,19 @@ def test_numbers_of_numpy_and_names_in_turn_are_taken():
     assert requirement({"metric": "auc", "at_least": "80%"}).at_least == 0.8
     named = trueness.watch("auc", at_least=0.3, by="g", groups=(g for g in "ab"))
     assert named.held["about"]["named"] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("requirement", "verdict"),
+    [
+        ("recall >= 0.5 at 0.5", "holds"),
+        ("recall >= 0.99 at 0.5", "fails"),
+        ("recall >= 0.9 at 0.5", "cannot tell yet"),
+    ],
+)
+def test_only_what_holds_is_true(requirement, verdict):
+    found = trueness.check(cut(tp=90, fp=5, fn=10, tn=95), requirement)
+
+    assert found.verdict == verdict
+    assert bool(found) is (verdict == "holds")
+    assert bool(found.verdicts[0]) is (verdict == "holds")

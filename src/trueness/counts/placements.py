@@ -35,6 +35,13 @@ def twice_wins(t: Tally) -> Any:
     return wins
 
 
+def tied_proportion(t: Tally) -> float:
+    """Proportion of pairs of a positive and a negative that have the same score."""
+    # as floats: products of large counts would overflow
+    tied = float((t.neg.astype(np.float64) * t.pos).sum())
+    return tied / (float(t.n_neg) * float(t.n_pos))
+
+
 def runs(t: Tally) -> tuple[Array, Array]:
     """Add up neighbouring rows that hold one and the same class only: (neg, pos).
 

@@ -20,6 +20,8 @@ from trueness._core.numbers import level_text, number_of, percent
 from trueness._core.progress import steps
 from trueness._core.records import shown
 from trueness.counts.cases import how_many
+from trueness.counts.design import AT_RANDOM
+from trueness.counts.placements import tied_proportion
 from trueness.counts.values import Panel, Tally
 from trueness.findings import subject as subjects
 from trueness.findings import (
@@ -209,7 +211,7 @@ def answers(s: subjects.Subject, made: Mapping[str, Finding | None]) -> Answers:
     texts = ", ".join(f"{m.name} {m.auc.value:.3f}" for m in others[:5])
     more = f" and {len(others) - 5} more" if len(others) > 5 else ""
     good = (
-        note("auc", name=best.name, times=f"{100 * best.auc.value:.0f}", auc=best.auc),
+        auc_note(best),
         *when(others, "auc of others", others=texts, more=more),
     )
     sure = [note("auc between", name=best.name, auc=best.auc, level=s.asked.level)]
@@ -227,6 +229,20 @@ def answers(s: subjects.Subject, made: Mapping[str, Finding | None]) -> Answers:
         (MIND, tuple(_mind(s, made))),
         ("What was measured?", (measured(s),)),
     )
+
+
+def auc_note(m: subjects.Model) -> Note:
+    """Say how often a positive case has the higher score, and how often both tie."""
+    times = f"{100 * m.auc.value:.0f}"
+    if m.tally.binned or m.tally.design.unlabelled == AT_RANDOM:
+        # scores of a bin may differ, and the pairs of cases without a label are unknown
+        return note("auc of bins", name=m.name, times=times, auc=m.auc)
+    tied = tied_proportion(m.tally)
+    if round(100 * tied) == 0:
+        return note("auc", name=m.name, times=times, auc=m.auc)
+    wins = f"{100 * (m.auc.value - tied / 2):.0f}"
+    ties = f"{100 * tied:.0f}"
+    return note("auc with ties", name=m.name, wins=wins, ties=ties, auc=m.auc)
 
 
 def _advice(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Note]:

@@ -83,6 +83,10 @@ class Verdict(Record):
     more: int | None
     reason: str
 
+    def __bool__(self) -> bool:
+        """Does the requirement hold? What cannot be decided yet does not."""
+        return self.verdict == HOLDS
+
     @property
     def name(self) -> str:
         """Name the requirement, after its group where it has one."""
@@ -125,6 +129,10 @@ class Check(Record):
         words = {v.verdict for v in told}
         worst = next((word for word in _MARK if word in words), HOLDS)
         return cls(worst, told, level, adjust, tuple(notes))
+
+    def __bool__(self) -> bool:
+        """Do all requirements hold? ``assert check(...)`` then says what it means."""
+        return self.verdict == HOLDS
 
     def __repr__(self) -> str:
         """Give a line a requirement, worst first, and what was assumed."""

@@ -1,0 +1,46 @@
+"""The first screen of a report: sentences by hand."""
+
+import pytest
+
+import trueness
+from trueness.findings import subject as subjects
+from trueness.findings.notes import REPORT, say
+from trueness.findings.page import auc_note
+
+
+def sentence_of(tally):
+    """Give the sentence about the AUC of the best classifier."""
+    return say(auc_note(subjects.subject(tally).best), REPORT)
+
+
+class TestAucNote:
+    def test_counts_ties_of_a_test_with_two_outcomes(self):
+        """8 of 10 positives and 3 of 10 negatives: 56 pairs won, 38 tied, 6 lost."""
+        test = trueness.Tally([1, 0], neg=[3, 7], pos=[8, 2])
+
+        text = sentence_of(test)
+
+        assert "56 times in 100 and both the same 38 times" in text
+        assert "AUC 0.750" in text
+
+    def test_says_nothing_of_ties_without_one(self):
+        label = [0, 1] * 20
+        score = [k / 100 + 0.3 * y for k, y in enumerate(label)]
+
+        assert "the same" not in sentence_of(trueness.tally(label, score))
+
+    def test_does_not_count_a_bin_as_a_tie(self):
+        label = [0, 1] * 20
+        score = [k / 100 + 0.3 * y for k, y in enumerate(label)]
+
+        text = sentence_of(trueness.tally(label, score, at_most=5))
+
+        assert "if ties count one half" in text
+
+    @pytest.mark.parametrize("weight", [1, 10**9])
+    def test_large_counts_do_not_overflow(self, weight):
+        test = trueness.Tally(
+            [1, 0], neg=[3 * weight, 7 * weight], pos=[8 * weight, 2 * weight]
+        )
+
+        assert "both the same 38 times" in sentence_of(test)
