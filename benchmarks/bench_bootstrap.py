@@ -65,5 +65,5 @@ def rows() -> Iterator[Row]:
                 round(best["trueness"], 3),
                 round(whole, 1),
                 round(whole / best["trueness"], 1),
-                round(spread / trueness.auc(t, method="delong").sd, 3),
+                round(spread / trueness.auc(t, method="delong").se, 3),
             )

@@ -43,6 +43,6 @@ def rows():
                 for _ in range(REPEATS // 4)
             ]
             true = float(np.std([e.value for e in found], ddof=1))
-            delong = float(np.sqrt(np.mean([e.sd**2 for e in found])))
+            delong = float(np.sqrt(np.mean([e.se**2 for e in found])))
             numbers = (error.max(), error.mean(), true, fd.auc_se, delong)
             yield Row(n, n_pos, auc, *(round(float(v), 4) for v in numbers))

@@ -17,15 +17,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import trueness
-from trueness._core.checks.errors import NeedsWholeCases
+from trueness._core.checks.errors import UnsupportedDesign
 from trueness._core.records import json_value
 from trueness.counts.cases import in_clusters, keep_clusters
 from trueness.counts.values import panel_of_rows
 
 # labels are given by lot here, and now and then look as if they were not
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::trueness.DoubtfulAssumption"),
-    pytest.mark.filterwarnings("ignore::trueness.Optimistic"),
+    pytest.mark.filterwarnings("ignore::trueness.DoubtfulAssumptionWarning"),
+    pytest.mark.filterwarnings("ignore::trueness.OptimisticWarning"),
 ]
 
 
@@ -41,7 +41,7 @@ class Analysis:
         """Give the answer as numbers and texts; a refusal is its own answer."""
         try:
             return json_value(self.call(t))
-        except NeedsWholeCases:
+        except UnsupportedDesign:
             return "refused"
         except trueness.NotEnoughCases:
             return "impossible"
@@ -66,7 +66,7 @@ def calibrated(method):
 def leaf_levels(t):
     """Each score as a leaf: the levels of that tree."""
     if t.weighted:
-        raise NeedsWholeCases("Leaves hold whole cases.")
+        raise UnsupportedDesign("Leaves hold whole cases.")
     tree = trueness.Leaves(t.score, t.neg, t.pos, t.unknown).report().tree
     return [tree.confidence, tree.utility]
 
@@ -220,7 +220,7 @@ def same(a, b, within=1e-10):
 
 # what is said of limits and of chance, not of values; and sums over the cases
 ABOUT_LIMITS = {
-    "low", "high", "sd", "method", "notes", "statistic", "df", "p_value", "p_adjusted",
+    "low", "high", "se", "method", "notes", "statistic", "df", "p_value", "p_adjusted",
     "rms", "debiased", "chance", "warning", "code", "size", "worst",
 }  # fmt: skip
 SUMS = {"n", "n_pos", "n_neg", "tp", "fp", "fn", "tn", "flagged", "notes"}

@@ -126,7 +126,7 @@ def test_every_missing_extra_is_one_sentence(bare, code):
         "warnings.simplefilter('ignore')\n"
         "a = t.tally([0, 1, 1, 0], [1, 2, 3, 4])\n"
         "p = t.simulate_panel(120, 60, {'A': .9, 'B': .8, 'C': .85}, rng=1)\n"
-        "p = p.vote({'A': 0, 'B': 0, 'C': 0}).hide()\n"
+        "p = p.vote({'A': 0, 'B': 0, 'C': 0}).without_labels()\n"
         f"try:\n    {code}\n"
         "except ImportError as error:\n    print(error)"
     )

@@ -21,7 +21,7 @@ def is_of(value, kind):
     return isinstance(value, origin) and all(is_of(v, held) for v in parts)
 
 
-@pytest.mark.filterwarnings("ignore::trueness.Optimistic")
+@pytest.mark.filterwarnings("ignore::trueness.OptimisticWarning")
 def test_answers_are_of_the_types_that_are_promised(monkeypatch):
     seen = []
 

@@ -119,7 +119,7 @@ def test_a_retired_word_would_be_found():
 
 def raised(tree):
     """Give every sentence that a module raises or warns with."""
-    errors = {"InputError", "NotEnoughCases", "Infeasible", "NotConverged"}
+    errors = {"InputError", "NotEnoughCases", "Infeasible", "NotConvergedWarning"}
     for node in ast.walk(tree):
         called = getattr(node, "func", None)
         if getattr(called, "id", getattr(called, "attr", "")) in errors and node.args:

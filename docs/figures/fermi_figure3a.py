@@ -14,7 +14,7 @@ def simulated(n=50_000):
             fd = trueness.fermi_dirac(t)
             best = trueness.best_threshold(t, "balanced_accuracy").confusion
             rank = int(best.tp + best.fp)
-            yield auc, rank / n, fd.rank_threshold / n, trueness.auc(t).sd, fd.auc_se
+            yield auc, rank / n, fd.rank_threshold / n, trueness.auc(t).se, fd.auc_se
 
 
 def chart():

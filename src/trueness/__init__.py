@@ -47,8 +47,8 @@ How good is a model by cross-validation?
 Is it good enough, and does it stay so?
     check watch load_watch
 What can go wrong?
-    InputError NotEnoughCases Infeasible NotConverged Optimistic DoubtfulAssumption
-    Cleaned
+    InputError NotEnoughCases Infeasible NotConvergedWarning OptimisticWarning
+    DoubtfulAssumptionWarning CleanedWarning
 
 ``trueness.plots`` draws, ``trueness.report`` writes the report, ``trueness.estimators``
 is for scikit-learn, ``trueness.samples`` holds data to try things on, and

@@ -8,13 +8,13 @@ from trueness import (
     samples as samples,
 )
 from trueness._core.checks.errors import (
-    Cleaned as Cleaned,
-    DoubtfulAssumption as DoubtfulAssumption,
+    CleanedWarning as CleanedWarning,
+    DoubtfulAssumptionWarning as DoubtfulAssumptionWarning,
     Infeasible as Infeasible,
     InputError as InputError,
-    NotConverged as NotConverged,
+    NotConvergedWarning as NotConvergedWarning,
     NotEnoughCases as NotEnoughCases,
-    Optimistic as Optimistic,
+    OptimisticWarning as OptimisticWarning,
 )
 from trueness._core.records import Estimate as Estimate
 from trueness.calibration.calibrators import (

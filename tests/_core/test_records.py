@@ -19,9 +19,9 @@ from trueness.records import Confusion
 
 def test_an_estimate_reads_like_a_sentence():
     e = Estimate(0.61196, 0.50124, 0.72267, 0.95, "delong")
-    assert repr(e) == str(e) == "0.612 (95 % CI 0.501 to 0.723, delong method)"
+    assert repr(e) == str(e) == "0.612 (95 % CI 0.501 to 0.723)"
     assert float(e) == 0.61196
-    assert e.to_dict()["sd"] is None
+    assert e.to_dict()["se"] is None
     assert "<td>0.612</td>" in e._repr_html_()
     assert e.to_frame()["value"].tolist() == [0.61196]
 
@@ -91,7 +91,7 @@ def test_notes_are_shown_where_there_are_any() -> None:
 
 def test_an_estimate_behaves_as_its_number():
     e = Estimate(0.85179, 0.83561, 0.86682, 0.95, "score", name="AUC")
-    assert str(e) == "AUC 0.852 (95 % CI 0.836 to 0.867, score method)"
+    assert str(e) == "AUC 0.852 (95 % CI 0.836 to 0.867)"
     assert f"{e:.3f}" == "0.852"
     assert f"{e}" == str(e)
     assert (round(e, 2), round(e)) == (0.85, 1.0)

@@ -56,7 +56,7 @@ def test_errors_are_those_of_the_survey_package(design):
         value, sd = SURVEY[design][name]
         assert e.value == pytest.approx(value, rel=1e-8)
         # of unequal units the variance is the jackknife's, R's is linearised
-        assert e.sd == pytest.approx(sd, rel=1e-8 if design == "plain" else 0.02)
+        assert e.se == pytest.approx(sd, rel=1e-8 if design == "plain" else 0.02)
 
 
 def test_the_law_of_the_squares_is_exact_for_equal_bins():
@@ -113,7 +113,7 @@ def test_values_are_those_of_a_cohort_with_that_share():
     assert found.unc.low == found.unc.high == pytest.approx(0.09)  # it is known
     # each class varies by itself: .1^2 .105^2 / 9 + .9^2 .195^2 / 9
     sd = math.sqrt((0.1 * 0.105) ** 2 + (0.9 * 0.195) ** 2) / 3
-    assert found.sd == pytest.approx(sd)
+    assert found.se == pytest.approx(sd)
 
 
 def test_a_map_of_a_case_control_sample_is_carried_to_the_share_of_use():

@@ -343,7 +343,9 @@ def panel():
     return trueness.panel([0, 1, 0, 1, 1, 0], scores)
 
 
-@pytest.mark.filterwarnings("ignore::trueness._core.checks.errors.DoubtfulAssumption")
+@pytest.mark.filterwarnings(
+    "ignore::trueness._core.checks.errors.DoubtfulAssumptionWarning"
+)
 @pytest.mark.parametrize("method", ["wisdom-of-crowds", "fidel", "fidel-correlated"])
 @pytest.mark.parametrize(
     ("scores", "cases", "words"),
@@ -363,7 +365,9 @@ def test_a_reference_that_no_panel_can_give_is_refused(
         maps.map_from_json(with_fields(fitted, **columns))
 
 
-@pytest.mark.filterwarnings("ignore::trueness._core.checks.errors.DoubtfulAssumption")
+@pytest.mark.filterwarnings(
+    "ignore::trueness._core.checks.errors.DoubtfulAssumptionWarning"
+)
 @pytest.mark.parametrize(
     ("method", "fields", "words"),
     [

@@ -91,7 +91,7 @@ def test_calibration_line_by_hand():
     assert line.slope.value == pytest.approx(0.5)
     # Fisher information of the slope: sum n p (1 - p) x^2
     sd = math.sqrt(800 / 799) / math.sqrt(800 * 3 / 16 * math.log(9) ** 2)
-    assert line.slope.sd == pytest.approx(sd)
+    assert line.slope.se == pytest.approx(sd)
     assert line.intercept.value == pytest.approx(0, abs=1e-12)
     low = trueness.Tally([0.1, 0.3], neg=[30, 10], pos=[20, 30])
     assert trueness.calibration_line(low).intercept.low > 0

@@ -109,7 +109,7 @@ def test_slow_twin_that_goes_case_by_case():
     assert {*hands["neg"].sum(axis=1)} <= {t.n_neg // 4, t.n_neg // 4 + 1}
     assert found.cross_fitted.value == pytest.approx(np.mean(losses))
     assert found.gain.value == pytest.approx(np.mean(gains))
-    assert found.gain.sd == pytest.approx(np.std(gains, ddof=1) / 20)
+    assert found.gain.se == pytest.approx(np.std(gains, ddof=1) / 20)
     assert found.cross_fitted.low < found.cross_fitted.value < found.cross_fitted.high
 
 

@@ -270,7 +270,7 @@ def test_a_warning_is_a_note_of_the_command(question, tmp_path, recwarn):
     said = found.stdout + found.stderr
     assert found.exit_code == 0, said
     assert said.count("have no label and were left out, although") == 1
-    assert "DoubtfulAssumption" not in said
+    assert "DoubtfulAssumptionWarning" not in said
     # of an older Narwhals on DuckDB; see the settings of pytest
     assert not [w for w in recwarn if "fetch_arrow_table" not in str(w.message)]
     if DEFER in words:  # its notes are not part of what is shown

@@ -25,7 +25,7 @@ def test_an_analysis_is_compared_as_where_it_is_at_home(sites):
         own = trueness.compare_groups(groups, lambda t: trueness.auc(t).value)
         for a, b in zip(fast.pairs, own.pairs, strict=True):
             assert b.difference.value == a.difference.value
-            assert b.difference.sd == pytest.approx(a.difference.sd, rel=0.03)
+            assert b.difference.se == pytest.approx(a.difference.se, rel=0.03)
         for name, value in zip(fast.names, fast.values, strict=True):
             alone = trueness.auc(groups[name])
             assert (value.value, value.low) == (alone.value, alone.low)
@@ -65,7 +65,7 @@ def test_clusters_of_tallies_and_of_panels(rng):
     found = trueness.estimate(parts, trueness.auc, cluster=True)
     direct = trueness.auc(y, a, cluster=cluster)
     assert (found.low, found.high) == pytest.approx((direct.low, direct.high))
-    assert found.sd > 1.2 * trueness.auc(y, a).sd
+    assert found.se > 1.2 * trueness.auc(y, a).se
     panels = trueness.panel(y, {"a": np.round(a), "b": -np.round(a)}, by=cluster)
 
     def gap(p):
@@ -74,4 +74,4 @@ def test_clusters_of_tallies_and_of_panels(rng):
     both = trueness.estimate(panels, gap, cluster=True, ends=(-1, 1))
     pair = trueness.compare_auc(panels, cluster=True).pairs[0].difference
     assert both.value == pytest.approx(pair.value)
-    assert both.sd == pytest.approx(pair.sd, rel=0.1)
+    assert both.se == pytest.approx(pair.se, rel=0.1)

@@ -48,7 +48,7 @@ def test_proc_agrees(asah):
         z, p, low, high = PROC[f"paired_{pair.first}_{pair.second}"][2:]
         d = pair.difference
         assert pair.statistic == pytest.approx(z, abs=1e-10)
-        assert d.sd == pytest.approx(d.value / z, abs=1e-10)
+        assert d.se == pytest.approx(d.value / z, abs=1e-10)
         # pROC's limits are symmetric and normal; ours follow those of both areas
         assert pair.p_value == pytest.approx(p, abs=0.015)
         assert (d.low, d.high) == pytest.approx((low, high), abs=0.015)
@@ -111,7 +111,7 @@ def test_slow_twin_with_ties_and_overall_test(rng):
     for pair in found.pairs:
         i, j = ("abcd".index(k) for k in (pair.first, pair.second))
         sd = np.sqrt(S[i, i] + S[j, j] - 2 * S[i, j])
-        assert pair.difference.sd == pytest.approx(sd)
+        assert pair.difference.se == pytest.approx(sd)
         assert pair.difference.value == pytest.approx(area[i] - area[j])
         freedom.append(freedom_of(*(place[i] - place[j] for place in (up, down))))
         two = [i, j] if area[i] > area[j] else [j, i]
@@ -147,7 +147,7 @@ def test_clusters_by_the_formula_of_obuchowski(rng):
     s = {k: np.round(v, 1) for k, v in s.items()}
     pair = trueness.compare_auc(y, s, cluster=how["cluster"]).pairs[0]
     value, sd = brute_obuchowski(y, s["a"], s["b"], how["cluster"])
-    assert (pair.difference.value, pair.difference.sd) == pytest.approx((value, sd))
+    assert (pair.difference.value, pair.difference.se) == pytest.approx((value, sd))
 
 
 def test_copies_are_not_proven_equal(rng):
@@ -270,7 +270,7 @@ def test_any_metric_by_leaving_out_cases():
             ]
             total += count * (u[0] - u[1]) ** 2
     sd = np.sqrt(79 / 78 * total)
-    assert found.pairs[0].difference.sd == pytest.approx(sd, rel=1e-6)
+    assert found.pairs[0].difference.se == pytest.approx(sd, rel=1e-6)
 
 
 def survey_rows():
@@ -288,14 +288,14 @@ def test_the_survey_package_agrees():
         ask = {"metric": metric, "weight": w}
         d = trueness.compare_metric(y, s, cluster=ids, **ask).pairs[0].difference
         theirs = SURVEY["pair by cluster"][metric]
-        assert (d.value, d.sd) == pytest.approx(theirs, rel=by_cluster)
+        assert (d.value, d.se) == pytest.approx(theirs, rel=by_cluster)
         d = trueness.compare_metric(y, s, **ask).pairs[0].difference
         value, error = SURVEY["pair by case"][metric]
         # they have (n - 1) / n of 60 rows, we of as many equal cases (Kish)
         v = w[y == 1] if metric == "recall" else w
         error *= np.sqrt((1 - v @ v / v.sum() ** 2) / (59 / 60))
         assert d.value == pytest.approx(value, rel=1e-9)
-        assert 1 - by_case < d.sd / error < 1
+        assert 1 - by_case < d.se / error < 1
 
 
 def test_a_metric_follows_how_the_cases_came(rng):
@@ -350,7 +350,7 @@ def test_a_number_of_ones_own_has_the_limits_of_the_formula(rng):
         assert formula == trueness.compare_auc(p).pairs[0]
         own = trueness.compare(p, area).pairs[0]
         assert own.difference.value == formula.difference.value
-        assert own.difference.sd == pytest.approx(formula.difference.sd, rel=0.03)
+        assert own.difference.se == pytest.approx(formula.difference.se, rel=0.03)
     far = trueness.compare(p, lambda t: 10 * area(t), ends=(0, 10)).pairs[0]
     assert far.difference.value == pytest.approx(10 * own.difference.value)
     with pytest.raises(trueness.InputError, match="outside of ends"):
@@ -386,7 +386,7 @@ def test_laws(ask, rng):
     k = rng.integers(1, 5, 90)
     weighed, copies = asked(weight=k), asked(count=k)
     assert weighed.difference.value == pytest.approx(copies.difference.value)
-    assert weighed.difference.sd > copies.difference.sd
+    assert weighed.difference.se > copies.difference.se
     for words in ({}, how):
         there, back = asked(**words), asked("ba", **words)
         low, high = ends(there.difference)

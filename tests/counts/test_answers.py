@@ -42,7 +42,7 @@ OPTIONS = {
 }
 
 # the data are no more to the taste of an analysis than any others
-pytestmark = pytest.mark.filterwarnings("ignore::trueness.DoubtfulAssumption")
+pytestmark = pytest.mark.filterwarnings("ignore::trueness.DoubtfulAssumptionWarning")
 
 
 def public(takes):
@@ -159,11 +159,11 @@ def test_figures_and_reports(tmp_path):
 def test_limits_of_bins():
     from trueness.ranking.areas import auc
 
-    coarse = T.coarse(5)
-    low, high = auc(coarse).limits
+    coarse = T.bin(5)
+    low, high = auc(coarse).bounds
     assert low <= auc(T).value <= high
     assert low < high
-    assert auc(Y, A, at_most=5).limits == (low, high)
+    assert auc(Y, A, at_most=5).bounds == (low, high)
 
 
 def test_counts_of_cases_and_missing_labels():

@@ -104,15 +104,15 @@ def test_what_is_made_of_counts_keeps_their_clusters(made, cases):
     x = made(cases)
     known = [c for c in cases if c[0] is not None]
     hidden = made([(None, *c[1:]) for c in cases])
-    assert x.hide() == hidden
+    assert x.without_labels() == hidden
     assert cells(x.labelled()) == (cells(made(known)) if known else {})
     if made is tally_of:
         lower = [(y, s // 2, b, c) for y, s, b, c in cases]
         assert x.map(lambda s: s // 2) == made(lower)
-        binned = x.coarse(2)
+        binned = x.bin(2)
         assert binned.n == x.n
         assert binned.clusters.number == x.clusters.number
-        assert binned.hide().labelled().clusters.number == 0
+        assert binned.without_labels().labelled().clusters.number == 0
     else:
         assert x["a"] == tally_of(cases)
         votes = [
@@ -208,11 +208,18 @@ def test_the_design_is_kept_and_must_be_the_same(made):
     assert x == made(cases).with_design(prevalence=0.1, sampling="case-control")
     assert x.without_design() == made(cases) != x
     more = x + x
-    for part in (more, more - x, x.hide(), x.labelled(), copy.copy(x), again(x)):
+    for part in (
+        more,
+        more - x,
+        x.without_labels(),
+        x.labelled(),
+        copy.copy(x),
+        again(x),
+    ):
         assert part.design == design
     assert more - x == x
     if made is tally_of:
-        assert x.map(np.negative).design == x.coarse(2).design == design
+        assert x.map(np.negative).design == x.bin(2).design == design
     else:
         assert x["a"].design == x.vote(1).design == x[["b"]].design == design
     with pytest.raises(InputError, match=r"prevalence=0\.1 and prevalence=0\.2"):

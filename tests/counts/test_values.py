@@ -57,7 +57,7 @@ def test_the_empty_tally_is_zero():
 def test_equal_exactly_when_the_cases_are_the_same():
     t = trueness.tally(LABEL, SCORE)
     assert t == Tally(t.score[::-1], t.neg[::-1], t.pos[::-1], t.unknown[::-1])
-    assert t != t.hide()
+    assert t != t.without_labels()
     assert t != t + t
     assert t != "tally"
 
@@ -101,19 +101,19 @@ def test_subtraction_from_bins(rng):
     score = rng.random(200)
     a = trueness.tally(rng.integers(0, 2, 200), score)
     b = trueness.tally(rng.integers(0, 2, 50), rng.choice(score, 50))
-    both = (a + b).coarse(10)
+    both = (a + b).bin(10)
     left = both - b  # the cases of b lie in the bins of the sum
     assert (left.n_neg, left.n_pos) == (a.n_neg, a.n_pos)
-    low, high = trueness.auc(left).limits
+    low, high = trueness.auc(left).bounds
     assert low <= trueness.auc(a).value <= high
     with pytest.raises(InputError, match="its bins are wider"):
-        both - a.coarse(3)
+        both - a.bin(3)
     with pytest.raises(InputError, match="its bins are wider"):
-        a - a.coarse(3)
+        a - a.bin(3)
 
 
 def test_monotone_maps_keep_the_bins():
-    t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(2)
+    t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).bin(2)
     up = t.map(lambda s: s / 4, monotone=True)
     assert (up.score.tolist(), up.high.tolist()) == ([0.75, 0.25], [1.0, 0.5])
     down = t.map(lambda s: -s, monotone=True)
@@ -124,12 +124,12 @@ def test_monotone_maps_keep_the_bins():
     other = Tally([4, 3, 2, 1], neg=[0, 1, 1, 2], pos=[2, 1, 1, 0])
     logistic = trueness.calibrate(other, method="platt")
     assert t.map(logistic).binned
-    assert trueness.brier(t.map(logistic)).limits is not None
+    assert trueness.brier(t.map(logistic)).bounds is not None
 
 
 def test_other_maps_forget_the_cells_and_say_so():
-    t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(2)
-    with pytest.warns(trueness.DoubtfulAssumption, match="bins .* are lost"):
+    t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).bin(2)
+    with pytest.warns(trueness.DoubtfulAssumptionWarning, match="bins .* are lost"):
         assert not t.map(np.square).binned
     with pytest.raises(InputError, match="rises and falls"):
         t.map(lambda s: (s - 2.5) ** 2 + s, monotone=True)
@@ -139,14 +139,14 @@ def test_other_maps_forget_the_cells_and_say_so():
 
 def test_hide_and_labelled():
     t = trueness.tally(LABEL, SCORE)
-    hidden = t.hide()
+    hidden = t.without_labels()
     assert (hidden.n_neg, hidden.n_pos, hidden.n_unknown) == (0, 0, 10)
     assert hidden.unknown.tolist() == [1, 2, 3, 1, 2, 1]
     assert t.labelled().n == 9
     assert len(hidden.labelled()) == 0
     p = Panel(["a"], [[1], [0]], pos=[1, 0], unknown=[1, 1])
     assert p.labelled() == Panel(["a"], [[1]], pos=[1])
-    assert p.hide().n_unknown == 3
+    assert p.without_labels().n_unknown == 3
 
 
 def test_text_and_html():

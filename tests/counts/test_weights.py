@@ -104,13 +104,13 @@ def test_panel_and_what_is_made_of_it():
     assert votes.weighted
     assert votes.n == pytest.approx(w.sum())
     assert p.combine(lambda rows: rows[:, 0]).score.tolist() == one.score.tolist()
-    assert p.hide().n_unknown == pytest.approx(w.sum())
+    assert p.without_labels().n_unknown == pytest.approx(w.sum())
     assert (p + p) - p == p
     assert p[["b", "a"]].observed().weighted
     assert p.labelled().n_unknown == 0
     assert one.map(lambda v: 2 * v).squares[1].tolist() == one.squares[1].tolist()
-    assert one.coarse(10).binned
-    assert one.coarse(10).n == pytest.approx(w.sum())
+    assert one.bin(10).binned
+    assert one.bin(10).n == pytest.approx(w.sum())
 
 
 def test_count_times_weight():
@@ -201,7 +201,7 @@ DESIGNS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::trueness.DoubtfulAssumption")
+@pytest.mark.filterwarnings("ignore::trueness.DoubtfulAssumptionWarning")
 @pytest.mark.parametrize("word", DESIGNS)
 @pytest.mark.parametrize("analysis", list(analyses()))
 def test_an_analysis_takes_a_design_or_says_that_it_does_not(analysis, word):
@@ -234,7 +234,7 @@ def test_words_of_other_libraries():
         trueness.watch("auc >= 0.7", baseline=t)
     with pytest.raises(InputError, match="which mean the same"):
         trueness.auc([0, 1], [0.1, 0.9], sample_weight=[1, 2], weight=[1, 2])
-    assert trueness.brier(t.coarse(1)).limits[0] > 0
+    assert trueness.brier(t.bin(1)).bounds[0] > 0
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.float32])

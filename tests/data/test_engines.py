@@ -57,7 +57,7 @@ def test_one_meaning_on_every_engine(typed_engine, name):
     expected = Tally(said.get("scores", score), neg=neg, pos=pos, unknown=unknown)
     frame = typed_engine({"y": pa.array(label), "p": pa.array(score)})
     assert trueness.tally(frame, label="y", score="p", **positive) == expected
-    assert trueness.tally(frame, score="p") == expected.hide()
+    assert trueness.tally(frame, score="p") == expected.without_labels()
     p = trueness.panel(frame, label="y", scores=["p"], **positive)
     assert p["p"] == expected
 
@@ -88,7 +88,7 @@ def test_random_cases_on_every_engine(typed_engine, rng):
     assert list(counted) == ["a", "b", "c"]
     both = trueness.panel(frame, label="y", scores=["p", "q"], count="n")
     assert both == trueness.panel(y, {"p": p, "q": q}, count=n)
-    assert trueness.panel(frame, scores=["p", "q"], count="n") == both.hide()
+    assert trueness.panel(frame, scores=["p", "q"], count="n") == both.without_labels()
     groups = trueness.panel(frame, label="y", scores=["q"], by="site")
     assert groups == trueness.panel(y, {"q": q}, by=site)
     assert trueness.tally(frame, **asked) == trueness.tally(y, p)
@@ -191,7 +191,7 @@ def test_bins_hold_what_they_say_on_every_engine(exact_engine, rng, how, at_most
             inside = (exact.score >= low) & (exact.score <= high)
             assert counts[inside].sum() == pytest.approx(count, rel=1e-12)
     area, value = trueness.auc(t), trueness.auc(exact).value
-    low, high = area.limits or (area.value - 1e-12, area.value + 1e-12)
+    low, high = area.bounds or (area.value - 1e-12, area.value + 1e-12)
     assert low <= value <= high
     groups = trueness.tally(frame, **asked, by="g")
     assert sum(g.n_pos for g in groups.values()) == pytest.approx(exact.n_pos)
@@ -231,7 +231,7 @@ def test_an_engine_elsewhere_sends_no_more_rows_than_are_held_here(monkeypatch):
         trueness.panel(rows, ["p", "c"], label="y")
     bins = trueness.tally(rows, label="y", score="p", at_most=20)
     assert bins.n == 100
-    assert trueness.auc(bins).limits[0] < 0.51 < trueness.auc(bins).limits[1]
+    assert trueness.auc(bins).bounds[0] < 0.51 < trueness.auc(bins).bounds[1]
     assert trueness.tally(rows.limit(50), label="y", score="p").n == 50
 
 

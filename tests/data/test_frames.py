@@ -41,7 +41,7 @@ def test_how_the_cases_came_on_every_engine(engine, cluster):
     parts = found(by="site")
     assert sum(parts.values()) == t
     assert parts["a"].design == t.design
-    assert found(at_most=2) == t.coarse(2)
+    assert found(at_most=2) == t.bin(2)
     assert found(count="n") == arrays(count=COLUMNS["n"])
     weighed = arrays(weight=COLUMNS["n"])
     assert found(weight="n") == found(sample_weight="n") == weighed

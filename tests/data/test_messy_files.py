@@ -229,7 +229,7 @@ def test_what_was_cleaned_is_said_in_one_line_and_refused_with_strict(tmp_path):
 
 def test_arrays_and_frames_of_every_kind_are_read_alike(tmp_path):
     labels, scores = words(["Yes ", "yes"], "no"), PERCENT
-    with pytest.warns(trueness.Cleaned) as warned:
+    with pytest.warns(trueness.CleanedWarning) as warned:
         expected = trueness.tally(labels, scores)
     assert "percentages" in str(warned[0].message)
     columns = {"y": labels, "p": scores}
@@ -249,7 +249,9 @@ def test_names_and_gaps_of_frames_of_scores():
         trueness.panel([0, 1], twice)
     columns = {"a": [0.1, None, 0.3], "b": [0.1, 0.2, 0.3]}
     assert trueness.panel([0, 1, 1], columns).n == 3
-    with pytest.warns(trueness.Cleaned, match="1 case without a score was left out"):
+    with pytest.warns(
+        trueness.CleanedWarning, match="1 case without a score was left out"
+    ):
         assert trueness.panel([0, 1, 1], columns, missing="drop").n == 2
     with pytest.raises(trueness.InputError, match="must not be missing"):
         trueness.panel([0, 1, 1], columns, missing="refuse")

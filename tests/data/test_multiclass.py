@@ -54,7 +54,7 @@ def test_values_of_scikit_learn_and_an_interval_around_them(rng, average, theirs
         for k in keep
     ]
     jackknife = np.sqrt((y.size - 1) * np.var(without))
-    assert found.sd == pytest.approx(jackknife, rel=0.08)
+    assert found.se == pytest.approx(jackknife, rel=0.08)
 
 
 def test_two_classes_perfect_and_useless_scores(rng):

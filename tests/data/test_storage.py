@@ -44,10 +44,10 @@ def test_a_file_holds_exactly_the_panel(tmp_path, panel, ids, weight):
 
 
 def test_shards_are_plain_parquet_with_versioned_metadata_and_merge(tmp_path, tally):
-    for k, part in enumerate([tally, tally.hide()]):
+    for k, part in enumerate([tally, tally.without_labels()]):
         part.write(tmp_path / f"{k}.parquet")
     files = sorted(tmp_path.glob("*.parquet"))
-    assert sum(trueness.read_tally(f) for f in files) == tally + tally.hide()
+    assert sum(trueness.read_tally(f) for f in files) == tally + tally.without_labels()
     table = pq.read_table(files[0])
     assert table.column_names == ["score", "neg", "pos", "unknown"]
     about = json.loads(table.schema.metadata[b"trueness"])
@@ -237,7 +237,7 @@ def test_the_reader_in_javascript_reads_the_same(case, tmp_path):
 def test_every_kind_of_file_holds_exactly_the_value(tmp_path, ending, weight, cluster):
     s = [0.1 + 0.2, -1e300, 5e-324, 1 / 3]
     t = trueness.tally([1, 0, None, 1], s, weight=weight, cluster=cluster)
-    for k, x in enumerate([t, t.coarse(2), trueness.Tally()]):
+    for k, x in enumerate([t, t.bin(2), trueness.Tally()]):
         x.write(tmp_path / f"{k}.{ending}")
         assert trueness.read_tally(tmp_path / f"{k}.{ending}") == x
     designed = t.with_design(prevalence=0.1, sampling="case-control")
@@ -299,28 +299,30 @@ def test_shared_counts_are_none_or_many(seed, at_least):
     y = rng.choice([0.0, 1.0, np.nan], 900, p=[0.7, 0.2, 0.1])
     s = np.round(rng.normal(size=900) + np.nan_to_num(y), rng.integers(0, 4))
     t = trueness.tally(y, s)
-    small = t.share(at_least)
+    small = t.suppress_small_counts(at_least)
     assert all(((c == 0) | (c >= at_least)).all() for c in small.counts)
     assert [c.sum() for c in small.counts] == [c.sum() for c in t.counts]
     assert {*small.score, *small.high} <= set(t.score)
-    assert (t.share(1) == t) or at_least > 1
+    assert (t.suppress_small_counts(1) == t) or at_least > 1
     if small.binned:
-        low, high = trueness.auc(small.labelled()).limits
+        low, high = trueness.auc(small.labelled()).bounds
         assert low <= trueness.auc(t.labelled()).value <= high
 
 
 def test_shared_weights_stand_for_as_many_cases():
     rng = np.random.default_rng(3)
     y, s, w = rng.integers(0, 2, 500), rng.normal(size=500), rng.random(500)
-    shared = trueness.tally(y, s, weight=w).share(11)
+    shared = trueness.tally(y, s, weight=w).suppress_small_counts(11)
     for low, high in zip(shared.score, shared.high, strict=True):
         inside = (s >= low) & (s <= high)
         for kind in (0, 1):
             assert np.count_nonzero(inside & (y == kind)) in {0, *range(11, 501)}
-    even = trueness.tally(y, s, weight=np.full(500, 0.1)).share(11)
-    assert len(even) == len(trueness.tally(y, s).share(11))
-    assert len(trueness.Tally().share()) == 0
+    even = trueness.tally(y, s, weight=np.full(500, 0.1)).suppress_small_counts(11)
+    assert len(even) == len(trueness.tally(y, s).suppress_small_counts(11))
+    assert len(trueness.Tally().suppress_small_counts()) == 0
     with pytest.raises(InputError, match="none or at least 11"):
-        trueness.Tally([1, 2], neg=[50, 50], pos=[0, 10]).share()
+        trueness.Tally([1, 2], neg=[50, 50], pos=[0, 10]).suppress_small_counts()
     with pytest.raises(InputError, match="without_clusters"):
-        trueness.tally([0, 1, 0, 1], [1, 2, 3, 4], cluster=[1, 1, 2, 2]).share(1)
+        trueness.tally(
+            [0, 1, 0, 1], [1, 2, 3, 4], cluster=[1, 1, 2, 2]
+        ).suppress_small_counts(1)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata, spearmanr
 
 import trueness
-from trueness import DoubtfulAssumption, InputError, NotEnoughCases, Panel
+from trueness import DoubtfulAssumptionWarning, InputError, NotEnoughCases, Panel
 
 NAMES = ["A", "B", "C"]
 
@@ -28,7 +28,7 @@ def tied_panel(rng, n=200, k=3, missing=0.0):
 
 def quietly(f, *args, **kwargs):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DoubtfulAssumption)
+        warnings.simplefilter("ignore", DoubtfulAssumptionWarning)
         return f(*args, **kwargs)
 
 
@@ -184,7 +184,9 @@ def test_warning_above_the_crossing_point():
     low = trueness.simulate_panel(5000, 2000, aucs, correlation=0.2, rng=1)
     trueness.fidel(low)
     high = trueness.simulate_panel(5000, 2000, aucs, correlation=0.5, rng=1)
-    with pytest.warns(DoubtfulAssumption, match="correlate by 0.5.*Above about 0.3"):
+    with pytest.warns(
+        DoubtfulAssumptionWarning, match="correlate by 0.5.*Above about 0.3"
+    ):
         trueness.fidel(high)
     trueness.fidel(high, method="correlated")
 
@@ -211,7 +213,7 @@ def test_probabilities_of_dependent_classifiers_are_calibrated():
 def test_published_aucs_and_parts_of_an_ensemble(rng):
     p, rows, _ = tied_panel(rng)
     aucs = {k: trueness.auc(p[k]).value for k in NAMES}
-    f = trueness.fidel(p.hide(), aucs=aucs, prevalence=p.prevalence)
+    f = trueness.fidel(p.without_labels(), aucs=aucs, prevalence=p.prevalence)
     g = quietly(trueness.fidel, p)
     assert f(rows) == pytest.approx(g(rows), rel=1e-6, abs=1e-6)
     assert trueness.fidel(p, aucs=aucs)(rows) == pytest.approx(f(rows))
@@ -234,8 +236,11 @@ GAP = Panel(["A", "B"], [[2, np.nan], [1, 2]], [0, 1], [1, 0])
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: trueness.fidel(TWO.hide()), "fidel needs at least one positive"),
-        (lambda: trueness.best_single(TWO.hide()), "best_single needs"),
+        (
+            lambda: trueness.fidel(TWO.without_labels()),
+            "fidel needs at least one positive",
+        ),
+        (lambda: trueness.best_single(TWO.without_labels()), "best_single needs"),
         (lambda: published({"A": 0.7, "B": 0.8}, None), "needs the prevalence"),
         (lambda: published({"A": 0.7}), "none for 'B'"),
         (lambda: published({"A": 0.7, "B": 0.7, "C": 0.7}), "also 'C'"),
@@ -263,7 +268,7 @@ def test_columns_are_taken_by_name():
 
 
 def published(aucs, prevalence=0.2):
-    return trueness.fidel(TWO.hide(), aucs=aucs, prevalence=prevalence)
+    return trueness.fidel(TWO.without_labels(), aucs=aucs, prevalence=prevalence)
 
 
 @pytest.mark.parametrize("seed", range(6))

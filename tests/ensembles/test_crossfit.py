@@ -23,7 +23,7 @@ def test_limits_over_the_folds_by_hand(rng):
     each = [trueness.auc(trueness.Tally(column, *fold)) for fold in dealt(p, 2)]
     e = found.auc["first"]
     assert e.value == pytest.approx(np.mean([x.value for x in each]))
-    assert e.sd == pytest.approx(np.hypot(*(x.sd for x in each)) / 2)
+    assert e.se == pytest.approx(np.hypot(*(x.se for x in each)) / 2)
     d = found.difference["first"]
     assert (d.value, d.low, d.high) == (0, 0, 0)
     assert found.gain["first"]["C1"].value == 0
@@ -114,4 +114,4 @@ def test_errors(words, message):
     with pytest.raises((InputError, NotEnoughCases), match=message):
         trueness.compare_combiners(p, rng=0, **words)
     with pytest.raises(NotEnoughCases, match="compare_combiners needs"):
-        trueness.compare_combiners(p.hide(), rng=0)
+        trueness.compare_combiners(p.without_labels(), rng=0)

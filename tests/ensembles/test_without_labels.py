@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import trueness
-from trueness import DoubtfulAssumption, InputError, NotEnoughCases, Panel
+from trueness import DoubtfulAssumptionWarning, InputError, NotEnoughCases, Panel
 
 AUCS = np.linspace(0.6, 0.9, 10)
 THREE = trueness.simulate_panel(3000, 1500, [0.7, 0.8, 0.9], rng=17)
@@ -30,7 +30,7 @@ def test_exact_when_the_moments_are_exact():
 @pytest.mark.parametrize("method", ["likelihood", "covariance"])
 def test_within_two_hundredths_without_a_label(method):
     p = trueness.simulate_panel(5000, 2000, AUCS, rng=11)
-    found = trueness.agreement(p.hide(), method=method)
+    found = trueness.agreement(p.without_labels(), method=method)
     assert np.abs(errors(found, AUCS)).max() < 0.02
     assert found.prevalence.value == pytest.approx(0.4, abs=0.03)
     assert found.misfit > 0.001
@@ -49,7 +49,7 @@ def test_an_ensemble_without_labels_is_as_good():
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::trueness.NotConverged")
+@pytest.mark.filterwarnings("ignore::trueness.NotConvergedWarning")
 @pytest.mark.parametrize("method", ["likelihood", "covariance"])
 @pytest.mark.parametrize(
     ("n", "n_pos", "aucs", "samples"),
@@ -78,7 +78,7 @@ SHOWN = {"A": 0.9, "B": 0.85, "C": 0.8, "D": 0.75}
 
 @pytest.mark.parametrize("method", ["likelihood", "covariance"])
 def test_a_prevalence_above_one_half(method):
-    p = trueness.simulate_panel(20000, 16000, SHOWN, rng=1).hide()
+    p = trueness.simulate_panel(20000, 16000, SHOWN, rng=1).without_labels()
     found = trueness.agreement(p, method=method)
     assert found.prevalence.low <= 0.8 <= found.prevalence.high
     assert found.prevalence.value == pytest.approx(0.8, abs=0.03)
@@ -101,7 +101,9 @@ def test_where_nothing_is_known_everything_is_possible():
 
 def test_a_given_prevalence_that_the_ranks_contradict():
     p = trueness.simulate_panel(20000, 16000, SHOWN, rng=1)
-    with pytest.warns(DoubtfulAssumption, match="or the prevalence that was given"):
+    with pytest.warns(
+        DoubtfulAssumptionWarning, match="or the prevalence that was given"
+    ):
         assert trueness.agreement(p, prevalence=0.3).misfit < 1e-9
 
 
@@ -131,7 +133,7 @@ def test_dependence_is_noticed():
     pairs[0, 1] = pairs[1, 0] = 0.7
     aucs = np.linspace(0.6, 0.8, 6)
     p = trueness.simulate_panel(3000, 1200, aucs, correlation=pairs, rng=16)
-    with pytest.warns(DoubtfulAssumption, match="do not look independent"):
+    with pytest.warns(DoubtfulAssumptionWarning, match="do not look independent"):
         found = trueness.agreement(p)
     assert found.misfit < 1e-3
 

@@ -63,8 +63,8 @@ def test_values_are_means_over_the_folds(data):
 
 def test_variance_is_that_of_independent_folds(data):
     found = trueness.cross_validate(GaussianNB(), *data, metrics="auc")
-    each = [trueness.auc(t, method="delong").sd for t in found.folds]
-    assert found.values["auc"].sd == pytest.approx(np.sqrt(np.square(each).sum()) / 5)
+    each = [trueness.auc(t, method="delong").se for t in found.folds]
+    assert found.values["auc"].se == pytest.approx(np.sqrt(np.square(each).sum()) / 5)
 
 
 def test_folds_are_asked_as_wholes(two):
@@ -74,8 +74,8 @@ def test_folds_are_asked_as_wholes(two):
     pair = trueness.compare_auc(folds).pairs[0]
     both = two.values["lr"]["auc"].value - two.values["nb"]["auc"].value
     assert pair.difference.value == pytest.approx(both)
-    each = [trueness.compare_auc(p).pairs[0].difference.sd for p in folds]
-    assert pair.difference.sd == pytest.approx(np.sqrt(np.square(each).sum()) / 5)
+    each = [trueness.compare_auc(p).pairs[0].difference.se for p in folds]
+    assert pair.difference.se == pytest.approx(np.sqrt(np.square(each).sum()) / 5)
     with pytest.raises(InputError, match="does not take folds"):
         trueness.roc(folds["lr"])
     with pytest.raises(InputError, match="auc takes level= alone; found 'method'"):
@@ -92,8 +92,8 @@ def test_a_plan_says_how_many_cases_tell_two_models_apart(two, metric):
     assert plan.value == pytest.approx(values[0] - values[1])
     if metric == "auc":
         d = trueness.compare_auc(two.folds).pairs[0].difference
-        assert plan.n == np.ceil(400 * ((1.959964 + 0.841621) * d.sd / d.value) ** 2)
-        assert plan.sd == pytest.approx(d.sd * np.sqrt(400 / plan.n))
+        assert plan.n == np.ceil(400 * ((1.959964 + 0.841621) * d.se / d.value) ** 2)
+        assert plan.se == pytest.approx(d.se * np.sqrt(400 / plan.n))
     assert plan.power == pytest.approx(0.8, abs=0.01)
     assert plan.n == plan.n_pos + plan.n_neg
 

@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import trueness
 from trueness.estimators import FiDELClassifier
 
-quiet = pytest.mark.filterwarnings("ignore::trueness.DoubtfulAssumption")
+quiet = pytest.mark.filterwarnings("ignore::trueness.DoubtfulAssumptionWarning")
 
 
 def base():
@@ -162,7 +162,7 @@ def test_a_warning_passes_through():
     stumps = [(f"stump{k}", DecisionTreeClassifier(max_depth=1)) for k in range(6)]
     good = ("good", KNeighborsClassifier(20))
     model = FiDELClassifier([*stumps, good], partition="same", random_state=0)
-    with pytest.warns(trueness.DoubtfulAssumption):
+    with pytest.warns(trueness.DoubtfulAssumptionWarning):
         model.fit(X, y)
 
 

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from trueness import InputError, Leaves, Optimistic
+from trueness import InputError, Leaves, OptimisticWarning
 from trueness.estimators import ConfidentTree, leaf_report, prune
 
 
@@ -119,15 +119,15 @@ def test_a_fitted_pipeline_with_names(cancer):
 
 
 def test_the_cases_it_was_grown_on_are_noticed(tree, cancer):
-    with pytest.warns(Optimistic, match="Pass cases that were held out"):
+    with pytest.warns(OptimisticWarning, match="Pass cases that were held out"):
         given = leaf_report(tree, cancer["X"], cancer["y"])
-    with pytest.warns(Optimistic, match="levels are too high"):
+    with pytest.warns(OptimisticWarning, match="levels are too high"):
         kept = leaf_report(tree)
     assert given.confidence.tolist() == kept.confidence.tolist()
     assert kept.n.sum() == len(cancer["y"])
     assert given.note == kept.note
     shuffled = np.random.default_rng(0).permutation(len(cancer["y"]))
-    with pytest.warns(Optimistic):
+    with pytest.warns(OptimisticWarning):
         leaf_report(tree, cancer["X"][shuffled], cancer["y"][shuffled])
 
 
@@ -156,7 +156,7 @@ def test_one_tree_of_a_forest(cancer):
     with pytest.raises(InputError, match=r"classes=forest.classes_"):
         leaf_report(one, cancer["X_test"][:2], ["yes", "yes"])
     for tree in forest.estimators_:
-        with pytest.warns(Optimistic):
+        with pytest.warns(OptimisticWarning):
             leaf_report(tree, cancer["X"], names[cancer["y"]])
     pruned = prune(one, cancer["X_test"], y, classes=forest.classes_)
     assert pruned.get_n_leaves() <= one.get_n_leaves()
@@ -212,7 +212,7 @@ def test_confident_tree(cancer):
     for node, label in zip(fresh.node, fresh.predicted, strict=True):
         inside = model.apply(cancer["X_test"]) == node
         assert (model.predict(cancer["X_test"][inside]) == label).all()
-    with pytest.warns(Optimistic):
+    with pytest.warns(OptimisticWarning):
         leaf_report(model, cancer["X"], cancer["y"])
 
 

@@ -32,7 +32,7 @@ def made(columns):
 def test_the_published_example(method, value, sd):
     e = trueness.rater_agreement(made(GWET), method=method)
     assert e.value == pytest.approx(value, abs=5e-6)
-    assert sd is None or e.sd == pytest.approx(sd, abs=5e-6)
+    assert sd is None or e.se == pytest.approx(sd, abs=5e-6)
     assert -1 <= e.low < e.value < e.high <= 1
 
 
@@ -59,7 +59,7 @@ def test_influence_is_the_jackknife(method):
         for i in range(150)
     ]
     jackknife = np.sqrt(149 / 150 * ((left - np.mean(left)) ** 2).sum())
-    assert e.sd == pytest.approx(jackknife, rel=0.02)
+    assert e.se == pytest.approx(jackknife, rel=0.02)
 
 
 def test_full_agreement_and_one_category():
@@ -82,4 +82,4 @@ def test_clusters_widen_it():
     alone = trueness.rater_agreement(trueness.panel(labels, columns))
     grouped = trueness.rater_agreement(trueness.panel(labels, columns, cluster=groups))
     assert grouped.value == alone.value
-    assert grouped.sd > 1.3 * alone.sd
+    assert grouped.se > 1.3 * alone.se

@@ -31,9 +31,9 @@ import trueness
 
 OURS = (trueness.InputError, trueness.NotEnoughCases, trueness.Infeasible)
 DOUBTS = (
-    trueness.NotConverged,
-    trueness.Optimistic,
-    trueness.DoubtfulAssumption,
+    trueness.NotConvergedWarning,
+    trueness.OptimisticWarning,
+    trueness.DoubtfulAssumptionWarning,
 )
 # it enters what it is given into a registry, for the rest of the process
 CHANGES_THE_PROCESS = {"register"}
@@ -225,7 +225,9 @@ def _curve(t):
 @cache
 def _posterior(seed):
     votes = trueness.simulate_panel(60, 20, [0.9, 0.8, 0.7], rng=seed).vote(0.0)
-    return trueness.latent_class(votes.hide() if seed % 2 else votes, draws=100)
+    return trueness.latent_class(
+        votes.without_labels() if seed % 2 else votes, draws=100
+    )
 
 
 @cache

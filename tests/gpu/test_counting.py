@@ -53,7 +53,7 @@ def test_counts_equal_those_of_the_host(kind, n, many):
         assert found == expected
     hidden = device_tally(None, scores)
     hidden = hidden.to_host() if isinstance(hidden, DeviceTally) else hidden
-    assert hidden == expected.hide()
+    assert hidden == expected.without_labels()
 
 
 def test_few_scores_come_to_the_host():
@@ -70,7 +70,7 @@ def test_one_pass_answers(kind, many):
     assert isinstance(d, DeviceTally)
     one, other = trueness.auc(d), trueness.auc(t)
     assert (one.value, one.name) == (other.value, other.name)
-    assert one.sd == pytest.approx(other.sd, rel=1e-10)
+    assert one.se == pytest.approx(other.se, rel=1e-10)
     for threshold in (-1.0, 0.0, 0.3, float(host[0]), np.pi / 10, 1e30):
         one, other = trueness.confusion(d, threshold), trueness.confusion(t, threshold)
         assert one.to_dict() == other.to_dict()
@@ -83,7 +83,7 @@ def test_missing_labels_are_unknown_and_bins_have_limits(many):
     y, scores, host = cases(torch.float32, 500)
     coarse = device_tally(torch.tensor(y), scores, at_most=40)
     assert coarse.binned == (len(coarse) <= 40)
-    low, high = trueness.auc(coarse).limits
+    low, high = trueness.auc(coarse).bounds
     assert low <= trueness.auc(y, host).value <= high
     labels = torch.tensor(y).float()
     labels[::7] = float("nan")

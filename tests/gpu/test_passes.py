@@ -102,7 +102,7 @@ def test_proper_scores(name):
     one, other = (getattr(trueness, name)(x) for x in (d, t))
     assert one.value == pytest.approx(other.value, rel=1e-12)
     assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-4)
-    low, high = one.mcb.limits
+    low, high = one.mcb.bounds
     assert low <= other.mcb.value <= high
 
 
@@ -117,9 +117,9 @@ def test_curves_come_with_their_error(monkeypatch):
     )
     assert points <= exact  # points of the exact curve, fewer of them
     assert 100 < len(points) <= 201
-    assert found.limits is not None
+    assert found.bounds is not None
     part = trueness.partial_auc(d, fpr=(0, 0.2))
-    low, high = part.limits
+    low, high = part.bounds
     assert low <= trueness.partial_auc(t, fpr=(0, 0.2)).value <= high
 
 
@@ -144,7 +144,7 @@ def test_the_design_of_scores_on_a_device():
     best = [trueness.best_threshold(x, "f1").value for x in (one, other)]
     assert best[0] == best[1]
     assert one.to_host() == other
-    assert one.coarse(20).design == (one + one).design == other.design
+    assert one.bin(20).design == (one + one).design == other.design
     with pytest.raises(InputError, match="needs counts on the host"):
         trueness.auc(d, unlabelled="missing at random")
 
@@ -156,7 +156,7 @@ def test_bootstrap_agrees_with_theory():
     exact = trueness.auc(t, method="delong")
     assert (one.low, one.high) == (again.low, again.high)
     assert one.value == exact.value
-    assert one.sd == pytest.approx(exact.sd, rel=0.15)
+    assert one.se == pytest.approx(exact.se, rel=0.15)
     assert (one.low, one.high) == pytest.approx((exact.low, exact.high), abs=0.004)
 
 
@@ -175,9 +175,9 @@ def test_tallies_add():
 @pytest.mark.parametrize("seed", range(4))
 def test_bins_lose_no_case_and_span_no_gap(seed):
     d, t = both(seed=seed, kind=torch.float64)
-    assert (d.coarse(50).n_neg, d.coarse(50).n_pos) == (t.n_neg, t.n_pos)
+    assert (d.bin(50).n_neg, d.bin(50).n_pos) == (t.n_neg, t.n_pos)
     ranges = [(0.5, 0.6), (0.3, 0.4)]
-    found = d.between(ranges).coarse(9, [low for low, _ in ranges])
+    found = d.between(ranges).bin(9, [low for low, _ in ranges])
     for low, high in ranges:
         inside = (found.score >= low) & (found.high <= high)
         kept = (t.score >= low) & (t.score <= high)

@@ -82,7 +82,7 @@ def answers(call, x):
     """Give the estimates of an answer; none where it is refused in a sentence."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", trueness.DoubtfulAssumption)
+        warnings.simplefilter("ignore", trueness.DoubtfulAssumptionWarning)
         try:
             found = call(x)
         except (trueness.InputError, trueness.NotEnoughCases) as refusal:

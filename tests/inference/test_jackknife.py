@@ -48,14 +48,14 @@ def test_it_is_the_jackknife_of_single_cases(name):
     )  # fmt: skip
     by_hand = (y.size - 1) * each.var()
     found = trueness.estimate(trueness.tally(y, s), statistic, ends=ends)
-    assert found.sd**2 == pytest.approx(by_hand, rel=1e-9)
+    assert found.se**2 == pytest.approx(by_hand, rel=1e-9)
     # of a case-control sample each class is left out by itself
     parts = [(y == k).sum() - 1 for k in (0, 1)]
     by_class = sum(m * each[y == k].var() for k, m in enumerate(parts))
     found = trueness.estimate(
         trueness.tally(y, s), statistic, ends=ends, sampling="case-control"
     )
-    assert found.sd**2 == pytest.approx(by_class, rel=1e-9)
+    assert found.se**2 == pytest.approx(by_class, rel=1e-9)
 
 
 @pytest.mark.parametrize("places", [1, 9])
@@ -70,7 +70,7 @@ def test_an_area_by_hand_has_the_limits_of_the_area(places, words):
     t = trueness.tally(y, s, **{k: values[k] for k in words})
     a, b = trueness.auc(t), trueness.estimate(t, area)
     assert b.value == pytest.approx(a.value, abs=1e-12)
-    assert b.sd == pytest.approx(a.sd, rel=0.02)
+    assert b.se == pytest.approx(a.se, rel=0.02)
     assert (b.low, b.high) == pytest.approx((a.low, a.high), abs=0.002)
 
 
@@ -79,13 +79,13 @@ def test_a_panel_of_many_rows_is_left_out_in_groups():
     p = trueness.panel(y, {"a": s, "b": s**2})
     assert len(p) > _MAX_DELETIONS
     found = trueness.estimate(p, lambda p: area(p["a"]))
-    assert found.sd == pytest.approx(trueness.auc(y, s).sd, rel=0.15)
+    assert found.se == pytest.approx(trueness.auc(y, s).se, rel=0.15)
 
 
 def test_counts_beyond_rounding():
     small = trueness.Tally([2, 1, 0], pos=[30, 20, 10], neg=[10, 20, 40])
     large = trueness.Tally([2, 1, 0], pos=[3e14, 2e14, 1e14], neg=[1e14, 2e14, 4e14])
-    a, b = (trueness.estimate(t, area).sd for t in (small, large))
+    a, b = (trueness.estimate(t, area).se for t in (small, large))
     assert b * math.sqrt(1e13) == pytest.approx(a, rel=0.02)
 
 
@@ -113,7 +113,7 @@ def test_a_statistic_without_a_value():
     found = trueness.estimate(t, lambda t: math.nan)
     assert math.isnan(found.value)
     assert math.isnan(found.low)
-    assert math.isnan(found.sd)
+    assert math.isnan(found.se)
     assert found.notes == ("The statistic is undefined (NaN) for these cases.",)
 
 

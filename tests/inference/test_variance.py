@@ -89,7 +89,7 @@ def test_metrics_have_the_jackknife_error_of_survey(way, name):
     else:
         error *= kish_for_rows((w if way == "weights" else np.ones(120))[of], 120)
     assert found.value == pytest.approx(value, rel=1e-12)
-    assert found.sd == pytest.approx(error, rel=NEAR.get((way, name), 1e-9))
+    assert found.se == pytest.approx(error, rel=NEAR.get((way, name), 1e-9))
 
 
 def test_delong_by_fractions():

@@ -89,7 +89,7 @@ def test_errors_of_shares_are_those_of_the_survey_package():
         # are left out by their mean weight, and of precision by their share of all
         v = w[y == 1] if name == "recall" else w
         scale = np.sqrt((1 - v @ v / v.sum() ** 2) / (39 / 40))
-        assert 1 - rel < found[name].sd / (error * scale) < 1
+        assert 1 - rel < found[name].se / (error * scale) < 1
 
 
 def test_slopes_by_hand():
@@ -103,7 +103,7 @@ def test_slopes_by_hand():
     variance = 200 / 199 * cells @ slope**2
     found = estimates(t, 1, [METRICS["f1"]])["f1"]
     assert found.value == f1
-    assert found.sd == pytest.approx(np.sqrt(variance), rel=1e-6)
+    assert found.se == pytest.approx(np.sqrt(variance), rel=1e-6)
 
 
 def test_a_class_on_one_side_and_empty_ones():
@@ -131,7 +131,7 @@ def test_begg_and_greenes_by_hand():
     ppv, npv = 60 / 80, 30 / 40
     var = 300 / (100 * 200) + (1 - ppv) / (80 * ppv) + npv / (40 * (1 - npv))
     value = found["recall"].value
-    assert found["recall"].sd == pytest.approx(
+    assert found["recall"].se == pytest.approx(
         value * (1 - value) * np.sqrt(var), rel=0.05
     )
     curve = trueness.roc(t)

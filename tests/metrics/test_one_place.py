@@ -24,7 +24,7 @@ p = tr.Panel(["A", "B", "C"], [[1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 0, 1]],
              unknown=[90, 90, 9, 9])
 y = np.arange(60) % 3 == 0
 s = np.round(np.linspace(0, 1, 60) + y / 2, 2)
-b = tr.bounds("fdr", t.coarse(2), threshold=3)
+b = tr.bounds("fdr", t.bin(2), threshold=3)
 words = ["threshold", "p.csv", "--label", "y", "--score", "p", "--minimize", "fdr",
          "--subject-to", "recall >= 1"]
 print(json.dumps([

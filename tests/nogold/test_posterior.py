@@ -182,7 +182,7 @@ def test_rare_and_huge():
     post = trueness.latent_class(p, rng=5, draws=2000, **NONE)
     assert post.diagnostics.converged
     assert post.prevalence.low < phi < post.prevalence.high
-    assert post.prevalence.sd < 1e-7
+    assert post.prevalence.se < 1e-7
     for k, name in enumerate("ABC"):
         assert post.sensitivity[name].low < alpha[k] < post.sensitivity[name].high
 
@@ -246,7 +246,9 @@ def test_a_test_that_says_nothing_is_noted():
 def test_not_converged_is_a_warning(monkeypatch):
     for name, value in (("MOST", {False: 4000}), ("MOST_STEPS", 0), ("REFIT", 0)):
         monkeypatch.setattr(_sampling, name, value)
-    with pytest.warns(trueness.NotConverged, match="effective draws of the 9,000"):
+    with pytest.warns(
+        trueness.NotConvergedWarning, match="effective draws of the 9,000"
+    ):
         post = trueness.latent_class(table("swineflu_recovered"), draws=9000, **NONE)
     assert not post.diagnostics.converged
 
@@ -291,7 +293,7 @@ def test_labels_give_the_rate_of_prevalence(rng):
     post = trueness.latent_class(p, prior={"prevalence": (2, 2)})
     assert post.dependence == "shared"
     assert post.identified
-    e, wide = post.prevalence, trueness.latent_class(p.hide()).prevalence
+    e, wide = post.prevalence, trueness.latent_class(p.without_labels()).prevalence
     assert e.low < 0.4 < e.high
     assert e.high - e.low < 0.6 * (wide.high - wide.low)
 

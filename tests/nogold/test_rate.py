@@ -315,7 +315,7 @@ def test_what_cannot_be_paired_is_said(rng):
     b = data["B"]
     rows = b.rows + np.array([0, 0, 1000])
     far = trueness.Panel(b.names, rows, neg=b.neg, pos=b.pos, unknown=b.unknown)
-    hidden = {n: p.hide() for n, p in data.items()}
+    hidden = {n: p.without_labels() for n, p in data.items()}
     for systems, item, words in (
         (data, "items", "names the column"),
         ({**data, "B": far}, "item", "No item was answered by all"),
@@ -345,7 +345,7 @@ def test_labels_and_verdicts_are_taken_as_they_are():
         (labels, words, "prevalence needs a panel, or labels"),
         (by_hand, {}, f"how the {by_hand.n_pos + by_hand.n_neg} labelled"),
         (by_hand, {"labelled": "somehow"}, "labelled must be one of"),
-        (by_hand.hide(), {}, "Without labels"),
+        (by_hand.without_labels(), {}, "Without labels"),
     ):
         with pytest.raises((InputError, trueness.NotEnoughCases), match=error):
             trueness.prevalence(data, **how)

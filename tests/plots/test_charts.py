@@ -10,7 +10,7 @@ import trueness
 from conftest import tied_cases
 from no_gold import table
 from trueness import InputError, Tally, plots
-from trueness._core.checks.errors import NeedsWholeCases, NotEnoughCases
+from trueness._core.checks.errors import NotEnoughCases, UnsupportedDesign
 from trueness.counts.design import CANNOT
 from trueness.metrics.grammar import constraints
 from trueness.plots.answers import sequence
@@ -626,7 +626,7 @@ def test_a_figure_takes_how_the_cases_came(name, word):
     (y, came), figure = CAME[word], getattr(plots, name)
     options = OPTIONS.get(name, {})
     if word in CANNOT.get(name, {}):
-        with pytest.raises(NeedsWholeCases, match=f"{name} does not take"):
+        with pytest.raises(UnsupportedDesign, match=f"{name} does not take"):
             figure(y, S, **came, **options)
         return
     drawn = figure(y, S, **came, **options).to_dict()

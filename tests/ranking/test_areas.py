@@ -61,7 +61,7 @@ def test_long_columns_are_walked_in_blocks(rng):
     assert found.value == float(Fraction(won, int(2 * n[0] * n[1])))
     below, above = rank[y] - stats.rankdata(s[y]), rank[~y] - stats.rankdata(s[~y])
     spread = np.var(below / n[1], ddof=1) / n[0] + np.var(above / n[0], ddof=1) / n[1]
-    assert found.sd == pytest.approx(np.sqrt(spread), rel=1e-12)
+    assert found.se == pytest.approx(np.sqrt(spread), rel=1e-12)
     weighed = trueness.auc(y, s, weight=w).value
     assert weighed == pytest.approx(sk.roc_auc_score(y, s, sample_weight=w), rel=1e-12)
     big = Tally([3, 2, 1], pos=[10**9, 5, 0], neg=[1, 0, 10**9])
@@ -132,7 +132,7 @@ def test_errors_follow_from_derivatives(part):
         total = w[own].sum()
         n = total**2 / (w[own] @ w[own])
         variance += (n - 1) / n * np.sum((w[own] * u[own] / (1 - w[own] / total)) ** 2)
-    assert ask(w).sd == pytest.approx(np.sqrt(variance), rel=1e-5)
+    assert ask(w).se == pytest.approx(np.sqrt(variance), rel=1e-5)
 
 
 def test_older_papers_by_hand(rng):
@@ -142,11 +142,11 @@ def test_older_papers_by_hand(rng):
     q1, q2 = area / (2 - area), 2 * area**2 / (1 + area)
     square = area * (1 - area) + 7 * (q1 - area**2) + 8 * (q2 - area**2)
     assert a.value == float(area)
-    assert a.sd == pytest.approx(float(square / 72) ** 0.5)
+    assert a.se == pytest.approx(float(square / 72) ** 0.5)
     t = trueness.tally(*tied_cases(rng, 200))
     a = trueness.auc(t, method="fermi-dirac")
-    assert a.sd == pytest.approx(trueness.fermi_dirac(t).auc_se)
-    assert a.high - a.low == pytest.approx(2 * Z * a.sd)
+    assert a.se == pytest.approx(trueness.fermi_dirac(t).auc_se)
+    assert a.high - a.low == pytest.approx(2 * Z * a.se)
 
 
 CORNERS = {
@@ -231,7 +231,9 @@ def test_cases_left_out_are_mentioned_where_they_differ(ask, rng):
     s = rng.normal(size=400)
     y = (rng.random(400) < 1 / (1 + np.exp(-s))).astype(float)
     chosen = trueness.tally(np.where(s > rng.normal(size=400), y, np.nan), s)
-    with pytest.warns(trueness.DoubtfulAssumption, match="scores differ") as seen:
+    with pytest.warns(
+        trueness.DoubtfulAssumptionWarning, match="scores differ"
+    ) as seen:
         found = ask(chosen)
     assert seen[0].filename == __file__
     assert 'unlabelled="missing at random"' in found.notes[0]

@@ -139,7 +139,7 @@ def test_bands_of_labels_missing_at_random(curve):
         truth = 0.25 * r / (0.25 * r + 0.75 * stats.norm.sf(stats.norm.isf(r) + 1.2))
         false = np.interp(r * x.n_pos, np.cumsum(x.pos), np.cumsum(x.neg))
         beside = r * x.n_pos / (r * x.n_pos + false)
-        with pytest.warns(trueness.DoubtfulAssumption):
+        with pytest.warns(trueness.DoubtfulAssumptionWarning):
             assert (make(t, **drawn).low > truth).any()
     assert curve_of(band) == pytest.approx(beside, abs=0.03)
     assert (band.low <= truth + 1e-9).all()
@@ -150,7 +150,9 @@ def test_bands_of_labels_missing_at_random(curve):
 def test_cases_left_out_are_said_and_errors_too(curve):
     t = Tally([4, 3, 2, 1], pos=[9, 5, 1, 0], neg=[2, 8, 5, 4], unknown=[0, 0, 9, 9])
     make = BANDS[curve]
-    with pytest.warns(trueness.DoubtfulAssumption, match="their scores differ") as w:
+    with pytest.warns(
+        trueness.DoubtfulAssumptionWarning, match="their scores differ"
+    ) as w:
         (note,) = make(t, replicates=100).notes
     assert w[0].filename == __file__
     assert note.startswith("18 of 52 cases have no label and were left out")

@@ -75,7 +75,7 @@ def test_fit_covers_the_truth_and_its_error_is_right(rng):
         s = np.where(y, rng.normal(1.2, 1.25, y.size), rng.normal(size=y.size))
         fit = fit_binormal(y, s)
         held = fit.auc.low <= truth <= fit.auc.high
-        values.append((fit.alpha.value, fit.b.value, fit.alpha.sd, fit.b.sd, held))
+        values.append((fit.alpha.value, fit.b.value, fit.alpha.se, fit.b.se, held))
     alpha, b, alpha_sd, b_sd, held = np.array(values).T
     assert alpha.mean() == pytest.approx(0.8, abs=4 * alpha.std() / 11 + 0.01)
     assert b.std() == pytest.approx(b_sd.mean(), rel=0.25)
@@ -111,7 +111,7 @@ def test_influence_on_the_divergence_is_its_slope(rng):
     for _ in range(200):
         at = np.r_[rng.integers(0, 150, 150), rng.integers(150, 300, 150)]
         values.append(kl_divergence(y[at], s[at]).pos_to_neg.value)
-    assert one.sd == pytest.approx(np.std(values), rel=0.25)
+    assert one.se == pytest.approx(np.std(values), rel=0.25)
     with pytest.raises(trueness.InputError, match="does not take weights"):
         kl_divergence(y, s, weight=np.full(300, 2.0), method="binormal")
 

@@ -28,7 +28,7 @@ def test_variance_of_a_model(model, spread):
     plan = trueness.plan_auc(auc=0.8, prevalence=0.3, half_width=0.1, model=model)
     over_pos, over_neg = spread(0.8)
     total = 0.16 + (plan.n_pos - 1) * over_neg + (plan.n_neg - 1) * over_pos
-    assert plan.sd**2 == pytest.approx(total / plan.n_pos / plan.n_neg)
+    assert plan.se**2 == pytest.approx(total / plan.n_pos / plan.n_neg)
 
 
 def draws(rng, plan, times):
@@ -107,7 +107,7 @@ def test_a_paired_difference_is_planned(rng):
         pair = trueness.compare_auc(panel).pairs[0]
         differences.append(pair.difference.value)
         found.append(pair.p_value < 0.05)
-    assert np.std(differences) == pytest.approx(plan.sd, rel=0.2)
+    assert np.std(differences) == pytest.approx(plan.se, rel=0.2)
     assert np.mean(found) == pytest.approx(plan.power, abs=0.06)  # three errors
 
 

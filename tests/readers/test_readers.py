@@ -112,10 +112,10 @@ def test_van_dyke_agrees_with_mrmcaov(vandyke, name):
     if components:
         same((c.reader, c.interaction, c.variance, c.cov1, c.cov2, c.cov3), components)
     same((found.statistic, found.df2, found.p_value), test)
-    for a, b in zip((d.sd, d.low, d.high), difference, strict=True):
+    for a, b in zip((d.se, d.low, d.high), difference, strict=True):
         assert a == pytest.approx(b, abs=5e-8)
     if errors:
-        same([m.sd for m in found.means], errors)
+        same([m.se for m in found.means], errors)
     if "sensitivity" in name:
         assert (found.means[1].low, found.means[1].high) == (
             pytest.approx(0.8328691, abs=5e-8), 1.0)  # fmt: skip
@@ -219,7 +219,7 @@ def test_all_designs_by_slow_formulas(rng, fixed, pairs_of):
         assert found.df2 == pytest.approx(df), name
         for mine, (d, sd, nu) in zip(found.pairs, pairs, strict=True):
             assert mine.difference.value == pytest.approx(d)
-            assert mine.difference.sd == pytest.approx(sd)
+            assert mine.difference.se == pytest.approx(sd)
             assert mine.p_value == pytest.approx(2 * stats.t.sf(abs(d) / sd, nu))
 
 
@@ -230,7 +230,7 @@ def test_gallas_is_the_unbiased_analysis(vandyke, end):
         trueness.reader_study(vandyke, covariance=how, **end, **KEYS).pairs[0]
         for how in ("gallas", "unbiased")
     )
-    assert gallas.difference.sd == pytest.approx(same.difference.sd, rel=1e-6)
+    assert gallas.difference.se == pytest.approx(same.difference.se, rel=1e-6)
     assert gallas.p_value == pytest.approx(same.p_value)
 
 
@@ -252,7 +252,7 @@ def test_one_treatment_and_three(rng, vandyke):
     assert whole.design == "partly crossed"
     assert "share more cases than others" in " ".join(whole.notes)
     assert "too small" in trueness.reader_study(partly, pairs="pooled").notes[0]
-    assert whole.pairs[0].difference.sd == pytest.approx(alone.pairs[0].difference.sd)
+    assert whole.pairs[0].difference.se == pytest.approx(alone.pairs[0].difference.se)
 
 
 def test_margins(vandyke):
@@ -261,7 +261,7 @@ def test_margins(vandyke):
     logit = trueness.reader_study(vandyke, **asked, reference="logit")
     one, two = plain.pairs[0], logit.pairs[0]
     d, df = one.difference, 15.25967
-    by_hand = stats.t.sf((d.value + 0.05) / d.sd, df)
+    by_hand = stats.t.sf((d.value + 0.05) / d.se, df)
     assert one.p_noninferior == pytest.approx(by_hand, abs=1e-6)
     assert one.p_noninferior_second < 0.01  # CINE is not worse than spin-echo
     assert one.p_equivalent == one.p_noninferior
@@ -521,7 +521,7 @@ def test_gallas_counts_readers_alike_however_many_cases_they_read(rng):
     ]
     square = sum(v * w for v, w in apart) / sum(w for _, w in apart)
     assert found.value == pytest.approx(mean)
-    assert found.sd**2 == pytest.approx(max(mean**2 - square, 0.0))
+    assert found.se**2 == pytest.approx(max(mean**2 - square, 0.0))
 
 
 def test_a_study_by_behrens_and_fisher(rng):
@@ -535,7 +535,7 @@ def test_a_study_by_behrens_and_fisher(rng):
     chi2 = rng.chisquare(2, 10**6) / 2
     drawn = rng.normal(size=10**6) * np.sqrt((c.ms_interaction / chi2 + rest) * 2 / 3)
     pair = found.pairs[0]
-    assert pair.difference.sd == d.sd
+    assert pair.difference.se == d.se
     half = np.quantile(abs(drawn), 0.95)
     assert pair.difference.high - d.value == pytest.approx(half, rel=0.02)
     assert pair.p_value == pytest.approx(np.mean(abs(drawn) > abs(d.value)), abs=0.003)

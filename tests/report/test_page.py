@@ -176,7 +176,7 @@ EDGES = {
     "one positive": trueness.tally([1] + [0] * 50, np.linspace(1, 0, 51)),
     "mostly unknown": trueness.tally([1, 0] + [None] * 98, np.linspace(0, 1, 100)),
     "huge counts": trueness.Tally([0.9, 0.1], pos=[10**9, 10**8], neg=[10**8, 10**9]),
-    "binned": trueness.tally([0, 0, 1, 0, 1, 1] * 9, np.linspace(0, 1, 54)).coarse(9),
+    "binned": trueness.tally([0, 0, 1, 0, 1, 1] * 9, np.linspace(0, 1, 54)).bin(9),
     "huge scores": trueness.tally([0, 1, 1, 0], [-1e100, 1e100, 5e99, 0]),
 }
 
@@ -295,7 +295,7 @@ def test_of_very_many_cases_some_are_drawn_and_the_page_says_so(panel, monkeypat
 
 
 def test_a_binned_tally_shows_between_which_numbers_the_truth_lies(panel):
-    exact, coarse = panel["a"], panel["a"].coarse(12)
+    exact, coarse = panel["a"], panel["a"].bin(12)
     page = page_about(coarse, maximize="f1")
     rows = {row[0]: row[1:] for row in section(page, "scale").tables[0].texts}
     truth = {"AUC": trueness.auc(exact), "Brier score": trueness.brier(exact)}
@@ -341,15 +341,15 @@ def test_a_report_says_which_model_its_results_come_from():
 
 def test_scores_without_labels_are_judged_by_their_agreement():
     seen = trueness.simulate_panel(3000, 900, [0.7, 0.75, 0.8, 0.72], rng=0)
-    page = page_about(seen.hide())
+    page = page_about(seen.without_labels())
     assert keys(page) == ["nogold"]
-    agreed = trueness.agreement(seen.hide())
+    agreed = trueness.agreement(seen.without_labels())
     expected = agreed.auc["C3"].value
     assert abs(expected - 0.8) < 0.02
     assert f"C3 ranks best, with an AUC of about {expected:.3f}" in words(page)
     assert page.tiles[1][1] == f"{expected:.3f}"
     assert f"would have a probability of {agreed.misfit:.2g}" in words(page)
-    three = page_about(seen[["C1", "C2", "C3"]].hide())
+    three = page_about(seen[["C1", "C2", "C3"]].without_labels())
     assert "cannot be checked" in words(three)
 
 
@@ -581,7 +581,7 @@ def test_how_far_scores_are_off_is_said_of_the_worse_one(panel):
 
 
 def test_two_tests_without_labels_say_what_comes_from_the_prior():
-    seen = trueness.simulate_panel(400, 160, [0.8, 0.85, 0.9], rng=0).hide()
+    seen = trueness.simulate_panel(400, 160, [0.8, 0.85, 0.9], rng=0).without_labels()
     votes = seen.vote({"C1": 0, "C2": 0, "C3": 0})
     two, three = (trueness.latent_class(v) for v in (votes[["C1", "C2"]], votes))
     assert "from the prior" in two.notes[0]

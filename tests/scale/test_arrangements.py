@@ -41,14 +41,14 @@ def slow_precision(t, odds=1.0):
 def test_auc_by_hand():
     # bins (1 pos, 2 neg) and (1 pos, 1 neg): 3 of the 6 pairs share a bin
     t = bins_of([0.6, 0.1], [0.9, 0.5], [2, 1], [1, 1])
-    assert auc_ends(t) == trueness.auc(t).limits == (1 / 6, 4 / 6)
+    assert auc_ends(t) == trueness.auc(t).bounds == (1 / 6, 4 / 6)
     big = 4_000_000_000  # too large for products in 64 bits
-    t = Tally([2, 1], neg=[big, big], pos=[big, big]).coarse(1)
+    t = Tally([2, 1], neg=[big, big], pos=[big, big]).bin(1)
     assert auc_ends(t) == (0.0, 1.0)
-    pure = Tally([4, 3, 2, 1], neg=[0, 0, 1, 1], pos=[1, 1, 0, 0]).coarse(2)
+    pure = Tally([4, 3, 2, 1], neg=[0, 0, 1, 1], pos=[1, 1, 0, 0]).bin(2)
     assert pure.binned
     assert auc_ends(pure) == (1.0, 1.0)
-    assert trueness.average_precision(pure).limits == pytest.approx((1, 1))
+    assert trueness.average_precision(pure).bounds == pytest.approx((1, 1))
     assert "exact although scores were binned" in repr(trueness.auc(pure))
 
 
@@ -58,16 +58,16 @@ def test_auc_and_average_precision_are_reached(seed):
     t = random_bins(rng)
     every = list(arrangements(t, rng, most=500))
     total = [slow_auc(x) for x in every]
-    low, high = trueness.auc(t).limits
+    low, high = trueness.auc(t).bounds
     assert low <= min(total) <= max(total) <= high
     assert {slow_auc(dullest(t)), slow_auc(sharpest(t))} == {low, high}
     for share in (None, 0.2):
         odds = 1.0 if share is None else 4 * t.n_pos / t.n_neg
         precise = [slow_precision(x, odds) for x in every]
         found = trueness.average_precision(t, prevalence=share)
-        assert found.limits[0] <= min(precise) <= max(precise) <= found.limits[1]
+        assert found.bounds[0] <= min(precise) <= max(precise) <= found.bounds[1]
         if len(every) < 500:  # all of them: the ends are reached
-            assert found.limits == pytest.approx((min(precise), max(precise)), 1e-12)
+            assert found.bounds == pytest.approx((min(precise), max(precise)), 1e-12)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -81,19 +81,19 @@ def test_parts_of_the_area_and_proper_scores(seed):
         {"fpr": (0.1, 0.7), "tpr": (0.2, 0.9)},
         {"fpr": (0.0, 0.5), "corrected": True},
     ):
-        low, high = trueness.partial_auc(t, replicates=100, **part).limits
+        low, high = trueness.partial_auc(t, replicates=100, **part).bounds
         found = [partial_area(x, **part) for x in every]
         assert low <= min(found) <= max(found) <= high
         ends = [partial_area(x, **part) for x in (dullest(t), sharpest(t))]
         assert ends == pytest.approx((low, high), abs=1e-12)
     for name in ("brier", "log_loss"):
         found = getattr(trueness, name)(t)
-        limits = [found.limits, found.mcb.limits, found.dsc.limits, found.unc.limits]
+        limits = [found.bounds, found.mcb.bounds, found.dsc.bounds, found.unc.bounds]
         for x in every:
             for value, (low, high) in zip(decomposition(x, name), limits, strict=True):
                 assert low - 1e-15 <= value <= high + 1e-15
         ends = [decomposition(x, name)[0] for x in (sharpest(t), dullest(t))]
-        assert ends == pytest.approx(found.limits, rel=1e-12)
+        assert ends == pytest.approx(found.bounds, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -107,14 +107,14 @@ def test_calibration_errors(seed, monkeypatch):
     t = random_bins(rng, most=4, bins=int(rng.integers(2, 7)))
     for bins in (2, 3, 15):
         found = trueness.calibration_error(t, bins=bins)
-        limits = [found.plain.limits, found.debiased.limits, found.rms.limits]
+        limits = [found.plain.bounds, found.debiased.bounds, found.rms.bounds]
         for x in arrangements(t, rng, most=25):
             exact = trueness.calibration_error(x, bins=bins)
             values = exact.plain.value, exact.debiased.value, exact.rms.value
             for value, (low, high) in zip(values, limits, strict=True):
                 assert low <= value <= high
-        assert found.limits == found.plain.limits
-        assert "not known" in found.smooth.limits
+        assert found.bounds == found.plain.bounds
+        assert "not known" in found.smooth.bounds
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -127,7 +127,7 @@ def test_slope_and_intercept_of_small_bins(seed):
             with suppress(NotEnoughCases):
                 exact = trueness.calibration_line(x)
                 for name in ("slope", "intercept"):
-                    low, high = getattr(found, name).limits
+                    low, high = getattr(found, name).bounds
                     assert low <= getattr(exact, name).value <= high
 
 
@@ -135,16 +135,16 @@ def test_fine_bins_leave_little_open():
     rng = np.random.default_rng(0)
     p = rng.random(10_000)
     exact = trueness.tally(rng.random(10_000) < p**1.5, p)
-    found = trueness.calibration_error(exact.coarse(2000))
+    found = trueness.calibration_error(exact.bin(2000))
     for part in (found.plain, found.debiased, found.rms):
-        low, high = part.limits
+        low, high = part.bounds
         assert low < part.value < high < low + 0.02
-    line, found = (trueness.calibration_line(x) for x in (exact, exact.coarse(500)))
+    line, found = (trueness.calibration_line(x) for x in (exact, exact.bin(500)))
     for name in ("slope", "intercept"):
-        low, high = getattr(found, name).limits
+        low, high = getattr(found, name).bounds
         assert low <= getattr(line, name).value <= high < low + 0.1
-    assert found.limits == found.slope.limits
-    bounds = trueness.bounds("calibration_line", exact.coarse(500))
+    assert found.bounds == found.slope.bounds
+    bounds = trueness.bounds("calibration_line", exact.bin(500))
     assert bounds.name == "calibration_line"
 
 
@@ -165,7 +165,7 @@ def test_curves_lie_between(case, share, seed):
     analysis, options = getattr(trueness, case), {"prevalence": share}
     rng = np.random.default_rng(seed)
     t = random_bins(rng)
-    found = analysis(t, **options).limits
+    found = analysis(t, **options).bounds
     assert found.axes == (along, across)
     assert np.all(np.diff(found.x) >= -1e-15)
     assert np.all(found.low <= found.high)
@@ -177,25 +177,25 @@ def test_curves_lie_between(case, share, seed):
 
 
 def test_the_corners_of_the_roc_curve_are_reached():
-    t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(2)
-    found = trueness.roc(t).limits
+    t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).bin(2)
+    found = trueness.roc(t).bounds
     assert found.x.tolist() == [0, 0.5, 0.5, 1]
     assert found.low.tolist() == [0, 0, 0.5, 0.5]
     assert found.high.tolist() == [0.5, 0.5, 1, 1]
     assert str(found) == "tpr known to within 0.5 along fpr"
-    assert "limits: tpr known to within 0.5 along fpr" in repr(trueness.roc(t))
-    assert trueness.roc(t).to_dict()["limits"]["x"] == [0, 0.5, 0.5, 1]
+    assert "bounds: tpr known to within 0.5 along fpr" in repr(trueness.roc(t))
+    assert trueness.roc(t).to_dict()["bounds"]["x"] == [0, 0.5, 0.5, 1]
     rng = np.random.default_rng(0)
     t = trueness.tally(rng.random(600) < 0.5, rng.random(600))
-    short = trueness.ranking.simplify(trueness.roc(t.coarse(50)), points=10)
-    assert isinstance(short.limits, CurveBounds)
+    short = trueness.ranking.simplify(trueness.roc(t.bin(50)), points=10)
+    assert isinstance(short.bounds, CurveBounds)
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_reliability_lies_between(seed):
     rng = np.random.default_rng(seed)
     t = random_bins(rng, most=4, bins=int(rng.integers(1, 6)))
-    found = trueness.reliability(t, replicates=20).limits
+    found = trueness.reliability(t, replicates=20).bounds
     low, high, edges = found.low[::2], found.high[::2], found.x[::2]
     top, bottom = np.full(edges.size, -1.0), np.full(edges.size, 2.0)
     for x in arrangements(t, rng, most=150):
@@ -215,7 +215,7 @@ def test_reliability_lies_between(seed):
 def test_reliability_bounds_by_hand():
     # one bin: 1 positive and 1 negative, then a single score with 1 of 2
     t = bins_of([0.8, 0.1], [0.8, 0.5], [1, 1], [1, 1])
-    found = trueness.reliability(t, replicates=20).limits
+    found = trueness.reliability(t, replicates=20).bounds
     # at least: negative last, one block of 2 of 4 without it. At most: positive last,
     # pooled with the 1 of 2 above it
     assert found.low == pytest.approx([0, 0, 1 / 2, 1 / 2])
@@ -230,7 +230,7 @@ def test_costs_and_benefits_lie_between(seed):
         (trueness.cost_curve, {}, "cost"),
         (trueness.decision_curve, {"prevalence": 0.3}, "net_benefit"),
     ):
-        limits = curve(t, **options).limits
+        limits = curve(t, **options).bounds
         for x in arrangements(t, rng, most=5):
             exact = getattr(curve(x, **options), name)
             assert np.all(limits.low <= exact)

@@ -42,7 +42,7 @@ def within(low, exact, high, slack=1e-12):
 
 @given(tallies(), bins, tallies(), bins)
 def test_the_exact_answer_lies_within_also_of_sums(t, k, other, m):
-    coarse = t.coarse(k)
+    coarse = t.bin(k)
     assert len(coarse) <= k
     for analysis in (trueness.auc, trueness.average_precision):
         b = trueness.bounds(analysis.__name__, coarse)
@@ -51,8 +51,8 @@ def test_the_exact_answer_lies_within_also_of_sums(t, k, other, m):
     half = float(coarse.neg @ coarse.pos) / (2 * t.n_pos * t.n_neg)
     b = trueness.bounds(trueness.auc, coarse)
     assert b.high - b.low <= 2 * half + 1e-12
-    both = coarse + other.coarse(m)
-    assert both == other.coarse(m) + coarse
+    both = coarse + other.bin(m)
+    assert both == other.bin(m) + coarse
     assert np.all(both.high[1:] < both.score[:-1])
     assert (both.n_neg, both.n_pos) == (t.n_neg + other.n_neg, t.n_pos + other.n_pos)
     found = trueness.bounds("auc", both)
@@ -69,7 +69,7 @@ def test_every_metric_at_any_threshold(t, k, threshold):
     c = Confusion(tp, fp, t.n_pos - tp, t.n_neg - fp)
     for metric in EVERY:
         exact = float(metric(c))
-        b = trueness.bounds(metric, t.coarse(k), threshold=threshold)
+        b = trueness.bounds(metric, t.bin(k), threshold=threshold)
         assert np.isnan(exact) or within(b.low, exact, b.high), metric
 
 
@@ -79,7 +79,7 @@ def test_the_best_value_lies_within(t, k, metric, constrained):
     options = {"maximize": metric}
     if constrained:
         options["subject_to"] = ["recall >= 0.5", "fpr <= 0.6"]
-    coarse = t.coarse(k)
+    coarse = t.bin(k)
     try:
         b = trueness.bounds(trueness.best_threshold, coarse, **options)
         best = trueness.best_threshold(t, **options)
@@ -90,7 +90,7 @@ def test_the_best_value_lies_within(t, k, metric, constrained):
         return
     assert b.low == b.value
     point = trueness.best_threshold(coarse, **options)
-    assert point.limits == ((b.low, b.high) if coarse.binned else None)
+    assert point.bounds == ((b.low, b.high) if coarse.binned else None)
     low, high = point.threshold_bounds or (-np.inf, np.inf)
     assert any(low <= i[1] and i[0] <= high for i in best.score_ranges)
     # the threshold makes the cut it says
@@ -100,23 +100,23 @@ def test_the_best_value_lies_within(t, k, metric, constrained):
 
 
 def test_binned_tallies_and_their_answers_show_their_bounds(tmp_path):
-    t = FOUR.coarse(2)
+    t = FOUR.bin(2)
     t.write(tmp_path / "t.parquet")
     assert trueness.read_tally(tmp_path / "t.parquet") == t
     assert "2 bins of scores from 1 to 4" in repr(t)
-    assert t.to_frame("dict")["high"] == t.hide().high.tolist() == [4.0, 2.0]
+    assert t.to_frame("dict")["high"] == t.without_labels().high.tolist() == [4.0, 2.0]
     area = trueness.auc(t)
-    assert area.limits == (0.25, 0.75)
+    assert area.bounds == (0.25, 0.75)
     assert "; exact value within 0.25 to 0.75)" in repr(area)
-    assert area.to_dict()["limits"] == [0.25, 0.75]
+    assert area.to_dict()["bounds"] == [0.25, 0.75]
     assert area.to_frame("dict")["exact_low"] == [0.25]
-    assert "<td>limits</td><td>0.25, 0.75</td>" in area._repr_html_()
-    assert "limits" not in trueness.auc(Tally([2, 1], [1, 1], [1, 1])).to_dict()
+    assert "<td>bounds</td><td>0.25, 0.75</td>" in area._repr_html_()
+    assert "bounds" not in trueness.auc(Tally([2, 1], [1, 1], [1, 1])).to_dict()
     point = trueness.best_threshold(t, "recall", subject_to="precision >= 0.5")
     assert "recall = 1; exact" in repr(point)
     found = trueness.auc({"fine": FOUR, "coarse": t})
-    assert found["fine"].limits is None
-    assert found["coarse"].limits == (0.25, 0.75)
+    assert found["fine"].bounds is None
+    assert found["coarse"].bounds == (0.25, 0.75)
 
 
 def test_wrong_questions():
@@ -124,16 +124,16 @@ def test_wrong_questions():
     with pytest.raises(InputError, match="bounds knows 'auc', 'average_prec"):
         trueness.bounds("auk", t)
     with pytest.raises(InputError, match="at_most must be a whole number"):
-        t.coarse(0)
+        t.bin(0)
     options = {"maximize": "recall", "subject_to": ["precision >= 0.6", "recall > 0"]}
     with pytest.raises(trueness.Infeasible, match="thresholds between them were tried"):
-        trueness.best_threshold(FOUR.coarse(1), **options)
+        trueness.best_threshold(FOUR.bin(1), **options)
 
 
 def test_every_analysis_of_a_tally_is_bounded_or_says_so():
     """Whatever takes a tally takes a binned one: nothing is forgotten."""
     rng = np.random.default_rng(0)
-    t = trueness.tally(rng.random(200) < 0.5, rng.random(200)).coarse(20)
+    t = trueness.tally(rng.random(200) < 0.5, rng.random(200)).bin(20)
     special = {
         "partial_auc": {"fpr": (0, 0.2)},
         "at_threshold": {"threshold": 0.5},
@@ -147,11 +147,11 @@ def test_every_analysis_of_a_tally_is_bounded_or_says_so():
         if getattr(getattr(trueness, name), "takes", None) == "tally":
             answer = getattr(trueness, name)(t, **special.get(name, {}))
             if isinstance(answer, Answer):
-                assert answer.limits is not None, name
+                assert answer.bounds is not None, name
                 asked.append(name)
     assert len(asked) > 20
     for ask in (trueness.ranking.leakage, trueness.calibration_test, trueness.roc_band):
-        assert "not known" in ask(t).limits
+        assert "not known" in ask(t).bounds
     assert "not known" in repr(trueness.calibration_test(t))
 
 
@@ -160,7 +160,7 @@ def test_constraints_that_only_a_cut_inside_a_bin_meets(rng):
     options = {"maximize": "recall", "subject_to": ["precision >= 0.7", "recall > 0"]}
     for _ in range(60):
         exact = trueness.tally([0, 1, *rng.integers(0, 2, 10)], rng.integers(0, 9, 12))
-        t = exact.coarse(int(rng.integers(1, 4)))
+        t = exact.bin(int(rng.integers(1, 4)))
         try:
             best = trueness.best_threshold(exact, **options).value
         except trueness.Infeasible:
@@ -186,7 +186,7 @@ def test_limits_hold_the_exact_answer_of_weights_and_shares(seed, weighted, shar
     s = np.round(1 / (1 + np.exp(1 - 2 * y + 2 * rng.normal(size=150))), 1 + seed % 3)
     weight = w if weighted else None
     t = trueness.tally(y, s.clip(0.01, 0.99), weight=weight, prevalence=share)
-    b = t.coarse(4 + seed)
+    b = t.bin(4 + seed)
     asked = [
         trueness.auc,
         trueness.average_precision,
@@ -199,10 +199,10 @@ def test_limits_hold_the_exact_answer_of_weights_and_shares(seed, weighted, shar
         exact, binned = loss(t), loss(b)
         asked.append(lambda x, pair=(exact, binned): pair[x.binned])
         for part in ("mcb", "dsc"):
-            low, high = getattr(binned, part).limits
+            low, high = getattr(binned, part).bounds
             assert low <= getattr(exact, part).value <= high
     for ask in asked:
-        low, high = ask(b).limits
+        low, high = ask(b).bounds
         assert low - 1e-12 <= ask(t).value <= high + 1e-12
         assert low < high
     for curve, x, value in (
@@ -210,14 +210,14 @@ def test_limits_hold_the_exact_answer_of_weights_and_shares(seed, weighted, shar
         (trueness.cost_curve, "at", "cost"),
     ):
         binned = curve(b)
-        exact = getattr(curve(t, **{x: binned.limits.x}), value)
-        assert (binned.limits.low <= exact).all()
-        assert (exact <= binned.limits.high).all()
+        exact = getattr(curve(t, **{x: binned.bounds.x}), value)
+        assert (binned.bounds.low <= exact).all()
+        assert (exact <= binned.bounds.high).all()
     for curve, x, value in (
         (trueness.roc, "fpr", "tpr"),
         (trueness.precision_recall, "recall", "precision"),
     ):
-        limits, exact = curve(b).limits, curve(t)
+        limits, exact = curve(b).bounds, curve(t)
         for at, height in zip(getattr(exact, x), getattr(exact, value), strict=True):
             low, high = curve_span(limits, at)
             assert low - 1e-9 <= height <= high + 1e-9
@@ -231,10 +231,10 @@ def test_limits_of_labels_missing_at_random_and_of_clusters():
     rng = np.random.default_rng(0)
     y = np.where(rng.random(200) < 0.3, np.nan, rng.integers(0, 2, 200))
     t = trueness.tally(y, rng.random(200), unlabelled="missing at random")
-    assert "not known" in trueness.auc(t.coarse(10)).limits
-    assert trueness.auc(t.labelled().coarse(10)).limits[0] > 0
+    assert "not known" in trueness.auc(t.bin(10)).bounds
+    assert trueness.auc(t.labelled().bin(10)).bounds[0] > 0
     y = rng.integers(0, 2, 200)
     t = trueness.tally(y, y + rng.normal(size=200), cluster=np.arange(200) // 5)
-    binned = trueness.auc(t.coarse(20))
-    assert binned.limits[0] <= trueness.auc(t).value <= binned.limits[1]
-    assert binned.sd == pytest.approx(trueness.auc(t).sd, rel=0.05)
+    binned = trueness.auc(t.bin(20))
+    assert binned.bounds[0] <= trueness.auc(t).value <= binned.bounds[1]
+    assert binned.se == pytest.approx(trueness.auc(t).se, rel=0.05)

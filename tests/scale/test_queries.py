@@ -213,7 +213,7 @@ def test_bins_hold_the_same_cases(engine, tmp_path):
         inside = (exact.score >= low) & (exact.score <= high)
         assert [int(c[inside].sum()) for c in exact.counts] == [int(c) for c in counts]
         assert {low, high} <= set(exact.score)
-    low, high = trueness.auc(bins).limits
+    low, high = trueness.auc(bins).bounds
     assert low <= trueness.auc(exact).value <= high
 
 

@@ -104,7 +104,7 @@ def test_answers_within_a_tolerance(tolerance):
     assert abs(r.value - exact) <= tolerance
     assert r.bins < 5000
     assert "within" in repr(r)
-    assert r.answer.limits == (r.low, r.high)
+    assert r.answer.bounds == (r.low, r.high)
     r = threshold(lazy(y, p), tolerance=tolerance, maximize="f1", at_most=10)
     assert r.low <= trueness.best_threshold(t, "f1").value <= r.high
     assert r.high - r.low <= tolerance

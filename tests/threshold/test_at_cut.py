@@ -111,7 +111,9 @@ def test_whether_unlabelled_cases_differ_is_tested(name):
     cases = {"pos": [60, 40, 15, 5], "neg": [5, 15, 40, 60]}
     score = [0.9, 0.6, 0.4, 0.1]
     chosen = Tally(score, **cases, unknown=[0, 10, 60, 90])
-    with pytest.warns(trueness.DoubtfulAssumption, match="although their scores") as w:
+    with pytest.warns(
+        trueness.DoubtfulAssumptionWarning, match="although their scores"
+    ) as w:
         found = AT_A_CUT[name](chosen)
     assert w[0].filename == __file__ or name == "validate_threshold"
     assert len(w) == 1

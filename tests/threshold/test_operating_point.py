@@ -137,7 +137,7 @@ def test_fermi_dirac_cuts_at_r_star(n, share, shift):
         assert p.confusion.tp + p.confusion.fp == math.floor(fd.rank_threshold)
         # the same without labels, from two numbers
         blind = best_threshold(
-            t.hide(),
+            t.without_labels(),
             "balanced_accuracy",
             method="fermi-dirac",
             auc=fd.auc,

@@ -14,7 +14,7 @@ TWO = {name: Tally([2, 1], pos=[3, 1], neg=[1, 3]) for name in "ab"}
 SCALES = {name: trueness.tally([0, 1], [1, 2], weight=[w, w / 2])
           for name, w in (("a", 3.5), ("b", 1e-20))}  # fmt: skip
 BLIND, POSITIVES, NEGATIVES = (
-    HAND.hide(),
+    HAND.without_labels(),
     Tally([1], pos=[2]),
     Tally([1, 2], neg=[1, 1]),
 )
@@ -130,8 +130,10 @@ ASKED = {
         ("0 positives", lambda: best(NEGATIVES, method="fermi-dirac")),
         ("3 cases lack a label",
          lambda: trueness.at_threshold(Tally([1.0], unknown=[3]), 0.5)),
-        ("are 0 positives", lambda: guaranteed(NOISE.hide(), "youden >= 0.1")),
-        ("are 0 positives", lambda: guaranteed(NOISE.hide(), "precision above >= 0.3")),
+        ("are 0 positives",
+         lambda: guaranteed(NOISE.without_labels(), "youden >= 0.1")),
+        ("are 0 positives",
+         lambda: guaranteed(NOISE.without_labels(), "precision above >= 0.3")),
         ("^recall >= 0.9 with a confidence of 0.95 needs at least 29 positives, even "
          "if no error is seen among them; there are 28 positives: 1 more are "
          "needed.$", lambda: guaranteed(

@@ -166,7 +166,7 @@ def test_repeated_choices_lie_where_new_samples_put_them():
     fresh = np.std([p.threshold for p in chosen])
     t = trueness.tally(*binormal(rng, 1000, 0.3, 1.0))
     v = validate_threshold(t, "youden", rng=rng, replicates=300)
-    assert fresh / 2 < v.threshold.sd < 2 * fresh
+    assert fresh / 2 < v.threshold.se < 2 * fresh
 
 
 @pytest.mark.parametrize("scale", [2.0**1020, 2.0**-1020])
@@ -177,7 +177,7 @@ def test_scores_of_any_size_are_validated_alike(scale):
     one = trueness.validate_threshold(trueness.tally(label, score), "f1", rng=1)
     two = trueness.validate_threshold(trueness.tally(label, score * scale), "f1", rng=1)
     assert two.value == one.value
-    assert two.threshold.sd == pytest.approx(one.threshold.sd * scale, rel=0.01)
+    assert two.threshold.se == pytest.approx(one.threshold.se * scale, rel=0.01)
 
 
 def test_a_variance_that_is_not_known_narrows_nothing():
@@ -188,7 +188,7 @@ def test_a_variance_that_is_not_known_narrows_nothing():
     t = trueness.tally(y, score, weight=weight)
     e = trueness.validate_threshold(t, replicates=30).metrics["accuracy"]
     assert e.high - e.low > 0.98
-    assert np.isfinite(e.sd)
+    assert np.isfinite(e.se)
 
 
 def test_a_class_without_an_error_has_limits_of_its_own_cases():

@@ -41,7 +41,7 @@ assert_type(tr.panel(y, {"a": a, "b": b}, by=site), dict[Any, tr.Panel])
 assert_type(p["a"], tr.Tally)
 assert_type(p[["a"]], tr.Panel)
 assert_type(t + t, tr.Tally)
-assert_type(t.hide(), tr.Tally)
+assert_type(t.without_labels(), tr.Tally)
 
 # one analysis, everything that it can be called with
 assert_type(tr.auc(t), re.Estimate)

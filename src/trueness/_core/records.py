@@ -89,12 +89,12 @@ class Record:
 class Answer(Record):
     """A record that an analysis of a tally gives.
 
-    ``limits`` is None but for answers about a binned tally (``scale/certificates.py``):
+    ``bounds`` is None but for answers about a binned tally (``scale/certificates.py``):
     two numbers or a record between which the exact answer lies, or the words why they
     are not known.
     """
 
-    limits: Any = field(default=None, kw_only=True)
+    bounds: Any = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -138,11 +138,11 @@ def table(record: Record) -> dict[str, Any]:
     if flat := {k: v for k, v in arrays.items() if v.ndim == 1}:
         length = max(map(len, flat.values()))
         return {k: v for k, v in flat.items() if len(v) == length}
-    limits = items.pop("limits", None)
-    if isinstance(limits, tuple):
-        items |= {"exact_low": limits[0], "exact_high": limits[1]}
-    elif limits is not None:
-        items["limits"] = limits
+    bounds = items.pop("bounds", None)
+    if isinstance(bounds, tuple):
+        items |= {"exact_low": bounds[0], "exact_high": bounds[1]}
+    elif bounds is not None:
+        items["bounds"] = bounds
     if not items.get("notes", True):  # nothing to beware of: no empty column
         del items["notes"]
     columns: dict[str, Any] = {}
@@ -171,23 +171,23 @@ def _items(record: Any) -> list[tuple[str, Any]]:
     items = [
         (named.get(f.name, f.name), getattr(record, f.name))
         for f in fields(record)
-        if not f.name.startswith("_") and f.name not in ("limits", "axes")
+        if not f.name.startswith("_") and f.name not in ("bounds", "axes")
     ]
-    limits = getattr(record, "limits", None)
-    return items if limits is None else [*items, ("limits", limits)]
+    bounds = getattr(record, "bounds", None)
+    return items if bounds is None else [*items, ("bounds", bounds)]
 
 
 def within(record: Answer) -> str:
     """Say between which numbers the exact answer lies; nothing when this is it.
 
-    >>> within(Estimate(0.81234, 0.8, 0.82, limits=(0.812301, 0.812379)))
+    >>> within(Estimate(0.81234, 0.8, 0.82, bounds=(0.812301, 0.812379)))
     '; exact value within 0.812301 to 0.812379'
     """
-    if record.limits is None:
+    if record.bounds is None:
         return ""
-    if not isinstance(record.limits, tuple):
-        return f"; exact value {record.limits}"
-    low, high = record.limits
+    if not isinstance(record.bounds, tuple):
+        return f"; exact value {record.bounds}"
+    low, high = record.bounds
     if low == high:
         return "; exact although scores were binned"
     return f"; exact value within {apart(low, high)}"
@@ -304,10 +304,11 @@ class Estimate(Answer):
     low, high : float
         Ends of the interval.
     level : float
-        Confidence (or posterior) level of the interval, for example 0.95.
+        Level of the confidence interval (of a posterior: credible interval), such as
+        0.95.
     method : str
-        How the interval was made.
-    sd : float
+        The published method behind the interval, such as ``"Wilson 1927"``.
+    se : float
         Standard error, or posterior standard deviation; NaN where the method has none.
     notes : tuple of str
         What to keep in mind, in sentences that a person can act on; empty when there is
@@ -323,7 +324,7 @@ class Estimate(Answer):
     --------
     >>> e = Estimate(0.61196, 0.50124, 0.72267, 0.95, "delong", name="AUC")
     >>> e
-    AUC 0.612 (95 % CI 0.501 to 0.723, delong method)
+    AUC 0.612 (95 % CI 0.501 to 0.723)
     >>> f"{e:.3f}", e > 0.6, 1 - e
     ('0.612', True, 0.38804...)
     """
@@ -333,12 +334,17 @@ class Estimate(Answer):
     high: float
     level: float = 0.95
     method: str = ""
-    sd: float = math.nan
+    se: float = math.nan
     notes: tuple[str, ...] = field(default=(), kw_only=True)
     name: str = field(default="", kw_only=True)
 
+    @property
+    def ci(self) -> tuple[float, float]:
+        """Both ends of the interval, as other libraries return them."""
+        return (self.low, self.high)
+
     def __float__(self) -> float:
-        """Give the value alone."""
+        """Return the value alone."""
         return float(self.value)
 
     def __format__(self, spec: str) -> str:
@@ -376,15 +382,12 @@ class Estimate(Answer):
         return abs(self.value)
 
     def __repr__(self) -> str:
-        """Write name, value, interval, level and method in one line, then the notes."""
+        """Write name, value, level and interval in one line, then the notes."""
         value, low, high = as_precise(self.value, self.low, self.high)
-        tail = ""
-        if self.method:
-            tail = f", {self.method}" + ("" if " " in self.method else " method")
-        line = (
-            f"{self.name} {value} ({level_text(self.level)} CI {low} to {high}{tail}"
-            f"{within(self)})"
-        )
+        # a posterior's interval is no confidence interval
+        kind = "credible interval" if self.method.startswith("posterior") else "CI"
+        interval = f"{level_text(self.level)} {kind} {low} to {high}"
+        line = f"{self.name} {value} ({interval}{within(self)})"
         return "\n".join([line.strip(), *(f"  Note: {note}" for note in self.notes)])
 
     __str__ = __repr__

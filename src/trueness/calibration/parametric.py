@@ -16,7 +16,11 @@ from scipy.special import ndtr
 from trueness._core.arrays import Floats
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError, NotConverged, NotEnoughCases
+from trueness._core.checks.errors import (
+    InputError,
+    NotConvergedWarning,
+    NotEnoughCases,
+)
 from trueness._core.solvers import fit_logistic, separated
 from trueness.calibration.field_rules import (
     check_ascending,
@@ -335,7 +339,9 @@ def binormal(t: Tally) -> BinormalMap:
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NotConverged)  # the best curve so far
+            warnings.simplefilter(
+                "ignore", NotConvergedWarning
+            )  # the best curve so far
             curve = fit_binormal(t).curve
         mean, sd = curve.b / curve.alpha, 1 / curve.alpha
     except NotEnoughCases:  # no best curve: that of equal spread with this AUC

@@ -77,7 +77,7 @@ class ProperScore(Answer):
 
     Attributes
     ----------
-    value, low, high, level, method, sd
+    value, low, high, level, method, se
         As in an :class:`trueness.Estimate`.
     parts : ScoreParts
         ``mcb``, ``dsc``, ``unc`` and ``skill``, which are also attributes of this.
@@ -88,7 +88,7 @@ class ProperScore(Answer):
     high: float
     level: float
     method: str
-    sd: float
+    se: float
     notes: tuple[str, ...] = ()
     _name: str = "brier"
     _data: Tally | None = None
@@ -126,7 +126,7 @@ class ProperScore(Answer):
         e = estimate_from_interval(
             self.value, self.low, self.high, self.level, self.method
         )
-        line = repr(replace(e, limits=self.limits))
+        line = repr(replace(e, bounds=self.bounds))
         parts = [f"  {k}: {getattr(self, k)}" for k in ("mcb", "dsc", "unc")]
         notes = [f"  Note: {note}" for note in self.notes]
         return "\n".join([line, *parts, f"  skill: {self.skill:.4g}", *notes])
@@ -249,7 +249,7 @@ def _proper_score(data: Tally, name: str, level: float) -> ProperScore:
     low = e.value if math.isinf(e.value) else e.low
     high = math.inf if said else e.high
     notes = (*said, *unlabelled_notes(data), *e.notes)
-    return ProperScore(e.value, low, high, e.level, e.method, e.sd, notes, name, data)
+    return ProperScore(e.value, low, high, e.level, e.method, e.se, notes, name, data)
 
 
 def _infinite(t: Tally) -> tuple[str, ...]:

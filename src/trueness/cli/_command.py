@@ -20,7 +20,7 @@ from typing import Annotated, Any, final, get_args
 
 import typer
 
-from trueness._core.checks.errors import InputError, NeedsWholeCases
+from trueness._core.checks.errors import InputError, UnsupportedDesign
 from trueness._core.checks.options import fraction
 from trueness._core.checks.words import listing
 from trueness._core.records import shown
@@ -167,7 +167,7 @@ def command(
                 last = {k: given.pop(k, d) for k, (_, d) in LAST.items()}
                 for word, why in refused.items():
                     if given.pop(word) is not None:
-                        raise NeedsWholeCases(refusal(name, word, why))
+                        raise UnsupportedDesign(refusal(name, word, why))
                 shell.check_figure(last["plot"])
                 words = {name: given.pop(name) for name in shared}
                 shell.check_targets(words.get("file", given.get("file")), given | last)

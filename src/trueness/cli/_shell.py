@@ -32,12 +32,12 @@ import trueness
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import (
-    DoubtfulAssumption,
+    DoubtfulAssumptionWarning,
     Infeasible,
     InputError,
-    NotConverged,
+    NotConvergedWarning,
     NotEnoughCases,
-    Optimistic,
+    OptimisticWarning,
 )
 from trueness._core.files import is_device, replacing
 from trueness._core.imports import required
@@ -55,7 +55,7 @@ from trueness.findings.records import MOST, Finding, Page, Table
 from trueness.threshold.rule import Rule
 from trueness.trees.leaves import Leaves
 
-OWN_WARNINGS = (DoubtfulAssumption, NotConverged, Optimistic)
+OWN_WARNINGS = (DoubtfulAssumptionWarning, NotConvergedWarning, OptimisticWarning)
 T = TypeVar("T")
 R = TypeVar("R")
 _QUIET: ContextVar[bool] = ContextVar("quiet", default=False)

@@ -30,7 +30,7 @@ from operator import add
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
 from trueness._core.checks import cases as _cases
-from trueness._core.checks.errors import InputError, NeedsWholeCases, NotEnoughCases
+from trueness._core.checks.errors import InputError, NotEnoughCases, UnsupportedDesign
 from trueness._core.checks.options import known_options, takes_them, yes_or_no
 from trueness._core.imports import handler
 from trueness._core.names import documented
@@ -284,7 +284,7 @@ def refuse(x: object, name: str, why: Mapping[str, str] | None = None) -> None:
     if isinstance(x, (Tally, Panel)):
         for word in words_of(x):
             if word in reasons:
-                raise NeedsWholeCases(refusal(name, word, reasons[word]))
+                raise UnsupportedDesign(refusal(name, word, reasons[word]))
 
 
 def refusal(name: str, word: str, why: str) -> str:

@@ -163,7 +163,7 @@ class Cases:
         note = f"<p>{m - most:,} more rows</p>" if m > most else ""
         return f"<p>{type(self).__name__}: {describe(self)}</p>{table}{note}"
 
-    def hide(self) -> Self:
+    def without_labels(self) -> Self:
         """Forget the labels: every case is unknown."""
 
         def hidden(columns: Sequence[Array]) -> list[Array]:

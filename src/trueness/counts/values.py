@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import DoubtfulAssumption, InputError
+from trueness._core.checks.errors import DoubtfulAssumptionWarning, InputError
 from trueness._core.checks.words import listing
 from trueness._core.imports import handler
 from trueness.counts.cases import (
@@ -72,7 +72,7 @@ class Tally(Cases):
         Cases at that score that are negative, positive and without a label.
     high : array (m,) of float64
         The largest score of each row. It equals ``score``, except in a binned tally
-        (see :meth:`coarse`), whose ``score`` is the smallest score of each bin, so that
+        (see :meth:`bin`), whose ``score`` is the smallest score of each bin, so that
         every threshold of the tally is also one of the cases; :func:`trueness.bounds`
         says how much accuracy is lost.
 
@@ -124,10 +124,10 @@ class Tally(Cases):
         parts = (self._high, self._squares, self.clusters)
         return all(part is None for part in parts) and self.design == PLAIN
 
-    def coarse(self, at_most: int) -> Tally:
+    def bin(self, at_most: int) -> Tally:
         """Put neighbouring rows together into at most ``at_most`` bins of equal size.
 
-        >>> t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(2)
+        >>> t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).bin(2)
         >>> t.score, t.high, t.neg, t.pos
         (array([3., 1.]), array([4., 2.]), array([1, 1]), array([1, 1]))
         """
@@ -136,7 +136,7 @@ class Tally(Cases):
             return self
         return _in_bins(self, equal_depth(np.add.reduce(self.counts[:3]), at_most))
 
-    def share(self, at_least: int = 11) -> Tally:
+    def suppress_small_counts(self, at_least: int = 11) -> Tally:
         """Give counts without small ones, to be sent to others.
 
         Neighbouring rows are put together into bins whose numbers of negatives,
@@ -152,7 +152,8 @@ class Tally(Cases):
 
         Examples
         --------
-        >>> t = Tally([4, 3, 2, 1], neg=[0, 1, 3, 9], pos=[6, 0, 2, 0]).share(2)
+        >>> t = Tally([4, 3, 2, 1], neg=[0, 1, 3, 9], pos=[6, 0, 2, 0])
+        >>> t = t.suppress_small_counts(2)
         >>> t.score, t.high, t.neg, t.pos
         (array([4., 2., 1.]), array([4., 3., 1.]), array([0, 4, 9]), array([6, 2, 0]))
         """
@@ -160,8 +161,9 @@ class Tally(Cases):
         if self.grouped is not None:
             raise InputError(
                 "Counts by cluster tell the cases of single clusters, however they are "
-                "put together. Type t.without_clusters().share(...): limits from these "
-                "counts are then too narrow, since they take cases as independent."
+                "put together. Type t.without_clusters().suppress_small_counts(...). "
+                "Intervals from these counts are then too narrow, since they take "
+                "cases as independent."
             )
         return _in_bins(self.without_clusters(), no_small(self.counts, at_least))
 
@@ -202,7 +204,7 @@ class Tally(Cases):
         new = _mapped(f, self.score)
         keep = getattr(f, "monotone", False) if monotone is None else monotone
         if self.binned and not keep:
-            warnings.warn(BINS_FORGOTTEN, DoubtfulAssumption, stacklevel=2)
+            warnings.warn(BINS_FORGOTTEN, DoubtfulAssumptionWarning, stacklevel=2)
         if not (self.binned and keep):
             return rescored(self, new)
         ends = read_output(np.concatenate([new, _mapped(f, self.high)]))

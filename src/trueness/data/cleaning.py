@@ -2,7 +2,7 @@
 
 Labels as people type them (``Yes``, `` no``, ``N/A``), scores in percent or with a
 decimal comma, a total below the last row: each is read in one way, and a sentence says
-in which, to whoever listens (a command, a page) or as a ``Cleaned`` warning. Nothing is
+in which, to whoever listens (a command, a page) or as a ``CleanedWarning``. Nothing is
 guessed: 1,234, which may be a thousand or little more than one, is asked about.
 """
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from trueness._core.arrays import Array
 from trueness._core.checks import columns as _columns
-from trueness._core.checks.errors import Cleaned, InputError
+from trueness._core.checks.errors import CleanedWarning, InputError
 from trueness._core.checks.words import listing
 from trueness._core.numbers import counted
 from trueness.counts.counting import Labels, read_labels
@@ -96,7 +96,7 @@ def tell(sentences: Iterable[str], warn: bool = True) -> None:
     listener = _LISTENER.get()
     for sentence in sentences:
         if listener is None and warn:
-            warnings.warn(sentence, Cleaned, stacklevel=4)
+            warnings.warn(sentence, CleanedWarning, stacklevel=4)
         elif listener is not None and sentence not in listener:
             listener.append(sentence)
 

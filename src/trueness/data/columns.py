@@ -191,7 +191,7 @@ def count_columns(
             return count_panel(own, some, *cases, cluster=member)
         ((what, score),) = own.items()
         made = count_tally(score, some, *cases, cluster=member, what=what)
-        return made if words["at_most"] is None else made.coarse(words["at_most"])
+        return made if words["at_most"] is None else made.bin(words["at_most"])
 
     rows = None if kept is None else np.flatnonzero(kept)
     if words["by"] is None:

@@ -194,11 +194,11 @@ def binned_tally(
             found["label"], positive, f"column {names['label']!r}"
         )
     if "by" not in names:
-        return bins_to_tally(found, labels).coarse(at_most)
+        return bins_to_tally(found, labels).bin(at_most)
     _columns.named_groups(found["by"], found["cases"])
     groups, member = np.unique(found["by"], return_inverse=True)
     return {
-        plain(g): bins_to_tally(found, labels, member == k).coarse(at_most)
+        plain(g): bins_to_tally(found, labels, member == k).bin(at_most)
         for k, g in enumerate(groups)
     }
 

@@ -115,7 +115,7 @@ def tally(
 
     ``tally(y_true, y_score)`` takes columns; ``tally(frame, label="y", score="p")``
     takes a frame. Missing labels are counted as unknown; missing scores are an error.
-    Text is read as people write it, and a ``Cleaned`` warning says how. A frame of
+    Text is read as people write it, and a ``CleanedWarning`` says how. A frame of
     counts (``docs/counts.md``; the result of :func:`sql`) needs no names.
 
     Parameters
@@ -475,7 +475,7 @@ def _read_counts(
 
     def made(at: Any) -> Tally:
         t = tally_of_counts({c: v[at] for c, v in columns.items()})
-        return t if at_most is None else t.coarse(at_most)
+        return t if at_most is None else t.bin(at_most)
 
     if by is None:
         return made(slice(None))

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from trueness._core.arrays import Floats
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import DoubtfulAssumption, InputError
+from trueness._core.checks.errors import DoubtfulAssumptionWarning, InputError
 from trueness._core.checks.words import listing
 from trueness.calibration.field_rules import (
     check_finite,
@@ -140,7 +140,7 @@ def fidel(
     exactly 0 or 1 is treated as if half a pair were in the opposite order, so that
     every L is finite. With labels the probability is a logistic curve in L fitted to
     them; without, the log-odds are logit(rho) + L, which is right if the classifiers
-    are independent. A ``DoubtfulAssumption`` warning says when they depend on each
+    are independent. A ``DoubtfulAssumptionWarning`` says when they depend on each
     other so much that the best one alone is expected to rank better.
 
     Parameters
@@ -197,7 +197,7 @@ def fidel(
             f"within the classes. Above about {crossing(f.auc):.2f} FiDEL is expected "
             f"to rank worse than {best!r} alone. Type trueness.fidel(panel, "
             f'method="correlated").',
-            DoubtfulAssumption,
+            DoubtfulAssumptionWarning,
             stacklevel=2,
         )
     return f
@@ -388,7 +388,7 @@ def mean_score(data: Panel) -> MeanScore:
 def _quiet_fidel(panel: Panel) -> Map:
     # in a comparison the AUC says what the warning would
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DoubtfulAssumption)
+        warnings.simplefilter("ignore", DoubtfulAssumptionWarning)
         return fidel(panel)
 
 

@@ -21,8 +21,8 @@ from scipy.special import expit
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import (
-    DoubtfulAssumption,
-    NotConverged,
+    DoubtfulAssumptionWarning,
+    NotConvergedWarning,
     NotEnoughCases,
 )
 from trueness._core.checks.words import listing
@@ -82,11 +82,12 @@ def agreement(
     for centred rank shares x, AUC = 1/2 + D and the prevalence rho (Parisi et al. 2014,
     doi:10.1073/pnas.1219097111; Ahsen et al. 2019, JMLR 20(166)). Two things are
     assumed that unlabelled data cannot show: that errors are independent within the
-    classes (partly checked by ``misfit``; below 0.001 there is a ``DoubtfulAssumption``
-    warning), and that most of the classifiers are better than chance, which decides the
-    common sign. An interval contains the values at which the moments are not too far
-    from those of the data, and all of [0, 1] where the agreement is no more than
-    expected by chance; for "likelihood" it is joined with the sandwich interval.
+    classes (partly checked by ``misfit``; below 0.001 there is a
+    ``DoubtfulAssumptionWarning``), and that most of the classifiers are better than
+    chance, which decides the common sign. An interval contains the values at which the
+    moments are not too far from those of the data, and all of [0, 1] where the
+    agreement is no more than expected by chance; for "likelihood" it is joined with the
+    sandwich interval.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ def agreement(
     --------
     >>> from trueness.counts.resampling import simulate_panel
     >>> p = simulate_panel(20000, 8000, {"A": 0.9, "B": 0.8, "C": 0.7, "D": 0.6}, rng=1)
-    >>> found = agreement(p.hide())
+    >>> found = agreement(p.without_labels())
     >>> round(found.auc["A"].value, 1), round(found.prevalence.value, 1)
     (0.9, 0.4)
     """
@@ -253,14 +254,14 @@ def _warn(misfit: float, converged: bool) -> None:
             f"deviation has probability {misfit:.1g}), so estimates from agreement "
             "alone are doubtful. Leave out classifiers that are alike, or label some "
             "cases.",
-            DoubtfulAssumption,
+            DoubtfulAssumptionWarning,
             stacklevel=3,
         )
     if not converged:
         warnings.warn(
             "The likelihood of the agreement was not maximised in 50 steps; the record "
             'says converged=False. Try method="covariance".',
-            NotConverged,
+            NotConvergedWarning,
             stacklevel=3,
         )
 

@@ -233,7 +233,7 @@ def cross_validate(
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> found = cross_validate(GaussianNB(), X, y, metrics="auc")
     >>> found.values["auc"]
-    AUC 0.987 (95 % CI 0.978 to 0.993, student method)
+    AUC 0.987 (95 % CI 0.978 to 0.993)
     """
     level = _options.fraction(level, "level")
     number = _options.whole_number(repeats, "repeats")

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from trueness._core.arrays import Array
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError, Optimistic
+from trueness._core.checks.errors import InputError, OptimisticWarning
 from trueness._core.checks.words import listing, plain
 from trueness.data.frames import leaves
 from trueness.estimators.classifiers import class_of, keep, two_labels
@@ -75,7 +75,7 @@ def leaf_report(
     tree, seen, names = _last_step(tree, X)
     found, grown = tree_leaves(tree, seen, y, positive=positive, classes=classes)
     if grown:
-        warnings.warn(_GROWN, Optimistic, stacklevel=2)
+        warnings.warn(_GROWN, OptimisticWarning, stacklevel=2)
     report = found.report(
         confidence=confidence, level=level, method=method, empty=empty
     )

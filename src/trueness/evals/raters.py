@@ -68,7 +68,7 @@ def rater_agreement(
             f"Cohen's kappa is of two raters; found {len(data.names)}. Type "
             'method="fleiss" or method="gwet", or type panel[["a", "b"]].'
         )
-    panel = data.hide().without_design()
+    panel = data.without_labels().without_design()
     known, items = ~np.isnan(panel.rows), np.asarray(panel.unknown, float)
     categories = np.unique(panel.rows[known])
     votes = np.where(known, np.searchsorted(categories, panel.rows), -1)

@@ -191,7 +191,7 @@ def measures(s: subjects.Subject, name: str, t: Tally) -> Measured:
     if subjects.could_be_probabilities(t):
         b = brier(t, level=level)
         found["brier"] = estimate_from_interval(
-            b.value, b.low, b.high, b.level, b.method, b.sd
+            b.value, b.low, b.high, b.level, b.method, b.se
         )
     return found
 

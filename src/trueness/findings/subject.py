@@ -19,8 +19,8 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import (
     Infeasible,
     InputError,
-    NeedsWholeCases,
     NotEnoughCases,
+    UnsupportedDesign,
 )
 from trueness._core.names import told_apart
 from trueness._core.numbers import cut_text
@@ -290,7 +290,7 @@ def possible(ask: Callable[[], T]) -> T | None:
     """
     try:
         return ask()
-    except (NotEnoughCases, NeedsWholeCases):
+    except (NotEnoughCases, UnsupportedDesign):
         return None
 
 

@@ -81,7 +81,7 @@ def lost_in_bins(s: Subject) -> Finding | None:
         found |= {"log loss": log_loss(t, level=level)}
     rows = [(what, x.value, _between(x)) for what, x in found.items()]
     head = ("what", "from the bins", "exact value between")
-    exact = roc(t).limits
+    exact = roc(t).bounds
     middle = (np.asarray(exact.low) + np.asarray(exact.high)) / 2
     line = Line(m.name, {"fpr": exact.x, "tpr": middle})
     band = Line(m.name, {"fpr": exact.x, "low": exact.low, "high": exact.high})
@@ -98,9 +98,9 @@ def lost_in_bins(s: Subject) -> Finding | None:
 
 
 def _between(x: Answer) -> str:
-    if not isinstance(x.limits, tuple):
-        return str(x.limits)
-    low, high = x.limits
+    if not isinstance(x.bounds, tuple):
+        return str(x.bounds)
+    low, high = x.bounds
     return written(low) if low == high else apart(low, high).replace(" to ", " and ")
 
 

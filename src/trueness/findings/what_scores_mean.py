@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 
 from trueness._core.arrays import Array
-from trueness._core.checks.errors import NeedsWholeCases, NotEnoughCases
+from trueness._core.checks.errors import NotEnoughCases, UnsupportedDesign
 from trueness._core.numbers import p_is
 from trueness.calibration.errors import calibration_line
 from trueness.calibration.forecasts import Reliability, reliability, reliability_figure
@@ -238,9 +238,9 @@ def what_a_map_changes(
         each: Any = {}
         if groups:
             each = calibration_gain(groups, fitted=fitted, method=method, **sure)
-    except (NotEnoughCases, NeedsWholeCases) as err:
+    except (NotEnoughCases, UnsupportedDesign) as err:
         why = "There are too few cases for cross-fitting."
-        why = str(err) if isinstance(err, NeedsWholeCases) else why
+        why = str(err) if isinstance(err, UnsupportedDesign) else why
         unknown = gain_numbers(None) | {"groups": {}}
         later = Finding("", unknown, (note("unknown gain", why=why),))
         return [meant, later], t.map(fitted)

@@ -128,7 +128,7 @@ class DeviceTally:
             raise InputError(
                 f"A DeviceTally adds to another of the same type of score, "
                 f"{self.kind}; found {getattr(other, 'kind', type(other).__name__)}. "
-                f"Tallies of the host add to any: type .to_host() or .coarse(100_000)."
+                f"Tallies of the host add to any: type .to_host() or .bin(100_000)."
             )
         same_device(self.pos, other.pos)
 
@@ -140,7 +140,7 @@ class DeviceTally:
         both = {k: joined(getattr(self, k), getattr(other, k)) for k in sides}
         return replace(self, **both, design=self.design + other.design)
 
-    def coarse(self, at_most: int, begin: Sequence[float] = ()) -> Tally:
+    def bin(self, at_most: int, begin: Sequence[float] = ()) -> Tally:
         """Count into at most so many bins, of which one begins at each of ``begin``.
 
         None holds more than two shares of all cases, unless they have one score; a
@@ -220,11 +220,11 @@ def device_tally(
     if KEYS[kind] == "int16" or lib.size(y_score) <= FEW:
         count = _counted if KEYS[kind] == "int16" else _copied
         t = _host_tally(count(lib, y_score, is_pos, known, kind), kind)
-        return t if at_most is None else t.coarse(at_most)
+        return t if at_most is None else t.bin(at_most)
     found = DeviceTally(lib, *sorted_keys(lib, y_score, is_pos, known, kind), kind)
     found.finite()
     if at_most is not None:
-        return found.coarse(at_most)
+        return found.bin(at_most)
     return _few(found) or found
 
 

@@ -112,7 +112,7 @@ def _moments(area: Area) -> tuple[PlacementMoments, PlacementMoments]:
 
 def average_precision(data: DeviceTally, **options: Any) -> Estimate:
     """Give the average precision; the width of its interval is that of bins."""
-    found: Estimate = unwrap(host_precision)(data.coarse(_TOP), **options)
+    found: Estimate = unwrap(host_precision)(data.bin(_TOP), **options)
     share, odds = data.design.prevalence, 1.0
     if share is not None:
         odds = (1 - share) / share * data.n_pos / data.n_neg
@@ -140,9 +140,9 @@ def _proper_score(host: Callable[..., Any], losses: Callable[..., Any]) -> Any:
             for part, up in ((x.pos, True), (x.neg, False))
             for keys in (part[k : k + CHUNK] for k in range(0, x.lib.size(part), CHUNK))
         )
-        found = answer_with_limits(unwrap(host), (x.coarse(_WIDTH),), options)
+        found = answer_with_limits(unwrap(host), (x.bin(_WIDTH),), options)
         value = total / (x.n_pos + x.n_neg)
-        return replace(_moved(found, value, _WIDTH), limits=(value, value))
+        return replace(_moved(found, value, _WIDTH), bounds=(value, value))
 
     return ask
 
@@ -364,7 +364,7 @@ def answer_on_device(
         _cases.both_classes(x, name)
         return ON_DEVICE[name](x, *rest, **options)
     if name in BOUNDED:
-        return answer_with_limits(analysis, (x.coarse(BINS), *rest), options)
+        return answer_with_limits(analysis, (x.bin(BINS), *rest), options)
     size = 8 * x.n / 1e9
     raise InputError(
         f"{name} needs the tally on the host: {x.n:,} cases, up to {size:.1f} GB. "

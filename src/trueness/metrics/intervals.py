@@ -138,7 +138,7 @@ def estimates(
     --------
     >>> t = Tally([1, 0], pos=[9, 1], neg=[2, 18])
     >>> estimates(t, 1, [METRICS["recall"]])
-    {'recall': recall 0.900 (95 % CI 0.596 to 0.982, wilson method)}
+    {'recall': recall 0.900 (95 % CI 0.596 to 0.982)}
     """
     d, wanted = t.design, METRICS.values() if metrics is None else metrics
     if d.sampling == "case-control" and d.prevalence is None:

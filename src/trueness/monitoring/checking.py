@@ -304,7 +304,7 @@ def _judged(r: Requirement, cases: Evidence) -> tuple[Limits, str]:
         raise InputError("A rate from judges needs a panel of their verdicts, 0 or 1.")
     refuse(data, "prevalence")
     votes = data[list(r.judges)]
-    votes = votes if r.labelled else votes.hide()
+    votes = votes if r.labelled else votes.without_labels()
     found = cache(lambda: prevalence(votes, labelled=r.labelled, rng=0))
 
     def limits(alpha: float) -> Interval:

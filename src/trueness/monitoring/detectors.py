@@ -176,7 +176,7 @@ def _scores(about: About, state: State, t: Tally) -> Told:
     While old and new scores are exchangeable, ranks with ties broken at random are
     uniform and independent (Vovk, Nouretdinov and Gammerman 2003).
     """
-    seen = t.hide()
+    seen = t.without_labels()
     old = unpacked(state["baseline"], t)
     if state["seen"] is not None:
         before = unpacked(state["seen"], t)

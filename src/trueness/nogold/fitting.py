@@ -17,7 +17,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError, NotConverged
+from trueness._core.checks.errors import InputError, NotConvergedWarning
 from trueness._core.numbers import percent
 from trueness._core.records import Estimate
 from trueness.counts.answers import of_panel
@@ -93,7 +93,7 @@ def latent_class(
         populations, or dependence="none" they enter the likelihood instead.
     draws
         Effective number of draws of independent errors; a fortieth of shared ones. A
-        ``NotConverged`` warning says when there are fewer.
+        ``NotConvergedWarning`` warning says when there are fewer.
     ordered
         Whether alpha_k >= beta_k is certain. Without it the classes may be
         interchanged: a note says when they do.
@@ -149,7 +149,7 @@ def _written(
 ) -> LatentPosterior:
     """Summarise draws, and say what a reader must know."""
     if not found.converged:
-        warnings.warn(f"latent_class: {found.message}.", NotConverged, 5)
+        warnings.warn(f"latent_class: {found.message}.", NotConvergedWarning, 5)
     flat, notes = model.natural(v), []
     free, parameters, rank = degrees_of_freedom(model.patterns)
     identified = rank >= parameters

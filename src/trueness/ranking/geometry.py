@@ -264,8 +264,8 @@ def _of_binormal(t: Tally, level: float) -> tuple[Estimate, ...]:
     """Carry the errors of alpha and b through the closed forms (delta method)."""
     fit = fit_binormal(t, level=level)
     alpha, b = fit.curve.alpha, fit.curve.b
-    cross = fit.correlation * fit.alpha.sd * fit.b.sd
-    covariance = np.array([[fit.alpha.sd**2, cross], [cross, fit.b.sd**2]])
+    cross = fit.correlation * fit.alpha.se * fit.b.se
+    covariance = np.array([[fit.alpha.se**2, cross], [cross, fit.b.se**2]])
     # derivatives of eq. (49) by alpha and b, in either direction
     forth = np.array([1 / alpha - (1 + b * b) / alpha**3, b / alpha**2])
     back = np.array([alpha - 1 / alpha, b])

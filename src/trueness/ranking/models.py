@@ -25,7 +25,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import NotConverged, NotEnoughCases
+from trueness._core.checks.errors import NotConvergedWarning, NotEnoughCases
 from trueness._core.records import Answer, Estimate, Record
 from trueness.counts.answers import of_tally
 from trueness.counts.placements import grouped, runs
@@ -239,7 +239,7 @@ def fit_binormal(data: Tally, *, level: float = 0.95) -> BinormalFit:
         warnings.warn(
             f"fit_binormal stopped after {steps} steps; the classes may "
             f"hardly overlap. Its field converged says so too.",
-            NotConverged,
+            NotConvergedWarning,
             stacklevel=2,
         )
 
@@ -255,12 +255,12 @@ def fit_binormal(data: Tally, *, level: float = 0.95) -> BinormalFit:
     slope = np.array([-b * alpha / root**3, 1 / root])
     probit = sure(b / root, slope @ covariance @ slope, anywhere)
     low, high = (float(ndtr(z)) for z in (probit.low, probit.high))
-    sd = float(_phi(np.array(probit.value))) * probit.sd
+    sd = float(_phi(np.array(probit.value))) * probit.se
     return BinormalFit(
         curve,
         sure(alpha, spread[0], (0.0, _INF)),
         sure(b, spread[1], anywhere),
-        replace(probit, value=curve.auc, low=low, high=high, sd=sd),
+        replace(probit, value=curve.auc, low=low, high=high, se=sd),
         float(covariance[0, 1] / math.sqrt(spread[0] * spread[1])),
         height,
         *_goodness(t),

@@ -45,7 +45,7 @@ class Plan(Record):
     n, n_pos, n_neg, counted : int
         Cases in all, positive, negative, and those in the denominator of a rate (in a
         cohort: expected).
-    sd, half_width : float
+    se, half_width : float
         Standard error that the estimate will have, and half the mean width of its
         interval.
     power : float
@@ -60,7 +60,7 @@ class Plan(Record):
     n_pos: int
     n_neg: int
     counted: int
-    sd: float
+    se: float
     half_width: float
     power: float
     measure: str

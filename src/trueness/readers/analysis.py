@@ -223,7 +223,7 @@ def reader_study(
     assumed = ", ".join(
         f"{'fixed' if fixed == k else 'random'} {k}" for k in ("readers", "cases")
     )
-    same = any(p.difference.sd == 0 for p in made)
+    same = any(p.difference.se == 0 for p in made)
     notes = _notes(x, m, end, fixed, reference, wanted, pairs, same)
     return ReaderStudy(
         *(x.treatments, x.readers, m.table, means, adjusted(made), *test),
@@ -343,11 +343,11 @@ class MeanContrast(NamedTuple):
         a, b, sd = self.first, self.second, self.standard_error
         if sd > 0 and self.reference != "logit":
             return z * sd
-        both, r = 2 * a.sd * b.sd * (sd > 0), 0.0
+        both, r = 2 * a.se * b.se * (sd > 0), 0.0
         if both > 0:
-            r = min(max((a.sd**2 + b.sd**2 - sd**2) / both, -1.0), 1.0)
+            r = min(max((a.se**2 + b.se**2 - sd**2) / both, -1.0), 1.0)
         own, other = (
-            self.ends(e.value, max(e.sd, 1e-300) * (sd > 0), z)[side] - e.value
+            self.ends(e.value, max(e.se, 1e-300) * (sd > 0), z)[side] - e.value
             for e, side in ((a, up), (b, not up))
         )
         square = own**2 + other**2 + 2 * r * own * other

@@ -216,14 +216,14 @@ def _noise(cases: _Pair, pos: _Pair, neg: _Pair) -> tuple[Floats, Floats]:
 
 def intercept_ends(t: Tally) -> Ends:
     """Bound the intercept with the slope held at 1."""
-    t = t.coarse(16 * _FINE)
+    t = t.bin(16 * _FINE)
     ends = [_intercept(t, log_odds(score), 1.0) for score in (t.high, t.score)]
     return min(ends) - _ROOM, max(ends) + _ROOM
 
 
 def slope_ends(t: Tally, slope: float) -> Ends:
     """Bound the slope; ``slope`` is that of the lower ends."""
-    t = t.coarse(_FINE)
+    t = t.bin(_FINE)
     low = _farthest(lambda b: _derivative(t, b)[0] > 0, slope, -1)
     high = _farthest(lambda b: _derivative(t, b)[1] < 0, slope, 1)
     return low, high

@@ -152,12 +152,12 @@ def _meant(t: Tally) -> Tally:
 
 
 def _nothing_known(answer: Any, t: Tally, given: Given) -> Any:
-    return replace(answer, limits=NOT_KNOWN) if isinstance(answer, Answer) else answer
+    return replace(answer, bounds=NOT_KNOWN) if isinstance(answer, Answer) else answer
 
 
 def _of_number(ends: Callable[[Tally, Given], tuple[float, float]]) -> Attach:
     return lambda answer, t, given: replace(
-        answer, limits=_holding(ends(t, given), answer)
+        answer, bounds=_holding(ends(t, given), answer)
     )
 
 
@@ -178,7 +178,7 @@ def _proper_score(name: str) -> Attach:
         best, worst = (decomposition(x, name) for x in (sharpest(t), dullest(t)))
         value = _holding(rounded_out(best[0], worst[0]), answer)
         parts = partial(_parts_with_limits, answer, best, worst)
-        return replace(answer, limits=value, _parts=parts)
+        return replace(answer, bounds=value, _parts=parts)
 
     return attach
 
@@ -196,7 +196,7 @@ def _parts_with_limits(answer: Any, best: _Four, worst: _Four) -> Any:
     limits = {}
     for name, pair in ends.items():
         part = getattr(found, name)
-        limits[name] = replace(part, limits=_holding(rounded_out(*pair), part))
+        limits[name] = replace(part, bounds=_holding(rounded_out(*pair), part))
     return replace(found, **limits)
 
 
@@ -210,8 +210,8 @@ def _calibration_error(answer: Any, t: Tally, given: Given) -> Any:
     ends: dict[str, Any] = dict.fromkeys(_ERRORS, NOT_KNOWN)
     if answer.binning == "equal mass" and "weight" not in words_of(_meant(t)):
         ends |= calibration_error_ends(t, given["bins"])
-    parts = {k: replace(getattr(answer, k), limits=v) for k, v in ends.items()}
-    return replace(answer, limits=ends["plain"], **parts)
+    parts = {k: replace(getattr(answer, k), bounds=v) for k, v in ends.items()}
+    return replace(answer, bounds=ends["plain"], **parts)
 
 
 def _calibration_line(answer: Any, t: Tally, given: Given) -> Any:
@@ -219,14 +219,14 @@ def _calibration_line(answer: Any, t: Tally, given: Given) -> Any:
     ends = slope_ends(t, slope.value)
     return replace(
         answer,
-        slope=replace(slope, limits=_holding(ends, slope)),
-        intercept=replace(intercept, limits=_holding(intercept_ends(t), intercept)),
-        limits=ends,
+        slope=replace(slope, bounds=_holding(ends, slope)),
+        intercept=replace(intercept, bounds=_holding(intercept_ends(t), intercept)),
+        bounds=ends,
     )
 
 
 def _of_curve(envelope: Callable[[Tally, Any], CurveBounds]) -> Attach:
-    return lambda answer, t, given: replace(answer, limits=envelope(t, answer))
+    return lambda answer, t, given: replace(answer, bounds=envelope(t, answer))
 
 
 def _at_share(envelope: Callable[[Tally, float | None], CurveBounds]) -> Attach:
@@ -246,7 +246,7 @@ def _best_threshold(point: OperatingPoint, t: Tally, given: Given) -> OperatingP
     point = on_bins(point, t)
     # one expects cases instead of counting them, the other has no one best cut
     if given["method"] == "fermi-dirac" or point.prevalences is not None:
-        return replace(point, limits=NOT_KNOWN)
+        return replace(point, bounds=NOT_KNOWN)
     _, objective = read_objective(given["maximize"], given["minimize"])
     share = share_in_use(t, given["prevalences"])
     constraints = read_constraints(given["subject_to"])
@@ -257,7 +257,7 @@ def _best_threshold(point: OperatingPoint, t: Tally, given: Given) -> OperatingP
     places += [*t.score[alive].tolist(), *t.high[alive].tolist()]
     return replace(
         point,
-        limits=_holding((low, high), point),
+        bounds=_holding((low, high), point),
         threshold_bounds=(min(places), max(places)),
     )
 
@@ -294,7 +294,7 @@ def bounds(statistic: Any, data: Tally, **options: Any) -> Any:
         ``trueness.auc``, ``trueness.roc``, ``"best_threshold"``, ... Or a metric, in
         Python or as text, with ``threshold=``.
     data
-        A tally made with ``at_most=``, or by :meth:`Tally.coarse`. For a tally without
+        A tally made with ``at_most=``, or by :meth:`Tally.bin`. For a tally without
         bins both bounds are the answer itself.
     **options
         Options of the analysis: ``maximize`` and ``subject_to`` for ``best_threshold``,
@@ -311,9 +311,9 @@ def bounds(statistic: Any, data: Tally, **options: Any) -> Any:
     Examples
     --------
     >>> t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0])  # AUC 3/4
-    >>> bounds(auc, t.coarse(2))
+    >>> bounds(auc, t.bin(2))
     auc 0.5 (exactly between 0.25 and 0.75; 2 bins)
-    >>> bounds("recall", t.coarse(2), threshold=2)
+    >>> bounds("recall", t.bin(2), threshold=2)
     recall 0.5 (exactly between 0.5 and 1; 2 bins)
     """
     _cases.one_classifier(data, "bounds")
@@ -339,13 +339,13 @@ def bounds(statistic: Any, data: Tally, **options: Any) -> Any:
         if inside is not None:
             return inside
     answer = attach(ask(data, **options), data.labelled(), given.arguments)
-    if isinstance(answer.limits, CurveBounds):
-        return answer.limits
+    if isinstance(answer.bounds, CurveBounds):
+        return answer.bounds
     own = {"calibration_error": "plain", "calibration_line": "slope"}.get(name)
     value = (getattr(answer, own) if own else answer).value
     if isinstance(answer, OperatingPoint):
         name = f"best {answer.objective}"
-    low, high = answer.limits
+    low, high = answer.bounds
     return Bounds(float(value), low, high, name, _bins(data))
 
 

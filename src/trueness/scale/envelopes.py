@@ -273,7 +273,7 @@ def reliability_bounds(t: Tally) -> CurveBounds:
     the positives come last, and above it first: then only ends of bins matter. The
     smallest value is the largest of the mirrored cases.
     """
-    t = t.coarse(_FINE)
+    t = t.bin(_FINE)
     wide = (t.high > t.score)[::-1]
     pos, neg = t.pos[::-1].tolist(), t.neg[::-1].tolist()
     high = _steepest(pos, neg, wide.tolist())

@@ -198,7 +198,7 @@ def exact_threshold(
     low = high = point.value
     if alive.any():
         low, high = (reached, possible) if minimize is None else (-possible, -reached)
-        point = replace(point, limits=(low, high))
+        point = replace(point, bounds=(low, high))
     return source.done(known, low, high, point)
 
 
@@ -265,7 +265,7 @@ def exact_auc(
     limits = max(0.0, answer.value - half), min(1.0, answer.value + half)
     if half:  # the interval holds what the bins leave open too
         low, high = max(0.0, answer.low - half), min(1.0, answer.high + half)
-        answer = replace(answer, low=low, high=high, limits=limits)
+        answer = replace(answer, low=low, high=high, bounds=limits)
     return source.done(t, *limits, answer)
 
 
@@ -289,7 +289,7 @@ def _first(
     refuse(frame, "An exact answer", dict.fromkeys(words, why))
     if _looks_up(frame):
         device: Any = frame
-        return ScoreSource(frame, {}, None, [device.n], began), device.coarse(at_most)
+        return ScoreSource(frame, {}, None, [device.n], began), device.bin(at_most)
     lazy = frame if isinstance(frame, Tally) else engines.open_frame(frame)
     if not isinstance(lazy, nw.LazyFrame):
         if not isinstance(lazy, Tally):
@@ -426,7 +426,7 @@ def _counted_again(
     if _looks_up(source.rows):
         some = source.rows.between(ends)
         lows = [e[0] for e in ends]
-        again: Tally = some.coarse(bins, lows) if bins else some.to_host()
+        again: Tally = some.bin(bins, lows) if bins else some.to_host()
         return again
     value = nw.col("score").cast(nw.Float64)
     chosen = nw.any_horizontal(

@@ -111,7 +111,7 @@ class Stream:
             for window, t in self._windows_of(rows).items():
                 total = windows.get(window, Tally()) + t
                 windows[window] = (
-                    total if self.at_most is None else total.coarse(self.at_most)
+                    total if self.at_most is None else total.bin(self.at_most)
                 )
             self._write(windows, {*batches, name}, labels)
         return True

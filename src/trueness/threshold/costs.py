@@ -112,7 +112,7 @@ def cost_curve(
                               range=(0.0, 1.0)), level)
         for v, cut in zip(w.tolist(), sure, strict=True)
     ]  # fmt: skip
-    low, high, sd = np.array([(e.low, e.high, e.sd) for e in found]).reshape(-1, 3).T
+    low, high, sd = np.array([(e.low, e.high, e.se) for e in found]).reshape(-1, 3).T
     gain, varies = _choice_of_cost(t, w, rng)
     # where the choice varies more than the cost at a fixed threshold
     times = np.maximum(np.divide(varies, sd, out=np.ones(w.size), where=sd > 0), 1.0)
@@ -316,7 +316,7 @@ def _odds(e: Estimate) -> Estimate:
     # a limit may round to 1, whose odds no number holds
     rest = [max(1 - v, float(np.finfo(float).epsneg)) for v in (e.value, e.low, e.high)]
     value, low, high = ((1 - r) / r for r in rest)
-    return replace(e, value=value, low=low, high=high, sd=e.sd / rest[0] ** 2)
+    return replace(e, value=value, low=low, high=high, se=e.se / rest[0] ** 2)
 
 
 def _joined(
@@ -324,7 +324,7 @@ def _joined(
 ) -> tuple[float, float, float]:
     """Give a weighted sum of two rates, and limits by Zou and Donner (2008)."""
     found = evaluate_measure(cut.sample, partial(metric_measure, m, cut.flags))
-    a, b = (w * e.sd for w, e in zip(weights, rates, strict=True))
+    a, b = (w * e.se for w, e in zip(weights, rates, strict=True))
     alike = 0.0
     if a * b:
         alike = (found.variance_estimate.variance - a * a - b * b) / (2 * abs(a * b))

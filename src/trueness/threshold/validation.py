@@ -467,7 +467,7 @@ def _expected(
         s = replace(s, variance=variance + doubt)
         found.append(estimate_from_variance(value, s, between, level))
     low, high = min(e.low for e in found), max(e.high for e in found)
-    sd, value = max(e.sd for e in found), float(task.value(what, fair))
+    sd, value = max(e.se for e in found), float(task.value(what, fair))
     return estimate_from_interval(
         value, low, high, level, "bootstrap", sd, name=what.name
     )

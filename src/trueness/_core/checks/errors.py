@@ -55,7 +55,7 @@ class Infeasible(InputError):  # noqa: N818 - a name that reads as a sentence
     """No threshold meets the constraints; the message says how close one can get."""
 
 
-class NeedsWholeCases(InputError):  # noqa: N818 - a name that reads as a sentence
+class UnsupportedDesign(InputError):  # noqa: N818 - a name that reads as a sentence
     """The cases are weighted, and this question is one about whole cases."""
 
 
@@ -63,17 +63,17 @@ class NotInstalled(ModuleNotFoundError, InputError):  # noqa: N818 - reads as a 
     """A library that comes with an extra is missing; the message says which extra."""
 
 
-class NotConverged(UserWarning):
+class NotConvergedWarning(UserWarning):
     """An iteration stopped before it reached its goal; the record says so too."""
 
 
-class Optimistic(UserWarning):
+class OptimisticWarning(UserWarning):
     """The numbers rest on the very cases that the model was made from."""
 
 
-class Cleaned(UserWarning):
+class CleanedWarning(UserWarning):
     """Values of a messy file were understood; the message says how."""
 
 
-class DoubtfulAssumption(UserWarning):
+class DoubtfulAssumptionWarning(UserWarning):
     """What a method takes for granted looks wrong in these data."""
