@@ -1,14 +1,12 @@
 """Files and requests that are meant to harm: nothing is read, nothing is kept."""
 
 import bz2
-import ctypes
 import gzip
 import io
 import re
 import shutil
 import signal
 import socket
-import sys
 import tempfile
 import threading
 import time
@@ -17,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -24,6 +23,7 @@ import pytest
 import trueness
 from app.conftest import process, running
 from trueness._core.files import process_folder
+from trueness._core.progress import steps
 from trueness.app import files
 from trueness.data import verdict_logs
 
@@ -241,37 +241,68 @@ def test_a_slow_body_that_goes_on_is_taken(monkeypatch, served):
 # jobs
 
 
-def test_a_stop_that_a_callback_swallows_is_said_again(one_lane):
-    swallowed = threading.Event()
-    entered = threading.Event()
-
-    @ctypes.CFUNCTYPE(None)
-    def callback():  # what is raised here is printed and forgotten by ctypes
-        entered.set()
-        try:
-            for _ in range(10**9):
-                time.sleep(0.001)
-        finally:
-            swallowed.set()
-
-    def work():
-        callback()
-        while True:
-            time.sleep(0.001)
-
+def stopped_within(one_lane, work, seconds=1.0):
+    """Start work, stop it in its midst, and say whether its thread ends in time."""
     job = one_lane.ask("long", work, "tab", 0)
-    assert entered.wait(10)
-    hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
-    try:
-        one_lane.stop("long")
-        assert swallowed.wait(10)
-        job.thread.join(10)
-    finally:
-        sys.unraisablehook = hook
-    assert not job.thread.is_alive()
+    while job.thread is None:
+        time.sleep(0.01)
+    time.sleep(0.5)
+    assert job.thread.is_alive(), job.result
+
+    one_lane.stop("long")
+    job.thread.join(seconds)
+
+    return not job.thread.is_alive()
+
+
+def pairs_of_scores(size):
+    rng = np.random.default_rng(5)
+    y = rng.random(size) < 0.3
+    return y, {name: rng.normal(size=size) + y for name in ("a", "b", "c")}
+
+
+LONG_WORK = {
+    "bootstrap": lambda t, p: [trueness.roc_band(t) for _ in range(1000)],
+    "comparison": lambda t, p: [trueness.dominates(p, "a", "b") for _ in range(1000)],
+    "validation": lambda t, p: trueness.validate_threshold(t, replicates=10**4),
+    "combiners": lambda t, p: [trueness.compare_combiners(p) for _ in range(1000)],
+    "calibration": lambda t, p: [trueness.calibrate(t) for _ in range(10**4)],
+    "thresholds": lambda t, p: [trueness.best_threshold(t) for _ in range(10**6)],
+}
+
+
+@pytest.mark.parametrize("name", LONG_WORK)
+def test_long_work_ends_within_a_second_of_a_stop(one_lane, name):
+    y, scores = pairs_of_scores(20_000)
+    tally = trueness.tally(y, scores["a"])
+    panel = trueness.panel(y, scores)
+
+    assert stopped_within(one_lane, lambda: LONG_WORK[name](tally, panel))
+
+
+def test_after_a_stop_the_lane_takes_the_next_job(one_lane):
+    assert stopped_within(one_lane, endless_bootstrap)
+
     after = one_lane.ask("next", lambda: 7, "tab", 0)
+
     assert after.finished.wait(10)
     assert after.result == 7
+
+
+def endless_bootstrap():
+    for _ in steps(range(10**9), "Bootstrap"):
+        time.sleep(0.001)
+
+
+def test_what_fails_tells_no_path_of_this_machine(one_lane):
+    def broken():
+        raise RuntimeError(f"in {tempfile.gettempdir()}/trueness-1/x.csv")
+
+    job = one_lane.ask("broken", broken, "tab", 0)
+
+    assert job.finished.wait(10)
+    assert "RuntimeError" in job.result
+    assert tempfile.gettempdir() not in job.result
 
 
 def test_a_stop_ends_the_query_of_its_job_and_of_no_other(one_lane, tmp_path):

@@ -625,7 +625,7 @@ def test_jobs_tell_how_far_they_are_and_can_be_stopped(one_lane):
     job = one_lane.ask("long", endless, "tab", 0)
     while job.progress()["words"] != "Bootstrap":
         time.sleep(0.01)
-    assert 0 <= job.progress()["share"] < 1
+    assert 0 <= job.progress()["fraction"] < 1
     one_lane.stop("long")
     assert job.state == "stopped"
     # the lane is free again, and a job that fails is told
@@ -636,7 +636,7 @@ def test_jobs_tell_how_far_they_are_and_can_be_stopped(one_lane):
 
 
 def test_a_job_that_nobody_waits_for_is_stopped(one_lane, monkeypatch):
-    monkeypatch.setattr(jobs, "PATIENCE", 0.2)
+    monkeypatch.setattr(jobs, "ABANDONED_AFTER_S", 0.2)
     job = one_lane.ask("long", endless, "tab", 0)
     assert job.finished.wait(10)
     assert job.state == "stopped"

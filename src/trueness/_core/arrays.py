@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trueness._core.progress import stop_if_requested
+
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -19,6 +21,7 @@ BLOCK = 1 << 14
 def blocks(size: int, step: int = BLOCK) -> Iterator[slice]:
     """Walk through ``size`` entries in slices that stay in the cache."""
     for start in range(0, size, step):
+        stop_if_requested()
         yield slice(start, min(start + step, size))
 
 

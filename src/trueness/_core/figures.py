@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Array, Floats
+from trueness._core.progress import stop_if_requested
 
 POINTS = 400  # a line is drawn with at most so many
 
@@ -195,6 +196,7 @@ def few_points(x: Floats, y: Floats, most: int, allowed: float) -> Array:
     # a thinned curve is good enough a little earlier: the rest is measured at the end
     goal = allowed if among.size == x.size else allowed / 2
     while heap and len(kept) < most and -heap[0][0] > goal:
+        stop_if_requested()
         _, first, middle, end = heapq.heappop(heap)
         kept.add(middle)
         for part in ((first, middle), (middle, end)):

@@ -1,7 +1,10 @@
-"""How does a long pass say how far it is?
+"""How does a long pass say how far it is, and how is it stopped?
 
 A bar by Rich on a terminal, after a second; nothing elsewhere: not in a file, a pipe, a
 test or where Rich is not installed. A pass within a pass shares the display.
+
+Whoever starts long work may ask it to stop (``stopped_by``). Each step of a long pass,
+and each block of a long loop over arrays, asks whether that has happened.
 """
 
 from __future__ import annotations
@@ -20,33 +23,60 @@ T = TypeVar("T")
 _PATIENCE = 1.0  # seconds: who waits less needs no bar
 _SHOWN: ContextVar[Any] = ContextVar("trueness_progress", default=None)
 _SILENT = object()
+_STOP_REQUEST: ContextVar[threading.Event | None]
+_STOP_REQUEST = ContextVar("trueness_stop_request", default=None)
+
+
+class Stopped(BaseException):
+    """The work was asked to stop. No error: nobody catches it on the way."""
+
+
+@contextmanager
+def stopped_by(request: threading.Event) -> Iterator[None]:
+    """Let this event stop the work that is done meanwhile, at its next step."""
+    token = _STOP_REQUEST.set(request)
+    try:
+        yield
+    finally:
+        _STOP_REQUEST.reset(token)
+
+
+def stop_if_requested() -> None:
+    """Raise ``Stopped`` if somebody asked this work to stop; to be called often."""
+    request = _STOP_REQUEST.get()
+    if request is not None and request.is_set():
+        raise Stopped
 
 
 @contextmanager
 def progress(
     what: str, total: int | None = None, unit: str = "rows"
 ) -> Iterator[Callable[[float], None]]:
-    """Give a function that hears how many went by; a percentage where all are known."""
+    """Give a function that hears how many went by; a percentage where all are known.
+
+    The function raises ``Stopped`` when a stop was asked for.
+    """
+    stop_if_requested()
     outer = _SHOWN.get()
     if outer is not None and outer is not _SILENT:
         # a line in the display of the outer pass, which goes with this one
-        went_by = _task(outer, what, total, unit)
+        task = outer.add_task(what, total=total, unit=unit)
         try:
-            yield went_by
+            yield partial(_advance, outer, task)
         finally:
             outer.refresh()
-            outer.remove_task(went_by.args[0])
+            outer.remove_task(task)
         return
     bar = None if outer is _SILENT else _display()
     if bar is None:
-        yield lambda number: None
+        yield lambda number: stop_if_requested()
         return
     timer = threading.Timer(_PATIENCE, bar.start)
     timer.daemon = True
     token = _SHOWN.set(bar)
     timer.start()
     try:
-        yield _task(bar, what, total, unit)
+        yield partial(_advance, bar, bar.add_task(what, total=total, unit=unit))
     finally:
         _SHOWN.reset(token)
         timer.cancel()
@@ -88,8 +118,10 @@ def steps(
             went_by(1)
 
 
-def _task(bar: Any, what: str, total: int | None, unit: str) -> partial[None]:
-    return partial(bar.advance, bar.add_task(what, total=total, unit=unit))
+def _advance(display: Any, task: Any, number: float = 1) -> None:
+    """Tell a display how many went by."""
+    stop_if_requested()
+    display.advance(task, number)
 
 
 def visible() -> bool:

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Array, Floats, blocks
 from trueness._core.checks.errors import InputError
+from trueness._core.progress import stop_if_requested
 
 # 60 halvings of [0, 1] reach the last digit of a float
 _STEPS = 60
@@ -42,6 +43,7 @@ def bisect(
     start, end = np.broadcast_arrays(np.asarray(start, float), np.asarray(end, float))
     whole, last = inside(end), end
     for _ in range(steps):
+        stop_if_requested()
         middle = (start + end) / 2
         held = inside(middle)
         start, end = np.where(held, middle, start), np.where(held, end, middle)
@@ -62,6 +64,7 @@ def smallest(
     """
     low, high = start - 1, start
     while not enough(high):
+        stop_if_requested()
         low, high = high, 2 * high
         if high > most:
             raise InputError(
@@ -69,6 +72,7 @@ def smallest(
                 "easier to reach."
             )
     while high - low > 1:
+        stop_if_requested()
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
@@ -95,6 +99,7 @@ def largest_quotient(
     q, searches = Fraction(0), 1
     found = best(q)
     while (reached := ratio(found)) is not None:
+        stop_if_requested()
         q, again, searches = reached, best(reached), searches + 1
         better = ratio(again)
         if better is None or better <= q:
@@ -243,6 +248,7 @@ def _newton(
     problem = (design, pos, cases, offset)
     value, gradient, information = _derivatives(*problem, beta)
     for _ in range(_PASSES):
+        stop_if_requested()
         step = np.linalg.lstsq(information, gradient, rcond=1e-13)[0]
         new = beta + step
         ahead = _derivatives(*problem, new)

@@ -259,9 +259,9 @@ window.workbench = (() => {
   function tell(wait, how) {
     wait.hidden = false;
     find("[data-words]", wait).textContent = how.words +
-      (how.share === null || how.share === undefined ? " …" : " " + Math.round(100 * how.share) + " %");
+      (how.fraction === null || how.fraction === undefined ? " …" : " " + Math.round(100 * how.fraction) + " %");
     const bar = find("progress", wait);
-    if (how.share) bar.value = how.share;
+    if (how.fraction) bar.value = how.fraction;
     else bar.removeAttribute("value");
   }
 

@@ -23,6 +23,7 @@ from starlette.concurrency import run_in_threadpool
 from trueness._core.checks.errors import InputError
 from trueness._core.files import temporary_folder
 from trueness._core.imports import required
+from trueness._core.progress import stop_if_requested
 from trueness._core.records import shown
 from trueness.cli._source import SAMPLE, Source
 from trueness.cli.judge import open_verdicts
@@ -82,6 +83,7 @@ class DataFile:
                 with reading():
                     yield
             except KeyboardInterrupt:  # in a thread: somebody stopped the engine
+                stop_if_requested()
                 raise InputError(
                     f"The reading of {self.typed} was stopped. Ask for it again."
                 ) from None
@@ -98,12 +100,12 @@ class DataFile:
             for connection in self._opened[2]:
                 connection.interrupt()
 
-    def share(self) -> float | None:
-        """How far is the engine, if it counts now? It says so itself, in percent."""
+    def fraction_read(self) -> float | None:
+        """Return how far the engine is, if it counts now; it says so in per cent."""
         if not self._readers or "_opened" not in self.__dict__:
             return None
-        shares = [c.query_progress() / 100 for c in self._opened[2]]
-        return max((s for s in shares if 0 < s <= 1), default=None)
+        fractions = [c.query_progress() / 100 for c in self._opened[2]]
+        return max((f for f in fractions if 0 < f <= 1), default=None)
 
     @property
     def source(self) -> Source:

@@ -1,15 +1,14 @@
 """What takes long, how far is it, and how is it stopped?
 
-A job waits in one of two lanes, for what a person waits for and for what may come
-later, and then has a thread of its own. Who waits asks again and again; a job that
-nobody waits for any more (the tab asks something else in its place, or was closed) is
-stopped: its thread gets an exception at the next step of Python, again and again until
-it ends, since a callback of a library may swallow one; and its engine is interrupted.
+A job waits in one of two lanes: one for what a person waits for, one for what may come
+later. It then has a thread of its own. Tabs ask for it again and again. A job that no
+tab waits for any more (the tab asks something else in its place, or was closed) is
+asked to stop: its next step, and the next block of a long loop, ends the work, and its
+engine is interrupted.
 """
 
 from __future__ import annotations
 
-import ctypes
 import threading
 import time
 from collections import OrderedDict
@@ -19,19 +18,15 @@ from queue import SimpleQueue
 from typing import Any, final
 
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.progress import heard_by
+from trueness._core.progress import Stopped, heard_by, stopped_by
 from trueness.app.files import DataFile
 
-KEPT = 96  # answers that are remembered
-ENDING = 2.0  # seconds that a thread may take to end
-AGAIN = 0.05  # seconds after which a thread that goes on is told again to stop
+MAX_CACHED_JOBS = 96
+JOIN_TIMEOUT_S = 2.0  # how long the end of the server waits for each lane
+POLL_INTERVAL_S = 0.05  # how often a lane looks after the job that it runs
 # seconds without being asked for, after which a job is stopped: browsers let a page
 # that nobody looks at ask once a minute only
-PATIENCE = 90.0
-
-
-class Stopped(SystemExit):
-    """The job was stopped. Nobody catches it on the way, and its thread is silent."""
+ABANDONED_AFTER_S = 90.0
 
 
 @final
@@ -47,19 +42,24 @@ class Job:
     words: str = ""
     done: float = 0.0
     total: float | None = None
-    tabs: set[str] = field(default_factory=set)  # who waits for it
-    asked: float = 0.0  # when a tab asked for it last
+    tabs: set[str] = field(default_factory=set)  # which tabs wait for it
+    last_asked: float = 0.0  # when a tab asked for it last
     thread: threading.Thread | None = None
     finished: threading.Event = field(default_factory=threading.Event)
+    stop_request: threading.Event = field(default_factory=threading.Event)
 
     @property
     def is_over(self) -> bool:
         """Is there nothing to wait for?"""
         return self.finished.is_set()
 
+    # what a display of progress has
+
     def add_task(self, what: str, total: float | None = None, unit: str = "") -> int:
         """Hear that a pass begins, as a progress bar does."""
-        self.words, self.done, self.total = what, 0.0, total
+        self.words = what
+        self.done = 0.0
+        self.total = total
         return 0
 
     def advance(self, _: int, by: float = 1) -> None:
@@ -67,70 +67,87 @@ class Job:
         self.done += by
 
     def refresh(self) -> None:
-        """Draw nothing: who waits asks."""
+        """Draw nothing: the page asks."""
 
     def remove_task(self, _: int) -> None:
         """Hear that a pass is over."""
-        self.done, self.total = 0.0, None
+        self.done = 0.0
+        self.total = None
 
     def progress(self) -> dict[str, Any]:
-        """Say how far it is."""
-        share: float | None = None
+        """Say in words, and as a fraction where that is known, how far it is."""
+        fraction: float | None = None
         if self.total:
-            share = min(self.done / self.total, 1.0)
+            fraction = min(self.done / self.total, 1.0)
         elif self.state == "running" and self.engine is not None:
-            share = self.engine.share()
-        words = self.words or ("Waiting" if self.state == "waiting" else "Working")
-        return {"words": words, "share": share}
+            fraction = self.engine.fraction_read()
+
+        words = self.words
+        if not words:
+            words = "Waiting" if self.state == "waiting" else "Working"
+        return {"words": words, "fraction": fraction}
+
+    # its course
 
     def stop(self) -> None:
-        """Wait for it no longer; its thread ends as soon as it can."""
+        """Wait for it no longer; its thread ends at its next step."""
         if not self.is_over:
             self.state = "stopped"
+            self.stop_request.set()
             self.finished.set()
 
-    def see_through(self) -> None:
+    def run_to_end(self) -> None:
         """Give it a thread, and stay until that has ended."""
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
+
         while self.thread.is_alive():
-            self.thread.join(AGAIN)
-            if time.monotonic() - self.asked > PATIENCE:
+            self.thread.join(POLL_INTERVAL_S)
+            if time.monotonic() - self.last_asked > ABANDONED_AFTER_S:
                 self.tabs.clear()
                 self.stop()
             if self.state == "stopped":
-                self._end(self.thread)
-        if self.state == "running":  # a stop that came when there was nothing to stop
-            self.state = "stopped"
+                self._interrupt_engine(self.thread)
+
         self.finished.set()
         self.make = lambda: None  # what it was made of is let go
 
-    def _end(self, thread: threading.Thread) -> None:
-        """Raise ``Stopped`` in its thread and interrupt its engine; to be repeated."""
+    def _interrupt_engine(self, thread: threading.Thread) -> None:
+        """End the query that runs for this job; a query begun later ends as well."""
         if self.engine is not None and thread.ident is not None:
             self.engine.interrupt(thread.ident)
-        if thread.is_alive():  # else the number may be another thread's by now
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                ctypes.c_ulong(thread.ident or 0), ctypes.py_object(Stopped)
-            )
 
     def _run(self) -> None:
-        """Work it out; a stop ends this thread, whatever it does."""
-        state, result = "failed", None
+        """Work it out, or note why there is no result."""
+        state = "failed"
+        result = None
         try:
-            with heard_by(self):
+            with heard_by(self), stopped_by(self.stop_request):
                 result = self.make()
             state = "done"
-        except (InputError, NotEnoughCases) as err:
-            result = str(err)
+        except (InputError, NotEnoughCases) as error:
+            result = str(error)
         except MemoryError:
             result = "There is not enough memory for this."
-        except Exception as err:
-            result = f"This could not be worked out: {type(err).__name__}: {err}"
+        except Exception as error:
+            result = describe_failure(error)
         except Stopped:
             state = "stopped"
+
         if self.state == "running":
-            self.state, self.result = state, result
+            self.state = state
+            self.result = result
+
+
+def describe_failure(error: BaseException) -> str:
+    """Say that something went wrong which is no fault of the data.
+
+    The error's own words may hold paths of this machine, so its kind must do.
+    """
+    return (
+        f"This could not be worked out, because of an error in Trueness "
+        f"({type(error).__name__}). Please report it with the file and what was chosen."
+    )
 
 
 @final
@@ -140,18 +157,18 @@ class Jobs:
     def __init__(self, lanes: int = 2) -> None:
         self._jobs: OrderedDict[Hashable, Job] = OrderedDict()
         self._lock = threading.Lock()
-        self._lanes: list[SimpleQueue[Job | None]]
-        self._lanes = [SimpleQueue() for _ in range(lanes)]
-        self._threads = [
-            threading.Thread(target=self._work, args=(lane,), daemon=True)
-            for lane in self._lanes
-        ]
-        for thread in self._threads:
+        self._lanes: list[SimpleQueue[Job | None]] = []
+        self._threads: list[threading.Thread] = []
+        for _ in range(lanes):
+            lane: SimpleQueue[Job | None] = SimpleQueue()
+            thread = threading.Thread(target=self._work, args=(lane,), daemon=True)
+            self._lanes.append(lane)
+            self._threads.append(thread)
             thread.start()
 
     def ask(
         self,
-        what: Hashable,
+        key: Hashable,
         make: Callable[[], Any],
         tab: str,
         lane: int,
@@ -160,31 +177,29 @@ class Jobs:
     ) -> Job:
         """Find a job, or begin it; of one topic a tab waits for its last one only."""
         with self._lock:
-            job = self._jobs.get(what)
+            job = self._jobs.get(key)
             if job is None or not job.tabs:  # new, or given up before it was done
                 job = Job(make, topic, engine)
                 self._give_up(tab, topic)
-                self._jobs[what] = job
+                self._jobs[key] = job
                 self._lanes[lane].put(job)
-            self._jobs.move_to_end(what)
+            self._jobs.move_to_end(key)
             job.tabs.add(tab)
-            job.asked = time.monotonic()
-            over = [what for what, job in self._jobs.items() if job.is_over]
-            for old in over[: max(0, len(self._jobs) - KEPT)]:
-                del self._jobs[old]
+            job.last_asked = time.monotonic()
+            self._forget_oldest()
             return job
 
-    def stop(self, what: Hashable) -> None:
+    def stop(self, key: Hashable) -> None:
         """Stop a job; it is begun anew when it is asked for anew."""
         with self._lock:
-            if what in self._jobs:
-                self._jobs[what].stop()
+            if key in self._jobs:
+                self._jobs[key].stop()
 
-    def drop(self, what: Hashable) -> None:
+    def drop(self, key: Hashable) -> None:
         """Forget how a job ended."""
         with self._lock:
-            if what in self._jobs and self._jobs[what].is_over:
-                del self._jobs[what]
+            if key in self._jobs and self._jobs[key].is_over:
+                del self._jobs[key]
 
     def close(self) -> None:
         """Stop everything, for good."""
@@ -194,22 +209,32 @@ class Jobs:
         for lane in self._lanes:
             lane.put(None)
         for thread in self._threads:
-            thread.join(ENDING)
+            thread.join(JOIN_TIMEOUT_S)
         self._jobs.clear()  # what an engine has lent is given back before it ends
 
+    def _forget_oldest(self) -> None:
+        """Keep the answers that were asked for last, and all jobs that go on."""
+        surplus = max(0, len(self._jobs) - MAX_CACHED_JOBS)
+        finished = [key for key, job in self._jobs.items() if job.is_over]
+        for key in finished[:surplus]:
+            del self._jobs[key]
+
     def _give_up(self, tab: str, topic: Hashable) -> None:
+        """Let a tab no longer wait for its earlier jobs of a topic."""
+        if topic is None:
+            return
         for job in self._jobs.values():
-            waits = not job.is_over and tab in job.tabs
-            if topic is not None and waits and job.topic == topic:
+            waits = tab in job.tabs and not job.is_over
+            if waits and job.topic == topic:
                 job.tabs.remove(tab)
                 if not job.tabs:
                     job.stop()
 
     def _work(self, lane: SimpleQueue[Job | None]) -> None:
-        """See through one job after the other; None is the end."""
+        """Run one job after the other; None is the end."""
         while (job := lane.get()) is not None:
             with self._lock:
                 if job.is_over:
                     continue
                 job.state = "running"
-            job.see_through()
+            job.run_to_end()

@@ -34,6 +34,7 @@ from trueness._core.checks.errors import InputError, NotEnoughCases, Unsupported
 from trueness._core.checks.options import known_options, takes_them, yes_or_no
 from trueness._core.imports import handler
 from trueness._core.names import documented
+from trueness._core.progress import stop_if_requested
 from trueness.counts import design as _design
 from trueness.counts.cases import in_clusters
 from trueness.counts.design import CANNOT
@@ -357,6 +358,7 @@ def _answer(q: _Analysis, args: tuple[Any, ...], options: dict[str, Any]) -> Any
     """Count data, add what was said of how cases came, and ask."""
     if not args and q.first in options:
         args = (options.pop(q.first),)
+    stop_if_requested()
     words = {k: options.pop(k) for k in [*options] if k in _WORDS and k not in q.own}
     if not q.any_option and not options.keys() <= q.own.keys():
         known_options(options, q.own, _WORDS, q.name)

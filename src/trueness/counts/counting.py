@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from trueness._core.arrays import Array, Floats, Ints, blocks, no_cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.words import plain
+from trueness._core.progress import stop_if_requested
 from trueness.counts.cases import put_in_clusters
 from trueness.counts.rows import find_rows, merge_rows
 from trueness.counts.sorting import NotFinite, count_scores, weigh_scores
@@ -208,6 +209,7 @@ def count_panel(
 ) -> Panel:
     """Count cases into a panel; ``labels=None`` makes all unknown."""
     rows = np.column_stack([read_output(c, k, gone=True) for k, c in columns.items()])
+    stop_if_requested()
     cases = _columns_of_cases(labels, len(rows), count, weight)
     made = panel_of_rows(tuple(columns), *merge_rows(rows, cases))
     if cluster is not None:

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness._core.arrays import Array, Floats, Ints, begins_run, blocks, threads
+from trueness._core.progress import stop_if_requested
 
 Counted = tuple[Floats, Ints, Ints]
 
@@ -304,6 +305,7 @@ def merge_counts(parts: Sequence[tuple[Array, ...]]) -> tuple[Any, ...]:
 
     Rows without a case are dropped. The scores must be finite, without -0.0.
     """
+    stop_if_requested()
     joined = len(parts) > 1
     score, *columns = (
         map(np.concatenate, zip(*parts, strict=True)) if joined else parts[0]

@@ -18,6 +18,7 @@ from trueness._core.arrays import Array, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import plain
+from trueness._core.progress import stop_if_requested
 from trueness.counts.counting import (
     Labels,
     Weights,
@@ -181,6 +182,7 @@ def count_columns(
     kept = _cases_of(list(columns.values()), labels, counts, words["missing"])
 
     def counted(at: Any) -> Any:
+        stop_if_requested()
         own = {name: values[at] for name, values in columns.items()}
         some = labels
         if labels is not None and not isinstance(at, slice):

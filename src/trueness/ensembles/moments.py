@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import expit, gammaincc
 
 from trueness._core.arrays import Array, Floats
+from trueness._core.progress import stop_if_requested
 from trueness.counts.values import Panel
 from trueness.ensembles.ranks import RankedColumn, rank_columns, rank_table
 
@@ -32,6 +33,7 @@ class Ranked:
         self.cases = cases.astype(np.float64)
         self.n = panel.n
         self.columns = rank_columns(panel.rows, cases)
+        stop_if_requested()
         self.size = np.array([max(float(c.cases.sum()), 2.0) for c in self.columns])
         rank = rank_table(self.columns, len(panel.rows))
         self.seen = ~np.isnan(rank)
@@ -58,6 +60,7 @@ class Moments:
         v = _rank_one(together)
         # any fixed weights of the triples will do; these give most where v is the truth
         self.w = v / np.abs(v).max() if v.any() else np.ones(v.size)
+        stop_if_requested()
         third = _triples(ranked.x * self.w)
         self.found = np.append(together[self.i, self.j], weight @ third)
         self.patterns, which = np.unique(seen, axis=0, return_inverse=True)
@@ -105,6 +108,7 @@ class Moments:
         # for the third moment: the products of all pairs that leave a classifier out
         beside = _pairs_beside(ranked.x * self.w) * self.w
         for c, column in enumerate(ranked.columns):
+            stop_if_requested()
             of_c = np.flatnonzero((i == c) | (j == c))
             others = np.where(i[of_c] == c, j[of_c], i[of_c])
             part = np.column_stack([ranked.x[:, others], beside[:, c]])
@@ -137,6 +141,7 @@ class Moments:
         gap, by = self._residual(value)
         distance = float(gap @ gap)
         for _ in range(_STEPS):
+            stop_if_requested()
             gradient = by.T @ gap
             # at a limit that the step would leave, a parameter stays
             out = (np.abs(value) >= self.most) & (gradient * value < 0)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from trueness._core.arrays import Array
+from trueness._core.progress import stop_if_requested
 
 MOST = 12  # classifiers up to which formulas are minimised; of more, patterns counted
 LONG = 2  # literals a classifier beyond which a weighted vote says it better
@@ -156,6 +157,7 @@ def _cover(packed: bytes) -> tuple[Term, ...]:
     chosen = primes & _gather(alone, np.logical_or)
     left = patterns & (_spread(chosen.astype(np.int32)) == 0)
     while left.any():
+        stop_if_requested()
         gain = np.where(primes, _gather(left.astype(np.int32), np.add), 0)
         most = int(gain.max())
         for term in np.argwhere(gain == most).tolist():

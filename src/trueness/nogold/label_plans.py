@@ -12,6 +12,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.numbers import counted
+from trueness._core.progress import stop_if_requested
 from trueness._core.records import Record
 from trueness._core.solvers import smallest
 from trueness.counts.answers import of_panel
@@ -65,6 +66,7 @@ def plan_next(panel: Panel, width: float, labels: int) -> LabelPlan:
     doubt = left * np.sqrt(p * (1 - p) + 1 / (v.pos + v.neg + 4))
     new = np.zeros(doubt.size)
     for _ in range(labels):
+        stop_if_requested()
         # Sainte-Lague: the next label goes to the largest claim per label given
         claim = np.where(new < left, doubt / (new + 0.5), -1.0)
         new[int(np.argmax(claim))] += 1

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from trueness._core.arrays import Array, Floats
-from trueness._core.progress import progress
+from trueness._core.progress import progress, stop_if_requested
 from trueness._core.records import Record
 from trueness._core.solvers import bisect
 from trueness.nogold.model import LatentModel
@@ -103,6 +103,7 @@ def sample(
     v, weight = _proposed(model, mixture, 4000, rng)
     # choosing rows adds the noise of as many rows: twice the draws are needed
     while (found := kish(_truncated(weight))) < 2 * draws and len(v) < most:
+        stop_if_requested()
         wanted = 1.1 * (2 * draws / found - 1) * len(v)
         size = min(max(wanted, 1000), most - len(v), 4 * len(v))
         more = _proposed(model, mixture, int(size), rng)
@@ -139,6 +140,7 @@ def _polished(
     first = np.flatnonzero(np.diff(family[order], prepend=-1))
     before = (np.add.reduceat(start[order], first) ** 2).sum(axis=0) / n**2
     while True:
+        stop_if_requested()
         kept = np.maximum((start * _standardised(model, v)).mean(axis=0), 0)
         # of means, over that of parameters; steps are reversible, so that of what was
         # before they keep the correlation at twice as many, which is less (Geyer 1992),
@@ -174,6 +176,7 @@ def _bridge(
     a, b = (np.exp(np.clip(x - top, -600, 600)) for x in (drawn, proposed))
     r = 1.0
     for _ in range(200):
+        stop_if_requested()
         up, down = b / (share * b + (1 - share) * r), 1 / (share * a + (1 - share) * r)
         r, before = float(up.mean() / down.mean()), r
         if abs(np.log(r / before)) < 1e-8:
@@ -330,6 +333,7 @@ def fit(v: Floats, rng: Rng) -> Mixture:
     nearest = np.argmin([((z - c) ** 2).sum(axis=1) for c in far], axis=0)
     chance = np.asarray(np.eye(COMPONENTS)[nearest].T)
     for _ in range(EM_STEPS):
+        stop_if_requested()
         weight = chance.sum(axis=1) + 1e-9
         mean = chance @ z / weight[:, None]
         roots = np.empty((COMPONENTS, d, d))
@@ -460,6 +464,7 @@ def _climbed(model: LatentModel, v: Floats, free: Array, steps: int) -> Peaks:
     v, damp, size = v.copy(), np.full(len(v), 1e-3), free.size
     value, slope, information = _slopes(model, v)
     for _ in range(steps):
+        stop_if_requested()
         inner = information[:, free[:, None], free]
         more = damp[:, None, None] * np.einsum("nii->ni", inner)[:, :, None]
         step = np.linalg.solve(inner + more * np.eye(size), slope[:, free, None])

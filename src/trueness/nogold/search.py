@@ -15,6 +15,7 @@ import numpy as np
 from trueness._core.arrays import Array, Floats, blocks
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, listing, nearest
+from trueness._core.progress import stop_if_requested
 from trueness.metrics.algebra import Metric, Ratio
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
@@ -312,6 +313,7 @@ def best_on_average(c: Criterion, d: Draws) -> tuple[Array, float]:
     chosen = winners(c, mean)[0]
     following = c.gains(d.rates(chosen), d) > 0
     while _mean(c.of(d, following)) > _mean(c.of(d, chosen)) + ROUNDING:
+        stop_if_requested()
         chosen, following = following, c.gains(d.rates(following), d) > 0
     chosen, upper = _proved(c, d, chosen)
     # what the value cannot tell apart is decided by the slopes
@@ -350,6 +352,7 @@ def _proved(c: Criterion, d: Draws, chosen: Array) -> tuple[Array, float]:
         if not parts:
             return best, -np.inf
     while True:
+        stop_if_requested()
         # a flip changes the gains by products of two probabilities: it is of use where
         # a gain is small beside that
         gain = np.abs(c.gains(d.rates(best), d))
@@ -389,6 +392,7 @@ def _settled(
     """
     best, rates, upper = _mean(c.of(d, chosen)), d.rates(chosen), np.inf
     while c.bounded and (state == OPEN).any():
+        stop_if_requested()
         free = np.flatnonzero(state == OPEN)
         none, every = d.rates(state == IN), d.rates(state != OUT)
         left = Draws(d.a[:, free], d.b[:, free], d.phi)

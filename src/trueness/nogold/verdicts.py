@@ -16,6 +16,7 @@ from scipy.special import chdtrc, expit, log_expit, ndtr
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.progress import stop_if_requested
 from trueness._core.records import Estimate, Record
 from trueness.counts.rows import Clusters
 from trueness.counts.values import Panel, Tally
@@ -300,6 +301,7 @@ def mode_and_information(data: Verdicts) -> tuple[Floats, Floats]:
     z, pos, neg, ridge = rows
     b = np.zeros(z.shape[1])
     for _ in range(STEPS):
+        stop_if_requested()
         p = expit(z @ b)
         slope = z.T @ (pos - (pos + neg) * p) - ridge * b
         information = (z * ((pos + neg) * p * (1 - p))[:, None]).T @ z + np.diag(ridge)

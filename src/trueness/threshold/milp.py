@@ -17,6 +17,7 @@ import numpy as np
 
 from trueness._core.arrays import Ints
 from trueness._core.checks.errors import Infeasible, InputError
+from trueness._core.progress import stop_if_requested
 from trueness._core.records import Record
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.threshold import limits
@@ -198,6 +199,7 @@ def _solve(program: Program, cuts: Cuts, objective: Form, rows: list[Form]) -> S
         weights = (a + b) * tp + b * wrong
         constant = float(objective[-1] - objective[1] * cuts.n_pos)
     while True:
+        stop_if_requested()
         result = milp(
             -weights,
             integrality=integral,

@@ -31,6 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks.errors import InputError
+from trueness._core.progress import stop_if_requested
 
 # windows are wider by some units in the last place; different quotients of counts up to
 # 10^6 are further apart, and what is found is checked in fractions
@@ -199,6 +200,7 @@ class GroupSearch:
         high = np.array([[s.size - 1 for s in self.steps]], dtype=np.int64)
         bound = np.array([sum(float((self.aim @ p).max()) for p in self.points)])
         while True:
+            stop_if_requested()
             # the largest bounds first: what is left when the time is up is then small
             order = np.argsort(-bound, kind="stable")
             order = order[self._beats(bound[order])]
@@ -291,6 +293,7 @@ class GroupSearch:
         spread = 1 + sum(float(np.ptp(self.aim @ p)) for p in points)
         best, planes = (np.inf, price), []
         for _ in range(50):
+            stop_if_requested()
             way = self._way(price)
             at = sum(p[:, np.argmax(way @ p)] for p in points)
             worth, sums = self.aim @ at, self.held @ np.append(at, 1)

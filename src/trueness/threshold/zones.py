@@ -13,6 +13,7 @@ import numpy as np
 from trueness._core.arrays import Array, Ints
 from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
 from trueness._core.numbers import cut_text, percent
+from trueness._core.progress import stop_if_requested
 from trueness._core.records import Record, brief
 from trueness.counts.answers import of_tally
 from trueness.counts.cases import weighed_counts
@@ -312,6 +313,7 @@ def best_pairs(objective: Sum, rows: Sequence[Sum]) -> Pairs | None:
     found: list[Ints] = []
     waiting = [np.ones((2, 1), dtype=np.int64)]
     while waiting:
+        stop_if_requested()
         i, j = waiting.pop()
         value, keep = worth[0].top[i] + worth[1].top[j], i <= j
         for row in held:
