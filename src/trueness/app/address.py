@@ -44,14 +44,14 @@ from trueness.ensembles.combiners import COMBINERS
 from trueness.findings.notes import for_the_shell
 from trueness.metrics.grammar import constraint, metric
 from trueness.nogold.verdicts import LABELLED
-from trueness.threshold.limits import (
+from trueness.threshold.constraints import (
     GROUPS,
     SIDES,
     asks_for_groups,
     asks_for_two_cuts,
-    read_limits,
-    read_prevalence,
+    read_scoped_constraints,
 )
+from trueness.threshold.prevalences import read_prevalence
 
 # of a table of attempts: how people call what passed, what was tried, and by whom
 PASSED = ("passed", "pass", "correct", "is_correct", "resolved", "success", "solved")
@@ -270,9 +270,9 @@ def _limit(text: str, by: str | None) -> Any:
     if asks_for_groups([text]):
         if by is None:
             raise InputError("A limit between groups needs groups. Type --by COLUMN.")
-        return read_limits(text, GROUPS)
+        return read_scoped_constraints(text, GROUPS)
     two = asks_for_two_cuts([text])
-    return read_limits(text, SIDES) if two else constraint(text)
+    return read_scoped_constraints(text, SIDES) if two else constraint(text)
 
 
 def complete(asked: Asked) -> Asked:

@@ -40,7 +40,7 @@ from trueness.metrics.definitions import SYNONYMS
 from trueness.metrics.grammar import known_names
 from trueness.report import embedded, environment, file_of, moving
 from trueness.report.svg import WIDTH, draw
-from trueness.threshold.limits import asks_for_two_cuts, undeferred
+from trueness.threshold.constraints import asks_for_two_cuts, without_deferral_cost
 
 # what is answered at once; other questions wait until somebody opens them
 AT_ONCE = ("summary", "threshold", "nogold", "judges", "leaves", "systems")
@@ -352,7 +352,7 @@ def _python(asked: Asked, chosen: Chosen) -> str:
 
 def _goal(asked: Asked) -> dict[str, str]:
     """Give what one cut is chosen by."""
-    single = undeferred(asked.objective) if asked.objective else None
+    single = without_deferral_cost(asked.objective) if asked.objective else None
     if single is not None:
         deferred = asks_for_two_cuts([asked.objective])
         return {asked.goal: single.name if deferred else asked.objective}

@@ -36,13 +36,13 @@ from trueness.metrics.grammar import cases_of, is_share, text_of
 from trueness.ranking.areas import auc
 from trueness.ranking.figures import score_figure
 from trueness.threshold import sentences
+from trueness.threshold.constraints import asks_for_two_cuts
 from trueness.threshold.group_cuts import group_thresholds
 from trueness.threshold.guarantees import (
     GuaranteedThreshold,
     Proof,
     guaranteed_threshold,
 )
-from trueness.threshold.limits import asks_for_two_cuts
 from trueness.threshold.operating_point import OperatingPoint, best_threshold
 from trueness.threshold.rule import at_threshold, confusion, rule_of
 from trueness.threshold.validation import Validation, validate_threshold

@@ -31,17 +31,16 @@ from trueness.findings.notes import Note, when
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints
 from trueness.ranking.areas import auc, auc_measure
-from trueness.threshold.limits import (
-    DEFAULT,
+from trueness.threshold.constraints import (
+    DEFAULT_OBJECTIVE,
     ConstraintLike,
-    Prevalences,
     asks_for_groups,
     asks_for_two_cuts,
     read_objective,
-    read_prevalence,
-    undeferred,
+    without_deferral_cost,
 )
 from trueness.threshold.operating_point import OperatingPoint, best_threshold
+from trueness.threshold.prevalences import Prevalences, read_prevalence
 from trueness.threshold.rule import AtThreshold, Rule, at_threshold, confusion, rule_of
 from trueness.threshold.validation import Validation, validate_threshold
 
@@ -104,7 +103,11 @@ class Wanted:
     def goal(self) -> dict[str, Goal]:
         """The objective of one threshold, if one was said, or costs."""
         said = {"maximize": self.maximize, "minimize": self.minimize}
-        found = {k: single for k, v in said.items() if v and (single := undeferred(v))}
+        found = {
+            k: single
+            for k, v in said.items()
+            if v and (single := without_deferral_cost(v))
+        }
         if not found and self.cost:
             return {"minimize": cost_text(self.costs)}
         return dict(found)
@@ -122,7 +125,7 @@ class Wanted:
     @cached_property
     def stated_cost(self) -> Cost | None:
         """The costs that were given, by themselves or as an objective."""
-        single = self.minimize and undeferred(self.minimize)
+        single = self.minimize and without_deferral_cost(self.minimize)
         found = single and re.fullmatch(_COST, single.name)
         read = {"fp": float(found[1]), "fn": float(found[2])} if found else None
         return self.cost or read
@@ -167,7 +170,11 @@ class Wanted:
         told: dict[str, Any] = {"maximize": self.maximize, "minimize": self.minimize}
         told = {k: v for k, v in told.items() if v is not None}
         if not told and self.guarantee is None:
-            told = {"maximize": DEFAULT} if self.two is None else {"minimize": "defer"}
+            told = (
+                {"maximize": DEFAULT_OBJECTIVE}
+                if self.two is None
+                else {"minimize": "defer"}
+            )
         if self.prevalences is not None:
             told["prevalences"] = self.prevalences
         return {"subject_to": list(self.subject_to), **told}

@@ -20,12 +20,13 @@ from trueness.metrics.grammar import metric as read_metric
 from trueness.plots._altair import ONE, Panels, spread
 from trueness.plots._draw import Shown, Source, Style, named, picture, picture_of
 from trueness.ranking.figures import FPR, TPR, curve_figure, score_figure
+from trueness.threshold.constraints import DEFAULT_OBJECTIVE, ConstraintLike
 from trueness.threshold.costs import cost_curve_figure, decision_figure, region
 from trueness.threshold.cuts import all_cuts, values_of
 from trueness.threshold.guarantees import GuaranteedThreshold
-from trueness.threshold.limits import DEFAULT, ConstraintLike, Prevalences
 from trueness.threshold.operating_point import best_threshold
 from trueness.threshold.operating_point import pareto as pareto_front
+from trueness.threshold.prevalences import Prevalences
 from trueness.threshold.rule import DEFERRED, rule_of
 
 ROC = "ROC curve"
@@ -34,7 +35,7 @@ ROC = "ROC curve"
 @picture_of
 def operating_point(
     data: Tally,
-    maximize: str | Metric = DEFAULT,
+    maximize: str | Metric = DEFAULT_OBJECTIVE,
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     *,
     prevalences: Prevalences = None,

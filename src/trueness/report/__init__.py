@@ -42,7 +42,8 @@ from trueness.findings.where_to_cut import EVERY, READOUT, readout
 from trueness.findings.without_labels import judged
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import RateComparison
-from trueness.threshold.limits import ConstraintLike, Prevalences
+from trueness.threshold.constraints import ConstraintLike
+from trueness.threshold.prevalences import Prevalences
 
 _required("jinja2", "report")  # says what to install, which the next lines do not
 import jinja2  # noqa: E402

@@ -65,9 +65,10 @@ from trueness.scale.envelopes import (
     roc_bounds,
     search,
 )
+from trueness.threshold.constraints import read_objective
 from trueness.threshold.costs import cost_curve, decision_curve
-from trueness.threshold.limits import read_objective, share_in_use
 from trueness.threshold.operating_point import OperatingPoint, best_threshold, on_bins
+from trueness.threshold.prevalences import prevalence_of_use
 
 _ONLY_BETWEEN = (
     "The scores were counted in bins, and thresholds between them were tried; "
@@ -248,7 +249,7 @@ def _best_threshold(point: OperatingPoint, t: Tally, given: Given) -> OperatingP
     if given["method"] == "fermi-dirac" or point.prevalences is not None:
         return replace(point, bounds=NOT_KNOWN)
     _, objective = read_objective(given["maximize"], given["minimize"])
-    share = share_in_use(t, given["prevalences"])
+    share = prevalence_of_use(t, given["prevalences"])
     constraints = read_constraints(given["subject_to"])
     prevalence = None if share is None else share.value
     low, high, alive = search(t, objective, constraints, prevalence)
@@ -267,7 +268,7 @@ def _only_inside(t: Tally, given: Given) -> Bounds | None:
 
     The exact data may or may not have such a cut; else None.
     """
-    share = share_in_use(t, given["prevalences"])
+    share = prevalence_of_use(t, given["prevalences"])
     if given["method"] == "fermi-dirac" or (share is not None and share.is_range):
         return None
     asked, objective = read_objective(given["maximize"], given["minimize"])

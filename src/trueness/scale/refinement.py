@@ -37,7 +37,7 @@ from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.ranking.areas import auc
 from trueness.scale.envelopes import Flags, search
-from trueness.threshold.limits import read_objective
+from trueness.threshold.constraints import read_objective
 from trueness.threshold.operating_point import best_threshold, on_bins
 
 if TYPE_CHECKING:

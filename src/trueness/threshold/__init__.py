@@ -10,7 +10,9 @@ What remains of any of these choices on other cases?           ``validation``
 Which rule keeps a promise in the population?                  ``guarantees``, ``risks``
 What do errors cost, what is acting on the scores worth?       ``costs``
 What does a 0-1 program say, and its solver certify?           ``milp``
-What is bounded, where, at which prevalence; what is linear?   ``limits``
+What is maximised, what is bounded, and among which cases?     ``constraints``
+Which prevalence do the cases have in use?                     ``prevalences``
+Which metrics are quotients of linear functions of counts?     ``linear_forms``
 Which cuts, one of each group, are best together?              ``search``
 =============================================================  =======================
 

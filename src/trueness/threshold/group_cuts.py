@@ -33,9 +33,27 @@ from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.intervals import Cut, metric_measure
 from trueness.threshold import cuts as _cuts
-from trueness.threshold import limits
+from trueness.threshold.constraints import (
+    DEFAULT_OBJECTIVE,
+    GROUPS,
+    ConstraintLike,
+    Objective,
+    ScopedConstraint,
+    read_objective,
+    read_scoped_constraints,
+)
 from trueness.threshold.cuts import Cuts, Interval
-from trueness.threshold.limits import DEFAULT, ConstraintLike
+from trueness.threshold.linear_forms import (
+    ONE_CUT,
+    LinearForm,
+    Quotient,
+    at_least_one,
+    constraint_rows,
+    evaluate_form,
+    is_constant,
+    maximize_quotient,
+    quotient_of_metric,
+)
 from trueness.threshold.rule import Rule
 from trueness.threshold.search import CLOSE, Group, GroupAnswer, GroupSearch
 
@@ -107,7 +125,7 @@ class GroupThresholds(Record):
 @of_counts
 def group_thresholds(
     data: Mapping[Any, Tally],
-    maximize: str | Metric = DEFAULT,
+    maximize: str | Metric = DEFAULT_OBJECTIVE,
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     *,
     minimize: str | Metric | None = None,
@@ -158,10 +176,10 @@ def group_thresholds(
     """
     level = _options.fraction(level, "level")
     time_limit = _options.positive_number(time_limit, "time_limit")
-    shown, objective = limits.read_objective(maximize, minimize)
+    shown, objective = read_objective(maximize, minimize)
     tallies, cuts, whole = _counted(data)
-    bounds = limits.read_limits(subject_to, limits.GROUPS)
-    couples = [k for k in bounds if k.couples]
+    bounds = read_scoped_constraints(subject_to, GROUPS)
+    couples = [k for k in bounds if k.compares_groups]
     start = time.monotonic()
     # what the limits cost needs a second search: a quarter of the time is kept for it
     found, value, bound = best_for_groups(
@@ -172,7 +190,7 @@ def group_thresholds(
     free = value
     if couples:
         until = max(start, time.monotonic() - 0.75 * time_limit) + time_limit
-        uncoupled = [k for k in bounds if not k.couples]
+        uncoupled = [k for k in bounds if not k.compares_groups]
         free = best_for_groups(cuts, uncoupled, objective, until)[1]
     sign, proved = 1 if objective is shown else -1, bound == value
     common, common_value, common_gaps = _common(whole, cuts, bounds, objective)
@@ -191,12 +209,12 @@ def group_thresholds(
         confusions={name: c.seen[k] for name, c, k in each},
         gaps={k.name: _gap_estimate(k, cuts, found, sides, level) for k in couples},
         constraints={str(k): _cuts.value_at(all_, k.metric, 1)
-                     for k in bounds if not k.where},
+                     for k in bounds if not k.scope},
         common_threshold=common,
         common_value=sign * common_value,
         common_gaps=common_gaps,
         free_value=float(sign * free),
-        objective=limits.objective_text(shown, objective),
+        objective=str(Objective(shown, objective)),
         notes=(*(() if proved else (_UNPROVED,)), *_NOTES, *next(weighed, ())),
     )  # fmt: skip
 
@@ -261,32 +279,32 @@ def _together(cuts: Sequence[Cuts], places: Sequence[Sequence[int]]) -> Cuts:
 
 def best_for_groups(
     cuts: Sequence[Cuts],
-    bounds: Sequence[limits.Limit],
+    bounds: Sequence[ScopedConstraint],
     objective: Metric,
     until: float,
 ) -> GroupAnswer:
     """Give the best cuts until some time, their value, and a bound on any other's."""
     whole = _together(cuts, [[0]] * len(cuts))
-    couples = [k for k in bounds if k.couples]
+    couples = [k for k in bounds if k.compares_groups]
     allowed = [np.flatnonzero(_allowed(c, bounds)) for c in cuts]
 
-    def quotient(m: Metric) -> limits.Quotient:
-        return limits.quotient(m, whole, limits.ONE_CUT, _REFUSAL)
+    def quotient(m: Metric) -> Quotient:
+        return quotient_of_metric(m, whole, ONE_CUT, _REFUSAL)
 
     goal = quotient(objective)
-    rows = [r for k in bounds if not k.where
-            for r in limits.rows_of(k.asked, quotient(k.metric))]  # fmt: skip
-    if not limits.fixed(goal[1]):
-        rows.append(limits.above_zero(goal[1]))
+    rows = [r for k in bounds if not k.scope
+            for r in constraint_rows(k.constraint, quotient(k.metric))]  # fmt: skip
+    if not is_constant(goal[1]):
+        rows.append(at_least_one(goal[1]))
     if not all(at.size for at in allowed) or any(
-        limits.fixed(r) and r[-1] < 0 for r in rows
+        is_constant(r) and r[-1] < 0 for r in rows
     ):
         return None, Fraction(0), Fraction(0)
 
     def agrees(at: list[int]) -> bool:
         places = [(c, int(x[k])) for c, x, k in zip(cuts, allowed, at, strict=True)]
         each = (([_exact(c, k.metric, i) for c, i in places], k) for k in couples)
-        return all(k.kept(k.between(values)) for values, k in each)
+        return all(k.is_met_by(k.summarize_groups(values)) for values, k in each)
 
     groups = [
         Group(
@@ -296,11 +314,11 @@ def best_for_groups(
         )
         for c, x in zip(cuts, allowed, strict=True)
     ]
-    whole_rows = [tuple(map(int, r)) for r in rows if not limits.fixed(r)]
+    whole_rows = [tuple(map(int, r)) for r in rows if not is_constant(r)]
     tops = [partial(_highest, k) for k in couples]
     search = GroupSearch(groups, whole_rows, tops, agrees, until)
 
-    def best(form: limits.Form) -> GroupAnswer:
+    def best(form: LinearForm) -> GroupAnswer:
         unit = math.lcm(*(w.denominator for w in form[:-1]))
         tp, fp = (int(w * unit) for w in form[:-1])
         at, value, bound = search.run((tp, fp))
@@ -316,17 +334,22 @@ def best_for_groups(
             return None
         at = [c.units[k] for c, k in zip(cuts, found[0], strict=True)]
         counts = sum(int(c.tp) for c in at), sum(int(c.fp) for c in at)
-        return Fraction(limits.at(goal[0], *counts) / limits.at(goal[1], *counts))
+        return Fraction(
+            evaluate_form(goal[0], *counts) / evaluate_form(goal[1], *counts)
+        )
 
-    value, answer, again, _ = limits.largest(goal, best, ratio)
-    if limits.fixed(goal[1]) or answer[0] is None:
-        return answer
+    value, answer, again, _ = maximize_quotient(goal, best, ratio)
+    if is_constant(goal[1]) or answer[0] is None:
+        return answer  # type: ignore[no-any-return]
     # over - q under is at most the bound left; under is a whole number above zero
     return answer[0], value, min(value + max(0, again[2]), objective.range[1])
 
 
 def groups_again(
-    goal: Metric, bounds: Sequence[limits.Limit], unit: Fraction, seen: list[Confusion]
+    goal: Metric,
+    bounds: Sequence[ScopedConstraint],
+    unit: Fraction,
+    seen: list[Confusion],
 ) -> Ints:
     """Choose the best cuts of all groups in each of many samples."""
     found = []
@@ -338,24 +361,24 @@ def groups_again(
     return np.array(found)
 
 
-def _highest(k: limits.Limit, v: Floats) -> Floats:
+def _highest(k: ScopedConstraint, v: Floats) -> Floats:
     """Which value may go with a smallest one?"""
-    bound = k.asked.bound
+    bound = k.constraint.bound
     # below zero a ratio stretches the other way
-    high = v + bound if k.where == "gap" else np.where(v < 0, v * bound, v / bound)
+    high = v + bound if k.scope == "gap" else np.where(v < 0, v * bound, v / bound)
     # a strict limit ends before what rounding lets through
-    return high - 4 * CLOSE * (1 + abs(high)) if k.asked.strict else high
+    return high - 4 * CLOSE * (1 + abs(high)) if k.constraint.strict else high
 
 
-def _allowed(c: Cuts, bounds: Sequence[limits.Limit]) -> NDArray[np.bool_]:
+def _allowed(c: Cuts, bounds: Sequence[ScopedConstraint]) -> NDArray[np.bool_]:
     """Which cuts of a group meet the limits on every single group?"""
     keep = np.ones(len(c.score) + 1, dtype=bool)
     for k in bounds:
-        if k.couples:  # undefined meets no limit, and no ratio with a zero does
+        if k.compares_groups:  # undefined meets no limit, and no ratio with a zero does
             values = _cuts.values_of(c, k.metric)
-            keep &= np.isfinite(values) & ((values != 0) | (k.where == "gap"))
-        elif k.where:
-            keep &= _cuts.holds(c, k.asked)
+            keep &= np.isfinite(values) & ((values != 0) | (k.scope == "gap"))
+        elif k.scope:
+            keep &= _cuts.holds(c, k.constraint)
     return keep
 
 
@@ -366,27 +389,31 @@ def _exact(c: Cuts, m: Metric, k: int) -> Fraction | float:
 
 
 def _common(
-    all_: Cuts, cuts: list[Cuts], bounds: Sequence[limits.Limit], goal: Metric
+    all_: Cuts, cuts: list[Cuts], bounds: Sequence[ScopedConstraint], goal: Metric
 ) -> tuple[float, float, dict[str, float]]:
     """Find the best cut that all groups share, within the limits on the total."""
-    allowed = _cuts.met_by([all_], [k.asked for k in bounds if not k.where]).all(axis=0)
+    allowed = _cuts.met_by([all_], [k.constraint for k in bounds if not k.scope]).all(
+        axis=0
+    )
     best = _cuts.best_cuts([all_], goal, allowed)
     if not best.size:
         return math.nan, math.nan, {}
     at = _cuts.most_balanced(all_, best)
     least = _cuts.interval_of(all_.score, at)[1]
     here = [int((c.score >= least).sum()) for c in cuts]
-    gaps = {k.name: _gap(cuts, k, here) for k in bounds if k.couples}
+    gaps = {k.name: _gap(cuts, k, here) for k in bounds if k.compares_groups}
     return _cuts.threshold_of(all_.score, at), _cuts.value_at(all_, goal, at), gaps
 
 
-def _gap(cuts: list[Cuts], k: limits.Limit, at: Sequence[int]) -> float:
+def _gap(cuts: list[Cuts], k: ScopedConstraint, at: Sequence[int]) -> float:
     pairs = zip(cuts, at, strict=True)
-    return float(k.between([_cuts.values_of(c, k.metric)[i] for c, i in pairs]))
+    return float(
+        k.summarize_groups([_cuts.values_of(c, k.metric)[i] for c, i in pairs])
+    )
 
 
 def _gap_estimate(
-    k: limits.Limit, cuts: list[Cuts], at: list[int], sides: list[Cut], level: float
+    k: ScopedConstraint, cuts: list[Cuts], at: list[int], sides: list[Cut], level: float
 ) -> Estimate:
     """Give the largest difference, or the smallest ratio, of any pair, with limits."""
     each = [
@@ -402,7 +429,7 @@ def _gap_estimate(
         method="student",
         name=k.name,
     )
-    if k.where == "ratio":
+    if k.scope == "ratio":
         if not min(values) > 0:  # nothing is known of a ratio with zero
             return made(low=0.0, high=1.0)
         spreads = [replace(s, variance=s.variance / v**2)
@@ -418,20 +445,20 @@ def _gap_estimate(
         )
         low, high = away.interval(1 - (1 - level) / len(pairs))
         least, most = max(least, low, -high), max(most, high, -low)
-    if k.where == "ratio":
+    if k.scope == "ratio":
         least, most = math.exp(-most), math.exp(-least)
     return made(low=least, high=most)
 
 
 def _infeasible(
-    cuts: list[Cuts], bounds: Sequence[limits.Limit], seconds: float
+    cuts: list[Cuts], bounds: Sequence[ScopedConstraint], seconds: float
 ) -> Infeasible:
     """Say what cannot be met: one limit alone, or only all of them together."""
     until = time.monotonic() + seconds
     for k in bounds:
         if best_for_groups(cuts, [k], METRICS["accuracy"], until)[0] is None:
             whose = (
-                "any thresholds of these groups" if k.where else "all groups together"
+                "any thresholds of these groups" if k.scope else "all groups together"
             )
             return Infeasible(f"{k} cannot be met by {whose}.")
     return Infeasible(

@@ -25,10 +25,21 @@ from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
 from trueness.metrics.confusion import Confusion, sweep, swept
 from trueness.threshold import cuts as _cuts
-from trueness.threshold import limits
+from trueness.threshold.constraints import (
+    SIDES,
+    ConstraintLike,
+    ScopedConstraint,
+    read_objective,
+    read_scoped_constraints,
+)
 from trueness.threshold.cuts import Interval
-from trueness.threshold.limits import ConstraintLike, Prevalences
 from trueness.threshold.operating_point import left_out
+from trueness.threshold.prevalences import (
+    Prevalences,
+    UsePrevalence,
+    check_prevalence_of_use,
+    prevalence_of_use,
+)
 from trueness.threshold.risks import Claim, MeanClaim, limit_of, read_claim
 from trueness.threshold.rule import Rule
 from trueness.threshold.zones import best_pairs, forbidding
@@ -176,13 +187,13 @@ def guaranteed_threshold(
     _cases.one_classifier(data, "guaranteed_threshold")
     _cases.some_labels(data, "guaranteed_threshold")
     level = _options.fraction(level, "level")
-    asked = limits.read_limits(subject_to, limits.SIDES)
+    asked = read_scoped_constraints(subject_to, SIDES)
     objective = None
     if maximize is not None or minimize is not None:
-        objective = limits.read_objective(maximize, minimize)[1]
+        objective = read_objective(maximize, minimize)[1]
     two = _asks_for_two(asked, objective is not None or thresholds is not None)
-    share = limits.share_in_use(data, prevalences)
-    limits.stop_unknown_share(
+    share = prevalence_of_use(data, prevalences)
+    check_prevalence_of_use(
         data, share, [k.metric for k in asked], "guaranteed_threshold"
     )
     notes = left_out(data)
@@ -199,7 +210,7 @@ def guaranteed_threshold(
     else:
         upper = lower = _choose(t, proved, objective, share)
     proofs = [
-        _proof(p, lower if p[0].where == "below" else upper, alpha, share)
+        _proof(p, lower if p[0].scope == "below" else upper, alpha, share)
         for p in proved
     ]
     least = int(np.argmax([p.p_value for p in proofs]))
@@ -229,15 +240,15 @@ def guaranteed_threshold(
     )  # fmt: skip
 
 
-def _asks_for_two(asked: tuple[limits.Limit, ...], more: bool) -> bool:
+def _asks_for_two(asked: tuple[ScopedConstraint, ...], more: bool) -> bool:
     """Are two thresholds asked for? Stops at what does not go together."""
-    sided = [k for k in asked if k.where]
+    sided = [k for k in asked if k.scope]
     if not asked:
         raise InputError(
             'A guarantee needs a constraint; found none. Type "recall >= 0.9".'
         )
     if sided and len(sided) < len(asked):
-        plain = next(k for k in asked if not k.where)
+        plain = next(k for k in asked if not k.scope)
         raise InputError(
             f"A guarantee for two thresholds is about one side; found {plain}. "
             'Type "precision above >= 0.9" or "npv below >= 0.99".'
@@ -262,15 +273,15 @@ def _given(thresholds: ArrayLike) -> Floats:
 
 # a constraint, as a claim; the cuts at which it is proved, in the order of trying; the
 # cases of the tests, at every cut; and how they were tested
-Proved = tuple[limits.Limit, Claim, Ints, Confusion, str]
+Proved = tuple[ScopedConstraint, Claim, Ints, Confusion, str]
 
 
 def _prove(
     t: Tally,
-    sided: limits.Limit,
+    sided: ScopedConstraint,
     alpha: float,
     rng: np.random.Generator,
-    share: limits.Share | None,
+    share: UsePrevalence | None,
     given: Floats | None,
     sequence: bool,
 ) -> Proved:
@@ -280,7 +291,7 @@ def _prove(
     fails: the first wrong cut of the order is then one fixed cut, and for any wrong cut
     to pass, that one must. So one test is enough, at the full error rate.
     """
-    asked = sided.asked
+    asked = sided.constraint
     claim = read_claim(asked, share, alpha)
     if isinstance(claim, MeanClaim) and claim.is_share:
         _stop_too_few(t, claim, asked, alpha, halved=given is None and not claim.way)
@@ -332,7 +343,7 @@ def _smallest_zone(t: Tally, proved: list[Proved]) -> tuple[int, int]:
 
 
 def _choose(
-    t: Tally, proved: list[Proved], goal: Metric | None, share: limits.Share | None
+    t: Tally, proved: list[Proved], goal: Metric | None, share: UsePrevalence | None
 ) -> int:
     """Take one of the cuts at which everything is proved."""
     if goal is None and len(proved) == 1:
@@ -411,11 +422,11 @@ def _not_proved(
     )
 
 
-def _proof(p: Proved, cut: int, alpha: float, share: limits.Share | None) -> Proof:
+def _proof(p: Proved, cut: int, alpha: float, share: UsePrevalence | None) -> Proof:
     """Say why the constraint may be trusted at a cut."""
     k, claim, _, seen, method = p
     c = seen[cut]
     value = float(k.metric(c if share is None else c.at_prevalence(share.value)))
-    bound = limit_of(k.asked, claim, c, value, alpha, share)
+    bound = limit_of(k.constraint, claim, c, value, alpha, share)
     p_value, cases = float(claim.p_values(c)), int(claim.cases(c))
     return Proof(str(k), 1 - alpha, value, bound, p_value, cases, method)

@@ -20,9 +20,19 @@ from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.progress import stop_if_requested
 from trueness._core.records import Record
 from trueness.metrics.algebra import Constraint, Metric
-from trueness.threshold import limits
 from trueness.threshold.cuts import Cuts
-from trueness.threshold.limits import Form
+from trueness.threshold.linear_forms import (
+    ONE_CUT,
+    LinearForm,
+    Quotient,
+    at_least_one,
+    constraint_rows,
+    evaluate_form,
+    in_whole_numbers,
+    is_constant,
+    maximize_quotient,
+    quotient_of_metric,
+)
 
 # beyond this many cases two binaries a case take the solver hours
 MOST_CASES = 20_000
@@ -122,17 +132,17 @@ def per_case(cuts: Cuts) -> Program:
 Solved = tuple[int, float, Any]  # a chosen cut, a proved bound, the solver's last word
 
 
-def _quotient(metric: Metric, cuts: Cuts) -> limits.Quotient:
+def _quotient(metric: Metric, cuts: Cuts) -> Quotient:
     """Write a metric as a quotient in the smallest whole numbers, if it is one."""
-    both = limits.whole(
-        np.concatenate(limits.quotient(metric, cuts, limits.ONE_CUT, _REFUSAL))
+    both = in_whole_numbers(
+        np.concatenate(quotient_of_metric(metric, cuts, ONE_CUT, _REFUSAL))
     )
     over, under = np.split(both // math.gcd(*both), 2)
-    return over, under
+    return Quotient(over, under)
 
 
-def _at(form: Form, cuts: Cuts, k: int) -> Any:
-    return limits.at(form, int(cuts.units.tp[k]), int(cuts.units.fp[k]))
+def _at(form: LinearForm, cuts: Cuts, k: int) -> Any:
+    return evaluate_form(form, int(cuts.units.tp[k]), int(cuts.units.fp[k]))
 
 
 def maximise(
@@ -142,12 +152,12 @@ def maximise(
     program = per_case(cuts) if each_case else per_score(cuts)
     goal = _quotient(metric, cuts)
     rows = [
-        r for c in constraints for r in limits.rows_of(c, _quotient(c.metric, cuts))
+        r for c in constraints for r in constraint_rows(c, _quotient(c.metric, cuts))
     ]
-    linear = limits.fixed(goal[1])
-    rows += [] if linear else [limits.above_zero(goal[1])]
+    linear = is_constant(goal[1])
+    rows += [] if linear else [at_least_one(goal[1])]
 
-    value, (cut, _, solved), (_, bound, last), steps = limits.largest(
+    value, (cut, _, solved), (_, bound, last), steps = maximize_quotient(
         goal,
         lambda f: _solve(program, cuts, f, rows),
         lambda s: Fraction(*(_at(f, cuts, s[0]) for f in goal)),
@@ -169,7 +179,9 @@ def maximise(
     return np.array([cut]), certificate
 
 
-def _solve(program: Program, cuts: Cuts, objective: Form, rows: list[Form]) -> Solved:
+def _solve(
+    program: Program, cuts: Cuts, objective: LinearForm, rows: list[LinearForm]
+) -> Solved:
     """Maximise a linear function; excludes cuts that only rounding lets through.
 
     HiGHS keeps a row to within 1e-6, so that a cut which misses a bound by less passes
@@ -187,7 +199,7 @@ def _solve(program: Program, cuts: Cuts, objective: Form, rows: list[Form]) -> S
         a, b, c = map(float, row // (math.gcd(*row[:-1]) or 1))
         held.append(LinearConstraint(a * tp + b * fp, -c))
     scale = math.lcm(*(w.denominator for w in objective))
-    objective = limits.whole(objective)
+    objective = in_whole_numbers(objective)
     # Dinkelbach's weights are products of counts, 10^12 and more
     unit = math.gcd(*objective[:-1]) or 1
     a, b = (float(w // unit) for w in objective[:-1])

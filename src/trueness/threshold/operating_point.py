@@ -33,10 +33,21 @@ from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.grammar import one_or_more
 from trueness.metrics.intervals import Cut, estimate_at
 from trueness.threshold import cuts as _cuts
-from trueness.threshold import limits
+from trueness.threshold.constraints import (
+    DEFAULT_OBJECTIVE,
+    ConstraintLike,
+    Objective,
+    read_objective,
+)
 from trueness.threshold.cuts import Cuts, Interval
-from trueness.threshold.limits import DEFAULT, ConstraintLike, Prevalences
 from trueness.threshold.milp import Certificate, maximise
+from trueness.threshold.prevalences import (
+    Prevalences,
+    UsePrevalence,
+    check_prevalence_of_use,
+    prevalence_of_use,
+    prevalences_to_try,
+)
 from trueness.threshold.rule import Rule
 
 METHODS = ("sweep", "milp", "milp-cases", "fermi-dirac")
@@ -129,7 +140,7 @@ class OperatingPoint(Answer):
 @of_tally
 def best_threshold(
     data: Tally,
-    maximize: str | Metric = DEFAULT,
+    maximize: str | Metric = DEFAULT_OBJECTIVE,
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     method: str = "sweep",
     *,
@@ -200,11 +211,11 @@ def best_threshold(
             f'auc= is for method="fermi-dirac", which needs no labels; method='
             f'"{method}" counts labelled cases.'
         )
-    shown, objective = limits.read_objective(maximize, minimize)
+    shown, objective = read_objective(maximize, minimize)
     bounds = read_constraints(subject_to)
     metrics = (shown, *(c.metric for c in bounds))
-    share = limits.share_in_use(data, prevalences)
-    limits.stop_unknown_share(data, share, metrics, "best_threshold")
+    share = prevalence_of_use(data, prevalences)
+    check_prevalence_of_use(data, share, metrics, "best_threshold")
     cuts = _counted(data, method, share, metrics, auc)
     for c in cuts[1:]:  # the message names the prevalence at which it cannot be met
         _cuts.stop_infeasible(c, bounds, _cuts.met_by([c], bounds))
@@ -232,7 +243,8 @@ def best_threshold(
             notes += [f"Best in the worst case over prevalences from {share.low:g} to "
                       f"{share.high:g}."]  # fmt: skip
         elif share.low < share.high:
-            notes += [f"The prevalence {share.words()} is taken at its estimate; the "
+            notes += [f"The prevalence {share.describe()} is taken at its estimate; "
+                      "the "
                       "intervals of validate_threshold allow for its "
                       "uncertainty."]  # fmt: skip
     if method != "fermi-dirac":  # ranks of all cases tell what labels would
@@ -244,7 +256,7 @@ def best_threshold(
         confusion=used.seen[at],
         score_ranges=tuple(_cuts.interval_of(used.score, int(i)) for i in best),
         binding=_cuts.stopped_by(used, objective, bounds, met, at),
-        objective=limits.objective_text(shown, objective),
+        objective=str(Objective(shown, objective)),
         constraints={repr(c): _cuts.value_at(used, c.metric, at) for c in bounds},
         method=method,
         prevalence=used.prevalence,
@@ -259,7 +271,7 @@ def best_threshold(
 def _counted(
     t: Tally,
     method: str,
-    share: limits.Share | None,
+    share: UsePrevalence | None,
     metrics: Sequence[Metric],
     auc: float | None,
 ) -> list[Cuts]:
@@ -268,7 +280,7 @@ def _counted(
         raise InputError(
             f'A range of prevalences needs method="sweep"; found method={method!r}.'
         )
-    shares = limits.prevalences(share, metrics)
+    shares = prevalences_to_try(share, metrics)
     if method == "fermi-dirac":
         return [_cuts.expected_cuts(t, shares[0], auc)]
     first = _cuts.all_cuts(t, shares[0], "best_threshold")
@@ -396,9 +408,9 @@ def pareto(
     asked_for = {"metrics": metrics, "maximize": maximize, "minimize": minimize}
     wanted = _directed({k: v for k, v in asked_for.items() if v is not None})
     bounds = read_constraints(subject_to)
-    share = limits.share_in_use(data)
+    share = prevalence_of_use(data)
     asked = (*(m for m, _ in wanted), *(c.metric for c in bounds))
-    limits.stop_unknown_share(data, share, asked, "pareto")
+    check_prevalence_of_use(data, share, asked, "pareto")
     cuts = _cuts.all_cuts(data, data.design.prevalence, "pareto")
     met = _cuts.met_by([cuts], bounds)
     _cuts.stop_infeasible(cuts, bounds, met)

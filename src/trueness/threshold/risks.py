@@ -23,9 +23,16 @@ from trueness._core.checks.errors import InputError
 from trueness._core.solvers import bisect
 from trueness.metrics.algebra import Constraint, as_fraction, depends_on_prevalence
 from trueness.metrics.confusion import Confusion, swept
-from trueness.threshold import limits
 from trueness.threshold.cuts import make_cuts
-from trueness.threshold.limits import Share
+from trueness.threshold.linear_forms import (
+    ONE_CUT,
+    TWO_CUTS,
+    LinearForm,
+    constraint_form,
+    is_constant,
+    quotient_of_metric,
+)
+from trueness.threshold.prevalences import UsePrevalence
 
 # which of tp, fp, fn, tn are counted
 _POSITIVES, _NEGATIVES = (True, False, True, False), (False, True, False, True)
@@ -177,15 +184,15 @@ class RateClaim:
 Claim = MeanClaim | RateClaim
 
 
-def read_claim(asked: Constraint, share: Share | None, alpha: float) -> Claim:
+def read_claim(asked: Constraint, share: UsePrevalence | None, alpha: float) -> Claim:
     """Read a bound on a metric as a claim that can be tested."""
     m, depends = asked.metric, depends_on_prevalence(asked.metric)
     plain = len(m.parts) == 1 and m.parts[0][1].ratio is not None
-    lead = None if depends or plain else _lead(asked, limits.ONE_CUT)
+    lead = None if depends or plain else _lead(asked, ONE_CUT)
     if lead is not None:  # with one case in each class the counts are the rates
         a, b, c = map(float, lead)
         return RateClaim(((a, b, -c),))
-    lead = _lead(asked, limits.TWO_CUTS)
+    lead = _lead(asked, TWO_CUTS)
     if lead is None:
         raise InputError(
             f"A guarantee needs a bound on a mean or a quotient of means, such as a "
@@ -200,7 +207,9 @@ def read_claim(asked: Constraint, share: Share | None, alpha: float) -> Claim:
         if share.level is not None:  # an estimate: its interval, widened
             left = 1 - _FOR_PREVALENCE
             away = NormalDist().inv_cdf(1 - _FOR_PREVALENCE * alpha / 2)
-            ends = share.moved(np.array([-away, away]), share.level, 1e-12).tolist()
+            ends = share.at_standard_errors(
+                np.array([-away, away]), share.level, 1e-12
+            ).tolist()
         tp, fp, fn, tn = map(float, z)
         forms = [(p * (tp - fn), (1 - p) * (fp - tn), -(p * fn + (1 - p) * tn))
                  for p in ends]  # fmt: skip
@@ -220,7 +229,7 @@ def limit_of(
     c: Confusion,
     here: float,
     alpha: float,
-    share: Share | None,
+    share: UsePrevalence | None,
 ) -> float:
     """How far could a bound be moved, towards the value here, and still be proved?
 
@@ -256,16 +265,16 @@ def limit_of(
 _ONE_EACH = make_cuts(np.zeros(1), swept(np.ones(1, int), np.ones(1, int)), None)
 
 
-def _lead(asked: Constraint, size: int) -> limits.Form | None:
+def _lead(asked: Constraint, size: int) -> LinearForm | None:
     """Write a bound on a quotient as a sum of counts that must not be negative."""
     ratios = [part.ratio for _, part in asked.metric.parts]
     # the mean of a plain sum of counts depends on how many cases there are
     if any(r is not None and r.under is None for r in ratios):
         return None
     try:
-        q = limits.quotient(asked.metric, _ONE_EACH, size, "")
+        q = quotient_of_metric(asked.metric, _ONE_EACH, size, "")
     except InputError:
         return None
-    if size == limits.TWO_CUTS and limits.fixed(q[1]):
+    if size == TWO_CUTS and is_constant(q[1]):
         return None
-    return limits.lead(asked, q)
+    return constraint_form(asked, q)

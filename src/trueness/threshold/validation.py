@@ -41,11 +41,25 @@ from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import BOUNDS, one_or_more
 from trueness.metrics.intervals import slopes, units_seen
-from trueness.threshold import limits
+from trueness.threshold.constraints import (
+    GROUPS,
+    SIDES,
+    ConstraintLike,
+    ScopedConstraint,
+    asks_for_groups,
+    asks_for_two_cuts,
+    read_objective,
+    read_scoped_constraints,
+)
 from trueness.threshold.cuts import thresholds_of, unit_of
 from trueness.threshold.group_cuts import group_thresholds, groups_again
-from trueness.threshold.limits import ConstraintLike, Prevalences
 from trueness.threshold.operating_point import best_threshold, cut_again
+from trueness.threshold.prevalences import (
+    Prevalences,
+    UsePrevalence,
+    prevalence_of_use,
+    prevalences_to_try,
+)
 from trueness.threshold.rule import together
 from trueness.threshold.zones import best_thresholds, zones_again
 
@@ -102,7 +116,7 @@ class Validation(Answer):
         return next(iter(self.thresholds.values()))
 
 
-@together(limits.asks_for_groups)
+@together(asks_for_groups)
 def validate_threshold(
     data: Tally | Mapping[Any, Tally],
     maximize: str | Metric | None = None,
@@ -149,10 +163,10 @@ def validate_threshold(
     level = _options.fraction(level, "level")
     number = _options.whole_number(replicates, "replicates", at_least=2)
     words = one_or_more(subject_to, BOUNDS, '["recall >= 0.9"]')
-    goal = limits.read_objective(maximize, minimize)
+    goal = read_objective(maximize, minimize)
     aim: dict[str, Any] = {"minimize": minimize, "subject_to": words}
     aim |= {} if maximize is None else {"maximize": maximize}
-    two = limits.asks_for_two_cuts([*words, maximize, minimize])
+    two = asks_for_two_cuts([*words, maximize, minimize])
     task = _task(data, aim, goal, two, prevalences)
     number = number if task.rows == _ROWS else max(2, number // 5)
     runs = _repeated(task, number, _options.generator(rng))
@@ -185,17 +199,17 @@ class _Task(NamedTuple):
     # from running counts (samples, cuts) of each group to places of cuts, -1 for none
     choose: Callable[[list[Confusion]], Ints]
     goal: Goal
-    shown: Iterable[limits.Limit]  # measured besides objective and constraints
-    bounds: tuple[limits.Limit, ...]
+    shown: Iterable[ScopedConstraint]  # measured besides objective and constraints
+    bounds: tuple[ScopedConstraint, ...]
     prevalence: str
     note: str
-    share: limits.Share | None = None
+    share: UsePrevalence | None = None
     rows: int = _ROWS_OF_SEARCHES
 
     @property
-    def measured(self) -> dict[str, limits.Limit]:
+    def measured(self) -> dict[str, ScopedConstraint]:
         """Give all that is measured, by name."""
-        goal = limits.Limit(self.goal[0] >= 0)
+        goal = ScopedConstraint(self.goal[0] >= 0)
         return {k.name: k for k in (*self.shown, *self.bounds, goal)}
 
     @property
@@ -203,7 +217,7 @@ class _Task(NamedTuple):
         """At which prevalences is everything measured?"""
         return [None] if self.share is None else [*self.share.ends]
 
-    def measure(self, what: limits.Limit, prevalence: float | None) -> Measure:
+    def measure(self, what: ScopedConstraint, prevalence: float | None) -> Measure:
         """Measure cells, scaled to the cases of each group and to a prevalence."""
         sizes = [float(t.n_pos + t.n_neg) for t in self.tallies.values()]
         parts: Any = np.array(sizes)[:, None, None]
@@ -213,11 +227,11 @@ class _Task(NamedTuple):
 
         def measured(cells: Array) -> Any:
             total = cells.sum(axis=axes, keepdims=True)
-            return what.of(cells * (parts / np.where(total > 0, total, 1)))
+            return what.evaluate(cells * (parts / np.where(total > 0, total, 1)))
 
         return measured
 
-    def value(self, what: limits.Limit, cells: Array) -> Any:
+    def value(self, what: ScopedConstraint, cells: Array) -> Any:
         """Give a measure in use; of the objective the worst in a range."""
         shown, objective = self.goal
         if what.name != shown.name:
@@ -235,9 +249,9 @@ def _task(
 ) -> _Task:
     """Make the choice from all cases, and say how it is made again."""
     groups = isinstance(data, Mapping)
-    kind = limits.GROUPS if groups else limits.SIDES
-    bounds = limits.read_limits(aim["subject_to"], kind)
-    every = [limits.Limit(m >= 0) for m in METRICS.values()]
+    kind = GROUPS if groups else SIDES
+    bounds = read_scoped_constraints(aim["subject_to"], kind)
+    every = [ScopedConstraint(m >= 0) for m in METRICS.values()]
     if groups:
         found: Any = group_thresholds(data, **aim)
         tallies = {str(name): t.labelled() for name, t in data.items()}
@@ -249,14 +263,14 @@ def _task(
     _cases.both_classes(data, "validate_threshold")
     t = data.labelled()
     if two:
-        found, share = best_thresholds(data, **aim), limits.share_in_use(data)
+        found, share = best_thresholds(data, **aim), prevalence_of_use(data)
         again = partial(zones_again, goal[1], bounds, data.design.prevalence)
         note = "What a person decides about the deferred cases is not included."
-        shown = limits.read_limits([f"{k} >= 0" for k in _SHOWN_OF_ZONES], kind)
+        shown = read_scoped_constraints([f"{k} >= 0" for k in _SHOWN_OF_ZONES], kind)
         return _Task(found, {"": t}, ("upper", "lower"), again, goal, shown, bounds,
                      f"{found.prevalence:.4g}", note, share)  # fmt: skip
     found = best_threshold(data, prevalences=prevalences, **aim)
-    share = limits.share_in_use(data, prevalences)
+    share = prevalence_of_use(data, prevalences)
     if share is None:
         words = f"{t.prevalence:.4g}, that of the sample"
         note = "The prevalence is that of the sample; if it differs in use, pass "
@@ -264,11 +278,11 @@ def _task(
         if t.design.sampling == CASE_CONTROL:
             every = [k for k in every if not depends_on_prevalence(k.metric)]
     else:
-        words, note = share.words(), ""
+        words, note = share.describe(), ""
         if share.is_range:
             note = "Values are the worst over the range of prevalences."
-    shares = limits.prevalences(share, [goal[0], *(k.metric for k in bounds)])
-    again = partial(cut_again, goal[1], [k.asked for k in bounds], shares)
+    shares = prevalences_to_try(share, [goal[0], *(k.metric for k in bounds)])
+    again = partial(cut_again, goal[1], [k.constraint for k in bounds], shares)
     return _Task(found, {"": t}, ("threshold",), again, goal, every, bounds, words,
                  note, share, _ROWS)  # fmt: skip
 
@@ -371,7 +385,7 @@ def _judged(task: _Task, runs: Runs, failed: float, level: float) -> Validation:
             "that samples left out are too few."
         )
     out = runs[2]
-    held = {str(k): [k.kept(task.measure(k, p)(out)) for p in task.ends]
+    held = {str(k): [k.is_met_by(task.measure(k, p)(out)) for p in task.ends]
             for k in task.bounds}  # fmt: skip
     in_bag, left_out = (task.value(task.measured[goal], x) for x in runs[1:3])
     first = next(iter(task.tallies.values()))
@@ -439,7 +453,7 @@ def _without_optimism(cells: Floats, runs: Runs) -> Floats:
 
 
 def _expected(
-    task: _Task, what: limits.Limit, seen: Any, runs: Runs, level: float
+    task: _Task, what: ScopedConstraint, seen: Any, runs: Runs, level: float
 ) -> Estimate:
     """Give a corrected value and limits that allow for the choice."""
     (rows, cells, fair), found, doubt = seen, [], 0.0

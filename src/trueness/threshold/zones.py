@@ -22,9 +22,28 @@ from trueness.inference.sample import check_prevalence_known
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
 from trueness.threshold import cuts as _cuts
-from trueness.threshold import limits
+from trueness.threshold.constraints import (
+    SIDES,
+    ConstraintLike,
+    Objective,
+    ScopedConstraint,
+    read_objective,
+    read_scoped_constraints,
+)
 from trueness.threshold.cuts import Cuts, Interval
-from trueness.threshold.limits import ConstraintLike
+from trueness.threshold.linear_forms import (
+    TWO_CUTS,
+    LinearForm,
+    Quotient,
+    at_least_one,
+    constraint_rows,
+    evaluate_form,
+    in_whole_numbers,
+    is_constant,
+    linear_form,
+    maximize_quotient,
+    quotient_of_metric,
+)
 from trueness.threshold.operating_point import left_out
 from trueness.threshold.rule import Rule
 from trueness.threshold.search import Tree
@@ -154,8 +173,8 @@ def best_thresholds(
             "best_thresholds needs an objective: what a deferred case costs. Type "
             'minimize="cost(fp=1, fn=10, defer=0.3)".'
         )
-    shown, objective = limits.read_objective(maximize, minimize)
-    bounds = limits.read_limits(subject_to, limits.SIDES)
+    shown, objective = read_objective(maximize, minimize)
+    bounds = read_scoped_constraints(subject_to, SIDES)
     check_prevalence_known(data, "What is best in three zones")
     cuts = _cuts.all_cuts(data, data.design.prevalence, "best_thresholds")
     found, value = choose_pair(cuts, objective, bounds)
@@ -190,7 +209,7 @@ def best_thresholds(
             (_cuts.interval_of(score, b), _cuts.interval_of(score, a))
             for a, b in [(i, j), *(p for p in pairs if p != (i, j))]
         ),
-        objective=limits.objective_text(shown, objective),
+        objective=str(Objective(shown, objective)),
         constraints={str(k): _value(cuts, k, i, j) for k in bounds},
         prevalence=cuts.prevalence,
         notes=(*notes, *weighed_counts(data), *left_out(data)),
@@ -230,14 +249,14 @@ def zones_again(
     return np.array([[best(seen[0][k])] for k in range(len(seen[0].tp))])
 
 
-def _value(cuts: Cuts, bound: limits.Limit, i: int, j: int) -> float:
-    if bound.where:
-        return _cuts.value_at(cuts, bound.metric, i if bound.where == "above" else j)
+def _value(cuts: Cuts, bound: ScopedConstraint, i: int, j: int) -> float:
+    if bound.scope:
+        return _cuts.value_at(cuts, bound.metric, i if bound.scope == "above" else j)
     value = _ratio(cuts, _quotient(bound.metric, cuts), i, j)
     return math.nan if value is None else float(value)
 
 
-Bounds = tuple[limits.Limit, ...]
+Bounds = tuple[ScopedConstraint, ...]
 Sum = tuple[Any, Any]  # a function of a pair of cuts: of the first, plus of the second
 Pairs = tuple[Ints, Ints, bool]  # the best pairs, and whether all are listed
 
@@ -251,30 +270,30 @@ def choose_pair(
     """Find the best pairs, and their value; None when none is allowed."""
     rows = [*rows, *(r for bound in bounds for r in _rows(cuts, bound))]
     goal = _quotient(objective, cuts)
-    if not limits.fixed(goal[1]):
-        rows.append(_sum(cuts, limits.above_zero(goal[1])))
-    value, found, again, _ = limits.largest(
+    if not is_constant(goal[1]):
+        rows.append(_sum(cuts, at_least_one(goal[1])))
+    value, found, again, _ = maximize_quotient(
         goal,
-        lambda form: best_pairs(_sum(cuts, limits.whole(form)), rows),
+        lambda form: best_pairs(_sum(cuts, in_whole_numbers(form)), rows),
         lambda x: x and _ratio(cuts, goal, int(x[0][0]), int(x[1][0])),
     )
     # all pairs on which the lead is zero are optimal, not only the last found
     return again or found, value if found else None
 
 
-def _quotient(metric: Metric, cuts: Cuts) -> limits.Quotient:
-    return limits.quotient(metric, cuts, limits.TWO_CUTS, _REFUSAL)
+def _quotient(metric: Metric, cuts: Cuts) -> Quotient:
+    return quotient_of_metric(metric, cuts, TWO_CUTS, _REFUSAL)
 
 
-def _ratio(cuts: Cuts, q: limits.Quotient, i: int, j: int) -> Fraction | None:
+def _ratio(cuts: Cuts, q: Quotient, i: int, j: int) -> Fraction | None:
     """Evaluate a quotient of counts at a pair of cuts, exactly; None if undefined."""
     tp, fp = cuts.units.tp, cuts.units.fp
-    over, under = (limits.at(f, *(int(n[k]) for k in (i, j) for n in (tp, fp)))
+    over, under = (evaluate_form(f, *(int(n[k]) for k in (i, j) for n in (tp, fp)))
                    for f in q)  # fmt: skip
     return Fraction(over / under) if under else None
 
 
-def _sum(cuts: Cuts, form: limits.Form) -> Sum:
+def _sum(cuts: Cuts, form: LinearForm) -> Sum:
     """Write a weighted sum, in whole numbers, as a function of i plus one of j."""
     a, b, c, d, const = form
     largest = (abs(a) + abs(c)) * cuts.n_pos + (abs(b) + abs(d)) * cuts.n_neg
@@ -283,18 +302,18 @@ def _sum(cuts: Cuts, form: limits.Form) -> Sum:
     return tp * a + fp * b, tp * c + fp * d + const
 
 
-def _rows(cuts: Cuts, bound: limits.Limit) -> list[Sum]:
+def _rows(cuts: Cuts, bound: ScopedConstraint) -> list[Sum]:
     """Write a constraint as functions of the pair that must not be negative."""
-    if bound.where:
-        return [forbidding(bound, _cuts.holds(cuts, bound.asked))]
+    if bound.scope:
+        return [forbidding(bound, _cuts.holds(cuts, bound.constraint))]
     quotient = _quotient(bound.metric, cuts)
-    return [_sum(cuts, r) for r in limits.rows_of(bound.asked, quotient)]
+    return [_sum(cuts, r) for r in constraint_rows(bound.constraint, quotient)]
 
 
-def forbidding(bound: limits.Limit, met: Array) -> Sum:
+def forbidding(bound: ScopedConstraint, met: Array) -> Sum:
     """Forbid the upper cuts, or the lower ones, at which a bound is not met."""
     row, none = np.where(met, 0, -1), np.zeros(met.size, dtype=np.int64)
-    return (row, none) if bound.where == "above" else (none, row)
+    return (row, none) if bound.scope == "above" else (none, row)
 
 
 _LISTED = 1_000  # equally good pairs
@@ -341,7 +360,7 @@ def best_pairs(objective: Sum, rows: Sequence[Sum]) -> Pairs | None:
 
 def _infeasible(cuts: Cuts, bounds: Bounds) -> Exception:
     """Say which constraint stands alone in the way, or that they do together."""
-    flat = _sum(cuts, limits.form([0] * 5))
+    flat = _sum(cuts, linear_form([0] * 5))
     for bound in bounds:
         if best_pairs(flat, _rows(cuts, bound)) is None:
             return Infeasible(
