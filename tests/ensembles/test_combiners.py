@@ -1,5 +1,6 @@
 """Combiners: FiDEL by hand and by brute force, its kin, and what they do when."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -104,6 +105,30 @@ def test_wisdom_of_crowds_is_the_mean_rank(rng):
     only = trueness.wisdom_of_crowds(p)(with_gap)
     assert only == pytest.approx(1 - (ranks[:, [0, 2]].mean(axis=1) - 0.5) / len(rows))
     assert trueness.wisdom_of_crowds(p)([[np.nan] * 3]) == [0.5]
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_wisdom_of_crowds_does_not_depend_on_the_order_of_columns(rng, missing):
+    # distinct whole numbers: many cases tie in the mean of their three ranks
+    rows = rng.permuted(np.tile(np.arange(30.0), (3, 1)), axis=1).T
+    rows[rng.random(rows.shape) < missing] = np.nan
+    label = np.arange(30) % 2
+
+    scores = []
+    for order in itertools.permutations(range(3)):
+        names = [NAMES[k] for k in order]
+        p = Panel(names, rows[:, order], 1 - label, label)
+        scores.append(trueness.wisdom_of_crowds(p)(rows[:, order]).tolist())
+
+    assert all(score == scores[0] for score in scores)
+
+
+def test_cases_of_equal_mean_rank_tie_in_wisdom_of_crowds():
+    # three cases whose ranks are 1, 2, 3 in some order, and so 2 on average
+    latin_square = np.array([[1.0, 2, 3], [2, 3, 1], [3, 1, 2]])
+    p = Panel(NAMES, latin_square, unknown=[1, 1, 1])
+
+    assert trueness.wisdom_of_crowds(p)(latin_square).tolist() == [0.5, 0.5, 0.5]
 
 
 def test_best_single_and_mean_score(rng):

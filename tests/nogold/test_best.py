@@ -112,6 +112,15 @@ def test_front_against_enumeration(posts):
         assert a[f.patterns(i)].sum() == pytest.approx(sens)
 
 
+def test_rates_of_the_front_are_proportions(posts):
+    for post in posts.values():
+        front = trueness.nogold.combination_front(post)
+
+        rates = np.concatenate([front.sensitivity, front.specificity])
+        assert rates.min() >= 0
+        assert rates.max() <= 1
+
+
 def truth(words, names, row):
     """Evaluate a formula with Python's own logic."""
     values = dict(zip(names, (bool(v) for v in row), strict=True))

@@ -270,11 +270,30 @@ class WisdomOfCrowds(Map):
         check_reference(self.names, self.scores, self.cases)
 
     def __call__(self, rows: ArrayLike) -> Floats:
-        """Give the mean share of reference cases below; 1/2 where all are missing."""
-        value = rows_of(rows, self.names)
-        n = np.array([max(c.sum(), 1.0) for c in self.cases])
-        share = 1 - (rank_rows(value, self.scores, self.cases) - 0.5) / n
-        return _mean_of_seen(share, 0.5)
+        """Return the mean proportion of reference cases below; 1/2 if all is missing."""
+        outputs = rows_of(rows, self.names)
+        ranks = rank_rows(outputs, self.scores, self.cases)
+        reference_sizes = np.array([max(count.sum(), 1.0) for count in self.cases])
+        return _mean_proportion_below(ranks, reference_sizes)
+
+
+def _mean_proportion_below(ranks: Floats, reference_sizes: Floats) -> Floats:
+    """Return the mean of 1 - (rank - 1/2) / n over the ranks (m, K) of each row.
+
+    Twice a mid-rank is a whole number, and so is 2n - 2 rank + 1. Whole numbers add up
+    without rounding, so that ties stay ties and the order of columns does not matter.
+    """
+    seen = ~np.isnan(ranks)
+    columns_seen = seen.sum(axis=1)
+    mean = np.zeros(len(ranks))
+
+    for size in np.unique(reference_sizes):
+        same_size = reference_sizes == size
+        twice_below = np.where(seen, 2 * size - 2 * ranks + 1, 0.0)[:, same_size]
+        # one division of whole numbers: equal means are equal floats
+        mean += twice_below.sum(axis=1) / (2 * size * np.maximum(columns_seen, 1))
+
+    return np.where(columns_seen > 0, mean, 0.5)
 
 
 def _mean_of_seen(value: Floats, fill: float) -> Floats:

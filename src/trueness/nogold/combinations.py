@@ -489,4 +489,7 @@ def combination_front(post: LatentPosterior) -> CombinationFront:
         keep = keep[np.concatenate([[True], spec[keep][1:] > top[:-1]])][::-1]
         sens, spec, members = sens[keep], spec[keep], members[keep % n]
         members[keep >= n, j // 8] |= np.uint8(128 >> (j % 8))
-    return CombinationFront(sens, spec, members, post.names)
+    # repeated sums end a rounding error outside [0, 1]: -3e-15 is a specificity of 0
+    sensitivity = np.clip(sens, 0.0, 1.0)
+    specificity = np.clip(spec, 0.0, 1.0)
+    return CombinationFront(sensitivity, specificity, members, post.names)
