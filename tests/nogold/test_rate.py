@@ -253,17 +253,60 @@ def test_compare_prevalence(rng):
         trueness.compare_prevalence({"a": data["a"]}, labelled="random")
 
 
-def test_plan_labels_is_what_a_study_finds(rng):
+@pytest.mark.parametrize(
+    ("half_width", "rate", "judges", "cases"),
+    [(0.05, 0.7, 3, 2000), (0.08, 0.5, 3, 500), (0.03, 0.1, 2, 2000)],
+)
+def test_studies_keep_the_half_width_of_plan_labels(
+    rng, half_width, rate, judges, cases
+):
+    plan = trueness.plan_labels(
+        half_width=half_width,
+        prevalence=rate,
+        judges=judges,
+        sensitivity=0.85,
+        specificity=0.9,
+        cases=cases,
+    )
+
+    half_widths = []
+    for seed in range(30):
+        truth, verdicts = judged(
+            rng, cases, rate, [0.85] * judges, [0.9] * judges, plan.labels
+        )
+        panel = trueness.panel(truth, verdicts)
+        found = trueness.prevalence(panel, labelled="random", rng=seed)
+        half_widths.append((found.high - found.low) / 2)
+
+    # 30 studies have a standard error of about 2 % of the mean half width
+    assert 0.92 * half_width < np.mean(half_widths) < 1.05 * half_width
+    assert plan.width <= 2 * half_width
+
+
+def test_labels_are_planned_for_errors_that_go_together():
     judges = {"prevalence": 0.7, "judges": 3, "sensitivity": 0.85, "specificity": 0.8}
+
     plan = trueness.plan_labels(half_width=0.06, **judges)
-    width = []
-    for i in range(10):
-        y, x = judged(rng, 2000, 0.7, [0.85] * 3, [0.8] * 3, plan.labels)
-        r = trueness.prevalence(trueness.panel(y, x), labelled="random", rng=i)
-        width.append(r.high - r.low)
-    assert np.mean(width) == pytest.approx(0.12, abs=0.015)
     alike = trueness.plan_labels(half_width=0.06, correlation=0.5, **judges)
+
     assert plan.labels < alike.labels <= plan.without_judges
+
+
+def test_many_judges_are_planned_as_one_verdict():
+    plan = trueness.plan_labels(half_width=0.05, prevalence=0.5, judges=100)
+
+    assert plan.labels > 20
+    assert "for one verdict" in plan.notes[1]
+
+
+def test_labels_without_judges_are_those_of_wilsons_interval():
+    plan = trueness.plan_labels(half_width=0.05, prevalence=0.9, cases=10**6)
+
+    # half of Wilson's interval of .9: .05007 with 140 cases, .04989 with 141
+    assert plan.without_judges == 141
+
+
+def test_a_plan_of_labels_says_when_all_cases_are_too_few():
     with pytest.raises(
         trueness.NotEnoughCases, match=r"still plus or minus .* than 0\.005"
     ):

@@ -93,6 +93,23 @@ def test_a_rate_is_planned_exactly():
         trueness.plan_rate("precision", value=0.6, half_width=0.1)
 
 
+@pytest.mark.parametrize(
+    ("value", "half_width", "needed"),
+    [(0.9, 0.05, 141), (0.8, 0.05, 245), (0.95, 0.03, 215), (0.5, 0.05, 381)],
+)
+def test_a_rate_is_planned_for_wilsons_interval(value, half_width, needed):
+    plan = trueness.plan_rate(
+        "recall", value=value, half_width=half_width, sampling="case-control"
+    )
+
+    # what SciPy calls Wilson's interval, at the nearest count
+    reported = stats.binomtest(round(value * needed), needed).proportion_ci(
+        method="wilson"
+    )
+    assert plan.counted == needed
+    assert (reported.high - reported.low) / 2 == pytest.approx(half_width, rel=0.01)
+
+
 def test_a_paired_difference_is_planned(rng):
     plan = trueness.plan_auc_difference(
         first=0.85, second=0.75, correlation=0.5, power=0.8

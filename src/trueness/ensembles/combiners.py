@@ -270,7 +270,7 @@ class WisdomOfCrowds(Map):
         check_reference(self.names, self.scores, self.cases)
 
     def __call__(self, rows: ArrayLike) -> Floats:
-        """Return the mean proportion of reference cases below; 1/2 if all is missing."""
+        """Return the mean proportion of reference cases below; 1/2 without output."""
         outputs = rows_of(rows, self.names)
         ranks = rank_rows(outputs, self.scores, self.cases)
         reference_sizes = np.array([max(count.sum(), 1.0) for count in self.cases])

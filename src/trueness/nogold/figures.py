@@ -19,14 +19,14 @@ from trueness._core.figures import (
     intervals,
 )
 from trueness.counts.values import Panel
-from trueness.nogold.label_plans import plan_labels
+from trueness.nogold.label_plans import expected_widths
 from trueness.nogold.rate import Rate
 from trueness.nogold.verdicts import Judge
 
 FALSE_PASS = Axis("fpr", "Wrong answers that pass (1 \N{MINUS SIGN} specificity)")
 TRUE_PASS = Axis("tpr", "Right answers that pass (sensitivity)")
-# widths of the interval that are tried, and how much of the rate is shown around it
-WIDTHS, AROUND = np.geomspace(0.6, 0.01, 40), 0.25
+MIN_PLANNED_LABELS = 10  # fewer say next to nothing
+AROUND = 0.25  # how much of the rate is shown on either side of it
 RAW, CORRECTED = "raw", "corrected"
 
 
@@ -98,20 +98,10 @@ def errors_figure(panel: Panel) -> Matrix:
 def labels_figure(found: Rate, panel: Panel) -> Curves:
     """How narrow would the interval of the rate be with more labels at random?"""
     most = min(panel.n, max(200, 4 * found.labels))
-    number, width = [], []
-    for w in WIDTHS:
-        try:
-            n = plan_labels(panel, half_width=float(w) / 2, level=found.level).labels
-        except NotEnoughCases:  # not even if all cases were labelled
-            break
-        if n >= 10:
-            number.append(n)
-            width.append(w)
-        if n > most:
-            break
-    if len(number) < 2:
+    if most < MIN_PLANNED_LABELS:
         raise NotEnoughCases("There are too few cases to plan more labels.")
-    half = np.array(width) / 2
+    numbers = np.unique(np.geomspace(MIN_PLANNED_LABELS, most, 40).round())
+    half = expected_widths(panel, found.labels, found.high - found.low, numbers) / 2
     x = Axis("labels", "Labels at random", 0.0, float(most))
     low, high = max(0.0, found.value - AROUND), min(1.0, found.value + AROUND)
     y = Axis("rate", "Pass rate", low, high)
@@ -119,7 +109,7 @@ def labels_figure(found: Rate, panel: Panel) -> Curves:
     ends = {"low": np.maximum(flat - half, 0), "high": np.minimum(flat + half, 1)}
     line = Line(
         "rate with its expected interval",
-        {"labels": np.array(number, float), "rate": flat, **ends},
+        {"labels": numbers, "rate": flat, **ends},
     )
     now = guide(x, y, [found.labels] * 2, [low, high])
     return Curves("Interval by number of labels", x, y, (line,), (line,), (now,))

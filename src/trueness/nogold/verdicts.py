@@ -35,7 +35,7 @@ REPLICATES = 1000  # of the labelled cases, for the number of effective judges
 # by 5, two of them
 SLOPE = 2.5
 DEGREES = 5.0  # of freedom of the proposals
-PROPOSALS = 4 * DRAWS
+PROPOSALS_PER_DRAW = 4
 STEPS = 100
 THIRD = 1 / 3  # of a case of each class that the prior adds to each of several groups
 ENOUGH = 10.0  # labels of the rarer class whose residuals count as much as the formula
@@ -220,7 +220,9 @@ def design(v: Verdicts, labelled: str) -> Verdicts:
     return v._replace(x=x[:, varies], groups=groups[:, varies], spread=spread[varies])
 
 
-def joint_shares(data: Verdicts, rng: Rng) -> tuple[Floats, Floats, float]:
+def joint_shares(
+    data: Verdicts, rng: Rng, draws: int = DRAWS
+) -> tuple[Floats, Floats, float]:
     """Draw which share of all cases shows each pattern and is positive, or negative.
 
     (draws, patterns) each, and how many independent draws of the truth they are worth.
@@ -231,16 +233,17 @@ def joint_shares(data: Verdicts, rng: Rng) -> tuple[Floats, Floats, float]:
     # information = L L', so L'^-1 z has its inverse as covariance: normal around the
     # mode, stretched to Student t, whose tails are heavier than those of the posterior
     factor = np.linalg.inv(np.linalg.cholesky(information)).T
-    z = rng.standard_normal((PROPOSALS, mode.size))
-    z *= np.sqrt(DEGREES / rng.chisquare(DEGREES, PROPOSALS))[:, None]
+    proposals = PROPOSALS_PER_DRAW * draws
+    z = rng.standard_normal((proposals, mode.size))
+    z *= np.sqrt(DEGREES / rng.chisquare(DEGREES, proposals))[:, None]
     b = mode + z @ factor.T
     # the t density depends on the distance in units of the information only
     log_q = -(DEGREES + mode.size) / 2 * np.log1p((z**2).sum(axis=1) / DEGREES)
     weight = _log_posterior(b, *_with_prior(known)) - log_q
-    chosen = rng.permutation(resample(weight, DRAWS, rng))
+    chosen = rng.permutation(resample(weight, draws, rng))
     b = mode + (b[chosen] - mode) @ _stretch(known, mode, information).T
     # the share of each pattern in the population, by the Bayesian bootstrap
-    w = rng.standard_gamma(data.total, (DRAWS, len(data.x)))
+    w = rng.standard_gamma(data.total, (draws, len(data.x)))
     p, w = probabilities(b, data.x), w / w.sum(axis=1, keepdims=True)
     return w * p, w * (1 - p), kish(weight)
 

@@ -47,7 +47,7 @@ class Plan(Record):
         cohort: expected).
     se, half_width : float
         Standard error that the estimate will have, and half the mean width of its
-        interval.
+        interval; for a rate, that of Wilson's interval if the rate is as expected.
     power : float
         Probability that the interval excludes ``null``; NaN when no ``null`` was given.
     measure : str
@@ -199,7 +199,8 @@ def plan_rate(
 ) -> Plan:
     """How many cases are needed to estimate recall, specificity or precision?
 
-    Width and power of Wilson's interval are exact sums over the binomial distribution.
+    The half width is that of Wilson's interval if the rate is as expected; the power is
+    an exact sum over the binomial distribution.
 
     Parameters
     ----------
@@ -229,26 +230,14 @@ def plan_rate(
     random = sampling == "cohort" or rate == "precision"
 
     def reached(n: int) -> Reach:
-        """Sum over all counts: mean half width, and the chance to exclude the null."""
-        sizes, weight = np.array([max(1, round(n * part))]), np.ones(1)
-        if random:
-            spread = 9 * math.sqrt(n * part * (1 - part)) + 9
-            first = max(0, int(n * part - spread))
-            last = min(n, int(n * part + spread) + 1)
-            # many sizes differ little: forty of them carry the mean
-            several = np.linspace(first, last, min(last - first + 1, 41))
-            sizes = np.unique(several.round())
-            weight = binomial_pmf(sizes, n, part)
-            weight = weight / weight.sum()
-        half = power = 0.0
-        for size, w in zip(sizes, weight, strict=True):
-            low, high = bulk(int(size), np.array([expected]))
-            y = np.arange(int(low[0]), int(high[0]) + 1)
-            p = binomial_pmf(y, size, expected)
-            low, high = wilson(y, size, level)
-            half += float(w * (p @ (high - low)) / 2)
-            power += float(w * p[(base < low) | (base > high)].sum())
-        return math.nan if math.isnan(base) else power, half
+        """Return the chance to exclude the null, and the half width."""
+        sizes, weights = _denominators(n, part, random=random)
+        pairs = list(zip(sizes.tolist(), weights.tolist(), strict=True))
+        half = sum(w * _wilson_half_width(expected, k, level) for k, w in pairs)
+        if math.isnan(base):
+            return math.nan, half
+        power = sum(w * _wilson_power(expected, base, k, level) for k, w in pairs)
+        return power, half
 
     n = smallest(lambda k: enough(reached(k)), start=4, what="plan_rate")
     if null is not None:  # the power climbs in steps: it must hold from here on
@@ -261,6 +250,35 @@ def plan_rate(
         n, *sizes, counted, sd, half, reach, rate, expected, base, share, level, came,
         model="",
     )  # fmt: skip
+
+
+def _denominators(n: int, part: float, *, random: bool) -> tuple[Floats, Floats]:
+    """Return denominators that the rate may have among n cases, and their weights."""
+    if not random:
+        return np.array([max(1.0, round(n * part))]), np.ones(1)
+
+    reach = 9 * math.sqrt(n * part * (1 - part)) + 9
+    first = max(0, int(n * part - reach))
+    last = min(n, int(n * part + reach) + 1)
+    # many sizes differ little: forty of them carry the mean
+    sizes = np.unique(np.linspace(first, last, min(last - first + 1, 41)).round())
+    weights = binomial_pmf(sizes, n, part)
+    return sizes, weights / weights.sum()
+
+
+def _wilson_half_width(rate: float, size: float, level: float) -> float:
+    """Return half the width of Wilson's interval of a rate that is as expected."""
+    low, high = wilson(np.array(rate * size), size, level)
+    return float(high - low) / 2
+
+
+def _wilson_power(rate: float, null: float, size: float, level: float) -> float:
+    """Return how often Wilson's interval excludes the null: an exact binomial sum."""
+    (first,), (last,) = bulk(int(size), np.array([rate]))
+    counts = np.arange(int(first), int(last) + 1)
+    low, high = wilson(counts, size, level)
+    excluded = (null < low) | (null > high)
+    return float(binomial_pmf(counts, size, rate)[excluded].sum())
 
 
 def _shares(**given: float) -> list[float]:
