@@ -1,4 +1,4 @@
-"""Differences: Tango, silent classes, Hotelling; limits and p-values agree."""
+"""Differences: Tango, constant classes, MOVER, DeLong; intervals and p agree."""
 
 import math
 
@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from trueness.inference.differences import (
+    DeLongDifference,
     Difference,
+    IndependentDifference,
     PairedProportionDifference,
-    hotelling_test,
     two_sided_p_value,
     variance_of_independent_difference,
 )
+from trueness.inference.estimates import EvaluatedMeasure
 from trueness.inference.variance import VarianceEstimate
 
 # Bentur et al. in Fagerland, Lydersen, Laake (2014), Stat. Med. 33:2850, table IX;
@@ -71,7 +73,6 @@ contrasts = st.builds(
         st.sampled_from([(), (8.0,), (8.0, 30.0), (1.0,), (0.0,)]),
     ),
     st.just(1.0),
-    st.none(),
 ).filter(
     lambda c: (
         c.variance_estimate.variance != 0 or c.variance_estimate.constant_class_sizes
@@ -101,18 +102,92 @@ def test_tests_of_a_margin_agree_with_limits(c, bound, level):
     assert (c.interval(level)[0] > bound) == (p < tail)
 
 
-def test_a_silent_class_by_hand():
-    # nothing differed: a share q of 8 cases is missed with (1 - q)^8 = 0.025
-    c = Difference(
-        0.0, VarianceEstimate(0.0, math.inf, 8.0, constant_class_sizes=(8.0,))
+def constant_classes(*sizes, variance=0.0, degrees_of_freedom=math.inf):
+    """Return a variance, with classes in which all cases differ alike."""
+    return VarianceEstimate(
+        variance, degrees_of_freedom, min(sizes), constant_class_sizes=sizes
     )
-    q = 1 - 0.025 ** (1 / 8)
-    assert c.interval(0.95) == pytest.approx((-q, q))
-    assert two_sided_p_value(c) == 1
-    # beside a spread both distances are added as squares
-    c = Difference(0.1, VarianceEstimate(0.01, 12.0, 8.0, constant_class_sizes=(8.0,)))
-    half = math.hypot(stats.t.ppf(0.975, 12) * 0.1, q)
-    assert c.interval(0.95) == pytest.approx((0.1 - half, 0.1 + half))
+
+
+def unseen(class_size, tail_probability=0.025):
+    """Return the fraction of a kind that all cases of a class miss."""
+    return 1 - tail_probability ** (1 / class_size)
+
+
+def test_without_any_difference_the_smaller_class_decides():
+    difference = Difference(0.0, constant_classes(8.0, 30.0))
+
+    interval = difference.interval(0.95)
+
+    assert interval == pytest.approx((-unseen(8), unseen(8)))
+    assert two_sided_p_value(difference) == 1
+    assert difference.statistic == 0
+
+
+def test_no_other_way_to_miss_both_classes_moves_the_difference_further():
+    # pairs differ in 1 - (1 - q0)(1 - q1), which is missed with .025
+    smaller = np.linspace(0, -math.log(0.025) / 8, 1000)
+    larger = (-math.log(0.025) - 8 * smaller) / 30
+    possible = -np.expm1(-smaller - larger)
+
+    difference = Difference(0.0, constant_classes(8.0, 30.0))
+
+    assert difference.interval(0.95)[1] == pytest.approx(possible.max())
+
+
+def test_a_constant_class_is_added_as_a_square():
+    difference = Difference(
+        0.1, constant_classes(8.0, variance=0.01, degrees_of_freedom=12.0)
+    )
+
+    low, high = difference.interval(0.95)
+
+    of_sampling = stats.t.ppf(0.975, 12) * 0.1
+    assert low == pytest.approx(0.1 - math.hypot(of_sampling, unseen(8) * 1.1))
+    assert high == pytest.approx(0.1 + math.hypot(of_sampling, unseen(8) * 0.9))
+
+
+@given(contrasts)
+def test_statistic_and_p_value_agree(difference):
+    degrees_of_freedom = difference.variance_estimate.degrees_of_freedom
+    assume(not math.isnan(difference.variance_estimate.variance))
+
+    p = 2 * stats.t.sf(abs(difference.statistic), degrees_of_freedom)
+
+    assert two_sided_p_value(difference) == pytest.approx(p, rel=1e-6, abs=1e-12)
+    assert difference.statistic * difference.value >= 0
+
+
+def test_delong_has_the_normal_law():
+    difference = DeLongDifference(value=-0.06, standard_error=0.01)
+
+    assert difference.statistic == pytest.approx(-6)
+    assert two_sided_p_value(difference) == pytest.approx(2 * stats.norm.sf(6))
+    half_width = stats.norm.ppf(0.95) * 0.01
+    assert difference.interval(0.9) == pytest.approx(
+        (-0.06 - half_width, -0.06 + half_width)
+    )
+
+
+def test_delong_without_variance():
+    assert two_sided_p_value(DeLongDifference(0.0, 0.0)) == 1
+    assert two_sided_p_value(DeLongDifference(0.1, 0.0)) == 0
+
+
+def test_intervals_of_different_cases_are_added_as_squares():
+    first = EvaluatedMeasure(0.9, VarianceEstimate(0.001, 30.0, 40.0))
+    second = EvaluatedMeasure(0.7, VarianceEstimate(0.002, 50.0, 60.0))
+    difference = IndependentDifference(first, second)
+
+    low, high = difference.interval(0.95)
+
+    first_below, first_above = first.distances(0.025)
+    second_below, second_above = second.distances(0.025)
+    assert low == pytest.approx(0.2 - math.hypot(first_below, second_above))
+    assert high == pytest.approx(0.2 + math.hypot(first_above, second_below))
+    p = two_sided_p_value(difference)
+    assert difference.interval(1 - p)[0] == pytest.approx(0, abs=1e-9)
+    assert p == pytest.approx(2 * stats.norm.sf(difference.statistic))
 
 
 def test_unknown_spread_says_nothing():
@@ -139,30 +214,3 @@ def test_different_cases_have_the_degrees_of_welch():
     assert two_sided_p_value(Difference(a.mean() - b.mean(), s, 99.0)) == pytest.approx(
         wanted.pvalue
     )
-
-
-@pytest.mark.parametrize("kinds", [2, 3, 5])
-def test_hotelling_on_the_contrasts(kinds):
-    x = np.random.default_rng(kinds).normal(size=(30, kinds)) + np.arange(kinds) * 0.1
-    d = x[:, :-1] - x[:, -1:]
-    square = 30 * d.mean(0) @ np.linalg.solve(np.atleast_2d(np.cov(d.T)), d.mean(0))
-    p, n = kinds - 1, 30
-    wanted = stats.f.sf(square * (n - p) / (p * (n - 1)), p, n - p)
-    variances = np.array(
-        [[(x[:, i] - x[:, j]).var(ddof=1) / n for j in range(kinds)]
-         for i in range(kinds)]
-    )  # fmt: skip
-    statistic, _, p_value = hotelling_test(x.mean(0), variances, [n - 1.0])
-    assert statistic == pytest.approx(square)
-    if kinds == 2:  # the pair says it all
-        assert p_value is None
-    else:
-        assert p_value == pytest.approx(wanted)
-        *_, p_value = hotelling_test(x.mean(0), variances, [math.inf])
-        assert p_value == pytest.approx(stats.chi2.sf(square, p))
-
-
-def test_hotelling_of_copies_and_of_infinite_values():
-    zero = np.zeros((3, 3))
-    assert hotelling_test(np.ones(3), zero, [9.0]) == (0.0, 0, None)
-    assert hotelling_test(np.array([1, 2, math.inf]), zero, [9.0])[2] is None

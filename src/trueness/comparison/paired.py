@@ -10,22 +10,32 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from trueness._core.arrays import begins_run
+from trueness._core.arrays import Array, Floats, begins_run
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_one, listing
-from trueness.comparison.results import SAME, Comparison, Pair, adjusted, together
+from trueness._core.records import Estimate
+from trueness.comparison.results import (
+    SAME,
+    Comparison,
+    Pair,
+    adjusted,
+    smallest_p_value,
+    together,
+)
 from trueness.counts.answers import of_counts, of_panel, refuse
 from trueness.counts.values import Panel, Tally
 from trueness.inference.differences import (
+    DeLongDifference,
     Difference,
+    IndependentDifference,
     PairedProportionDifference,
-    variance_of_independent_difference,
 )
 from trueness.inference.estimates import (
     EvaluatedMeasure,
@@ -52,10 +62,13 @@ def compare_auc(
     data: Panel | Tally | Mapping[Any, Tally],
     other: Tally | None = None,
     *,
+    method: str = "student",
     margin: float | None = None,
     level: float = 0.95,
 ) -> Comparison:
-    r"""Which classifier ranks better, and could the difference be chance?
+    r"""Difference of two AUCs, with a confidence interval and a test.
+
+    Which classifier ranks better, and could the difference be chance?
 
     .. math:: t = \frac{A_i - A_j}{\sqrt{\mathrm{var}(A_i - A_j)}}
 
@@ -70,11 +83,15 @@ def compare_auc(
         be left out first (``panel.observed()``).
     other
         A second tally, unpaired, when ``data`` is a tally.
+    method
+        ``"student"``: DeLong's variance with Student's quantile; for different cases
+        Zou and Donner's interval. ``"delong"``: the published test, with the normal
+        quantile, as R's pROC prints it.
 
     Notes
     -----
-    The variance is DeLong's (1988, doi:10.2307/2531595), of clusters Obuchowski's, the
-    limits are Zou and Donner's, p-values adjusted by Holm: docs/maths/comparison.md.
+    The variance is DeLong's (1988, doi:10.2307/2531595), of clusters Obuchowski's;
+    p-values are adjusted by Holm: docs/maths/comparison.md.
 
     Examples
     --------
@@ -84,29 +101,113 @@ def compare_auc(
     (0.0, 1.0)
     """
     level = _options.fraction(level, "level")
+    _options.choice(method, ("student", "delong"), "method")
     if isinstance(data, Panel):
         if other is not None:
             raise InputError("compare_auc takes a panel alone; leave the rest out.")
-        _cases.both_classes(data, "compare_auc")
-        panel = _complete(data, "compare_auc")
-        columns = measured_columns(panel, auc, "AUC", level)
-        return _compare_outputs(panel, columns, margin, "AUC")
+        return _compare_auc_on_same_cases(data, method, margin, level)
+
+    tallies = _unpaired_tallies(data, other)
+    sides = [
+        evaluate_statistic(tally, auc, level=level, name="AUC")
+        for tally in tallies.values()
+    ]
+    if method == "student":
+        return _compare_apart(tallies, sides, "AUC", margin=margin)
+
+    labelled = [tally.labelled() for tally in tallies.values()]
+
+    def difference(i: int, j: int) -> DeLongDifference:
+        return _delong_difference_of_different_cases(
+            sides[i], sides[j], labelled[i].n, labelled[j].n
+        )
+
+    return together(
+        _delong_aucs(tallies, level),
+        difference,
+        margin=margin,
+        paired=False,
+        method="AUC",
+        cases=labelled,
+    )
+
+
+def _unpaired_tallies(
+    data: Tally | Mapping[Any, Tally], other: Tally | None
+) -> dict[str, Tally]:
+    """Return the tallies of different cases by name."""
     if isinstance(data, Tally) and isinstance(other, Tally):
         tallies = {"first": data, "second": other}
     elif isinstance(data, Mapping) and other is None:
-        tallies = {str(name): t for name, t in data.items()}
+        tallies = {str(name): tally for name, tally in data.items()}
     else:
         raise InputError(
             "compare_auc needs a panel (the same cases), a mapping of tallies or two "
             "tallies (different cases). Type trueness.compare_auc(panel)."
         )
+
     _cases.at_least_two(tuple(tallies), "compare_auc")
-    for t in tallies.values():
-        _cases.both_classes(t, "compare_auc")
-    sides = [
-        evaluate_statistic(t, auc, level=level, name="AUC") for t in tallies.values()
-    ]
-    return _compare_apart(tallies, sides, "AUC", margin=margin)
+    for tally in tallies.values():
+        _cases.both_classes(tally, "compare_auc")
+    return tallies
+
+
+def _compare_auc_on_same_cases(
+    data: Panel, method: str, margin: float | None, level: float
+) -> Comparison:
+    """Return the comparison of the AUCs of a panel."""
+    _cases.both_classes(data, "compare_auc")
+    panel = _complete(data, "compare_auc")
+    columns = measured_columns(panel, auc, "AUC", level)
+    if method == "student":
+        return _compare_outputs(panel, columns, margin, "AUC")
+
+    sample = apply_design(panel)
+
+    def difference(i: int, j: int) -> DeLongDifference:
+        by_student = _paired_difference(sample, columns[i], columns[j])
+        return DeLongDifference(by_student.value, by_student.standard_error)
+
+    return together(
+        _delong_aucs({name: panel[name] for name in panel.names}, level),
+        difference,
+        margin=margin,
+        paired=True,
+        method="AUC",
+        cases=[panel],
+    )
+
+
+def _delong_aucs(tallies: Mapping[str, Tally], level: float) -> dict[str, Estimate]:
+    """Return the AUC of each classifier with the normal interval by DeLong."""
+    return {
+        name: auc(tally, method="delong", level=level)
+        for name, tally in tallies.items()
+    }
+
+
+def _delong_difference_of_different_cases(
+    first: EvaluatedMeasure,
+    second: EvaluatedMeasure,
+    first_cases: float,
+    second_cases: float,
+) -> DeLongDifference:
+    """Return a difference of two AUCs of different cases, tested as pROC does."""
+    first_variance = first.variance_estimate.variance
+    second_variance = second.variance_estimate.variance
+    variance = first_variance + second_variance
+
+    # Welch (1947), with the numbers of cases of both classes together
+    variance_of_variance = first_variance**2 / (first_cases - 1)
+    variance_of_variance += second_variance**2 / (second_cases - 1)
+    degrees_of_freedom = math.inf
+    if variance_of_variance > 0:
+        degrees_of_freedom = variance**2 / variance_of_variance
+    return DeLongDifference(
+        value=first.value - second.value,
+        standard_error=math.sqrt(variance),
+        degrees_of_freedom=degrees_of_freedom,
+    )
 
 
 def _complete(panel: Panel, what: str) -> Panel:
@@ -155,18 +256,71 @@ def _compare_outputs(
 def _compare_columns(
     panel: Panel, columns: Sequence[EvaluatedMeasure], margin: float | None, method: str
 ) -> Comparison:
-    """Subtract influence values case by case, for every pair."""
+    """Return the comparison of measures of the same cases."""
     sample = apply_design(panel)
-    within_class = columns[0].within_class or sample.class_sizes_fixed
 
-    def contrast(i: int, j: int) -> Difference:
+    def difference(i: int, j: int) -> Difference:
+        return _paired_difference(sample, columns[i], columns[j])
+
+    return together(
+        dict(zip(panel.names, map(reported_estimate, columns), strict=True)),
+        difference,
+        margin=margin,
+        paired=True,
+        method=method,
+        cases=[panel],
+        notes=_notes_on_constant_classes(panel, columns),
+    )
+
+
+def _paired_difference(
+    sample: Sample[Panel], first: EvaluatedMeasure, second: EvaluatedMeasure
+) -> Difference:
+    """Return a difference of two measures, whose influence is subtracted by case."""
+    variance_estimate = estimate_variance(
+        sample.observed,
+        influence_difference(first.influence, second.influence),
+        within_class=first.within_class or sample.class_sizes_fixed,
+    )
+    return Difference.between(first, second, variance_estimate)
+
+
+def _notes_on_constant_classes(
+    panel: Panel, columns: Sequence[EvaluatedMeasure]
+) -> list[str]:
+    """Return a note for each pair that differs on the cases of one class only."""
+    if not columns[0].within_class:
+        return []
+
+    notes = []
+    for i, j in combinations(range(len(columns)), 2):
         gap = influence_difference(columns[i].influence, columns[j].influence)
-        s = estimate_variance(sample.observed, gap, within_class=within_class)
-        return Difference.between(columns[i], columns[j], s)
+        constant = [
+            word
+            for word, counts, influence in (
+                ("negative", panel.neg, gap.by_negative),
+                ("positive", panel.pos, gap.by_positive),
+            )
+            if _is_constant(counts, influence)
+        ]
+        # two that agree on all cases are copies, or as good as that
+        if len(constant) == 1:
+            notes.append(
+                f"{panel.names[i]} and {panel.names[j]} differ alike on every "
+                f"{constant[0]} case: the interval allows for cases of a kind that "
+                "this sample does not contain."
+            )
+    return notes
 
-    values = dict(zip(panel.names, map(reported_estimate, columns), strict=True))
-    about: Any = {"margin": margin, "method": method, "cases": [panel]}
-    return together(values, contrast, paired=True, **about)
+
+# differences of equal numbers leave rounding: less variance of one case is none
+_ROUNDING = 1e-24
+
+
+def _is_constant(counts: Array, influence: Floats) -> bool:
+    """Return whether all cases of a class have the same influence, up to rounding."""
+    squares = float(counts @ np.asarray(influence) ** 2)
+    return not float(counts.sum()) * squares > _ROUNDING
 
 
 @of_panel
@@ -293,9 +447,10 @@ def _by_mcnemar(
         if p > 1 - d.level:
             d = replace(d, low=min(d.low, 0.0), high=max(d.high, 0.0))
         pairs.append(replace(pair, difference=d, p_value=p))
-    done = adjusted(pairs)
-    p = found.p_value if len(at) > 2 else done[0].p_value
-    return replace(found, pairs=done, p_value=p)
+    adjusted_pairs = adjusted(pairs)
+    return replace(
+        found, pairs=adjusted_pairs, p_value=smallest_p_value(adjusted_pairs)
+    )
 
 
 @of_panel
@@ -403,15 +558,15 @@ def _compare_apart(
 ) -> Comparison:
     """Compare the values of different cases."""
 
-    def contrast(i: int, j: int) -> Difference:
-        variance_estimate = variance_of_independent_difference(
-            sides[i].variance_estimate, sides[j].variance_estimate
-        )
-        return Difference.between(sides[i], sides[j], variance_estimate)
+    def difference(i: int, j: int) -> IndependentDifference:
+        return IndependentDifference(sides[i], sides[j])
 
-    values = {
-        k: reported_estimate(side) for k, side in zip(tallies, sides, strict=True)
-    }
-    cases = [t.labelled() for t in tallies.values()]
-    about: Any = {"margin": margin, "method": method, "cases": cases}
-    return together(values, contrast, pairs=pairs, paired=False, **about)
+    return together(
+        dict(zip(tallies, map(reported_estimate, sides), strict=True)),
+        difference,
+        margin=margin,
+        pairs=pairs,
+        paired=False,
+        method=method,
+        cases=[tally.labelled() for tally in tallies.values()],
+    )

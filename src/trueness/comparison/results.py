@@ -17,10 +17,8 @@ from trueness._core.numbers import p_is, p_value
 from trueness._core.records import Estimate, Record, native_frame
 from trueness.counts.cases import Cases
 from trueness.inference.differences import (
-    AnyDifference,
-    Difference,
+    NamedDifference,
     TestedDifference,
-    hotelling_test,
     two_sided_p_value,
 )
 from trueness.inference.estimates import estimate_from_interval, interval_notes
@@ -40,7 +38,8 @@ class Pair(Record):
     difference : Estimate
         First minus second.
     statistic : float
-        Difference over its standard error (z), or what ``method`` says.
+        The difference in standard errors; it has the p-value of the test. Normal,
+        Student's (``"student"``) or Tango's score.
     p_value, p_adjusted : float
         Two-sided (1 when one is a copy of the other); for the number of pairs (Holm).
     margin : float
@@ -96,9 +95,8 @@ class Comparison(Record):
         The classifiers, and the AUC (or metric) of each.
     pairs : tuple of Pair
         Every pair, in the order of the names.
-    statistic, df, p_value : float
-        Omnibus test that all are equal: Wald's statistic, the number of contrasts that
-        vary, and the p-value, which allows for few cases; 1 when all are copies.
+    p_value : float
+        Of "all are equal": the smallest adjusted p-value of a pair (Holm 1979).
     paired, method : bool, str
         Were they seen on the same cases, and how were they compared?
     """
@@ -106,8 +104,6 @@ class Comparison(Record):
     names: tuple[str, ...]
     values: tuple[Estimate, ...]
     pairs: tuple[Pair, ...]
-    statistic: float
-    df: int
     p_value: float
     paired: bool
     method: str
@@ -119,9 +115,8 @@ class Comparison(Record):
         each = (repr(v).partition("\n")[0] for v in self.values)  # notes stand below
         lines += [f"  {n}: {v}" for n, v in zip(self.names, each, strict=True)]
         lines += [f"  {pair}" for pair in self.pairs]
-        wald = f" (Wald statistic {self.statistic:.4g} on {self.df} degrees of freedom)"
-        # of two, p is that of their difference
-        lines.append(f"  all equal? {p_is(self.p_value)}{wald if self.df > 1 else ''}")
+        if len(self.pairs) > 1:
+            lines.append(f"  all equal? {p_is(self.p_value)} (Holm)")
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -192,41 +187,49 @@ def judged(
 
 def together(
     values: Mapping[str, Estimate],
-    contrast: Callable[[int, int], AnyDifference],
+    contrast: Callable[[int, int], NamedDifference],
     *,
     margin: float | None = None,
     pairs: Sequence[tuple[int, int]] | None = None,
     paired: bool,
     method: str,
     cases: Sequence[Cases] = (),
+    notes: Sequence[str] = (),
 ) -> Comparison:
-    """Judge all pairs, or those named, and whether all could be equal.
+    """Return the comparison of all pairs, or of those named.
 
-    Of two classifiers, and where a class of some pair shows no difference at all, the
-    overall p-value is the smallest adjusted one: what was not seen has no covariance.
+    Whether all are equal is answered by Holm's method: they are not if any pair differs
+    after the adjustment. So no answer contradicts the pairs.
     """
-    names, each = tuple(values), tuple(values.values())
-    level, wanted = each[0].level, asked_margin(margin)
-    found = {at: contrast(*at) for at in combinations(range(len(names)), 2)}
-    variances = np.zeros((len(names), len(names)))
-    for at, c in found.items():
-        variances[at] = variances[at[::-1]] = c.standard_error**2
-    by_student = [
-        c.variance_estimate for c in found.values() if isinstance(c, Difference)
-    ]
-    each_pair = ((i, j, found.get((i, j)) or contrast(i, j)) for i, j in pairs or found)
-    done = adjusted([
-        judged(names[i], names[j], c, c.method, level, wanted) for i, j, c in each_pair
-    ])  # fmt: skip
-    freedom = [s.degrees_of_freedom for s in by_student] or [math.inf]
-    statistic, df, p = hotelling_test(
-        np.array([v.value for v in each]), variances, freedom
+    names = tuple(values)
+    estimates = tuple(values.values())
+    level = estimates[0].level
+    tested_margin = asked_margin(margin)
+
+    tested_pairs = []
+    for i, j in pairs or combinations(range(len(names)), 2):
+        difference = contrast(i, j)
+        pair = judged(
+            names[i], names[j], difference, difference.method, level, tested_margin
+        )
+        tested_pairs.append(pair)
+    adjusted_pairs = adjusted(tested_pairs)
+
+    return Comparison(
+        names,
+        estimates,
+        adjusted_pairs,
+        smallest_p_value(adjusted_pairs),
+        paired,
+        method,
+        notes=(*notes, *_notes(values, cases)),
     )
-    if p is None or any(s.constant_class_sizes for s in by_student):
-        known = [q.p_adjusted for q in done if not math.isnan(q.p_adjusted)]
-        p = min(known, default=math.nan)
-    notes = _notes(values, cases)
-    return Comparison(names, each, done, statistic, df, p, paired, method, notes=notes)
+
+
+def smallest_p_value(pairs: Sequence[Pair]) -> float:
+    """Return Holm's p-value of "all are equal": the smallest adjusted one."""
+    p_values = [pair.p_adjusted for pair in pairs if not math.isnan(pair.p_adjusted)]
+    return min(p_values, default=math.nan)
 
 
 _FEW = 10  # with fewer cases of a class even large differences are missed

@@ -72,7 +72,7 @@ def which_is_better(s: Subject) -> Finding:
         {
             "auc": dict(zip(found.names, found.values, strict=True)),
             "pairs": found.pairs,
-            "omnibus": fields_of(found, "statistic", "df", "p_value"),
+            "all_equal": fields_of(found, "p_value"),
             "method": found.method,
             "dominance": [
                 {"first": a, "second": b, **fields_of(d, *DOMINANCE)}

@@ -432,8 +432,8 @@ class _Question(NamedTuple):
         label = np.tile(np.arange(pos + neg) < pos, (samples, 1))
         placed = [_placements(s, pos) for s in self.draw(rng, label)]
         if self.two:
-            apart = [a - b for a, b in zip(*placed, strict=True)]
-            placed.insert(0, (apart[0], apart[1]))
+            first, second = placed
+            placed = [(first[0] - second[0], first[1] - second[1])]
         areas = [_spreads(parts, (pos, neg)) for parts in placed]
         if (pos, neg) == sizes:
             return areas
@@ -449,21 +449,10 @@ class _Question(NamedTuple):
 def _limits(
     areas: Sequence[_Areas], level: float, two: bool = False
 ) -> tuple[Floats, Floats]:
-    """Give limits as ``inference`` does; of a difference both sides stand behind it."""
+    """Give limits as ``inference`` does; of a difference on the plain scale."""
     from scipy.special import stdtrit
 
     value, variance, df, units = areas[0]
-    if len(areas) == 3:  # MOVER
-        (one, v, *_), (other, w, *_) = areas[1:]
-        (low, high), (least, most) = (_limits([x], level) for x in areas[1:])
-        both = np.sqrt(v * w)
-        joint = (v + w - variance) / 2
-        r = np.clip(joint / np.where(both > 0, both, 1.0), -1, 1) * (both > 0)
-        below, above = (
-            np.sqrt(np.maximum(a**2 - 2 * r * a * b + b**2, 0.0))
-            for a, b in ((one - low, most - other), (high - one, other - least))
-        )
-        return value - below, value + above
     t = stdtrit(np.maximum(df, 1.0), (1 + level) / 2)
     if two:
         half = t * np.sqrt(variance)
