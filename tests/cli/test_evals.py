@@ -78,3 +78,114 @@ def test_wrong_lines_are_taught(tables, tmp_path):
         result = run(*words)
         assert result.exit_code == code
         assert sentence in result.stderr
+
+
+def attempts_file(path, passed, systems="ab", items=30):
+    """Write a row per item and system; ``passed`` says the verdict on each."""
+    lines = ["item,system,passed,note"]
+    for system in systems:
+        lines += [f"{k},{system},{passed(system, k)},x" for k in range(items)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+COLUMNS = ("--item", "item", "--passed", "passed")
+
+
+class TestSeveralSystems:
+    def test_are_not_pooled_unsaid(self, tmp_path):
+        path = attempts_file(tmp_path / "a.csv", lambda s, k: int(k % 3 > 0), "wxyz")
+
+        result = run(path, *COLUMNS)
+
+        assert result.exit_code == 2
+        assert "names 4 systems" in result.stderr
+        assert "Type --system system." in result.stderr
+
+    def test_are_not_pooled_by_a_contract(self, tmp_path):
+        path = attempts_file(tmp_path / "a.csv", lambda s, k: int(k % 3 > 0), "wxyz")
+        contract = tmp_path / "quality.toml"
+        head = 'label = "passed"\nkey = "item"\n'
+        contract.write_text(f'{head}[[require]]\nmetric = "pass_rate"\nat_least = 0.1')
+
+        result = shell.run("check", contract, path)
+
+        assert result.exit_code == 2
+        assert (
+            "A contract is about one system; the log holds w, x, y, z" in result.stderr
+        )
+
+    def test_one_system_in_a_column_is_no_several(self, tmp_path):
+        path = attempts_file(tmp_path / "a.csv", lambda s, k: int(k % 3 > 0), "w")
+
+        assert shell.answer("evals", path, *COLUMNS)["cases"]["n"] == 30
+
+    def test_with_equal_rates_tie(self, tmp_path):
+        path = attempts_file(tmp_path / "a.csv", lambda s, k: int((k + ord(s)) % 5 > 0))
+
+        result = run(path, *COLUMNS, "--system", "system")
+
+        assert "A tie: a and b have the same pass rate, 80 %" in result.stdout
+        assert "highest pass rate" not in result.stdout
+
+    def test_lose_no_attempt_unsaid(self, tmp_path):
+        path = attempts_file(
+            tmp_path / "a.csv",
+            lambda s, k: "" if s == "b" and k < 4 else int(k % 3 > 0),
+        )
+        words = (*COLUMNS, "--system", "system")
+
+        result = run(path, *words)
+
+        assert "Left out without a verdict: a 0, b 4." in result.stdout
+        assert "type --missing fail." in result.stdout
+        assert run(path, *words, "--missing", "fail").exit_code == 0
+
+
+class TestLogsWithSeveralVerdicts:
+    def promptfoo(self, path, components):
+        """Write results of promptfoo; ``components`` says which rows have some."""
+        results = []
+        for k in range(10):
+            row = {"testIdx": k, "provider": "m", "success": k % 2 == 0}
+            if components(k):
+                part = {"pass": True, "assertion": {"type": "equals"}}
+                row["gradingResult"] = {"componentResults": [part]}
+            results.append(row)
+        path.write_text(json.dumps({"evalId": "e", "results": {"results": results}}))
+        return path
+
+    def test_success_is_the_verdict_where_no_assertion_is_graded(self, tmp_path):
+        path = self.promptfoo(tmp_path / "log.json", lambda k: False)
+
+        found = shell.answer("evals", path)
+
+        assert found["cases"]["positive"] == 5
+
+    def test_success_is_offered_where_some_are(self, tmp_path):
+        path = self.promptfoo(tmp_path / "log.json", lambda k: k < 5)
+
+        result = run(path)
+
+        assert "'equals', 'success'. Type --passed" in result.stderr
+        assert (
+            shell.answer("evals", path, "--passed", "success")["cases"]["positive"] == 5
+        )
+
+    def test_two_filters_of_lm_eval_need_a_name(self, tmp_path):
+        path = tmp_path / "samples_gsm8k_2026-01-01T00.jsonl"
+        filters = ("strict", "flexible")
+        head = {"doc": {}, "filtered_resps": [], "metrics": ["exact_match"]}
+        lines = [
+            json.dumps({"doc_id": k, **head, "filter": f, "exact_match": k % 2})
+            for k in range(10)
+            for f in filters
+        ]
+        path.write_text("\n".join(lines))
+
+        result = run(path)
+
+        assert result.exit_code == 2
+        assert "Type --passed 'exact_match (strict)'" in result.stderr
+        chosen = ("--passed", "exact_match (strict)")
+        assert shell.answer("evals", path, *chosen)["cases"]["positive"] == 5

@@ -83,3 +83,92 @@ class TestTimesWithATimeZone:
         written = duckdb.read_parquet(str(target))
         kinds = dict(zip(written.columns, map(str, written.types), strict=True))
         assert kinds["when"] == "TIMESTAMP WITH TIME ZONE"
+
+
+def long_file(path, models=("a", "b"), cases=CASES):
+    """A file with a row for each case and model."""
+    label, _ = rows()
+    draw = np.random.default_rng(1)
+    every = [(k, label[k % CASES], m) for m in models for k in range(cases)]
+    case, truth, model = zip(*every, strict=True)
+    score = np.round(draw.normal(truth), 3)
+    return write_csv(path, case=case, truth=truth, model=model, score=score)
+
+
+class TestLongFiles:
+    COLUMNS = ("--label", "truth", "--score", "score")
+
+    @pytest.mark.parametrize("command", ["evaluate", "threshold", "calibrate"])
+    @pytest.mark.parametrize("models", [("a", "b"), ("x", "y", "z")])
+    def test_stop_and_say_what_to_type(self, tmp_path, command, models):
+        path = long_file(tmp_path / "long.csv", models)
+
+        result = run(command, path, *self.COLUMNS)
+
+        assert result.exit_code == 2
+        assert f"would count {len(models)} times" in result.stderr
+        assert "--cluster case" in result.stderr
+        assert "--by model" in result.stderr
+
+    def test_are_counted_by_clusters_and_groups(self, tmp_path):
+        path = long_file(tmp_path / "long.csv")
+
+        together = ("--cluster", "case", "--by", "model")
+        found = answer("evaluate", path, *self.COLUMNS, *together)
+
+        assert found["cases"]["n"] == 2 * CASES
+        assert set(found["result"]["groups"]["score"]) == {"a", "b"}
+
+    def test_are_asked_by_cluster_where_look_says_what_to_type(self, tmp_path):
+        path = long_file(tmp_path / "long.csv")
+
+        asked = run("look", path).stdout
+
+        assert f"evaluate {path} --label truth --score score --cluster case" in asked
+
+    def test_cannot_be_compared_by_column(self, tmp_path):
+        path = long_file(tmp_path / "long.csv")
+
+        result = run("compare", path, *self.COLUMNS)
+
+        assert "to a column of its own" in result.stderr
+
+    def test_with_a_few_rows_missing_stop_too(self, tmp_path):
+        path = long_file(tmp_path / "long.csv")
+        lines = path.read_text().splitlines()
+        path.write_text("\n".join(lines[:-5]) + "\n")
+
+        assert run("evaluate", path, *self.COLUMNS).exit_code == 2
+
+    def test_of_a_contract_name_the_cluster(self, tmp_path):
+        path = long_file(tmp_path / "long.csv")
+        contract = tmp_path / "quality.toml"
+        head = 'label = "truth"\nscore = "score"\n'
+        contract.write_text(f'{head}[[require]]\nmetric = "auc"\nat_least = 0.5\n')
+
+        result = run("check", contract, path)
+
+        assert result.exit_code == 2
+        assert 'Add cluster = "case"' in result.stderr
+
+    def test_are_not_seen_where_labels_differ_within_a_case(self, tmp_path):
+        """Two eyes of a patient are two cases."""
+        label, score = rows()
+        patient = [k // 2 for k in range(CASES)]
+        eye = ["left", "right"] * (CASES // 2)
+        columns = {"patient": patient, "eye": eye, "y": label, "p": score}
+        path = write_csv(tmp_path / "eyes.csv", **columns)
+
+        result = run("evaluate", path, "--label", "y", "--score", "p")
+
+        assert result.exit_code == 0, result.stderr
+
+    def test_are_not_seen_where_every_case_has_one_row(self, tmp_path):
+        label, score = rows()
+        sex = ["f", "m"] * (CASES // 2)
+        columns = {"id": range(CASES), "sex": sex, "y": label, "p": score}
+        path = write_csv(tmp_path / "plain.csv", **columns)
+
+        result = run("evaluate", path, "--label", "y", "--score", "p")
+
+        assert result.exit_code == 0, result.stderr

@@ -27,6 +27,7 @@ from trueness.cli._columns import (
     read_share,
     several_scores,
 )
+from trueness.cli._long_files import refuse_long_file
 from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source, known
 from trueness.cli.judge import (
     as_wide,
@@ -331,7 +332,7 @@ def _chosen(asked: Asked, guess: Guess) -> Chosen:
         return _judges(asked, guess)
     if asked.kind == "systems":
         return _attempts(asked, guess)
-    return choose(
+    chosen = choose(
         asked.file.source,
         option=KINDS[str(asked.kind)][0],
         scores=asked.columns,
@@ -344,6 +345,9 @@ def _chosen(asked: Asked, guess: Guess) -> Chosen:
         cluster=asked.named("cluster"),
         needs_label=asked.kind != "tests",
     )
+    if asked.kind == "scores":
+        refuse_long_file(asked.file.source, chosen)
+    return chosen
 
 
 def _fits(asked: Asked) -> None:
@@ -470,9 +474,10 @@ def in_page(sentence: str) -> str:
 
     def chosen(match: re.Match[str]) -> str:
         value = "it" if match[2].isupper() else match[2].strip("'\"")
-        return f"Choose {value} under {FIELDS[match[1]]}{match[4] or ''}"
+        choose = "Choose" if match[0].startswith("Type") else "choose"
+        return f"{choose} {value} under {FIELDS[match[1]]}{match[4] or ''}"
 
     text = re.sub(
-        rf"Type --({options}) (\S+?)( for each)?([.,;])(?=\s|$)", chosen, text
+        rf"[Tt]ype --({options}) (\S+?)( for each)?([.,;])(?=\s|$)", chosen, text
     )
     return re.sub(rf"--({options})\b", lambda m: FIELDS[m[1]], text)

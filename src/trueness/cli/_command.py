@@ -26,6 +26,7 @@ from trueness._core.checks.words import listing
 from trueness._core.records import shown
 from trueness.cli import _columns
 from trueness.cli import _shell as shell
+from trueness.cli._long_files import refuse_long_file
 from trueness.cli._source import WHOLE_TYPES, Source, is_there, open_source
 from trueness.counts.answers import refusal
 from trueness.counts.design import CANNOT
@@ -328,6 +329,8 @@ def _request(
             f"Every row counts as one case. If column {unused!r} says how many cases a "
             f"row stands for, type --count {unused}."
         )
+    if "cluster" in words or "by" in words:
+        refuse_long_file(source, chosen, compares=columns.least > 1)
     if len(chosen.scores) < columns.least:
         raise InputError(
             f"This command needs {columns.least} columns or more; found "

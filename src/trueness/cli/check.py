@@ -17,13 +17,14 @@ from trueness._core.files import alone
 from trueness._core.numbers import percent
 from trueness.cli._columns import Chosen, Request, choose, one_score
 from trueness.cli._command import command
+from trueness.cli._long_files import long_file_of
 from trueness.cli._shell import CommandAnswer, about, answered, say, write_text
 from trueness.cli._source import Source, known, open_source
-from trueness.cli.evals import about_attempts, parts_of
+from trueness.cli.evals import about_attempts, columns_named, parts_of
 from trueness.counts.design import WORDS as DESIGN
 from trueness.counts.values import Panel, Tally
 from trueness.data.engines import quoted
-from trueness.data.eval_rows import attempts, read_evals
+from trueness.data.eval_rows import attempts, read_evals, system_column
 from trueness.data.frames import panel, tally
 from trueness.data.storage import are_counts, count_columns_of
 from trueness.findings.how_good import cases_note
@@ -64,6 +65,12 @@ def asked_of(contract: Contract, file: str) -> tuple[Request, float]:
     rows, missing = with_scores(source, score)
     by = next((r.by for r in contract.requirements if r.by), None)
     chosen = Chosen(scores=(score,), by=by, **words)
+    if long_file := long_file_of(source, chosen):
+        raise InputError(
+            f'{long_file} Add cluster = "{long_file.case}" to {contract.path}.',
+            option="cluster",
+            example=long_file.case,
+        )
     return Request(source, chosen, rows, contract.level, 0), missing
 
 
@@ -289,7 +296,8 @@ def _checked_log(asked: Contract, file: str, baseline: str | None) -> Checked:
     data |= {"the baseline": read_evals(baseline)} if baseline else {}
 
     def counted(part: dict[str, Any]) -> Evidence:
-        found = [attempts(d, **words) for d in part.values()]
+        found = [attempts(d, **words, system=system_column(d)) for d in part.values()]
+        found = [_only_system(a) for a in found]
         for several in found:
             if isinstance(several, dict):
                 raise InputError(
@@ -300,13 +308,22 @@ def _checked_log(asked: Contract, file: str, baseline: str | None) -> Checked:
         return Evidence.of(*found)
 
     whole = counted(data)
+    systems = (system_column(d) for d in data.values())
+    names = [*columns_named(words), *(s for s in systems if s)]
     groups = {
-        by: {g: counted(part) for g, part in parts_of(data, by).items()}
+        by: {g: counted(part) for g, part in parts_of(data, by, names).items()}
         for by in dict.fromkeys(r.by for r in asked.requirements if r.by)
     }
     found = _judged(asked, whole, groups)
     told = about_attempts([file], words | {"by": None}, [whole.tally])
     return found, note("said", text=f"{whole.tally}."), told
+
+
+def _only_system(found: Any) -> Any:
+    """Give the attempts of the one system that a table names; several stay several."""
+    if isinstance(found, dict) and len(found) == 1:
+        return next(iter(found.values()))
+    return found
 
 
 def _first(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +18,12 @@ from trueness.cli._columns import Request
 from trueness.cli._command import ONE_SCORE, command
 from trueness.cli._source import sample_path
 from trueness.counts.values import Tally
-from trueness.data.eval_rows import columns_of_evals, read_evals, rows_of_evals
+from trueness.data.eval_rows import (
+    columns_of_evals,
+    names_of_evals,
+    read_evals,
+    rows_of_evals,
+)
 from trueness.data.verdict_logs import SYSTEM, VerdictLog
 from trueness.evals.attempts import Attempts
 from trueness.findings.systems import compared_by_readers, evals_page, how_often
@@ -64,7 +69,8 @@ def evals_command(
         logs = {place: read_evals(sample_path(place)) for place in log}
         _named(logs, words["item"], words["passed"])
         runs = _runs(logs, words)
-        groups = {g: _runs(part, words) for g, part in parts_of(logs, by or "").items()}
+        parts = parts_of(logs, by or "", columns_named(words))
+        groups = {g: _runs(part, words) for g, part in parts.items()}
     asked: Any = {"pass_at": pass_at or (), "pass_hat": pass_hat or (), "by": by or ""}
     with progress("Comparing", unit=""):
         found = how_often(runs, groups=groups, level=level, **asked)
@@ -100,7 +106,7 @@ def _named(logs: Mapping[str, Any], item: str | None, passed: str | None) -> Non
             raise InputError(
                 f"{place} is a table. Say which columns hold the items and the "
                 f"verdicts: --item NAME --passed NAME. It has "
-                f"{listing(list(columns_of_evals(data)), 12)}."
+                f"{listing(names_of_evals(data), 12)}."
             )
 
 
@@ -131,19 +137,34 @@ def _name(place: str, logs: Mapping[str, Any]) -> str:
     return Path(place).stem if len(set(stems)) == len(stems) else place
 
 
-def parts_of(logs: Mapping[str, Any], by: str) -> dict[str, dict[str, Any]]:
-    """Divide logs by the values of a column: from value to the rows of each log."""
+def columns_named(words: Mapping[str, Any]) -> list[str]:
+    """Which columns does a count of attempts need?"""
+    roles = ("item", "passed", "system", "cluster")
+    return [words[role] for role in roles if words.get(role)]
+
+
+def parts_of(
+    logs: Mapping[str, Any], by: str, names: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Divide logs by the values of a column: from value to the rows of each log.
+
+    ``names`` are the columns that the rows of a table keep.
+    """
     text = {}
     for place, data in logs.items() if by else ():
-        held = columns_of_evals(data)
+        held = names_of_evals(data)
         if by not in held:
             raise InputError(
-                f"{place} has no column {by!r}. It has {listing(list(held), 12)}."
+                f"{place} has no column {by!r}. It has {listing(held, 12)}."
             )
-        text[place] = np.array([str(v) for v in held[by]])
+        text[place] = np.array([str(v) for v in columns_of_evals(data, [by])[by]])
     every = dict.fromkeys(v for values in text.values() for v in values.tolist())
     return {
-        g: {p: rows_of_evals(d, text[p] == g) for p, d in logs.items() if g in text[p]}
+        g: {
+            p: rows_of_evals(d, text[p] == g, names)
+            for p, d in logs.items()
+            if g in text[p]
+        }
         for g in every
     }
 

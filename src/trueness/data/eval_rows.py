@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import listing, nearest
 from trueness._core.records import shown
-from trueness.data.engines import columns_of
+from trueness.data.engines import column_names, columns_of
 from trueness.data.files import scan
 from trueness.data.verdict_logs import (
     CLUSTER,
@@ -26,6 +26,11 @@ from trueness.data.verdict_logs import (
 )
 from trueness.evals.attempts import Attempts
 
+# what people call the column of the systems
+SYSTEM_NAMES = (
+    "system", "system_name", "model", "model_name", "model_id", "llm", "agent",
+    "agent_name",
+)  # fmt: skip
 _PASSED = {
     **dict.fromkeys(("true", "yes", "pass", "passed", "correct", "c", "1"), 1.0),
     **dict.fromkeys(("false", "no", "fail", "failed", "incorrect", "i", "0"), 0.0),
@@ -81,7 +86,11 @@ def attempts(
             "attempts needs the columns of the items and of the verdicts. Type "
             'trueness.attempts(frame, item="task", passed="correct").'
         )
-    found = columns_of(data, [n for n in (item, passed, system, cluster) if n])
+    other = system_column(data) if system is None else None
+    named = (item, passed, system, cluster, other)
+    found = columns_of(data, list(dict.fromkeys(n for n in named if n)))
+    if other is not None and other not in (item, passed, cluster):
+        _refuse_pooled_systems(found[item], found[other], other)
     verdict, items = _verdicts(found[passed], passed, threshold), found[item]
     together = found[cluster] if cluster else items
     if missing == "fail":
@@ -96,20 +105,52 @@ def attempts(
     return {name: counted(code == k) for k, name in enumerate(who)}
 
 
+def system_column(data: object) -> str | None:
+    """Which column is called like one that names the systems? None of a log."""
+    if isinstance(data, VerdictLog):
+        return None
+    names = column_names(data)
+    return next((n for n in names if n.strip().lower() in SYSTEM_NAMES), None)
+
+
+def _refuse_pooled_systems(items: Array, names: Array, column: str) -> None:
+    """Stop where attempts of several systems at one item would be taken as one's."""
+    several = list(dict.fromkeys(map(_name, names.tolist())))
+    pairs = {(_name(i), _name(s)) for i, s in zip(items, names, strict=True)}
+    if len(several) < 2 or len(pairs) == len({item for item, _ in pairs}):
+        return
+    raise InputError(
+        f"Column {column!r} names {len(several)} systems ({listing(several, 4)}), "
+        f"whose attempts would be counted as those of one. Type system={column!r}.",
+        option="system",
+        choices=(column,),
+        example=column,
+    )
+
+
 def read_evals(path: str | os.PathLike[str]) -> VerdictLog | Any:
     """Open a log, or a table with a row per attempt."""
     place = os.fspath(path)
     return read_verdicts(place) if is_log(place) else scan(place)
 
 
-def columns_of_evals(data: object) -> Mapping[str, Array]:
-    """Give the columns of what ``read_evals`` opened."""
-    return data.columns if isinstance(data, VerdictLog) else columns_of(data)
+def columns_of_evals(
+    data: object, names: Sequence[str] | None = None
+) -> Mapping[str, Array]:
+    """Give the columns of what ``read_evals`` opened, of a table those named."""
+    return data.columns if isinstance(data, VerdictLog) else columns_of(data, names)
 
 
-def rows_of_evals(data: object, at: Array) -> VerdictLog | dict[str, Array]:
+def names_of_evals(data: object) -> list[str]:
+    """Which columns has it? None is read."""
+    return list(data.columns) if isinstance(data, VerdictLog) else column_names(data)
+
+
+def rows_of_evals(
+    data: object, at: Array, names: Sequence[str] | None = None
+) -> VerdictLog | dict[str, Array]:
     """Keep some rows of what ``read_evals`` opened."""
-    columns = {k: v[at] for k, v in columns_of_evals(data).items()}
+    columns = {k: v[at] for k, v in columns_of_evals(data, names).items()}
     return replace(data, columns=columns) if isinstance(data, VerdictLog) else columns
 
 

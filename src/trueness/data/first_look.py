@@ -278,7 +278,8 @@ def _questions(looked: Sequence[LookedColumn], rows: int) -> tuple[LookedQuestio
         )
     out: list[tuple[str, str, str, Mapping[str, Any]]] = []
     # two clusters say nothing: of several columns the finest, and none of two values
-    drawn = sorted(first.get("cluster", []), key=lambda c: -c.distinct)
+    repeated = [c for c in first.get("item", []) if c.distinct < rows - c.missing]
+    drawn = sorted(first.get("cluster", repeated), key=lambda c: -c.distinct)
     finest = [c.name for c in drawn if c.distinct > 2]
     found = {"weight": names.get("weight"), "cluster": finest}
     beside = {role: columns[0] for role, columns in found.items() if columns}

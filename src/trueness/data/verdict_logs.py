@@ -319,17 +319,35 @@ def _promptfoo(file: str) -> Iterator[Row]:
     held = _json(file)["results"]
     results = held.get("results", []) if isinstance(held, Mapping) else held
     prompts = {_prompt(r) for r in results}
+    unexplained = any(_components(r) == [] and "success" in r for r in results)
     for r in results:
         system = r.get("provider") or ""
         if not isinstance(system, str):
             system = str(system.get("label") or system.get("id") or "")
         if len(prompts) > 1:
             system = f"{system}, {_prompt(r)}"
-        parts = (r.get("gradingResult") or {}).get("componentResults") or []
+        said: dict[str, Any] = _assertions(_components(r))
+        if unexplained:  # the verdict on the whole is one that all rows have
+            said.setdefault("success", _success(r))
         noted = _plain(r.get("vars"), "vars.")
         noted |= _plain((r.get("testCase") or {}).get("metadata"), "metadata.")
         again = int(r.get("repeatIndex") or 0) + 1
-        yield Row(str(r.get("testIdx")), system, _assertions(parts), noted, again)
+        yield Row(str(r.get("testIdx")), system, said, noted, again)
+
+
+def _components(result: Mapping[str, Any]) -> list[Any]:
+    """Give the grades of single assertions; a row may have none."""
+    return (result.get("gradingResult") or {}).get("componentResults") or []
+
+
+_FAILED_TO_RUN = 2  # promptfoo's reason of a row that was not graded
+
+
+def _success(result: Mapping[str, Any]) -> float | None:
+    """Did the whole row pass? None where it could not be run."""
+    if result.get("failureReason") == _FAILED_TO_RUN or "success" not in result:
+        return None
+    return float(bool(result["success"]))
 
 
 def _prompt(result: Mapping[str, Any]) -> str:

@@ -389,6 +389,12 @@ def item_values(
     return mean / len(a), np.array([float(x) for x in exact])[at.reshape(-1)]
 
 
+def without_verdict(how_many: str) -> str:
+    """Say which attempts were left out, and what to do if they failed."""
+    advice = 'If they failed, type missing="fail".'
+    return f"Left out without a verdict: {how_many}. {advice}"
+
+
 def estimated(
     a: Attempts, mean: Fraction, each: Floats, level: float, name: str
 ) -> Estimate:
@@ -400,10 +406,7 @@ def estimated(
         s = replace(s, variance=least)
     notes = []
     if a.missing:
-        notes.append(
-            f"{a.missing:,} attempts have no verdict and are left out. If they failed, "
-            'count them so: missing="fail".'
-        )
+        notes.append(without_verdict(f"{counted(a.missing, 'attempt')}"))
     if s.units < FEW_CLUSTERS:
         what = "items" if a.cluster is None else "clusters of items"
         notes.append(

@@ -24,7 +24,13 @@ from trueness._core.records import Estimate, Record, as_precise, shown
 from trueness.comparison.paired import compare_metric
 from trueness.comparison.results import Comparison, adjusted, together
 from trueness.counts.values import Panel
-from trueness.evals.attempts import Attempts, estimated, item_values, systems
+from trueness.evals.attempts import (
+    Attempts,
+    estimated,
+    item_values,
+    systems,
+    without_verdict,
+)
 from trueness.inference.differences import Difference
 from trueness.inference.variance import variance_between_units
 
@@ -77,6 +83,9 @@ def compare_runs(
     if number < FEW:
         few = f"With {counted(number, 'item')} only a very large difference can be "
         notes = (*notes, f"{few}distinguished from chance.")
+    if any(a.missing for a in found.values()):
+        each = ", ".join(f"{shown(s)} {a.missing:,}" for s, a in found.items())
+        notes = (*notes, without_verdict(each))
     if reference is not None:
         pairs = [p for p in answer.pairs if reference in (p.first, p.second)]
         answer = replace(answer, pairs=adjusted(pairs))

@@ -124,8 +124,9 @@ OPTIONS = re.findall(
     "label score vote node positive count by level seed weight maximize minimize "
     "subject_to prevalence guarantee method sampling unlabelled decimal folds fixed "
     "criterion dependence draws confidence utility null power half_width auc p cost_fp "
-    "cost_fn column yes labelled judges item system judge cluster covariance metric "
-    "threshold margin recall correlation at model pairs reference at_least at_most",
+    "cost_fn column yes labelled judges item system passed judge cluster "
+    "covariance metric threshold margin recall correlation at model pairs reference "
+    "at_least at_most",
 )
 # what a shell calls otherwise
 NAMES = {
@@ -197,6 +198,8 @@ def _option(match: re.Match[str]) -> str:
     if word not in OPTIONS and word not in NAMES:
         return match[0]
     typed = NAMES.get(word, f"--{word.replace('_', '-')}")
+    if word == "missing" and value == '"fail"':
+        typed = "--missing"  # attempts without a verdict, not cases without a score
     if value or verb:
         plain = (value or "...").strip("\"'")
         typed += f" {'VALUE' if plain == '...' else shlex.quote(plain)}"

@@ -64,7 +64,9 @@ def how_often(
         *([_differences(board)] if board else []),
     ]
     notes = [n for each in rows.values() for e in each.values() for n in e.notes]
-    notes += board.notes if board else ()
+    if board:  # which says of each system how many of its attempts were left out
+        unnamed = {n for a in runs.values() for n in pass_rate(a).notes if a.missing}
+        notes = [n for n in notes if n not in unnamed] + list(board.notes)
     drawn = rates_figure(board or next(iter(rows.values())))
     return finding(
         "evals" if board is None else "systems",
@@ -123,6 +125,10 @@ def _answer(
     first = {"first": shown(board.names[0]), "rate": _written(board.rates[0])}
     if board.worst_rank[0] == 1:
         return note("first alone", **first)
+    rates = zip(board.names, board.rates, strict=True)
+    tied = [shown(n) for n, rate in rates if rate.value == board.rates[0].value]
+    if len(tied) > 1:
+        return note("first tied", tied=tied, rate=first["rate"])
     same = [set(letters.split()) for letters in board.groups]
     both = zip(board.names[1:], same[1:], strict=True)
     others = [shown(n) for n, letters in both if letters & same[0]]
