@@ -8,11 +8,12 @@ its interval holds the true value or not. ``--measure`` and ``--design`` take na
 parts of names, with commas between them. Cells that the file holds already, with as
 many samples, are not run again.
 
-Scores of both classes are normal with a spread of one, and then turned into the
-probabilities that a calibrated classifier would give, so that every measure has a
-meaning. Weights and clusters leave the shape of both classes as it is, so the truth of
-a measure is its value on a fine grid of the two densities: no formula is needed, and
-no second simulation. Of two classifiers the second has an AUC that is less by .04.
+Scores of both classes are normal with a standard deviation of one (of positives ``sd``)
+and then turned into the probabilities that a calibrated classifier would give, so that
+every measure has a meaning. Weights and clusters leave the shape of both classes as it
+is, so the truth of a measure is its value on a fine grid of the two densities: no
+formula is needed, and no second simulation. Of two classifiers the second has an AUC
+that is less by .04.
 """
 
 from __future__ import annotations
@@ -54,12 +55,14 @@ class Design:
     with_score: float = 0.0  # correlation of their logarithm with the score
     clusters: int = 0  # of ten cases on average, drawn as wholes
     icc: float = 0.3  # correlation of scores, and of labels, within a cluster
+    sd: float = 1.0  # standard deviation of the scores of positives
     words: dict[str, Any] = field(default_factory=dict)
 
     @property
     def means(self) -> tuple[float, float]:
-        """Give the mean of the positives, by both classifiers."""
-        return math.sqrt(2) * ndtri(self.auc), math.sqrt(2) * ndtri(self.auc - 0.04)
+        """Return the mean of the positives, by both classifiers."""
+        root = math.sqrt(1 + self.sd**2)
+        return root * ndtri(self.auc), root * ndtri(self.auc - 0.04)
 
     def chance(self, x: Any, mean: float) -> Any:
         """Turn a normal score into the probability of being positive."""
@@ -99,8 +102,9 @@ def draw(d: Design, rng: np.random.Generator) -> Data:
         # high scores are verified more often
         known = rng.random(n) < 0.2 + 0.8 * ndtr(shared + d.means[0] * y - 0.5)
         y = np.where(known, y, np.nan)
+    scale = np.where(positive == 1, d.sd, 1.0)
     scores = zip((shared, second), d.means, strict=True)
-    return Data(y, [d.chance(x + m * positive, m) for x, m in scores], words)
+    return Data(y, [d.chance(scale * x + m * positive, m) for x, m in scores], words)
 
 
 def labels(d: Design, n: int, cluster: Any, rng: np.random.Generator) -> Any:
@@ -139,8 +143,9 @@ def population(d: Design, which: int) -> trueness.Tally:
     """
     moved = d.with_score * math.sqrt(math.log1p(d.cv**2)) * (1.0, ALIKE)[which]
     mean = d.means[which]
-    x = np.linspace(-6, mean + 6 + moved, 20_001)
-    pos, neg = (np.exp(-((x - moved - m) ** 2) / 2) for m in (mean, 0.0))
+    x = np.linspace(min(-6, mean - 6 * d.sd), mean + 6 * d.sd + 6 + moved, 20_001)
+    pos = np.exp(-(((x - moved * d.sd - mean) / d.sd) ** 2) / 2)
+    neg = np.exp(-((x - moved) ** 2) / 2)
     odds = d.prevalence / (1 - d.prevalence)
     weight = np.append(pos / pos.sum() * odds, neg / neg.sum())
     score = np.tile(d.chance(x, mean), 2)
@@ -286,6 +291,21 @@ DESIGNS = {
         for n in (100, 300)
         for a in (0.95, 0.98)
     },
+    **{
+        f"rare n={n} prevalence={p} AUC={a}": Design(n=n, prevalence=p, auc=a)
+        for n, p, a in (
+            (1000, 0.01, 0.95),
+            (1000, 0.02, 0.95),
+            (1000, 0.02, 0.98),
+            (1000, 0.05, 0.95),
+            (1000, 0.05, 0.99),
+            (5000, 0.01, 0.99),
+        )
+    },
+    "rare n=1000 prevalence=0.02 sd=2": Design(1000, 0.9, 0.02, sd=2.0),
+    "rare n=1000 prevalence=0.05 sd=0.5": Design(1000, 0.9, 0.05, sd=0.5),
+    "rare weights CV=1": Design(1000, 0.95, 0.02, cv=1.0),
+    "rare clusters 100": Design(1000, 0.95, 0.05, clusters=100),
     "weights CV=0.5": Design(cv=0.5),
     "weights CV=1": Design(cv=1.0),
     "weights CV=0.5 with the score": Design(cv=0.5, with_score=0.5),

@@ -68,7 +68,7 @@ def test_between_two_ends_it_is_the_score_interval(p, variance, df, ends):
     value = ends[0] + wide * p
     s = VarianceEstimate(variance * wide**2, df, 10.0)
     low, high, how = intervals.interval_from_variance(value, s, ends, 0.95)
-    assert how == "student"
+    assert how == "Wilson 1927"
     n, t = p * (1 - p) / variance, stats.t.ppf(0.975, df)
     for limit in ((low - ends[0]) / wide, (high - ends[0]) / wide):
         # each limit is as far away as its own spread allows
@@ -99,10 +99,10 @@ def test_where_nothing_varied_it_is_wilson_of_none(variance):
     s = VarianceEstimate(variance, math.inf, 25.0)
     low, high, how = intervals.interval_from_variance(1.0, s, (0.0, 1.0), 0.95)
     z = stats.norm.ppf(0.975)
-    assert how == "unseen"
+    assert how == "Wilson 1927"
     assert (low, high) == pytest.approx((25 / (25 + z * z), 1.0))
     open_end = intervals.interval_from_variance(3.0, s, (0.0, math.inf), 0.95)
-    assert open_end == (0.0, math.inf, "unseen")
+    assert open_end == (0.0, math.inf, "Student 1908")
 
 
 def test_no_value_no_limits():

@@ -85,7 +85,7 @@ def rater_agreement(
     s = estimate_variance(panel, Influence(u, u, u))
     s = replace(s, units=n if panel.clusters is None else panel.clusters.number)
     e = estimate_from_variance(value, s, (-1.0, 1.0), level, name=name)
-    return replace(e, notes=interval_notes(panel, s, e.method))
+    return replace(e, notes=interval_notes(panel, s))
 
 
 def _chance_corrected(

@@ -78,21 +78,21 @@ _STEPS = np.round(_SHARES * 2**32).astype(np.int64)
 def auc(
     data: DeviceTally,
     *,
-    method: str = "student",
+    method: str = "newcombe",
     level: float = 0.95,
     rng: int | np.random.Generator | None = 0,
     replicates: int = 2000,
 ) -> Estimate:
     """Give the AUC with its interval; see :func:`trueness.auc`."""
     _options.choice(method, AUC_METHODS, "method")
-    if method not in ("student", "bootstrap"):
+    if method not in ("newcombe", "bootstrap"):
         raise InputError(
             f"method={method!r} needs the tally on the host. Type at_most=100_000 for "
-            f'bins, or method="student".'
+            f'bins, or method="newcombe".'
         )
     level = _options.fraction(level, "level")
     found = area_of(data.lib, data.neg, data.pos)
-    if method == "student":
+    if method == "newcombe":
         e = auc_from_moments(found.value, *_moments(found), level)
     else:
         number = _options.whole_number(replicates, "replicates", at_least=100)

@@ -23,7 +23,7 @@ from trueness._core.solvers import concave_corners
 from trueness.counts.answers import of_tally
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
-from trueness.inference.sample import Measure, MeasuredValue, apply_design
+from trueness.inference.sample import Measure, MeasuredValue, RocRange, apply_design
 from trueness.inference.variance import Influence
 from trueness.inference.verification import unlabelled_notes
 from trueness.metrics.confusion import swept
@@ -255,7 +255,7 @@ def partial_auc(
     fpr: Range | None = None,
     tpr: Range | None = None,
     corrected: bool = False,
-    method: str = "student",
+    method: str = "newcombe",
     level: float = 0.95,
     rng: Seed = 0,
     replicates: int = 2000,
@@ -279,8 +279,8 @@ def partial_auc(
         doi:10.1177/0272989X8900900307): 1/2 for a random classifier, 1 for an ideal
         one.
     method
-        ``"student"`` (from influence values, as for :func:`auc`) or ``"bootstrap"``
-        (percentiles).
+        ``"newcombe"`` (as for :func:`auc`, with the numbers of cases that the range
+        holds) or ``"bootstrap"`` (percentiles).
 
     Examples
     --------
@@ -289,6 +289,7 @@ def partial_auc(
     0.15625
     """
     _cases.both_classes(data, "partial_auc")
+    _options.choice(method, ("newcombe", "bootstrap"), "method")
     measure, measure_of_replicates = partial_area_measure(
         fpr, tpr, max_fpr, corrected=corrected
     )
@@ -351,7 +352,9 @@ def partial_area_measure(
             )
         factor = 0.5 / (best - chance)
         shift = 0.5 - factor * chance
-    ends = (0.0, 1.0 if corrected else best)
+    # the areas of the worst and of an ideal classifier
+    ends = (shift, shift + factor * best)
+    roc_range = RocRange(*(high - low for low, high in part))
 
     def many(neg: Array, pos: Array) -> Floats:
         area = _inside(_steps(neg), _steps(pos), part)[0]
@@ -370,7 +373,9 @@ def partial_area_measure(
             each = (reverse_cumsum(pull)[1:] - float(pull @ place[0])) / n
             moved.append(factor * each)
         value = float(np.clip(shift + factor * area, *ends)[0])
-        return MeasuredValue(value, Influence(*moved), ends, within_class=True)
+        return MeasuredValue(
+            value, Influence(*moved), ends, within_class=True, roc_range=roc_range
+        )
 
     return measure, many
 

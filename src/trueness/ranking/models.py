@@ -32,11 +32,9 @@ from trueness.counts.placements import grouped, runs
 from trueness.counts.values import Tally
 from trueness.inference.estimates import estimate_from_variance
 from trueness.inference.intervals import Ends
+from trueness.inference.roc_intervals import placement_variances
 from trueness.inference.variance import VarianceEstimate
-from trueness.ranking.areas import (
-    auc_variance_from_placements,
-    exponential_placement_variances,
-)
+from trueness.ranking.areas import auc_variance_from_placements
 from trueness.ranking.curves import precision_at
 
 
@@ -450,7 +448,7 @@ MODELS: dict[str, tuple[Callable[..., tuple[float, float]], Callable[..., Floats
         lambda rng, label, a: rng.normal(size=label.shape) + separation(a) * label,
     ),
     "hanley-mcneil": (
-        lambda a, *_: exponential_placement_variances(a),
+        lambda a, *_: placement_variances(a),
         lambda rng, label, a: (
             rng.exponential(size=label.shape) * np.where(label, a / (1 - a), 1.0)
         ),

@@ -20,6 +20,9 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.records import Record
 from trueness._core.solvers import smallest
+from trueness.inference.intervals import normal_quantile, student_quantile
+from trueness.inference.roc_intervals import design_effect, newcombe_intervals
+from trueness.inference.variance import ClassSizes
 from trueness.ranking.models import MODELS, joint_excess, model_variance, separation
 
 _SAMPLING = ("case-control", "cohort")
@@ -30,8 +33,9 @@ _SAMPLES = 4000
 _LARGER = 4
 # power (NaN without a null) and mean half width that a number of cases reaches
 Reach = tuple[float, float]
-# AUCs of samples, or differences of two: value, variance, degrees of freedom and units
-_Areas = tuple[Floats, Floats, Floats, int]
+# AUCs of samples, or differences of two: values, variances, degrees of freedom and the
+# numbers of positives and negatives
+_Areas = tuple[Floats, Floats, Floats, tuple[int, int]]
 Enough = Callable[[Reach], bool]
 
 
@@ -404,7 +408,7 @@ class _Question(NamedTuple):
             a, area = (np.clip(x, 1e-9, 1 - 1e-9) for x in (value, self.value))
             variance = variance * a * (1 - a) / (area * (1 - area))
         df = np.full(value.size, pos + neg - 2.0)
-        out, half = self._judged([(value, variance, df, min(pos, neg))])
+        out, half = self._judged([(value, variance, df, (pos, neg))])
         return float(np.mean(out)), float(np.mean(half))
 
     def _by_samples(self, n: int) -> Reach:
@@ -441,7 +445,7 @@ class _Question(NamedTuple):
         part = self.variance(*sizes) / self.variance(pos, neg)
         centres = [self.value, *(float(value.mean()) for value, *_ in areas[1:])]
         return [
-            (c + (value - c) * math.sqrt(part), variance * part, df, min(sizes))
+            (c + (value - c) * math.sqrt(part), variance * part, df, sizes)
             for c, (value, variance, df, _) in zip(centres, areas, strict=True)
         ]
 
@@ -452,18 +456,27 @@ def _limits(
     """Give limits as ``inference`` does; of a difference on the plain scale."""
     from scipy.special import stdtrit
 
-    value, variance, df, units = areas[0]
-    t = stdtrit(np.maximum(df, 1.0), (1 + level) / 2)
+    value, variance, df, sizes = areas[0]
     if two:
-        half = t * np.sqrt(variance)
+        half = stdtrit(np.maximum(df, 1.0), (1 + level) / 2) * np.sqrt(variance)
         return value - half, value + half
-    a = np.clip(value, 0.0, 1.0)
-    varied = (variance > 0) & (a > 0) & (a < 1)
-    worth = a * (1 - a) / np.where(varied, variance, 1.0)
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    k = np.where(varied, t, z) ** 2 / np.where(varied, worth, units)
-    half = np.sqrt(k * a * (1 - a) + k * k / 4)
-    return (a + k / 2 - half) / (1 + k), (a + k / 2 + half) / (1 + k)
+    return _newcombe_limits(value, variance, sizes, level)
+
+
+def _newcombe_limits(
+    value: Floats, variance: Floats, sizes: tuple[int, int], level: float
+) -> tuple[Floats, Floats]:
+    """Return the intervals of many AUCs, as ``inference.intervals`` has them."""
+    positives, negatives = sizes
+    class_sizes = ClassSizes(positives, negatives, positives, negatives)
+    area = np.clip(value, 0.0, 1.0)
+    varies = (variance > 0) & (area > 0) & (area < 1)
+    of_students = student_quantile(min(sizes) - 1, level)
+    quantile = np.where(varies, of_students, normal_quantile(level))
+    # one half stands for areas that did not vary, whose effect is not used
+    inside = np.where(varies, area, 0.5)
+    effect = np.where(varies, design_effect(inside, variance, class_sizes), 1.0)
+    return newcombe_intervals(area, effect, class_sizes, quantile)
 
 
 def _placements(score: Floats, pos: int) -> tuple[Floats, Floats]:
@@ -490,7 +503,7 @@ def _spreads(parts: Sequence[Floats], sizes: tuple[int, int]) -> _Areas:
         most = np.maximum(four - two**2 / n, 2 * two**2 / less)
         doubt = doubt + most * (n / less) ** 2
     df = 2 * variance**2 / np.where(doubt > 0, doubt, 1.0)
-    return value, variance, np.where(doubt > 0, df, np.inf), min(sizes)
+    return value, variance, np.where(doubt > 0, df, np.inf), sizes
 
 
 def _auc_question(

@@ -210,7 +210,7 @@ def exact_auc(
     score: str | None = None,
     positive: object = None,
     tolerance: float = 0.0,
-    method: str = "student",
+    method: str = "newcombe",
     level: float = 0.95,
     at_most: int = 100_000,
     batch: int = 20_000_000,

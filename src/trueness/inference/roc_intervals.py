@@ -1,0 +1,176 @@
+r"""Confidence interval of an area under the ROC curve, or under a part of it.
+
+DeLong's variance follows the estimate: an area that is too high by chance has a
+variance that is too small. Newcombe (2006), method 5, takes the variance at the end of
+the interval instead, from Hanley and McNeil's model (1982) with both class sizes
+averaged. All areas A with
+
+.. math:: (\hat A - A)^2 \le t^2\,M(A; N_1/D, N_0/D)
+
+M is the variance of the model, t Student's quantile with one degree of freedom less
+than the smaller class has units, and D the design effect: the variance that the cases
+show over that of the model. Below 1 it is moderated (``design_effect``).
+
+All functions but the last two take numbers or arrays, since plans need thousands.
+
+References
+----------
+Newcombe (2006), Stat. Med. 25:559; Hanley, McNeil (1982), Radiology 143:29; Korn,
+Graubard (1998), Surv. Methodol. 24:193; DerSimonian, Laird (1986), Control. Clin.
+Trials 7:177; Efron, Morris (1973), J. Am. Stat. Assoc. 68:117
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trueness._core.arrays import Floats
+from trueness.inference.variance import ClassSizes
+
+# a bisection of the unit interval has then reached the last digit of a float
+_BISECTIONS = 60
+
+
+def placement_variances(area: Any) -> tuple[Any, Any]:
+    """Return the variances of placements of positives and negatives, both exponential.
+
+    Hanley and McNeil (1982): P100 = 2 A^2 / (1 + A), P110 = A / (2 - A), less A^2.
+    """
+    complement = 1 - area
+    # P100 - A^2 and P110 - A^2 without the cancellation near A = 1
+    of_positives = area * area * complement / (1 + area)
+    of_negatives = area * complement * complement / (1 + complement)
+    return of_positives, of_negatives
+
+
+def newcombe_variance(area: Any, positives: Any, negatives: Any) -> Any:
+    """Return the variance of an area by Hanley and McNeil, class sizes averaged.
+
+    Newcombe (2006), method 5: N - 1 with N the mean of both sizes stands in the place
+    of N_1 - 1 and of N_0 - 1, so that either class may be the one that spreads.
+    """
+    of_positives, of_negatives = placement_variances(area)
+    mean_size = (positives + negatives) / 2
+    total = area * (1 - area) + (mean_size - 1) * (of_positives + of_negatives)
+    return total / (positives * negatives)
+
+
+def design_effect(area: Any, variance: Any, sizes: ClassSizes) -> Floats:
+    r"""Return the variance that the cases show over that of the model, moderated.
+
+    A design effect of 1 or more is taken as it is. Below 1 the cases would count for
+    more than their number, and with few of them a small variance is mostly chance. With
+    :math:`d = \hat D - 1`, whose sampling variance under the model is
+    :math:`\sigma^2`, the moderated one is
+
+    .. math:: D = 1 + d \Big(1 - \frac{\sigma^2}{d^2}\Big)_+
+
+    the posterior mean of an effect whose variance between populations is estimated by
+    its moment :math:`(d^2 - \sigma^2)_+` (DerSimonian and Laird 1986; the positive part
+    of Efron and Morris 1973 for one value).
+    """
+    of_model = newcombe_variance(area, sizes.positives, sizes.negatives)
+    effect = variance / of_model
+    deviation = np.minimum(effect - 1, 0.0)
+
+    sampling_variance = _variance_of_design_effect(area, sizes)
+    between = np.maximum(deviation**2 - sampling_variance, 0.0)
+    weight = between / np.maximum(deviation**2, 1e-300)
+    return np.asarray(np.where(effect < 1, 1 + weight * deviation, effect))
+
+
+def _variance_of_design_effect(area: Any, sizes: ClassSizes) -> Any:
+    """Return how far DeLong's variance over the model's varies if the model is true."""
+    if min(sizes.positive_units, sizes.negative_units) <= 1:
+        # one unit shows no variance
+        return np.inf
+
+    kurtosis = _kurtosis_of_placements(area)
+    total = 1 / sizes.positive_units + 1 / sizes.negative_units
+    variance = 0.0
+    for units in (sizes.positive_units, sizes.negative_units):
+        # of the variance of n values, over its square (Cramer 1946, eq. 27.4.2)
+        of_class = kurtosis / units - (units - 3) / (units * (units - 1))
+        # both classes have the same variance of placements: 1 / n is their part of it
+        variance = variance + (1 / units / total) ** 2 * of_class
+    return variance
+
+
+def _kurtosis_of_placements(area: Any) -> Any:
+    """Return the kurtosis of placements under the averaged exponential model.
+
+    Errors 1 - V are beta distributed: as Beta(l, 1) of the class that spreads, as
+    Beta(1, 1 / l) of the other one, with l = (1 - A) / A.
+    """
+    # both shapes are mirrored at A = 1/2; above it no digits cancel
+    upper = np.maximum(area, 1 - area)
+    spread = (1 - upper) / upper
+    compact = upper / np.maximum(1 - upper, 1e-300)
+
+    wide_moments = [spread / (spread + power) for power in (1, 2, 3, 4)]
+    narrow_moments = [1 / (compact + 1)]
+    for power in (2, 3, 4):
+        narrow_moments.append(narrow_moments[-1] * power / (compact + power))
+
+    wide_second, wide_fourth = _central_moments(wide_moments)
+    narrow_second, narrow_fourth = _central_moments(narrow_moments)
+    second = (wide_second + narrow_second) / 2
+    fourth = (wide_fourth + narrow_fourth) / 2
+    return fourth / np.maximum(second**2, 1e-300)
+
+
+def _central_moments(raw: list[Any]) -> tuple[Any, Any]:
+    """Return the second and fourth central moment from the first four raw ones."""
+    mean, second, third, fourth = raw
+    central_second = second - mean**2
+    central_fourth = fourth - 4 * third * mean + 6 * second * mean**2 - 3 * mean**4
+    return central_second, central_fourth
+
+
+def newcombe_interval(
+    area: float, effect: float, sizes: ClassSizes, quantile: float
+) -> tuple[float, float]:
+    """Return the areas whose distance is within a quantile of their standard error.
+
+    The class sizes are divided by the design effect.
+    """
+    positives = sizes.positives / effect
+    negatives = sizes.negatives / effect
+
+    def is_outside(candidate: float) -> bool:
+        variance = newcombe_variance(candidate, positives, negatives)
+        return bool((candidate - area) ** 2 > quantile**2 * variance)
+
+    def boundary(outer: float) -> float:
+        inner = area
+        for _ in range(_BISECTIONS):
+            middle = (outer + inner) / 2
+            if is_outside(middle):
+                outer = middle
+            else:
+                inner = middle
+        return outer
+
+    return boundary(0.0), boundary(1.0)
+
+
+def newcombe_intervals(
+    areas: Floats, effects: Floats, sizes: ClassSizes, quantiles: Floats
+) -> tuple[Floats, Floats]:
+    """Return the intervals of many areas, as ``newcombe_interval`` does of one."""
+    positives = sizes.positives / effects
+    negatives = sizes.negatives / effects
+
+    def boundaries(outer: Floats) -> Floats:
+        inner = areas
+        for _ in range(_BISECTIONS):
+            middle = (outer + inner) / 2
+            variance = newcombe_variance(middle, positives, negatives)
+            is_outside = (middle - areas) ** 2 > quantiles**2 * variance
+            outer = np.where(is_outside, middle, outer)
+            inner = np.where(is_outside, inner, middle)
+        return outer
+
+    return boundaries(np.zeros_like(areas)), boundaries(np.ones_like(areas))
