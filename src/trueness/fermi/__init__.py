@@ -1,8 +1,9 @@
 """What does a rank mean, given how many cases are positive and how large the AUC is?
 
-The chance that the case at a rank is positive follows by maximum entropy. Read
-``distribution``, then ``solver``, which finds beta and mu and adds probabilities up to
-any rank. Maths: ``docs/maths/fermi.md``.
+The probability that the case at a rank is positive follows by maximum entropy. Read
+``distribution`` first, then ``solver``, which finds the inverse temperature beta and
+the chemical potential mu, ``partition_sums``, which adds probabilities up to any rank,
+and ``quadrature``, which makes both fast. Maths: ``docs/maths/fermi.md``.
 """
 
 from trueness.fermi.distribution import midranks

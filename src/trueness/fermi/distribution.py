@@ -1,10 +1,10 @@
-r"""What is the chance that the case at this rank is positive, from the AUC alone?
+r"""Fermi-Dirac statistics of ranks: the probability of a positive at each rank.
 
 .. math:: P(1 \mid r) = \frac{1}{1 + e^{\beta (r - \mu)}} \qquad (5)
 
 Kim et al. 2021, PNAS 118:e2100761118, doi:10.1073/pnas.2100761118; equation numbers
-are theirs. Maximum entropy is not truth: ``docs/maths/fermi.md`` measures where it
-misses.
+are theirs. It follows from the AUC and the prevalence alone, by maximum entropy, which
+is not the truth: ``docs/maths/fermi.md`` measures where it misses.
 """
 
 from __future__ import annotations
@@ -29,27 +29,30 @@ from trueness._core.records import Answer
 from trueness.counts.answers import of_tally, whole_cases
 from trueness.counts.placements import twice_wins
 from trueness.counts.values import Tally
-from trueness.fermi.solver import PartitionSums, Solution, line, solve
+from trueness.fermi.partition_sums import PartitionSums
+from trueness.fermi.solver import RankLine, line, logit_of_prevalence, solve
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class FermiDirac(Answer):
-    r"""What is known of a case from its rank among N, given prevalence and AUC?
+    r"""Fermi-Dirac distribution of positives over the ranks of N cases.
 
-    Made by :func:`trueness.fermi_dirac`. Rank 1 is the highest score; tied cases have
-    the mean of their ranks, so ranks need not be whole.
+    What is known of a case from its rank, given prevalence and AUC? Made by
+    :func:`trueness.fermi_dirac`. Rank 1 is the highest score; tied cases have the mean
+    of their ranks, so ranks need not be whole.
 
     Attributes
     ----------
     n, n_pos, prevalence, auc
-        Cases, (expected) positives among them, their share, and the area.
+        Cases, (expected) positives among them, their proportion, and the area.
     beta, temperature : float
-        How fast the probability of a positive falls with rank, and 1 / beta; negative
-        when the AUC is below 1/2, infinite when it is 1.
+        Inverse temperature, or how fast the probability of a positive falls with rank,
+        and 1 / beta. Beta is negative when the AUC is below 1/2, infinite when it is 1.
     mu : float
-        The rank at which positive and negative are equally likely, which may lie
-        outside the ranks 1 to N; infinite for AUC = 1/2 unless the prevalence is 1/2.
+        Chemical potential: the rank at which positive and negative are equally likely,
+        which may lie outside the ranks 1 to N; infinite for AUC = 1/2 unless the
+        prevalence is 1/2.
     rank_threshold : float
         r*: a rank beyond this one is evidence against a positive, Eq. 9.
 
@@ -69,23 +72,28 @@ class FermiDirac(Answer):
     temperature: float
     rank_threshold: float
     # the line of eq. 5 around its centre, where beta and mu lose no digits
-    _solution: Solution
+    _solution: RankLine
 
     def probability(self, rank: ArrayLike) -> Any:
-        r"""How likely is the case at this rank to be positive? Eq. 5."""
-        return expit(self._sums.logit(_ranks(rank, self.n)))
+        """Return the probability that the case at this rank is positive (Eq. 5)."""
+        return expit(self._sums.logit(_check_ranks(rank, self.n)))
 
     def log_likelihood_ratio(self, rank: ArrayLike) -> Any:
-        r"""How strong is the evidence of this rank for a positive? Eq. 8.
+        r"""Return the log-likelihood ratio: the evidence for a positive (Eq. 8).
 
         .. math:: \ln\frac{P(r \mid 1)}{P(r \mid 0)}
                   = \ln\frac{1 - \rho}{\rho} - \beta (r - \mu) = \beta (r^* - r)
         """
-        beta, llr, centre = self._solution
-        return line(_ranks(rank, self.n), llr, beta, centre)
+        solution = self._solution
+        return line(
+            _check_ranks(rank, self.n),
+            solution.log_likelihood_ratio,
+            solution.beta,
+            solution.centre,
+        )
 
     def expected(self, what: str, rank: ArrayLike | None = None) -> Any:
-        r"""What is the mean of a metric when the first ``rank`` cases are flagged?
+        r"""Return the expected value of a metric if the first ``rank`` are flagged.
 
         ``"tpr"``, ``"fpr"``, ``"precision"`` and ``"balanced_accuracy"`` (Eqs 27 to 30)
         are functions of a whole rank from 0 to N (array in, array out). Without a rank:
@@ -106,10 +114,10 @@ class FermiDirac(Answer):
         _options.choice(what, (*_AT_RANK, *_OVERALL), "what")
         if what in _OVERALL:
             return _OVERALL[what](self)
-        return _AT_RANK[what](self, _cuts(rank, self.n, what))
+        return _AT_RANK[what](self, _check_flagged_numbers(rank, self.n, what))
 
     def at_prevalence(self, prevalence: float) -> FermiDirac:
-        """Give that of as many cases and the same AUC at another prevalence."""
+        """Return that of as many cases and the same AUC at another prevalence."""
         prevalence = _options.fraction(prevalence, "prevalence")
         return fermi_dirac(n=self.n, prevalence=prevalence, auc=self.auc)
 
@@ -119,24 +127,24 @@ class FermiDirac(Answer):
 
     @property
     def p110(self) -> float:
-        r"""How often do two positives rank before one negative? Eq. 22, corrected.
+        r"""Probability that two positives rank before one negative (Eq. 22, corrected).
 
         .. math:: P_{110} = \sum_r \frac{P_0(r)}{N_0} F_1(r)^2, \qquad
                   F_1(r) = \frac{1}{N_1} \Big(\sum_{i<r} P_1(i) + \tfrac12 P_1(r)\Big)
 
-        Differs from eq. (22), whose sums leave out the ties of a rank with itself and
-        give a negative variance in a third of all cases. Ties count 1/2 here.
+        Differs from eq. (22), whose sums leave out the ties of a rank with itself. Ties
+        count 1/2 here.
         """
         return self.auc**2 + self._sums.variances[0]
 
     @property
     def p100(self) -> float:
-        """How often does one positive rank before two negatives? As ``p110``."""
+        """Probability that one positive ranks before two negatives, as ``p110``."""
         return self.auc**2 + self._sums.variances[1]
 
     @property
     def auc_se(self) -> float:
-        r"""How much does the AUC vary from sample to sample? Eq. 18.
+        r"""Standard error of the AUC from sample to sample (Eq. 18).
 
         .. math:: \sigma^2 = \frac{A (1 - A) + (N_1 - 1)(P_{110} - A^2)
                   + (N_0 - 1)(P_{100} - A^2)}{N_1 N_0}
@@ -144,11 +152,11 @@ class FermiDirac(Answer):
         It uses only N, N1 and the AUC, not the scores, and is too low where positives
         are rare and the AUC is high.
         """
-        neg = self.n - self.n_pos
-        over_neg, over_pos = self._sums.variances
-        total = self.auc * (1 - self.auc) + max(self.n_pos - 1, 0.0) * over_neg
-        total += max(neg - 1, 0.0) * over_pos
-        return math.sqrt(total / (self.n_pos * neg))
+        n_neg = self.n - self.n_pos
+        over_negatives, over_positives = self._sums.variances
+        total = self.auc * (1 - self.auc) + max(self.n_pos - 1, 0.0) * over_negatives
+        total += max(n_neg - 1, 0.0) * over_positives
+        return math.sqrt(total / (self.n_pos * n_neg))
 
 
 @of_tally
@@ -160,9 +168,10 @@ def fermi_dirac(
     auc: float | None = None,
     prevalence: float | None = None,
 ) -> FermiDirac:
-    r"""How likely is the case at each rank positive, given AUC and prevalence?
+    r"""Fermi-Dirac distribution: the probability of a positive at each rank.
 
-    Beta and mu solve, to the last digits,
+    How likely is the case at each rank positive, given AUC and prevalence? The inverse
+    temperature beta and the chemical potential mu solve, to the last digits,
 
     .. math:: N_1 = \sum_{r=1}^N P(1 \mid r), \qquad
               \sum_{r=1}^N r P(1 \mid r) = N_1 \frac{N+1}{2} + N_1 N_0 (\tfrac12 - A).
@@ -191,21 +200,32 @@ def fermi_dirac(
         _options.alone("fermi_dirac", "a tally", n=n, n_pos=n_pos, auc=auc)
         _options.alone("fermi_dirac", "a tally", prevalence=prevalence)
         _cases.both_classes(data, "fermi_dirac")
-        t = data.labelled()
-        n, n_pos, auc = t.n, t.n_pos, twice_wins(t) / (2 * t.n_pos * t.n_neg)
-    n, n_pos, auc = _numbers(n, n_pos, auc, prevalence)
-    beta, llr, centre = solution = solve(n, n_pos, auc)
-    height = math.log(n_pos / (n - n_pos)) + llr
-    mu, neutral = (_where(centre, x, beta) for x in (height, llr))
-    heat = math.inf if beta == 0 else 1 / beta
-    known = (n, n_pos, n_pos / n, auc, beta)
-    return FermiDirac(*known, mu, heat, neutral, solution)
+        labelled = data.labelled()
+        n = labelled.n
+        n_pos = labelled.n_pos
+        auc = twice_wins(labelled) / (2 * labelled.n_pos * labelled.n_neg)
+
+    n, n_pos, auc = _check_numbers(n, n_pos, auc, prevalence)
+    solution = solve(n, n_pos, auc)
+    beta, log_ratio, centre = solution
+    log_odds = logit_of_prevalence(n_pos, n) + log_ratio
+    return FermiDirac(
+        n=n,
+        n_pos=n_pos,
+        prevalence=n_pos / n,
+        auc=auc,
+        beta=beta,
+        mu=_rank_of_zero(log_odds, beta, centre),
+        temperature=math.inf if beta == 0 else 1 / beta,
+        rank_threshold=_rank_of_zero(log_ratio, beta, centre),
+        _solution=solution,
+    )
 
 
-def _numbers(
-    n: object, n_pos: object, auc: object, prevalence: object
+def _check_numbers(
+    n: int | None, n_pos: float | None, auc: float | None, prevalence: float | None
 ) -> tuple[int, float, float]:
-    """Pass on N, N1 and AUC of a Fermi-Dirac distribution."""
+    """Return N, N1 and AUC of a Fermi-Dirac distribution, checked."""
     if n is None or auc is None or (n_pos is None) == (prevalence is None):
         raise InputError(
             "fermi_dirac needs a tally, or n, auc and one of n_pos and prevalence. "
@@ -216,17 +236,21 @@ def _numbers(
     area = _options.fraction(auc, "auc", ends="[]")
     if n_pos is None:
         return size, size * _options.fraction(prevalence, "prevalence"), area
-    number = _options.real_number(n_pos, "n_pos")
-    if not 0 < number < size:
+
+    positives = _options.real_number(n_pos, "n_pos")
+    if not 0 < positives < size:
         raise InputError(
             f"n_pos must lie between 0 and n={size:,}, both classes being present; "
-            f"found {number:g}."
+            f"found {positives:g}.",
+            option="n_pos",
         )
-    return size, int(number) if number.is_integer() else number, area
+    if positives.is_integer():
+        positives = int(positives)
+    return size, positives, area
 
 
-def _ranks(values: object, n: int) -> Any:
-    """Pass on ranks among n cases: real numbers from 1/2 to n + 1/2."""
+def _check_ranks(values: ArrayLike, n: int) -> Any:
+    """Return ranks among n cases: real numbers from 1/2 to n + 1/2."""
     rank = np.asarray(values)
     if rank.dtype.kind not in "iuf":
         raise InputError(f"rank must be numbers; found {rank.dtype}.")
@@ -239,16 +263,16 @@ def _ranks(values: object, n: int) -> Any:
     return rank.astype(np.float64)
 
 
-def _cuts(values: ArrayLike | None, n: int, what: str) -> Any:
-    """Pass on thresholds: how many of n ranked cases are flagged."""
+def _check_flagged_numbers(values: ArrayLike | None, n: int, what: str) -> Any:
+    """Return how many of n ranked cases are flagged, as whole numbers."""
     if values is None:
         raise InputError(
             f"expected({what!r}) needs a rank: how many cases are flagged. "
             f"Type expected({what!r}, {max(1, n // 10)})."
         )
     rank = np.asarray(values)
-    wrong = rank.dtype.kind not in "iuf"
-    if wrong or not ((rank >= 0) & (rank <= n) & (rank == np.floor(rank))).all():
+    numeric = rank.dtype.kind in "iuf"
+    if not numeric or not ((rank >= 0) & (rank <= n) & (rank == np.floor(rank))).all():
         raise InputError(
             f"rank must be whole numbers from 0 to n={n:,}: how many cases are "
             f"flagged; found {listing(np.atleast_1d(rank))}."
@@ -256,41 +280,61 @@ def _cuts(values: ArrayLike | None, n: int, what: str) -> Any:
     return rank.astype(np.float64)
 
 
-def _where(centre: float, height: float, beta: float) -> float:
-    """At which rank does the line ``height - beta (r - centre)`` cross zero?"""
+def _rank_of_zero(height: float, beta: float, centre: float) -> float:
+    """Return the rank at which the line ``height - beta (r - centre)`` crosses zero."""
     if height == 0 or math.isinf(beta):
         return centre
-    return centre + height / beta if beta else math.copysign(math.inf, height)
-
-
-def _finite_line(n: float, n_pos: float, auc: float) -> tuple[float, float, float]:
-    s = beta, *_ = solve(int(n), n_pos, auc)
-    if math.isinf(beta):  # as if half a pair were the other way
-        pairs, part = n_pos * (n - n_pos), n_pos % 1
-        wrong = (0.5 * pairs / (pairs + 1) + part * (1 - part) / 2) / pairs
-        s = slope, llr, centre = solve(int(n), n_pos, wrong)
-        if beta > 0:  # the ranks turned round: 1 - wrong would be 1 from 10^8 cases on
-            return -slope, llr, int(n) + 1 - centre
-    return s
+    if beta == 0:
+        return math.copysign(math.inf, height)
+    return centre + height / beta
 
 
 def finite_lines(
     n: ArrayLike, n_pos: ArrayLike, auc: ArrayLike
 ) -> tuple[Floats, Floats, Floats]:
-    """Give beta, llr and centre of L(r) = llr - beta (r - centre), finite ones."""
-    columns = (np.asarray(x, np.float64).tolist() for x in (n, n_pos, auc))
-    lines = np.array([_finite_line(*one) for one in zip(*columns, strict=True)])
+    """Return beta, log-likelihood ratio and centre of the lines of several classifiers.
+
+    A perfect AUC, whose beta is infinite, counts as if half a pair were the other way.
+    """
+    sizes = np.asarray(n, np.float64).tolist()
+    positives = np.asarray(n_pos, np.float64).tolist()
+    areas = np.asarray(auc, np.float64).tolist()
+    lines = np.array(
+        [
+            _finite_line(*numbers)
+            for numbers in zip(sizes, positives, areas, strict=True)
+        ]
+    )
     return lines[:, 0], lines[:, 1], lines[:, 2]
+
+
+def _finite_line(n: float, n_pos: float, auc: float) -> RankLine:
+    """Return the line of one classifier, with a finite beta."""
+    solution = solve(int(n), n_pos, auc)
+    if math.isfinite(solution.beta):
+        return solution
+
+    pairs = n_pos * (n - n_pos)
+    fraction = n_pos % 1
+    miss = (0.5 * pairs / (pairs + 1) + fraction * (1 - fraction) / 2) / pairs
+    almost_reversed = solve(int(n), n_pos, miss)
+    if solution.beta < 0:
+        return almost_reversed
+
+    # the ranks turned round: 1 - miss would be 1 from 10^8 cases on
+    beta, log_ratio, centre = almost_reversed
+    return RankLine(-beta, log_ratio, int(n) + 1 - centre)
 
 
 @whole_cases
 def midranks(t: Tally, score: ArrayLike | None = None) -> Floats:
-    """Which rank would these scores have among the cases of a tally?
+    """Midranks of scores among the cases of a tally.
 
-    Rank 1 is the highest score and tied cases share the mean of their ranks. Before a
-    new score come all cases with a higher score, labelled or not, and half of those
-    tied with it: rank = above + tied/2 + 1/2, from 1/2 (above all) to n + 1/2 (below
-    all). Without ``score`` the scores of the tally itself are ranked.
+    Which rank would these scores have? Rank 1 is the highest score and tied cases share
+    the mean of their ranks. Before a new score come all cases with a higher score,
+    labelled or not, and half of those tied with it: rank = above + tied/2 + 1/2, from
+    1/2 (above all) to n + 1/2 (below all). Without ``score`` the scores of the tally
+    itself are ranked.
 
     Examples
     --------
@@ -300,20 +344,29 @@ def midranks(t: Tally, score: ArrayLike | None = None) -> Floats:
     """
     _cases.one_classifier(t, "midranks")
     cases = t.neg + t.pos + t.unknown
-    upto = np.cumsum(cases)
+    cases_up_to = np.cumsum(cases)
     if score is None:
-        return upto - (cases - 1) / 2
-    return rank_scores(_columns.as_floats(score, "score"), t.score[::-1], upto)
+        return cases_up_to - (cases - 1) / 2
+
+    scores = _columns.as_floats(score, "score")
+    return rank_scores(scores, t.score[::-1], cases_up_to)
 
 
-def rank_scores(score: Floats, ascending: Floats, upto: Array) -> Floats:
-    """Rank scores against distinct ascending ones; ``upto`` counts from the top."""
-    reach, m = np.concatenate([[0], upto]), ascending.size
-    at = np.searchsorted(ascending, score)  # NaN goes behind the last one
-    # one search serves both: a tie is one step further up
-    tied = np.append(ascending, np.nan)[at] == score
-    both = reach[m - at] + reach[m - at - tied]
-    return np.where(np.isnan(score), np.nan, (both + 1) / 2)
+def rank_scores(score: Floats, ascending: Floats, cases_up_to: Array) -> Floats:
+    """Return midranks of scores against distinct ascending ones.
+
+    ``cases_up_to`` counts the cases from the highest score to each of these.
+    """
+    cases_from_top = np.concatenate([[0], cases_up_to])
+    position = np.searchsorted(ascending, score)  # NaN goes behind the last one
+    scores_above = ascending.size - position
+
+    # a tied score is found one step further up
+    tied = np.append(ascending, np.nan)[position] == score
+    cases_at_or_above = cases_from_top[scores_above]
+    cases_above = cases_from_top[scores_above - tied]
+    midrank = (cases_at_or_above + cases_above + 1) / 2
+    return np.where(np.isnan(score), np.nan, midrank)
 
 
 # a measure at a rank (Eqs 27 to 30)

@@ -1,4 +1,4 @@
-r"""Which beta and mu meet Eqs 3 and 4 of the Fermi-Dirac paper, to the last digits?
+r"""Solution of Eqs 3 and 4 of the Fermi-Dirac paper for beta and mu, to all digits.
 
 With c = r - (N+1)/2 the conditions are
 
@@ -6,130 +6,200 @@ With c = r - (N+1)/2 the conditions are
           \sum_r c_r \sigma(a - \beta c_r) = N_1 N_0 (1/2 - A).
 
 Both are rewritten as sums of positive terms, so that nothing cancels: around the middle
-rank when the AUC is near 1/2 (``_from_middle``), around the step at rank N1 + 1/2 when
-it is near 1 (``_from_step``). A sum over many ranks is one over few nodes: Gauss
-quadrature on panels a few widths of the step long, with the Euler-Maclaurin terms at
-the ends folded into the weights (``unit_sums``). So the cost does not grow with N.
+rank when the AUC is near 1/2 (``_solve_around_middle``), around the step at rank
+N1 + 1/2 when it is near 1 (``_solve_around_step``). Newton's steps in (a, log beta)
+then reach the last digits. The cost does not grow with N (``quadrature``).
 
-Kim et al. 2021, doi:10.1073/pnas.2100761118.
+Letters are the paper's: N cases, N1 positives and N0 negatives among them, A the AUC,
+rho = N1 / N the prevalence. Kim et al. 2021, doi:10.1073/pnas.2100761118.
 """
 
 from __future__ import annotations
 
 import math
-from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.polynomial import legendre
 from scipy.special import expit
 
-from trueness._core.arrays import Floats, blocks
+from trueness.fermi.quadrature import sum_over_ranks
 
-# more ranks than this are summed by quadrature: beta is below 0.05 then, and the first
-# Euler-Maclaurin term that is left out is below 1e-15
-_MANY = 2048
 # beyond this many widths of the step a term is below 1e-19 of the largest
-_REACH = 45.0
-_NODES = 16
-# a window wider than this has beta < 0.0014: the second Euler-Maclaurin term is 1e-14
-_WIDE = 1 << 16
+NEGLIGIBLE_BEYOND = 45.0
+# exp(700) is the largest round power that a float holds
+_LARGEST_EXPONENT = 700.0
+_RELATIVE_PRECISION = 1e-12
+# at an AUC this far from 1/2 both ways of solving keep their digits
+_NEAR_CHANCE = 0.25
 
 
-# beta, llr and centre of eq. 5 as logit P(r) = logit(rho) + llr - beta (r - centre)
-Solution = tuple[float, float, float]
+class RankLine(NamedTuple):
+    """Eq. 5 as logit P(r) = logit(rho) + log_likelihood_ratio - beta (r - centre).
+
+    The second field is the logarithm of P(r | 1) / P(r | 0) at the rank ``centre``.
+    """
+
+    beta: float
+    log_likelihood_ratio: float
+    centre: float
 
 
 def line(rank: Any, height: float, beta: float, centre: float) -> Any:
-    """Give height - beta (r - centre), a step where beta is infinite.
+    """Return height - beta (r - centre), a step where beta is infinite.
 
     Written around the centre: beta (mu - r) would lose digits where mu is far away.
     """
-    away = rank - centre
+    distance = rank - centre
     if math.isfinite(beta):
-        return height - beta * away
-    steep = np.copysign(np.inf, -math.copysign(1, beta) * away)
-    return np.where(away == 0, height, steep)[()]
+        return height - beta * distance
+
+    step = np.copysign(np.inf, -math.copysign(1, beta) * distance)
+    return np.where(distance == 0, height, step)[()]
 
 
-def solve(n: int, n_pos: float, auc: float) -> Solution:
-    """Find the one solution for 0 < n_pos < n and 0 <= auc <= 1.
+def logit_of_prevalence(n_pos: float, n: int) -> float:
+    """Return the log-odds of n_pos positives among n cases."""
+    return math.log(n_pos / (n - n_pos))
+
+
+def solve(n: int, n_pos: float, auc: float) -> RankLine:
+    """Return the one solution for 0 < n_pos < n and 0 <= auc <= 1.
 
     ``n_pos`` may be a fraction (an expected number); an AUC beyond what N ranks can
     then hold is taken as the largest that they can, with infinite beta.
     """
-    if auc < 0.5:  # AUC -> 1 - AUC reverses the ranks: P(r) -> P(N + 1 - r)
-        beta, llr, centre = _better_than_chance(n, n_pos, 0.5 - auc, auc)
-        return -beta, llr, n + 1 - centre
+    if auc < 0.5:
+        # AUC -> 1 - AUC reverses the ranks: P(r) -> P(N + 1 - r)
+        mirrored = _solve_better_than_chance(n, n_pos, excess=0.5 - auc, miss=auc)
+        beta, log_ratio, centre = mirrored
+        return RankLine(-beta, log_ratio, n + 1 - centre)
+
     # both differences are exact in floating point for auc >= 1/2
-    return _better_than_chance(n, n_pos, auc - 0.5, 1 - auc)
+    return _solve_better_than_chance(n, n_pos, excess=auc - 0.5, miss=1 - auc)
 
 
-def _better_than_chance(n: int, n_pos: float, above: float, below: float) -> Solution:
-    if n_pos > n / 2:  # rho -> 1 - rho turns P(r) into 1 - P(N + 1 - r)
-        beta, llr, centre = _better_than_chance(n, n - n_pos, above, below)
-        return beta, -llr, n + 1 - centre
-    if above == 0:
-        return 0.0, 0.0, (n + 1) / 2
-    if above <= 0.25:
-        return _from_middle(n, n_pos, above)
-    whole, base = math.floor(n_pos), _logit(n_pos, n)
-    part = n_pos - whole
+def _solve_better_than_chance(
+    n: int, n_pos: float, *, excess: float, miss: float
+) -> RankLine:
+    """Solve for an AUC of 1/2 + ``excess`` = 1 - ``miss``."""
+    if n_pos > n / 2:
+        # rho -> 1 - rho turns P(r) into 1 - P(N + 1 - r)
+        swapped = _solve_better_than_chance(n, n - n_pos, excess=excess, miss=miss)
+        beta, log_ratio, centre = swapped
+        return RankLine(beta, -log_ratio, n + 1 - centre)
+
+    if excess == 0:
+        return RankLine(0.0, 0.0, (n + 1) / 2)
+
+    if excess <= _NEAR_CHANCE:
+        return _solve_around_middle(n, n_pos, excess)
+
+    fraction = n_pos - math.floor(n_pos)
     # what is left of N1 N0 (1 - A) when the fraction of a case is placed best
-    room = n_pos * (n - n_pos) * below - part * (1 - part) / 2
+    room = n_pos * (n - n_pos) * miss - fraction * (1 - fraction) / 2
     if room > 0:
-        return _from_step(n, n_pos, below, room)
-    # every positive first: beta is infinite, the logit at the centre that of part
-    if part == 0:
-        return math.inf, -base, whole + 0.5
-    return math.inf, math.log(part / (1 - part)) - base, whole + 1.0
+        return _solve_around_step(n, n_pos, miss, room)
+
+    return _all_positives_first(n, n_pos)
 
 
-def _logit(n_pos: float, n: int) -> float:
-    return math.log(n_pos / (n - n_pos))
+def _all_positives_first(n: int, n_pos: float) -> RankLine:
+    """Return the step of a perfect AUC: beta is infinite.
+
+    A fraction of a positive stands at the rank behind the whole ones, which is the
+    centre then, and has the logit of that fraction.
+    """
+    whole = math.floor(n_pos)
+    fraction = n_pos - whole
+    logit_rho = logit_of_prevalence(n_pos, n)
+
+    if fraction == 0:
+        return RankLine(math.inf, -logit_rho, whole + 0.5)
+
+    logit_fraction = math.log(fraction / (1 - fraction))
+    return RankLine(math.inf, logit_fraction - logit_rho, whole + 1.0)
 
 
-def _from_middle(n: int, n_pos: float, above: float) -> Solution:
+def _solve_around_middle(n: int, n_pos: float, excess: float) -> RankLine:
     r"""Solve for delta = a - logit(rho) and beta, with t = beta c, c > 0.
 
     .. math:: N (\sigma(a) - \rho) = \tanh(a/2) \sum_{c>0}
               \frac{\cosh t - 1}{\cosh a + \cosh t}, \qquad
               \sum_{c>0} \frac{c \sinh t}{\cosh a + \cosh t} = N_1 N_0 (A - 1/2)
     """
-    rho, base = n_pos / n, _logit(n_pos, n)
-    goal = math.log(n_pos) + math.log(n - n_pos) + math.log(above)
-    # the weak limit with the exact factor N^2 / (N^2 - 1)
-    theta = math.log(12 * above * n) - math.log(n) * 2 - math.log1p(-1 / n**2)
+    log_moment = math.log(n_pos) + math.log(n - n_pos) + math.log(excess)
+    # the weak limit of the paper, with the exact factor N^2 / (N^2 - 1)
+    log_beta = math.log(12 * excess * n) - math.log(n) * 2 - math.log1p(-1 / n**2)
     delta = 0.0
-    odd = n % 2
+
     for _ in range(60):
-        beta = math.exp(theta)
-        c, w = unit_sums(0.5 if odd else 0.0, n // 2, beta, math.inf)
-        t, a = beta * c, base + delta
-        sinh, cosh1 = np.sinh(t), 2 * np.sinh(t / 2) ** 2
-        q = 1 / (math.cosh(a) + 1 + cosh1)
-        half, wq = math.tanh(a / 2), w * q
-        # the two sums above; _a and _b mark derivatives by a and by beta
-        spread = float(wq @ cosh1)
-        spread_a = -math.sinh(a) * float((wq * q) @ cosh1)
-        spread_b = (math.cosh(a) + 1) * float((wq * q) @ (c * sinh))
-        moment = float(wq @ (c * sinh))
-        moment_a = -math.sinh(a) * float((wq * q) @ (c * sinh))
-        moment_b = float(wq @ (c * c * (1 + cosh1 - sinh * sinh * q)))
-        up = rho * math.expm1(delta)
-        above_rho = (1 - rho) * up / (1 + up)  # sigma(a) - rho without the difference
-        f1_a = (1 - half * half) / 2 * (0.5 - spread / n) - half * spread_a / n
-        value = above_rho - half * spread / n, math.log(moment) - goal
-        by_first = f1_a, -beta * half * spread_b / n
-        by_second = moment_a / moment, beta * moment_b / moment
-        moves = _newton(value, (*by_first, *by_second), 1.0)
-        delta, theta = delta + moves[0], theta + moves[1]
-        if abs(moves[1]) < 1e-12 and abs(moves[0]) <= 1e-12 * abs(delta):
+        equations = _equations_around_middle(
+            n, n_pos, delta=delta, beta=math.exp(log_beta), log_moment=log_moment
+        )
+        move, log_move = _newton_step(equations, largest_move=1.0)
+        delta = delta + move
+        log_beta = log_beta + log_move
+        settled = abs(move) <= _RELATIVE_PRECISION * abs(delta)
+        if settled and abs(log_move) < _RELATIVE_PRECISION:
             break
-    return math.exp(theta), delta, (n + 1) / 2
+
+    return RankLine(math.exp(log_beta), delta, (n + 1) / 2)
 
 
-def _from_step(n: int, n_pos: float, below: float, room: float) -> Solution:
+class _Equations(NamedTuple):
+    """Two equations that shall be zero, and their slopes by a and by log beta."""
+
+    first: float
+    second: float
+    first_by_a: float
+    first_by_log_beta: float
+    second_by_a: float
+    second_by_log_beta: float
+
+
+def _equations_around_middle(
+    n: int, n_pos: float, *, delta: float, beta: float, log_moment: float
+) -> _Equations:
+    """Return both equations of ``_solve_around_middle``, the second in logarithms."""
+    rho = n_pos / n
+    a = logit_of_prevalence(n_pos, n) + delta
+    # the middle rank of an odd number has c = 0 and adds nothing to either sum
+    start = 0.5 if n % 2 else 0.0
+    c, weight = sum_over_ranks(start, n // 2, beta)
+
+    t = beta * c
+    sinh = np.sinh(t)
+    cosh_less_1 = 2 * np.sinh(t / 2) ** 2
+    q = 1 / (math.cosh(a) + 1 + cosh_less_1)  # 1 / (cosh a + cosh t)
+    weighted_q = weight * q
+    weighted_q2 = weighted_q * q
+
+    # the sum of the first equation, and its slopes
+    spread = float(weighted_q @ cosh_less_1)
+    spread_by_a = -math.sinh(a) * float(weighted_q2 @ cosh_less_1)
+    spread_by_beta = (math.cosh(a) + 1) * float(weighted_q2 @ (c * sinh))
+
+    # the sum of the second equation, and its slopes
+    moment = float(weighted_q @ (c * sinh))
+    moment_by_a = -math.sinh(a) * float(weighted_q2 @ (c * sinh))
+    moment_by_beta = float(weighted_q @ (c * c * (1 + cosh_less_1 - sinh * sinh * q)))
+
+    # sigma(a) - rho without the difference of two numbers that may be close
+    odds_factor = rho * math.expm1(delta)
+    excess_over_rho = (1 - rho) * odds_factor / (1 + odds_factor)
+    tanh = math.tanh(a / 2)
+
+    return _Equations(
+        first=excess_over_rho - tanh * spread / n,
+        second=math.log(moment) - log_moment,
+        first_by_a=(1 - tanh * tanh) / 2 * (0.5 - spread / n) - tanh * spread_by_a / n,
+        first_by_log_beta=-beta * tanh * spread_by_beta / n,
+        second_by_a=moment_by_a / moment,
+        second_by_log_beta=beta * moment_by_beta / moment,
+    )
+
+
+def _solve_around_step(n: int, n_pos: float, miss: float, room: float) -> RankLine:
     r"""Solve for alpha and beta in logit P = alpha - beta s, s = r - k - 1/2.
 
     With k = floor(N1), f = N1 - k, misses A (positives expected behind the step) and B
@@ -138,258 +208,148 @@ def _from_step(n: int, n_pos: float, below: float, room: float) -> Solution:
     .. math:: A = B + f, \qquad B + \sum_{s>0} (s - \tfrac12) P
               + \sum_{s<0} (|s| - \tfrac12) (1 - P)
               = N_1 N_0 (1 - \mathrm{AUC}) - f (1 - f) / 2
+
+    The right side is ``room``.
     """
-    whole = math.floor(n_pos)
-    part = n_pos - whole
-    # Differs from the paper's strong limit by pi/2: beta^2 = pi^2 / (6 N1 N0 (1 - A));
-    # few misses in all go as exp(-beta/2), few positives as a truncated exponential
-    beta = -2 * math.log(room)
-    if room >= 0.3:
-        beta = min(math.pi / math.sqrt(6 * room), 1 / (below * n))
-    # Eq. 6, shifted by half a rank and written around the step
-    ratio = math.expm1(-beta * n_pos) / math.expm1(-beta * (n - n_pos))
-    alpha = beta * part + math.log(ratio)
-    if part and beta > 3:
-        alpha = beta / 2 + math.log(part / (1 - part))
-    theta, goal = math.log(beta), math.log(room)
+    beta = _first_beta_around_step(n, miss, room)
+    alpha = _first_alpha_around_step(n, n_pos, beta)
+    log_beta = math.log(beta)
+
     for _ in range(200):
-        beta = math.exp(theta)
-        behind = _Tail(alpha, beta, n - whole)
-        before = _Tail(-alpha, beta, whole)
-        # one common scale for both tails
-        top = max(behind.log_scale, before.log_scale)
-        x, y = math.exp(behind.log_scale - top), math.exp(before.log_scale - top)
-        f = part * math.exp(min(700.0, -top)) if part else 0.0
-        # both equations in logarithms; _a and _b mark derivatives by alpha and by beta
-        late, early = x * behind.p0, y * before.p0 + f
-        r1 = math.log(late) - math.log(early)
-        r1_a = x * behind.v0 / late + y * before.v0 / early
-        r1_b = -x * behind.v0s / late + y * before.v0s / early
-        moved = x * behind.p1 + y * (before.p1 + before.p0)
-        moved_a = x * behind.v1 - y * (before.v1 + before.v0)
-        moved_b = -x * behind.v1s - y * (before.v1s + before.v0s)
-        r2 = math.log(moved) + top - goal
-        rows = (r1_a, beta * r1_b, moved_a / moved, beta * moved_b / moved)
-        moves = _newton((r1, r2), rows, 2.0 + beta)
-        alpha, theta = alpha + moves[0], theta + moves[1]
-        if abs(moves[1]) < 1e-12 and abs(moves[0]) < 1e-12 * (1 + abs(alpha)):
+        beta = math.exp(log_beta)
+        equations = _equations_around_step(
+            n, n_pos, alpha=alpha, beta=beta, log_room=math.log(room)
+        )
+        move, log_move = _newton_step(equations, largest_move=2.0 + beta)
+        alpha = alpha + move
+        log_beta = log_beta + log_move
+        settled = abs(move) < _RELATIVE_PRECISION * (1 + abs(alpha))
+        if settled and abs(log_move) < _RELATIVE_PRECISION:
             break
-    return math.exp(theta), alpha - _logit(n_pos, n), whole + 0.5
+
+    log_ratio = alpha - logit_of_prevalence(n_pos, n)
+    return RankLine(math.exp(log_beta), log_ratio, math.floor(n_pos) + 0.5)
 
 
-class _Tail:
-    """Sums over s = 1/2, 3/2, ... (count of them) of sigma(alpha - beta s)."""
+def _first_beta_around_step(n: int, miss: float, room: float) -> float:
+    """Return a first guess of beta, from the strong limit of the paper.
 
-    def __init__(self, alpha: float, beta: float, count: int) -> None:
-        s, w = unit_sums(0.0, count, beta, max(alpha, 0.0) + _REACH)
-        s1 = s - 0.5
-        # scaled by its largest term, which may be below the smallest float
-        self.log_scale = min(0.0, alpha - beta / 2)
-        scale = math.exp(min(700.0, -self.log_scale)) if count else 1.0
-        if -self.log_scale > 700:
-            p = np.exp(alpha - beta * s - self.log_scale)
-            v = p
-        else:
-            p = expit(alpha - beta * s) * scale
-            v = p * expit(beta * s - alpha)
-        wp, wv = w * p, w * v
-        self.p0, self.p1 = float(wp.sum()), float(wp @ s1)
-        # derivatives: by alpha, by -beta
-        self.v0, self.v0s = float(wv.sum()), float(wv @ s)
-        self.v1, self.v1s = float(wv @ s1), float((wv * s) @ s1)
-
-
-def _newton(
-    value: tuple[float, float], rows: tuple[float, ...], most: float
-) -> tuple[float, float]:
-    """Give the Newton step of (a, log beta), kept within ``most`` and 1."""
-    aa, ab, ba, bb = rows
-    # Cramer's rule; equations and unknowns are two
-    det = aa * bb - ab * ba
-    first = -(value[0] * bb - value[1] * ab) / det
-    second = -(aa * value[1] - ba * value[0]) / det
-    return max(-most, min(most, first)), max(-1.0, min(1.0, second))
-
-
-def unit_sums(
-    start: float, count: int, beta: float, reach: float
-) -> tuple[Floats, Floats]:
-    """Give nodes and weights of the sum over start + 1/2, start + 3/2, ... .
-
-    It holds for functions that vary on the scale 1/beta and are negligible beyond
-    ``reach`` of these scales.
+    Differs from the paper's strong limit by pi/2: beta^2 = pi^2 / (6 N1 N0 (1 - A)).
+    Few misses in all go as exp(-beta/2), few positives as a truncated exponential.
     """
-    ranks = math.ceil(min(float(count), reach / beta))
-    if ranks <= _MANY:
-        s: Floats = np.arange(ranks, dtype=np.float64) + (start + 0.5)
-        return s, np.ones(s.size)
-    return _panels(start, start + ranks, beta, reaches_end=ranks == count)
+    if room >= 0.3:
+        return min(math.pi / math.sqrt(6 * room), 1 / (miss * n))
+    return -2 * math.log(room)
 
 
-def _panels(
-    low: float, high: float, beta: float, *, reaches_end: bool
-) -> tuple[Floats, Floats]:
-    x, w, left, right = _rule()
-    edges = _edges(low, high, beta)
-    half = np.diff(edges)[:, None] / 2
-    nodes = (edges[:-1, None] + half) + half * x
-    weights = half * w
-    # sum over midpoints = integral - [f'] / 24 + 7 [f'''] / 5760
-    for k, size in ((0, -1 / 24), (1, 7 / 5760)):
-        weights[0] -= size * left[k] / half[0] ** (2 * k + 1)
-        if reaches_end:
-            weights[-1] += size * right[k] / half[-1] ** (2 * k + 1)
-    return nodes.ravel(), weights.ravel()
+def _first_alpha_around_step(n: int, n_pos: float, beta: float) -> float:
+    """Return a first guess of alpha: Eq. 6, shifted by half a rank, around the step."""
+    fraction = n_pos - math.floor(n_pos)
+    if fraction and beta > 3:
+        return beta / 2 + math.log(fraction / (1 - fraction))
+
+    ratio = math.expm1(-beta * n_pos) / math.expm1(-beta * (n - n_pos))
+    return beta * fraction + math.log(ratio)
 
 
-def _edges(low: float, high: float, beta: float) -> Floats:
-    """Panels four widths of the step long, the first and the last one width."""
-    span = (high - low) * beta
-    if span <= 2:
-        return np.array([low, high])
-    inner = max(1, math.ceil((span - 2) / 4))
-    middle = np.linspace(low + 1 / beta, high - 1 / beta, inner + 1)
-    return np.concatenate([[low], middle, [high]])
+def _equations_around_step(
+    n: int, n_pos: float, *, alpha: float, beta: float, log_room: float
+) -> _Equations:
+    """Return both equations of ``_solve_around_step``, in logarithms."""
+    whole = math.floor(n_pos)
+    fraction = n_pos - whole
+    behind = _sum_tail(alpha, beta, n - whole)
+    before = _sum_tail(-alpha, beta, whole)
 
+    # one common scale for both tails
+    log_scale = max(behind.log_scale, before.log_scale)
+    x = math.exp(behind.log_scale - log_scale)
+    y = math.exp(before.log_scale - log_scale)
+    f = 0.0
+    if fraction:
+        f = fraction * math.exp(min(_LARGEST_EXPONENT, -log_scale))
 
-@cache
-def _rule() -> tuple[Any, ...]:
-    """Gauss-Legendre nodes and weights, and f', f''' at both ends from the nodes."""
-    x, w = legendre.leggauss(_NODES)
-    # values at the nodes -> Legendre coefficients, by the discrete orthogonality
-    degree, basis = np.arange(_NODES), np.eye(_NODES)
-    to_series = (legendre.legvander(x, _NODES - 1) * w[:, None]).T
-    to_series *= (2 * degree[:, None] + 1) / 2
-    left, right = (
-        [legendre.legval(end, legendre.legder(basis, k)) @ to_series for k in (1, 3)]
-        for end in (-1.0, 1.0)
+    # A = B + f
+    late = x * behind.total
+    early = y * before.total + f
+    late_by_alpha = x * behind.slope
+    early_by_alpha = y * before.slope
+
+    # B and the distances of the misses from the step
+    distance = x * behind.moment + y * (before.moment + before.total)
+    distance_by_alpha = x * behind.slope_moment - y * (
+        before.slope_moment + before.slope
     )
-    return x, w, left, right
+    distance_by_beta = -x * behind.slope_moment_s - y * (
+        before.slope_moment_s + before.slope_s
+    )
+
+    return _Equations(
+        first=math.log(late) - math.log(early),
+        second=math.log(distance) + log_scale - log_room,
+        first_by_a=late_by_alpha / late + early_by_alpha / early,
+        first_by_log_beta=beta
+        * (-x * behind.slope_s / late + y * before.slope_s / early),
+        second_by_a=distance_by_alpha / distance,
+        second_by_log_beta=beta * distance_by_beta / distance,
+    )
 
 
-class PartitionSums:
-    """Sums of P(r) and 1 - P(r) of one Fermi-Dirac distribution, up to any rank.
+class _TailSums(NamedTuple):
+    """Sums over s = 1/2, 3/2, ... of p = sigma(alpha - beta s), over exp(log_scale).
 
-    Far from the step every probability is 0 or 1 to the last digit, so sums run over a
-    window of ranks. A wide window has a slow beta, and Euler-Maclaurin gives the sum
-    from the integral, which is a logarithm.
+    ``moment`` weights each term by s - 1/2. ``slope`` and ``slope_moment`` are the same
+    sums of v = p (1 - p), the slope by alpha; ``slope_s`` and ``slope_moment_s`` those
+    of v s, the slope by -beta.
     """
 
-    def __init__(self, n: int, n_pos: float, auc: float, solution: Solution) -> None:
-        self.n, self.n_pos, self.auc = n, n_pos, auc
-        self.beta, llr, self.centre = solution
-        self.height = _logit(n_pos, n) + llr
+    log_scale: float
+    total: float
+    moment: float
+    slope: float
+    slope_moment: float
+    slope_s: float
+    slope_moment_s: float
 
-    def logit(self, rank: Any) -> Any:
-        """Give the log-odds of being positive at a rank."""
-        return line(rank, self.height, self.beta, self.centre)
 
-    @cached_property
-    def window(self) -> tuple[int, int]:
-        """Give the first and last rank where the probability is not 0 or 1."""
-        slope = abs(self.beta)
-        if slope * self.n < 1e-3:
-            return 1, self.n
-        middle = self.centre + self.height / self.beta
-        reach = _REACH / slope
-        low = math.floor(min(max(middle - reach, 1), self.n))
-        return low, math.ceil(max(min(middle + reach, self.n), low))
+def _sum_tail(alpha: float, beta: float, count: int) -> _TailSums:
+    """Return the sums over ``count`` ranks behind the step."""
+    reach = max(alpha, 0.0) + NEGLIGIBLE_BEYOND
+    s, weight = sum_over_ranks(0.0, count, beta, reach)
+    distance = s - 0.5
 
-    @property
-    def is_wide(self) -> bool:
-        """Are there more such ranks than are summed one by one?"""
-        return self.window[1] - self.window[0] >= _WIDE
+    # scaled by its largest term, which may be below the smallest float
+    log_scale = min(0.0, alpha - beta / 2)
+    if -log_scale > _LARGEST_EXPONENT:
+        p = np.exp(alpha - beta * s - log_scale)
+        v = p
+    else:
+        scale = math.exp(min(_LARGEST_EXPONENT, -log_scale)) if count else 1.0
+        p = expit(alpha - beta * s) * scale
+        v = p * expit(beta * s - alpha)
 
-    @cached_property
-    def _running(self) -> tuple[Floats, Floats]:
-        """Running sums of P and 1 - P over the window, from 0."""
-        low, high = self.window
-        x = self.logit(np.arange(low, high + 1.0))
-        return tuple(np.concatenate([[0.0], np.cumsum(expit(s * x))]) for s in (1, -1))  # type: ignore[return-value]
+    weighted_p = weight * p
+    weighted_v = weight * v
+    return _TailSums(
+        log_scale,
+        total=float(weighted_p.sum()),
+        moment=float(weighted_p @ distance),
+        slope=float(weighted_v.sum()),
+        slope_moment=float(weighted_v @ distance),
+        slope_s=float(weighted_v @ s),
+        slope_moment_s=float((weighted_v * s) @ distance),
+    )
 
-    def head(self, k: Floats, *, positive: bool = True) -> Any:
-        """Sum P (or 1 - P) over the ranks 1 to k."""
-        low, high = self.window
-        rises = (self.beta < 0) == positive  # then the sum is 0 before the window
-        inside = np.clip(k, low - 1, high)
-        if self.is_wide:
-            # midpoint Euler-Maclaurin: sum = integral - [f'] / 24
-            sign, start, end = 1 if positive else -1, low - 0.5, inside + 0.5
-            slope = self._slope(end, sign) - self._slope(start, sign)
-            part = self._integral(start, end, sign) - slope / 24
-        else:
-            part = self._running[0 if positive else 1][(inside - low + 1).astype(int)]
-        outside = np.maximum(k - high, 0) if rises else np.minimum(k, low - 1)
-        return part + outside
 
-    def _slope(self, rank: Any, sign: int) -> Any:
-        p = expit(self.logit(rank))
-        return -sign * self.beta * p * (1 - p)
-
-    def _integral(self, start: Any, end: Any, sign: int) -> Any:
-        """Integrate P (or 1 - P) over ranks, accurately for beta near 0 too."""
-        slope = abs(self.beta) or 1e-290
-        x, y = sign * self.logit(start), sign * self.logit(end)
-        low, rise = np.minimum(x, y), np.abs(self.beta) * (end - start)
-        rise = np.where(rise == 0, slope * (end - start), rise)
-        with np.errstate(over="ignore"):
-            # log(1 + e^(x + d)) - log(1 + e^x) without the difference
-            near = np.log1p(expit(low) * np.expm1(np.minimum(rise, 40.0)))
-        far = np.logaddexp(0, low + rise) - np.logaddexp(0, low)
-        return np.where(rise < 40, near, far) / slope
-
-    @cached_property
-    def variances(self) -> tuple[float, float]:
-        """Give P110 - AUC^2 and P100 - AUC^2, ties of a rank with itself counting 1/2.
-
-        They are variances: of F1 over the negatives and of F0 over the positives.
-        Taken so, they keep their digits where both terms are near 1.
-        """
-        if self.beta < 0:  # reversing the ranks turns F into 1 - F
-            mirror = -self.beta, 0.0, self.n + 1 - self.centre
-            sums = PartitionSums(self.n, self.n_pos, 1 - self.auc, mirror)
-            sums.height = self.height
-            return sums._variances(self.auc)
-        return self._variances(1 - self.auc)
-
-    def _variances(self, miss: float) -> tuple[float, float]:
-        low, high = self.window
-        n_neg = self.n - self.n_pos
-        p1, p0, w, late, early = self._misses()
-        # late / N1 = 1 - F1, early / N0 = 1 - F0; their means are 1 - AUC (FD9)
-        over_neg = float((w * p0) @ (late / self.n_pos - miss) ** 2)
-        over_pos = float((w * p1) @ (early / n_neg - miss) ** 2)
-        over_neg += miss**2 * (self.n - high)
-        over_pos += miss**2 * (low - 1)
-        return over_neg / n_neg, over_pos / self.n_pos
-
-    def _misses(self) -> tuple[Floats, ...]:
-        """At nodes in the window: P1, P0, weight, positives after, negatives before."""
-        low, high = self.window
-        if not self.is_wide:
-            x = self.logit(np.arange(low, high + 1.0))
-            p1, p0 = expit(x), expit(-x)
-            # ties of a rank with itself count one half
-            late = np.cumsum(p1[::-1])[::-1] - p1 / 2
-            return p1, p0, np.ones(p1.size), late, np.cumsum(p0) - p0 / 2
-        scale = max(abs(self.beta), 1e-290)
-        rank, w = unit_sums(low - 1.0, high - low + 1, scale, math.inf)
-        rank, start, end = rank + 0.5, low - 0.5, high + 0.5
-        x = self.logit(rank)
-        # a trapezoid end (weight 1/2) adds f'/12, a midpoint end takes f'/24 away
-        late = self._integral(rank, end, 1) - self._slope(rank, 1) / 12
-        late -= self._slope(end, 1) / 24
-        early = self._integral(start, rank, -1) + self._slope(rank, -1) / 12
-        early += self._slope(start, -1) / 24
-        return expit(x), expit(-x), w, late, early
-
-    def auprc(self, *, step: int) -> float:
-        """Mean of Prec(k) Prec(k + step) over thresholds, as an area (Eqs 33, 34)."""
-        total = 0.0
-        first = 1.0 - step  # Eq. 33 starts at k = 0, where Prec(0) is Prec(1)
-        for b in blocks(self.n, 1 << 16):
-            k = np.arange(b.start + first, b.stop + first)
-            here, there = (np.maximum(x, 1.0) for x in (k, k + step))
-            total += float(self.head(here) / here @ (self.head(there) / there))
-        rho = self.n_pos / self.n
-        return rho / 2 * (1 + total / self.n / rho**2)
+def _newton_step(equations: _Equations, largest_move: float) -> tuple[float, float]:
+    """Return the Newton step of (a, log beta), kept within ``largest_move`` and 1."""
+    e = equations
+    # Cramer's rule; equations and unknowns are two
+    determinant = e.first_by_a * e.second_by_log_beta - (
+        e.first_by_log_beta * e.second_by_a
+    )
+    move = (
+        -(e.first * e.second_by_log_beta - e.second * e.first_by_log_beta) / determinant
+    )
+    log_move = -(e.first_by_a * e.second - e.second_by_a * e.first) / determinant
+    return max(-largest_move, min(largest_move, move)), max(-1.0, min(1.0, log_move))
