@@ -26,6 +26,7 @@ from trueness.inference.estimates import (
     evaluate_measure,
 )
 from trueness.inference.intervals import (
+    ProportionSample,
     proportion_interval,
     proportion_sample,
     student_quantile,
@@ -176,13 +177,24 @@ def _of_share(
     """Give Wilson's interval among the cases that the share is of."""
     if math.isnan(value):
         return math.nan, math.nan
+    return proportion_interval(value, share_sample(cut, m, value, s), level)
+
+
+def share_sample(
+    cut: Cut, m: Metric, value: float, variance_estimate: VarianceEstimate
+) -> ProportionSample:
+    """Return the cases that a proportion is of, as its interval needs them."""
     assert m.ratio is not None  # noqa: S101  # a share
     tp, fp, fn, tn = m.ratio.under or (1, 1, 1, 1)
-    neg, pos = (np.where(cut.flags, *cells) > 0 for cells in ((fp, tn), (tp, fn)))
-    sample = proportion_sample(
-        cut.sample.observed, neg, pos, s.uncorrected_variance, varies=0 < value < 1
+    negatives_counted = np.where(cut.flags, fp, tn) > 0
+    positives_counted = np.where(cut.flags, tp, fn) > 0
+    return proportion_sample(
+        cut.sample.observed,
+        negatives_counted,
+        positives_counted,
+        variance_estimate.uncorrected_variance,
+        varies=0 < value < 1,
     )
-    return proportion_interval(value, sample, level)
 
 
 def _with_silent(
