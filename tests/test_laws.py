@@ -96,6 +96,11 @@ RANKED = {
 }  # fmt: skip
 of_scores = partial(Analysis, rank_only=False)
 ANALYSES = {
+    "across_sites": Analysis(
+        lambda t: trueness.across_sites(
+            dict.fromkeys("ABCDE", t), "auc", prediction="higgins"
+        )
+    ),
     "at_threshold": of_scores(lambda t: trueness.at_threshold(t, 0.25)),
     "auc": Analysis(trueness.auc),
     "auc at random": Analysis(

@@ -22,6 +22,7 @@ ROOMS = [
     ["ranking", "trees"],
     ["comparison", "threshold", "calibration"],
     ["ensembles", "nogold", "readers", "evals"],
+    ["sites"],
     ["data"],
     ["scale", "estimators", "monitoring", "spark"],
     ["findings", "gpu"],

@@ -40,6 +40,8 @@ What is the true rate, by judges that err and a few labels?
 How good is a system whose verdicts can be trusted, and which is better?
     attempts Attempts pass_rate pass_at_k pass_hat_k compare_runs plan_items
     leaderboard rater_agreement read_attempts
+Does it hold at every site, and what will it do at the next one?
+    across_sites summary_roc read_studies
 Can this leaf be trusted?
     confidence_level utility_level plan_leaf top_probability compare_splits
 How good is a model by cross-validation?
@@ -74,7 +76,7 @@ _NAMES = _modules_of_names(_Path(__path__[0]) / "__init__.pyi")
 _OPEN = [name for name, module in _NAMES.items() if module == "trueness"]
 _ROOMS = (
     *("calibration", "counts", "ensembles", "fermi", "nogold", "ranking", "records"),
-    "trees",
+    *("sites", "trees"),
 )
 # a public name and the module that holds it, which is loaded when the name is used
 _MODULES = {name: module for name, module in _NAMES.items() if name not in _OPEN}

@@ -24,6 +24,7 @@ from trueness.calibration.calibrators import (
 from trueness.calibration.errors import (
     calibration_error as calibration_error,
     calibration_index as calibration_index,
+    calibration_line as calibration_line,
 )
 from trueness.calibration.maps import (
     at_prevalence as at_prevalence,
@@ -32,15 +33,12 @@ from trueness.calibration.maps import (
 )
 from trueness.calibration.proper_scores import (
     brier as brier,
+    calibration_test as calibration_test,
     log_loss as log_loss,
 )
-from trueness.calibration.gain import calibration_gain as calibration_gain
-from trueness.calibration.goodness_of_fit import (
-    calibration_test as calibration_test,
-)
-from trueness.calibration.lines import calibration_line as calibration_line
-from trueness.calibration.reliability_diagram import reliability as reliability
+from trueness.calibration.forecasts import reliability as reliability
 from trueness.calibration.verdict import (
+    calibration_gain as calibration_gain,
     calibration_verdict as calibration_verdict,
 )
 from trueness.comparison.dominance import dominates as dominates
@@ -65,6 +63,7 @@ from trueness.data.multiclass import (
     top_label as top_label,
 )
 from trueness.data.storage import read_panel as read_panel, read_tally as read_tally
+from trueness.data.study_tables import read_studies as read_studies
 from trueness.data.verdict_logs import read_verdicts as read_verdicts
 from trueness.ensembles.combiners import (
     COMBINERS as COMBINERS,
@@ -163,6 +162,8 @@ from trueness.scale.refinement import (
 )
 from trueness.scale.queries import sql as sql
 from trueness.scale.streams import Stream as Stream
+from trueness.sites.across import across_sites as across_sites
+from trueness.sites.summary_curve import summary_roc as summary_roc
 from trueness.threshold.rule import (
     at_threshold as at_threshold,
     confusion as confusion,

@@ -2,9 +2,9 @@
 
 from trueness._core.records import Estimate as Estimate
 from trueness.calibration.errors import CalibrationIndex as CalibrationIndex
-from trueness.calibration.gain import CalibrationGain as CalibrationGain
+from trueness.calibration.verdict import CalibrationGain as CalibrationGain
 from trueness.calibration.maps import Map as Map
-from trueness.calibration.reliability_diagram import Reliability as Reliability
+from trueness.calibration.forecasts import Reliability as Reliability
 from trueness.calibration.verdict import CalibrationVerdict as CalibrationVerdict
 from trueness.comparison.dominance import Dominance as Dominance
 from trueness.comparison.results import Comparison as Comparison, Pair as Pair
@@ -16,6 +16,10 @@ from trueness.ensembles.ranks import CorrelatedFiDEL as CorrelatedFiDEL
 from trueness.ensembles.crossfit import CombinerComparison as CombinerComparison
 from trueness.ensembles.without_labels import Agreement as Agreement
 from trueness.estimators.cross_validation import CrossValidation as CrossValidation
+from trueness.sites.across import AcrossSites as AcrossSites
+from trueness.sites.covariates import CovariateEffect as CovariateEffect
+from trueness.sites.left_out import SitesLeftOut as SitesLeftOut
+from trueness.sites.summary_curve import SummaryROC as SummaryROC
 from trueness.evals.runs import ItemPlan as ItemPlan, Leaderboard as Leaderboard
 from trueness.fermi.distribution import FermiDirac as FermiDirac
 from trueness.findings.records import Finding as Finding

@@ -1,0 +1,483 @@
+"""Random effects over sites: does a measure hold everywhere, and at the next site?
+
+``across_sites`` returns the value of each site, their mean, how far they differ, and
+the prediction interval for a site that was not seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import wraps
+from inspect import Parameter, signature
+from types import MappingProxyType
+from typing import Any, final
+
+import numpy as np
+
+from trueness._core.arrays import Floats
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.words import described, listing
+from trueness._core.numbers import counted, level_text, p_is, percent
+from trueness._core.records import Estimate, Record, native_frame
+from trueness.counts.answers import of_counts
+from trueness.counts.values import Panel, Tally
+from trueness.evals.attempts import Attempts
+from trueness.inference.estimates import estimate_from_interval
+from trueness.inference.intervals import Ends, Interval, normal_quantile
+from trueness.sites.covariates import (
+    CovariateEffect,
+    covariate_effect,
+    deleted_residuals,
+    read_covariate,
+    sites_that_stand_out,
+)
+from trueness.sites.prediction import PREDICTION_INTERVALS
+from trueness.sites.random_effects import (
+    RandomEffects,
+    fit_random_effects,
+    q_profile_interval,
+)
+from trueness.sites.scales import UNBOUNDED, OpenScale
+from trueness.sites.values import SiteMeasure, SiteValue, read_measure, site_value
+
+# with fewer sites the variance between them cannot be estimated
+FEWEST_SITES = 5
+# a class of fewer cases is said to be small
+FEW_CASES = 10
+
+_KINDS = (Tally, Panel, Attempts, Estimate)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class AcrossSites(Record):
+    """Does a measure hold at every site, and what will it be at the next one?
+
+    Attributes
+    ----------
+    measure : str
+        What was measured.
+    sites : mapping from str to Estimate
+        The value of each site, with its own confidence interval.
+    mean : Estimate or None
+        The mean over sites, with Hartung and Knapp's interval; like all that follow
+        None with fewer than five sites.
+    between : Estimate or None
+        The standard deviation between sites on ``scale``, with its Q-profile interval.
+    i_squared : Estimate or None
+        The proportion of the variance of the values that is between sites.
+    prediction : Estimate or None
+        The mean, with the prediction interval for a new site.
+    p_value : float
+        Of no difference between sites (Cochran's Q).
+    weights : mapping from str to float
+        What each site counts in the mean; they add up to 1.
+    stand_out : tuple of str
+        Sites that differ from the others, with allowance for their number (Holm).
+    covariate : CovariateEffect or None
+        What a covariate of the sites explains.
+    scale : str
+        "log odds", "logarithm" or "identity": where the values are taken as normal.
+    level : float
+        Of all intervals.
+    """
+
+    measure: str
+    sites: Mapping[str, Estimate]
+    mean: Estimate | None
+    between: Estimate | None
+    i_squared: Estimate | None
+    prediction: Estimate | None
+    p_value: float
+    weights: Mapping[str, float]
+    stand_out: tuple[str, ...]
+    covariate: CovariateEffect | None
+    scale: str
+    level: float
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
+    _model: RandomEffects | None = field(default=None, kw_only=True)
+    _ends: Ends = field(default=UNBOUNDED, kw_only=True)
+
+    def __repr__(self) -> str:
+        """Write the answer, then each site, then the notes."""
+        lines = [f"{self.measure} at {counted(len(self.sites), 'site')}"]
+        if self.mean is not None and self.prediction is not None:
+            lines.append(f"  mean: {_line(self.mean)}")
+            lines.append(f"  next site: {_prediction_line(self.prediction)}")
+        if self.between is not None:
+            lines.append(
+                f"  between sites: standard deviation {_line(self.between)} on the "
+                f"scale {self.scale!r}, {p_is(self.p_value)}"
+            )
+        if self.i_squared is not None:
+            lines.append(f"  I²: {percent(self.i_squared.value)} of the variance")
+        lines += [f"  {name}: {_line(value)}" for name, value in self.sites.items()]
+        if self.covariate is not None:
+            lines.append(f"  {self.covariate}".replace("\n", "\n  "))
+        return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
+
+    __str__ = __repr__
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Give a table with one row per site."""
+        names = list(self.sites)
+        columns = {
+            "site": names,
+            "value": [estimate.value for estimate in self.sites.values()],
+            "low": [estimate.low for estimate in self.sites.values()],
+            "high": [estimate.high for estimate in self.sites.values()],
+            "weight": [self.weights.get(name, math.nan) for name in names],
+            "stands_out": [name in self.stand_out for name in names],
+        }
+        return native_frame(columns, backend)
+
+
+def _line(estimate: Estimate) -> str:
+    """Write an estimate in one line, without its name and notes."""
+    text = repr(estimate).partition("\n")[0]
+    return text.removeprefix(f"{estimate.name} ")
+
+
+def _prediction_line(prediction: Estimate) -> str:
+    """Write a prediction interval."""
+    level = level_text(prediction.level)
+    return (
+        f"between {prediction.low:.3f} and {prediction.high:.3f} ({level} prediction "
+        f"interval, {prediction.method})"
+    )
+
+
+def of_sites(analysis: Callable[..., Any]) -> Any:
+    """Let an analysis of a mapping from site to counts take data with ``site=``."""
+    of_groups: Any = of_counts(analysis)
+
+    @wraps(of_groups)
+    def call(*args: Any, site: Any = None, **options: Any) -> Any:
+        if site is not None:
+            # sites are groups, whose word everywhere else is "by"
+            options["by"] = site
+        return of_groups(*args, **options)
+
+    public: Any = call
+    public.takes = of_groups.takes
+    public.__signature__ = _signature_with_site(of_groups)
+    return public
+
+
+def _signature_with_site(of_groups: Callable[..., Any]) -> Any:
+    """Return the signature of an analysis with ``site`` in place of ``by``."""
+    own = signature(of_groups)
+    parameters = [
+        Parameter("site", Parameter.KEYWORD_ONLY, default=None)
+        if parameter.name == "by"
+        else parameter
+        for parameter in own.parameters.values()
+    ]
+    return own.replace(parameters=parameters)
+
+
+@of_sites
+def across_sites(
+    data: Mapping[Any, Any],
+    measure: Any,
+    *,
+    threshold: float | None = None,
+    ends: tuple[float, float] | None = None,
+    covariate: Mapping[Any, Any] | None = None,
+    prediction: str = "nagashima",
+    level: float = 0.95,
+) -> AcrossSites:
+    r"""Random effects over sites, with the prediction interval for a new site.
+
+    Does a measure hold at every site, and what will it be at the next one?
+
+    .. math:: y_i \sim N(\mu,\; \tau^2 + v_i), \qquad y_{new} \sim N(\mu, \tau^2)
+
+    where y is the measure on a scale without ends: the log odds of an AUC or a rate,
+    the logarithm of a ratio.
+
+    Parameters
+    ----------
+    data
+        A mapping from site to counts, or data with ``site=`` and the column of sites.
+        A site may also be a panel of two classifiers (their difference), attempts at
+        items, or an :class:`Estimate` from a paper.
+    measure
+        ``"auc"``, ``"average_precision"``, ``"brier"``, ``"log_loss"``,
+        ``"calibration_slope"``, ``"calibration_intercept"``, ``"pass_rate"``; a metric
+        such as ``"recall"``; or a function of counts.
+    threshold
+        Where scores are cut, for a metric. Verdicts of 0 and 1 need none.
+    ends
+        The smallest and the largest value of a function of your own.
+    covariate
+        From site to a number or a group, or ``{"year": {...}}`` with its name.
+    prediction
+        ``"nagashima"``: Nagashima, Noma and Furukawa (2019). ``"knapp-hartung"``:
+        Student's quantile, as ``predict`` of metafor 3.8.1 with ``test="knha"``.
+        ``"higgins"``: Higgins, Thompson and Spiegelhalter (2009).
+
+    Notes
+    -----
+    The variance between sites is estimated by restricted maximum likelihood. Its
+    interval is the Q-profile (Viechtbauer 2007), that of the mean Hartung and Knapp's
+    (2001). A value at an end, such as an AUC of 1, counts with half a case added on
+    both sides. A site whose cases do not define the measure is left out, with a note.
+    Formulas: docs/maths/sites.md.
+
+    References
+    ----------
+    Nagashima, Noma, Furukawa (2019), doi:10.1177/0962280218773520; Hartung, Knapp
+    (2001), doi:10.1002/sim.791; Viechtbauer (2007), doi:10.1002/sim.2514; Higgins,
+    Thompson, Spiegelhalter (2009), doi:10.1111/j.1467-985X.2008.00552.x
+
+    Examples
+    --------
+    Verdicts of 0 and 1 at six sites of 100 positives each.
+
+    >>> found = {"A": 70, "B": 75, "C": 80, "D": 80, "E": 85, "F": 90}
+    >>> sites = {name: Tally([1, 0], pos=[k, 100 - k]) for name, k in found.items()}
+    >>> answer = across_sites(sites, "recall")
+    >>> answer.mean
+    mean recall 0.802 (95 % CI 0.714 to 0.868, hartung-knapp method)
+    >>> round(answer.prediction.low, 2), round(answer.prediction.high, 2)
+    (0.57, 0.93)
+    """
+    level = _options.fraction(level, "level")
+    _options.choice(prediction, tuple(PREDICTION_INTERVALS), "prediction")
+    by_site = _read_sites(data)
+    chosen = read_measure(measure, threshold, ends)
+
+    values = {
+        name: site_value(counts, chosen, level) for name, counts in by_site.items()
+    }
+    usable = {name: value for name, value in values.items() if value.usable}
+    notes = _notes_on_sites(values)
+    if len(usable) < FEWEST_SITES:
+        return _without_variation(chosen, values, len(usable), level, notes)
+
+    is_difference = isinstance(next(iter(by_site.values())), Panel)
+    scale = OpenScale(UNBOUNDED if is_difference else chosen.ends)
+    model = fit_random_effects(
+        np.array([value.position for value in usable.values()]),
+        np.array([value.variance for value in usable.values()]),
+    )
+    residuals = deleted_residuals(model)
+    stand_out = sites_that_stand_out(list(usable), residuals, level)
+    effect = _effect(model, covariate, list(usable), level)
+
+    return AcrossSites(
+        measure=chosen.name,
+        sites=_estimates(values),
+        mean=_mean_estimate(model, scale, chosen.name, level),
+        between=_between_estimate(model, level),
+        i_squared=_i_squared_estimate(model, level),
+        prediction=predicted_estimate(
+            model, scale, name=chosen.name, method=prediction, level=level
+        ),
+        p_value=model.cochran_p_value,
+        weights=_weights(model, list(usable)),
+        stand_out=stand_out,
+        covariate=effect,
+        scale=scale.name,
+        level=level,
+        notes=(*notes, *_notes_on_outliers(stand_out), *_notes_on_mean(model, level)),
+        _model=model,
+        _ends=scale.ends,
+    )
+
+
+def _read_sites(data: object) -> dict[str, Any]:
+    """Return the sites by name, all of one kind."""
+    example = 'trueness.across_sites(frame, "auc", label="y", score="p", site="s")'
+    if not isinstance(data, Mapping) or not data:
+        raise InputError(
+            "across_sites needs a mapping from site to counts, or data with site=; "
+            f"found {described(data)}. Type {example}.",
+            option="site",
+            example=example,
+        )
+    by_site = {str(name): counts for name, counts in data.items()}
+    for name, counts in by_site.items():
+        if not isinstance(counts, _KINDS):
+            raise InputError(
+                "A site must be counts, a panel, attempts or an estimate; found "
+                f"{described(counts)} at {name!r}.",
+                option="site",
+            )
+    kinds = {type(counts) for counts in by_site.values()}
+    if len(kinds) > 1:
+        names = sorted(kind.__name__ for kind in kinds)
+        raise InputError(
+            f"All sites must be of one kind; found {listing(names)}.", option="site"
+        )
+    return by_site
+
+
+def _effect(
+    model: RandomEffects, covariate: object, sites: Sequence[str], level: float
+) -> CovariateEffect | None:
+    """Return what a covariate explains, where one was passed."""
+    entries = read_covariate(covariate, sites)
+    return None if entries is None else covariate_effect(model, *entries, level)
+
+
+def _estimates(values: Mapping[str, SiteValue]) -> Mapping[str, Estimate]:
+    """Return the estimate of each site."""
+    return MappingProxyType({name: value.estimate for name, value in values.items()})
+
+
+def _weights(model: RandomEffects, names: Sequence[str]) -> Mapping[str, float]:
+    """Return what each site counts in the mean."""
+    fractions: Floats = model.fit.weights / model.fit.weights.sum()
+    return MappingProxyType(dict(zip(names, fractions.tolist(), strict=True)))
+
+
+def _mean_estimate(
+    model: RandomEffects, scale: OpenScale, name: str, level: float
+) -> Estimate:
+    """Return the mean over sites, on the scale of the measure."""
+    low, high = model.mean_interval(level)
+    value = scale.value(model.mean)
+    return estimate_from_interval(
+        value,
+        scale.value(low),
+        scale.value(high),
+        level,
+        "hartung-knapp",
+        model.standard_error / scale.slope(value),
+        name=f"mean {name}",
+    )
+
+
+def predicted_estimate(
+    model: RandomEffects, scale: OpenScale, *, name: str, method: str, level: float
+) -> Estimate:
+    """Return the mean with the prediction interval for a new site."""
+    low, high = PREDICTION_INTERVALS[method](model, level, 0.0)
+    return estimate_from_interval(
+        scale.value(model.mean),
+        scale.value(low),
+        scale.value(high),
+        level,
+        method,
+        name=f"{name} at the next site",
+    )
+
+
+def _between_estimate(model: RandomEffects, level: float) -> Estimate:
+    """Return the standard deviation between sites with its Q-profile interval."""
+    low, high = _root(q_profile_interval(model, level))
+    return estimate_from_interval(
+        math.sqrt(model.between_variance),
+        low,
+        high,
+        level,
+        "q-profile",
+        name="standard deviation between sites",
+    )
+
+
+def _root(interval: Interval) -> Interval:
+    low, high = interval
+    return math.sqrt(low), math.sqrt(high)
+
+
+def _i_squared_estimate(model: RandomEffects, level: float) -> Estimate:
+    """Return I² with the interval that follows from that of the variance."""
+    low, high = q_profile_interval(model, level)
+    return estimate_from_interval(
+        model.heterogeneity(model.between_variance),
+        model.heterogeneity(low),
+        model.heterogeneity(high),
+        level,
+        "q-profile",
+        name="I²",
+    )
+
+
+def _without_variation(
+    measure: SiteMeasure,
+    values: Mapping[str, SiteValue],
+    usable: int,
+    level: float,
+    notes: Sequence[str],
+) -> AcrossSites:
+    """Return the values of few sites, whose variation cannot be known."""
+    if not usable:
+        raise NotEnoughCases(
+            f"No site has a value of {measure.name} with a variance; found "
+            f"{counted(len(values), 'site')}.",
+            option="site",
+        )
+    note = (
+        f"Only {counted(usable, 'site')} with a value: how far sites differ cannot be "
+        f"known from fewer than {FEWEST_SITES}, and neither can the next site."
+    )
+    return AcrossSites(
+        measure=measure.name,
+        sites=_estimates(values),
+        mean=None,
+        between=None,
+        i_squared=None,
+        prediction=None,
+        p_value=math.nan,
+        weights=MappingProxyType({}),
+        stand_out=(),
+        covariate=None,
+        scale=OpenScale(measure.ends).name,
+        level=level,
+        notes=(note, *notes),
+        _ends=measure.ends,
+    )
+
+
+def _notes_on_sites(values: Mapping[str, SiteValue]) -> list[str]:
+    """Return which sites were left out, corrected, or are small."""
+    notes = []
+    left_out = [name for name, value in values.items() if not value.usable]
+    if left_out:
+        notes.append(
+            f"Left out, because the measure or its variance is not defined there: "
+            f"{listing(left_out)}."
+        )
+    corrected = [name for name, value in values.items() if value.corrected]
+    if corrected:
+        notes.append(
+            "The value lies at an end of its range, so half a case was added on both "
+            f"sides: {listing(corrected)}."
+        )
+    small = [name for name, value in values.items() if value.cases < FEW_CASES]
+    if small:
+        notes.append(
+            f"Small sites, with fewer than {FEW_CASES} cases: {listing(small)}. Their "
+            "standard errors are uncertain."
+        )
+    return notes
+
+
+def _notes_on_mean(model: RandomEffects, level: float) -> list[str]:
+    """Return a note where Hartung and Knapp's interval is narrower than one value's.
+
+    Roever, Knapp, Friede (2015), doi:10.1186/s12874-015-0091-1.
+    """
+    low, high = model.mean_interval(level)
+    common_error = math.sqrt(1 / float((1 / model.variances).sum()))
+    if high - low >= 2 * normal_quantile(level) * common_error:
+        return []
+    return [
+        "The sites differ less than chance makes equal sites differ, so Hartung and "
+        "Knapp's interval of the mean is too narrow."
+    ]
+
+
+def _notes_on_outliers(stand_out: Sequence[str]) -> list[str]:
+    if not stand_out:
+        return []
+    return [
+        f"Differs from the other sites, with allowance for their number: "
+        f"{listing(stand_out)}."
+    ]

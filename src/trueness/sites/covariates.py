@@ -1,0 +1,254 @@
+"""What explains the differences between sites, and which sites stand out?
+
+Meta-regression on one covariate of the sites, with Knapp and Hartung's tests, and
+residuals of each site from a model that was fitted without it.
+
+References
+----------
+Knapp, Hartung (2003), doi:10.1002/sim.1482; Viechtbauer, Cheung (2010),
+doi:10.1002/jrsm.11 (deleted residuals); Raudenbush (2009), The Handbook of Research
+Synthesis, ch. 16 (explained variance); Holm (1979), Scand. J. Stat. 6:65
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from trueness._core.arrays import Floats
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.words import described, listing
+from trueness._core.numbers import p_is, percent
+from trueness._core.records import Estimate, Record
+from trueness.comparison.results import holm
+from trueness.inference.estimates import estimate_from_interval
+from trueness.inference.intervals import student_quantile
+from trueness.sites.random_effects import RandomEffects, fit_random_effects
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class CovariateEffect(Record):
+    """How far does a covariate of the sites explain their differences?
+
+    Attributes
+    ----------
+    covariate : str
+        Its name.
+    coefficients : mapping from str to Estimate
+        On the scale of the model: of a number its slope, of a group its difference from
+        the first group.
+    p_value : float
+        Of no effect, by Knapp and Hartung's test.
+    explained : float
+        The proportion of the variance between sites that it explains.
+    remaining : float
+        The standard deviation between sites that it leaves.
+    """
+
+    covariate: str
+    coefficients: Mapping[str, Estimate]
+    p_value: float
+    explained: float
+    remaining: float
+
+    def __repr__(self) -> str:
+        """Write the effect in one line, then its coefficients."""
+        head = (
+            f"{self.covariate}: {p_is(self.p_value)}, explains "
+            f"{percent(self.explained)} of the variance between sites"
+        )
+        return "\n".join([head, *(f"  {e}" for e in self.coefficients.values())])
+
+    __str__ = __repr__
+
+
+def covariate_effect(
+    model: RandomEffects, name: str, entries: Sequence[object], level: float
+) -> CovariateEffect:
+    """Return the effect of one covariate, which has an entry for each site."""
+    columns = _design_columns(name, entries)
+    design = np.column_stack([np.ones(model.values.size), *columns.values()])
+    _check_estimable(name, design)
+    regression = fit_random_effects(model.values, model.variances, design)
+
+    coefficients = {
+        column: _coefficient(regression, place, column, level)
+        for place, column in enumerate(columns, start=1)
+    }
+    return CovariateEffect(
+        covariate=name,
+        coefficients=coefficients,
+        p_value=_p_value_of_covariate(regression),
+        explained=_explained_proportion(model, regression),
+        remaining=math.sqrt(regression.between_variance),
+    )
+
+
+def _design_columns(name: str, entries: Sequence[object]) -> dict[str, Floats]:
+    """Return the columns of a covariate: a number, or groups against the first."""
+    if all(_is_number(entry) for entry in entries):
+        return {name: np.array(entries, dtype=np.float64)}
+
+    words = [str(entry) for entry in entries]
+    groups = sorted(set(words))
+    return {
+        f"{group} (against {groups[0]})": np.array(
+            [float(word == group) for word in words]
+        )
+        for group in groups[1:]
+    }
+
+
+def _is_number(entry: object) -> bool:
+    is_number = isinstance(entry, (int, float, np.integer, np.floating))
+    return is_number and not isinstance(entry, bool)
+
+
+def _check_estimable(name: str, design: Floats) -> None:
+    """Stop where a covariate is constant, missing, or takes too many coefficients."""
+    sites, columns = design.shape
+    if not np.isfinite(design).all():
+        missing = int((~np.isfinite(design)).any(axis=1).sum())
+        raise InputError(
+            f"{name} must be known for every site; it is missing for {missing}.",
+            option="covariate",
+        )
+    if columns < 2 or np.linalg.matrix_rank(design) < columns:
+        raise InputError(
+            f"{name} must differ between sites; it is the same for all.",
+            option="covariate",
+        )
+    if sites - columns < 2:
+        raise NotEnoughCases(
+            f"{name} takes {columns} coefficients, too many for {sites} sites.",
+            option="covariate",
+        )
+
+
+def _coefficient(
+    regression: RandomEffects, place: int, name: str, level: float
+) -> Estimate:
+    """Return a coefficient with its interval by Knapp and Hartung (2003)."""
+    value = float(regression.fit.coefficients[place])
+    standard_error = math.sqrt(float(regression.covariance[place, place]))
+    quantile = student_quantile(regression.degrees_of_freedom, level)
+    half_width = quantile * standard_error
+    return estimate_from_interval(
+        value,
+        value - half_width,
+        value + half_width,
+        level,
+        "knapp-hartung",
+        standard_error,
+        name=name,
+    )
+
+
+def _p_value_of_covariate(regression: RandomEffects) -> float:
+    """Return the p-value of Knapp and Hartung's F test of all slopes together."""
+    from scipy.special import fdtrc
+
+    slopes = regression.fit.coefficients[1:]
+    covariance = regression.covariance[1:, 1:]
+    statistic = float(slopes @ np.linalg.solve(covariance, slopes)) / slopes.size
+    return float(fdtrc(slopes.size, regression.degrees_of_freedom, statistic))
+
+
+def _explained_proportion(model: RandomEffects, regression: RandomEffects) -> float:
+    """Return how much less variance between sites the covariate leaves."""
+    if not model.between_variance > 0:
+        return math.nan
+    remaining = regression.between_variance / model.between_variance
+    return max(0.0, 1 - remaining)
+
+
+def read_covariate(
+    covariate: object, sites: Sequence[str]
+) -> tuple[str, list[object]] | None:
+    """Return the name of a covariate and its entry for each site, in their order."""
+    if covariate is None:
+        return None
+    if not isinstance(covariate, Mapping) or not covariate:
+        raise InputError(
+            "covariate must be a mapping from site to a number or a group; found "
+            f"{described(covariate)}.",
+            option="covariate",
+            example="{'A': 2019, 'B': 2021}",
+        )
+
+    name = "covariate"
+    by_site: Mapping[object, object] = covariate
+    (first_key, first_entry), *others = covariate.items()
+    if isinstance(first_entry, Mapping):
+        if others:
+            raise InputError(
+                "One covariate is explained at a time; found "
+                f"{listing([str(key) for key in covariate])}.",
+                option="covariate",
+            )
+        name = str(first_key)
+        by_site = first_entry
+
+    entries = {str(site): entry for site, entry in by_site.items()}
+    missing = [site for site in sites if site not in entries]
+    if missing:
+        raise InputError(
+            f"{name} must be known for every site; it is missing for "
+            f"{listing(missing)}.",
+            option="covariate",
+        )
+    return name, [entries[site] for site in sites]
+
+
+@dataclass(frozen=True)
+class DeletedResidual:
+    """How far a site lies from what the others predict.
+
+    Attributes
+    ----------
+    statistic
+        The distance in standard errors.
+    p_value
+        Of this site, by Student's distribution.
+    mean
+        Of the other sites.
+    """
+
+    statistic: float
+    p_value: float
+    mean: float
+
+
+def deleted_residuals(model: RandomEffects) -> list[DeletedResidual]:
+    """Return the residual of each site from a model without it.
+
+    Viechtbauer and Cheung (2010), eq. (9), as ``rstudent`` of metafor.
+    """
+    sites = np.arange(model.values.size)
+    return [_deleted_residual(model, int(site), sites != site) for site in sites]
+
+
+def _deleted_residual(
+    model: RandomEffects, site: int, others: Floats
+) -> DeletedResidual:
+    from scipy.special import stdtr
+
+    without = fit_random_effects(model.values[others], model.variances[others])
+    variance = float(model.variances[site]) + without.between_variance
+    variance += float(without.fit.covariance[0, 0])
+    statistic = (float(model.values[site]) - without.mean) / math.sqrt(variance)
+    p_value = 2 * float(stdtr(without.degrees_of_freedom, -abs(statistic)))
+    return DeletedResidual(statistic, p_value, without.mean)
+
+
+def sites_that_stand_out(
+    names: Sequence[str], residuals: Sequence[DeletedResidual], level: float
+) -> tuple[str, ...]:
+    """Return the sites that differ from the others, with allowance for their number."""
+    adjusted = holm([residual.p_value for residual in residuals])
+    return tuple(name for name, p in zip(names, adjusted, strict=True) if p < 1 - level)
