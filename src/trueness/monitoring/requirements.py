@@ -258,10 +258,21 @@ def _typed(name: str, kind: str, value: Any) -> Any:
     raise InputError(f"{name} must be {kind}; found {described(value)}.")
 
 
-def _mistakes(r: Requirement) -> Iterator[str]:
+def _mistakes(requirement: Requirement) -> Iterator[str]:
     """Say what cannot be meant, first things first."""
-    if all(getattr(r, name) is None for name in _BOUNDS):
-        yield f"{r.metric} needs a bound. Give one of {', '.join(_BOUNDS)}."
+    if all(getattr(requirement, name) is None for name in _BOUNDS):
+        yield f"{requirement.metric} needs a bound. Give one of {', '.join(_BOUNDS)}."
+
+    yield from _mistakes_about_judges(requirement)
+    yield from _mistakes_about_whole_files(requirement)
+    yield from _mistakes_about_thresholds(requirement)
+    yield from _mistakes_about_bounds(requirement)
+    yield from _mistakes_about_margins(requirement)
+    yield from _mistakes_about_partial_areas(requirement)
+
+
+def _mistakes_about_judges(r: Requirement) -> Iterator[str]:
+    """Say what a rate from judges cannot go with."""
     if r.judges and r.metric != "prevalence":
         yield f"judges are for prevalence; found metric {described(r.metric)}."
     if r.judges and (r.by or r.gap_at_most is not None or r.not_worse_than):
@@ -272,45 +283,76 @@ def _mistakes(r: Requirement) -> Iterator[str]:
     if r.labelled is not None and not r.judges:
         yield 'labelled goes with judges = ["a", "b"]; leave it out.'
     if r.labelled not in (None, *_LABELLED):
-        known = ", ".join(f'"{w}"' for w in _LABELLED)
+        known = ", ".join(f'"{word}"' for word in _LABELLED)
         yield f"labelled must be one of {known}; found {described(r.labelled)}."
-    in_file = ("gap_at_most", "not_worse_than") if r.is_fact else ()
-    for name in (*in_file, "by") if r.metric == "missing_scores" else in_file:
+
+
+def _mistakes_about_whole_files(r: Requirement) -> Iterator[str]:
+    """Say which words do not go with a number that is counted in the whole file."""
+    refused = ("gap_at_most", "not_worse_than") if r.is_fact else ()
+    if r.metric == "missing_scores":
+        refused = (*refused, "by")
+
+    for name in refused:
         if getattr(r, name) is not None:
             yield (
                 f"{name} does not go with {r.metric}, which is counted in the whole "
                 "file; give at_least or at_most."
             )
-    low, high, cut = _range(r.metric)
-    if r.threshold is not None and not cut:
+
+
+def _mistakes_about_thresholds(r: Requirement) -> Iterator[str]:
+    """Say where a threshold is missing, or where there is none to give."""
+    _, _, depends_on_threshold = _range(r.metric)
+    if r.threshold is not None and not depends_on_threshold:
         yield f"{r.metric} does not depend on a threshold; leave out {r.threshold}."
-    if r.threshold is None and cut:
+    if r.threshold is None and depends_on_threshold:
         yield (
             f"{r.metric} needs a threshold: which scores are flagged? Give threshold, "
             f'or write "{r.metric} >= 0.9 at 0.5".'
         )
+
+
+def _mistakes_about_bounds(r: Requirement) -> Iterator[str]:
+    """Say which bounds are outside of the metric's range, or exclude each other."""
+    low, high, _ = _range(r.metric)
     for _, bound, _ in r.bounds():
         if not low <= bound <= high:
             yield (
                 f"{r.metric} lies between {low:g} and {high:g}; the bound {bound:g} "
                 f"is outside that range.{percent_hint(bound, high)}"
             )
-    least, most = r.at_least, r.at_most
-    if least is not None and most is not None and least > most:
-        yield f"{r.metric} cannot be at_least {least:g} and at_most {most:g}."
+
+    lower = r.at_least
+    upper = r.at_most
+    if lower is not None and upper is not None and lower > upper:
+        yield f"{r.metric} cannot be at_least {lower:g} and at_most {upper:g}."
+
+
+def _mistakes_about_margins(r: Requirement) -> Iterator[str]:
+    """Say what a gap between groups or a margin lacks."""
     if r.gap_at_most is not None and not r.by:
         yield f"gap_at_most of {r.metric} needs groups. Give by as well."
     if r.margin and r.not_worse_than is None:
         yield "margin goes with not_worse_than; leave it out, or give both."
+
+    low, high, _ = _range(r.metric)
+    width = high - low
     for name, size in (("margin", r.margin), ("gap_at_most", r.gap_at_most)):
-        if size is not None and not 0 <= size <= high - low:
+        if size is not None and not 0 <= size <= width:
             yield (
-                f"{name} must be between 0 and {high - low:g}, the range of "
-                f"{r.metric}; found {size:g}.{percent_hint(size, high - low)}"
+                f"{name} must be between 0 and {width:g}, the range of "
+                f"{r.metric}; found {size:g}.{percent_hint(size, width)}"
             )
-    if r.fpr is not None and r.metric != "partial_auc":
+
+
+def _mistakes_about_partial_areas(r: Requirement) -> Iterator[str]:
+    """Say what is wrong with the false positive rates of a partial AUC."""
+    if r.fpr is None:
+        return
+    if r.metric != "partial_auc":
         yield f"fpr goes with partial_auc; {r.metric} has none."
-    if r.fpr is not None and not 0 <= r.fpr[0] < r.fpr[1] <= 1:
+    if not 0 <= r.fpr[0] < r.fpr[1] <= 1:
         yield f"fpr must rise, from 0 to 1; found {list(r.fpr)}. Write [0, 0.1]."
 
 
