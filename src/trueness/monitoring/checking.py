@@ -2,8 +2,8 @@
 
 ``check`` makes claims of requirements, each with a function from alpha to its one-sided
 limits, and decides all of them together: a truth exactly on its bound is called either
-way in at most 5 % of samples, and so errs each family of several requirements or
-groups, of what is said to hold and of what is said to fail (Holm).
+way in about 5 % of samples, and so errs each family of several requirements or groups,
+of what is said to hold and of what is said to fail (Holm).
 """
 
 from __future__ import annotations
@@ -87,16 +87,17 @@ def check(
         For requirements with ``by``: from the name of a column to its tallies, or
         panels.
     level
-        A truth exactly on its bound is said to hold in at most ``1 - level`` of
-        samples, and to fail in at most as many.
+        A truth exactly on its bound is said to hold in about ``1 - level`` of samples,
+        and to fail in about as many.
     adjust
         ``"holm"``: the level is that of all requirements together (Holm 1979);
         ``"none"``: it is that of each requirement by itself.
 
     Notes
     -----
-    Limits are those of the analyses at level 0.9 for one-sided claims at 0.95; of two
-    independent measures those of Zou and Donner (2008).
+    The interval is that of the analysis at level 0.9 for one-sided claims at 0.95; of
+    two independent measures that of Zou and Donner (2008). Where scores were counted in
+    bins, its ends move to the unfavourable end of the certain bounds.
 
     Examples
     --------

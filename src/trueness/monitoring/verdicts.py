@@ -12,14 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, partial
-from math import hypot, isfinite, isnan
+from math import hypot, inf, isfinite, isnan
 from typing import Any, NamedTuple, final
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from trueness._core.arrays import Floats
-from trueness._core.binomial import clopper_pearson
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Estimate, Record
@@ -27,17 +25,19 @@ from trueness.calibration.errors import calibration_error, calibration_line
 from trueness.calibration.proper_scores import brier, log_loss
 from trueness.comparison.paired import compare, compare_metric
 from trueness.counts.cases import cases_that_tell, rows_kept
+from trueness.counts.design import AT_RANDOM
 from trueness.counts.values import Panel, Tally
 from trueness.evals.attempts import Attempts, pass_at_k, pass_hat_k, pass_rate
 from trueness.evals.runs import compare_runs
 from trueness.inference.estimates import estimate_measure
-from trueness.inference.intervals import interval_from_variance
 from trueness.inference.sample import MeasuredValue
-from trueness.inference.variance import Influence, VarianceEstimate
+from trueness.inference.variance import Influence
+from trueness.metrics.algebra import Metric
 from trueness.metrics.grammar import metric
 from trueness.metrics.intervals import estimates
 from trueness.ranking.areas import auc, average_precision
 from trueness.ranking.curves import partial_auc
+from trueness.scale.certificates import NOT_KNOWN, bounds
 from trueness.threshold.rule import DEFERRED, FLAGGED, Rule, confusion
 
 HOLDS, FAILS, OPEN = "holds", "fails", "cannot tell yet"
@@ -266,19 +266,36 @@ def limits_of(
         )
 
     def limits(alpha: float) -> Interval:
-        level = 1 - 2 * alpha
+        # rounded: 1 - 0.95 is not quite 0.05, and the estimate is asked at 0.9
+        level = round(1 - 2 * alpha, 12)
         if measure is None:
             return _of_metric(name, t, threshold or 0.0, level)
-        e = measure.ask(t, level=level, **({} if fpr is None else {"fpr": fpr}))
-        found = _interval(e, t)
-        if items and e.method == "wilson" and t.cluster is None:
-            n = len(t)  # one attempt per item: a counted share
-            low, high = _exact(round(e.value * n), n, alpha)
-            return found._replace(low=low, high=high)
-        areas = ("auc", "average_precision")
-        return _wider(name, found, t, alpha) if name in areas else found
+        estimate = measure.ask(t, level=level, **({} if fpr is None else {"fpr": fpr}))
+        interval = _interval(estimate, t)
+        return _allowing_for_bins(interval, estimate.bounds)
 
     return cache(limits)
+
+
+def _allowing_for_bins(interval: Interval, bounds: object) -> Interval:
+    """Move both ends as far as the bins leave the value open.
+
+    ``bounds`` are those that certainly hold the exact value; None where it is known.
+    """
+    if bounds is None:
+        return interval
+    if not isinstance(bounds, tuple):
+        why = (
+            "the scores were counted in bins, and how far these move the value is not "
+            "known. Count the scores themselves."
+        )
+        return interval._replace(undecided=why, low=-inf, high=inf)
+
+    least, most = bounds
+    return interval._replace(
+        low=interval.low - (interval.value - least),
+        high=interval.high + (most - interval.value),
+    )
 
 
 def _of_metric(name: str, t: Tally, threshold: float, level: float) -> Interval:
@@ -295,66 +312,21 @@ def _of_metric(name: str, t: Tally, threshold: float, level: float) -> Interval:
         raise NotEnoughCases(
             f"{name} needs at least one case that is {told}; found none."
         )
-    if not t.single_cases:
-        return _interval(e, t)
-    n = int(confusion(t, threshold).weighed(map(bool, cells)))
-    ends = e.low, e.high
-    if m.is_share and e.method == "wilson":
-        ends = _exact(round(e.value * n), n, (1 - level) / 2)
-    return Interval(e.value, *ends, n, told)
+    interval = _interval(e, t)
+    if t.single_cases:
+        n = int(confusion(t, threshold).weighed(map(bool, cells)))
+        interval = Interval(e.value, e.low, e.high, n, told)
+    if not t.binned:
+        return interval
+    return _allowing_for_bins(interval, _bounds_at(m, t, threshold))
 
 
-def _exact(k: float, n: float, alpha: float) -> tuple[float, float]:
-    """Give one-sided limits of a share, which gates promise.
-
-    On one side Wilson's may err in 8 % of samples where 5 % are meant (Cai 2005).
-    """
-    low, high = clopper_pearson(np.asarray(k), np.asarray(n), 1 - 2 * alpha)
-    return float(low), float(high)
-
-
-def _wider(name: str, i: Interval, t: Tally, alpha: float) -> Interval:
-    """Widen the limits of an area where those of the engine err on one side.
-
-    With fewer than five cases' worth of errors no normal limit is right. The variance
-    of an area is at most that of a share of the rarer class (Birnbaum, Klose 1957),
-    which has exact limits. Average precision is too high in samples; the jackknife
-    removes most of that (Quenouille 1956).
-    """
-    if not t.single_cases or not 0 < t.n_pos < t.n or not 0 <= i.value <= 1:
-        return i
-    ends = [(i.low, i.high)]
-    rarer = min(t.n_pos, t.n_neg) if name == "auc" else t.n_pos
-    if rarer * min(i.value, 1 - i.value) < 5:
-        ends.append(_exact(i.value * rarer, rarer, alpha))
-    if name == "average_precision":
-        value, variance, n = _jackknifed(t.labelled(), i.value)
-        estimate = VarianceEstimate(variance, n - 1, n)
-        interval = interval_from_variance(value, estimate, (0.0, 1.0), 1 - 2 * alpha)
-        ends.append((interval.low, interval.high))
-    low, high = zip(*ends, strict=True)
-    return i._replace(low=min(low), high=max(high))
-
-
-def _jackknifed(t: Tally, value: float) -> tuple[float, float, float]:
-    """Give average precision less its bias, its variance, and the number of cases."""
-    pos, neg, n = t.pos * 1.0, t.neg * 1.0, float(t.n)
-    found, flagged = np.cumsum(pos), np.cumsum(pos + neg)
-    before = np.concatenate([[0.0], np.cumsum(pos * found / flagged)[:-1]])
-
-    def after(x: Floats) -> Floats:
-        return np.concatenate([np.cumsum(x[::-1])[::-1], [0.0]])
-
-    one_less = np.maximum(flagged - 1, 1.0)
-    lower = after(pos * (found - 1) / one_less)[1:]
-    own = np.maximum(pos - 1, 0.0) * (found - 1) / one_less
-    # average precision without one of the positives, or of the negatives, of each row
-    left = (before + own + lower) / max(found[-1] - 1, 1.0)
-    right = (before + after(pos * found / one_less)[:-1]) / found[-1]
-    mean = float(pos @ left + neg @ right) / n
-    square = float(pos @ (left - mean) ** 2 + neg @ (right - mean) ** 2)
-    value = min(max(value - (n - 1) * (mean - value), 0.0), 1.0)
-    return value, (n - 1) / n * square, n
+def _bounds_at(m: Metric, t: Tally, threshold: float) -> object:
+    """Return between which numbers a metric of binned scores lies for certain."""
+    if t.design.unlabelled == AT_RANDOM and t.n_unknown > 0:
+        return NOT_KNOWN
+    certain = bounds(m, t, threshold=threshold)
+    return certain.low, certain.high
 
 
 def _interval(e: Estimate, x: Tally | Panel | Attempts) -> Interval:
