@@ -65,13 +65,15 @@ class Client:
 
     def __init__(self, address: str) -> None:
         parts = urlsplit(address)
-        token = parts.query.rpartition("token=")[2]
+        token = parts.fragment.removeprefix("token=")
         self.line = http.client.HTTPConnection(parts.netloc)
-        self.head = {"Cookie": f"trueness_{parts.port}={token}"}
+        self.head = {"X-Trueness-Session": token}
+        _, answer = self.ask("/session")
+        self.head = {"X-Trueness-Session": json.loads(answer)["secret"]}
 
     took = 0.0
 
-    def ask(self, path: str, method: str = "GET", **query: Any) -> tuple[int, bytes]:
+    def ask(self, path: str, method: str = "POST", **query: Any) -> tuple[int, bytes]:
         self.line.request(method, f"{path}?{urlencode(query, doseq=True)}",
                           headers=self.head)  # fmt: skip
         answer = self.line.getresponse()

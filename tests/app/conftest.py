@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager, redirect_stdout
+from functools import cached_property
 from pathlib import Path
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -42,26 +43,32 @@ def small(tmp_path_factory):
 
 
 class Running:
-    """A server in a thread of this process, and a client that knows its token."""
+    """A server in a thread of this process, and a client in its session."""
 
     def __init__(self, address):
         self.address = address
         parts = urlsplit(address)
         self.host, self.port = parts.hostname, parts.port
-        self.token = parts.query.rpartition("token=")[2]
+        self.token = parts.fragment.removeprefix("token=")
         self.own = f"{self.host}:{self.port}"
 
-    def ask(self, path, method="GET", body=None, cookie=True, **headers):
-        """Send one request, with the cookie unless told otherwise."""
+    @cached_property
+    def secret(self):
+        """Exchange the token for the secret of the session, as the page does."""
+        answer = self.ask("/session", secret=self.token)
+        return json.loads(answer.text)["secret"]
+
+    def ask(self, path, method="POST", body=None, secret="", **headers):
+        """Send one request, with the secret of the session unless it is None."""
+        if secret is not None:
+            headers.setdefault("X_Trueness_Session", secret or self.secret)
         connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
-        if cookie:
-            headers.setdefault("Cookie", f"trueness_{self.port}={self.token}")
         names = {k.replace("_", "-"): v for k, v in headers.items()}
         connection.putrequest(method, path, skip_host="Host" in names)
         for name, value in names.items():
             connection.putheader(name, value)
-        if body is not None and "Content-Length" not in names:
-            connection.putheader("Content-Length", str(len(body)))
+        if method == "POST" and "Content-Length" not in names:
+            connection.putheader("Content-Length", str(len(body or b"")))
         connection.endheaders(body)
         answer = connection.getresponse()
         answer.body = answer.read()
@@ -110,11 +117,12 @@ def running(given=None, **options):
 
 
 @contextmanager
-def process(*words, **environment):
-    """Run a server in a process of its own."""
+def process(*words, first="", **environment):
+    """Run a server in a process of its own, after a line of Python."""
     source = str(Path(trueness.__file__).parents[1])
+    start = f"{first}\nfrom trueness.cli._start import main; main()"
     made = subprocess.Popen(
-        [sys.executable, "-m", "trueness", "app", *map(str, words), "--no-browser"],
+        [sys.executable, "-c", start, "app", *map(str, words), "--no-browser"],
         env={**os.environ, "PYTHONPATH": source, **environment},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip

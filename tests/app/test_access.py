@@ -1,6 +1,7 @@
 """Who may ask: tokens, hosts, origins, paths, sizes; and that nothing stays behind."""
 
 import contextlib
+import json
 import re
 import shlex
 import socket
@@ -12,28 +13,67 @@ import pytest
 
 from app.conftest import running
 from trueness._core.files import process_folder
-from trueness.app import access
+from trueness.app import access, jobs
+from trueness.app.files import DataFile
 from trueness.cli._source import open_source
 
 
 def test_without_the_token_there_is_no_answer(served):
-    for path in ("/", "/look?file=given", "/static/app.js", "/at?file=given"):
-        answer = served.ask(path, cookie=False)
-        assert answer.status == 403
-        assert "the address that trueness app has printed" in answer.text
-    assert served.ask("/?token=wrong", cookie=False).status == 403
-    wrong = served.ask("/", Cookie=f"trueness_{served.port}=wrong")
-    assert wrong.status == 403
+    for path in ("/", "/look?file=given", "/count?file=given", "/at?file=given"):
+        for secret in (None, "wrong", served.token):
+            answer = served.ask(path, secret=secret)
+            assert answer.status == 403
+            assert "the address that trueness app has printed" in answer.text
+    assert served.ask("/upload?name=x.csv", body=b"y,p\n", secret=None).status == 403
 
 
-def test_the_token_becomes_a_cookie_that_no_script_and_no_other_page_has(served):
-    answer = served.ask(f"/look?file=given&token={served.token}", cookie=False)
-    assert answer.status == 303
-    assert answer.headers["location"] == "/look?file=given"
-    cookie = answer.headers["set-cookie"].lower()
-    assert {"httponly", "samesite=strict"} <= set(cookie.split("; "))
-    away = served.ask(f"//evil.example/?token={served.token}", cookie=False)
-    assert away.headers["location"].startswith("/evil.example")
+def test_the_token_opens_one_session_and_no_second_one(small):
+    with running(small) as server:
+        assert server.ask("/session", secret="wrong").status == 403  # noqa: S106
+        first = server.ask("/session", secret=server.token)
+        second = server.ask("/session", secret=server.token)
+
+        assert len(json.loads(first.text)["secret"]) >= 43
+        assert server.token not in first.text
+        assert second.status == 403
+        assert "opens one browser, once" in second.text
+
+
+def test_no_cookie_is_set_or_taken(served):
+    for path in ("/", "/look?file=given", "/check?file=given"):
+        assert "set-cookie" not in served.ask(path).headers
+    cookie = f"trueness_{served.port}={served.secret}"
+    assert served.ask("/", secret=None, Cookie=cookie).status == 403
+
+
+def test_a_browser_that_goes_to_an_address_starts_no_work(served, monkeypatch):
+    begun = []
+    monkeypatch.setattr(jobs.Jobs, "ask", lambda *_, **__: begun.append(1))
+    monkeypatch.setattr(DataFile, "held", lambda _: begun.append(1))
+
+    for secret in (None, served.secret):
+        for path in ("/", "/look?file=given"):
+            page = served.ask(path, "GET", secret=secret)
+            assert page.status == 200
+            assert "given" not in page.text
+            assert "small.csv" not in page.text
+        for path in ("/count", "/section/summary", "/at", "/check", "/take/map.json"):
+            answer = served.ask(f"{path}?file=given", "GET", secret=secret)
+            assert answer.status == (403 if secret is None else 405)
+    assert begun == []
+
+
+def test_a_form_with_the_secret_downloads(served):
+    form = {"Content_Type": "application/x-www-form-urlencoded"}
+    path = "/take/flagged.csv?file=given&cut=0.5"
+    right = f"session={served.secret}".encode()
+
+    assert served.ask(path, body=right, secret=None, **form).status == 200
+    assert served.ask(path, body=b"session=x", secret=None, **form).status == 403
+    assert served.ask(path, body=b"x" * 9000, secret=None, **form).status == 403
+    # no other address takes it from a form
+    other = served.ask("/check?file=given", body=right, secret=None, **form)
+    assert other.status == 403
 
 
 UPLOAD = "/upload?name=x.csv", "POST", b"y,p\n1,0.5\n0,0.4\n"
@@ -52,7 +92,7 @@ UPLOAD = "/upload?name=x.csv", "POST", b"y,p\n1,0.5\n0,0.4\n"
         (UPLOAD, {"Origin": "http://127.0.0.1:{port}"}, 200),
     ],
 )  # fmt: skip
-def test_only_its_own_pages_may_ask_even_with_the_cookie(
+def test_only_its_own_pages_may_ask_even_with_the_secret(
     served, asked, headers, status
 ):
     words = {k: v.format(port=served.port) for k, v in headers.items()}
@@ -63,7 +103,7 @@ def test_only_its_own_pages_may_ask_even_with_the_cookie(
 
 def test_the_policy_allows_no_inline_script_and_nothing_from_elsewhere(served):
     for path in ("/", "/look?file=given", "/nothing", "/static/app.js"):
-        headers = served.ask(path).headers
+        headers = served.ask(path, "GET").headers
         policy = headers["content-security-policy"]
         assert policy.startswith("default-src 'none'; script-src 'self';")
         assert not re.search("unsafe|http", policy)
@@ -87,7 +127,7 @@ def test_the_policy_allows_no_inline_script_and_nothing_from_elsewhere(served):
     ],
 )
 def test_nothing_else_on_the_disk_can_be_read(served, path):
-    answer = served.ask(path)
+    answer = served.ask(path, "GET" if path.startswith("/static") else "POST")
     assert "root:" not in answer.text
     assert "import" not in answer.text
     assert answer.status == 404 or "no longer on the workbench" in answer.text
@@ -118,7 +158,7 @@ def chunked(server, body):
         line.sendall(
             b"POST /upload?name=a.csv HTTP/1.1\r\n"
             + f"Host: {server.own}\r\n".encode()
-            + f"Cookie: trueness_{server.port}={server.token}\r\n".encode()
+            + f"X-Trueness-Session: {server.secret}\r\n".encode()
             + b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
         )
         with suppress(OSError):  # it may hang up before it has heard all
@@ -161,11 +201,13 @@ def test_it_listens_on_this_machine_only_and_leaves_nothing_behind(small):
     assert not mine[0].exists()
 
 
-def test_tokens_differ_and_are_long():
-    first, second = (access.Guard(None, 1) for _ in range(2))
-    assert first.token != second.token
-    assert len(first.token) >= 43
-    assert not first.fits(None)
+def test_tokens_and_secrets_differ_and_are_long():
+    guards = [access.Guard(None, 1) for _ in range(2)]
+
+    words = {word for guard in guards for word in (guard.token, guard._secret)}
+
+    assert len(words) == 4
+    assert min(map(len, words)) >= 43
 
 
 def test_who_lets_others_in_is_found_under_the_names_of_the_machine():

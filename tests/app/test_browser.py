@@ -34,8 +34,7 @@ def opened(browser, server, path="/", **options):
     page.on("request", lambda request: asked.append(request.url))
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
-    joint = "&" if "?" in path else "?"
-    page.goto(f"http://{server.own}{path}{joint}token={server.token}")
+    go_to(page, server, path)
     try:
         if path.startswith("/look?"):
             settled(page)
@@ -45,6 +44,14 @@ def opened(browser, server, path="/", **options):
         assert said == []
     finally:
         context.close()
+
+
+def go_to(page, server, path):
+    """Go to a page as a browser does that has used the token before."""
+    remember = f"localStorage.setItem('trueness session', '{server.secret}')"
+    page.context.add_init_script(remember)
+    page.goto(f"http://{server.own}{path}")
+    page.wait_for_selector("header.brand")
 
 
 def settled(page, seconds=60):
@@ -129,6 +136,7 @@ def test_from_a_dropped_file_to_the_report(browser, served, small, panel):
             small.read_text(),
         )
         page.wait_for_url("**/look?file=upload-*")
+        page.wait_for_selector("header.brand")
         assert page.locator("h1").inner_text() == "dropped.csv"
         assert page.locator("#label").input_value() == "y"
         settled(page)
@@ -450,8 +458,7 @@ def axe(page):
 def test_no_accessibility_violation_in_any_state(browser, served, path, scheme):
     with browser.new_context(color_scheme=scheme) as context:
         page = context.new_page()
-        joint = "&" if "?" in path else "?"
-        page.goto(f"http://{served.own}{path}{joint}token={served.token}")
+        go_to(page, served, path)
         if page.locator("[data-section]").count():
             settled(page)
         page.locator("details").evaluate_all("all => all.forEach(d => d.open = true)")
@@ -509,6 +516,7 @@ def test_hostile_names_stay_text(browser, tmp_path):
     with running(path) as server, opened(browser, server) as page:
         page.set_input_files("#file", path)
         page.wait_for_url("**/look?file=upload-*")
+        page.wait_for_selector("header.brand")
         assert page.input_value("#label") == "y"
         assert "scores" in page.inner_text("#problem-column")
         for box in page.locator("[name=column]").all():
@@ -571,8 +579,10 @@ def test_kill_and_restart_with_the_same_state_and_a_wrong_file(browser, small):
             state = urlsplit(page.url).query
         with process(small) as (made, server):
             same = f"http://{server.own}/look?{state}"
-            assert page.goto(same).status == 403
-            page.goto(f"{same}&token={server.token}")
+            page.goto(same)
+            until(page, "() => document.querySelector('#opening[role=alert]')")
+            assert "copy the new address" in page.inner_text("#opening")
+            page.goto(f"{same}#token={server.token}")
             settled(page)
             assert page.input_value("#objective") == "f1"
             page.goto(f"http://{server.own}/")

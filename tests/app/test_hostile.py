@@ -208,8 +208,8 @@ def test_a_view_of_a_database_reads_no_file(served, tmp_path, view):
 def begun(server, number, body=b"", size=1000):
     """Begin requests that do not go on by themselves: heads, and bodies."""
     head = f"POST /upload?name=a.csv HTTP/1.1\r\nHost: {server.own}\r\n"
-    cookie = f"Cookie: trueness_{server.port}={server.token}\r\n"
-    whole = f"{head}{cookie}Content-Length: {size}\r\n\r\n".encode() + body
+    session = f"X-Trueness-Session: {server.secret}\r\n"
+    whole = f"{head}{session}Content-Length: {size}\r\n\r\n".encode() + body
     for k in range(number):
         line = socket.create_connection((server.host, server.port), timeout=10)
         line.sendall([whole, b"", head.encode()][k % 3])
@@ -217,7 +217,7 @@ def begun(server, number, body=b"", size=1000):
 
 
 def test_half_requests_are_not_held(monkeypatch, served):
-    monkeypatch.setattr("trueness.app.access.WAIT", 0.3)
+    monkeypatch.setattr("trueness.app.access.REQUEST_TIMEOUT_S", 0.3)
     lines, start = [*begun(served, 30, b"y,p\n")], time.monotonic()
     for line in lines:
         with line, suppress(ConnectionResetError):
@@ -227,8 +227,8 @@ def test_half_requests_are_not_held(monkeypatch, served):
 
 
 def test_a_slow_body_that_goes_on_is_taken(monkeypatch, served):
-    monkeypatch.setattr("trueness.app.access.WAIT", 0.5)
-    monkeypatch.setattr("trueness.app.access.PART", 100)
+    monkeypatch.setattr("trueness.app.access.REQUEST_TIMEOUT_S", 0.5)
+    monkeypatch.setattr("trueness.app.access.MIN_BODY_PART", 100)
     size = len(TABLE) // 5 + 1
     (line,) = begun(served, 1, size=len(TABLE))
     with line:
@@ -236,6 +236,31 @@ def test_a_slow_body_that_goes_on_is_taken(monkeypatch, served):
             line.sendall(TABLE[k * size : (k + 1) * size])
             time.sleep(0.2)
         assert b" 200 " in line.recv(1000)
+
+
+def test_connections_beyond_the_handles_are_refused_quietly(small):
+    """Open more connections than handles; the page then answers as before."""
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (160, 160))"
+    with process(small, first=limit) as (server_process, server):
+        assert server.ask("/").status == 200
+        lines = []
+        for _ in range(400):
+            line = socket.socket()
+            line.settimeout(2)
+            with suppress(OSError):
+                line.connect((server.host, server.port))
+            lines.append(line)
+        time.sleep(0.5)
+        for line in lines:
+            line.close()
+        time.sleep(0.5)
+        assert server.ask("/").status == 200
+
+        server_process.send_signal(signal.SIGINT)
+        told = server_process.communicate(timeout=20)[1]
+
+    assert "Traceback" not in told
+    assert "accept" not in told
 
 
 # jobs

@@ -1,11 +1,14 @@
 r"""Who may ask, and how long is waited for? One person at this machine, in this page.
 
-Every answer needs the cookie that the first address (with its token) has set. Other
-pages that are open in the same browser cannot send it (``SameSite=Strict``), read it
-(``HttpOnly``) or reach the server under a name of their own (the host is compared, so
-that a name that is pointed at 127.0.0.1 later, DNS rebinding, gets no answer).
+The address that is printed holds a token behind ``#``, which no browser sends. A script
+of the page exchanges it, once, for the secret of the session, and sends that with every
+request: as a header, or as a field of a form that downloads. There is no cookie, which
+would reach other ports of this machine. What can be had without the secret, an empty
+page and its scripts, says nothing about any file and starts no work.
 
-Who begins a request and does not go on is hung up on.
+The host is compared, so that a name that is pointed at 127.0.0.1 later (DNS rebinding)
+gets no answer. Connections that begin a request and do not go on are closed, and so are
+connections beyond a number that leaves handles for files.
 """
 
 from __future__ import annotations
@@ -15,12 +18,12 @@ import hmac
 from collections.abc import Iterable
 from secrets import token_urlsafe
 from typing import final
-from urllib.parse import urlencode
+from urllib.parse import parse_qs
 
 import h11
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -32,123 +35,195 @@ HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
+    # "no-referrer" would make browsers send forms of our own page with no origin
+    "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-WAIT = 5.0  # seconds for the head of a request, and for each part of its body
-PART = 1024  # bytes of a body that must come in that time
-LOCAL = ("127.0.0.1", "localhost", "[::1]")
+REQUEST_TIMEOUT_S = 5.0  # for the head of a request, and for each part of its body
+MIN_BODY_PART = 1024  # bytes of a body that must come in that time
+MAX_FORM_BYTES = 4096  # of a form that asks for a download
+DEFAULT_MAX_CONNECTIONS = 200
+SESSION_HEADER = "x-trueness-session"
+SESSION_FIELD = "session"
+LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+PUBLIC_PAGES = ("/", "/look")
+PUBLIC_FOLDER = "/static/"
 WRONG_HOST = "This server answers under its own address only.\n"
 WRONG_ORIGIN = "This request came from another page, and was refused.\n"
-UNKNOWN = (
-    "This page opens with the address that trueness app has printed, which holds a "
-    "token. After a restart the token is new: copy the address from the terminal "
-    "again.\n"
+UNKNOWN_SESSION = (
+    "This page opens with the address that trueness app has printed. The address "
+    "opens one browser, once. For another browser stop trueness app, start it again, "
+    "and copy the new address.\n"
 )
 
 
 @final
 class Guard:
-    """Lets requests with the token through, for a port and names of this machine."""
+    """Lets requests of its session through, for a port and names of this machine."""
 
-    def __init__(self, app: ASGIApp, port: int, hosts: Iterable[str] = LOCAL) -> None:
-        self.app, self.port, self.token = app, port, token_urlsafe(32)
+    def __init__(
+        self, app: ASGIApp, port: int, hosts: Iterable[str] = LOCAL_HOSTS
+    ) -> None:
+        self.app = app
+        self.port = port
         self.addresses = {f"{host}:{port}" for host in hosts}
-        self.cookie = f"trueness_{port}"  # cookies do not know ports
-
-    def fits(self, given: str | None) -> bool:
-        """Is this the token? Takes as long for every wrong one."""
-        return hmac.compare_digest((given or "").encode(), self.token.encode())
+        self.token = token_urlsafe(32)
+        self._token_is_used = False
+        self._secret = token_urlsafe(32)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it with a sentence."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
         if scope["type"] != "http":
-            if scope["type"] == "lifespan":
-                await self.app(scope, receive, send)
             return
 
-        async def with_headers(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
             await send(message)
 
-        refused = self._refusal(Request(scope))
-        await (refused or self.app)(scope, receive, with_headers)
+        answer = await self._own_answer(Request(scope, receive))
+        await (answer or self.app)(scope, receive, send_with_headers)
 
-    def _refusal(self, request: Request) -> Response | None:
+    async def _own_answer(self, request: Request) -> Response | None:
+        """Return a refusal, or the secret for a token; None where the app answers."""
         if request.headers.get("host") not in self.addresses:
             return PlainTextResponse(WRONG_HOST, 421)
-        # does it come from a page of this server, or from nobody's page?
-        origin = request.headers.get("origin")
-        site = request.headers.get("sec-fetch-site", "none")
-        own = request.method in ("GET", "HEAD") or site in ("same-origin", "none")
-        if origin is not None:
-            own = origin in {f"http://{a}" for a in self.addresses}
-        if not own:
+        if not self._from_own_page(request):
             return PlainTextResponse(WRONG_ORIGIN, 403)
-        if self.fits(request.query_params.get("token")):
-            return self._welcome(request)
-        if not self.fits(request.cookies.get(self.cookie)):
-            return PlainTextResponse(UNKNOWN, 403)
-        return None
+        if request.method == "POST" and request.url.path == "/session":
+            return self._open_session(request)
+        if _is_public(request) or await self._has_secret(request):
+            return None
+        return PlainTextResponse(UNKNOWN_SESSION, 403)
 
-    def _welcome(self, request: Request) -> Response:
-        """Turn the token of the address into a cookie, and forget it there."""
-        rest = [(k, v) for k, v in request.query_params.multi_items() if k != "token"]
-        where = request.url.path + (f"?{urlencode(rest)}" if rest else "")
-        # a path that begins with two slashes would name another host
-        answer = RedirectResponse("/" + where.lstrip("/"), 303)
-        answer.set_cookie(self.cookie, self.token, httponly=True, samesite="strict")
-        return answer
+    def _from_own_page(self, request: Request) -> bool:
+        """Does it come from a page of this server, or from no page at all?"""
+        origin = request.headers.get("origin")
+        if origin is not None:
+            return origin in {f"http://{address}" for address in self.addresses}
+        if request.method in ("GET", "HEAD"):
+            return True
+        site = request.headers.get("sec-fetch-site", "none")
+        return site in ("same-origin", "none")
+
+    def _open_session(self, request: Request) -> Response:
+        """Exchange the token of the printed address for the secret, once."""
+        token = request.headers.get(SESSION_HEADER, "")
+        if self._token_is_used or not _are_equal(token, self.token):
+            return PlainTextResponse(UNKNOWN_SESSION, 403)
+        self._token_is_used = True
+        return JSONResponse({"secret": self._secret})
+
+    async def _has_secret(self, request: Request) -> bool:
+        secret = request.headers.get(SESSION_HEADER)
+        if secret is None:
+            secret = await _secret_in_form(request)
+        return _are_equal(secret, self._secret)
+
+
+def _is_public(request: Request) -> bool:
+    """Is this an empty page, or one of its scripts and styles?"""
+    path = request.url.path
+    known = path in PUBLIC_PAGES or path.startswith(PUBLIC_FOLDER)
+    return known and request.method in ("GET", "HEAD")
+
+
+def _are_equal(text: str, secret: str) -> bool:
+    """Compare with a secret; this takes as long for every wrong text."""
+    return hmac.compare_digest(text.encode(), secret.encode())
+
+
+async def _secret_in_form(request: Request) -> str:
+    """Read the secret from the form that asks for a download."""
+    kind = request.headers.get("content-type", "")
+    is_download = request.method == "POST" and request.url.path.startswith("/take/")
+    if not is_download or kind != "application/x-www-form-urlencoded":
+        return ""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_FORM_BYTES:
+            return ""
+    fields = parse_qs(body.decode("latin-1"))
+    return fields.get(SESSION_FIELD, [""])[0]
+
+
+def max_connections() -> int:
+    """Return how many connections may be open: a quarter of the handles, at most 200.
+
+    The others are for files, the engine and connections that are about to be refused.
+    """
+    try:
+        import resource  # not there on Windows, which has no such limit
+
+        handles = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    except ImportError:
+        return DEFAULT_MAX_CONNECTIONS
+    return max(8, min(DEFAULT_MAX_CONNECTIONS, handles // 4))
 
 
 @final
-class Impatient(H11Protocol):
-    """HTTP that hangs up on who stops in a request: uvicorn waits for ever."""
+class ImpatientProtocol(H11Protocol):
+    """HTTP that closes a connection whose request stops: uvicorn waits for ever."""
 
     _timer: asyncio.TimerHandle | None = None
-    _part = 0
+    _body_part = 0
+    _is_refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the head of the first request."""
+        """Wait for the head of the first request; refuse a connection too many."""
+        if len(self.connections) >= max_connections():
+            self._is_refused = True
+            transport.abort()
+            return
         super().connection_made(transport)
-        self._wait()
+        self._restart_timer()
 
     def data_received(self, data: bytes) -> None:
         """Wait anew where a head begins, and for each part of a body."""
-        self._part += len(data)
-        in_body = self.conn.their_state is h11.SEND_BODY
-        if self._part >= PART if in_body else not self.conn.trailing_data[0]:
-            self._wait()
+        if self._is_refused:
+            return
+        self._body_part += len(data)
+        if self.conn.their_state is h11.SEND_BODY:
+            goes_on = self._body_part >= MIN_BODY_PART
+        else:
+            goes_on = not self.conn.trailing_data[0]
+        if goes_on:
+            self._restart_timer()
         super().data_received(data)
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
-        self._wait()
+        self._restart_timer()
         super().on_response_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
-        self._forget()
+        if self._is_refused:
+            return
+        self._cancel_timer()
         super().connection_lost(exc)
 
-    def _wait(self) -> None:
-        self._forget()
-        self._timer = self.loop.call_later(WAIT, self._late)
+    def _restart_timer(self) -> None:
+        self._cancel_timer()
+        self._timer = self.loop.call_later(REQUEST_TIMEOUT_S, self._time_out)
 
-    def _forget(self) -> None:
-        self._part = 0
+    def _cancel_timer(self) -> None:
+        self._body_part = 0
         if self._timer is not None:
             self._timer.cancel()
 
-    def _late(self) -> None:
-        """Hang up, unless the request is whole, or the server is the slow one."""
-        whole = self.conn.their_state not in (h11.IDLE, h11.SEND_BODY)
-        if whole or self.flow.read_paused:
-            self._wait()
+    def _time_out(self) -> None:
+        """Close, unless the request is whole, or the server is the slow one."""
+        is_whole = self.conn.their_state not in (h11.IDLE, h11.SEND_BODY)
+        if is_whole or self.flow.read_paused:
+            self._restart_timer()
         else:
             self.transport.abort()

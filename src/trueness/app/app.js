@@ -6,6 +6,8 @@ window.workbench = (() => {
   const all = (selector, within = document) =>
     Array.from(within.querySelectorAll(selector));
   const GONE = "The server does not answer. Is trueness app still running?";
+  const SECRET = window.truenessSession || "";
+  const HEADER = "X-Trueness-Session";
   const later = (ms) => new Promise((done) => setTimeout(done, ms));
   const tab = Math.random().toString(36).slice(2);
   const form = find("#state"), main = find("main[data-query]");
@@ -19,6 +21,28 @@ window.workbench = (() => {
   let changed = false, owed = false;
   // which round of asking a section waits for: an older one must not answer
   const rounds = {};
+
+  /* requests: each carries the secret of the session, which no other page has */
+
+  async function ask(url) {
+    const answer = await fetch(url, { method: "POST", headers: { [HEADER]: SECRET } });
+    if (answer.status === 403) location.reload(); // another session: the page says so
+    return answer;
+  }
+
+  // a form, so that the browser writes the file to the disk as it comes
+  function download(url) {
+    const sent = document.createElement("form"), field = document.createElement("input");
+    sent.method = "post";
+    sent.action = url;
+    field.type = "hidden";
+    field.name = "session";
+    field.value = SECRET;
+    sent.append(field);
+    document.body.append(sent);
+    sent.submit();
+    sent.remove();
+  }
 
   /* files */
 
@@ -44,6 +68,7 @@ window.workbench = (() => {
     request.onabort = () => { sending.hidden = true; };
     find("#abort").onclick = () => request.abort();
     request.open("POST", "/upload?name=" + encodeURIComponent(file.name));
+    request.setRequestHeader(HEADER, SECRET);
     request.send(file);
   }
 
@@ -76,7 +101,7 @@ window.workbench = (() => {
 
   // where the server does not answer, the sections say so
   async function check(more = "") {
-    try { return await (await fetch("/check?" + query + more)).json(); } catch {
+    try { return await (await ask("/check?" + query + more)).json(); } catch {
       return { problems: {} };
     }
   }
@@ -153,7 +178,7 @@ window.workbench = (() => {
     const wait = find("[data-section=count] [data-wait]");
     for (;;) {
       let answer;
-      try { answer = await fetch("/count?" + query + "&tab=" + tab); } catch {
+      try { answer = await ask("/count?" + query + "&tab=" + tab); } catch {
         tell(wait, { words: GONE });
         await later(1500);
         continue;
@@ -232,7 +257,7 @@ window.workbench = (() => {
     section.setAttribute("aria-busy", "true");
     for (let first = true; rounds[key] === mine; first = false) {
       let answer;
-      try { answer = await fetch(url + (first ? more : "")); } catch {
+      try { answer = await ask(url + (first ? more : "")); } catch {
         tell(wait, { words: GONE });
         await later(1500);
         continue;
@@ -334,7 +359,7 @@ window.workbench = (() => {
       next = null;
       if (last && last.model === which.index && last.at === step) tellNow(last, show);
       try {
-        const answer = await fetch("/at?" + query + "&model=" + which.index + "&at=" + step);
+        const answer = await ask("/at?" + query + "&model=" + which.index + "&at=" + step);
         if (!answer.ok) continue;
         const found = await answer.json();
         now = { model: which.index, at: found.at, cut: found.values.threshold };
@@ -512,18 +537,18 @@ window.workbench = (() => {
       }
       url += "&cut=" + now.cut;
       making.textContent = "";
-      location.assign(url);
+      download(url);
       return;
     }
     for (;;) {
-      const answer = await fetch(url + "&ready=1&tab=" + tab);
+      const answer = await ask(url + "&ready=1&tab=" + tab);
       const found = await answer.json();
       if (answer.status === 202) {
         making.textContent = "Making " + name + ": " + found.words + " …";
         await later(300);
       } else if (found.ready) {
         making.textContent = name + " is ready.";
-        location.assign(url);
+        download(url);
         return;
       } else {
         making.textContent = found.problem;
@@ -538,7 +563,7 @@ window.workbench = (() => {
       if (link) { e.preventDefault(); away(link); return; }
       const section = e.target.closest("[data-section]");
       if (e.target.closest("[data-stop]")) {
-        fetch("/stop/" + section.dataset.section + "?" + query, { method: "POST" });
+        ask("/stop/" + section.dataset.section + "?" + query);
       }
       if (e.target.closest("[data-once-more]")) {
         const key = section.dataset.section;
@@ -596,6 +621,10 @@ window.workbench = (() => {
     if (find("#ratio")) slides();
   }
 
+  // an address with a new token differs behind # only, which loads no page by itself
+  window.addEventListener("hashchange", () => {
+    if (location.hash.startsWith("#token=")) location.reload();
+  });
   if (find("#drop")) dropping(find("#drop"));
   if (form) {
     listen();

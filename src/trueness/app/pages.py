@@ -53,7 +53,8 @@ WAITING = {
 # both error rates count equally, whatever the prevalence: to be filled in by Python
 EQUAL = "cost(fp=1, fn={panel.n_neg / panel.n_pos:.15g})"
 STATIC = {"app.css": "text/css", "style.css": "text/css", "figure.css": "text/css",
-          "app.js": "text/javascript", "script.js": "text/javascript"}  # fmt: skip
+          "app.js": "text/javascript", "script.js": "text/javascript",
+          "open.js": "text/javascript"}  # fmt: skip
 # of all sections: those of the report, and those of whole pages
 TITLES = notes.TITLES | {
     "summary": "In plain words",
@@ -119,6 +120,11 @@ def _render(template: str, **given: Any) -> str:
     """Write a page or a part of it; only the slider has words that move."""
     text: str = _environment().get_template(template).render(**moving({}) | given)
     return text
+
+
+def opening() -> str:
+    """Write the empty page that asks for its content with the secret of the session."""
+    return _render("open.html.j2")
 
 
 def start(files: Files, problem: str = "") -> str:

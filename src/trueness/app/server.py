@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import re
 import socket
 import time
@@ -27,7 +28,7 @@ from starlette.routing import Route
 from trueness._core.checks.errors import InputError
 from trueness.app import pages
 from trueness.app import session as answers
-from trueness.app.access import LOCAL, Guard, Impatient
+from trueness.app.access import LOCAL_HOSTS, Guard, ImpatientProtocol
 from trueness.app.address import DATA, KINDS, Asked, complete, field_of, in_page, read
 from trueness.app.files import GIVEN, Files, TooLargeError, too_large
 from trueness.app.jobs import Job, Jobs
@@ -36,6 +37,7 @@ from trueness.findings.records import Finding
 
 LIMIT = 512  # megabytes of an upload
 ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - refused without --i-know
+BACKLOG = 64  # connections that are accepted at a time
 READERS = 8  # threads that read files beside the server
 SOON = 0.25  # seconds that an answer may take before progress is told instead
 STOPPED = "This was stopped."
@@ -81,6 +83,10 @@ class Workbench:
         return answers.meant(self._count(asked), asked.one_share)
 
     # pages
+
+    async def opening(self, request: Request) -> Response:
+        """Give the empty page that a browser goes to; it says nothing of any file."""
+        return HTMLResponse(pages.opening())
 
     async def start(self, request: Request) -> Response:
         """Show the first page."""
@@ -269,16 +275,20 @@ class Workbench:
     def routes(self) -> list[Route]:
         """List all addresses."""
         return [
-            Route("/", self.start),
-            Route("/look", self.look),
+            # what a browser goes to starts no work
+            Route("/", self.opening),
+            Route("/look", self.opening),
             Route("/static/{name}", self.static),
+            # what a page of this session asks for
+            Route("/", self.start, methods=["POST"]),
+            Route("/look", self.look, methods=["POST"]),
             Route("/upload", self.upload, methods=["POST"]),
-            Route("/count", self.count),
-            Route("/section/{key}", self.section),
+            Route("/count", self.count, methods=["POST"]),
+            Route("/section/{key}", self.section, methods=["POST"]),
             Route("/stop/{key}", self.stop, methods=["POST"]),
-            Route("/at", self.at),
-            Route("/check", self.check),
-            Route("/take/{name}", self.take),
+            Route("/at", self.at, methods=["POST"]),
+            Route("/check", self.check, methods=["POST"]),
+            Route("/take/{name}", self.take, methods=["POST"]),
         ]
 
 
@@ -351,7 +361,18 @@ async def _wrong(request: Request, err: Exception) -> Response:
 @asynccontextmanager
 async def _life(_: Starlette) -> AsyncIterator[None]:
     current_default_thread_limiter().total_tokens = READERS
+    asyncio.get_running_loop().set_exception_handler(_ignore_lack_of_handles)
     yield
+
+
+def _ignore_lack_of_handles(
+    loop: asyncio.AbstractEventLoop, context: dict[str, Any]
+) -> None:
+    """Say nothing where no connection can be accepted now: asyncio tries again."""
+    error = context.get("exception")
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return
+    loop.default_exception_handler(context)
 
 
 @contextmanager
@@ -365,7 +386,7 @@ def prepared(
     with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
-        listening.listen(64)
+        listening.listen(BACKLOG)
         workbench = Workbench(given, limit * 2**20)
         wrong = dict.fromkeys((InputError, HTTPException, Exception), _wrong)
         app = Starlette(
@@ -377,15 +398,16 @@ def prepared(
             log_level="error",
             access_log=False,
             server_header=False,
-            http=Impatient,
+            http=ImpatientProtocol,
+            backlog=BACKLOG,
             ws="none",
             timeout_graceful_shutdown=2,
         )
         server = uvicorn.Server(config)
         name = socket.gethostname() if host in ANYWHERE else _in_address(host)
         own = [file.word for file in workbench.files.own]
-        where = f"look?file={GIVEN}&" if own == [GIVEN] else "?"
-        first = f"http://{name}:{guard.port}/{where}token={guard.token}"
+        page = f"look?file={GIVEN}" if own == [GIVEN] else ""
+        first = f"http://{name}:{guard.port}/{page}#token={guard.token}"
         try:
             yield first, server, lambda: server.run(sockets=[listening])
         finally:
@@ -406,9 +428,9 @@ def _in_address(host: str) -> str:
 def _names(host: str) -> tuple[str, ...]:
     """Under which names may this server be asked? All of this machine if others may."""
     shown = _in_address(host)
-    if shown in LOCAL:
-        return LOCAL
+    if shown in LOCAL_HOSTS:
+        return LOCAL_HOSTS
     names = [shown, socket.gethostname(), socket.getfqdn()]
     with suppress(OSError):
         names += socket.gethostbyname_ex(socket.gethostname())[2]
-    return tuple(dict.fromkeys((*LOCAL, *names)))
+    return tuple(dict.fromkeys((*LOCAL_HOSTS, *names)))
