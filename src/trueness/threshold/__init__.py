@@ -13,7 +13,8 @@ What does a 0-1 program say, and its solver certify?           ``milp``
 What is maximised, what is bounded, and among which cases?     ``constraints``
 Which prevalence do the cases have in use?                     ``prevalences``
 Which metrics are quotients of linear functions of counts?     ``linear_forms``
-Which cuts, one of each group, are best together?              ``search``
+Which cuts, one of each group, are best together?              ``group_optimum``
+How are they searched, exactly?                                ``group_search``
 =============================================================  =======================
 
 A tally is swept into the right and wrong cases of every cut (``cuts``); a metric turns
@@ -24,6 +25,7 @@ becomes a record that holds a :class:`Rule`::
 
 Floating point looks first, whole numbers decide; weights are counted in whole units.
 Read ``rule`` and ``cuts`` first, then ``operating_point``, ``validation``,
-``guarantees``; ``milp`` last. The maths is on the page "Operating points"
+``guarantees``; ``milp`` and ``group_search`` (with ``group_windows``, ``group_states``
+and ``maximum_tree``) last. The maths is on the page "Operating points"
 (``docs/maths/threshold.md``).
 """

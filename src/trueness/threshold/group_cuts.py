@@ -1,4 +1,4 @@
-"""Which cut should each group have, so that all are served alike?"""
+"""Which cut should each group have, so that all are treated alike?"""
 
 from __future__ import annotations
 
@@ -6,15 +6,10 @@ import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
-import numpy as np
-from numpy.typing import NDArray
-
-from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError
@@ -28,7 +23,8 @@ from trueness.inference.differences import (
     variance_of_independent_difference,
 )
 from trueness.inference.estimates import estimate_from_interval, evaluate_measure
-from trueness.metrics.algebra import Metric, as_fraction
+from trueness.inference.variance import VarianceEstimate
+from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.intervals import Cut, metric_measure
@@ -37,31 +33,22 @@ from trueness.threshold.constraints import (
     DEFAULT_OBJECTIVE,
     GROUPS,
     ConstraintLike,
-    Objective,
     ScopedConstraint,
     read_objective,
     read_scoped_constraints,
 )
 from trueness.threshold.cuts import Cuts, Interval
-from trueness.threshold.linear_forms import (
-    ONE_CUT,
-    LinearForm,
-    Quotient,
-    at_least_one,
-    constraint_rows,
-    evaluate_form,
-    is_constant,
-    maximize_quotient,
-    quotient_of_metric,
-)
+from trueness.threshold.group_optimum import add_groups, best_cuts_of_groups
 from trueness.threshold.rule import Rule
-from trueness.threshold.search import CLOSE, Group, GroupAnswer, GroupSearch
+
+# what comparisons cost needs a second search: a quarter of the time is kept for it
+_TIME_OF_FIRST_SEARCH = 0.75
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class GroupThresholds(Record):
-    """Which threshold does each group get, and how alike are the groups then?
+    """A threshold for each group, and how much the groups differ then.
 
     Attributes
     ----------
@@ -73,15 +60,15 @@ class GroupThresholds(Record):
         Whether ``value`` is proved to be the best there is (of weighted cases: to nine
         digits of all their weight).
     gaps : dict of str to Estimate
-        Each limited difference (or ratio) between the groups, with an interval of what
-        it is in the population.
+        Each bounded difference (or ratio) between the groups, with a confidence
+        interval of what it is in the population.
     constraints : dict of str to float
         The value of each bounded metric, over all groups together.
     common_threshold, common_value, common_gaps
-        The best common threshold that meets the limits on all groups together, its
-        value, and what the limited differences would be there.
+        The best common threshold that meets the constraints on all groups together,
+        its value, and what the bounded differences would be there.
     free_value : float
-        The value without limits on differences: what they cost.
+        The value without bounds on differences: what they cost.
     """
 
     thresholds: dict[str, float]
@@ -101,25 +88,28 @@ class GroupThresholds(Record):
 
     @property
     def rule(self) -> Rule:
-        """Give the choice as a rule."""
+        """Return the choice as a rule."""
         return Rule(self.thresholds)
 
     def __repr__(self) -> str:
         proof = "the best there is" if self.proved else f"at most {self.bound:.6g}"
         lines = [f"GroupThresholds: {self.objective} = {self.value:.6g} ({proof})"]
-        lines += [
-            f"  {name}: threshold {cut_text(at)}, flagged "
-            f"{brief(self.confusions[name].tp + self.confusions[name].fp)} of "
-            f"{brief(sum(self.confusions[name].cells))}"
-            for name, at in self.thresholds.items()
-        ]
-        lines += [f"  {name}: {e!r}" for name, e in self.gaps.items()]
-        lines += [f"  {name}: {v:.6g}" for name, v in self.constraints.items()]
+        lines += [self._line_of_group(name) for name in self.thresholds]
+        lines += [f"  {name}: {gap!r}" for name, gap in self.gaps.items()]
+        lines += [f"  {name}: {value:.6g}" for name, value in self.constraints.items()]
         lines.append(
             f"  one threshold for all, {cut_text(self.common_threshold)}: "
             f"{self.common_value:.6g}"
         )
-        return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
+        lines += [f"  Note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def _line_of_group(self, name: str) -> str:
+        confusion = self.confusions[name]
+        flagged = brief(confusion.tp + confusion.fp)
+        cases = brief(sum(confusion.cells))
+        threshold = cut_text(self.thresholds[name])
+        return f"  {name}: threshold {threshold}, flagged {flagged} of {cases}"
 
 
 @of_counts
@@ -132,7 +122,9 @@ def group_thresholds(
     time_limit: float = 60.0,
     level: float = 0.95,
 ) -> GroupThresholds:
-    r"""Which threshold should each group have, so that groups are treated alike?
+    r"""Thresholds that differ between groups, under bounds on their differences.
+
+    Which threshold should each group have, so that groups are treated alike?
 
     .. math:: \max_{\tau_1, \dots, \tau_G} f\Big(\sum_g C_g(\tau_g)\Big)
         \quad\text{with}\quad \max_g m(C_g) - \min_g m(C_g) \le \delta
@@ -176,293 +168,256 @@ def group_thresholds(
     """
     level = _options.fraction(level, "level")
     time_limit = _options.positive_number(time_limit, "time_limit")
-    shown, objective = read_objective(maximize, minimize)
-    tallies, cuts, whole = _counted(data)
-    bounds = read_scoped_constraints(subject_to, GROUPS)
-    couples = [k for k in bounds if k.compares_groups]
+    objective = read_objective(maximize, minimize)
+    tallies = _labelled_groups(data)
+    cuts, cuts_of_all = _count_cuts(tallies)
+    constraints = read_scoped_constraints(subject_to, GROUPS)
+    comparisons = [scoped for scoped in constraints if scoped.compares_groups]
+
     start = time.monotonic()
-    # what the limits cost needs a second search: a quarter of the time is kept for it
-    found, value, bound = best_for_groups(
-        cuts, bounds, objective, start + 0.75 * time_limit
+    first_deadline = start + _TIME_OF_FIRST_SEARCH * time_limit
+    solution = best_cuts_of_groups(
+        cuts, constraints, objective.maximized, first_deadline
     )
-    if found is None:
-        raise _infeasible(cuts, bounds, time_limit)
-    free = value
-    if couples:
-        until = max(start, time.monotonic() - 0.75 * time_limit) + time_limit
-        uncoupled = [k for k in bounds if not k.compares_groups]
-        free = best_for_groups(cuts, uncoupled, objective, until)[1]
-    sign, proved = 1 if objective is shown else -1, bound == value
-    common, common_value, common_gaps = _common(whole, cuts, bounds, objective)
-    each = list(zip(map(str, tallies), cuts, found, strict=True))
-    at = {name: _cuts.threshold_of(c.score, k) for name, c, k in each}
-    sides = list(map(Cut.of, tallies.values(), at.values()))
+    if solution.cuts is None:
+        raise _infeasible(cuts, constraints, time_limit)
+    proved = solution.bound == solution.value
+
+    free_value = solution.value
+    if comparisons:
+        unused = max(start, time.monotonic() - _TIME_OF_FIRST_SEARCH * time_limit)
+        uncompared = [scoped for scoped in constraints if not scoped.compares_groups]
+        free_value = best_cuts_of_groups(
+            cuts, uncompared, objective.maximized, unused + time_limit
+        ).value
+
+    common = _best_common_cut(cuts_of_all, cuts, constraints, objective.maximized)
+    chosen = list(zip(tallies, cuts, solution.cuts, strict=True))
+    thresholds = {name: _cuts.threshold_of(c.score, k) for name, c, k in chosen}
+    sides = [Cut.of(tally, thresholds[name]) for name, tally in tallies.items()]
     # the first cut, which flags nothing, tells how many cases there are
-    all_ = _together(cuts, [[0, k] for k in found])
-    weighed = filter(None, map(weighed_counts, tallies.values()))
+    together = add_groups(cuts, [[0, k] for k in solution.cuts])
     return GroupThresholds(
-        thresholds=at,
-        score_ranges={name: _cuts.interval_of(c.score, k) for name, c, k in each},
-        value=float(sign * value),
-        bound=float(sign * bound),
+        thresholds=thresholds,
+        score_ranges={name: _cuts.interval_of(c.score, k) for name, c, k in chosen},
+        value=float(objective.sign * solution.value),
+        bound=float(objective.sign * solution.bound),
         proved=proved,
-        confusions={name: c.seen[k] for name, c, k in each},
-        gaps={k.name: _gap_estimate(k, cuts, found, sides, level) for k in couples},
-        constraints={str(k): _cuts.value_at(all_, k.metric, 1)
-                     for k in bounds if not k.scope},
-        common_threshold=common,
-        common_value=sign * common_value,
-        common_gaps=common_gaps,
-        free_value=float(sign * free),
-        objective=str(Objective(shown, objective)),
-        notes=(*(() if proved else (_UNPROVED,)), *_NOTES, *next(weighed, ())),
-    )  # fmt: skip
+        confusions={name: c.seen[k] for name, c, k in chosen},
+        gaps={
+            scoped.name: _estimate_gap(scoped, cuts, solution.cuts, sides, level)
+            for scoped in comparisons
+        },
+        constraints={
+            str(scoped): _cuts.value_at(together, scoped.metric, 1)
+            for scoped in constraints
+            if not scoped.scope
+        },
+        common_threshold=common.threshold,
+        common_value=objective.sign * common.value,
+        common_gaps=common.gaps,
+        free_value=float(objective.sign * free_value),
+        objective=str(objective),
+        notes=_notes(tallies, proved),
+    )
 
 
-_NOTES = (
-    "Thresholds that differ between groups treat cases with the same score "
-    "differently; whether this is wanted, or allowed, is a question that no "
-    "statistic answers.",
-    "The thresholds were tuned on the same data, so the results are optimistic: "
-    "on new cases expect a worse value and larger differences.",
-)
 _UNPROVED = (
     "The time limit was reached before the proof was complete: other "
     "thresholds could be better, up to the bound. Give a longer time_limit."
 )
-_REFUSAL = (
-    "Thresholds of several groups need a weighted sum of counts, or one quotient of "
-    "such sums (accuracy, cost, precision, f1, kappa), of all groups together; {} is "
-    'not. In every group any metric can be bounded: "mcc_min >= 0.3".'
+_DIFFERENT_TREATMENT = (
+    "Thresholds that differ between groups treat cases with the same score "
+    "differently; whether this is wanted, or allowed, is a question that no "
+    "statistic answers."
+)
+_TUNED = (
+    "The thresholds were tuned on the same data, so the results are optimistic: "
+    "on new cases expect a worse value and larger differences."
 )
 
 
-def _counted(groups: object) -> tuple[dict[Any, Tally], list[Cuts], Cuts]:
-    """Count at every cut of each group, and of all cases together."""
-    what = "group_thresholds"
+def _notes(tallies: Mapping[str, Tally], proved: bool) -> tuple[str, ...]:
+    notes = [] if proved else [_UNPROVED]
+    notes += [_DIFFERENT_TREATMENT, _TUNED]
+    for tally in tallies.values():
+        if on_weights := weighed_counts(tally):
+            # the same for every group: it is said once
+            return (*notes, *on_weights)
+    return tuple(notes)
+
+
+def _labelled_groups(groups: object) -> dict[str, Tally]:
+    """Return the labelled cases of each group; each must have both classes."""
     if not isinstance(groups, Mapping):
         raise InputError(
             f"group_thresholds needs a mapping from group to tally; found "
             f"{type(groups).__name__}. Type trueness.tally(frame, label=..., "
-            f'score=..., by="site").'
+            f'score=..., by="site").',
+            option="by",
         )
-    _cases.at_least_two(list(map(str, groups)), what)
-    for name, t in groups.items():
-        _cases.one_classifier(t, what)
-        _cases.both_classes(t, f"group_thresholds of {name!r}")
-    tallies = {n: t.labelled() for n, t in groups.items()}
-    unit = _cuts.unit_of(c for t in tallies.values() for c in (t.pos, t.neg))
-    cuts = [_cuts.all_cuts(t, None, what, unit) for t in tallies.values()]
-    for name, c in zip(tallies, cuts, strict=True):
-        if not (c.n_pos and c.n_neg):  # of weights so small no unit is left
+    _cases.at_least_two([str(name) for name in groups], "group_thresholds")
+    for name, tally in groups.items():
+        _cases.one_classifier(tally, "group_thresholds")
+        _cases.both_classes(tally, f"group_thresholds of {name!r}")
+    return {str(name): tally.labelled() for name, tally in groups.items()}
+
+
+def _count_cuts(tallies: Mapping[str, Tally]) -> tuple[list[Cuts], Cuts]:
+    """Count at every cut of each group, and of all cases together, in one unit."""
+    unit = _cuts.unit_of(
+        counts for tally in tallies.values() for counts in (tally.pos, tally.neg)
+    )
+    cuts = []
+    for name, tally in tallies.items():
+        of_group = _cuts.all_cuts(tally, None, "group_thresholds", unit)
+        if not (of_group.n_pos and of_group.n_neg):
+            # the weights of the group are so small that no unit is left of them
             raise InputError(
                 f"The cases of {name!r} weigh less than 10^-12 of those of all groups, "
                 "which no search can tell from nothing. Are the weights of all groups "
-                "on one scale?"
+                "on one scale?",
+                option="weight",
             )
-    whole = sum((t.without_clusters() for t in tallies.values()), start=Tally([]))
-    return tallies, cuts, _cuts.all_cuts(whole, None, what, unit)
+        cuts.append(of_group)
+
+    all_cases = sum((t.without_clusters() for t in tallies.values()), start=Tally([]))
+    return cuts, _cuts.all_cuts(all_cases, None, "group_thresholds", unit)
 
 
-def _together(cuts: Sequence[Cuts], places: Sequence[Sequence[int]]) -> Cuts:
-    """Add up groups that are cut at these places, one list of them for each group."""
-    seen, units = (
-        Confusion(*np.sum([x[np.array(at)].cells
-                           for x, at in zip(kind, places, strict=True)], axis=0))
-        for kind in ([c.seen for c in cuts], [c.units for c in cuts])
-    )  # fmt: skip
-    units = seen if all(c.units is c.seen for c in cuts) else units
-    return cuts[0]._replace(
-        score=np.zeros(len(places[0]) - 1), seen=seen, used=seen, units=units
-    )
+class _CommonCut(NamedTuple):
+    """One threshold for all groups, its objective, and the gaps that it leaves."""
+
+    threshold: float
+    value: float
+    gaps: dict[str, float]
 
 
-def best_for_groups(
-    cuts: Sequence[Cuts],
-    bounds: Sequence[ScopedConstraint],
+def _best_common_cut(
+    cuts_of_all: Cuts,
+    cuts: list[Cuts],
+    constraints: Sequence[ScopedConstraint],
     objective: Metric,
-    until: float,
-) -> GroupAnswer:
-    """Give the best cuts until some time, their value, and a bound on any other's."""
-    whole = _together(cuts, [[0]] * len(cuts))
-    couples = [k for k in bounds if k.compares_groups]
-    allowed = [np.flatnonzero(_allowed(c, bounds)) for c in cuts]
-
-    def quotient(m: Metric) -> Quotient:
-        return quotient_of_metric(m, whole, ONE_CUT, _REFUSAL)
-
-    goal = quotient(objective)
-    rows = [r for k in bounds if not k.scope
-            for r in constraint_rows(k.constraint, quotient(k.metric))]  # fmt: skip
-    if not is_constant(goal[1]):
-        rows.append(at_least_one(goal[1]))
-    if not all(at.size for at in allowed) or any(
-        is_constant(r) and r[-1] < 0 for r in rows
-    ):
-        return None, Fraction(0), Fraction(0)
-
-    def agrees(at: list[int]) -> bool:
-        places = [(c, int(x[k])) for c, x, k in zip(cuts, allowed, at, strict=True)]
-        each = (([_exact(c, k.metric, i) for c, i in places], k) for k in couples)
-        return all(k.is_met_by(k.summarize_groups(values)) for values, k in each)
-
-    groups = [
-        Group(
-            c.units.tp[x],
-            c.units.fp[x],
-            [_cuts.values_of(c, k.metric)[x] for k in couples],
-        )
-        for c, x in zip(cuts, allowed, strict=True)
-    ]
-    whole_rows = [tuple(map(int, r)) for r in rows if not is_constant(r)]
-    tops = [partial(_highest, k) for k in couples]
-    search = GroupSearch(groups, whole_rows, tops, agrees, until)
-
-    def best(form: LinearForm) -> GroupAnswer:
-        unit = math.lcm(*(w.denominator for w in form[:-1]))
-        tp, fp = (int(w * unit) for w in form[:-1])
-        at, value, bound = search.run((tp, fp))
-        # bounds are sums in floating point: of weights no proof goes beyond this
-        if whole.units is not whole.seen:
-            reach = (abs(tp) * whole.n_pos + abs(fp) * whole.n_neg) / 10**9
-            bound = value if bound - value <= reach else bound
-        found = at and [int(x[k]) for x, k in zip(allowed, at, strict=True)]
-        return found, *(Fraction(v, unit) + form[-1] for v in (value, bound))
-
-    def ratio(found: GroupAnswer) -> Fraction | None:
-        if found[0] is None:
-            return None
-        at = [c.units[k] for c, k in zip(cuts, found[0], strict=True)]
-        counts = sum(int(c.tp) for c in at), sum(int(c.fp) for c in at)
-        return Fraction(
-            evaluate_form(goal[0], *counts) / evaluate_form(goal[1], *counts)
-        )
-
-    value, answer, again, _ = maximize_quotient(goal, best, ratio)
-    if is_constant(goal[1]) or answer[0] is None:
-        return answer  # type: ignore[no-any-return]
-    # over - q under is at most the bound left; under is a whole number above zero
-    return answer[0], value, min(value + max(0, again[2]), objective.range[1])
-
-
-def groups_again(
-    goal: Metric,
-    bounds: Sequence[ScopedConstraint],
-    unit: Fraction,
-    seen: list[Confusion],
-) -> Ints:
-    """Choose the best cuts of all groups in each of many samples."""
-    found = []
-    for k in range(len(seen[0].tp)):
-        cuts = [_cuts.make_cuts(np.arange(c.tp.shape[1] - 1, 0, -1.0), c[k], None,
-                                unit=unit) for c in seen]  # fmt: skip
-        at = best_for_groups(cuts, bounds, goal, time.monotonic() + 1.0)[0]
-        found.append([[k] for k in at or [-1] * len(seen)])
-    return np.array(found)
-
-
-def _highest(k: ScopedConstraint, v: Floats) -> Floats:
-    """Which value may go with a smallest one?"""
-    bound = k.constraint.bound
-    # below zero a ratio stretches the other way
-    high = v + bound if k.scope == "gap" else np.where(v < 0, v * bound, v / bound)
-    # a strict limit ends before what rounding lets through
-    return high - 4 * CLOSE * (1 + abs(high)) if k.constraint.strict else high
-
-
-def _allowed(c: Cuts, bounds: Sequence[ScopedConstraint]) -> NDArray[np.bool_]:
-    """Which cuts of a group meet the limits on every single group?"""
-    keep = np.ones(len(c.score) + 1, dtype=bool)
-    for k in bounds:
-        if k.compares_groups:  # undefined meets no limit, and no ratio with a zero does
-            values = _cuts.values_of(c, k.metric)
-            keep &= np.isfinite(values) & ((values != 0) | (k.scope == "gap"))
-        elif k.scope:
-            keep &= _cuts.holds(c, k.constraint)
-    return keep
-
-
-def _exact(c: Cuts, m: Metric, k: int) -> Fraction | float:
-    if not m.is_exact or m.root:
-        return float(_cuts.values_of(c, m)[k])
-    return _cuts.exact_values(c, m, np.array([k]))[0] + as_fraction(m.constant)  # type: ignore[no-any-return]
-
-
-def _common(
-    all_: Cuts, cuts: list[Cuts], bounds: Sequence[ScopedConstraint], goal: Metric
-) -> tuple[float, float, dict[str, float]]:
-    """Find the best cut that all groups share, within the limits on the total."""
-    allowed = _cuts.met_by([all_], [k.constraint for k in bounds if not k.scope]).all(
-        axis=0
-    )
-    best = _cuts.best_cuts([all_], goal, allowed)
+) -> _CommonCut:
+    """Return the best cut of all groups under the constraints on all together."""
+    of_all = [scoped.constraint for scoped in constraints if not scoped.scope]
+    allowed = _cuts.met_by([cuts_of_all], of_all).all(axis=0)
+    best = _cuts.best_cuts([cuts_of_all], objective, allowed)
     if not best.size:
-        return math.nan, math.nan, {}
-    at = _cuts.most_balanced(all_, best)
-    least = _cuts.interval_of(all_.score, at)[1]
-    here = [int((c.score >= least).sum()) for c in cuts]
-    gaps = {k.name: _gap(cuts, k, here) for k in bounds if k.compares_groups}
-    return _cuts.threshold_of(all_.score, at), _cuts.value_at(all_, goal, at), gaps
+        return _CommonCut(math.nan, math.nan, {})
 
-
-def _gap(cuts: list[Cuts], k: ScopedConstraint, at: Sequence[int]) -> float:
-    pairs = zip(cuts, at, strict=True)
-    return float(
-        k.summarize_groups([_cuts.values_of(c, k.metric)[i] for c, i in pairs])
+    place = _cuts.most_balanced(cuts_of_all, best)
+    lowest_flagged = _cuts.interval_of(cuts_of_all.score, place)[1]
+    places = [int((c.score >= lowest_flagged).sum()) for c in cuts]
+    return _CommonCut(
+        threshold=_cuts.threshold_of(cuts_of_all.score, place),
+        value=_cuts.value_at(cuts_of_all, objective, place),
+        gaps={
+            scoped.name: _gap_at(cuts, scoped, places)
+            for scoped in constraints
+            if scoped.compares_groups
+        },
     )
 
 
-def _gap_estimate(
-    k: ScopedConstraint, cuts: list[Cuts], at: list[int], sides: list[Cut], level: float
-) -> Estimate:
-    """Give the largest difference, or the smallest ratio, of any pair, with limits."""
-    each = [
-        evaluate_measure(x.sample, partial(metric_measure, k.metric, x.flags))
-        for x in sides
+def _gap_at(cuts: list[Cuts], scoped: ScopedConstraint, places: Sequence[int]) -> float:
+    """Return the gap, or the ratio, of groups that are cut at these places."""
+    values = [
+        _cuts.values_of(c, scoped.metric)[k] for c, k in zip(cuts, places, strict=True)
     ]
-    values, spreads = [m.value for m in each], [m.variance_estimate for m in each]
-    reach = k.metric.range[1] - k.metric.range[0]
-    made = partial(
+    return float(scoped.summarize_groups(values))
+
+
+def _estimate_gap(
+    scoped: ScopedConstraint,
+    cuts: list[Cuts],
+    places: list[int],
+    sides: list[Cut],
+    level: float,
+) -> Estimate:
+    """Return the largest difference, or the smallest ratio, of any two groups.
+
+    The interval holds for all pairs at once: Bonferroni's correction (Dunn 1961).
+    Ratios are differences of logarithms.
+    """
+    measured = [
+        evaluate_measure(s.sample, partial(metric_measure, scoped.metric, s.flags))
+        for s in sides
+    ]
+    values = [m.value for m in measured]
+    variances = [m.variance_estimate for m in measured]
+    low_end, high_end = scoped.metric.range
+    largest_possible = high_end - low_end
+    estimate = partial(
         estimate_from_interval,
-        _gap(cuts, k, at),
+        _gap_at(cuts, scoped, places),
         level=level,
         method="student",
-        name=k.name,
+        name=scoped.name,
     )
-    if k.scope == "ratio":
-        if not min(values) > 0:  # nothing is known of a ratio with zero
-            return made(low=0.0, high=1.0)
-        spreads = [replace(s, variance=s.variance / v**2)
-                   for s, v in zip(spreads, values, strict=True)]  # fmt: skip
-        values, reach = [math.log(v) for v in values], reach / min(values)
-    pairs = list(combinations(range(len(values)), 2))
-    least = most = 0.0
-    for i, j in pairs:
-        away = Difference(
-            values[i] - values[j],
-            variance_of_independent_difference(spreads[i], spreads[j]),
-            reach,
+
+    if scoped.scope == "gap":
+        low, high = _interval_of_largest_difference(
+            values, variances, largest_possible, level
         )
-        low, high = away.interval(1 - (1 - level) / len(pairs))
-        least, most = max(least, low, -high), max(most, high, -low)
-    if k.scope == "ratio":
-        least, most = math.exp(-most), math.exp(-least)
-    return made(low=least, high=most)
+        return estimate(low=low, high=high)
+
+    if not min(values) > 0:
+        # nothing is known of a ratio with zero
+        return estimate(low=0.0, high=1.0)
+    # delta method: the variance of log x is that of x over x squared
+    variances_of_log = [
+        replace(s, variance=s.variance / value**2)
+        for s, value in zip(variances, values, strict=True)
+    ]
+    low, high = _interval_of_largest_difference(
+        [math.log(value) for value in values],
+        variances_of_log,
+        largest_possible / min(values),
+        level,
+    )
+    return estimate(low=math.exp(-high), high=math.exp(-low))
+
+
+def _interval_of_largest_difference(
+    values: list[float],
+    variances: list[VarianceEstimate],
+    largest_possible: float,
+    level: float,
+) -> tuple[float, float]:
+    """Return an interval of the largest absolute difference between two groups."""
+    pairs = list(combinations(range(len(values)), 2))
+    level_of_pair = 1 - (1 - level) / len(pairs)
+    low = high = 0.0
+    for i, j in pairs:
+        difference = Difference(
+            values[i] - values[j],
+            variance_of_independent_difference(variances[i], variances[j]),
+            largest_possible,
+        )
+        low_of_pair, high_of_pair = difference.interval(level_of_pair)
+        low = max(low, low_of_pair, -high_of_pair)
+        high = max(high, high_of_pair, -low_of_pair)
+    return low, high
 
 
 def _infeasible(
-    cuts: list[Cuts], bounds: Sequence[ScopedConstraint], seconds: float
+    cuts: list[Cuts], constraints: Sequence[ScopedConstraint], seconds: float
 ) -> Infeasible:
-    """Say what cannot be met: one limit alone, or only all of them together."""
-    until = time.monotonic() + seconds
-    for k in bounds:
-        if best_for_groups(cuts, [k], METRICS["accuracy"], until)[0] is None:
-            whose = (
-                "any thresholds of these groups" if k.scope else "all groups together"
+    """Say what cannot be met: one constraint alone, or only all of them together."""
+    deadline = time.monotonic() + seconds
+    for scoped in constraints:
+        alone = best_cuts_of_groups(cuts, [scoped], METRICS["accuracy"], deadline)
+        if alone.cuts is None:
+            by_whom = "all groups together"
+            if scoped.scope:
+                by_whom = "any thresholds of these groups"
+            return Infeasible(
+                f"{scoped} cannot be met by {by_whom}.", option="subject_to"
             )
-            return Infeasible(f"{k} cannot be met by {whose}.")
     return Infeasible(
-        f"{' and '.join(map(str, bounds))} cannot be met together, or no "
+        f"{' and '.join(map(str, constraints))} cannot be met together, or no "
         "thresholds were found within the time limit. Loosen one of them, or give a "
-        "longer time_limit."
+        "longer time_limit.",
+        option="subject_to",
     )

@@ -52,7 +52,8 @@ from trueness.threshold.constraints import (
     read_scoped_constraints,
 )
 from trueness.threshold.cuts import thresholds_of, unit_of
-from trueness.threshold.group_cuts import group_thresholds, groups_again
+from trueness.threshold.group_cuts import group_thresholds
+from trueness.threshold.group_optimum import choose_groups_again
 from trueness.threshold.operating_point import best_threshold, cut_again
 from trueness.threshold.prevalences import (
     Prevalences,
@@ -257,7 +258,7 @@ def _task(
         tallies = {str(name): t.labelled() for name, t in data.items()}
         unit = unit_of(c for t in tallies.values() for c in (t.pos, t.neg))
         note = "Each group was drawn by itself, with as many cases as it has."
-        again = partial(groups_again, goal[1], bounds, unit)
+        again = partial(choose_groups_again, goal[1], bounds, unit)
         return _Task(found, tallies, ("",), again, goal, every, bounds,
                      "that of the sample", note)  # fmt: skip
     _cases.both_classes(data, "validate_threshold")

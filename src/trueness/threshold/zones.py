@@ -44,9 +44,9 @@ from trueness.threshold.linear_forms import (
     maximize_quotient,
     quotient_of_metric,
 )
+from trueness.threshold.maximum_tree import MaximumTree
 from trueness.threshold.operating_point import left_out
 from trueness.threshold.rule import Rule
-from trueness.threshold.search import Tree
 
 _REFUSAL = (
     "Two thresholds at once need a weighted sum of counts, or one quotient of such "
@@ -327,21 +327,23 @@ def best_pairs(objective: Sum, rows: Sequence[Sum]) -> Pairs | None:
     Branch and bound: squares of neighbouring pairs are quartered, the largest bounds
     first, and dropped when their bound, or that of a row, allows no pair.
     """
-    worth, *held = ((Tree(a), Tree(b)) for a, b in (objective, *rows))
+    worth, *held = ((MaximumTree(a), MaximumTree(b)) for a, b in (objective, *rows))
     top: Any = None
     found: list[Ints] = []
     waiting = [np.ones((2, 1), dtype=np.int64)]
     while waiting:
         stop_if_requested()
         i, j = waiting.pop()
-        value, keep = worth[0].top[i] + worth[1].top[j], i <= j
+        value, keep = worth[0].maxima[i] + worth[1].maxima[j], i <= j
         for row in held:
-            keep &= np.asarray(row[0].top[i] + row[1].top[j] >= 0, dtype=bool)
+            keep &= np.asarray(row[0].maxima[i] + row[1].maxima[j] >= 0, dtype=bool)
         if top is not None:  # of very many that are as good, some are enough
             enough = sum(x.shape[1] for x in found) > _LISTED
             keep &= np.asarray(value > top if enough else value >= top, dtype=bool)
         i, j, value = i[keep], j[keep], value[keep]
-        if i.size and i[0] >= worth[0].full:  # blocks of one entry: all are as deep
+        if (
+            i.size and i[0] >= worth[0].first_leaf
+        ):  # blocks of one entry: all are as deep
             best = value.max()
             found = found if best == top else []
             top = best
@@ -353,7 +355,7 @@ def best_pairs(objective: Sum, rows: Sequence[Sum]) -> Pairs | None:
                 waiting.append(both.reshape(2, -1))
     if top is None:
         return None
-    first, second = np.concatenate(found, axis=1) - worth[0].full
+    first, second = np.concatenate(found, axis=1) - worth[0].first_leaf
     order = np.lexsort([first, second])[:_LISTED]
     return first[order], second[order], first.size <= _LISTED
 
