@@ -11,85 +11,138 @@ classifiers hardly agree, it is as wide as it has to be.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, gammaincc
 
 from trueness._core.arrays import Array, Floats
-from trueness._core.progress import stop_if_requested
 from trueness.counts.values import Panel
 from trueness.ensembles.ranks import RankedColumn, rank_columns, rank_table
 
 # rows that the covariance of the moments is estimated from: more add nothing to it
-_ROWS = 1 << 16
-_STEPS = 60
+MAX_COVARIANCE_ROWS = 1 << 16
+MAX_STEPS = 60  # of Levenberg and Marquardt
+MAX_SWEEPS = 2000  # over the entries of a rank-one matrix
+MAX_RISE = 1e6  # of J: beyond, its root is not needed to find the end of an interval
 
 
-class Ranked:
-    """Centred ranks x (m, K), 0 where missing, with their mask and weights."""
+class RankedPanel:
+    """Centred ranks of a panel: the proportion of cases below, minus its mean.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The classifiers.
+    cases, n : array (m,), int
+        How many cases each row stands for, and all of them.
+    columns, reference_sizes : list of RankedColumn, array (K,)
+        Each column sorted, and how many cases have an output there (2 at least).
+    centred_ranks, seen : array (m, K)
+        x, which is 0 where an output is missing, and where there is one.
+    """
 
     def __init__(self, panel: Panel) -> None:
         cases = panel.neg + panel.pos + panel.unknown
+        self.names = panel.names
         self.cases = cases.astype(np.float64)
         self.n = panel.n
         self.columns = rank_columns(panel.rows, cases)
-        stop_if_requested()
-        self.size = np.array([max(float(c.cases.sum()), 2.0) for c in self.columns])
+        self.reference_sizes = np.array(
+            [max(float(column.cases.sum()), 2.0) for column in self.columns]
+        )
+
         rank = rank_table(self.columns, len(panel.rows))
         self.seen = ~np.isnan(rank)
-        self.x = np.where(self.seen, 0.5 - (rank - 0.5) / self.size, 0.0)
+        centred = 0.5 - (rank - 0.5) / self.reference_sizes
+        self.centred_ranks = np.where(self.seen, centred, 0.0)
 
 
-class Moments:
+class RankMoments:
     """The moments of ranks, and the parameters that are nearest to them.
 
-    ``found`` are the mean products of the pairs (i, j), then the sum over triples with
-    weights ``w``; ``whiten`` turns a deviation from them into one whose square is J.
-    ``patterns`` (p, K) say which outputs are there together, in the shares ``share``.
-    ``value`` are the parameters, the logit of the prevalence and then D, of which those
-    ``held`` are given, and ``distance`` is their J; none is larger than ``most``: a
-    case of each class, and AUCs from 0 to 1.
+    Attributes
+    ----------
+    first, second : array (P,)
+        The pairs (i, j) of classifiers, i < j.
+    observed : array (P + 1,)
+        The mean products of the pairs, then the sum over triples with
+        ``triple_weights``.
+    whitening : array
+        Turns a deviation from the observed moments into one whose square is J.
+    patterns, proportions : array (p, K), (p,)
+        Which outputs are there together, and in which proportion of the cases.
+    value, distance : array (K + 1,), float
+        The logit of the prevalence and then D = AUC - 1/2, and their J.
+    fixed, free : set of int, list of int
+        Which parameters are known, and which are estimated.
+    bound : array (K + 1,)
+        No parameter is larger: a case of each class, and AUCs from 0 to 1.
     """
 
-    def __init__(self, ranked: Ranked, prevalence: float | None) -> None:
-        weight, self.n = ranked.cases / ranked.cases.sum(), ranked.n
-        self.i, self.j = np.triu_indices(ranked.x.shape[1], 1)
+    def __init__(self, ranked: RankedPanel, prevalence: float | None) -> None:
+        weight = ranked.cases / ranked.cases.sum()
         seen = ranked.seen.astype(np.float64)
+        self.n = ranked.n
+        self.first, self.second = np.triu_indices(ranked.centred_ranks.shape[1], 1)
+
         common = np.maximum((seen * weight[:, None]).T @ seen, 1e-300)
-        together = (ranked.x * weight[:, None]).T @ ranked.x / common
-        v = _rank_one(together)
-        # any fixed weights of the triples will do; these give most where v is the truth
-        self.w = v / np.abs(v).max() if v.any() else np.ones(v.size)
-        stop_if_requested()
-        third = _triples(ranked.x * self.w)
-        self.found = np.append(together[self.i, self.j], weight @ third)
-        self.patterns, which = np.unique(seen, axis=0, return_inverse=True)
-        self.share = np.bincount(which.reshape(-1), weight).astype(np.float64)
-        rows, moved = self._influence(ranked, weight, common[self.i, self.j], third)
-        spread = (moved * (weight[rows] / weight[rows].sum())[:, None]).T @ moved
-        # a root of the inverse covariance of the moments
-        spread, var = spread / self.n, np.diag(spread) / self.n
-        scale = np.sqrt(np.where(var > 0, var, 1.0))
-        # few cases for so many moments: correlations are drawn towards none
-        less = min(1.0, 2 * len(spread) / self.n)
-        matrix = (1 - less) * spread / np.outer(scale, scale)
-        np.fill_diagonal(matrix, 1.0)
-        value, vector = np.linalg.eigh(matrix)
-        self.whiten = (vector / np.sqrt(np.maximum(value, 1e-6))).T / scale
-        self.most = np.append(math.log(max(self.n - 1, 2)), np.full(v.size, 0.5))
-        third_of_v = float(self.share @ _triples(self.patterns * self.w * v))
-        start = _start(v, float(self.found[-1]), third_of_v)
+        weighted_ranks = ranked.centred_ranks * weight[:, None]
+        covariances = weighted_ranks.T @ ranked.centred_ranks / common
+        loadings = _rank_one_loadings(covariances)
+        # any fixed weights of the triples will do; these give most where the rank-one
+        # matrix is the truth
+        self.triple_weights = np.ones(loadings.size)
+        if loadings.any():
+            self.triple_weights = loadings / np.abs(loadings).max()
+
+        triples = _triple_products(ranked.centred_ranks * self.triple_weights)
+        of_pairs = covariances[self.first, self.second]
+        self.observed = np.append(of_pairs, weight @ triples)
+        self.patterns, pattern_of_row = np.unique(seen, axis=0, return_inverse=True)
+        self.proportions = np.bincount(pattern_of_row.reshape(-1), weight).astype(
+            np.float64
+        )
+        common_to_pair = common[self.first, self.second]
+        self.whitening = _inverse_root(
+            self._covariance(ranked, weight, common_to_pair, triples), self.n
+        )
+        self._fit(ranked, loadings, prevalence)
+
+    def _fit(
+        self, ranked: RankedPanel, loadings: Floats, prevalence: float | None
+    ) -> None:
+        """Set the parameters nearest to the moments; what is known stays."""
+        logit_bound = math.log(max(self.n - 1, 2))
+        self.bound = np.append(logit_bound, np.full(loadings.size, 0.5))
+        expected_triple = float(
+            self.proportions
+            @ _triple_products(self.patterns * self.triple_weights * loadings)
+        )
+        start = _start(loadings, float(self.observed[-1]), expected_triple)
+
         # a classifier that says one thing to all has an AUC of 1/2
-        flat = [1 + k for k, c in enumerate(ranked.columns) if c.score.size < 2]
-        start[flat], self.held = 0.0, {*flat}
+        constant = [
+            1 + k for k, column in enumerate(ranked.columns) if column.score.size < 2
+        ]
+        start[constant] = 0.0
+        self.fixed = {*constant}
         if prevalence is not None:
             start[0] = math.log(prevalence / (1 - prevalence))
-            self.held |= {0}
-        self.free = [k for k in range(start.size) if k not in self.held]
+            self.fixed |= {0}
+        self.free = [k for k in range(start.size) if k not in self.fixed]
         self.value, self.distance = self._nearest(start, self.free)
 
+    def _covariance(
+        self, ranked: RankedPanel, weight: Floats, common: Floats, triples: Floats
+    ) -> Floats:
+        """Return the covariance of what single cases add to the moments."""
+        rows, influence = self._influence(ranked, weight, common, triples)
+        row_weight = weight[rows] / weight[rows].sum()
+        return np.asarray((influence * row_weight[:, None]).T @ influence)
+
     def _influence(
-        self, ranked: Ranked, weight: Floats, common: Floats, third: Floats
+        self, ranked: RankedPanel, weight: Floats, common: Floats, triples: Floats
     ) -> tuple[Array, Floats]:
         r"""How does each case move the moments? Some rows, and (rows, moments).
 
@@ -98,179 +151,270 @@ class Moments:
         :math:`\mathrm{E}[(1(U' \ge u) - U') x_j']`, as in the variance of Spearman's
         correlation. Without this part the intervals would be too wide.
         """
-        i, j, m = self.i, self.j, len(weight)
-        at = np.arange(m) if m <= _ROWS else np.linspace(0, m - 1, _ROWS).astype(int)
-        x, seen = ranked.x[at], ranked.seen[at]
-        both = seen[:, i] & seen[:, j]
-        out = np.empty((at.size, i.size + 1))
-        out[:, :-1] = (x[:, i] * x[:, j] - self.found[:-1]) * both / common
-        out[:, -1] = third[at] - self.found[-1]
+        rows = _spaced_rows(len(weight))
+        ranks = ranked.centred_ranks[rows]
+        seen = ranked.seen[rows]
+        both_seen = seen[:, self.first] & seen[:, self.second]
+        products = ranks[:, self.first] * ranks[:, self.second]
+        influence = np.empty((rows.size, self.first.size + 1))
+        influence[:, :-1] = (products - self.observed[:-1]) * both_seen / common
+        influence[:, -1] = triples[rows] - self.observed[-1]
+
         # for the third moment: the products of all pairs that leave a classifier out
-        beside = _pairs_beside(ranked.x * self.w) * self.w
-        for c, column in enumerate(ranked.columns):
-            stop_if_requested()
-            of_c = np.flatnonzero((i == c) | (j == c))
-            others = np.where(i[of_c] == c, j[of_c], i[of_c])
-            part = np.column_stack([ranked.x[:, others], beside[:, c]])
-            part *= weight[:, None]
+        weighted_ranks = ranked.centred_ranks * self.triple_weights
+        other_pairs = _pair_products_without(weighted_ranks) * self.triple_weights
+        for k, column in enumerate(ranked.columns):
+            pairs = np.flatnonzero((self.first == k) | (self.second == k))
+            partners = np.where(
+                self.first[pairs] == k, self.second[pairs], self.first[pairs]
+            )
+            factors = np.column_stack(
+                [ranked.centred_ranks[:, partners], other_pairs[:, k]]
+            )
+            factors *= weight[:, None]
             # the case stands before some others: their rank shares rise by a little
-            moved = _above(column, part)[at] - ranked.x[:, c] @ part
-            out[:, of_c] += moved[:, :-1] / common[of_c] * seen[:, [c]]
-            out[:, -1] += moved[:, -1] * seen[:, c]
-        return at, out
+            through_ranks = (
+                _sum_above(column, factors)[rows] - ranked.centred_ranks[:, k] @ factors
+            )
+            of_pairs = through_ranks[:, :-1] / common[pairs] * seen[:, [k]]
+            influence[:, pairs] += of_pairs
+            influence[:, -1] += through_ranks[:, -1] * seen[:, k]
+        return rows, influence
 
     def _residual(self, value: Floats) -> tuple[Floats, Floats]:
-        """How far are moments of these parameters from those found? By them, too."""
-        rho, d, i, j = float(expit(value[0])), value[1:], self.i, self.j
-        k, skew = rho * (1 - rho), 1 - 2 * rho
-        at, product = np.arange(i.size), d[i] * d[j]
-        u = self.patterns * (self.w * d)
-        total = float(self.share @ _triples(u))
-        by = np.zeros((i.size + 1, value.size))
+        """Return the whitened deviation of expected moments, and its derivatives."""
+        first = self.first
+        second = self.second
+        rho = float(expit(value[0]))
+        d = value[1:]
+        variance = rho * (1 - rho)
+        skew = 1 - 2 * rho
+
+        products = d[first] * d[second]
+        weighted = self.patterns * (self.triple_weights * d)
+        triple = float(self.proportions @ _triple_products(weighted))
+        expected = np.append(variance * products, variance * skew * triple)
+
+        slopes = np.zeros((first.size + 1, value.size))
         # by the logit of rho, which moves rho by rho (1 - rho)
-        by[:, 0] = np.append(k * skew * product, k * (1 - 6 * k) * total)
-        by[at, 1 + i], by[at, 1 + j] = k * d[j], k * d[i]
-        beside = self.share @ (_pairs_beside(u) * self.patterns)
-        by[-1, 1:] = k * skew * beside * self.w
-        mean = np.append(k * product, k * skew * total)
-        return self.whiten @ (mean - self.found), self.whiten @ by
+        slopes[:, 0] = np.append(
+            variance * skew * products, variance * (1 - 6 * variance) * triple
+        )
+        pair = np.arange(first.size)
+        slopes[pair, 1 + first] = variance * d[second]
+        slopes[pair, 1 + second] = variance * d[first]
+        others = self.proportions @ (_pair_products_without(weighted) * self.patterns)
+        slopes[-1, 1:] = variance * skew * others * self.triple_weights
+        return self.whitening @ (expected - self.observed), self.whitening @ slopes
 
     def _nearest(self, start: Floats, free: list[int]) -> tuple[Floats, float]:
         """Find parameters nearest to the data by Levenberg and Marquardt's steps."""
-        value, damping = np.clip(start, -self.most, self.most), 1e-3
-        gap, by = self._residual(value)
-        distance = float(gap @ gap)
-        for _ in range(_STEPS):
-            stop_if_requested()
-            gradient = by.T @ gap
-            # at a limit that the step would leave, a parameter stays
-            out = (np.abs(value) >= self.most) & (gradient * value < 0)
-            go = np.array([k for k in free if not out[k]], dtype=int)
-            # Gauss and Newton, with a ridge that grows where a step led up
-            square = by[:, go].T @ by[:, go]
-            square[np.diag_indices(go.size)] *= 1 + damping
-            square[np.diag_indices(go.size)] += 1e-12
-            new = value.copy()
-            new[go] -= np.linalg.solve(square, gradient[go])
-            new = np.clip(new, -self.most, self.most)
-            new_gap, new_by = self._residual(new)
-            ahead = float(new_gap @ new_gap)
-            if ahead > distance:
+        value = np.clip(start, -self.bound, self.bound)
+        residual, slopes = self._residual(value)
+        distance = float(residual @ residual)
+        damping = 1e-3
+
+        for _ in range(MAX_STEPS):
+            candidate = self._damped_step(value, residual, slopes, free, damping)
+            new_residual, new_slopes = self._residual(candidate)
+            new_distance = float(new_residual @ new_residual)
+            if new_distance > distance:
                 damping *= 4
                 if damping > 1e10:
                     break
                 continue
+
             damping = max(damping / 5, 1e-9)
-            done = distance - ahead <= 1e-7 * (1 + ahead)
-            value, gap, by, distance = new, new_gap, new_by, ahead
-            if done:
+            settled = distance - new_distance <= 1e-7 * (1 + new_distance)
+            value = candidate
+            residual = new_residual
+            slopes = new_slopes
+            distance = new_distance
+            if settled:
                 break
         return value, distance
 
+    def _damped_step(
+        self,
+        value: Floats,
+        residual: Floats,
+        slopes: Floats,
+        free: list[int],
+        damping: float,
+    ) -> Floats:
+        """Return Gauss and Newton's next value, with a ridge, within the bounds."""
+        gradient = slopes.T @ residual
+        # at a bound that the step would leave, a parameter stays
+        leaves_bound = (np.abs(value) >= self.bound) & (gradient * value < 0)
+        moving = np.array([k for k in free if not leaves_bound[k]], dtype=int)
+        square = slopes[:, moving].T @ slopes[:, moving]
+        square[np.diag_indices(moving.size)] *= 1 + damping
+        square[np.diag_indices(moving.size)] += 1e-12
+
+        candidate = value.copy()
+        candidate[moving] -= np.linalg.solve(square, gradient[moving])
+        return np.clip(candidate, -self.bound, self.bound)
+
     def standard_errors(self) -> Floats:
         """How far do the estimates vary, where the agreement is beyond doubt?"""
-        by = self._residual(self.value)[1][:, self.free]
-        out = np.zeros(self.value.size)
-        out[self.free] = np.sqrt(np.maximum(np.diag(np.linalg.pinv(by.T @ by)), 0.0))
-        return out
+        _, slopes = self._residual(self.value)
+        slopes = slopes[:, self.free]
+        variances = np.diag(np.linalg.pinv(slopes.T @ slopes))
+        errors = np.zeros(self.value.size)
+        errors[self.free] = np.sqrt(np.maximum(variances, 0.0))
+        return errors
 
     def chance_of_misfit(self) -> float:
         """How likely are moments as far from the model as these, if it is the truth?"""
-        freedom = self.found.size - len(self.free)
-        if freedom < 1 or not self.found.any():
+        degrees_of_freedom = self.observed.size - len(self.free)
+        if degrees_of_freedom < 1 or not self.observed.any():
             return math.nan
-        return float(gammaincc(freedom / 2, self.distance / 2))
+        return float(gammaincc(degrees_of_freedom / 2, self.distance / 2))
 
-    def chance_of_nothing(self) -> float:
+    def chance_of_no_agreement(self) -> float:
         """How likely are moments as large as these, if no two classifiers agree?"""
-        gap = self.whiten @ self.found
-        return float(gammaincc(gap.size / 2, float(gap @ gap) / 2))
+        residual = self.whitening @ self.observed
+        return float(gammaincc(residual.size / 2, float(residual @ residual) / 2))
 
-    def interval(self, at: int, quantile: float) -> tuple[float, float]:
+    def interval(self, parameter: int, quantile: float) -> tuple[float, float]:
         """Between which values of a parameter is J within ``quantile`` of its least?"""
-        here, others = float(self.value[at]), [k for k in self.free if k != at]
+        estimate = float(self.value[parameter])
+        if parameter in self.fixed:
+            return estimate, estimate
+        bound = float(self.bound[parameter])
+        low = self._end_of_interval(parameter, -bound, quantile)
+        high = self._end_of_interval(parameter, bound, quantile)
+        return low, high
 
-        def solve(x: float, start: Floats) -> tuple[float, Floats]:
-            start = start.copy()
-            start[at] = x
-            value, distance = self._nearest(start, others)
-            # all signs turned, with 1 - rho, is the same fit: most beat chance
-            turned = value[1:].sum() < 0
-            return math.inf if turned else distance - self.distance, value
+    def _end_of_interval(self, parameter: int, bound: float, quantile: float) -> float:
+        """Walk from the estimate towards a bound until J is too large."""
+        at_bound = self._profile(parameter, bound, self.value)
+        if at_bound.rise <= quantile:
+            return bound
 
-        def end(limit: float) -> float:
-            """Walk from the estimate towards a limit until J is too large."""
-            inner, outer, near, low = here, limit, self.value, 0.0
-            rise, _ = solve(limit, near)
-            if rise <= quantile:
-                return limit
-            z, high = math.sqrt(quantile), math.sqrt(min(rise, 1e6))
-            while abs(outer - inner) > 1e-4 * max(1.0, abs(limit)):
-                # sqrt(J) is nearly straight: aim at z, but always cut off a tenth
-                part = min(max((z - low) / (high - low), 0.1), 0.9)
-                x = inner + part * (outer - inner)
-                rise, value = solve(x, near)
-                root = math.sqrt(min(max(rise, 0.0), 1e6))
-                if root <= z:
-                    inner, near, low = x, value, root
-                else:
-                    outer, high = x, root
-            return (inner + outer) / 2
+        target = math.sqrt(quantile)
+        inner = float(self.value[parameter])
+        outer = bound
+        nearest = self.value
+        root_inner = 0.0
+        root_outer = math.sqrt(min(at_bound.rise, MAX_RISE))
+        while abs(outer - inner) > 1e-4 * max(1.0, abs(bound)):
+            # sqrt(J) is nearly straight: aim at the target, but always cut off a tenth
+            part = (target - root_inner) / (root_outer - root_inner)
+            part = min(max(part, 0.1), 0.9)
+            middle = inner + part * (outer - inner)
+            profile = self._profile(parameter, middle, nearest)
+            root = math.sqrt(min(max(profile.rise, 0.0), MAX_RISE))
+            if root <= target:
+                inner = middle
+                nearest = profile.value
+                root_inner = root
+            else:
+                outer = middle
+                root_outer = root
+        return (inner + outer) / 2
 
-        if at in self.held:
-            return here, here
-        limit = float(self.most[at])
-        return end(-limit), end(limit)
+    def _profile(self, parameter: int, value: float, start: Floats) -> _Profile:
+        """Hold one parameter at a value, and find the others nearest to the data."""
+        start = start.copy()
+        start[parameter] = value
+        others = [k for k in self.free if k != parameter]
+        nearest, distance = self._nearest(start, others)
+        # all signs turned, with 1 - rho, is the same fit: most beat chance
+        if nearest[1:].sum() < 0:
+            return _Profile(math.inf, nearest)
+        return _Profile(distance - self.distance, nearest)
 
 
-def _triples(u: Floats) -> Floats:
+class _Profile(NamedTuple):
+    """How much larger J is than its least, and the parameters there."""
+
+    rise: float
+    value: Floats
+
+
+def _spaced_rows(number: int) -> Array:
+    """Return all rows, or as many of them as a covariance needs."""
+    if number <= MAX_COVARIANCE_ROWS:
+        return np.arange(number)
+    return np.linspace(0, number - 1, MAX_COVARIANCE_ROWS).astype(int)
+
+
+def _inverse_root(covariance: Floats, n: int) -> Floats:
+    """Return a root of the inverse covariance of the mean moments of n cases."""
+    variances = np.diag(covariance) / n
+    covariance = covariance / n
+    scale = np.sqrt(np.where(variances > 0, variances, 1.0))
+    # few cases for so many moments: correlations are drawn towards none
+    shrinkage = min(1.0, 2 * len(covariance) / n)
+    correlation = (1 - shrinkage) * covariance / np.outer(scale, scale)
+    np.fill_diagonal(correlation, 1.0)
+    eigenvalues, eigenvectors = np.linalg.eigh(correlation)
+    root = (eigenvectors / np.sqrt(np.maximum(eigenvalues, 1e-6))).T
+    return np.asarray(root / scale)
+
+
+def _triple_products(u: Floats) -> Floats:
     """Sum u_i u_j u_k over the triples i < j < k of each row."""
     # Newton: the third elementary symmetric polynomial from sums of powers
-    a, b, c = u.sum(axis=1), (u**2).sum(axis=1), (u**3).sum(axis=1)
-    return np.asarray((a**3 - 3 * a * b + 2 * c) / 6)
+    sums = u.sum(axis=1)
+    squares = (u**2).sum(axis=1)
+    cubes = (u**3).sum(axis=1)
+    return np.asarray((sums**3 - 3 * sums * squares + 2 * cubes) / 6)
 
 
-def _pairs_beside(u: Floats) -> Floats:
+def _pair_products_without(u: Floats) -> Floats:
     """Sum u_j u_k over the pairs j < k that leave out i, for each i of each row."""
-    total, square = u.sum(axis=1, keepdims=True), (u**2).sum(axis=1, keepdims=True)
-    return np.asarray(((total - u) ** 2 - (square - u**2)) / 2)
+    sums = u.sum(axis=1, keepdims=True)
+    squares = (u**2).sum(axis=1, keepdims=True)
+    return np.asarray(((sums - u) ** 2 - (squares - u**2)) / 2)
 
 
-def _rank_one(together: Floats) -> Floats:
+def _rank_one_loadings(covariances: Floats) -> Floats:
     """Which v has v_i v_j nearest to the covariances off the diagonal?"""
-    c = together.copy()
-    np.fill_diagonal(c, 0.0)
-    value, vector = np.linalg.eigh(c + np.diag(np.abs(c).max(axis=1)))
-    v = vector[:, -1] * math.sqrt(max(value[-1], 0.0))
-    for _ in range(2000):
+    off_diagonal = covariances.copy()
+    np.fill_diagonal(off_diagonal, 0.0)
+    largest = np.diag(np.abs(off_diagonal).max(axis=1))
+    eigenvalues, eigenvectors = np.linalg.eigh(off_diagonal + largest)
+    v = eigenvectors[:, -1] * math.sqrt(max(eigenvalues[-1], 0.0))
+
+    for _ in range(MAX_SWEEPS):
         before = v.copy()
         # least squares for one entry, the others held, until nothing moves
         for i in range(len(v)):
-            square = float(v @ v) - v[i] ** 2
-            v[i] = c[i] @ v / square if square > 0 else 0.0
+            squares_of_others = float(v @ v) - v[i] ** 2
+            if squares_of_others > 0:
+                v[i] = off_diagonal[i] @ v / squares_of_others
+            else:
+                v[i] = 0.0
         if np.abs(v - before).max() <= 1e-13 * np.abs(v).max(initial=1e-300):
             break
+
     # the common sign: most classifiers are better than chance
-    return np.asarray(-v if v.sum() < 0 else v)
+    if v.sum() < 0:
+        return np.asarray(-v)
+    return np.asarray(v)
 
 
-def _start(v: Floats, third: float, expected: float) -> Floats:
+def _start(loadings: Floats, third_moment: float, expected_third: float) -> Floats:
     """Solve the moments for the parameters, each in turn."""
     # with v_i v_j the covariances, the third moments are s v_i v_j v_k where
     # s = (1 - 2 rho) / sqrt(rho (1 - rho)), and D = v sqrt(4 + s^2)
-    # without agreement there is no third moment either: half and half
-    s = third / expected if expected > 0 else 0.0
+    s = 0.0  # without agreement there is no third moment either: half and half
+    if expected_third > 0:
+        s = third_moment / expected_third
     scale = math.sqrt(4 + s * s)
     rho = min(max((1 - s / scale) / 2, 1e-12), 1 - 1e-12)
-    return np.append(math.log(rho / (1 - rho)), np.clip(v * scale, -0.5, 0.5))
+    logit = math.log(rho / (1 - rho))
+    return np.append(logit, np.clip(loadings * scale, -0.5, 0.5))
 
 
-def _above(column: RankedColumn, part: Floats) -> Floats:
-    """Sum ``part`` over rows above each, its own level by half, less half of all."""
-    levels = np.zeros((column.score.size, part.shape[1]))
-    np.add.at(levels, column.group, part[column.order])
+def _sum_above(column: RankedColumn, values: Floats) -> Floats:
+    """Sum ``values`` over rows above each, its own level by half, less half of all."""
+    levels = np.zeros((column.score.size, values.shape[1]))
+    np.add.at(levels, column.group, values[column.order])
     total = levels.sum(axis=0)
-    out = np.zeros(part.shape)
-    upto = np.cumsum(levels, axis=0) - levels / 2
-    out[column.order] = (total / 2 - upto)[column.group]
-    return out
+    below = np.cumsum(levels, axis=0) - levels / 2
+    sums = np.zeros(values.shape)
+    sums[column.order] = (total / 2 - below)[column.group]
+    return sums

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 from scipy.special import expit
@@ -29,15 +29,17 @@ from trueness._core.checks.words import listing
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
-from trueness.ensembles.moments import Moments, Ranked
+from trueness.ensembles.moments import RankedPanel, RankMoments
 from trueness.fermi.distribution import finite_lines
 from trueness.inference.estimates import estimate_from_interval
 from trueness.inference.intervals import wilson_interval
 
-# below this chance of moments so far from independence, a warning is given
-_DOUBT = 0.001
+# below this probability of moments so far from independence, a warning is given
+DOUBTFUL_MISFIT = 0.001
 # an interval of an AUC wider than this is remarked upon
-_WIDE = 0.3
+WIDE_INTERVAL = 0.3
+EM_STEPS = 10  # before Newton's, which need a start that is not far from the maximum
+NEWTON_STEPS = 50
 
 
 @final
@@ -113,6 +115,39 @@ def agreement(
     level = _options.fraction(level, "level")
     if prevalence is not None:
         prevalence = _options.fraction(prevalence, "prevalence")
+    _check_enough_outputs(data)
+    ranked = RankedPanel(data)
+    _check_common_cases(ranked)
+
+    moments = RankMoments(ranked, prevalence)
+    parameters = _estimates_from_moments(moments, level)
+    if prevalence is not None:
+        parameters = _with_known_prevalence(parameters, prevalence)
+    converged = True
+    if method == "likelihood":
+        parameters, converged = _estimates_from_likelihood(
+            ranked, parameters, level, prevalence_known=prevalence is not None
+        )
+
+    misfit = moments.chance_of_misfit()
+    _warn(misfit, converged)
+    rate, *areas = _as_estimates(parameters, level, method)
+    area_by_name = dict(zip(data.names, areas, strict=True))
+    cases_of_rarer_class = data.n * min(rate.value, 1 - rate.value)
+    notes = _notes(area_by_name, cases_of_rarer_class, misfit, method)
+    return Agreement(
+        auc=area_by_name,
+        prevalence=rate,
+        misfit=misfit,
+        method=method,
+        n=ranked.n,
+        converged=converged,
+        notes=notes,
+    )
+
+
+def _check_enough_outputs(data: Panel) -> None:
+    """Refuse fewer than three classifiers, or fewer than two cases."""
     if len(data.names) < 3:
         raise NotEnoughCases(
             "agreement needs at least 3 classifiers; there are "
@@ -121,133 +156,241 @@ def agreement(
         )
     if data.n < 2:
         raise NotEnoughCases(f"agreement needs at least 2 cases; found {data.n}.")
-    ranked = Ranked(data)
-    apart = np.argwhere(np.triu(ranked.seen.T.astype(np.float64) @ ranked.seen == 0, 1))
-    if apart.size:
-        a, b = (data.names[k] for k in apart[0])
+
+
+def _check_common_cases(ranked: RankedPanel) -> None:
+    """Refuse two classifiers that have no case in common."""
+    common_cases = ranked.seen.T.astype(np.float64) @ ranked.seen
+    without_common = np.argwhere(np.triu(common_cases == 0, 1))
+    if without_common.size:
+        first, second = (ranked.names[k] for k in without_common[0])
         raise NotEnoughCases(
             "agreement needs cases with an output of both, for every pair of "
-            f"classifiers; {a!r} and {b!r} have none in common. Leave one of them out."
+            f"classifiers; {first!r} and {second!r} have none in common. Leave one of "
+            "them out."
         )
-    m = Moments(ranked, prevalence)
-    found, converged = _from_moments(m, level), True
-    if prevalence is not None:
-        found[[0, 2, 3], 0] = prevalence
-    if method == "likelihood":
-        found, converged = _joined(ranked, found, level, fixed=prevalence is not None)
-    misfit = m.chance_of_misfit()
-    _warn(misfit, converged)
-    rate, *each = [
-        estimate_from_interval(v, a, b, level, method, s)
-        for v, s, a, b in found.T.tolist()
+
+
+class _Parameters(NamedTuple):
+    """Prevalence first, then the AUC of each classifier: arrays (K + 1,)."""
+
+    value: Floats
+    standard_error: Floats
+    low: Floats
+    high: Floats
+
+
+def _as_estimates(parameters: _Parameters, level: float, method: str) -> list[Estimate]:
+    """Return an estimate of the prevalence, and of each AUC."""
+    columns = (column.tolist() for column in parameters)
+    return [
+        estimate_from_interval(value, low, high, level, method, error)
+        for value, error, low, high in zip(*columns, strict=True)
     ]
-    areas = dict(zip(data.names, each, strict=True))
-    rare = data.n * min(rate.value, 1 - rate.value)
-    notes = _notes(areas, rare, misfit, method)
-    return Agreement(areas, rate, misfit, method, ranked.n, converged, notes)
 
 
-def _from_moments(m: Moments, level: float) -> Floats:
-    """Give prevalence and AUCs, errors, and both ends: (4, K + 1)."""
-    quantile = NormalDist().inv_cdf((1 + level) / 2) ** 2
-    ends = np.array([m.interval(k, quantile) for k in range(m.value.size)])
-    if m.chance_of_nothing() > 1 - level:  # no agreement beyond chance: nothing known
-        ends[m.free] = [-np.inf, np.inf]
-    rho, sd = float(expit(m.value[0])), m.standard_errors()
-    sd[0] *= rho * (1 - rho)
-    low, high = (
-        np.append(expit(e[0]), np.clip(e[1:], -0.5, 0.5) + 0.5) for e in ends.T
+def _with_known_prevalence(parameters: _Parameters, prevalence: float) -> _Parameters:
+    """Put the prevalence that is known in the place of its estimate."""
+    value, low, high = (
+        np.append(prevalence, column[1:])
+        for column in (parameters.value, parameters.low, parameters.high)
     )
-    return np.stack([np.append(rho, m.value[1:] + 0.5), sd, low, high])
+    return parameters._replace(value=value, low=low, high=high)
 
 
-def _joined(
-    ranked: Ranked, start: Floats, level: float, *, fixed: bool
-) -> tuple[Floats, bool]:
-    """Maximise the likelihood; join its intervals with those of the moments."""
-    value, covariance, converged = _likelihood(ranked, start[0], fixed=fixed)
-    sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    at = np.append(value[0], value[1:] + 0.5)
-    low, high = np.clip(at - z * sd, 0, 1), np.clip(at + z * sd, 0, 1)
-    # Wilson's interval of the prevalence, at as many cases as its variance is worth
-    rho, error = float(at[0]), float(sd[0])
-    n = rho * (1 - rho) / error**2 if error > 0 else math.inf
-    low[0], high[0] = wilson_interval(rho, n, z)
-    low, high = np.minimum(low, start[2]), np.maximum(high, start[3])
-    if fixed:
-        low[0] = high[0] = at[0]
-    return np.stack([at, sd, low, high]), converged
+def _estimates_from_moments(moments: RankMoments, level: float) -> _Parameters:
+    """Return estimates and intervals by the distance of the moments."""
+    quantile = NormalDist().inv_cdf((1 + level) / 2) ** 2
+    ends = np.array([moments.interval(k, quantile) for k in range(moments.value.size)])
+    if moments.chance_of_no_agreement() > 1 - level:
+        # no agreement beyond chance: nothing is known
+        ends[moments.free] = [-np.inf, np.inf]
+
+    # the moments have the logit of the prevalence, and D = AUC - 1/2
+    prevalence = float(expit(moments.value[0]))
+    standard_error = moments.standard_errors()
+    standard_error[0] *= prevalence * (1 - prevalence)
+    return _Parameters(
+        value=np.append(prevalence, moments.value[1:] + 0.5),
+        standard_error=standard_error,
+        low=_on_natural_scale(ends[:, 0]),
+        high=_on_natural_scale(ends[:, 1]),
+    )
 
 
-def _likelihood(
-    ranked: Ranked, start: Floats, *, fixed: bool
-) -> tuple[Floats, Floats, bool]:
-    """Climb to the maximum by EM and Newton steps on its fixed point."""
-    x, seen, cases, size, n = ranked.x, ranked.seen, ranked.cases, ranked.size, ranked.n
+def _on_natural_scale(ends: Floats) -> Floats:
+    """Return prevalence and AUCs for a logit and values of D, within 0 to 1."""
+    return np.append(expit(ends[0]), np.clip(ends[1:], -0.5, 0.5) + 0.5)
 
-    def inside(value: Floats) -> Floats:
-        """Keep AUCs, and a prevalence that is not given, off 0 and 1."""
-        d = np.clip(value[1:], 1 / n - 0.5, 0.5 - 1 / n)
-        return np.append(value[0] if fixed else np.clip(value[0], 1 / n, 1 - 1 / n), d)
 
-    def weights(value: Floats) -> Floats:
-        """How likely is each case positive? FiDEL with these parameters."""
-        rho = float(value[0])
-        beta, llr, centre = finite_lines(size, size * rho, 0.5 + value[1:])
-        # rank = n (1/2 - x) + 1/2
-        height = llr - beta * (size / 2 + 0.5 - centre)
-        total = x @ (beta * size) + seen @ height
-        return np.asarray(expit(math.log(rho / (1 - rho)) + total))
+def _estimates_from_likelihood(
+    ranked: RankedPanel,
+    from_moments: _Parameters,
+    level: float,
+    *,
+    prevalence_known: bool,
+) -> tuple[_Parameters, bool]:
+    """Maximise the likelihood; unite its intervals with those of the moments."""
+    mixture = _RankMixture(ranked, prevalence_known)
+    maximum = _maximise(mixture, from_moments.value)
+    covariance = _sandwich_covariance(mixture, maximum)
 
-    def step_of(value: Floats) -> Floats:
-        """Weigh each case, then take prevalence and AUCs of the weighted cases."""
-        weight = weights(value)
-        up, down = cases * weight, cases * (1 - weight)
-        mean = [(c @ x) / np.maximum(c @ seen, 1e-300) for c in (up, down)]
-        rho = value[0] if fixed else up.sum() / cases.sum()
-        return np.concatenate([[rho], mean[0] - mean[1]])
+    quantile = NormalDist().inv_cdf((1 + level) / 2)
+    value = np.append(maximum.value[0], maximum.value[1:] + 0.5)
+    standard_error = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    low = np.clip(value - quantile * standard_error, 0, 1)
+    high = np.clip(value + quantile * standard_error, 0, 1)
+    low[0], high[0] = _interval_of_prevalence(
+        float(value[0]), float(standard_error[0]), quantile
+    )
 
-    def by_entry(value: Floats, image: Floats, k: int) -> Floats:
-        """Differentiate the EM step numerically, inwards where the edge is near."""
-        moved, middle = value.copy(), 0.5 if k == 0 else 0.0
-        # away from 0 and 1, where the EM step has no value on the other side
-        room = min(1e-6, (0.5 - abs(value[k] - middle)) / 2)
-        h = room if value[k] < middle else -room
-        moved[k] += h
-        return np.asarray((step_of(moved) - image) / h)
+    low = np.minimum(low, from_moments.low)
+    high = np.maximum(high, from_moments.high)
+    if prevalence_known:
+        low[0] = high[0] = value[0]
+    return _Parameters(value, standard_error, low, high), maximum.converged
 
-    value = inside(np.append(start[0], start[1:] - 0.5))
-    for _ in range(10):
-        value = inside(step_of(value))
-    converged, one = False, np.eye(value.size)
-    for _ in range(50):
-        image = step_of(value)
-        slope = np.column_stack([by_entry(value, image, k) for k in range(len(value))])
-        step = np.linalg.lstsq(one - slope, image - value)[0]
-        step[0] *= not fixed
+
+def _interval_of_prevalence(
+    prevalence: float, standard_error: float, quantile: float
+) -> tuple[float, float]:
+    """Return Wilson's interval, at as many cases as the variance is worth."""
+    sample_size = math.inf
+    if standard_error > 0:
+        sample_size = prevalence * (1 - prevalence) / standard_error**2
+    return wilson_interval(prevalence, sample_size, quantile)
+
+
+@dataclass(frozen=True)
+class _RankMixture:
+    """Two classes whose ranks follow Fermi-Dirac curves; parameters (rho, D)."""
+
+    ranked: RankedPanel
+    prevalence_known: bool
+
+
+@dataclass(frozen=True)
+class _Maximum:
+    """Where the likelihood is largest: (rho, D), and the slope of the EM step there."""
+
+    value: Floats
+    em_slope: Floats
+    converged: bool
+
+
+def _maximise(mixture: _RankMixture, start: Floats) -> _Maximum:
+    """Climb to the maximum by EM steps, then by Newton steps on their fixed point."""
+    value = _inside(mixture, np.append(start[0], start[1:] - 0.5))
+    for _ in range(EM_STEPS):
+        value = _inside(mixture, _em_step(mixture, value))
+
+    identity = np.eye(value.size)
+    converged = False
+    for _ in range(NEWTON_STEPS):
+        image = _em_step(mixture, value)
+        slope = _em_slope(mixture, value, image)
+        step = np.linalg.lstsq(identity - slope, image - value)[0]
+        if mixture.prevalence_known:
+            step[0] = 0.0
+        # no parameter moves by more than a tenth at once
         step *= min(1.0, 0.1 / max(float(np.abs(step).max()), 1e-300))
-        new = inside(value + step)
+
+        previous = value
+        value = _inside(mixture, previous + step)
         # 1e-5 is far below any standard error; nearer, a flat likelihood wanders
-        converged = bool(np.abs(new - value).max() < 1e-5)
-        value = new
+        converged = bool(np.abs(value - previous).max() < 1e-5)
         if converged:
             break
+    return _Maximum(value, slope, converged)
+
+
+def _inside(mixture: _RankMixture, value: Floats) -> Floats:
+    """Keep AUCs, and a prevalence that is not known, off 0 and 1."""
+    n = mixture.ranked.n
+    prevalence = value[0]
+    if not mixture.prevalence_known:
+        prevalence = np.clip(prevalence, 1 / n, 1 - 1 / n)
+    return np.append(prevalence, np.clip(value[1:], 1 / n - 0.5, 0.5 - 1 / n))
+
+
+def _positive_probability(mixture: _RankMixture, value: Floats) -> Floats:
+    """How likely is each case positive? FiDEL with these parameters."""
+    ranked = mixture.ranked
+    sizes = ranked.reference_sizes
+    rho = float(value[0])
+    beta, llr, centre = finite_lines(sizes, sizes * rho, 0.5 + value[1:])
+    # rank = n (1/2 - x) + 1/2, so that each line has this height at x = 0
+    height = llr - beta * (sizes / 2 + 0.5 - centre)
+    total = ranked.centred_ranks @ (beta * sizes) + ranked.seen @ height
+    return np.asarray(expit(math.log(rho / (1 - rho)) + total))
+
+
+def _em_step(mixture: _RankMixture, value: Floats) -> Floats:
+    """Weigh each case, then take prevalence and AUCs of the weighted cases."""
+    ranked = mixture.ranked
+    probability = _positive_probability(mixture, value)
+    positive_cases = ranked.cases * probability
+    negative_cases = ranked.cases * (1 - probability)
+
+    prevalence = value[0]
+    if not mixture.prevalence_known:
+        prevalence = positive_cases.sum() / ranked.cases.sum()
+    # eqs 3 and 4: D is the difference of the mean ranks of both classes
+    mean_of_positives = _mean_rank(ranked, positive_cases)
+    mean_of_negatives = _mean_rank(ranked, negative_cases)
+    return np.concatenate([[prevalence], mean_of_positives - mean_of_negatives])
+
+
+def _mean_rank(ranked: RankedPanel, cases: Floats) -> Floats:
+    """Return the mean centred rank of weighted cases, by classifier."""
+    outputs = np.maximum(cases @ ranked.seen, 1e-300)
+    return np.asarray((cases @ ranked.centred_ranks) / outputs)
+
+
+def _em_slope(mixture: _RankMixture, value: Floats, image: Floats) -> Floats:
+    """Differentiate the EM step numerically, inwards where an edge is near."""
+    columns = []
+    for k in range(value.size):
+        middle = 0.5 if k == 0 else 0.0
+        # away from 0 and 1, where the EM step has no value on the other side
+        distance = min(1e-6, (0.5 - abs(value[k] - middle)) / 2)
+        if value[k] >= middle:
+            distance = -distance
+        moved = value.copy()
+        moved[k] += distance
+        columns.append((_em_step(mixture, moved) - image) / distance)
+    return np.column_stack(columns)
+
+
+def _sandwich_covariance(mixture: _RankMixture, maximum: _Maximum) -> Floats:
+    """Return the covariance of the parameters, whatever the form of the ranks."""
+    ranked = mixture.ranked
+    probability = _positive_probability(mixture, maximum.value)
     # what a case adds to the prevalence, and to the difference of the class means
-    weight, parts = weights(value), []
-    for case in (weight, 1 - weight):
-        count = np.maximum((cases * case) @ seen, 1e-300)
-        mean = (cases * case) @ x / count
-        parts.append(case[:, None] * seen * (x - mean) / count)
-    first = (weight - value[0]) / cases.sum()
-    away = np.column_stack([0 * first if fixed else first, parts[0] - parts[1]])
+    by_prevalence = (probability - maximum.value[0]) / ranked.cases.sum()
+    if mixture.prevalence_known:
+        by_prevalence = 0 * by_prevalence
+    by_area = _influence_on_mean(ranked, probability) - _influence_on_mean(
+        ranked, 1 - probability
+    )
+    influence = np.column_stack([by_prevalence, by_area])
+
     # at the fixed point an EM step M moves by its own error times (I - M')^-1
-    bread = np.linalg.pinv(one - slope)
-    return value, bread @ (away.T @ (away * cases[:, None])) @ bread.T, converged
+    bread = np.linalg.pinv(np.eye(maximum.value.size) - maximum.em_slope)
+    return bread @ (influence.T @ (influence * ranked.cases[:, None])) @ bread.T
+
+
+def _influence_on_mean(ranked: RankedPanel, probability: Floats) -> Floats:
+    """Return what each case adds to the mean rank of a class, (m, K)."""
+    cases = ranked.cases * probability
+    outputs = np.maximum(cases @ ranked.seen, 1e-300)
+    deviation = ranked.centred_ranks - cases @ ranked.centred_ranks / outputs
+    return np.asarray(probability[:, None] * ranked.seen * deviation / outputs)
 
 
 def _warn(misfit: float, converged: bool) -> None:
-    if misfit < _DOUBT:
+    """Warn of doubtful independence, and of a likelihood that was not maximised."""
+    if misfit < DOUBTFUL_MISFIT:
         warnings.warn(
             "The errors of these classifiers do not look independent within the "
             "classes, or the prevalence that was given is wrong (so large a "
@@ -267,30 +410,23 @@ def _warn(misfit: float, converged: bool) -> None:
 
 
 def _notes(
-    areas: Mapping[str, Estimate], rare: float, misfit: float, method: str
+    areas: Mapping[str, Estimate],
+    cases_of_rarer_class: float,
+    misfit: float,
+    method: str,
 ) -> tuple[str, ...]:
+    """Say what is assumed, and what these cases hardly determine."""
     notes = [
         "Errors are assumed to be independent within the classes; an error that all "
         "classifiers share looks like truth, and unlabelled cases cannot show it.",
         "Most classifiers are assumed to be better than chance; this assumption, and "
         "nothing in the data, decides which class is the positive one.",
     ]
-    if misfit < _DOUBT:
+    if misfit < DOUBTFUL_MISFIT:
         notes.append(
             "The errors of these classifiers do not look independent: see misfit."
         )
-    wide = [k for k, e in areas.items() if e.high - e.low > _WIDE]
-    if wide and min(e.high - e.low for e in areas.values()) >= 1:
-        notes.append(
-            "The classifiers agree no more than expected by chance, so these cases "
-            "say nothing about AUCs or prevalence. Label some of them, or count more "
-            "cases."
-        )
-    elif wide:
-        notes.append(
-            f"The AUC of {listing(wide)} is hardly determined: the agreement rests on "
-            f"about {rare:,.0f} cases of the rarer class."
-        )
+    notes += _notes_on_wide_intervals(areas, cases_of_rarer_class)
     if method == "likelihood":
         notes.append(
             "Ranks are assumed to follow the Fermi-Dirac form, which biases the "
@@ -298,3 +434,23 @@ def _notes(
             'contain those of method="covariance", which needs no form.'
         )
     return tuple(notes)
+
+
+def _notes_on_wide_intervals(
+    areas: Mapping[str, Estimate], cases_of_rarer_class: float
+) -> list[str]:
+    """Say which AUCs the cases hardly determine, or that they say nothing at all."""
+    widths = {name: area.high - area.low for name, area in areas.items()}
+    wide = [name for name, width in widths.items() if width > WIDE_INTERVAL]
+    if not wide:
+        return []
+    if min(widths.values()) >= 1:
+        return [
+            "The classifiers agree no more than expected by chance, so these cases "
+            "say nothing about AUCs or prevalence. Label some of them, or count more "
+            "cases."
+        ]
+    return [
+        f"The AUC of {listing(wide)} is hardly determined: the agreement rests on "
+        f"about {cases_of_rarer_class:,.0f} cases of the rarer class."
+    ]
