@@ -1,5 +1,7 @@
 """AUCs and prevalence from agreement alone."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,11 @@ from trueness import DoubtfulAssumptionWarning, InputError, NotEnoughCases, Pane
 
 AUCS = np.linspace(0.6, 0.9, 10)
 THREE = trueness.simulate_panel(3000, 1500, [0.7, 0.8, 0.9], rng=17)
+
+
+def if_independent(panel, **options):
+    """AUCs and prevalence for errors that are known to be independent."""
+    return trueness.agreement(panel, dependence="none", **options)
 
 
 def errors(found, aucs):
@@ -21,7 +28,7 @@ def test_exact_when_the_moments_are_exact():
     p1 = np.prod(np.where(votes == 1, sens, 1 - sens), axis=1)
     p0 = np.prod(np.where(votes == 0, sens, 1 - sens), axis=1)
     count = np.round(1e9 * (rho * p1 + (1 - rho) * p0)).astype(int)
-    found = trueness.agreement(Panel(list("ABCD"), votes, unknown=count))
+    found = if_independent(Panel(list("ABCD"), votes, unknown=count))
     assert found.prevalence.value == pytest.approx(rho, abs=1e-6)
     assert errors(found, sens) == pytest.approx(np.zeros(4), abs=1e-6)  # AUC of a vote
     assert found.misfit > 0.9
@@ -30,12 +37,12 @@ def test_exact_when_the_moments_are_exact():
 @pytest.mark.parametrize("method", ["likelihood", "covariance"])
 def test_within_two_hundredths_without_a_label(method):
     p = trueness.simulate_panel(5000, 2000, AUCS, rng=11)
-    found = trueness.agreement(p.without_labels(), method=method)
+    found = if_independent(p.without_labels(), method=method)
     assert np.abs(errors(found, AUCS)).max() < 0.02
     assert found.prevalence.value == pytest.approx(0.4, abs=0.03)
     assert found.misfit > 0.001
     assert found.converged
-    assert trueness.agreement(p, method=method).auc["C1"] == found.auc["C1"]
+    assert if_independent(p, method=method).auc["C1"] == found.auc["C1"]
 
 
 def test_an_ensemble_without_labels_is_as_good():
@@ -63,7 +70,7 @@ def test_intervals_cover(method, n, n_pos, aucs, samples):
     hits, prevalence, doubts = [], [], []
     for _ in range(samples):
         p = trueness.simulate_panel(n, n_pos, aucs, rng=rng)
-        found = trueness.agreement(p, method=method)
+        found = if_independent(p, method=method)
         each = zip(found.auc.values(), aucs, strict=True)
         hits.append(np.mean([e.low <= a <= e.high for e, a in each]))
         prevalence.append(found.prevalence.low <= n_pos / n <= found.prevalence.high)
@@ -79,22 +86,86 @@ SHOWN = {"A": 0.9, "B": 0.85, "C": 0.8, "D": 0.75}
 @pytest.mark.parametrize("method", ["likelihood", "covariance"])
 def test_a_prevalence_above_one_half(method):
     p = trueness.simulate_panel(20000, 16000, SHOWN, rng=1).without_labels()
-    found = trueness.agreement(p, method=method)
+    found = if_independent(p, method=method)
     assert found.prevalence.low <= 0.8 <= found.prevalence.high
     assert found.prevalence.value == pytest.approx(0.8, abs=0.03)
-    given = trueness.agreement(p, method=method, prevalence=0.8)
+    given = if_independent(p, method=method, prevalence=0.8)
     assert given.prevalence.value == 0.8
     assert np.abs(errors(given, list(SHOWN.values()))).max() < 0.03
     # turned round, the rare class is the other one, and each is as good as before
-    turned = trueness.agreement(Panel(p.names, -p.rows, unknown=p.unknown))
-    straight = trueness.agreement(p)
+    turned = if_independent(Panel(p.names, -p.rows, unknown=p.unknown))
+    straight = if_independent(p)
     assert turned.prevalence.value == pytest.approx(1 - straight.prevalence.value)
     assert errors(turned, errors(straight, 0)) == pytest.approx(0, abs=1e-6)
 
 
+def correlated_panel(correlation, rng=16):
+    """Six classifiers whose errors correlate, all with all."""
+    return trueness.simulate_panel(
+        2000, 800, np.linspace(0.6, 0.8, 6), correlation=correlation, rng=rng
+    )
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.1, 0.3])
+def test_ranks_alone_give_no_headline(correlation):
+    found = trueness.agreement(correlated_panel(correlation))
+
+    assert found.dependence == "shared"
+    for estimate in [found.prevalence, *found.auc.values()]:
+        assert np.isnan(estimate.value)
+        assert (estimate.low, estimate.high) == (0.0, 1.0)
+    assert found.notes[0].startswith("Not identified: classifiers may make the same")
+    assert "not determined; 0." in repr(found)
+    assert "if independent" in found._repr_html_()
+
+
+def test_any_labels_agree_with_the_ranks():
+    """Why the interval is 0 to 1: labels by the ranks of one classifier itself."""
+    panel = correlated_panel(0.0)
+    upper_half = panel.rows[:, 0] > np.median(panel.rows[:, 0])
+
+    as_positives = trueness.auc(upper_half, panel.rows[:, 0]).value
+    as_negatives = trueness.auc(~upper_half, panel.rows[:, 0]).value
+
+    assert (as_positives, as_negatives) == (1.0, 0.0)
+
+
+def test_the_answer_under_independence_is_beside():
+    panel = correlated_panel(0.0)
+
+    found = trueness.agreement(panel)
+
+    assert found.independent.to_dict() == if_independent(panel).to_dict()
+    assert found.misfit == found.independent.misfit
+
+
+def test_a_known_prevalence_stays_known():
+    found = trueness.agreement(correlated_panel(0.0), prevalence=0.4)
+
+    assert found.prevalence.value == 0.4
+    assert np.isnan(found.auc["C1"].value)
+
+
+def test_ranks_that_contradict_independence_say_so_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = trueness.agreement(paired_errors())
+
+    assert found.misfit < 1e-3
+    assert "The ranks contradict independent errors" in found.notes[1]
+
+
+def paired_errors():
+    """Six classifiers, of which the first two make the same errors."""
+    pairs = np.eye(6)
+    pairs[0, 1] = pairs[1, 0] = 0.7
+    aucs = np.linspace(0.6, 0.8, 6)
+    return trueness.simulate_panel(3000, 1200, aucs, correlation=pairs, rng=16)
+
+
 def test_where_nothing_is_known_everything_is_possible():
     p = trueness.simulate_panel(400, 8, [0.6, 0.6, 0.6, 0.6], rng=3)
-    found = trueness.agreement(p)
+    found = if_independent(p)
     assert {(e.low, e.high) for e in found.auc.values()} == {(0.0, 1.0)}
     assert any("no more than expected by chance" in note for note in found.notes)
 
@@ -104,13 +175,13 @@ def test_a_given_prevalence_that_the_ranks_contradict():
     with pytest.warns(
         DoubtfulAssumptionWarning, match="or the prevalence that was given"
     ):
-        assert trueness.agreement(p, prevalence=0.3).misfit < 1e-9
+        assert if_independent(p, prevalence=0.3).misfit < 1e-9
 
 
 def test_a_constant_classifier_is_known_to_be_worth_nothing():
     p = trueness.simulate_panel(2000, 800, [0.7, 0.8, 0.9, 0.6], rng=4)
     rows = np.column_stack([p.rows, np.ones(len(p.rows))])
-    found = trueness.agreement(Panel(list("ABCDE"), rows, unknown=[1] * len(rows)))
+    found = if_independent(Panel(list("ABCDE"), rows, unknown=[1] * len(rows)))
     assert (found.auc["E"].low, found.auc["E"].high) == (0.5, 0.5)
     assert found.auc["C"].value == pytest.approx(0.9, abs=0.05)
 
@@ -121,32 +192,29 @@ def test_a_known_prevalence_and_missing_outputs():
     rows[np.random.default_rng(0).random(rows.shape) < 0.15] = np.nan
     holes = Panel(p.names, rows, unknown=np.ones(8000, int))
     for method in ("likelihood", "covariance"):
-        found = trueness.agreement(holes, prevalence=0.1, method=method)
+        found = if_independent(holes, prevalence=0.1, method=method)
         assert found.prevalence.value == pytest.approx(0.1)
         assert np.abs(errors(found, [0.7, 0.75, 0.8, 0.85])).max() < 0.06
     f = trueness.fidel(holes, labels="none", prevalence=0.1)
     assert f.prevalence == pytest.approx(0.1)
 
 
-def test_dependence_is_noticed():
-    pairs = np.eye(6)
-    pairs[0, 1] = pairs[1, 0] = 0.7
-    aucs = np.linspace(0.6, 0.8, 6)
-    p = trueness.simulate_panel(3000, 1200, aucs, correlation=pairs, rng=16)
+def test_independence_that_ranks_contradict_is_warned_of():
     with pytest.warns(DoubtfulAssumptionWarning, match="do not look independent"):
-        found = trueness.agreement(p)
+        found = if_independent(paired_errors())
+
     assert found.misfit < 1e-3
 
 
 def test_no_agreement_at_all():
     rng = np.random.default_rng(18)
     p = Panel(list("ABCD"), rng.normal(size=(500, 4)), unknown=np.ones(500, int))
-    found = trueness.agreement(p, method="covariance")
+    found = if_independent(p, method="covariance")
     assert all(np.isfinite(e.value) for e in found.auc.values())
     flat = Panel(list("ABCD"), np.zeros((1, 4)), unknown=[500])
-    found = trueness.agreement(flat, method="covariance")
+    found = if_independent(flat, method="covariance")
     assert [e.value for e in found.auc.values()] == [0.5] * 4
-    assert np.isnan(trueness.agreement(THREE).misfit)  # three cannot contradict
+    assert np.isnan(if_independent(THREE).misfit)  # three cannot contradict
 
 
 NAN = float("nan")
@@ -158,6 +226,7 @@ APART = [[1, NAN, 2], [NAN, 1, 2], [NAN, 3, 1], [2, NAN, 1]]
     [
         (trueness.simulate_panel(100, 40, [0.7, 0.8], rng=0), {}, "at least 3 class"),
         (THREE, {"method": "moments"}, "method must be one of"),
+        (THREE, {"dependence": "some"}, "dependence must be one of"),
         (THREE, {"prevalence": 1.5}, "prevalence must lie in"),
         (Panel(list("ABC"), np.empty((0, 3))), {}, "at least 2 cases"),
         (Panel(list("ABC"), APART, unknown=[1] * 4), {}, "'A' and 'B' have none in"),

@@ -489,3 +489,14 @@ def test_ranks_of_the_truth_are_uniform():
         place.append((flat < np.r_[phi, alpha, 1 - beta]).mean(axis=0))
     for column in np.array(place).T:
         assert kstest(column, "uniform").pvalue > 0.005
+
+
+def test_independence_that_votes_contradict_is_said_when_it_is_assumed():
+    votes = table("hiv_alvord1988")
+
+    assumed = trueness.latent_class(votes, dependence="none", rng=0)
+    asked = trueness.latent_class(votes, rng=0)
+
+    assert assumed.log_bayes_factor == asked.log_bayes_factor > 3
+    assert "The votes contradict independent errors" in assumed.notes[0]
+    assert assumed.prevalence == asked.independent.prevalence

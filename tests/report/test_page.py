@@ -339,18 +339,54 @@ def test_a_report_says_which_model_its_results_come_from():
         trueness.report.html(votes["V1"])
 
 
-def test_scores_without_labels_are_judged_by_their_agreement():
+def test_scores_without_labels_have_no_headline():
     seen = trueness.simulate_panel(3000, 900, [0.7, 0.75, 0.8, 0.72], rng=0)
+
     page = page_about(seen.without_labels())
+
+    alone = trueness.agreement(seen.without_labels()).independent
+    area = alone.auc["C3"].value
+    assert abs(area - 0.8) < 0.02
     assert keys(page) == ["nogold"]
-    agreed = trueness.agreement(seen.without_labels())
-    expected = agreed.auc["C3"].value
-    assert abs(expected - 0.8) < 0.02
-    assert f"C3 ranks best, with an AUC of about {expected:.3f}" in words(page)
-    assert page.tiles[1][1] == f"{expected:.3f}"
-    assert f"would have a probability of {agreed.misfit:.2g}" in words(page)
-    three = page_about(seen[["C1", "C2", "C3"]].without_labels())
-    assert "cannot be checked" in words(three)
+    assert page.tiles[0][1] == "0 % to 100 %"
+    assert "Scores alone determine neither prevalence nor AUCs" in words(page)
+    assert f"would rank best, with an AUC of {area:.3f}" in words(page)
+    assert f"would have a probability of {alone.misfit:.2g}" in words(page)
+
+
+def test_three_scores_cannot_contradict_independence():
+    seen = trueness.simulate_panel(3000, 900, [0.7, 0.75, 0.8], rng=0)
+
+    page = page_about(seen.without_labels())
+
+    assert "cannot contradict independent errors" in words(page)
+
+
+def test_independence_that_scores_refute_is_not_drawn():
+    pairs = np.eye(4)
+    pairs[0, 1] = pairs[1, 0] = 0.7
+    aucs = [0.7, 0.75, 0.8, 0.72]
+    seen = trueness.simulate_panel(3000, 900, aucs, correlation=pairs, rng=0)
+
+    page = page_about(seen.without_labels())
+
+    assert "The scores contradict independent errors" in words(page)
+    assert page.findings[0].figures == ()
+
+
+def test_votes_are_drawn_for_shared_and_for_independent_errors():
+    frame = pd.read_csv(trueness.samples.path("hiv"))
+    votes = trueness.panel(frame, scores=["V1", "V2", "V3", "V4"], count="count")
+
+    page = page_about(votes)
+
+    posterior = trueness.latent_class(votes)
+    sensitivity, _ = page.findings[0].figures
+    lows = [e.low for e in posterior.sensitivity.values()]
+    alone = [e.value for e in posterior.independent.sensitivity.values()]
+    assert sensitivity.data.low.tolist() == lows
+    assert sensitivity.data.marks["if errors were independent"].tolist() == alone
+    assert ">nan" not in trueness.report.html(votes)
 
 
 def test_one_classifier_that_cannot_meet_the_limits_does_not_stop_the_report():

@@ -63,7 +63,10 @@ def _estimate(e: Any, places: int | None) -> str:
         ends = [v for v in (e.low, e.high) if isfinite(v)]
         places = _places((max(ends, default=inf) - min(ends, default=-inf)) / 2)
     value, low, high = (f"{v:,.{places}f}" for v in (e.value, e.low, e.high))
-    return f"{value} ({low} to {high})".replace("inf", "infinite")
+    text = f"{value} ({low} to {high})"
+    if isnan(e.value):  # an interval is all that there is
+        text = f"{low} to {high}"
+    return text.replace("inf", "infinite")
 
 
 def _places(half: float) -> int:

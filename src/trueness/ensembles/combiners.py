@@ -157,7 +157,8 @@ def fidel(
         probabilities but not L); without labels, among the panel's cases.
     labels
         "given": AUCs and prevalence from the labelled cases. "none": from the agreement
-        of the classifiers alone (:func:`trueness.agreement`); labels are not used.
+        of the classifiers alone, if their errors are independent, as FiDEL assumes
+        (:func:`trueness.agreement`); labels are not used.
     method
         "independent": FiDEL. "correlated": weighs the classifiers by their dependence
         within the classes as well; needs labels.
@@ -219,7 +220,7 @@ def _without_labels(
     panel: Panel, aucs: Mapping[str, float] | None, rho: float | None
 ) -> FiDEL:
     if aucs is None:
-        found = agreement(panel, prevalence=rho)
+        found = agreement(panel, prevalence=rho, dependence="none")
         areas = np.array([found.auc[k].value for k in panel.names])
         rho = found.prevalence.value
     else:

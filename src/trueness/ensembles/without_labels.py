@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import NamedTuple, final
 
@@ -26,6 +26,8 @@ from trueness._core.checks.errors import (
     NotEnoughCases,
 )
 from trueness._core.checks.words import listing
+from trueness._core.figures import html_table
+from trueness._core.numbers import p_is
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
@@ -38,6 +40,8 @@ from trueness.inference.intervals import wilson_interval
 DOUBTFUL_MISFIT = 0.001
 # an interval of an AUC wider than this is remarked upon
 WIDE_INTERVAL = 0.3
+DEPENDENCE = ("shared", "none")
+NOT_IDENTIFIED = "not identified"
 EM_STEPS = 10  # before Newton's, which need a start that is not far from the maximum
 NEWTON_STEPS = 50
 
@@ -50,22 +54,66 @@ class Agreement(Record):
     Attributes
     ----------
     auc, prevalence : mapping from name to Estimate, and Estimate
-        Area under the ROC curve of each classifier, and the share of positives.
+        Area under the ROC curve of each classifier, and the proportion of positives.
+        Where errors may be shared, ranks alone do not determine them: the value is NaN,
+        and the interval 0 to 1.
+    dependence : str
+        "shared", classifiers may make the same errors; "none", errors are independent
+        within the classes.
     misfit : float
         The p-value of independent errors (and of the prevalence, where one was given).
-        Near 0, the estimates cannot be trusted. NaN for three classifiers, which cannot
-        contradict each other.
+        Near 0, they are contradicted; errors that all classifiers share do not show.
+        NaN for three classifiers, which cannot contradict each other.
     method, n, converged
         "covariance" or "likelihood", the cases, and whether the iteration converged.
+    independent : Agreement or None
+        What the answer would be if errors were independent; None where that is it.
     """
 
     auc: Mapping[str, Estimate]
     prevalence: Estimate
+    dependence: str
     misfit: float
     method: str
     n: int
     converged: bool
+    independent: Agreement | None = None
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """One line a classifier, then what must be known."""
+        head = (
+            f"Agreement of {len(self.auc)} classifiers on {self.n:,} cases, errors "
+            f"{_ERRORS[self.dependence]}"
+        )
+        lines = [f"  {name}: {text}" for name, text in self._rows()]
+        return "\n".join([head, *lines, *(f"  Note: {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        notes = [(note,) for note in self.notes]
+        return html_table(("", "agreement"), self._rows()) + html_table(
+            ("notes",), notes
+        )
+
+    def _rows(self) -> list[tuple[str, str]]:
+        """Name prevalence and AUCs; what is not determined beside what it would be."""
+        estimates = {"prevalence": self.prevalence}
+        estimates |= {f"AUC of {name}": area for name, area in self.auc.items()}
+        if self.independent is None:
+            return [(name, str(estimate)) for name, estimate in estimates.items()]
+
+        alone = self.independent
+        beside = [alone.prevalence, *alone.auc.values()]
+        rows = []
+        for (name, estimate), other in zip(estimates.items(), beside, strict=True):
+            text = str(estimate)
+            if math.isnan(estimate.value):
+                text = f"not determined; {other} if independent"
+            rows.append((name, text))
+        return rows
+
+
+_ERRORS = {"shared": "that may be shared", "none": "independent"}
 
 
 @of_panel
@@ -73,30 +121,39 @@ def agreement(
     data: Panel,
     *,
     prevalence: float | None = None,
+    dependence: str = "shared",
     method: str = "covariance",
     level: float = 0.95,
 ) -> Agreement:
-    r"""How good is each classifier, and how common is the condition, without labels?
+    r"""AUC of each classifier and prevalence, from the agreement of their ranks.
+
+    How good is each classifier, and how common is the condition, without labels? Where
+    classifiers may make the same errors, ranks alone do not tell: any labels agree with
+    them. The answer then says what it would be if errors were independent:
 
     .. math:: \mathrm{E}[x_i x_j] = \rho (1 - \rho) D_i D_j, \qquad
               \mathrm{E}[x_i x_j x_k] = \rho (1 - \rho) (1 - 2 \rho) D_i D_j D_k
 
     for centred rank shares x, AUC = 1/2 + D and the prevalence rho (Parisi et al. 2014,
-    doi:10.1073/pnas.1219097111; Ahsen et al. 2019, JMLR 20(166)). Two things are
-    assumed that unlabelled data cannot show: that errors are independent within the
-    classes (partly checked by ``misfit``; below 0.001 there is a
-    ``DoubtfulAssumptionWarning``), and that most of the classifiers are better than
-    chance, which decides the common sign. An interval contains the values at which the
-    moments are not too far from those of the data, and all of [0, 1] where the
-    agreement is no more than expected by chance; for "likelihood" it is joined with the
-    sandwich interval.
+    doi:10.1073/pnas.1219097111; Ahsen et al. 2019, JMLR 20(166)). This takes two things
+    for granted that unlabelled data cannot show: that errors are independent within the
+    classes (``misfit`` contradicts some that are not), and that most of the classifiers
+    are better than chance, which decides the common sign. An interval contains the
+    values at which the moments are not too far from those of the data, and all of
+    [0, 1] where the agreement is no more than expected by chance; for "likelihood" it
+    is joined with the sandwich interval.
 
     Parameters
     ----------
     data
         At least three classifiers on the same cases. Labels are not used.
     prevalence
-        Share of positives, if it is known: then only the AUCs are estimated.
+        Proportion of positives, if it is known: then only the AUCs are estimated.
+    dependence : {"shared", "none"}
+        Whether classifiers may make the same errors. With "shared" every estimate is an
+        interval without a value, and ``independent`` holds the answer if errors were
+        independent. "none" takes that for granted, with a ``DoubtfulAssumptionWarning``
+        where ``misfit`` is below 0.001.
     method
         "covariance": from the covariances and third moments of the ranks, whatever the
         distribution of the scores. "likelihood": starting from that estimate, the
@@ -108,10 +165,14 @@ def agreement(
     >>> from trueness.counts.resampling import simulate_panel
     >>> p = simulate_panel(20000, 8000, {"A": 0.9, "B": 0.8, "C": 0.7, "D": 0.6}, rng=1)
     >>> found = agreement(p.without_labels())
-    >>> round(found.auc["A"].value, 1), round(found.prevalence.value, 1)
+    >>> found.auc["A"].value, found.auc["A"].low, found.auc["A"].high
+    (nan, 0.0, 1.0)
+    >>> alone = found.independent
+    >>> round(alone.auc["A"].value, 1), round(alone.prevalence.value, 1)
     (0.9, 0.4)
     """
     _options.choice(method, ("likelihood", "covariance"), "method")
+    _options.choice(dependence, DEPENDENCE, "dependence")
     level = _options.fraction(level, "level")
     if prevalence is not None:
         prevalence = _options.fraction(prevalence, "prevalence")
@@ -130,20 +191,64 @@ def agreement(
         )
 
     misfit = moments.chance_of_misfit()
-    _warn(misfit, converged)
+    _warn(misfit if dependence == "none" else math.nan, converged)
     rate, *areas = _as_estimates(parameters, level, method)
     area_by_name = dict(zip(data.names, areas, strict=True))
     cases_of_rarer_class = data.n * min(rate.value, 1 - rate.value)
-    notes = _notes(area_by_name, cases_of_rarer_class, misfit, method)
-    return Agreement(
+    independent = Agreement(
         auc=area_by_name,
         prevalence=rate,
+        dependence="none",
         misfit=misfit,
         method=method,
         n=ranked.n,
         converged=converged,
-        notes=notes,
+        notes=_notes(area_by_name, cases_of_rarer_class, misfit, method),
     )
+    if dependence == "none":
+        return independent
+    return _with_shared_errors(independent, prevalence_known=prevalence is not None)
+
+
+def _with_shared_errors(independent: Agreement, *, prevalence_known: bool) -> Agreement:
+    """Return what ranks determine where classifiers may make the same errors.
+
+    Whatever the labels of the cases are, some shared errors explain the ranks. With the
+    upper ranks of a classifier as positives its AUC is 1, with the lower ones 0.
+    """
+    level = independent.prevalence.level
+    unknown = estimate_from_interval(math.nan, 0.0, 1.0, level, NOT_IDENTIFIED)
+    return replace(
+        independent,
+        auc=dict.fromkeys(independent.auc, unknown),
+        prevalence=independent.prevalence if prevalence_known else unknown,
+        dependence="shared",
+        independent=independent,
+        notes=_notes_on_shared_errors(independent),
+    )
+
+
+def _notes_on_shared_errors(independent: Agreement) -> tuple[str, ...]:
+    """Say that nothing is determined, and what the ranks say about independence."""
+    notes = [
+        "Not identified: classifiers may make the same errors, so ranks alone do not "
+        "determine AUCs or prevalence. Label some cases (50 at random are a good "
+        'start), or pass dependence="none" if errors are known to be independent.'
+    ]
+    if math.isnan(independent.misfit):
+        notes.append("Three classifiers cannot contradict independent errors.")
+    elif independent.misfit < DOUBTFUL_MISFIT:
+        notes.append(
+            "The ranks contradict independent errors, or the prevalence that was given "
+            f"({p_is(independent.misfit)})."
+        )
+    else:
+        notes.append(
+            "The ranks do not contradict independent errors "
+            f"({p_is(independent.misfit)}), but they would not show an error that all "
+            "classifiers share."
+        )
+    return tuple(notes)
 
 
 def _check_enough_outputs(data: Panel) -> None:

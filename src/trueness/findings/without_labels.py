@@ -19,7 +19,11 @@ from trueness._core.numbers import MINUS, counted, number_of, percent, points, s
 from trueness._core.records import Estimate, shown
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Panel, Tally
-from trueness.ensembles.without_labels import Agreement, agreement
+from trueness.ensembles.without_labels import (
+    DOUBTFUL_MISFIT,
+    Agreement,
+    agreement,
+)
 from trueness.findings.notes import TITLES, for_readers, note, said, when
 from trueness.findings.records import (
     Figure,
@@ -55,6 +59,7 @@ HOW = {
 _RULE = ("criterion", "formula", "sensitivity", "specificity", "probability_best")
 _COUNTED = ("cases", "labels")
 _RATE = ("effective_judges", "labelled", "labels", "cases", "identified", "independent")
+IF_INDEPENDENT = "if errors were independent"
 JUDGE_HEAD = ("judge", "raw", "sensitivity", "specificity")
 
 
@@ -83,10 +88,7 @@ def without_labels(
         else:
             agreed = agreement(data, level=level)
             section = _how_good_scores(data, agreed)
-            best = max(agreed.auc, key=lambda name: agreed.auc[name].value)
-            e, whose = agreed.auc[best], f"AUC of {shown(best, 40)}"
-            area = (whose, f"{e.value:.3f}", f"{e.low:.3f} to {e.high:.3f}")
-            tiles = [_tile("prevalence", agreed.prevalence), area]
+            tiles = _score_tiles(agreed)
     _, common, *good = section.answer
     mind = (*said(str(w.message) for w in raised), *section.notes)
     answers = (
@@ -130,12 +132,6 @@ def how_good_tests(
     if rule.criterion in _CRITERIA:
         what = f"{_CRITERIA[rule.criterion]} of sensitivity and specificity"
         best.append(f"It has the highest {what}.")
-    drawn = []
-    for word in _BOTH if beside or not found.open else ():  # no values, no figure
-        named = dict(zip(texts, getattr(beside or found, word).values(), strict=True))
-        title = f"{word.capitalize()}{', if errors were independent' if beside else ''}"
-        data = intervals(word.capitalize(), word, named)
-        drawn.append(Figure(data, title, of="test"))
     counts = f"{counted(panel.n, 'case')}, {counted(len(texts), 'test')}"
     some = panel.n_pos + panel.n_neg
     unknown = f"{counts}; it is not known which cases have the condition."
@@ -154,8 +150,29 @@ def how_good_tests(
         answer=said([unknown, " ".join(common), *best]),
         notes=said(found.notes),
         tables=tuple(tables),
-        figures=tuple(drawn),
+        figures=_accuracy_figures(found, texts),
     )
+
+
+def _accuracy_figures(
+    found: LatentPosterior, texts: Sequence[str]
+) -> tuple[Figure, ...]:
+    """Draw sensitivities and specificities; both answers where votes leave two."""
+    alone = found.independent if found.open else None
+    if found.open and (alone is None or not alone.identified):
+        return ()  # that is the prior
+
+    figures = []
+    for word in _BOTH:
+        named = dict(zip(texts, getattr(found, word).values(), strict=True))
+        data = intervals(word.capitalize(), word, named)
+        note_below = ""
+        if alone is not None:
+            values = [e.value for e in getattr(alone, word).values()]
+            data = replace(data, marks={IF_INDEPENDENT: np.array(values)})
+            note_below = str(note("two answers"))
+        figures.append(Figure(data, word.capitalize(), of="test", note=note_below))
+    return tuple(figures)
 
 
 def _posterior_numbers(found: LatentPosterior) -> dict[str, Any]:
@@ -206,23 +223,60 @@ def _test_tiles(found: LatentPosterior, rule: Combination) -> list[Tile]:
     return [*tiles, *(_tile(f"its {word}", known[word]) for word in _BOTH)]
 
 
+def _score_tiles(agreed: Agreement) -> list[Tile]:
+    """Show that ranks determine nothing, and what independence would give."""
+    tiles = [_tile("prevalence", agreed.prevalence)]
+    alone = agreed.independent
+    if alone is not None:
+        best = _best_by_auc(alone.auc)
+        area = alone.auc[best]
+        span = f"{area.low:.3f} to {area.high:.3f}"
+        whose = f"AUC of {shown(best, 40)}, {IF_INDEPENDENT}"
+        tiles.append(_tile(IF_INDEPENDENT, alone.prevalence))
+        tiles.append((whose, f"{area.value:.3f}", span))
+    return tiles
+
+
+def _best_by_auc(areas: Mapping[str, Estimate]) -> str:
+    """Return the name with the largest AUC."""
+    return max(areas, key=lambda name: areas[name].value)
+
+
 def _how_good_scores(panel: Panel, found: Agreement) -> Finding:
+    """Say that ranks alone do not tell, and what independent errors would mean."""
+    alone = found.independent or found
     texts = told_apart(list(panel.names), NAME)
-    named = dict(zip(texts, (found.auc[n] for n in panel.names), strict=True))
-    best = max(named, key=lambda n: named[n].value)
-    forest = intervals("AUC without labels", "AUC", named)
-    code = "cannot check" if np.isnan(found.misfit) else "checked"
-    common = _credible(found.prevalence)
-    agreed = note("agreed", best=best, auc=named[best])
-    rows = table("AUC, from agreement alone", ("classifier", "AUC"), named.items())
+    areas = dict(zip(texts, (alone.auc[name] for name in panel.names), strict=True))
+    best = _best_by_auc(areas)
+    contradicted = alone.misfit < DOUBTFUL_MISFIT
+
+    check = "checked"
+    if np.isnan(alone.misfit):
+        check = "cannot check"
+    elif contradicted:
+        check = "contradicted independence"
+    figures: tuple[Figure, ...] = ()
+    if not contradicted:  # an answer that the scores refute is not drawn
+        forest = intervals("AUC without labels", "AUC", areas)
+        figures = (Figure(forest, f"AUC, {IF_INDEPENDENT}"),)
     return finding(
         "agreement",
         {"agreement": found},
         key="nogold",
-        answer=(note("unlabelled only", n=panel.n), *said([common]), agreed),
-        notes=(note("independent errors"), note(code, p=found.misfit)),
-        tables=(rows,),
-        figures=(Figure(forest, "AUC without labels"),),
+        answer=(
+            note("unlabelled only", n=panel.n),
+            note("ranks alone", share=alone.prevalence),
+            note("agreed", best=best, auc=areas[best]),
+        ),
+        notes=(note("independent errors"), note(check, p=alone.misfit)),
+        tables=(
+            table(
+                "AUC, from agreement alone",
+                ("classifier", f"AUC, {IF_INDEPENDENT}"),
+                areas.items(),
+            ),
+        ),
+        figures=figures,
     )
 
 

@@ -125,6 +125,8 @@ def latent_class(
     free = prior is None and len(patterns.populations) == 1
     if dependence == "shared" and free and any(patterns.labels):
         return _by_labels(model, labelled, draws, level, rng)
+    if dependence == "none":
+        return _fit_and_test_independence(model, draws, level, rng)
     return fitted(model, dependence, draws, level, rng)
 
 
@@ -132,16 +134,43 @@ def fitted(
     model: LatentModel, dependence: str, draws: int, level: float, rng: Rng
 ) -> LatentPosterior:
     """Fit the model, with independent errors first: the others start from there."""
-    v, found = sample(model, draws, rng)
-    alone = _written(model, v, found, level)
+    coordinates, diagnostics = sample(model, draws, rng)
+    alone = _written(model, coordinates, diagnostics, level)
     if dependence == "none":
         return alone
+
     wide = replace(model, shared=True)
-    v, found = sample(wide, max(draws // FEWER, 100), rng, v.mean(axis=0))
-    post = _written(wide, v, found, level)
-    gain = found.log_evidence - alone.diagnostics.log_evidence
-    notes = (*_shared_notes(post, alone, gain), *post.notes)
-    return replace(post, independent=alone, log_bayes_factor=gain, notes=notes)
+    start = coordinates.mean(axis=0)
+    coordinates, diagnostics = sample(wide, _shared_draws(draws), rng, start)
+    post = _written(wide, coordinates, diagnostics, level)
+    log_bayes_factor = diagnostics.log_evidence - alone.diagnostics.log_evidence
+    notes = (*_shared_notes(post, alone, log_bayes_factor), *post.notes)
+    return replace(
+        post, independent=alone, log_bayes_factor=log_bayes_factor, notes=notes
+    )
+
+
+def _fit_and_test_independence(
+    model: LatentModel, draws: int, level: float, rng: Rng
+) -> LatentPosterior:
+    """Fit independent errors, and say whether the votes contradict them."""
+    coordinates, diagnostics = sample(model, draws, rng)
+    alone = _written(model, coordinates, diagnostics, level)
+    if not alone.identified:  # so few tests cannot contradict anything
+        return alone
+
+    wide = replace(model, shared=True)
+    start = coordinates.mean(axis=0)
+    _, of_shared = sample(wide, _shared_draws(draws), rng, start)
+    log_bayes_factor = of_shared.log_evidence - diagnostics.log_evidence
+    assumed = "Errors are taken to be independent."
+    notes = (f"{assumed} {_evidence(log_bayes_factor)}", *alone.notes)
+    return replace(alone, log_bayes_factor=log_bayes_factor, notes=notes)
+
+
+def _shared_draws(draws: int) -> int:
+    """Return how many effective draws the model with shared errors gets."""
+    return max(draws // FEWER, 100)
 
 
 def _written(
@@ -316,29 +345,41 @@ def _shared_notes(
 ) -> list[str]:
     """Say what shared errors change, and which model the votes prefer."""
     name = post.names[0]
-    over = "more than " if abs(gain) > 50 else ""
-    more = f"{over}{np.exp(min(abs(gain), 50.0)):,.3g} times"
-    if gain > CLEAR:
-        said = f"The votes contradict independent errors: they are {more} as probable "
-        said += "if errors may be shared."
-    elif gain < -CLEAR:
-        said = f"The votes are {more} as probable if errors are independent, but they "
-        said += "agree with some that are shared."
-    else:
-        said = "The votes do not clearly tell shared from independent errors: they are "
-        likelier = "may be shared" if gain > 0 else "are independent"
-        said += f"{more} as probable if errors {likelier}."
-    first, of = "" if post.identified else ALONE, post.populations
+    populations = post.populations
+    where = f" in {populations[0]}" if len(populations) > 1 else ""
+    first = "" if post.identified else ALONE
     prior = ""
     if not alone.identified:  # not even then would votes be enough
-        first, prior = first.replace(NONE, ""), ", from the prior"
-    where = f" in {of[0]}" if len(of) > 1 else ""
+        first = first.replace(NONE, "")
+        prior = ", from the prior"
     return [
         f"{first}If classifiers may make the same errors, the prevalence{where} is "
         f"{_rate(post)} and the sensitivity of {name} {span(post.sensitivity[name])}. "
         f"If errors were independent, they would be {_rate(alone)} and "
-        f"{alone.sensitivity[name].value:.3f}{prior}. {said}"
+        f"{alone.sensitivity[name].value:.3f}{prior}. {_evidence(gain)}"
     ]
+
+
+def _evidence(log_bayes_factor: float) -> str:
+    """Say which model the votes prefer, and by how much."""
+    over = "more than " if abs(log_bayes_factor) > 50 else ""
+    factor = np.exp(min(abs(log_bayes_factor), 50.0))
+    more = f"{over}{factor:,.3g} times"
+    if log_bayes_factor > CLEAR:
+        return (
+            f"The votes contradict independent errors: they are {more} as probable "
+            "if errors may be shared."
+        )
+    if log_bayes_factor < -CLEAR:
+        return (
+            f"The votes are {more} as probable if errors are independent, but they "
+            "agree with some that are shared."
+        )
+    likelier = "may be shared" if log_bayes_factor > 0 else "are independent"
+    return (
+        "The votes do not clearly tell shared from independent errors: they are "
+        f"{more} as probable if errors {likelier}."
+    )
 
 
 NONE = ', or, if errors are known to be independent, pass dependence="none"'

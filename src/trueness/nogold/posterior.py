@@ -90,7 +90,7 @@ class LatentPosterior(Record):
         errors may be shared.
     log_bayes_factor, independent : float, LatentPosterior or None
         Log of how much more probable the data are if errors may be shared than if they
-        are independent, NaN where only one was asked for; the answer in that case.
+        are independent, NaN where labels answer; and the answer if they are.
     notes, diagnostics : tuple of str, Diagnostics
         What a reader of the answer must know; effective draws, Monte-Carlo error,
         evidence.
