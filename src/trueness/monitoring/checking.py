@@ -27,6 +27,7 @@ from trueness._core.numbers import level_text
 from trueness.counts.answers import of_counts, refuse
 from trueness.counts.values import Panel, Tally
 from trueness.evals.attempts import Attempts
+from trueness.monitoring.next_site import next_site_limits
 from trueness.monitoring.requirements import (
     Requirement,
     contradiction,
@@ -38,6 +39,7 @@ from trueness.monitoring.verdicts import (
     FAILS,
     HOLDS,
     OPEN,
+    SITES,
     Check,
     Counted,
     Interval,
@@ -80,6 +82,8 @@ def check(
         Sentences such as ``"auc >= 0.8"`` and ``"recall >= 0.9 at 0.3"``, or tables of
         fields (:class:`trueness.monitoring.requirements.Requirement`); one or many. A
         threshold may be a :class:`trueness.Rule`, or the file of one that was saved.
+        ``"recall >= 0.8 at the next site"`` is about a site that was not seen: the
+        prediction interval of :func:`across_sites` decides.
     baseline
         A tally of other cases (unpaired) for ``not_worse_than="baseline"``; where the
         data are groups, a mapping from group to tally.
@@ -221,7 +225,9 @@ def check_all(
     asked = {repr(one): one for several in required for one in single(several)}
     for r in asked.values():
         held = {"": whole} if r.judges else _groups(r, whole, groups)
-        if r.is_fact:
+        if r.next_site:
+            claims += _claims_on_next_site(r, held)
+        elif r.is_fact:
             known += [_fact(r, group, cases) for group, cases in held.items()]
         elif r.gap_at_most is not None:
             claims += _gap(r, held)
@@ -260,6 +266,22 @@ def _claims(r: Requirement, group: str, cases: Evidence) -> Iterator[Claim]:
     limits, said = _judged(r, cases) if r.judges else (cases.limits(r), "")
     for text, bound, side in r.bounds():
         yield Claim(text, group, bound, side, limits, said)
+
+
+def _claims_on_next_site(
+    r: Requirement, groups: Mapping[str, Evidence]
+) -> Iterator[Claim]:
+    """Return what a requirement claims about a site that was not seen."""
+    if "" in groups:
+        raise InputError(
+            f"{r} needs sites: a mapping from site to counts, or groups= with the "
+            "column that by names.",
+            option="by",
+        )
+    counts_by_site = {name: cases.tally for name, cases in groups.items()}
+    limits = next_site_limits(r, counts_by_site)
+    for text, bound, side in r.bounds():
+        yield Claim(text, "", bound, side, limits, "prediction interval")
 
 
 def _against(r: Requirement, group: str, cases: Evidence) -> Claim:
@@ -423,7 +445,9 @@ def _verdict(c: Claim, verdict: str, alpha: float) -> Verdict:
     i, more = c.limits(alpha), None
     away = abs(i.value - c.bound)
     reach = i.value - i.low if i.value > c.bound else i.high - i.value
-    if verdict == OPEN and away and 0 < reach < math.inf and not i.undecided:
+    # of sites the distance ends at how far they differ, however many there are
+    shrinks = not i.undecided and i.what != SITES
+    if verdict == OPEN and away and 0 < reach < math.inf and shrinks:
         # the distance from value to limit shrinks with the root of the cases
         more = max(1, math.ceil(i.n * ((reach / away) ** 2 - 1)))
     told = (c.bound, i.n, more, _reason(c, verdict, i, more))
@@ -438,6 +462,8 @@ def _reason(c: Claim, verdict: str, i: Interval, more: int | None) -> str:
     lower = (c.side > 0) == (verdict != FAILS)
     limit = f"lower limit {i.low:.4g}" if lower else f"upper limit {i.high:.4g}"
     ask = ""
+    if i.what == SITES:
+        return f"{head}mean {i.value:.4g} over {i.n:,} sites, {limit}."
     if more is not None:
         ask = f"; about {more:,} more such cases would be enough to decide"
     elif verdict == OPEN:

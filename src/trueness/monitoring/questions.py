@@ -115,6 +115,11 @@ def watch(
         isinstance(metric, str) and set("<>") & {*metric}
     ):
         asked = requirement(metric)
+        if asked.next_site:
+            raise InputError(
+                "A watch looks at the cases that come, and not at the next site; "
+                f"found {asked}. Type trueness.check for it."
+            )
         metric, threshold, by = asked.metric, asked.threshold, by or asked.by  # type: ignore[assignment]
         at_least, at_most = asked.at_least, asked.at_most
     kind = kind_of(metric)

@@ -32,7 +32,8 @@ _REAL = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _PERCENT = re.compile(rf"{_REAL}\s*%")
 _TEXT = re.compile(
     rf"\s*(?P<metric>.+?)\s*(?P<sign>>=|<=|>|<)\s*(?P<bound>{_REAL}\s*%?)"
-    rf"(?:\s+at\s+(?P<threshold>{_REAL}|\S+\.json))?(?:\s+by\s+(?P<by>\w+))?\s*"
+    rf"(?:\s+at\s+(?P<threshold>{_REAL}|\S+\.json))?"
+    r"(?P<next_site>\s+at\s+the\s+next\s+site)?(?:\s+by\s+(?P<by>\w+))?\s*"
 )
 
 
@@ -59,6 +60,8 @@ class Requirement:
     judges, labelled : tuple of str, str or None
         For ``prevalence``: columns of verdicts, of judges that err, and how the cases
         with a label were chosen, "random", "by verdict" or "by truth".
+    next_site : bool
+        Required of a site that was not seen, by the prediction interval over sites.
     """
 
     metric: str
@@ -72,6 +75,7 @@ class Requirement:
     fpr: tuple[float, float] | None = None
     judges: tuple[str, ...] = ()
     labelled: str | None = None
+    next_site: bool = False
 
     def __str__(self) -> str:
         """Write it as people say it."""
@@ -95,10 +99,12 @@ class Requirement:
 
     @property
     def at(self) -> str:
-        """Say where scores are cut."""
+        """Say where scores are cut, and of which site it is required."""
+        site = " at the next site" if self.next_site else ""
         if isinstance(self.threshold, Rule):
-            return f" by the rule ({repr(self.threshold).removeprefix('Rule: ')})"
-        return "" if self.threshold is None else f" at {self.threshold:g}"
+            rule = repr(self.threshold).removeprefix("Rule: ")
+            return f" by the rule ({rule}){site}"
+        return site if self.threshold is None else f" at {self.threshold:g}{site}"
 
     @property
     def is_fact(self) -> bool:
@@ -118,6 +124,7 @@ _WORD, _NAMES = 'text in quotes, such as "auc"', 'a list of columns, such as ["a
 _COLUMN = 'the name of a column in quotes, such as "y"'
 _SHARE = "a share of positives between 0 and 1, such as 0.01"
 _LEVEL = "between 0.5 and 1, such as 0.95"
+_SWITCH = "true or false"
 CHOICES = {
     "sampling": (COHORT, CASE_CONTROL),
     "unlabelled": (LEFT_OUT, AT_RANDOM),
@@ -128,7 +135,7 @@ CHOICES = {
 FIELDS = {
     **dict.fromkeys(("metric", "by", "not_worse_than", "labelled"), _WORD),
     **dict.fromkeys(("at_least", "at_most", "gap_at_most", "margin"), _NUMBER),
-    **{"threshold": _CUT, "fpr": _PAIR, "judges": _NAMES},
+    **{"threshold": _CUT, "fpr": _PAIR, "judges": _NAMES, "next_site": _SWITCH},
 }
 _KEYS = {
     **dict.fromkeys(("label", "score", "key", "count", "weight", "cluster"), _COLUMN),
@@ -193,6 +200,8 @@ def _from_text(text: str) -> dict[str, Any]:
             f'Type "auc >= 0.8" or "recall >= 0.9 at 0.3".'
         )
     given: dict[str, Any] = {k: v for k, v in found.groupdict().items() if v}
+    if "next_site" in given:
+        given["next_site"] = True
     sign = given.pop("sign")
     if given["metric"].endswith("="):
         raise InputError(
@@ -248,6 +257,8 @@ def _typed(name: str, kind: str, value: Any) -> Any:
         return rule_of(value)
     if kind in (_WORD, _COLUMN) and isinstance(value, str):
         return value.strip()
+    if kind == _SWITCH and isinstance(value, bool):
+        return value
     if kind == _PAIR and several and len(value) == 2 and all(map(_is_number, value)):
         return tuple(float(v) for v in value)
     if kind == _NAMES and several and all(isinstance(v, str) for v in value):
@@ -265,6 +276,7 @@ def _mistakes(requirement: Requirement) -> Iterator[str]:
 
     yield from _mistakes_about_judges(requirement)
     yield from _mistakes_about_whole_files(requirement)
+    yield from _mistakes_about_next_site(requirement)
     yield from _mistakes_about_thresholds(requirement)
     yield from _mistakes_about_bounds(requirement)
     yield from _mistakes_about_margins(requirement)
@@ -306,7 +318,7 @@ def _mistakes_about_thresholds(r: Requirement) -> Iterator[str]:
     _, _, depends_on_threshold = _range(r.metric)
     if r.threshold is not None and not depends_on_threshold:
         yield f"{r.metric} does not depend on a threshold; leave out {r.threshold}."
-    if r.threshold is None and depends_on_threshold:
+    if r.threshold is None and depends_on_threshold and not r.next_site:
         yield (
             f"{r.metric} needs a threshold: which scores are flagged? Give threshold, "
             f'or write "{r.metric} >= 0.9 at 0.5".'
@@ -354,6 +366,19 @@ def _mistakes_about_partial_areas(r: Requirement) -> Iterator[str]:
         yield f"fpr goes with partial_auc; {r.metric} has none."
     if not 0 <= r.fpr[0] < r.fpr[1] <= 1:
         yield f"fpr must rise, from 0 to 1; found {list(r.fpr)}. Write [0, 0.1]."
+
+
+def _mistakes_about_next_site(r: Requirement) -> Iterator[str]:
+    """Say what cannot be required of a site that was not seen."""
+    if not r.next_site:
+        return
+    if r.is_fact or r.judges:
+        yield f"{r.metric} is not predicted for the next site; leave next_site out."
+    if r.gap_at_most is not None or r.not_worse_than is not None:
+        yield (
+            "The next site is required with at_least or at_most; leave out gap_at_most "
+            "and not_worse_than."
+        )
 
 
 def _range(name: str) -> tuple[float, float, bool]:

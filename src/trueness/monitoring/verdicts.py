@@ -44,6 +44,9 @@ HOLDS, FAILS, OPEN = "holds", "fails", "cannot tell yet"
 _MARK = {FAILS: "❌", OPEN: "❔", HOLDS: "✅"}  # worst first
 
 
+SITES = "sites"  # what an interval for the next site counts, in place of cases
+
+
 def prefix(group: str) -> str:
     """Name the group before what is said of it."""
     return f"{group}: " if group else ""

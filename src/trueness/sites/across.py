@@ -242,7 +242,7 @@ def across_sites(
     >>> sites = {name: Tally([1, 0], pos=[k, 100 - k]) for name, k in found.items()}
     >>> answer = across_sites(sites, "recall")
     >>> answer.mean
-    mean recall 0.802 (95 % CI 0.714 to 0.868, hartung-knapp method)
+    mean recall 0.802 (95 % CI 0.714 to 0.868)
     >>> round(answer.prediction.low, 2), round(answer.prediction.high, 2)
     (0.57, 0.93)
     """

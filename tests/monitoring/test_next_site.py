@@ -1,0 +1,114 @@
+"""Requirements about a site that was not seen."""
+
+import pytest
+
+import trueness
+from trueness.monitoring.requirements import requirement
+
+
+def verdicts(recalls, cases=200):
+    """Give verdicts of 0 and 1 at sites with so many positives."""
+    return {
+        f"site {number}": trueness.Tally(
+            [1, 0], pos=[found, cases - found], neg=[10, 90]
+        )
+        for number, found in enumerate(recalls)
+    }
+
+
+GOOD = verdicts([170, 172, 175, 178, 180, 182, 174, 176])
+MIXED = verdicts([120, 150, 190, 170, 180, 140, 195, 160])
+
+
+def test_the_prediction_interval_decides():
+    sentence = "recall >= 0.8 at the next site"
+
+    assert trueness.check(GOOD, sentence).verdict == "holds"
+    assert trueness.check(MIXED, sentence).verdict == "cannot tell yet"
+    assert trueness.check(GOOD, "recall >= 0.97 at the next site").verdict == "fails"
+
+
+def test_limits_are_those_of_the_prediction_interval():
+    (verdict,) = trueness.check(MIXED, "recall >= 0.8 at the next site").verdicts
+
+    prediction = trueness.across_sites(MIXED, "recall", level=0.9).prediction
+    assert verdict.low == pytest.approx(prediction.low)
+    assert verdict.high == pytest.approx(prediction.high)
+    assert "over 8 sites" in verdict.reason
+    assert verdict.more is None
+
+
+def test_the_mean_may_hold_where_the_next_site_does_not():
+    both = trueness.check(
+        MIXED, ["recall >= 0.7 at 1", "recall >= 0.7 at 1 at the next site"]
+    )
+
+    by_site, next_site = both.verdicts[:8], both.verdicts[8]
+    assert any(verdict.verdict == "fails" for verdict in by_site)
+    assert next_site.verdict == "cannot tell yet"
+
+
+def test_few_sites_decide_nothing():
+    (verdict,) = trueness.check(
+        verdicts([170, 172, 175]), "recall >= 0.5 at the next site"
+    ).verdicts
+
+    assert verdict.verdict == "cannot tell yet"
+    assert "fewer than 5 sites" in verdict.reason
+
+
+def test_sites_of_a_column_are_named_with_by():
+    whole = sum(list(GOOD.values())[1:], GOOD["site 0"])
+
+    answer = trueness.check(
+        whole,
+        "recall >= 0.8 at 0.5 at the next site by hospital",
+        groups={"hospital": GOOD},
+    )
+
+    assert answer.verdict == "holds"
+
+
+def test_measures_without_a_threshold():
+    answer = trueness.check(GOOD, ["auc >= 0.6 at the next site"])
+
+    assert answer.verdict == "holds"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"metric": "recall", "at_least": 0.8, "next_site": True},
+        {"metric": "recall", "at_least": 0.8, "threshold": 0.3, "next_site": True},
+    ],
+)
+def test_a_sentence_reads_back(fields):
+    written = requirement(fields)
+
+    assert requirement(str(written)) == written
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ("positives >= 3 at the next site", "not predicted"),
+        (
+            {"metric": "auc", "not_worse_than": "baseline", "next_site": True},
+            "at_least or at_most",
+        ),
+        ({"metric": "auc", "at_least": 0.8, "next_site": 3}, "true or false"),
+    ],
+)
+def test_what_cannot_be_required(asked, words):
+    with pytest.raises(trueness.InputError, match=words):
+        trueness.check(GOOD, asked)
+
+
+def test_one_tally_has_no_sites():
+    with pytest.raises(trueness.InputError, match="needs sites"):
+        trueness.check(GOOD["site 0"], "auc >= 0.8 at the next site")
+
+
+def test_a_watch_has_no_next_site():
+    with pytest.raises(trueness.InputError, match="not at the next site"):
+        trueness.watch("recall >= 0.8 at 0.3 at the next site")
