@@ -189,7 +189,7 @@ def test_one_attempt_per_item_is_a_counted_share():
     e = trueness.pass_rate(made([1] * 27 + [0] * 13, [1] * 40))
     wilson = binomtest(27, 40).proportion_ci(method="wilson")
     assert (e.low, e.high) == pytest.approx((wilson.low, wilson.high), abs=1e-12)
-    assert e.method == "wilson"
+    assert e.method == "Wilson 1927"
 
 
 def test_copies_of_attempts_add_nothing():

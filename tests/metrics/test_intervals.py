@@ -49,7 +49,64 @@ def test_shares_have_wilsons_interval():
         e = found[name]
         assert e.value == k / n
         assert (e.low, e.high) == pytest.approx(wilson(k / n, n))
-        assert e.method == "wilson"
+        assert e.method == "Wilson 1927"
+
+
+def test_youdens_j_has_newcombes_method_10():
+    """Newcombe (1998), table II (a): 56/70 - 48/80 has .0524 to .3339."""
+    t = Tally([1, 0], pos=[56, 14], neg=[48, 32])
+
+    estimate = estimates(t, 1, [METRICS["youden"]])["youden"]
+
+    assert estimate.value == pytest.approx(0.2)
+    assert (estimate.low, estimate.high) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+    assert estimate.method == "Newcombe 1998, method 10"
+
+
+@pytest.mark.parametrize(("tp", "tn"), [(18, 40), (20, 45), (3, 50)])
+def test_balanced_accuracy_is_half_of_one_more_than_j(tp, tn):
+    t = Tally([1, 0], pos=[tp, 20 - tp], neg=[50 - tn, tn])
+
+    j, balanced, weighted = estimates(
+        t,
+        1,
+        [
+            METRICS["youden"],
+            METRICS["balanced_accuracy"],
+            0.5 * METRICS["recall"] + 0.5 * METRICS["specificity"],
+        ],
+    ).values()
+
+    for estimate in (balanced, weighted):
+        assert estimate.low == pytest.approx((1 + j.low) / 2)
+        assert estimate.high == pytest.approx((1 + j.high) / 2)
+
+
+def test_a_difference_of_rates_falls_as_one_and_rises_as_the_other():
+    t = Tally([1, 0], pos=[18, 2], neg=[5, 45])
+    recall, specificity = wilson(0.9, 20), wilson(0.9, 50)
+
+    gap = METRICS["recall"] - METRICS["specificity"]
+    [estimate] = estimates(t, 1, [gap]).values()
+
+    # the recall falls, the specificity rises
+    below = math.hypot(0.9 - recall[0], specificity[1] - 0.9)
+    above = math.hypot(recall[1] - 0.9, 0.9 - specificity[0])
+    assert (estimate.low, estimate.high) == pytest.approx((-below, above))
+
+
+def test_clusters_that_hold_both_classes_correlate_the_rates(rng):
+    """Errors of clusters as wholes: the interval of J is wider than without them."""
+    cluster = np.repeat(np.arange(40), 10)
+    y = np.tile([1, 0], 200)
+    wrong = np.repeat(rng.random(40) < 0.2, 10)
+    s = np.where(wrong, 1 - y, y)
+
+    together = at(y, s, names=["youden"], cluster=cluster)["youden"]
+    alone = at(y, s, names=["youden"])["youden"]
+
+    assert together.value == alone.value
+    assert together.high - together.low > 2.5 * (alone.high - alone.low)
 
 
 @pytest.mark.parametrize(

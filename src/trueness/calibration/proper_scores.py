@@ -40,7 +40,11 @@ from trueness.inference.estimates import (
     evaluate_measure,
     interval_notes,
 )
-from trueness.inference.intervals import ProportionSample, proportion_interval
+from trueness.inference.intervals import (
+    WILSON,
+    ProportionSample,
+    proportion_interval,
+)
 from trueness.inference.sample import Measure, MeasuredValue, blockwise_values
 from trueness.inference.variance import Influence
 from trueness.inference.verification import unlabelled_notes
@@ -344,7 +348,7 @@ def _uncertainty(
     largest = said(0.5) if low <= 0.5 <= high else max(said(low), said(high))
     least = min(said(low), said(high))
     return estimate_from_interval(
-        value, least, largest, level, "wilson", variance.standard_error
+        value, least, largest, level, WILSON, variance.standard_error
     )
 
 

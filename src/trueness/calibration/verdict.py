@@ -41,7 +41,11 @@ from trueness.inference.estimates import (
     estimate_measure,
     interval_notes,
 )
-from trueness.inference.intervals import ProportionSample, proportion_interval
+from trueness.inference.intervals import (
+    WILSON,
+    ProportionSample,
+    proportion_interval,
+)
 from trueness.inference.sample import check_prevalence_known
 from trueness.inference.verification import unlabelled_notes
 
@@ -222,7 +226,7 @@ def _worst(
         if gap > least:
             least, inside = gap, s.score[start[k] : ends[k]].tolist()
             e = estimate_from_interval(
-                share, low, high, level, "wilson", math.sqrt(variance)
+                share, low, high, level, WILSON, math.sqrt(variance)
             )
             worst = CalibrationPlace(inside[0], inside[-1], float(score), e, n)
     return worst

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import product
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -21,12 +21,16 @@ from trueness._core.records import Estimate
 from trueness.counts.cases import Cases, kish
 from trueness.counts.values import Tally, rescored
 from trueness.inference.estimates import (
+    EvaluatedMeasure,
     estimate_from_interval,
-    estimate_from_variance,
     evaluate_measure,
 )
 from trueness.inference.intervals import (
+    NEWCOMBE_RATES,
+    WILSON,
+    ConfidenceInterval,
     ProportionSample,
+    interval_from_variance,
     proportion_interval,
     proportion_sample,
     student_quantile,
@@ -150,25 +154,136 @@ def estimates(
 
 def estimate_at(cut: Cut, m: Metric, level: float) -> Estimate:
     """How large is one metric at a cut, and how sure are we?"""
-    x = cut.sample
-    measured = evaluate_measure(x, partial(metric_measure, m, cut.flags))
-    classes = (measured.within_class or x.class_sizes_fixed) and x.imputation is None
-    value, s = measured.value, measured.variance_estimate
-    scaled = x.reweighted and depends_on_prevalence(m)
-    if scaled and math.isnan(sum(x.class_weights)):  # a class that has no case here
-        value = math.nan
-    if m.is_share and x.imputation is None and not scaled:
-        ends, method = _of_share(cut, m, value, s, level), "wilson"
+    sample = cut.sample
+    evaluated = evaluate_measure(sample, partial(metric_measure, m, cut.flags))
+    at_other_prevalence = sample.reweighted and depends_on_prevalence(m)
+    if at_other_prevalence and math.isnan(sum(sample.class_weights)):
+        # a class that has no case here
+        evaluated = replace(evaluated, value=math.nan)
+
+    value = evaluated.value
+    rates = rate_coefficients(m)
+    if m.is_share and sample.imputation is None and not at_other_prevalence:
+        low, high = _of_share(cut, m, value, evaluated.variance_estimate, level)
+        method = WILSON
     elif math.isinf(value) or (value in m.range and math.inf in m.range):
-        ends, method = _from_shares(cut, m, level), "wilson"
+        low, high = _from_shares(cut, m, level)
+        method = WILSON
+    elif rates is not None and not math.isnan(value):
+        low, high = _from_both_rates(cut, rates, evaluated, level)
+        method = NEWCOMBE_RATES
     else:
-        sides = _with_silent(cut, m, value, s, level) if classes else (s, s)
-        low, high = (
-            estimate_from_variance(value, side, measured.ends, level) for side in sides
+        low, high, method = _from_slopes(cut, m, evaluated, level)
+
+    standard_error = evaluated.variance_estimate.standard_error
+    if math.isnan(value):
+        standard_error = math.nan
+    return estimate_from_interval(
+        value, low, high, level, method, standard_error, name=m.name
+    )
+
+
+def _from_slopes(
+    cut: Cut, m: Metric, evaluated: EvaluatedMeasure, level: float
+) -> ConfidenceInterval:
+    """Return the interval of the engine, with what a class may hide."""
+    by_class = evaluated.within_class or cut.sample.class_sizes_fixed
+    below = above = evaluated.variance_estimate
+    if by_class and cut.sample.imputation is None:
+        below, above = _with_silent(
+            cut, m, evaluated.value, evaluated.variance_estimate, level
         )
-        ends, method = (low.low, high.high), low.method
-    sd = math.nan if math.isnan(value) else s.standard_error
-    return estimate_from_interval(value, *ends, level, method, sd, name=m.name)
+    lower = interval_from_variance(evaluated.value, below, evaluated.ends, level)
+    upper = interval_from_variance(evaluated.value, above, evaluated.ends, level)
+    return ConfidenceInterval(lower.low, upper.high, lower.method)
+
+
+class RateCoefficients(NamedTuple):
+    """A metric that is a sum of multiples of recall and specificity."""
+
+    recall: float
+    specificity: float
+
+
+@lru_cache(maxsize=256)
+def rate_coefficients(m: Metric) -> RateCoefficients | None:
+    """Return the multiples of both rates in a metric, None where it is no such sum.
+
+    >>> rate_coefficients(METRICS["youden"])
+    RateCoefficients(recall=1.0, specificity=1.0)
+    """
+    if not all(math.isfinite(end) for end in m.range) or depends_on_prevalence(m):
+        return None
+
+    def at_rates(recall: float, specificity: float) -> float:
+        return float(m(Confusion.of_rates(recall, 1 - specificity, 0.5, 1.0)))
+
+    # linear metrics are those that three corners of a square tell everywhere
+    origin = at_rates(0.25, 0.25)
+    by_recall = 2 * (at_rates(0.75, 0.25) - origin)
+    by_specificity = 2 * (at_rates(0.25, 0.75) - origin)
+    for recall, specificity in ((0.75, 0.75), (0.5, 0.4), (0.9, 0.1)):
+        expected = origin + by_recall * (recall - 0.25)
+        expected += by_specificity * (specificity - 0.25)
+        if not math.isclose(at_rates(recall, specificity), expected, abs_tol=1e-12):
+            return None
+    if not by_recall or not by_specificity:
+        return None
+    return RateCoefficients(round(by_recall, 12), round(by_specificity, 12))
+
+
+def _from_both_rates(
+    cut: Cut, rates: RateCoefficients, evaluated: EvaluatedMeasure, level: float
+) -> tuple[float, float]:
+    r"""Return the interval of a sum of multiples of recall and specificity.
+
+    Squares of the distances to the ends of both intervals are added, as in Newcombe's
+    interval of a difference of two proportions (1998, method 10), with their
+    correlation r where clusters or imputed labels make one (Zou and Donner 2008):
+
+    .. math:: \hat\theta - \sqrt{a^2 + 2 r a b + b^2}
+
+    a and b are how far each multiple can fall.
+    """
+    recall = estimate_at(cut, METRICS["recall"], level)
+    specificity = estimate_at(cut, METRICS["specificity"], level)
+    recall_falls, recall_rises = _distances(recall, rates.recall)
+    specificity_falls, specificity_rises = _distances(specificity, rates.specificity)
+
+    correlation = 0.0
+    if cut.sample.observed.grouped is not None or cut.sample.imputation is not None:
+        correlation = _correlation_of_parts(
+            evaluated.variance_estimate.variance,
+            rates.recall * recall.se,
+            rates.specificity * specificity.se,
+        )
+    value = evaluated.value
+    return (
+        value - _joined(recall_falls, specificity_falls, correlation),
+        value + _joined(recall_rises, specificity_rises, correlation),
+    )
+
+
+def _distances(rate: Estimate, coefficient: float) -> tuple[float, float]:
+    """Return how far a multiple of a rate can fall, and rise, within its interval."""
+    below = abs(coefficient) * (rate.value - rate.low)
+    above = abs(coefficient) * (rate.high - rate.value)
+    return (below, above) if coefficient > 0 else (above, below)
+
+
+def _joined(first: float, second: float, correlation: float) -> float:
+    """Return the length of two correlated distances together."""
+    square = first**2 + 2 * correlation * first * second + second**2
+    return math.sqrt(max(square, 0.0))
+
+
+def _correlation_of_parts(variance: float, first: float, second: float) -> float:
+    """Return the correlation of two parts from the variance of their sum."""
+    product = abs(first * second)
+    if not product > 0 or math.isnan(variance):
+        return 0.0
+    correlation = (variance - first**2 - second**2) / (2 * product)
+    return min(max(correlation, -1.0), 1.0)
 
 
 def _of_share(
