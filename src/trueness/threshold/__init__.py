@@ -7,6 +7,7 @@ Which cuts are worth considering when several metrics count?   ``operating_point
 Where do yes and no end, and where should a person look?       ``zones``
 Which cut for each group, so that all are treated alike?       ``group_cuts``
 What remains of any of these choices on other cases?           ``validation``
+What does a choice become on bootstrap samples?                ``repeated_choices``
 Which rule keeps a promise in the population?                  ``guarantees``, ``risks``
 What do errors cost, what is acting on the scores worth?       ``costs``
 What does a 0-1 program say, and its solver certify?           ``milp``

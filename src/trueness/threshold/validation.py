@@ -1,8 +1,8 @@
 r"""How far can a chosen rule be trusted?
 
 What a repeated choice gains in its own bootstrap sample over the cases left out is what
-the choice makes of chance (Efron 1983). All that a measure sees of a rule is how many
-positives and negatives are on its sides: *cells*, (..., groups, sides, 2).
+the choice makes of chance (Efron 1983). The choice is repeated in ``repeated_choices``;
+here its optimism is taken off, and intervals allow for it.
 """
 
 from __future__ import annotations
@@ -16,17 +16,14 @@ from statistics import NormalDist
 from typing import Any, NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
-from trueness._core.progress import progress
 from trueness._core.records import Answer, Estimate, brief
 from trueness.counts.design import CASE_CONTROL
-from trueness.counts.placements import coarser, group_starts
-from trueness.counts.resampling import Seed, draw, whole_draws
+from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.inference.differences import variance_of_independent_difference
 from trueness.inference.estimates import (
@@ -37,7 +34,6 @@ from trueness.inference.estimates import (
 )
 from trueness.inference.variance import Influence, VarianceEstimate, estimate_variance
 from trueness.metrics.algebra import Metric, depends_on_prevalence
-from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import BOUNDS, one_or_more
 from trueness.metrics.intervals import slopes, units_seen
@@ -45,6 +41,7 @@ from trueness.threshold.constraints import (
     GROUPS,
     SIDES,
     ConstraintLike,
+    Objective,
     ScopedConstraint,
     asks_for_groups,
     asks_for_two_cuts,
@@ -61,10 +58,15 @@ from trueness.threshold.prevalences import (
     prevalence_of_use,
     prevalences_to_try,
 )
-from trueness.threshold.rule import together
+from trueness.threshold.repeated_choices import (
+    Chooser,
+    RepeatedChoices,
+    repeat_choice,
+)
+from trueness.threshold.rule import DEFERRED, FLAGGED, NOT_FLAGGED, together
 from trueness.threshold.zones import best_thresholds, zones_again
 
-# rows that a choice is repeated on: neighbouring scores are joined, since where exactly
+# rows that a choice is repeated on: neighbouring scores are pooled, since where exactly
 # a repeated choice lies between them moves its value by far less than chance does
 _ROWS = 1000
 _ROWS_OF_SEARCHES = 200  # where each sample needs a search of its own
@@ -73,7 +75,7 @@ _ROWS_OF_SEARCHES = 200  # where each sample needs a search of its own
 @final
 @dataclass(frozen=True, repr=False)
 class Validation(Answer):
-    """How good will a chosen rule be on new cases?
+    """What to expect of a chosen rule on new cases.
 
     Attributes
     ----------
@@ -95,7 +97,7 @@ class Validation(Answer):
     holds : dict of str to float
         How often each constraint held on the cases that a repeated choice left out.
     failed : float
-        The share of samples in which nothing could be chosen.
+        The proportion of samples in which nothing could be chosen.
     """
 
     choice: Any
@@ -113,7 +115,7 @@ class Validation(Answer):
 
     @property
     def threshold(self) -> Estimate:
-        """Give the chosen threshold (the upper one of two) with its interval."""
+        """Return the chosen threshold (the upper one of two) with its interval."""
         return next(iter(self.thresholds.values()))
 
 
@@ -129,11 +131,13 @@ def validate_threshold(
     level: float = 0.95,
     rng: Seed = 0,
 ) -> Validation:
-    r"""What can be expected of a chosen rule on new cases?
+    r"""Validation of a chosen threshold: optimism and confidence intervals.
+
+    What can be expected of a chosen rule on new cases?
 
     The choice of :func:`best_threshold` is repeated on bootstrap samples; where the
     words speak of deferred cases, or of one side, that of :func:`best_thresholds`;
-    where they limit differences between groups, that of :func:`group_thresholds`.
+    where they bound differences between groups, that of :func:`group_thresholds`.
 
     Parameters
     ----------
@@ -162,363 +166,554 @@ def validate_threshold(
     (0.7, True)
     """
     level = _options.fraction(level, "level")
-    number = _options.whole_number(replicates, "replicates", at_least=2)
-    words = one_or_more(subject_to, BOUNDS, '["recall >= 0.9"]')
-    goal = read_objective(maximize, minimize)
-    aim: dict[str, Any] = {"minimize": minimize, "subject_to": words}
-    aim |= {} if maximize is None else {"maximize": maximize}
-    two = asks_for_two_cuts([*words, maximize, minimize])
-    task = _task(data, aim, goal, two, prevalences)
-    number = number if task.rows == _ROWS else max(2, number // 5)
-    runs = _repeated(task, number, _options.generator(rng))
-    missing = number - len(runs[0])
-    if 2 * missing > number:
-        every = task.tallies.values()
-        pos, neg = (sum(getattr(t, k) for t in every) for k in ("n_pos", "n_neg"))
-        raise NotEnoughCases(
-            f"validate_threshold needs a choice in most bootstrap samples; in "
-            f"{missing:,} of {number:,} no threshold met the constraints or "
-            f"{goal[0].name} was undefined. Loosen the constraints, or collect "
-            f"more than {brief(pos)} positives and {brief(neg)} negatives."
-        )
-    return _judged(task, runs, missing / number, level)
+    replicates = _options.whole_number(replicates, "replicates", at_least=2)
+    constraints = one_or_more(subject_to, BOUNDS, '["recall >= 0.9"]')
+    objective = read_objective(maximize, minimize)
+    aim: dict[str, Any] = {"minimize": minimize, "subject_to": constraints}
+    if maximize is not None:
+        aim["maximize"] = maximize
+
+    if isinstance(data, Mapping):
+        task = _choice_of_groups(data, aim, objective)
+    elif asks_for_two_cuts([*constraints, maximize, minimize]):
+        task = _choice_of_zones(data, aim, objective)
+    else:
+        task = _choice_of_one_cut(data, aim, objective, prevalences)
+
+    if task.most_rows < _ROWS:
+        replicates = max(2, replicates // 5)
+    runs = repeat_choice(
+        list(task.tallies.values()),
+        task.choose,
+        most_rows=task.most_rows,
+        replicates=replicates,
+        rng=_options.generator(rng),
+    )
+    failures = replicates - len(runs.places)
+    if 2 * failures > replicates:
+        raise _too_many_failures(task, failures, replicates)
+    return _validate(task, runs, failures / replicates, level)
 
 
-Measure = Callable[[Array], Any]  # of cells
-Goal = tuple[Metric, Metric]  # as it was asked for, and what to maximise
-# the places of repeated choices in their tallies (samples, groups, cuts), and their
-# cells (samples, groups, sides, 2): of the sample, of the cases left out, and of all
-Runs = tuple[Ints, Floats, Floats, Floats]
+# from cells to values of a quantity
+Measure = Callable[[Array], Any]
 
 
-class _Task(NamedTuple):
-    """A choice that can be made again, and what is measured of it."""
+@dataclass(frozen=True)
+class _RepeatableChoice:
+    """A choice that can be made again, and the quantities that are measured of it.
+
+    A quantity is a metric with the scope in which it is measured: a constraint, of
+    which the bound is not looked at.
+
+    Attributes
+    ----------
+    tallies
+        One tally of all cases, or one of each group.
+    cut_names
+        The names of the cuts of a group, the highest first.
+    shown
+        Quantities that are measured besides the objective and the constraints.
+    """
 
     choice: Any
-    tallies: dict[str, Tally]  # one of all cases, or one of each group
-    names: tuple[str, ...]  # of the cuts of a group, the highest first
-    # from running counts (samples, cuts) of each group to places of cuts, -1 for none
-    choose: Callable[[list[Confusion]], Ints]
-    goal: Goal
-    shown: Iterable[ScopedConstraint]  # measured besides objective and constraints
-    bounds: tuple[ScopedConstraint, ...]
-    prevalence: str
+    tallies: dict[str, Tally]
+    cut_names: tuple[str, ...]
+    choose: Chooser
+    objective: Objective
+    shown: Iterable[ScopedConstraint]
+    constraints: tuple[ScopedConstraint, ...]
+    prevalence_text: str
     note: str
-    share: UsePrevalence | None = None
-    rows: int = _ROWS_OF_SEARCHES
+    prevalence: UsePrevalence | None = None
+    most_rows: int = _ROWS_OF_SEARCHES
 
     @property
-    def measured(self) -> dict[str, ScopedConstraint]:
-        """Give all that is measured, by name."""
-        goal = ScopedConstraint(self.goal[0] >= 0)
-        return {k.name: k for k in (*self.shown, *self.bounds, goal)}
+    def quantities(self) -> dict[str, ScopedConstraint]:
+        """Return all that is measured, by name."""
+        objective = _quantity(self.objective.shown)
+        return {q.name: q for q in (*self.shown, *self.constraints, objective)}
 
     @property
-    def ends(self) -> list[float | None]:
-        """At which prevalences is everything measured?"""
-        return [None] if self.share is None else [*self.share.ends]
+    def prevalences(self) -> list[float | None]:
+        """Return the prevalences at which everything is measured."""
+        if self.prevalence is None:
+            return [None]
+        return [*self.prevalence.ends]
 
-    def measure(self, what: ScopedConstraint, prevalence: float | None) -> Measure:
-        """Measure cells, scaled to the cases of each group and to a prevalence."""
-        sizes = [float(t.n_pos + t.n_neg) for t in self.tallies.values()]
-        parts: Any = np.array(sizes)[:, None, None]
-        axes: Any = (-2, -1)
+    def measure(self, quantity: ScopedConstraint, prevalence: float | None) -> Measure:
+        """Return the quantity as a function of cells, which are scaled first.
+
+        Each group gets as many cases as it has, and each class as many as the
+        prevalence says.
+        """
+        sizes = [float(tally.n_pos + tally.n_neg) for tally in self.tallies.values()]
+        cases: Floats = np.array(sizes)[:, None, None]
+        axes: tuple[int, ...] = (-2, -1)
         if prevalence is not None:
-            parts, axes = parts * [prevalence, 1 - prevalence], -2
+            cases = cases * [prevalence, 1 - prevalence]
+            axes = (-2,)
 
-        def measured(cells: Array) -> Any:
+        def measure_cells(cells: Array) -> Any:
             total = cells.sum(axis=axes, keepdims=True)
-            return what.evaluate(cells * (parts / np.where(total > 0, total, 1)))
+            return quantity.evaluate(cells * (cases / np.where(total > 0, total, 1)))
 
-        return measured
+        return measure_cells
 
-    def value(self, what: ScopedConstraint, cells: Array) -> Any:
-        """Give a measure in use; of the objective the worst in a range."""
-        shown, objective = self.goal
-        if what.name != shown.name:
-            share = None if self.share is None else self.share.value
-            return self.measure(what, share)(cells)
-        worst = np.min if objective is shown else np.max
-        return worst([self.measure(what, p)(cells) for p in self.ends], axis=0)
+    def value_in_use(self, quantity: ScopedConstraint, cells: Array) -> Any:
+        """Return the quantity in use; of the objective the worst in a range."""
+        if quantity.name != self.objective.shown.name:
+            prevalence = None if self.prevalence is None else self.prevalence.value
+            return self.measure(quantity, prevalence)(cells)
+        values = [self.measure(quantity, p)(cells) for p in self.prevalences]
+        worst = np.min if self.objective.sign > 0 else np.max
+        return worst(values, axis=0)
+
+
+def _quantity(metric: Metric) -> ScopedConstraint:
+    """Return a metric of all decided cases as a quantity; its bound plays no part."""
+    return ScopedConstraint(metric >= 0)
+
+
+def _choice_of_groups(
+    data: Mapping[Any, Tally], aim: dict[str, Any], objective: Objective
+) -> _RepeatableChoice:
+    constraints = read_scoped_constraints(aim["subject_to"], GROUPS)
+    choice = group_thresholds(data, **aim)
+    tallies = {str(name): tally.labelled() for name, tally in data.items()}
+    unit = unit_of(counts for t in tallies.values() for counts in (t.pos, t.neg))
+    return _RepeatableChoice(
+        choice=choice,
+        tallies=tallies,
+        cut_names=("",),
+        choose=partial(choose_groups_again, objective.maximized, constraints, unit),
+        objective=objective,
+        shown=[_quantity(metric) for metric in METRICS.values()],
+        constraints=constraints,
+        prevalence_text="that of the sample",
+        note="Each group was drawn by itself, with as many cases as it has.",
+    )
 
 
 _SHOWN_OF_ZONES = ("precision above", "npv below", "recall above", "fpr above", "defer")
 
 
-def _task(
-    data: Any, aim: dict[str, Any], goal: Goal, two: bool, prevalences: Prevalences
-) -> _Task:
-    """Make the choice from all cases, and say how it is made again."""
-    groups = isinstance(data, Mapping)
-    kind = GROUPS if groups else SIDES
-    bounds = read_scoped_constraints(aim["subject_to"], kind)
-    every = [ScopedConstraint(m >= 0) for m in METRICS.values()]
-    if groups:
-        found: Any = group_thresholds(data, **aim)
-        tallies = {str(name): t.labelled() for name, t in data.items()}
-        unit = unit_of(c for t in tallies.values() for c in (t.pos, t.neg))
-        note = "Each group was drawn by itself, with as many cases as it has."
-        again = partial(choose_groups_again, goal[1], bounds, unit)
-        return _Task(found, tallies, ("",), again, goal, every, bounds,
-                     "that of the sample", note)  # fmt: skip
+def _choice_of_zones(
+    data: Tally, aim: dict[str, Any], objective: Objective
+) -> _RepeatableChoice:
+    constraints = read_scoped_constraints(aim["subject_to"], SIDES)
     _cases.both_classes(data, "validate_threshold")
-    t = data.labelled()
-    if two:
-        found, share = best_thresholds(data, **aim), prevalence_of_use(data)
-        again = partial(zones_again, goal[1], bounds, data.design.prevalence)
-        note = "What a person decides about the deferred cases is not included."
-        shown = read_scoped_constraints([f"{k} >= 0" for k in _SHOWN_OF_ZONES], kind)
-        return _Task(found, {"": t}, ("upper", "lower"), again, goal, shown, bounds,
-                     f"{found.prevalence:.4g}", note, share)  # fmt: skip
-    found = best_threshold(data, prevalences=prevalences, **aim)
-    share = prevalence_of_use(data, prevalences)
-    if share is None:
-        words = f"{t.prevalence:.4g}, that of the sample"
-        note = "The prevalence is that of the sample; if it differs in use, pass "
-        note += "prevalence=."
-        if t.design.sampling == CASE_CONTROL:
-            every = [k for k in every if not depends_on_prevalence(k.metric)]
-    else:
-        words, note = share.describe(), ""
-        if share.is_range:
-            note = "Values are the worst over the range of prevalences."
-    shares = prevalences_to_try(share, [goal[0], *(k.metric for k in bounds)])
-    again = partial(cut_again, goal[1], [k.constraint for k in bounds], shares)
-    return _Task(found, {"": t}, ("threshold",), again, goal, every, bounds, words,
-                 note, share, _ROWS)  # fmt: skip
-
-
-def _repeated(task: _Task, number: int, rng: np.random.Generator) -> Runs:
-    """Repeat a choice on samples of each tally, joined to so many rows."""
-    joined = [coarser(t, task.rows) for t in task.tallies.values()]
-    draws = [_drawn(t) for t in joined]
-    # where the cuts of joined rows are in their tally
-    befores = [
-        np.append(group_starts(t.neg / t.n_neg + t.pos / t.n_pos, task.rows), len(t))
-        if len(t) > task.rows else np.arange(len(t) + 1)
-        for t in task.tallies.values()
-    ]  # fmt: skip
-    parts: list[list[Any]] = []
-    with progress("Bootstrap", number, "samples") as went_by:
-        for start in range(0, number, 64):  # which stay in the processor's cache
-            some = min(64, number - start)
-            both = [one(some, rng) for one in draws]
-            all_ = [[np.tile(x, (some, 1)) for x in (t.pos, t.neg)] for t in joined]
-            kinds = (*zip(*both, strict=True), all_)
-            running = [[_running(*pair) for pair in kind] for kind in kinds]
-            at = task.choose(running[0])
-            good = np.asarray((at >= 0).all(axis=(1, 2)))
-            found: list[list[Any]] = [[x[at[good, g]] for g, x in enumerate(befores)]]
-            found += [[_cells(c, at[good, g], good) for g, c in enumerate(kind)]
-                      for kind in running]  # fmt: skip
-            parts.append([np.stack(x, axis=1) for x in found])
-            went_by(some)
-    places, bag, out, of_all = (np.concatenate(x) for x in zip(*parts, strict=True))
-    return places, bag, out, of_all
-
-
-def _drawn(t: Tally) -> Callable[[int, np.random.Generator], list[list[Array]]]:
-    """Draw samples: positives and negatives of each, and those that it left out.
-
-    Of N equal cases of a row, of which B were drawn, :math:`N (1 - 1/N)^B` are left out
-    on average; that mean stands for them. A cluster is drawn like one case.
-    """
-    pairs = (t.pos, t.squares[1]), (t.neg, t.squares[0])
-    kinds = [whole_draws(w.astype(float), q.astype(float)) for w, q in pairs]
-    units = [np.where(weight > 0, n, 0) for n, weight in kinds]
-    tables: Any = None
-    if (c := t.grouped) is not None:
-        from scipy.sparse import csr_array
-
-        units, shape = [np.ones(c.number, dtype=np.int64)], (c.number, len(t))
-        tables = [csr_array((k, (c.code, c.row)), shape=shape)
-                  for k in (c.counts[1], c.counts[0])]  # fmt: skip
-
-    def in_rows(units: list[Array]) -> list[Array]:
-        if tables is not None:
-            return [units[0] @ table for table in tables]
-        return [n * weight for n, (_, weight) in zip(units, kinds, strict=True)]
-
-    def one(number: int, rng: np.random.Generator) -> list[list[Array]]:
-        if t.design.fixed_classes:
-            taken = [draw(n, number, rng) for n in units]
-        else:
-            every = draw(np.concatenate(units), number, rng)
-            taken = np.split(every, len(units), axis=1)
-        left = [n * np.power(1 - 1 / np.maximum(n, 1), b)
-                for n, b in zip(units, taken, strict=True)]  # fmt: skip
-        return [in_rows(taken), in_rows(left)]
-
-    return one
-
-
-def _running(pos: Array, neg: Array) -> Confusion:
-    """Count right and wrong cases at all cuts of some samples."""
-    tp, fp = (np.pad(np.cumsum(x, axis=1), ((0, 0), (1, 0))) for x in (pos, neg))
-    return Confusion(tp, fp, tp[:, -1:] - tp, fp[:, -1:] - fp)
-
-
-def _cells(c: Confusion, at: Ints, which: NDArray[np.bool_]) -> Floats:
-    """Count positives and negatives flagged, deferred and cleared in some samples."""
-    at = at if at.shape[1] == 2 else np.repeat(at, 2, axis=1)  # one cut defers nothing
-    sides = []
-    for x in (c.tp[which], c.fp[which]):
-        ends = np.take_along_axis(x, at, axis=1)
-        sides.append(np.diff(ends, axis=1, prepend=0, append=x[:, -1:]))
-    return np.stack(sides, axis=-1).astype(np.float64)
-
-
-def _judged(task: _Task, runs: Runs, failed: float, level: float) -> Validation:
-    rule, goal = task.choice.rule, task.goal[0].name
-    rows = [rule.verdicts({name: t} if rule.groups else t)
-            for name, t in task.tallies.items()]  # fmt: skip
-    cells = np.array([[[x[t.score == kind].sum() for x in (t.pos, t.neg)]
-                       for kind in (1.0, 0.5, 0.0)] for t in rows], float)  # fmt: skip
-    fair = _without_optimism(cells, runs)
-    metrics = {
-        name: _expected(task, what, (rows, cells, fair), runs, level)
-        for name, what in task.measured.items()
-        if math.isfinite(float(task.value(what, fair)))
-    }
-    if goal not in metrics:
-        raise NotEnoughCases(
-            f"validate_threshold needs cases on which {goal} is defined; the cases "
-            "that samples left out are too few."
-        )
-    out = runs[2]
-    held = {str(k): [k.is_met_by(task.measure(k, p)(out)) for p in task.ends]
-            for k in task.bounds}  # fmt: skip
-    in_bag, left_out = (task.value(task.measured[goal], x) for x in runs[1:3])
-    first = next(iter(task.tallies.values()))
-    alike = "The cases are assumed to be like those in use"
-    if first.clusters is None:
-        alike += ", and independent; if some are of one person or one site, say so "
-        alike += "with cluster="
-    return Validation(
-        choice=task.choice,
-        thresholds=_thresholds(task, runs, level),
-        value=task.choice.value,
-        corrected=metrics[goal],
-        optimism=task.choice.value - metrics[goal].value,
-        in_bag=np.asarray(in_bag),
-        out_of_bag=np.asarray(left_out),
-        metrics=metrics,
-        holds={k: float(np.mean(np.all(kept, axis=0))) for k, kept in held.items()},
-        failed=failed,
-        prevalence=task.prevalence,
-        notes=(alike + ".", *filter(None, [task.note]), *interval_notes(first)),
+    choice = best_thresholds(data, **aim)
+    return _RepeatableChoice(
+        choice=choice,
+        tallies={"": data.labelled()},
+        cut_names=("upper", "lower"),
+        choose=partial(
+            zones_again, objective.maximized, constraints, data.design.prevalence
+        ),
+        objective=objective,
+        shown=read_scoped_constraints([f"{q} >= 0" for q in _SHOWN_OF_ZONES], SIDES),
+        constraints=constraints,
+        prevalence_text=f"{choice.prevalence:.4g}",
+        note="What a person decides about the deferred cases is not included.",
+        prevalence=prevalence_of_use(data),
     )
 
 
-def _thresholds(task: _Task, runs: Runs, level: float) -> dict[str, Estimate]:
-    """Give each chosen threshold, and the interval in which repeated choices lie."""
-    found = {}
-    for g, (group, t) in enumerate(task.tallies.items()):
-        chosen = task.choice.rule.cuts(group)[::-1]
-        for k, name in enumerate(task.names):
-            at = runs[0][:, g, k]
-            # places have an order and no gaps, also where nothing is flagged
-            here = float((t.score >= chosen[k]).sum())
-            e = estimate_from_replicates(here, at.astype(float), level)
-            ends = np.rint([e.low, e.high]).astype(np.int64)
-            high, low = thresholds_of(t.score, ends)
-            values = thresholds_of(t.score, at)
-            values = values[np.isfinite(values)]
-            # in units of the largest: squares beyond 1e308 are infinite
-            size = float(np.abs(values).max(initial=0.0))
-            many = values.size > 1 and size
-            sd = size * float((values / size).std(ddof=1)) if many else math.nan
-            found[name or group] = estimate_from_interval(
-                chosen[k], low, high, level, "bootstrap", sd
+def _choice_of_one_cut(
+    data: Tally, aim: dict[str, Any], objective: Objective, prevalences: Prevalences
+) -> _RepeatableChoice:
+    constraints = read_scoped_constraints(aim["subject_to"], SIDES)
+    _cases.both_classes(data, "validate_threshold")
+    choice = best_threshold(data, prevalences=prevalences, **aim)
+    labelled = data.labelled()
+    prevalence = prevalence_of_use(data, prevalences)
+
+    metrics = [objective.shown, *(scoped.metric for scoped in constraints)]
+    to_try = prevalences_to_try(prevalence, metrics)
+    plain_constraints = [scoped.constraint for scoped in constraints]
+    prevalence_text, note = _describe_prevalence(labelled, prevalence)
+    return _RepeatableChoice(
+        choice=choice,
+        tallies={"": labelled},
+        cut_names=("threshold",),
+        choose=partial(cut_again, objective.maximized, plain_constraints, to_try),
+        objective=objective,
+        shown=_metrics_of_one_cut(labelled, prevalence),
+        constraints=constraints,
+        prevalence_text=prevalence_text,
+        note=note,
+        prevalence=prevalence,
+        most_rows=_ROWS,
+    )
+
+
+def _describe_prevalence(
+    labelled: Tally, prevalence: UsePrevalence | None
+) -> tuple[str, str]:
+    """Return the prevalence in words, and a note on it, which may be empty."""
+    if prevalence is None:
+        return (
+            f"{labelled.prevalence:.4g}, that of the sample",
+            "The prevalence is that of the sample; if it differs in use, pass "
+            "prevalence=.",
+        )
+    if prevalence.is_range:
+        worst = "Values are the worst over the range of prevalences."
+        return prevalence.describe(), worst
+    return prevalence.describe(), ""
+
+
+def _metrics_of_one_cut(
+    labelled: Tally, prevalence: UsePrevalence | None
+) -> list[ScopedConstraint]:
+    """Return all metrics; of a case-control sample those without a prevalence."""
+    quantities = [_quantity(metric) for metric in METRICS.values()]
+    if prevalence is None and labelled.design.sampling == CASE_CONTROL:
+        return [q for q in quantities if not depends_on_prevalence(q.metric)]
+    return quantities
+
+
+def _too_many_failures(
+    task: _RepeatableChoice, failures: int, replicates: int
+) -> NotEnoughCases:
+    positives = sum(tally.n_pos for tally in task.tallies.values())
+    negatives = sum(tally.n_neg for tally in task.tallies.values())
+    return NotEnoughCases(
+        f"validate_threshold needs a choice in most bootstrap samples; in "
+        f"{failures:,} of {replicates:,} no threshold met the constraints or "
+        f"{task.objective.shown.name} was undefined. Loosen the constraints, or "
+        f"collect more than {brief(positives)} positives and {brief(negatives)} "
+        "negatives.",
+        option="subject_to",
+    )
+
+
+class _ObservedRule(NamedTuple):
+    """The chosen rule on all cases: verdicts of each group, and its cells.
+
+    ``corrected`` are the cells as they would be without the optimism of the choice.
+    """
+
+    verdicts: list[Tally]
+    cells: Floats
+    corrected: Floats
+
+
+def _validate(
+    task: _RepeatableChoice, runs: RepeatedChoices, failed: float, level: float
+) -> Validation:
+    """Return what the repeated choices say of the chosen rule."""
+    observed = _observe_rule(task, runs)
+    quantities = task.quantities
+    metrics = {
+        name: _estimate_quantity(task, quantity, observed, runs, level)
+        for name, quantity in quantities.items()
+        if math.isfinite(float(task.value_in_use(quantity, observed.corrected)))
+    }
+    objective_name = task.objective.shown.name
+    if objective_name not in metrics:
+        raise NotEnoughCases(
+            f"validate_threshold needs cases on which {objective_name} is defined; the "
+            "cases that samples left out are too few."
+        )
+
+    objective = quantities[objective_name]
+    value = task.choice.value
+    return Validation(
+        choice=task.choice,
+        thresholds=_estimate_thresholds(task, runs.places, level),
+        value=value,
+        corrected=metrics[objective_name],
+        optimism=value - metrics[objective_name].value,
+        in_bag=np.asarray(task.value_in_use(objective, runs.in_sample)),
+        out_of_bag=np.asarray(task.value_in_use(objective, runs.left_out)),
+        metrics=metrics,
+        holds={
+            str(scoped): _how_often_met(task, scoped, runs.left_out)
+            for scoped in task.constraints
+        },
+        failed=failed,
+        prevalence=task.prevalence_text,
+        notes=_notes(task),
+    )
+
+
+def _observe_rule(task: _RepeatableChoice, runs: RepeatedChoices) -> _ObservedRule:
+    """Count the cells of the chosen rule, as they are and without optimism."""
+    rule = task.choice.rule
+    verdicts = [
+        rule.verdicts({name: tally} if rule.groups else tally)
+        for name, tally in task.tallies.items()
+    ]
+    cells = np.array([_cells_of_verdicts(of_group) for of_group in verdicts], float)
+    return _ObservedRule(verdicts, cells, _correct_optimism(cells, runs))
+
+
+def _cells_of_verdicts(verdicts: Tally) -> list[list[float]]:
+    """Return the positives and negatives flagged, deferred and cleared."""
+    cells = []
+    for zone in (FLAGGED, DEFERRED, NOT_FLAGGED):
+        in_zone = verdicts.score == zone
+        cells.append([verdicts.pos[in_zone].sum(), verdicts.neg[in_zone].sum()])
+    return cells
+
+
+def _how_often_met(
+    task: _RepeatableChoice, scoped: ScopedConstraint, cells: Floats
+) -> float:
+    """Return the proportion of samples that meet a constraint at all prevalences."""
+    met = [
+        scoped.is_met_by(task.measure(scoped, prevalence)(cells))
+        for prevalence in task.prevalences
+    ]
+    return float(np.mean(np.all(met, axis=0)))
+
+
+def _notes(task: _RepeatableChoice) -> tuple[str, ...]:
+    first_tally = next(iter(task.tallies.values()))
+    assumption = "The cases are assumed to be like those in use"
+    if first_tally.clusters is None:
+        assumption += (
+            ", and independent; if some are of one person or one site, say so with "
+            "cluster="
+        )
+    notes = [f"{assumption}."]
+    if task.note:
+        notes.append(task.note)
+    return (*notes, *interval_notes(first_tally))
+
+
+def _estimate_thresholds(
+    task: _RepeatableChoice, places: Ints, level: float
+) -> dict[str, Estimate]:
+    """Return each chosen threshold with the interval in which repeated choices lie."""
+    estimates = {}
+    for group, (group_name, tally) in enumerate(task.tallies.items()):
+        lower, upper = task.choice.rule.cuts(group_name)
+        for cut, (cut_name, threshold) in enumerate(
+            zip(task.cut_names, (upper, lower), strict=False)
+        ):
+            estimates[cut_name or group_name] = _estimate_threshold(
+                tally, threshold, places[:, group, cut], level
             )
-    return found
+    return estimates
 
 
-_DISTINCT = 1 - math.exp(-1)  # the share of the cases that a sample holds
+def _estimate_threshold(
+    tally: Tally, threshold: float, places: Ints, level: float
+) -> Estimate:
+    """Return a threshold with the percentile interval of repeated choices.
+
+    The percentiles are those of the places of the cuts: these have an order and no
+    gaps, also where nothing is flagged.
+    """
+    place = float((tally.score >= threshold).sum())
+    of_places = estimate_from_replicates(place, places.astype(float), level)
+    ends = np.rint([of_places.low, of_places.high]).astype(np.int64)
+    high, low = thresholds_of(tally.score, ends)
+
+    repeated = thresholds_of(tally.score, places)
+    standard_error = _standard_deviation(repeated[np.isfinite(repeated)])
+    return estimate_from_interval(
+        threshold, low, high, level, "bootstrap", standard_error
+    )
 
 
-def _without_optimism(cells: Floats, runs: Runs) -> Floats:
-    """Count the cases on each side as they would be without the choice (Efron's .632).
+def _standard_deviation(values: Floats) -> float:
+    """Return the standard deviation; NaN of fewer than two values, or of zeros."""
+    # in units of the largest: squares beyond 1e308 are infinite
+    largest = float(np.abs(values).max(initial=0.0))
+    if values.size < 2 or not largest:
+        return math.nan
+    return largest * float((values / largest).std(ddof=1))
+
+
+# the proportion of the cases that a bootstrap sample holds, Efron's .632
+_DISTINCT = 1 - math.exp(-1)
+
+
+def _correct_optimism(cells: Floats, runs: RepeatedChoices) -> Floats:
+    """Return the cells as they would be without the choice (Efron's .632).
 
     A sample has fewer distinct cases and chooses worse. Cases left out are added up
     first: the mean of a ratio of few cases is biased.
     """
+    in_sample = np.nanmean(_proportions_in_zones(runs.in_sample), axis=0)
+    left_out = _proportions_in_zones(runs.left_out.sum(axis=0))
+    optimism = in_sample - left_out
 
-    def shares(cells: Floats) -> Floats:
-        with np.errstate(invalid="ignore"):  # a sample may have none of a class
-            return np.asarray(cells / cells.sum(axis=-2, keepdims=True))
-
-    gain = np.nanmean(shares(runs[1]), axis=0) - shares(runs[2].sum(axis=0))
-    fair = shares(np.maximum(shares(cells) - _DISTINCT * gain, 0))
-    return np.asarray(fair * cells.sum(axis=-2, keepdims=True))
+    apparent = _proportions_in_zones(cells)
+    # what was raised to zero is taken from the other zones by dividing once more
+    corrected = _proportions_in_zones(np.maximum(apparent - _DISTINCT * optimism, 0))
+    return np.asarray(corrected * cells.sum(axis=-2, keepdims=True))
 
 
-def _expected(
-    task: _Task, what: ScopedConstraint, seen: Any, runs: Runs, level: float
+def _proportions_in_zones(cells: Floats) -> Floats:
+    """Return which proportion of each class is in each zone."""
+    with np.errstate(invalid="ignore"):  # a sample may have none of a class
+        return np.asarray(cells / cells.sum(axis=-2, keepdims=True))
+
+
+def _estimate_quantity(
+    task: _RepeatableChoice,
+    quantity: ScopedConstraint,
+    observed: _ObservedRule,
+    runs: RepeatedChoices,
+    level: float,
 ) -> Estimate:
-    """Give a corrected value and limits that allow for the choice."""
-    (rows, cells, fair), found, doubt = seen, [], 0.0
-    if (share := task.share) is not None and share.level is not None:
-        # the variance that an estimated prevalence adds
-        ends = [float(task.measure(what, p)(cells)) for p in (share.low, share.high)]
-        away = NormalDist().inv_cdf((1 + share.level) / 2)
-        doubt = ((ends[0] - ends[1]) / (2 * away)) ** 2
-    for measure in (task.measure(what, p) for p in task.ends):
-        value = float(measure(fair))
-        between = _corner_values(measure, cells, what.range, len(task.names))
-        # limits without an upper end are made on the logarithmic scale
-        log = between[0] > -math.inf and between[1] == math.inf
-        s = _spread(measure, rows, cells)
-        with np.errstate(divide="ignore", invalid="ignore"):  # odds may be infinite
-            bag, all_ = (np.asarray(measure(x), float) for x in runs[1::2])
-            if log:
-                bag, all_ = np.log(bag - between[0]), np.log(all_ - between[0])
-            gain = bag - all_
-        gain = gain[np.isfinite(gain)]
-        varies = float(gain.var(ddof=1)) if gain.size > 1 else 0.0
-        away = float(measure(cells)) - between[0] if log else 1.0
-        fixed = s.variance / away**2 if away else 0.0
-        variance = max(fixed, varies) * ((value - between[0]) ** 2 if log else 1.0)
-        s = replace(s, variance=variance + doubt)
-        found.append(estimate_from_variance(value, s, between, level))
-    low, high = min(e.low for e in found), max(e.high for e in found)
-    sd, value = max(e.se for e in found), float(task.value(what, fair))
+    """Return a corrected value, with an interval that allows for the choice.
+
+    For a range of prevalences the interval holds whichever of them is true.
+    """
+    prevalence_variance = _variance_of_estimated_prevalence(
+        task, quantity, observed.cells
+    )
+    estimates = [
+        _estimate_at_prevalence(
+            quantity,
+            task.measure(quantity, prevalence),
+            observed,
+            runs,
+            number_of_cuts=len(task.cut_names),
+            prevalence_variance=prevalence_variance,
+            level=level,
+        )
+        for prevalence in task.prevalences
+    ]
     return estimate_from_interval(
-        value, low, high, level, "bootstrap", sd, name=what.name
+        float(task.value_in_use(quantity, observed.corrected)),
+        low=min(e.low for e in estimates),
+        high=max(e.high for e in estimates),
+        level=level,
+        method="bootstrap",
+        standard_error=max(e.se for e in estimates),
+        name=quantity.name,
     )
 
 
-def _spread(measure: Measure, rows: list[Tally], cells: Floats) -> VarianceEstimate:
-    """How far does a measure vary, the rule taken as fixed?"""
-    each = []
-    for g, (t, by) in enumerate(zip(rows, slopes(measure, cells), strict=True)):
-        pos, neg = by[np.rint(2 - 2 * t.score).astype(np.int64)].T
-        s = estimate_variance(
-            t, Influence(neg, pos), within_class=t.design.fixed_classes
+def _variance_of_estimated_prevalence(
+    task: _RepeatableChoice, quantity: ScopedConstraint, cells: Floats
+) -> float:
+    """Return the variance that an estimated prevalence adds to a quantity.
+
+    From the ends of its interval to a standard error, as of a normal law.
+    """
+    prevalence = task.prevalence
+    if prevalence is None or prevalence.level is None:
+        return 0.0
+    at_low = float(task.measure(quantity, prevalence.low)(cells))
+    at_high = float(task.measure(quantity, prevalence.high)(cells))
+    normal_quantile = NormalDist().inv_cdf((1 + prevalence.level) / 2)
+    return ((at_low - at_high) / (2 * normal_quantile)) ** 2
+
+
+def _estimate_at_prevalence(
+    quantity: ScopedConstraint,
+    measure: Measure,
+    observed: _ObservedRule,
+    runs: RepeatedChoices,
+    *,
+    number_of_cuts: int,
+    prevalence_variance: float,
+    level: float,
+) -> Estimate:
+    """Return a corrected value with the variance of the rule and of its choice.
+
+    The variance is that of the rule taken as fixed or, where it is larger, that of the
+    repeated choices.
+    """
+    value = float(measure(observed.corrected))
+    ends = _possible_range(measure, observed.cells, quantity.range, number_of_cuts)
+    of_fixed_rule = _variance_of_fixed_rule(measure, observed)
+
+    low_end, high_end = ends
+    if low_end > -math.inf and high_end == math.inf:
+        # without an upper end both variances are compared on the logarithmic scale
+        of_choices = _variance_of_choices(measure, runs, low_end)
+        distance = float(measure(observed.cells)) - low_end
+        of_logarithm = of_fixed_rule.variance / distance**2 if distance else 0.0
+        variance = max(of_logarithm, of_choices) * (value - low_end) ** 2
+    else:
+        of_choices = _variance_of_choices(measure, runs, None)
+        variance = max(of_fixed_rule.variance, of_choices)
+    total = replace(of_fixed_rule, variance=variance + prevalence_variance)
+    return estimate_from_variance(value, total, ends, level)
+
+
+def _variance_of_choices(
+    measure: Measure, runs: RepeatedChoices, low_end: float | None
+) -> float:
+    """Return the variance of what repeated choices gain in their own samples.
+
+    With a lower end, that of the logarithm of the distance from it.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):  # odds may be infinite
+        in_sample = np.asarray(measure(runs.in_sample), float)
+        in_all = np.asarray(measure(runs.in_all), float)
+        if low_end is not None:
+            in_sample = np.log(in_sample - low_end)
+            in_all = np.log(in_all - low_end)
+        gain = in_sample - in_all
+    gain = gain[np.isfinite(gain)]
+    return float(gain.var(ddof=1)) if gain.size > 1 else 0.0
+
+
+def _variance_of_fixed_rule(
+    measure: Measure, observed: _ObservedRule
+) -> VarianceEstimate:
+    """Return the variance of a quantity, the rule taken as fixed.
+
+    Groups are independent, so their variances add up.
+    """
+    cells = observed.cells
+    of_groups = []
+    for group, slopes_of_group in enumerate(slopes(measure, cells)):
+        verdicts = observed.verdicts[group]
+        # verdicts are 1, 1/2 and 0; the zones in the same order are 0, 1 and 2
+        zone = np.rint(2 - 2 * verdicts.score).astype(np.int64)
+        by_positive, by_negative = slopes_of_group[zone].T
+        variance = estimate_variance(
+            verdicts,
+            Influence(by_negative, by_positive),
+            within_class=verdicts.design.fixed_classes,
         )
-        if not s.variance > 0 and t.clusters is None:
-            # a kind that was not seen is in a class that the measure looks at
-            s = replace(s, units=min(units_seen(measure, cells, g, t)))
-        each.append(replace(s, variance=max(0.0, s.variance)))  # 0 for NaN, too
-    return reduce(variance_of_independent_difference, each)
+        if not variance.variance > 0 and verdicts.clusters is None:
+            # no case was seen to vary, in a class that the quantity looks at
+            units = min(units_seen(measure, cells, group, verdicts))
+            variance = replace(variance, units=units)
+        # 0 for NaN, too
+        of_groups.append(replace(variance, variance=max(0.0, variance.variance)))
+    return reduce(variance_of_independent_difference, of_groups)
 
 
-def _corner_values(
-    measure: Measure, cells: Floats, ends: tuple[float, float], cuts: int
+def _possible_range(
+    measure: Measure,
+    cells: Floats,
+    ends: tuple[float, float],
+    number_of_cuts: int,
 ) -> tuple[float, float]:
-    """Between which values does a measure lie? A count or a cost has no other end.
+    """Return the smallest and the largest value that a quantity can have.
 
-    Sums of counts are largest, and smallest, where each class is on one side.
+    A count or a cost has no ends of its own. Sums of counts are largest, and smallest,
+    where each class is in one zone.
     """
     if np.isfinite(ends).all():
         return ends
-    sides = list(product((0, 2) if cuts == 1 else (0, 1, 2), repeat=2))
-    tables = np.zeros((len(sides), *cells.shape))
-    for table, (a, b) in zip(tables, sides, strict=True):
-        table[:, a, 0], table[:, b, 1] = cells.sum(axis=1).T
-    values = np.asarray(measure(tables), np.float64)
-    known = values[~np.isnan(values)]
-    if not known.size:
+
+    zones = (0, 2) if number_of_cuts == 1 else (0, 1, 2)
+    class_sizes = cells.sum(axis=1)
+    extremes = []
+    for zone_of_positives, zone_of_negatives in product(zones, repeat=2):
+        extreme = np.zeros(cells.shape)
+        extreme[:, zone_of_positives, 0] = class_sizes[:, 0]
+        extreme[:, zone_of_negatives, 1] = class_sizes[:, 1]
+        extremes.append(extreme)
+
+    values = np.asarray(measure(np.array(extremes)), np.float64)
+    defined = values[~np.isnan(values)]
+    if not defined.size:
         return ends
-    least, most = max(ends[0], float(known.min())), min(ends[1], float(known.max()))
-    return (least, most) if least < most else ends
+    smallest = max(ends[0], float(defined.min()))
+    largest = min(ends[1], float(defined.max()))
+    return (smallest, largest) if smallest < largest else ends
