@@ -24,7 +24,6 @@ from trueness.calibration.calibrators import (
 from trueness.calibration.errors import (
     calibration_error as calibration_error,
     calibration_index as calibration_index,
-    calibration_line as calibration_line,
 )
 from trueness.calibration.maps import (
     at_prevalence as at_prevalence,
@@ -33,12 +32,15 @@ from trueness.calibration.maps import (
 )
 from trueness.calibration.proper_scores import (
     brier as brier,
-    calibration_test as calibration_test,
     log_loss as log_loss,
 )
-from trueness.calibration.forecasts import reliability as reliability
+from trueness.calibration.gain import calibration_gain as calibration_gain
+from trueness.calibration.goodness_of_fit import (
+    calibration_test as calibration_test,
+)
+from trueness.calibration.lines import calibration_line as calibration_line
+from trueness.calibration.reliability_diagram import reliability as reliability
 from trueness.calibration.verdict import (
-    calibration_gain as calibration_gain,
     calibration_verdict as calibration_verdict,
 )
 from trueness.comparison.dominance import dominates as dominates

@@ -2,9 +2,9 @@
 
 from trueness._core.records import Estimate as Estimate
 from trueness.calibration.errors import CalibrationIndex as CalibrationIndex
-from trueness.calibration.verdict import CalibrationGain as CalibrationGain
+from trueness.calibration.gain import CalibrationGain as CalibrationGain
 from trueness.calibration.maps import Map as Map
-from trueness.calibration.forecasts import Reliability as Reliability
+from trueness.calibration.reliability_diagram import Reliability as Reliability
 from trueness.calibration.verdict import CalibrationVerdict as CalibrationVerdict
 from trueness.comparison.dominance import Dominance as Dominance
 from trueness.comparison.results import Comparison as Comparison, Pair as Pair

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.stats import chi2, ncx2
 
 import trueness
 from trueness import InputError, Tally
-from trueness.calibration.forecasts import Binned
+from trueness.calibration.residuals import BinnedResiduals
 
 SURVEY = json.loads(
     (Path(__file__).parents[1] / "reference/calibration_survey.json").read_text()
@@ -62,16 +63,16 @@ def test_errors_are_those_of_the_survey_package(design):
 def test_the_law_of_the_squares_is_exact_for_equal_bins():
     """Three bins alike: S is a scaled noncentral chi-square with 3 degrees."""
     gap = np.array([0.1, -0.2, 0.1])
-    b = Binned(gap, np.ones(3) / 3, np.eye(3) * 0.004, np.zeros(3), 1e3)
-    low, high = b.limits(0.95)
+    b = BinnedResiduals(gap, np.ones(3) / 3, np.eye(3) * 0.004, np.zeros(3), 1e3)
+    low, high = b.square_interval(0.95)
     c = 0.004 / 3
-    assert b.square == pytest.approx(0.02)
-    assert b.test[1] == pytest.approx(chi2.sf(0.02 / c, 3))
+    assert b.mean_square == pytest.approx(0.02)
+    assert b.test().p_value == pytest.approx(chi2.sf(0.02 / c, 3))
     assert ncx2.cdf(0.02 / c, 3, low / c) == pytest.approx(0.975)
     assert ncx2.cdf(0.02 / c, 3, high / c) == pytest.approx(0.025)
-    small = Binned(b.gap / 3, *b[1:])
-    assert small.test[1] > 0.05
-    assert small.limits(0.95)[0] == 0
+    small = replace(b, mean=b.mean / 3)
+    assert small.test().p_value > 0.05
+    assert small.square_interval(0.95)[0] == 0
 
 
 def test_the_test_of_bins_agrees_with_the_interval():

@@ -12,7 +12,7 @@ from trueness import (
     calibration_verdict,
 )
 from trueness.calibration.folds import deal_cases
-from trueness.calibration.verdict import gain_sentences
+from trueness.calibration.gain import gain_sentences
 
 
 def drawn(n, seed, power=1.0):

@@ -22,7 +22,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.solvers import pool_violators, pooled_blocks
 from trueness.calibration.field_rules import check_ascending, check_probabilities
 from trueness.calibration.folds import deal_cases
-from trueness.calibration.forecasts import equal_mass, pooled
+from trueness.calibration.forecasts import equal_mass_bins, pooled
 from trueness.calibration.maps import (
     Formula,
     Map,
@@ -227,7 +227,7 @@ def histogram(t: Tally, *, bins: int = 10) -> Histogram:
     """
     bins = _options.whole_number(bins, "bins", at_least=1)
     pos, cases = t.pos[::-1], (t.neg + t.pos)[::-1]
-    start = equal_mass(cases, bins)
+    start = equal_mass_bins(cases, bins)
     score = t.score[::-1]
     below, above = score[start[1:] - 1], score[start[1:]]
     middle = below / 2 + above / 2

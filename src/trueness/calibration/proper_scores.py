@@ -1,4 +1,4 @@
-r"""How good are the probabilities, and could their miscalibration be chance?
+r"""How good are the probabilities? Brier score, log loss and their parts.
 
 By isotonic recalibration (CORP; Dimitriadis, Gneiting and Jordan 2021) a loss is
 :math:`S = \mathrm{MCB} - \mathrm{DSC} + \mathrm{UNC}`.
@@ -10,48 +10,43 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from statistics import NormalDist
 from types import MappingProxyType
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from trueness._core.arrays import Array, Floats, blocks
-from trueness._core.checks import options as _options
-from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.figures import Axis, Curves, Line, guide
 from trueness._core.numbers import number_of
 from trueness._core.records import Answer, Estimate, Record, native_frame, table
-from trueness._core.solvers import fit_logistic, isotonic_curve, pool_violators
-from trueness.calibration.errors import LineFit, log_odds, no_line
+from trueness._core.solvers import isotonic_curve, pool_violators
 from trueness.calibration.forecasts import (
     Forecasts,
-    binned,
-    equal_mass,
-    pooled,
-    probabilities,
+    check_probabilities,
+    equal_mass_bins,
 )
-from trueness.counts.answers import of_tally, refuse
-from trueness.counts.resampling import Seed
+from trueness.calibration.residuals import (
+    BinnedResiduals,
+    residuals_from_prevalence,
+    residuals_from_scores,
+)
+from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.inference.estimates import (
     estimate_from_interval,
     estimate_from_variance,
     estimate_measure,
     evaluate_measure,
-    interval_notes,
 )
-from trueness.inference.intervals import (
-    WILSON,
-    ProportionSample,
-    proportion_interval,
-)
+from trueness.inference.intervals import WILSON, ProportionSample, proportion_interval
 from trueness.inference.sample import Measure, MeasuredValue, blockwise_values
 from trueness.inference.variance import Influence
 from trueness.inference.verification import unlabelled_notes
 
 # bins of the lower limits of MCB and DSC, as many as calibration_error has
 _BINS = 15
-_TINY = 2.0**-52
+# the loss of saying the prevalence is taken no nearer to 0 and 1
+_SMALLEST_PREVALENCE = 2.0**-52
 Losses = tuple[Floats, Floats]  # of a negative and of a positive case at each row
 
 
@@ -104,7 +99,7 @@ class ProperScore(Answer):
         if self._parts is not None:
             return self._parts()
         if self._data is not None:
-            return _decomposed(self._data, self._name, self.level, self.high)
+            return _score_parts(self._data, self._name, self.level, self.high)
         unknown = estimate_from_interval(math.nan, math.nan, math.nan, self.level)
         return ScoreParts(unknown, unknown, unknown, math.nan)
 
@@ -114,26 +109,29 @@ class ProperScore(Answer):
     skill = property(lambda self: self.parts.skill, doc="Share of UNC that is gained.")
 
     def __float__(self) -> float:
-        """Give the value alone."""
+        """Return the value alone."""
         return self.value
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain Python values, those of the parts among them."""
+        """Return plain Python values, those of the parts among them."""
         return super().to_dict() | self.parts.to_dict()
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Give a table of one row, with the parts."""
+        """Return a table of one row, with the parts."""
         return native_frame(table(self) | table(self.parts), backend)
 
     def __repr__(self) -> str:
         """Write the value with its interval, then its parts."""
-        e = estimate_from_interval(
+        estimate = estimate_from_interval(
             self.value, self.low, self.high, self.level, self.method
         )
-        line = repr(replace(e, bounds=self.bounds))
-        parts = [f"  {k}: {getattr(self, k)}" for k in ("mcb", "dsc", "unc")]
-        notes = [f"  Note: {note}" for note in self.notes]
-        return "\n".join([line, *parts, f"  skill: {self.skill:.4g}", *notes])
+        lines = [repr(replace(estimate, bounds=self.bounds))]
+        for name in ("mcb", "dsc", "unc"):
+            lines.append(f"  {name}: {getattr(self, name)}")
+        lines.append(f"  skill: {self.skill:.4g}")
+        for note in self.notes:
+            lines.append(f"  Note: {note}")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         return super()._repr_html_() + self.parts._repr_html_()
@@ -141,7 +139,9 @@ class ProperScore(Answer):
 
 @of_tally
 def brier(data: Tally, *, level: float = 0.95) -> ProperScore:
-    r"""How far are the probabilities from the outcomes, as a mean squared error?
+    r"""Brier score, with a confidence interval and its parts.
+
+    How far are the probabilities from the outcomes, as a mean squared error?
 
     .. math:: S = \frac1n \sum_i (p_i - y_i)^2
                 = \mathrm{MCB} - \mathrm{DSC} + \mathrm{UNC}
@@ -164,7 +164,9 @@ def brier(data: Tally, *, level: float = 0.95) -> ProperScore:
 
 @of_tally
 def log_loss(data: Tally, *, level: float = 0.95) -> ProperScore:
-    r"""How surprising were the outcomes, in nats per case?
+    r"""Log loss, with a confidence interval and its parts.
+
+    How surprising were the outcomes, in nats per case?
 
     .. math:: S = -\frac1n \sum_i \left[ y_i \ln p_i + (1-y_i) \ln(1-p_i) \right]
 
@@ -183,338 +185,290 @@ def log_loss(data: Tally, *, level: float = 0.95) -> ProperScore:
     return _proper_score(data, "log_loss", level)
 
 
-def squares(p: Floats) -> Losses:
-    """Give the loss of a negative and of a positive case at each probability."""
+def squared_errors(p: Floats) -> Losses:
+    """Return the Brier loss of a negative and of a positive at each probability."""
     return p * p, (1 - p) ** 2
 
 
-def _logs(p: Floats) -> Losses:
+def _logarithms(p: Floats) -> Losses:
+    """Return the log loss of a negative and of a positive at each probability."""
     with np.errstate(divide="ignore"):
         return -np.log1p(-p), -np.log(p)
 
 
-# the loss, its largest value, and the squared distances of shares that it is at least
-LOSSES: dict[str, tuple[Callable[[Floats], Losses], float, float]] = {
-    "brier": (squares, 1.0, 1.0),
-    "log_loss": (_logs, math.inf, 2.0),
-}
+class LossFunction(NamedTuple):
+    """A loss, its largest value, and which squared differences it is at least."""
+
+    losses: Callable[[Floats], Losses]
+    largest: float
+    squares: float
 
 
-def _measured(name: str, t: Tally) -> MeasuredValue:
-    loss, most, _ = LOSSES[name]
-    return mean_measure(loss(t.score), 0.0, most)(t)
+LOSSES: Mapping[str, LossFunction] = MappingProxyType(
+    {
+        "brier": LossFunction(squared_errors, largest=1.0, squares=1.0),
+        # Pinsker's inequality
+        "log_loss": LossFunction(_logarithms, largest=math.inf, squares=2.0),
+    }
+)
+
+
+def _loss_measure(name: str, t: Tally) -> MeasuredValue:
+    """Return the mean loss of a name, and the influence of each case."""
+    loss = LOSSES[name]
+    return mean_measure(loss.losses(t.score), 0.0, loss.largest)(t)
 
 
 # what ``estimate`` and ``compare`` ask
-brier.measure = partial(_measured, "brier")  # type: ignore[attr-defined]
-log_loss.measure = partial(_measured, "log_loss")  # type: ignore[attr-defined]
+brier.measure = partial(_loss_measure, "brier")  # type: ignore[attr-defined]
+log_loss.measure = partial(_loss_measure, "log_loss")  # type: ignore[attr-defined]
 
 
-def mean_measure(losses: Losses, least: float, most: float) -> Measure:
-    r"""Give a mean over cases of what they lose, row by row, as a measure.
+def mean_measure(losses: Losses, smallest: float, largest: float) -> Measure:
+    r"""Return a mean over cases of what they lose, row by row, as a measure.
 
     The influence of a case is :math:`(l_i - S) / n`.
     """
 
     def measure(t: Tally) -> MeasuredValue:
-        value, n = _mean_loss(losses, t.pos, t.neg), t.n_pos + t.n_neg
+        value = _mean_loss(losses, t.pos, t.neg)
+        cases = t.n_pos + t.n_neg
 
-        def by(loss: Floats, count: Array) -> Floats:
-            def part(b: slice) -> Floats:
+        def influence(loss: Floats, count: Array) -> Floats:
+            def influence_of_block(block: slice) -> Floats:
                 # where nobody lost, a loss may be infinite, and moves nothing
                 with np.errstate(invalid="ignore"):
-                    return np.where(count[b] > 0, (loss[b] - value) / n, 0.0)
+                    excess = (loss[block] - value) / cases
+                return np.where(count[block] > 0, excess, 0.0)
 
-            return blockwise_values(loss.size, part)
+            return blockwise_values(loss.size, influence_of_block)
 
-        return MeasuredValue(
-            value,
-            Influence(by(losses[0], t.neg), by(losses[1], t.pos)),
-            (least, most),
-        )
+        by_case = Influence(influence(losses[0], t.neg), influence(losses[1], t.pos))
+        return MeasuredValue(value, by_case, (smallest, largest))
 
     return measure
 
 
 def _mean_loss(losses: Losses, pos: Array, neg: Array) -> float:
-    suffered, cases = 0.0, pos.sum() + neg.sum()
+    """Return the mean loss of counted cases."""
+    cases = pos.sum() + neg.sum()
+    if not cases:
+        return math.nan
+
+    total = 0.0
     for loss, count in zip(losses, (neg, pos), strict=True):
-        for b in blocks(loss.size):
+        for block in blocks(loss.size):
             # a loss that nobody suffers is no loss, even an infinite one
-            some = np.where(count[b] > 0, loss[b], 0.0)
-            suffered += float(np.einsum("i,i->", some, count[b]))
-    return float(suffered / cases) if cases else np.nan
+            suffered = np.where(count[block] > 0, loss[block], 0.0)
+            total += float(np.einsum("i,i->", suffered, count[block]))
+    return float(total / cases)
 
 
 def _proper_score(data: Tally, name: str, level: float) -> ProperScore:
-    known, measure = probabilities(data, name), partial(_measured, name)
-    e = estimate_measure(known, measure, level=level, what=name)
-    said = () if name == "brier" else _infinite(data.labelled())
-    low = e.value if math.isinf(e.value) else e.low
-    high = math.inf if said else e.high
-    notes = (*said, *unlabelled_notes(data), *e.notes)
-    return ProperScore(e.value, low, high, e.level, e.method, e.se, notes, name, data)
+    """Return the mean loss with its interval; its parts wait."""
+    checked = check_probabilities(data, name)
+    estimate = estimate_measure(
+        checked, partial(_loss_measure, name), level=level, what=name
+    )
+    infinite_notes = () if name == "brier" else _notes_on_infinity(data.labelled())
+    return ProperScore(
+        value=estimate.value,
+        low=estimate.value if math.isinf(estimate.value) else estimate.low,
+        high=math.inf if infinite_notes else estimate.high,
+        level=estimate.level,
+        method=estimate.method,
+        se=estimate.se,
+        notes=(*infinite_notes, *unlabelled_notes(data), *estimate.notes),
+        _name=name,
+        _data=data,
+    )
 
 
-def _infinite(t: Tally) -> tuple[str, ...]:
-    """Say why a loss is, or may be, infinite."""
-    sure = (t.score == 0) | (t.score == 1)
-    if not sure.any():
+def _notes_on_infinity(t: Tally) -> tuple[str, ...]:
+    """Return why a log loss is, or may be, infinite."""
+    certain = (t.score == 0) | (t.score == 1)
+    if not certain.any():
         return ()
-    wrong = t.pos[t.score == 0].sum(), t.neg[t.score == 1].sum()
-    instead = (
+
+    remedy = (
         "Use probabilities between 0 and 1, both excluded: "
         "t.map(trueness.calibrate(other_cases)), or clip the scores and report it."
     )
-    if any(wrong):
+    positives_at_zero = t.pos[t.score == 0].sum()
+    negatives_at_one = t.neg[t.score == 1].sum()
+    if positives_at_zero or negatives_at_one:
         return (
             "The loss is infinite, because some predictions were certain and wrong "
-            f"(positives with a score of exactly 0: {number_of(wrong[0])}; negatives "
-            f"with exactly 1: {number_of(wrong[1])}). {instead}",
+            f"(positives with a score of exactly 0: {number_of(positives_at_zero)}; "
+            f"negatives with exactly 1: {number_of(negatives_at_one)}). {remedy}",
         )
+    cases = (t.pos + t.neg)[certain].sum()
     return (
-        "Cases with a score of exactly 0 or 1 "
-        f"({number_of((t.pos + t.neg)[sure].sum())}) are all right; a single wrong one "
-        f"would make the loss infinite, so the interval has no upper end. {instead}",
+        f"Cases with a score of exactly 0 or 1 ({number_of(cases)}) are all right; a "
+        "single wrong one would make the loss infinite, so the interval has no upper "
+        f"end. {remedy}",
     )
 
 
-def decomposition(t: Tally, name: str) -> tuple[float, float, float, float]:
-    """Give a mean loss, MCB, DSC and UNC (Dimitriadis et al. 2021, eq. 5)."""
-    s, loss = Forecasts(t, name), LOSSES[name][0]
-    share, start = pool_violators(s.pos, s.neg)
-    joined = (np.add.reduceat(x, start[:-1]) for x in (s.pos, s.neg))
-    total = np.array([s.pos.sum()]), np.array([s.neg.sum()])
-    value = _mean_loss(loss(s.score), s.pos, s.neg)
-    recalibrated = _mean_loss(loss(share), *joined)
-    reference = _mean_loss(loss(total[0] / (total[0] + total[1])), *total)
-    # PAVA minimises the loss: a difference below zero is rounding
-    mcb, dsc = max(0.0, value - recalibrated), max(0.0, reference - recalibrated)
-    return value, mcb, dsc, reference
+class Decomposition(NamedTuple):
+    """A mean loss, with its miscalibration, discrimination and uncertainty."""
+
+    loss: float
+    mcb: float
+    dsc: float
+    unc: float
 
 
-def _decomposed(data: Tally, name: str, level: float, most: float) -> ScoreParts:
-    """Give the parts with their limits; MCB is not above the ``most`` of the loss."""
-    s, (loss, _, least) = Forecasts(data, name), LOSSES[name]
-    _, mcb, dsc, _ = decomposition(data, name)
-    unc = _uncertainty(s, loss, level)
-    after, of_all = loss(isotonic_curve(s.pos, s.neg)), np.full(s.score.size, s.share)
-    start, found = equal_mass(s.cases, _BINS), []
-    for value, said, cap in ((mcb, s.score, most), (dsc, of_all, max(unc.high, dsc))):
-        if not math.isfinite(value):
-            found.append(estimate_from_interval(value, 0.0, value, level, "student"))
-            continue
-        with np.errstate(invalid="ignore"):
-            less = [(x - y)[::-1] for x, y in zip(loss(said), after, strict=True)]
-        lost = evaluate_measure(s.sample, mean_measure((less[0], less[1]), 0.0, cap))
-        low = 0.0
-        if s.sample.imputation is None:
-            bins = binned(s, start, of_share=said is of_all)
-            low = min(least * bins.limits(level)[0], value)
-        found.append(
-            replace(
-                estimate_from_variance(
-                    value, lost.variance_estimate, (0.0, cap), level
-                ),
-                low=low,
-            )
+def decomposition(t: Tally, name: str) -> Decomposition:
+    """Return a mean loss, MCB, DSC and UNC (Dimitriadis et al. 2021, eq. 5)."""
+    forecasts = Forecasts(t, name)
+    losses = LOSSES[name].losses
+    value = _mean_loss(losses(forecasts.score), forecasts.pos, forecasts.neg)
+
+    probability, start = pool_violators(forecasts.pos, forecasts.neg)
+    block_pos = np.add.reduceat(forecasts.pos, start[:-1])
+    block_neg = np.add.reduceat(forecasts.neg, start[:-1])
+    recalibrated = _mean_loss(losses(probability), block_pos, block_neg)
+
+    positives = np.array([forecasts.pos.sum()])
+    negatives = np.array([forecasts.neg.sum()])
+    prevalence = positives / (positives + negatives)
+    reference = _mean_loss(losses(prevalence), positives, negatives)
+    return Decomposition(
+        loss=value,
+        # isotonic regression minimises the loss: a difference below zero is rounding
+        mcb=max(0.0, value - recalibrated),
+        dsc=max(0.0, reference - recalibrated),
+        unc=reference,
+    )
+
+
+def _score_parts(data: Tally, name: str, level: float, loss_end: float) -> ScoreParts:
+    """Return the parts with their intervals; MCB is at most the end of the loss."""
+    forecasts = Forecasts(data, name)
+    loss = LOSSES[name]
+    values = decomposition(data, name)
+    unc = _uncertainty(forecasts, loss.losses, level)
+
+    start = equal_mass_bins(forecasts.cases, _BINS)
+    prevalence = np.full(forecasts.score.size, forecasts.prevalence)
+    mcb = _part_estimate(
+        forecasts,
+        values.mcb,
+        stated=forecasts.score,
+        loss=loss,
+        residuals=residuals_from_scores(forecasts, start),
+        largest=loss_end,
+        level=level,
+    )
+    dsc = _part_estimate(
+        forecasts,
+        values.dsc,
+        stated=prevalence,
+        loss=loss,
+        residuals=residuals_from_prevalence(forecasts, start),
+        largest=max(unc.high, values.dsc),
+        level=level,
+    )
+    skill = (values.dsc - values.mcb) / unc.value if unc.value else math.nan
+    return ScoreParts(mcb, dsc, unc, skill)
+
+
+def _part_estimate(
+    forecasts: Forecasts,
+    value: float,
+    *,
+    stated: Floats,
+    loss: LossFunction,
+    residuals: BinnedResiduals,
+    largest: float,
+    level: float,
+) -> Estimate:
+    """Return what isotonic recalibration gains over the stated probabilities."""
+    if not math.isfinite(value):
+        return estimate_from_interval(value, 0.0, value, level, "student")
+
+    recalibrated = loss.losses(isotonic_curve(forecasts.pos, forecasts.neg))
+    of_stated = loss.losses(stated)
+    with np.errstate(invalid="ignore"):
+        gains = (
+            (of_stated[0] - recalibrated[0])[::-1],
+            (of_stated[1] - recalibrated[1])[::-1],
         )
-    skill = (dsc - mcb) / unc.value if unc.value else math.nan
-    return ScoreParts(found[0], found[1], unc, skill)
+    evaluated = evaluate_measure(forecasts.sample, mean_measure(gains, 0.0, largest))
+    low = 0.0
+    if forecasts.sample.imputation is None:
+        low = min(loss.squares * residuals.square_interval(level)[0], value)
+    estimate = estimate_from_variance(
+        value, evaluated.variance_estimate, (0.0, largest), level
+    )
+    return replace(estimate, low=low)
 
 
 def _uncertainty(
-    s: Forecasts, loss: Callable[[Floats], Losses], level: float
+    forecasts: Forecasts, losses: Callable[[Floats], Losses], level: float
 ) -> Estimate:
-    """Carry Wilson's interval of the prevalence over to the loss of saying it."""
+    """Return the loss of saying the prevalence, with Wilson's interval of that."""
 
-    def said(share: float) -> float:
-        p = np.array([min(max(share, _TINY), 1 - _TINY)])
-        by_neg, by_pos = loss(p)
-        return float((p * by_pos + (1 - p) * by_neg)[0])
+    def loss_at(prevalence: float) -> float:
+        inside = max(prevalence, _SMALLEST_PREVALENCE)
+        p = np.array([min(inside, 1 - _SMALLEST_PREVALENCE)])
+        of_negative, of_positive = losses(p)
+        return float((p * of_positive + (1 - p) * of_negative)[0])
 
-    share = s.share
-    value = said(share) if 0 < share < 1 else 0.0
-    if s.sample.class_sizes_fixed:
+    prevalence = forecasts.prevalence
+    value = loss_at(prevalence) if 0 < prevalence < 1 else 0.0
+    if forecasts.sample.class_sizes_fixed:
         return estimate_from_interval(value, value, value, level, "share given")
-    zero, one = np.zeros(s.score.size), np.ones(s.score.size)
-    variance = evaluate_measure(
-        s.sample, mean_measure((zero, one), 0.0, 1.0)
-    ).variance_estimate
-    units = s.sample.observed.cluster_number
-    sample = ProportionSample(variance.uncorrected_variance, s.n, units)
-    low, high = proportion_interval(share, sample, level)
-    # the loss is largest at 1/2
-    largest = said(0.5) if low <= 0.5 <= high else max(said(low), said(high))
-    least = min(said(low), said(high))
+
+    zeros = np.zeros(forecasts.score.size)
+    proportion = mean_measure((zeros, zeros + 1), 0.0, 1.0)
+    variance = evaluate_measure(forecasts.sample, proportion).variance_estimate
+    clusters = forecasts.sample.observed.cluster_number
+    sample = ProportionSample(variance.uncorrected_variance, forecasts.n, clusters)
+    low, high = proportion_interval(prevalence, sample, level)
+
+    largest = max(loss_at(low), loss_at(high))
+    if low <= 0.5 <= high:  # the loss is largest at 1/2
+        largest = loss_at(0.5)
     return estimate_from_interval(
-        value, least, largest, level, WILSON, variance.standard_error
+        value,
+        min(loss_at(low), loss_at(high)),
+        largest,
+        level,
+        WILSON,
+        variance.standard_error,
     )
 
 
-@final
-@dataclass(frozen=True, repr=False)
-class CalibrationTest(Answer):
-    """A test of the hypothesis that each score is the probability of a positive.
+# lines of equal loss in the figure of MCB against DSC
+_GUIDES = 9
 
-    Attributes
-    ----------
-    statistic, p_value : float
-        What was compared with its distribution under the hypothesis, and how often
-        calibrated scores give at least that.
+
+def decomposition_figure(scores: Mapping[str, ProperScore]) -> Curves:
+    """Return the figure of miscalibration against discrimination.
+
+    On each of the guides mcb - dsc is constant, so the loss is.
     """
+    mcb = [float(score.mcb) for score in scores.values()]
+    dsc = [float(score.dsc) for score in scores.values()]
+    right = 1.15 * max([*dsc, 1e-9])
+    top = 1.15 * max([*mcb, 1e-9])
+    x = Axis("dsc", "Discrimination (DSC)", 0.0, right)
+    y = Axis("mcb", "Miscalibration (MCB)", 0.0, top)
 
-    statistic: float
-    p_value: float
-    method: str
-    notes: tuple[str, ...] = ()
-
-
-@of_tally
-def calibration_test(
-    data: Tally,
-    *,
-    method: str = "spiegelhalter",
-    bins: int = 10,
-    parameters: int = 0,
-    replicates: int = 999,
-    rng: Seed = 0,
-) -> CalibrationTest:
-    """Are these data consistent with calibrated scores?
-
-    Parameters
-    ----------
-    method
-        "spiegelhalter" (1986, doi:10.1002/sim.4780050506) compares the Brier score with
-        its expectation (it cannot detect errors that cancel), "cox" tests for slope 1
-        and intercept 0 at once (likelihood ratio), "bins" compares the mean squared
-        residual of bins with that of calibrated scores, and sees errors anywhere,
-        "isotonic" compares the part MCB of the Brier score with that of labels drawn
-        from the scores (Monte Carlo, exact at any sample size), "hosmer-lemeshow"
-        (1980, doi:10.1080/03610928008827941; of designs Rao and Scott 1981) compares
-        the number of positives in bins with the sum of their scores (to reproduce
-        published numbers).
-    bins
-        Number of bins, of equally many cases, of "bins" and "hosmer-lemeshow".
-    parameters
-        How many parameters of the model were fitted on these same cases, which
-        "hosmer-lemeshow" takes off the degrees of freedom (R's ``hoslem.test``: 2).
-
-    Examples
-    --------
-    >>> t = Tally([0.2], neg=[6], pos=[4])
-    >>> calibration_test(t).statistic  # (4 - 2) 0.6 / sqrt(10 0.36 0.16)
-    1.58...
-    """
-    test, said = CALIBRATION_TESTS[_options.choice(method, CALIBRATION_TESTS, "method")]
-    options = {
-        "bins": _options.whole_number(bins, "bins", at_least=2),
-        "parameters": _options.whole_number(parameters, "parameters"),
-        "replicates": _options.whole_number(replicates, "replicates", at_least=19),
-        "rng": _options.generator(rng),
-    }
-    s = Forecasts(data, "calibration_test")
-    if method == "isotonic":
-        words = ("weight", "cluster", "sampling", "prevalence")
-        refuse(data, 'method="isotonic"', dict.fromkeys(words, _DRAWS_LABELS))
-    notes = (*said, *unlabelled_notes(data), *interval_notes(data))
-    if s.pos[s.score == 0].any() or s.neg[s.score == 1].any():
-        # what was impossible has happened
-        return CalibrationTest(math.inf, 0.0, method, notes)
-    statistic, p_value = test(s, **options)
-    return CalibrationTest(float(statistic), float(p_value), method, notes)
-
-
-def _spiegelhalter(s: Forecasts, **_: Any) -> tuple[float, float]:
-    from scipy.special import stdtr
-
-    p, column = s.score, 1 - 2 * s.score
-    gap = float((s.pos - s.cases * p) @ column)
-    if s.plain:
-        variance = float(s.cases @ (column**2 * p * (1 - p)))
-        z = gap / math.sqrt(variance) if variance > 0 else math.nan
-        return z, 2 * NormalDist().cdf(-abs(z)) if variance > 0 else math.nan
-    found = s.spread(-column * p, column * (1 - p))
-    z = gap / found.standard_error if found.variance > 0 else math.nan
-    return z, float(2 * stdtr(found.degrees_of_freedom, -abs(z)))
-
-
-def _cox(s: Forecasts, **_: Any) -> tuple[float, float]:
-    if not s.plain:
-        if why := no_line(s):
-            raise NotEnoughCases(
-                f'Cox\'s test of such cases needs {why} Type method="spiegelhalter".'
-            )
-        return LineFit(s.sample).ideal()
-    # scores of 0 and 1 were right: they add nothing to either likelihood
-    inner = (s.score > 0) & (s.score < 1)
-    if not inner.any():
-        return math.nan, math.nan
-    odds, pos, neg = log_odds(s.score[inner]), s.pos[inner], s.neg[inner]
-    columns = [odds] if odds.size > 1 else []
-    likelihood = fit_logistic(columns, pos, neg, offset=odds)[2]
-    start = -(pos @ np.logaddexp(0.0, -odds) + neg @ np.logaddexp(0.0, odds))
-    statistic = max(2 * (likelihood - float(start)), 0.0)
-    if not columns:
-        return statistic, math.erfc(math.sqrt(statistic / 2))
-    return statistic, math.exp(-statistic / 2)
-
-
-def _hosmer_lemeshow(
-    s: Forecasts, *, bins: int, parameters: int, **_: Any
-) -> tuple[float, float]:
-    from scipy.special import gammaincc
-
-    start = equal_mass(s.cases, bins)
-    columns = (s.pos, s.cases, s.cases * s.score)
-    seen, total, mean = (np.add.reduceat(x, start) for x in columns)
-    variance = mean * (1 - mean / total)
-    if not s.plain:
-        return binned(s, start).chi_square(variance / total**2, parameters)
-    told = variance > 0  # bins of scores 0 or 1, which were right, tell nothing
-    freedom = int(told.sum()) - parameters
-    if freedom < 1:
-        return math.nan, math.nan
-    statistic = float(((seen - mean)[told] ** 2 / variance[told]).sum())
-    return statistic, float(gammaincc(freedom / 2, statistic / 2))
-
-
-def _isotonic(
-    s: Forecasts, *, replicates: int, rng: np.random.Generator, **_: Any
-) -> tuple[float, float]:
-    score, pos, neg = pooled(s.score, s.pos, s.neg)
-    cases = pos + neg
-
-    def mcb(up: Array) -> float:  # the gain of isotonic recalibration in Brier score
-        fitted = isotonic_curve(up, cases - up)
-        # sum of (score-y)^2 - (fitted-y)^2 over the cases
-        gain = (score - fitted) * ((score + fitted) * cases - 2 * up)
-        return float(gain.sum() / cases.sum())
-
-    seen, drawn = mcb(pos), rng.binomial(cases, score, (replicates, score.size))
-    found = np.array([mcb(up) for up in drawn])
-    # rounding must not part what is equal
-    beyond = int((found >= seen * (1 - 1e-12)).sum())
-    return seen, (1 + beyond) / (1 + replicates)
-
-
-_DRAWS_LABELS = 'It draws labels of single cases from the scores. Type method="bins".'
-# each test, and what it cannot see or depends on
-CALIBRATION_TESTS: Mapping[
-    str, tuple[Callable[..., tuple[float, float]], tuple[str, ...]]
-] = MappingProxyType({
-    "spiegelhalter": (_spiegelhalter, (
-        "The test does not detect errors that cancel in the Brier score.",
-    )),
-    "cox": (_cox, (
-        "The chi-squared law needs some thirty cases of the rarer class; with fewer "
-        'the p-value is too small. Type method="isotonic" for an exact one.',
-    )),
-    "bins": (lambda s, bins, **_: binned(s, equal_mass(s.cases, bins)).test, ()),
-    "isotonic": (_isotonic, ()),
-    "hosmer-lemeshow": (_hosmer_lemeshow, (
-        "The result depends on the number of bins, errors within a bin are not "
-        "detected, bins should expect five cases of each class, and with very many "
-        "cases any model is rejected.",
-    )),
-})  # fmt: skip
+    guides = []
+    for shift in np.linspace(-right, top, _GUIDES):
+        ends = np.array([max(0.0, -shift), min(right, top - shift)])
+        guides.append(guide(x, y, ends, ends + shift))
+    dots = [
+        Line(name, {"dsc": np.array([dsc_of_one]), "mcb": np.array([mcb_of_one])})
+        for name, dsc_of_one, mcb_of_one in zip(scores, dsc, mcb, strict=True)
+    ]
+    return Curves(
+        "Miscalibration against discrimination",
+        x,
+        y,
+        guides=tuple(guides),
+        dots=tuple(dots),
+    )

@@ -18,7 +18,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness._core.imports import required
 from trueness._core.records import Estimate, as_precise
-from trueness.calibration.forecasts import reliability
+from trueness.calibration.reliability_diagram import reliability
 from trueness.counts.folds import Folds
 from trueness.counts.values import Tally
 from trueness.data.frames import tally

@@ -13,18 +13,21 @@ import numpy as np
 from trueness._core.arrays import Array
 from trueness._core.checks.errors import NotEnoughCases, UnsupportedDesign
 from trueness._core.numbers import p_is
-from trueness.calibration.errors import calibration_line
-from trueness.calibration.forecasts import Reliability, reliability, reliability_figure
-from trueness.calibration.proper_scores import ProperScore, brier, log_loss
-from trueness.calibration.verdict import (
+from trueness.calibration.gain import (
     CalibrationGain,
-    CalibrationVerdict,
     calibration_gain,
-    calibration_verdict,
     gain_rows,
     gain_sentences,
     line_after,
 )
+from trueness.calibration.lines import calibration_line
+from trueness.calibration.proper_scores import ProperScore, brier, log_loss
+from trueness.calibration.reliability_diagram import (
+    Reliability,
+    reliability,
+    reliability_figure,
+)
+from trueness.calibration.verdict import CalibrationVerdict, calibration_verdict
 from trueness.counts.cases import headings
 from trueness.counts.values import Tally
 from trueness.findings.how_good import cases_note

@@ -21,7 +21,8 @@ import numpy as np
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Estimate, Record
-from trueness.calibration.errors import calibration_error, calibration_line
+from trueness.calibration.errors import calibration_error
+from trueness.calibration.lines import calibration_line
 from trueness.calibration.proper_scores import brier, log_loss
 from trueness.comparison.paired import compare, compare_metric
 from trueness.counts.cases import cases_that_tell, rows_kept

@@ -13,10 +13,9 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError
 from trueness._core.figures import POINTS, Axis, Curves, Line, guide, span
 from trueness._core.numbers import level_text, p_is
-from trueness.calibration import forecasts as calibration
+from trueness.calibration import reliability_diagram as calibration
 from trueness.calibration.maps import Map
-from trueness.calibration.proper_scores import ProperScore
-from trueness.calibration.verdict import decomposition_figure
+from trueness.calibration.proper_scores import ProperScore, decomposition_figure
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.fermi.distribution import FermiDirac

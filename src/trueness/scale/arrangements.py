@@ -15,8 +15,8 @@ from scipy.special import expit
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.solvers import bisect
-from trueness.calibration.errors import log_odds
-from trueness.calibration.forecasts import folded_mean
+from trueness.calibration.lines import log_odds
+from trueness.calibration.residuals import folded_mean
 from trueness.counts.cases import COUNTS
 from trueness.counts.placements import twice_wins
 from trueness.counts.sorting import merge_counts

@@ -20,9 +20,10 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.checks.words import described, listing, nearest
 from trueness._core.records import Answer, Record, apart
-from trueness.calibration.errors import calibration_error, calibration_line
-from trueness.calibration.forecasts import reliability
+from trueness.calibration.errors import calibration_error
+from trueness.calibration.lines import calibration_line
 from trueness.calibration.proper_scores import brier, decomposition, log_loss
+from trueness.calibration.reliability_diagram import reliability
 from trueness.counts.answers import refuse, words_of
 from trueness.counts.design import AT_RANDOM, WORDS
 from trueness.counts.values import Tally

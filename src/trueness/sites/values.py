@@ -28,7 +28,7 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import described
 from trueness._core.records import Estimate
-from trueness.calibration.errors import (
+from trueness.calibration.lines import (
     calibration_line,
     intercept_measure,
     slope_measure,

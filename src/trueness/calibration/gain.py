@@ -1,0 +1,318 @@
+"""What does calibration gain on cases that the map has not seen?
+
+Cases are dealt into folds; each gets its probability from a map that was fitted without
+it. Gains are means over cases of the difference of two losses.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.words import described
+from trueness._core.numbers import written
+from trueness._core.progress import steps
+from trueness._core.records import Estimate, Record
+from trueness.calibration.calibrators import calibrate
+from trueness.calibration.folds import deal_cases
+from trueness.calibration.lines import CalibrationLine, calibration_line
+from trueness.calibration.maps import Map
+from trueness.calibration.proper_scores import Losses, mean_measure, squared_errors
+from trueness.calibration.verdict import (
+    calibration_verdict,
+    cases_in,
+    number_of_cases_to_show,
+)
+from trueness.counts.answers import of_counts
+from trueness.counts.cases import with_fields
+from trueness.counts.values import Tally
+from trueness.inference.estimates import estimate_from_interval, estimate_measure
+from trueness.inference.sample import check_prevalence_known
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class CalibrationGain(Record):
+    """What does calibration gain on cases that the map has not seen?
+
+    Attributes
+    ----------
+    before, in_sample, cross_fitted : Estimate
+        Brier score of the scores as they are (NaN where these are not probabilities),
+        under the map fitted on the same cases (optimistic), and under maps fitted
+        without them.
+    gain : Estimate
+        ``before`` minus ``cross_fitted``, paired by case; above 0, calibration helps.
+    error_before, error_after : Estimate
+        Size of :func:`trueness.calibration_verdict`, before and cross-fitted.
+    order : str
+        What the map does to the order of the scores: "kept", "ties" (some different
+        scores get the same probability), "reversed", or "changed".
+    tally : Tally
+        The cases with their cross-fitted probabilities, of so many ``folds``.
+    """
+
+    before: Estimate
+    in_sample: Estimate
+    cross_fitted: Estimate
+    gain: Estimate
+    error_before: Estimate
+    error_after: Estimate
+    order: str
+    folds: int
+    tally: Tally
+
+
+@of_counts
+def calibration_gain(
+    data: Tally | Mapping[Any, Tally],
+    *,
+    method: str = "auto",
+    folds: int = 5,
+    level: float = 0.95,
+    rng: int | np.random.Generator | None = 0,
+    fitted: Map | None = None,
+) -> Any:
+    r"""Gain in Brier score by calibration, on cases that the map has not seen.
+
+    Does calibration help?
+
+    .. math:: \frac1n \sum_i (s_i - y_i)^2 -
+              \frac1n \sum_i \big(f_{-k(i)}(s_i) - y_i\big)^2
+
+    with :math:`f_{-k}` the map fitted without fold k. Intervals are those of
+    :func:`trueness.brier`, paired for the gain; they take the maps as given.
+
+    Parameters
+    ----------
+    data
+        Labelled cases that the classifier was not trained on; or a mapping from group
+        to tally: maps are fitted on all together, and each group evaluated by itself.
+    method, folds
+        A name from ``trueness.CALIBRATORS``; each class needs as many cases as folds.
+    fitted
+        The map fitted on all these cases by ``method``, if it is there already.
+
+    Examples
+    --------
+    Scores of 0.9 and 0.6 where 3 of 5 and 2 of 5 are positive.
+
+    >>> t = Tally([0.9, 0.6], neg=[20, 30], pos=[30, 20])
+    >>> gain = calibration_gain(t, method="isotonic", rng=0)
+    >>> round(gain.before.value, 3), gain.gain.value > 0
+    (0.305, True)
+    """
+    in_groups = isinstance(data, Mapping)
+    groups = dict(data) if isinstance(data, Mapping) else {"": data}
+    level = _options.fraction(level, "level")
+    folds = _options.whole_number(folds, "folds", at_least=2)
+    groups = _labelled_groups(groups)
+    total = _sum_of_groups(groups, folds, in_groups)
+
+    whole_map = calibrate(total, method=method) if fitted is None else fitted
+    if not isinstance(whole_map, Map):
+        raise InputError(
+            f"fitted must be a calibration map; found {described(whole_map)}."
+        )
+    dealt = _cross_fit(groups, total, method, folds, _options.generator(rng))
+    gains = {
+        name: _gain_of_group(group, whole_map, dealt[name], level)
+        for name, group in groups.items()
+    }
+    return gains if in_groups else gains[""]
+
+
+def _labelled_groups(groups: Mapping[Any, Tally]) -> dict[Any, Tally]:
+    """Return the labelled cases of each group, of one classifier."""
+    for group in groups.values():
+        _cases.one_classifier(group, "calibration_gain")
+        check_prevalence_known(group, "calibration_gain")
+    if not groups:
+        raise NotEnoughCases("calibration_gain needs cases; found an empty mapping.")
+    return {name: group.labelled() for name, group in groups.items()}
+
+
+def _sum_of_groups(groups: Mapping[Any, Tally], folds: int, in_groups: bool) -> Tally:
+    """Return all cases together, which must suffice for the folds."""
+    first, *others = groups.values()
+    total = sum(others, start=first)
+    _cases.both_classes(total, "calibration_gain")
+    _cases.cases_for_folds(total, folds)
+    if total.design.prevalence is not None and in_groups:
+        raise InputError(
+            "calibration_gain needs one sample for prevalence=; found groups, each of "
+            "which has a share of positives of its own. Ask for one group at a time."
+        )
+    return total
+
+
+class _DealtCases(NamedTuple):
+    """Cross-fitted probabilities, negatives and positives of a group: (folds, m)."""
+
+    probability: Floats
+    neg: Array
+    pos: Array
+
+
+def _cross_fit(
+    groups: Mapping[Any, Tally],
+    total: Tally,
+    method: str,
+    folds: int,
+    rng: np.random.Generator,
+) -> dict[Any, _DealtCases]:
+    """Return the cases of each group by fold, scored by maps without that fold."""
+    # all groups in turn: they share the maps
+    score = np.concatenate([group.score for group in groups.values()])
+    neg = np.concatenate([group.neg for group in groups.values()])
+    pos = np.concatenate([group.pos for group in groups.values()])
+    neg_in_fold = deal_cases(neg, folds, rng)
+    pos_in_fold = deal_cases(pos, folds, rng)
+
+    probability = np.full(neg_in_fold.shape, np.nan)
+    for k in steps(range(folds), "Cross-fitting", unit="folds"):
+        held_out = Tally(score, neg_in_fold[k], pos_in_fold[k])
+        rest = with_fields(total.without_design() - held_out, design=total.design)
+        occurs = neg_in_fold[k] + pos_in_fold[k] > 0
+        probability[k, occurs] = calibrate(rest, method=method)(score[occurs])
+
+    ends = np.cumsum([len(group) for group in groups.values()])[:-1]
+    split = zip(
+        np.split(probability, ends, axis=1),
+        np.split(neg_in_fold, ends, axis=1),
+        np.split(pos_in_fold, ends, axis=1),
+        strict=True,
+    )
+    return {name: _DealtCases(*part) for name, part in zip(groups, split, strict=True)}
+
+
+def _gain_of_group(
+    group: Tally, whole_map: Map, dealt: _DealtCases, level: float
+) -> CalibrationGain:
+    """Return the losses of a group before and after calibration."""
+    occurs = dealt.neg + dealt.pos > 0
+    score = np.broadcast_to(group.score, occurs.shape)[occurs]
+    probability = dealt.probability[occurs]
+    neg = dealt.neg[occurs]
+    pos = dealt.pos[occurs]
+    # outside the scale of probabilities there is nothing to compare with
+    comparable = bool(score.size and score.min() >= 0 and score.max() <= 1)
+    if not comparable:
+        score = np.full(score.shape, np.nan)
+
+    def mean_loss(
+        losses: Losses, neg: Array, pos: Array, smallest: float = 0.0
+    ) -> Estimate:
+        """Return a mean over cases that lose so much, row by row, at most 1 each."""
+        if np.isnan(losses[0]).any():
+            return estimate_from_interval(
+                math.nan, math.nan, math.nan, level, "student"
+            )
+        # one row for each score and fold, whatever its number
+        rows = Tally(np.arange(neg.size, 0, -1.0), neg, pos)
+        rows = with_fields(rows, design=group.design)
+        return estimate_measure(rows, mean_measure(losses, smallest, 1.0), level=level)
+
+    before = squared_errors(score)
+    after = squared_errors(probability)
+    differences = (before[0] - after[0], before[1] - after[1])
+    fitted_probability = np.asarray(whole_map(group.score), dtype=np.float64)
+    cross_fitted_tally = with_fields(Tally(probability, neg, pos), design=group.design)
+
+    error_before = estimate_from_interval(math.nan, math.nan, math.nan, level)
+    if comparable:
+        error_before = calibration_verdict(group, level=level).size
+    return CalibrationGain(
+        before=mean_loss(before, neg, pos),
+        in_sample=mean_loss(squared_errors(fitted_probability), group.neg, group.pos),
+        cross_fitted=mean_loss(after, neg, pos),
+        gain=mean_loss(differences, neg, pos, -1.0),
+        error_before=error_before,
+        error_after=calibration_verdict(cross_fitted_tally, level=level).size,
+        order=_order_under_map(fitted_probability),
+        folds=len(occurs),
+        tally=cross_fitted_tally,
+    )
+
+
+def _order_under_map(probability: Floats) -> str:
+    """Return what a map does to the order of scores, which are highest first."""
+    step = np.diff(probability[::-1])
+    if (step < 0).any():
+        return "changed" if (step > 0).any() else "reversed"
+    return "kept" if (step > 0).all() else "ties"
+
+
+def line_after(gain: CalibrationGain) -> CalibrationLine | None:
+    """Return the line through the cross-fitted probabilities, where there is one."""
+    try:
+        return calibration_line(gain.tally, level=gain.gain.level)
+    except NotEnoughCases:
+        return None
+
+
+def gain_sentences(gain: CalibrationGain) -> list[str]:
+    """Return in words what calibration gains, and what it does to the order."""
+    return [*_sentences_on_errors(gain), *_SENTENCES_ON_ORDER.get(gain.order, ())]
+
+
+def _sentences_on_errors(gain: CalibrationGain) -> list[str]:
+    """Return the errors before and after in cases, and the gain."""
+    before = gain.error_before.value
+    after = gain.error_after.value
+    largest = after if math.isnan(before) else max(before, after)
+    number = number_of_cases_to_show(largest)
+    after_in_cases = cases_in(after, number)
+
+    if math.isnan(gain.gain.value):
+        return [
+            f"On cases not used for fitting, probability and share of positives differ "
+            f"by {after_in_cases} in {number:,} cases on average."
+        ]
+    return [
+        f"{_does_it_help(gain)} Score and share of positives differ by "
+        f"{cases_in(before, number)} in {number:,} "
+        f"cases on average, and by {after_in_cases} after calibration, on cases not "
+        "used for fitting.",
+        f"The gain in Brier score is {written(gain.gain)}, in {gain.folds} folds.",
+    ]
+
+
+def _does_it_help(gain: CalibrationGain) -> str:
+    """Return whether calibration helps, in one sentence."""
+    if gain.gain.low > 0 and gain.error_after.value > gain.error_before.value:
+        return (
+            "The Brier score falls, but not every score is nearer to the truth; try "
+            "another method."
+        )
+    if gain.gain.low > 0:
+        return "Calibration helps."
+    if gain.gain.high < 0:
+        return "Calibration makes the scores worse; leave them as they are."
+    return "These cases do not show whether calibration helps."
+
+
+_SENTENCES_ON_ORDER = {
+    "ties": ("Some different scores get the same probability.",),
+    "reversed": ("The map reverses the order: a higher score is less probable.",),
+    "changed": ("The map changes the order of the scores, so that the AUC changes.",),
+}
+
+
+def gain_rows(gain: CalibrationGain) -> list[list[object]]:
+    """Return the Brier scores before and after, each with its words."""
+    rows: list[list[object]] = [
+        ["calibrated, cases not used for fitting", gain.cross_fitted],
+        ["calibrated, same cases (optimistic)", gain.in_sample],
+    ]
+    if not math.isnan(gain.before.value):
+        rows.insert(0, ["as they are", gain.before])
+    return rows

@@ -1,0 +1,261 @@
+"""Could the differences between scores and labels be chance? Tests by their names.
+
+Each test is an entry of ``CALIBRATION_TESTS``, with what it cannot see or depends on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import NormalDist
+from types import MappingProxyType
+from typing import NamedTuple, final
+
+import numpy as np
+
+from trueness._core.arrays import Array
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.records import Answer
+from trueness._core.solvers import fit_logistic, isotonic_curve
+from trueness.calibration.forecasts import Forecasts, equal_mass_bins, pooled
+from trueness.calibration.lines import LineFit, log_odds, obstacle_to_line
+from trueness.calibration.residuals import TestResult, residuals_from_scores
+from trueness.counts.answers import of_tally, refuse
+from trueness.counts.resampling import Seed
+from trueness.counts.values import Tally
+from trueness.inference.estimates import interval_notes
+from trueness.inference.verification import unlabelled_notes
+
+_NO_TEST = TestResult(math.nan, math.nan)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class CalibrationTest(Answer):
+    """A test of the hypothesis that each score is the probability of a positive.
+
+    Attributes
+    ----------
+    statistic, p_value : float
+        What was compared with its distribution under the hypothesis, and how often
+        calibrated scores give at least that.
+    """
+
+    statistic: float
+    p_value: float
+    method: str
+    notes: tuple[str, ...] = ()
+
+
+@of_tally
+def calibration_test(
+    data: Tally,
+    *,
+    method: str = "spiegelhalter",
+    bins: int = 10,
+    parameters: int = 0,
+    replicates: int = 999,
+    rng: Seed = 0,
+) -> CalibrationTest:
+    """Test of the hypothesis that the scores are calibrated, by a published method.
+
+    Are these data consistent with calibrated scores?
+
+    Parameters
+    ----------
+    method
+        "spiegelhalter" (1986, doi:10.1002/sim.4780050506) compares the Brier score with
+        its expectation (it cannot detect errors that cancel), "cox" tests for slope 1
+        and intercept 0 at once (likelihood ratio), "bins" compares the mean squared
+        residual of bins with that of calibrated scores, and sees errors anywhere,
+        "isotonic" compares the part MCB of the Brier score with that of labels drawn
+        from the scores (Monte Carlo, exact at any sample size), "hosmer-lemeshow"
+        (1980, doi:10.1080/03610928008827941; of designs Rao and Scott 1981) compares
+        the number of positives in bins with the sum of their scores (to reproduce
+        published numbers).
+    bins
+        Number of bins, of equally many cases, of "bins" and "hosmer-lemeshow".
+    parameters
+        How many parameters of the model were fitted on these same cases, which
+        "hosmer-lemeshow" takes off the degrees of freedom (R's ``hoslem.test``: 2).
+
+    Examples
+    --------
+    >>> t = Tally([0.2], neg=[6], pos=[4])
+    >>> calibration_test(t).statistic  # (4 - 2) 0.6 / sqrt(10 0.36 0.16)
+    1.58...
+    """
+    method = _options.choice(method, CALIBRATION_TESTS, "method")
+    test = CALIBRATION_TESTS[method]
+    settings = TestSettings(
+        bins=_options.whole_number(bins, "bins", at_least=2),
+        parameters=_options.whole_number(parameters, "parameters"),
+        replicates=_options.whole_number(replicates, "replicates", at_least=19),
+        rng=_options.generator(rng),
+    )
+    forecasts = Forecasts(data, "calibration_test")
+    if method == "isotonic":
+        words = ("weight", "cluster", "sampling", "prevalence")
+        refuse(data, 'method="isotonic"', dict.fromkeys(words, _DRAWS_LABELS))
+
+    notes = (*test.notes, *unlabelled_notes(data), *interval_notes(data))
+    if forecasts.refuted_certainties:  # what was impossible has happened
+        return CalibrationTest(math.inf, 0.0, method, notes)
+    result = test.run(forecasts, settings)
+    return CalibrationTest(
+        float(result.statistic), float(result.p_value), method, notes
+    )
+
+
+_DRAWS_LABELS = 'It draws labels of single cases from the scores. Type method="bins".'
+
+
+class TestSettings(NamedTuple):
+    """What a test may be told."""
+
+    bins: int
+    parameters: int
+    replicates: int
+    rng: np.random.Generator
+
+
+def _spiegelhalter(forecasts: Forecasts, settings: TestSettings) -> TestResult:
+    """Return Spiegelhalter's z: the Brier score against its expectation."""
+    from scipy.special import stdtr
+
+    p = forecasts.score
+    column = 1 - 2 * p
+    gap = float((forecasts.pos - forecasts.cases * p) @ column)
+
+    if forecasts.is_simple_sample:
+        variance = float(forecasts.cases @ (column**2 * p * (1 - p)))
+        if not variance > 0:
+            return _NO_TEST
+        z = gap / math.sqrt(variance)
+        return TestResult(z, 2 * NormalDist().cdf(-abs(z)))
+
+    estimate = forecasts.variance_of_sum(-column * p, column * (1 - p))
+    z = gap / estimate.standard_error if estimate.variance > 0 else math.nan
+    return TestResult(z, float(2 * stdtr(estimate.degrees_of_freedom, -abs(z))))
+
+
+def cox_test(forecasts: Forecasts) -> TestResult:
+    """Return the likelihood ratio of slope 1 and intercept 0; Wald's of designs."""
+    if not forecasts.is_simple_sample:
+        obstacle = obstacle_to_line(forecasts)
+        if obstacle:
+            raise NotEnoughCases(
+                f"Cox's test of such cases needs {obstacle} "
+                'Type method="spiegelhalter".'
+            )
+        return LineFit(forecasts.sample).test_of_ideal()
+
+    # scores of 0 and 1 were right: they add nothing to either likelihood
+    inner = (forecasts.score > 0) & (forecasts.score < 1)
+    if not inner.any():
+        return _NO_TEST
+    logit = log_odds(forecasts.score[inner])
+    pos = forecasts.pos[inner]
+    neg = forecasts.neg[inner]
+
+    # one score has no slope
+    columns = [logit] if logit.size > 1 else []
+    fitted = fit_logistic(columns, pos, neg, offset=logit)[2]
+    stated = -(pos @ np.logaddexp(0.0, -logit) + neg @ np.logaddexp(0.0, logit))
+    statistic = max(2 * (fitted - float(stated)), 0.0)
+    if not columns:
+        return TestResult(statistic, math.erfc(math.sqrt(statistic / 2)))
+    return TestResult(statistic, math.exp(-statistic / 2))
+
+
+def _cox(forecasts: Forecasts, settings: TestSettings) -> TestResult:
+    return cox_test(forecasts)
+
+
+def _squares_of_bins(forecasts: Forecasts, settings: TestSettings) -> TestResult:
+    """Return the test of the mean squared residual of bins."""
+    start = equal_mass_bins(forecasts.cases, settings.bins)
+    return residuals_from_scores(forecasts, start).test()
+
+
+def _hosmer_lemeshow(forecasts: Forecasts, settings: TestSettings) -> TestResult:
+    """Return Hosmer and Lemeshow's statistic, with Rao and Scott's correction."""
+    from scipy.special import gammaincc
+
+    start = equal_mass_bins(forecasts.cases, settings.bins)
+    observed = np.add.reduceat(forecasts.pos, start)
+    total = np.add.reduceat(forecasts.cases, start)
+    expected = np.add.reduceat(forecasts.cases * forecasts.score, start)
+    variance = expected * (1 - expected / total)
+    if not forecasts.is_simple_sample:
+        residuals = residuals_from_scores(forecasts, start)
+        return residuals.chi_square_test(variance / total**2, settings.parameters)
+
+    # bins of scores 0 or 1, which were right, tell nothing
+    informative = variance > 0
+    degrees_of_freedom = int(informative.sum()) - settings.parameters
+    if degrees_of_freedom < 1:
+        return _NO_TEST
+    squares = (observed - expected)[informative] ** 2
+    statistic = float((squares / variance[informative]).sum())
+    return TestResult(
+        statistic, float(gammaincc(degrees_of_freedom / 2, statistic / 2))
+    )
+
+
+def _isotonic(forecasts: Forecasts, settings: TestSettings) -> TestResult:
+    """Return MCB of the Brier score, against that of labels drawn from the scores."""
+    score, pos, neg = pooled(forecasts.score, forecasts.pos, forecasts.neg)
+    cases = pos + neg
+
+    def miscalibration(positives: Array) -> float:
+        fitted = isotonic_curve(positives, cases - positives)
+        # sum of (score-y)^2 - (fitted-y)^2 over the cases
+        gain = (score - fitted) * ((score + fitted) * cases - 2 * positives)
+        return float(gain.sum() / cases.sum())
+
+    observed = miscalibration(pos)
+    shape = (settings.replicates, score.size)
+    drawn_labels = settings.rng.binomial(cases, score, shape)
+    drawn = np.array([miscalibration(positives) for positives in drawn_labels])
+    # rounding must not part what is equal
+    at_least_observed = int((drawn >= observed * (1 - 1e-12)).sum())
+    p_value = (1 + at_least_observed) / (1 + settings.replicates)
+    return TestResult(observed, p_value)
+
+
+class NamedTest(NamedTuple):
+    """A test, and notes on what it cannot see or depends on."""
+
+    run: Callable[[Forecasts, TestSettings], TestResult]
+    notes: tuple[str, ...] = ()
+
+
+CALIBRATION_TESTS: Mapping[str, NamedTest] = MappingProxyType(
+    {
+        "spiegelhalter": NamedTest(
+            _spiegelhalter,
+            ("The test does not detect errors that cancel in the Brier score.",),
+        ),
+        "cox": NamedTest(
+            _cox,
+            (
+                "The chi-squared law needs some thirty cases of the rarer class; with "
+                'fewer the p-value is too small. Type method="isotonic" for an exact '
+                "one.",
+            ),
+        ),
+        "bins": NamedTest(_squares_of_bins),
+        "isotonic": NamedTest(_isotonic),
+        "hosmer-lemeshow": NamedTest(
+            _hosmer_lemeshow,
+            (
+                "The result depends on the number of bins, errors within a bin are not "
+                "detected, bins should expect five cases of each class, and with very "
+                "many cases any model is rejected.",
+            ),
+        ),
+    }
+)

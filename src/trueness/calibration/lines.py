@@ -1,0 +1,235 @@
+"""Are the probabilities too extreme, or too high overall? Slope and intercept.
+
+Logistic regression of the labels on the log-odds of the scores (Cox 1958). Its variance
+is the sandwich estimator, from the influence of each case on the coefficients.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import NamedTuple, final
+
+import numpy as np
+
+from trueness._core.arrays import Floats
+from trueness._core.checks import cases as _cases
+from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.records import Answer, Estimate
+from trueness._core.solvers import coefficient_influence, fit_logistic, separated
+from trueness.calibration.forecasts import Forecasts, variance_of_sum
+from trueness.calibration.residuals import TestResult
+from trueness.counts.answers import of_tally
+from trueness.counts.values import Tally
+from trueness.inference.estimates import estimate_measure
+from trueness.inference.sample import MeasuredValue, Sample
+from trueness.inference.variance import Influence
+from trueness.inference.verification import unlabelled_notes
+
+# scores of 0 and 1 have no log-odds: they are taken this far from themselves
+_SMALLEST_DISTANCE = 2.0**-52
+_ANY_NUMBER = (-math.inf, math.inf)
+
+# lines that fill a confidence ellipse: directions, and parts of its radius
+_DIRECTIONS = 48
+_RADII = (0.25, 0.5, 0.75, 1.0)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class CalibrationLine(Answer):
+    """Calibration slope and intercept.
+
+    Attributes
+    ----------
+    slope : Estimate
+        Below 1 the scores are too extreme, above 1 too timid.
+    intercept : Estimate
+        Log-odds by which the scores are too low (above 0) or too high on the whole, the
+        slope being held at 1 ("calibration in the large").
+    clipped : int
+        Labelled cases with a score of exactly 0 or 1, taken as 2^-52 from it.
+    """
+
+    slope: Estimate
+    intercept: Estimate
+    clipped: int
+    notes: tuple[str, ...] = ()
+
+
+@of_tally
+def calibration_line(data: Tally, *, level: float = 0.95) -> CalibrationLine:
+    r"""Calibration slope and intercept, with confidence intervals.
+
+    Are the probabilities too extreme, or too high overall?
+
+    .. math:: \mathrm{logit}\, P(y=1) = a + b\, \mathrm{logit}(p)
+
+    The slope is b with a free; the intercept is a with b = 1 (Cox 1958,
+    doi:10.1093/biomet/45.3-4.562; Van Calster et al. 2019,
+    doi:10.1186/s12916-019-1466-7). The variance is the sandwich estimator (Huber 1967;
+    Binder 1983).
+
+    Examples
+    --------
+    The scores have log-odds of -ln 9 and ln 9, where the true ones are -ln 3 and ln 3.
+
+    >>> line = calibration_line(Tally([0.1, 0.9], neg=[30, 10], pos=[10, 30]))
+    >>> round(line.slope.value, 6), round(abs(line.intercept.value), 6)
+    (0.5, 0.0)
+    """
+    _cases.both_classes(data, "calibration_line")
+    obstacle = obstacle_to_line(Forecasts(data, "calibration_line"))
+    if obstacle:
+        raise NotEnoughCases(f"A calibration slope needs {obstacle}")
+
+    slope = estimate_measure(data, slope_measure, level=level)
+    intercept = estimate_measure(data, intercept_measure, level=level)
+    labelled = data.labelled()
+    at_the_ends = np.isin(labelled.score, (0, 1))
+    return CalibrationLine(
+        slope=replace(slope, notes=()),
+        intercept=replace(intercept, notes=()),
+        clipped=int((labelled.neg + labelled.pos)[at_the_ends].sum()),
+        notes=(*unlabelled_notes(data), *slope.notes),
+    )
+
+
+def obstacle_to_line(forecasts: Forecasts) -> str:
+    """Return what a slope needs that these cases do not have, or nothing."""
+    logit = log_odds(forecasts.score)
+    if logit[0] == logit[-1]:
+        return f"two different scores; all cases have {forecasts.score[0]:g}."
+
+    one_class = not forecasts.pos.any() or not forecasts.neg.any()
+    if one_class or separated(logit, forecasts.pos, forecasts.neg):
+        return (
+            "classes that overlap; here one threshold separates them perfectly, so the "
+            "slope would be infinite."
+        )
+    return ""
+
+
+def log_odds(score: Floats) -> Floats:
+    """Return the logit of probabilities, 0 and 1 taken as 2^-52 from themselves."""
+    p = np.clip(score, _SMALLEST_DISTANCE, 1 - _SMALLEST_DISTANCE)
+    return np.asarray(np.log(p) - np.log1p(-p))
+
+
+def slope_measure(t: Tally) -> MeasuredValue:
+    """Return the slope with the intercept free, and the influence of each case."""
+    fit = _fit_polynomial(t, degree=1)
+    influence = Influence(fit.by_negative[:, 1], fit.by_positive[:, 1])
+    return MeasuredValue(float(fit.coefficients[1]), influence, _ANY_NUMBER)
+
+
+def intercept_measure(t: Tally) -> MeasuredValue:
+    """Return the intercept with a slope of 1, and the influence of each case."""
+    logit = log_odds(t.score)
+    coefficients, *_ = fit_logistic([], t.pos[::-1], t.neg[::-1], offset=logit[::-1])
+    value = float(coefficients[0])
+
+    ones = np.ones((logit.size, 1))
+    unit, p = coefficient_influence(ones, value + logit, t.pos + t.neg)
+    influence = Influence(-unit[:, 0] * p, unit[:, 0] * (1 - p))
+    return MeasuredValue(value, influence, _ANY_NUMBER)
+
+
+class _PolynomialFit(NamedTuple):
+    """Coefficients, and what a negative and a positive of each row add to each."""
+
+    coefficients: Floats
+    by_negative: Floats
+    by_positive: Floats
+
+
+def _fit_polynomial(t: Tally, degree: int) -> _PolynomialFit:
+    """Return a logistic regression on powers of the log-odds of the score."""
+    columns = [log_odds(t.score) ** k for k in range(1, degree + 1)]
+    ascending = [column[::-1] for column in columns]
+    coefficients, *_ = fit_logistic(ascending, t.pos[::-1], t.neg[::-1])
+
+    regressors = np.stack([np.ones(len(t)), *columns], axis=1)
+    unit, p = coefficient_influence(
+        regressors, regressors @ coefficients, t.pos + t.neg
+    )
+    return _PolynomialFit(coefficients, -unit * p[:, None], unit * (1 - p)[:, None])
+
+
+class LineFit:
+    """Intercept and slope, both free.
+
+    Attributes
+    ----------
+    coefficients, covariance : array (2,), array (2, 2)
+        Intercept and slope, with their covariance by the sampling design.
+    degrees_of_freedom : float
+        Those of the covariance.
+    """
+
+    def __init__(self, sample: Sample[Tally]) -> None:
+        fit = _fit_polynomial(sample.target_counts, degree=1)
+        self.coefficients = fit.coefficients
+
+        intercept, slope, total = (
+            variance_of_sum(
+                sample, fit.by_negative @ direction, fit.by_positive @ direction
+            )
+            for direction in np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+        )
+        # var(a + b) = var a + var b + 2 cov(a, b)
+        shared = (total.variance - intercept.variance - slope.variance) / 2
+        self.covariance = np.array(
+            [[intercept.variance, shared], [shared, slope.variance]]
+        )
+        self.degrees_of_freedom = min(
+            intercept.degrees_of_freedom, slope.degrees_of_freedom
+        )
+
+    @property
+    def has_covariance(self) -> bool:
+        """Return whether the covariance is known: each class has two cases."""
+        return bool(np.isfinite(self.covariance).all())
+
+    def test_of_ideal(self) -> TestResult:
+        """Return Wald's test of intercept 0 and slope 1, with Hotelling's law."""
+        from scipy.special import chdtrc, fdtrc
+
+        if not self.has_covariance:
+            return TestResult(math.nan, math.nan)
+        gap = self.coefficients - np.array([0.0, 1.0])
+        inverse = np.linalg.pinv(self.covariance, hermitian=True)
+        statistic = float(gap @ inverse @ gap)
+
+        if math.isinf(self.degrees_of_freedom):
+            return TestResult(statistic, float(chdtrc(2, statistic)))
+        remaining = max(self.degrees_of_freedom - 1, 1.0)
+        ratio = statistic * remaining / (2 * self.degrees_of_freedom)
+        return TestResult(statistic, float(fdtrc(2, remaining, ratio)))
+
+    def lines_in_ellipse(self, level: float) -> Floats:
+        """Return lines (r, 2) that fill the confidence ellipse (Scheffe 1953)."""
+        from scipy.special import fdtri
+
+        remaining = max(self.degrees_of_freedom - 1, 1.0)
+        quantile = float(fdtri(2, remaining, level))
+        radius = math.sqrt(2 * self.degrees_of_freedom / remaining * quantile)
+
+        angle = np.linspace(0, 2 * np.pi, _DIRECTIONS, endpoint=False)
+        circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        disc = np.concatenate([part * circle for part in _RADII])
+        variances, axes = np.linalg.eigh(self.covariance)
+        offsets = (disc * radius * np.sqrt(np.maximum(variances, 0.0))) @ axes.T
+        return np.concatenate([self.coefficients[None], self.coefficients + offsets])
+
+
+def curvature_p_value(sample: Sample[Tally]) -> float:
+    """Return how likely a fit is at least so bent, if the truth is a line."""
+    from scipy.special import stdtr
+
+    fit = _fit_polynomial(sample.target_counts, degree=2)
+    variance = variance_of_sum(sample, fit.by_negative[:, 2], fit.by_positive[:, 2])
+    if not variance.variance > 0:
+        return 1.0
+    statistic = abs(fit.coefficients[2]) / variance.standard_error
+    return float(2 * stdtr(variance.degrees_of_freedom, -statistic))

@@ -1,0 +1,306 @@
+"""Which proportion of the cases with a score of p is positive? The diagram.
+
+The curve is the isotonic regression of the labels on the scores, without bins. Labels
+that are drawn from the scores show where it would lie if these were calibrated; a
+likelihood ratio among increasing curves shows where the true one may lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.checks import options as _options
+from trueness._core.figures import (
+    POINTS,
+    Axis,
+    Bars,
+    Curves,
+    Line,
+    few_points,
+    guide,
+    span,
+)
+from trueness._core.progress import steps
+from trueness._core.records import Answer
+from trueness._core.solvers import bisect, isotonic_curve, pool_violators
+from trueness.calibration.forecasts import (
+    MAX_POOLED_ROWS,
+    Forecasts,
+    equal_mass_bins,
+    pooled,
+)
+from trueness.counts.answers import of_tally
+from trueness.counts.resampling import Seed
+from trueness.counts.values import Tally
+from trueness.inference.estimates import interval_notes
+from trueness.inference.verification import unlabelled_notes
+
+MAX_CURVE_POINTS = 500
+# the confidence band is found row by row
+MAX_BAND_ROWS = 200
+# halvings of an interval within [0, 1]: one part in a million
+_BAND_HALVINGS = 20
+
+
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class Reliability(Answer):
+    """The CORP reliability curve and its bands, in ascending order of score.
+
+    Attributes
+    ----------
+    score, probability : array (k,)
+        Scores, and the proportion of positives there, by isotonic regression; between
+        them the curve is straight.
+    consistency_low, consistency_high : array (k,)
+        Where the curve would lie if the scores were calibrated: a curve outside this
+        band is evidence against calibration.
+    confidence_low, confidence_high : array (k,)
+        Confidence band of the true proportion of positives.
+    level : float
+        Pointwise level of both bands.
+    n, n_pos : int
+        Labelled cases, and positives among them, or sums of their weights.
+    """
+
+    score: Floats
+    probability: Floats
+    consistency_low: Floats
+    consistency_high: Floats
+    confidence_low: Floats
+    confidence_high: Floats
+    level: float
+    n: int
+    n_pos: int
+    notes: tuple[str, ...] = ()
+
+
+@of_tally
+def reliability(
+    data: Tally, *, level: float = 0.95, replicates: int = 500, rng: Seed = 0
+) -> Reliability:
+    r"""Reliability curve by isotonic regression (CORP), with two bands.
+
+    Which proportion of the cases with a score of p is positive?
+
+    .. math:: \hat p(s_i) = \max_{a \le i} \min_{b \ge i}
+              \frac{\sum_{a..b} pos}{\sum_{a..b} (pos + neg)}
+
+    CORP (Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118). The
+    confidence band is by likelihood ratio among increasing curves (Banerjee and Wellner
+    2001, doi:10.1214/aos/1015345959), right for scores with many cases each and too
+    wide for continuous ones. Of more than 500 distinct scores the curve has the ends of
+    the isotonic blocks and 500 quantiles.
+
+    Examples
+    --------
+    >>> r = reliability(Tally([0.1, 0.5, 0.9], neg=[9, 6, 1], pos=[1, 4, 9]))
+    >>> r.probability
+    array([0.1, 0.4, 0.9])
+    """
+    forecasts = Forecasts(data, "reliability")
+    level = _options.fraction(level, "level")
+    replicates = _options.whole_number(replicates, "replicates", at_least=20)
+    generator = _options.generator(rng)
+
+    curve = isotonic_curve(forecasts.pos, forecasts.neg)
+    shown_score = _scores_to_show(forecasts)
+    probability = np.interp(shown_score, forecasts.score, curve)
+
+    effective_cases = effective_sample_size(forecasts, curve)
+    max_rows = max(min(MAX_POOLED_ROWS, int(effective_cases)), 1)
+    score, pos, neg = pooled(forecasts.score, forecasts.pos, forecasts.neg, max_rows)
+    drawn_curves = _curves_of_drawn_labels(
+        score, pos + neg, effective_cases, shown_score, replicates, generator
+    )
+    consistency = np.quantile(drawn_curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
+
+    score, pos, neg = pooled(score, pos, neg, MAX_BAND_ROWS)
+    scale = effective_cases / float((pos + neg).sum())
+    low, high = _confidence_band(pos * scale, neg * scale, level)
+
+    labelled = data.labelled()
+    return Reliability(
+        score=shown_score,
+        probability=probability,
+        consistency_low=consistency[0],
+        consistency_high=consistency[1],
+        confidence_low=np.minimum(np.interp(shown_score, score, low), probability),
+        confidence_high=np.maximum(np.interp(shown_score, score, high), probability),
+        level=level,
+        n=labelled.n_neg + labelled.n_pos,
+        n_pos=labelled.n_pos,
+        notes=(*unlabelled_notes(data), *interval_notes(data)),
+    )
+
+
+def _scores_to_show(forecasts: Forecasts) -> Floats:
+    """Return all scores, or the ends of isotonic blocks and quantiles of many."""
+    score = forecasts.score
+    if score.size <= MAX_CURVE_POINTS:
+        return score
+    start = pool_violators(forecasts.pos, forecasts.neg)[1]
+    block_ends = np.concatenate([start[:-1], start[1:] - 1])
+    quantiles = np.linspace(0, score.size - 1, MAX_CURVE_POINTS).astype(int)
+    shown = np.union1d(block_ends, quantiles)
+    return np.asarray(score[shown])
+
+
+def effective_sample_size(forecasts: Forecasts, curve: Floats) -> float:
+    """Return how many independent cases vary as much about a curve as these do."""
+    cases = forecasts.n
+    if forecasts.sample.observed.grouped is None:
+        return cases
+    # the mean residual from the curve, of clusters and of independent cases
+    variance = forecasts.variance_of_sum(-curve / cases, (1 - curve) / cases).variance
+    variance_of_case = float(forecasts.cases @ (curve * (1 - curve))) / cases
+    if not (variance > 0 and variance_of_case > 0):
+        return cases
+    return min(cases, variance_of_case / variance)
+
+
+def _curves_of_drawn_labels(
+    score: Floats,
+    cases: Array,
+    effective_cases: float,
+    shown_score: Floats,
+    replicates: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Return isotonic curves of labels that were drawn from the scores."""
+    whole = np.maximum(np.rint(cases * (effective_cases / cases.sum())), 1)
+    whole = whole.astype(np.int64)
+    curves = np.empty((replicates, shown_score.size))
+    for k in steps(range(replicates), "Bootstrap", unit="samples"):
+        pos = rng.binomial(whole, score) * (cases / whole)
+        curves[k] = np.interp(shown_score, score, isotonic_curve(pos, cases - pos))
+    return curves
+
+
+def _confidence_band(pos: Floats, neg: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return between which values the increasing curve is not unlikely, row by row."""
+    from scipy.special import chdtri
+
+    largest_loss = float(chdtri(1, 1 - level)) / 2
+    least = _log_likelihood(isotonic_curve(pos, neg), pos, neg) - largest_loss
+    low = np.empty(pos.size)
+    high = np.empty(pos.size)
+    for row in range(pos.size):
+        low[row], high[row] = _likely_values(row, pos, neg, least)
+    return low, high
+
+
+def _likely_values(row: int, pos: Floats, neg: Floats, least: float) -> Floats:
+    """Return the ends of the values at a row with at least this log-likelihood."""
+    # with a value at this row the most likely increasing curve is that of either side
+    # by itself, cut off at the value
+    pos_below, neg_below = _isotonic_blocks(pos[:row], neg[:row])
+    pos_above, neg_above = _isotonic_blocks(pos[row + 1 :], neg[row + 1 :])
+    block_pos = np.concatenate([pos_below, [pos[row]], pos_above])
+    block_neg = np.concatenate([neg_below, [neg[row]], neg_above])
+    proportion = block_pos / (block_pos + block_neg)
+    side = np.arange(block_pos.size) - pos_below.size
+
+    def likely(value: Floats) -> Array:
+        column = value[:, None]
+        below = np.minimum(proportion, column)
+        above = np.maximum(proportion, column)
+        curve = np.where(side < 0, below, above)
+        curve = np.where(side == 0, column, curve)
+        return np.asarray(_log_likelihood(curve, block_pos, block_neg) >= least)
+
+    fitted = isotonic_curve(block_pos, block_neg)[side == 0]
+    middle = float(np.clip(fitted, 0.0, 1.0)[0])
+    start = np.array([middle, middle])
+    ends = bisect(likely, start, np.array([0.0, 1.0]), _BAND_HALVINGS)
+    return np.asarray(ends)
+
+
+def _isotonic_blocks(pos: Floats, neg: Floats) -> tuple[Floats, Floats]:
+    """Return the counts of the blocks of isotonic regression."""
+    if not pos.size:
+        return pos, neg
+    start = pool_violators(pos, neg)[1][:-1]
+    return np.add.reduceat(pos, start), np.add.reduceat(neg, start)
+
+
+def _log_likelihood(probability: Floats, pos: Floats, neg: Floats) -> Any:
+    """Return the log-likelihood of probabilities (..., m)."""
+    from scipy.special import xlog1py, xlogy
+
+    return (xlogy(pos, probability) + xlog1py(neg, -probability)).sum(axis=-1)
+
+
+SCORE_AXIS = Axis("score", "Score")
+PROPORTION_AXIS = Axis("probability", "Share of positives")
+# a quarter of a pixel: drawn lines may be off by so much
+_INVISIBLE = 5e-4
+BARS = 40
+
+
+def reliability_figure(
+    curves: Mapping[str, Reliability], band: str = "confidence"
+) -> Curves:
+    """Return the diagram: the proportion of positives against the score.
+
+    ``band`` is "confidence", which holds the true curve, or "consistency", in which
+    the curve of calibrated scores would lie.
+    """
+    lines = tuple(Line(n, _thinned(r, "probability")) for n, r in curves.items())
+    ends = (f"{band}_low", f"{band}_high")
+    bands = tuple(Line(n, _thinned(r, *ends)) for n, r in curves.items())
+    diagonal = guide(SCORE_AXIS, PROPORTION_AXIS, [0.0, 1.0], [0.0, 1.0])
+    return Curves(
+        "Reliability diagram", SCORE_AXIS, PROPORTION_AXIS, lines, bands, (diagonal,)
+    )
+
+
+def _thinned(curve: Reliability, *names: str) -> dict[str, Array]:
+    """Return columns of a curve without the points that nobody would see."""
+    columns = {name.rpartition("_")[2]: getattr(curve, name) for name in names}
+    size = curve.score.size
+    visible = np.arange(size)
+    if size > POINTS:
+        points = [
+            few_points(curve.score, column, size, _INVISIBLE)
+            for column in columns.values()
+        ]
+        visible = np.unique(np.concatenate(points))
+    columns = {"score": curve.score, **columns}
+    return {name: column[visible] for name, column in columns.items()}
+
+
+def probability_bars(name: str, t: Tally) -> Bars:
+    """Return how many negatives and positives have which score between 0 and 1."""
+    bar = np.minimum((t.score * BARS).astype(int), BARS - 1)
+    neg = np.bincount(bar, t.neg, BARS).astype(np.float64)
+    pos = np.bincount(bar, t.pos, BARS).astype(np.float64)
+    return Bars("Scores", np.arange(BARS + 1) / BARS, {name: neg}, {name: pos})
+
+
+def map_figure(maps: Mapping[str, Callable[[Any], Any]], t: Tally, bins: int) -> Curves:
+    """Return the probability of each map, beside proportions of positives in bins."""
+    grid = np.linspace(t.score[-1], t.score[0], POINTS)
+    cases = t.neg + t.pos
+    start = equal_mass_bins(cases, bins)
+    cases_in_bin = np.add.reduceat(cases, start)
+    observed = {
+        "score": np.add.reduceat(t.score * cases, start) / cases_in_bin,
+        "probability": np.add.reduceat(t.pos, start) / cases_in_bin,
+    }
+    lines = [
+        Line(name, {"score": grid, "probability": fitted(grid)})
+        for name, fitted in maps.items()
+    ]
+    return Curves(
+        "Probability against score",
+        span("score", "Score", grid),
+        Axis("probability", "Probability"),
+        tuple(lines),
+        dots=(Line("share of positives", observed),),
+    )

@@ -1,0 +1,417 @@
+r"""How far are scores and proportions of positives apart, bin by bin?
+
+The mean squared residual follows a noncentral chi-square whose scale comes from the
+design (Patnaik 1949; Satterthwaite 1946; Sun et al. 2024, arXiv:2408.08998):
+``docs/maths/calibration.md``, "Residuals of bins". Its letters:
+
+=============  ==================================================================
+:math:`m_k`    mean residual of bin k, with its proportion :math:`w_k` of the cases
+:math:`\Sigma` covariance of the mean residuals
+:math:`S`      mean squared residual, of which noise alone makes :math:`A`
+:math:`v_0`    variance of S where the scores are calibrated
+:math:`c_m`    variance of the residuals along the true ones
+:math:`\kappa` what the drawing of the scores adds to the variance of S
+=============  ==================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.records import Estimate
+from trueness._core.solvers import bisect
+from trueness.calibration.forecasts import Forecasts
+from trueness.counts.rows import Clusters
+from trueness.inference.estimates import estimate_from_interval
+from trueness.inference.intervals import student_quantile, wilson_interval
+
+# SciPy does not add up the series of a larger noncentrality
+_MAX_NONCENTRALITY = 1e8
+
+
+class SquareMoments(NamedTuple):
+    """What determines the distribution of the mean squared residual."""
+
+    noise_mean: float  # A
+    noise_variance: float  # v_0
+    variance_along: float  # c_m
+    drawing: float  # kappa
+
+
+class TestResult(NamedTuple):
+    """A statistic with its p-value."""
+
+    statistic: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class BinnedResiduals:
+    """Mean residuals of bins, and how they vary.
+
+    Attributes
+    ----------
+    mean, weight : array (k,)
+        Mean residual, and proportion of the cases, of each bin.
+    covariance : array (k, k)
+        Covariance of the mean residuals by the sampling design.
+    binomial_variance : array (k,)
+        Variance of the proportion of positives of independent cases.
+    units : float
+        How many cases, or clusters, there are in all.
+    drawing : float
+        What the drawing of the scores adds to the variance of the square (kappa).
+    """
+
+    mean: Floats
+    weight: Floats
+    covariance: Floats
+    binomial_variance: Floats
+    units: float
+    drawing: float = 0.0
+
+    @property
+    def mean_square(self) -> float:
+        """Return the mean squared residual S, which noise enlarges."""
+        return float(self.weight @ self.mean**2)
+
+    @property
+    def debiased_squares(self) -> Floats:
+        """Return the squared residual of each bin less its variance, or 0."""
+        return np.maximum(self.mean**2 - np.diag(self.covariance), 0.0)
+
+    @property
+    def debiased_means(self) -> Floats:
+        """Return the residual of each bin, shrunk by what noise adds to its square."""
+        return np.sign(self.mean) * np.sqrt(self.debiased_squares)
+
+    @property
+    def varies(self) -> bool:
+        """Return whether any residual has a variance."""
+        return bool(self.covariance.any())
+
+    def moments(self) -> SquareMoments:
+        """Return the moments of the mean squared residual."""
+        weighted_covariance = self.weight[:, None] * self.covariance
+        noise_mean = float(self.weight @ np.diag(self.covariance))
+        noise_variance = 2 * float((weighted_covariance * weighted_covariance.T).sum())
+
+        true_mean = self.debiased_means
+        true_square = float(self.weight @ true_mean**2)
+        variance_along = noise_variance / (2 * noise_mean)
+        if true_square > 0:
+            direction = self.weight * true_mean
+            variance_along = float(direction @ self.covariance @ direction)
+            variance_along /= true_square
+        return SquareMoments(noise_mean, noise_variance, variance_along, self.drawing)
+
+    def test(self) -> TestResult:
+        """Return S, and how often calibrated scores show as much."""
+        if not self.varies:
+            return TestResult(self.mean_square, math.nan)
+        below = _probability_below(self.mean_square, 0.0, self.moments())
+        return TestResult(self.mean_square, 1 - below)
+
+    def square_interval(self, level: float) -> tuple[float, float]:
+        """Return the confidence interval of the true mean squared residual."""
+        observed = self.mean_square
+        if not self.varies:  # what was not seen could be there: Wilson
+            quantile = NormalDist().inv_cdf((1 + level) / 2)
+            return wilson_interval(min(observed, 1.0), self.units, quantile)
+
+        moments = self.moments()
+        widest = max(
+            moments.noise_variance / (2 * moments.noise_mean), moments.variance_along
+        )
+        largest = 4 * observed + 50 * (moments.noise_mean + 50 * widest)
+
+        def end(square: float, tail: float) -> float:
+            """Return the true square at which so much lies below the observed one."""
+            if _probability_below(square, 0.0, moments) <= tail:
+                return 0.0
+            found = bisect(
+                lambda true: _probability_below(square, float(true), moments) > tail,
+                0.0,
+                largest,
+            )
+            return min(float(found), 1.0)
+
+        low = end(observed, (1 + level) / 2)
+        # power-constrained (Cowan et al. 2011): below its mean, noise shows nothing
+        high = end(max(observed, moments.noise_mean), (1 - level) / 2)
+        return low, high
+
+    def mean_error(self, level: float) -> Estimate:
+        """Return the mean absolute residual, less what noise adds (Kumar et al.)."""
+        size = np.abs(self.mean)
+        bias = self.weight @ (folded_mean(self.mean, self.binomial_variance) - size)
+        value = max(float(self.weight @ size - bias), 0.0)
+
+        low, high = self.square_interval(level)
+        if low > 0 and self.varies:
+            direction = self.weight * np.sign(self.mean)
+            variance = max(float(direction @ self.covariance @ direction), 0.0)
+            reach = student_quantile(self.units - 1, level) * math.sqrt(variance)
+            low = max(value - reach, 0.0)
+        return estimate_from_interval(
+            value, low, math.sqrt(high), level, "squared error's root"
+        )
+
+    def chi_square_test(self, null_variance: Floats, parameters: int) -> TestResult:
+        r"""Return Pearson's test of no residual, corrected by Rao and Scott (1981).
+
+        ``null_variance`` is that of equal, independent and calibrated cases, N; with
+        :math:`M = N^{-1/2} \Sigma N^{-1/2}` the statistic times
+        :math:`\mathrm{tr} M / \mathrm{tr} M^2` has about
+        :math:`(\mathrm{tr} M)^2 / \mathrm{tr} M^2` degrees of freedom.
+        """
+        from scipy.special import chdtrc
+
+        # bins whose cases are certain, and were right, tell nothing
+        informative = null_variance > 0
+        proportion_free = 1 - parameters / max(int(informative.sum()), 1)
+        if not proportion_free > 0:
+            return TestResult(math.nan, math.nan)
+
+        root = np.sqrt(null_variance[informative])
+        covariance = self.covariance[np.ix_(informative, informative)]
+        design_effects = covariance / np.outer(root, root)
+        trace = float(np.trace(design_effects))
+        trace_of_square = float((design_effects * design_effects).sum())
+
+        pearson = float(((self.mean[informative] / root) ** 2).sum())
+        statistic = pearson * trace / trace_of_square
+        degrees_of_freedom = trace**2 / trace_of_square * proportion_free
+        return TestResult(statistic, float(chdtrc(degrees_of_freedom, statistic)))
+
+
+def folded_mean(mean: Floats, variance: Floats) -> Floats:
+    """Return E|X| of normal X."""
+    from scipy.special import ndtr
+
+    standard_deviation = np.sqrt(variance)
+    standardised = np.copysign(np.inf, mean)
+    np.divide(mean, standard_deviation, out=standardised, where=standard_deviation > 0)
+
+    half_normal_mean = math.sqrt(2 / math.pi) * standard_deviation
+    density_part = half_normal_mean * np.exp(-standardised * standardised / 2)
+    return np.asarray(density_part + mean * (1 - 2 * ndtr(-standardised)))
+
+
+def _probability_below(observed: float, true: float, moments: SquareMoments) -> float:
+    """Return how likely a square is no larger than the observed one."""
+    from scipy.special import chndtr, ndtr
+
+    variance = moments.noise_variance
+    variance += (4 * moments.variance_along + moments.drawing * true) * true
+    scale = variance / (2 * moments.noise_mean + 4 * true)
+    statistic = observed / scale
+    degrees_of_freedom = moments.noise_mean / scale
+    noncentrality = true / scale
+
+    if noncentrality > _MAX_NONCENTRALITY:  # the distribution is normal by then
+        standard_deviation = math.sqrt(2 * (degrees_of_freedom + 2 * noncentrality))
+        mean = degrees_of_freedom + noncentrality
+        return float(ndtr((statistic - mean) / standard_deviation))
+    return float(chndtr(statistic, degrees_of_freedom, noncentrality))
+
+
+def residuals_from_scores(forecasts: Forecasts, start: Array) -> BinnedResiduals:
+    """Return how far the proportion of positives is from the score, in each bin."""
+    return _residuals(forecasts, start, forecasts.score, prevalence_estimated=False)
+
+
+def residuals_from_prevalence(forecasts: Forecasts, start: Array) -> BinnedResiduals:
+    """Return how far the proportion of positives is from that of all, in each bin."""
+    stated = np.full(forecasts.score.size, forecasts.prevalence)
+    return _residuals(forecasts, start, stated, prevalence_estimated=True)
+
+
+def _residuals(
+    forecasts: Forecasts, start: Array, stated: Floats, *, prevalence_estimated: bool
+) -> BinnedResiduals:
+    """Return mean residuals from the stated probabilities, with their covariance."""
+    rows = stated.size
+    bin_of_row = np.repeat(np.arange(start.size), np.diff(start, append=rows))
+    total = np.add.reduceat(forecasts.cases, start)
+    positives = np.add.reduceat(forecasts.pos, start)
+    mean = np.add.reduceat(forecasts.pos - forecasts.cases * stated, start) / total
+
+    of_negative = 0 - stated - mean[bin_of_row]
+    of_positive = 1 - stated - mean[bin_of_row]
+    contributions = (of_negative / total[bin_of_row], of_positive / total[bin_of_row])
+    covariance, units = _covariance_of_bins(
+        forecasts, contributions, bin_of_row, start.size, prevalence_estimated
+    )
+
+    # labels that all agree show no variance: then that of calibrated cases
+    pure = np.flatnonzero((positives <= 0) | (positives >= total))
+    calibrated_variance = (
+        np.add.reduceat(forecasts.cases * stated * (1 - stated), start) / total**2
+    )
+    covariance[pure, pure] = np.maximum(
+        covariance[pure, pure], calibrated_variance[pure]
+    )
+
+    proportion = positives / total
+    # a bin of one case has no variance of its own: its proportion says nothing
+    binomial_variance = proportion * (1 - proportion) / np.maximum(total - 1, 1)
+    residuals = BinnedResiduals(
+        mean, total / total.sum(), covariance, binomial_variance, units
+    )
+    drawing = _variance_by_drawing(
+        forecasts, residuals, bin_of_row, of_negative, of_positive
+    )
+    return replace(residuals, drawing=drawing)
+
+
+def _variance_by_drawing(
+    forecasts: Forecasts,
+    residuals: BinnedResiduals,
+    bin_of_row: Array,
+    of_negative: Floats,
+    of_positive: Floats,
+) -> float:
+    r"""Return kappa, what the drawing of the scores adds to the variance of S.
+
+    The influence of a case on S is :math:`[2 \mu_k (u - m_k) + \mu_k^2 - \theta] / n`
+    (Sun et al. 2024); its variance has :math:`4 c_m \theta` without the drawing.
+    """
+    true_square = float(residuals.weight @ residuals.debiased_squares)
+    if not true_square > 0 or not residuals.varies:
+        return 0.0
+
+    slope = 2 * residuals.debiased_means[bin_of_row]
+    excess = (residuals.debiased_squares - true_square)[bin_of_row]
+    variance = forecasts.variance_of_sum(
+        (slope * of_negative + excess) / forecasts.n,
+        (slope * of_positive + excess) / forecasts.n,
+    ).variance
+    drawing = variance - 4 * residuals.moments().variance_along * true_square
+    return drawing / true_square**2 if drawing > 0 else 0.0
+
+
+class _ClassContribution(NamedTuple):
+    """What a case of one class adds to the means: its own bin's, and to all of them."""
+
+    to_own_bin: Floats  # of each row
+    from_every_bin: Floats  # of each bin, taken off
+
+
+def _covariance_of_bins(
+    forecasts: Forecasts,
+    contributions: tuple[Floats, Floats],
+    bin_of_row: Array,
+    bins: int,
+    prevalence_estimated: bool,
+) -> tuple[Floats, float]:
+    """Return the covariance of the means of bins, and the number of units drawn.
+
+    A negative and a positive case add ``contributions`` to the mean of their own bin.
+    """
+    negatives, positives = (
+        _class_contribution(
+            forecasts,
+            label,
+            contributions[label],
+            bin_of_row,
+            bins,
+            prevalence_estimated,
+        )
+        for label in (0, 1)
+    )
+    clusters = forecasts.sample.observed.grouped
+    if clusters is None:
+        covariance, units_in_bin = _covariance_of_cases(
+            forecasts, negatives, positives, bin_of_row, bins
+        )
+        units = forecasts.n
+    else:
+        covariance, units_in_bin = _covariance_of_clusters(
+            clusters, negatives, positives, bin_of_row, bins
+        )
+        units = float(clusters.number)
+
+    correction = np.sqrt(units_in_bin / np.maximum(units_in_bin - 1, 1))
+    return covariance * np.outer(correction, correction), units
+
+
+def _class_contribution(
+    forecasts: Forecasts,
+    label: int,
+    contribution: Floats,
+    bin_of_row: Array,
+    bins: int,
+    prevalence_estimated: bool,
+) -> _ClassContribution:
+    """Return what a case of a class adds to the mean residuals of all bins.
+
+    Where the sizes of both classes are fixed, the mean of the class is taken off; where
+    the prevalence is estimated, what the case adds to that.
+    """
+    sample = forecasts.sample
+    count = (sample.observed.neg, sample.observed.pos)[label]
+    unit = sample.class_weights[label] * forecasts.scale
+    to_own_bin = contribution * unit
+    from_every_bin = np.zeros(bins)
+
+    if sample.class_sizes_fixed:
+        class_sum = np.bincount(bin_of_row, count[::-1] * to_own_bin, bins)
+        from_every_bin = class_sum / max(float(count.sum()), 1e-300)
+    elif prevalence_estimated:
+        from_every_bin += (label - forecasts.prevalence) / forecasts.n * unit
+    return _ClassContribution(to_own_bin, from_every_bin)
+
+
+def _covariance_of_cases(
+    forecasts: Forecasts,
+    negatives: _ClassContribution,
+    positives: _ClassContribution,
+    bin_of_row: Array,
+    bins: int,
+) -> tuple[Floats, Floats]:
+    """Return the covariance of independent cases, and Kish's number in each bin."""
+    observed = forecasts.sample.observed
+    squares_of_neg = observed.squares[0][::-1]
+    squares_of_pos = observed.squares[1][::-1]
+    covariance = np.zeros((bins, bins))
+
+    for by_class, squares in ((negatives, squares_of_neg), (positives, squares_of_pos)):
+        own = by_class.to_own_bin
+        shift = by_class.from_every_bin
+        # the sum over cases of (own - shift)(own - shift)', own being in one bin only
+        cross = np.outer(np.bincount(bin_of_row, squares * own, bins), shift)
+        within = np.diag(np.bincount(bin_of_row, squares * own * own, bins))
+        covariance += within - cross - cross.T
+        covariance += float(squares.sum()) * np.outer(shift, shift)
+
+    weight = np.bincount(bin_of_row, (observed.neg + observed.pos)[::-1], bins)
+    squares = np.bincount(bin_of_row, squares_of_neg + squares_of_pos, bins)
+    return covariance, weight**2 / squares
+
+
+def _covariance_of_clusters(
+    clusters: Clusters,
+    negatives: _ClassContribution,
+    positives: _ClassContribution,
+    bin_of_row: Array,
+    bins: int,
+) -> tuple[Floats, Floats]:
+    """Return the covariance of independent clusters, and how many each bin meets."""
+    row = bin_of_row.size - 1 - clusters.row
+    cell = clusters.code * bins + bin_of_row[row]
+    sums = np.zeros((clusters.number, bins))
+
+    for by_class, count in zip((negatives, positives), clusters.counts, strict=False):
+        added = np.bincount(cell, count * by_class.to_own_bin[row], sums.size)
+        sums += added.reshape(sums.shape)
+        sums -= np.outer(clusters.per_cluster(count), by_class.from_every_bin)
+
+    clusters_in_bin = np.bincount(np.unique(cell) % bins, minlength=bins) / 1.0
+    return sums.T @ sums, clusters_in_bin
