@@ -226,7 +226,8 @@ def same(a, b, within=1e-10):
 # what is said of limits and of chance, not of values; and sums over the cases
 ABOUT_LIMITS = {
     "low", "high", "se", "method", "notes", "statistic", "df", "p_value", "p_adjusted",
-    "rms", "debiased", "chance", "warning", "code", "size", "worst",
+    "rms", "debiased", "chance", "warning", "code", "error", "bound", "worst",
+    "cases_needed",
 }  # fmt: skip
 SUMS = {"n", "n_pos", "n_neg", "tp", "fp", "fn", "tn", "flagged", "notes"}
 

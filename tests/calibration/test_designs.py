@@ -12,7 +12,9 @@ from scipy.stats import chi2, ncx2
 
 import trueness
 from trueness import InputError, Tally
-from trueness.calibration.residuals import BinnedResiduals
+from trueness.calibration.forecasts import Forecasts, equal_mass_bins
+from trueness.calibration.residuals import BinnedResiduals, residuals_from_scores
+from trueness.inference.variance import VarianceEstimate
 
 SURVEY = json.loads(
     (Path(__file__).parents[1] / "reference/calibration_survey.json").read_text()
@@ -63,7 +65,14 @@ def test_errors_are_those_of_the_survey_package(design):
 def test_the_law_of_the_squares_is_exact_for_equal_bins():
     """Three bins alike: S is a scaled noncentral chi-square with 3 degrees."""
     gap = np.array([0.1, -0.2, 0.1])
-    b = BinnedResiduals(gap, np.ones(3) / 3, np.eye(3) * 0.004, np.zeros(3), 1e3)
+    b = BinnedResiduals(
+        mean=gap,
+        weight=np.ones(3) / 3,
+        covariance=np.eye(3) * 0.004,
+        noise_variance=np.zeros(3),
+        error_variance=VarianceEstimate(0.004 / 3, math.inf, 1e3),
+        units=1e3,
+    )
     low, high = b.square_interval(0.95)
     c = 0.004 / 3
     assert b.mean_square == pytest.approx(0.02)
@@ -75,14 +84,16 @@ def test_the_law_of_the_squares_is_exact_for_equal_bins():
     assert small.square_interval(0.95)[0] == 0
 
 
-def test_the_test_of_bins_agrees_with_the_interval():
-    for seed in range(12):
-        y, p, _ = sample(200, seed)
-        t = trueness.tally(y, p ** (1 + seed / 10))
-        e = trueness.calibration_error(t, bins=8)
-        found = trueness.calibration_test(t, method="bins", bins=8)
-        # the lower limit of 95 % is one of 97.5 %
-        assert (e.rms.low > 0) == (found.p_value < 0.025)
+@pytest.mark.parametrize("seed", range(12))
+def test_the_test_of_squares_agrees_with_their_interval(seed):
+    y, p, _ = sample(200, seed)
+    forecasts = Forecasts(trueness.tally(y, p ** (1 + seed / 10)), "test")
+    residuals = residuals_from_scores(forecasts, equal_mass_bins(forecasts.cases, 8))
+
+    low, _ = residuals.square_interval(0.95)
+
+    # the lower end of 95 % is one of 97.5 %
+    assert (low > 0) == (residuals.test().p_value < 0.025)
 
 
 @pytest.mark.parametrize("name", ANSWERS)

@@ -1,25 +1,194 @@
-"""One verdict on calibration, and what it gains on cases that the map has not seen."""
+"""One verdict on calibration: its test, its error, its margin, its words."""
+
+import math
 
 import numpy as np
 import pytest
+from scipy.special import expit, logit
+from scipy.stats import chi2
 
 import trueness
-from trueness import (
-    InputError,
-    NotEnoughCases,
-    Tally,
-    calibration_gain,
-    calibration_verdict,
-)
-from trueness.calibration.folds import deal_cases
-from trueness.calibration.gain import gain_sentences
+from trueness import InputError, Tally, calibration_verdict
 
 
-def drawn(n, seed, power=1.0):
+def draw_cases(n, seed, power=1.0):
     """Labels of known probabilities, and scores that are a power of these."""
     rng = np.random.default_rng(seed)
     p = rng.beta(2, 4, n)
     return (rng.random(n) < p).astype(int), p**power
+
+
+def cox_p_value(y, p):
+    """Likelihood ratio of intercept 0 and slope 1, by plain Newton steps."""
+    regressors = np.stack([np.ones(p.size), logit(p)], axis=1)
+    coefficients = np.array([0.0, 1.0])
+    for _ in range(30):
+        fitted = expit(regressors @ coefficients)
+        information = (regressors.T * (fitted * (1 - fitted))) @ regressors
+        coefficients += np.linalg.solve(information, regressors.T @ (y - fitted))
+
+    def log_likelihood(q):
+        return np.sum(np.log(np.where(y == 1, q, 1 - q)))
+
+    free = log_likelihood(expit(regressors @ coefficients))
+    return chi2.sf(2 * (free - log_likelihood(p)), 2)
+
+
+def pearson_p_value(y, p):
+    """Pearson's test, case by case, of ten bins with equal sums of p(1-p)."""
+    order = np.argsort(p)
+    y = y[order]
+    p = p[order]
+    variance = p * (1 - p)
+    bins = min(10, int(variance.sum() / 5))
+    middle = np.cumsum(variance) - variance / 2
+    bin_of_case = np.floor(middle * bins / variance.sum()).astype(int)
+    residual = np.bincount(bin_of_case, y - p, bins)
+    return chi2.sf(np.sum(residual**2 / np.bincount(bin_of_case, variance, bins)), bins)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_p_value_joins_cox_and_pearson_by_bonferroni(seed):
+    y, p = draw_cases(150 + 100 * seed, seed, power=1 + seed / 10)
+
+    verdict = calibration_verdict(y, p)
+
+    expected = min(1, 2 * min(cox_p_value(y, p), pearson_p_value(y, p)))
+    assert verdict.p_value == pytest.approx(expected, rel=1e-7)
+
+
+@pytest.mark.parametrize("design", ["plain", "cluster", "weight"])
+def test_one_p_and_one_error_whoever_asks(design):
+    y, p = draw_cases(400, 8, 0.8)
+    rng = np.random.default_rng(1)
+    words = {
+        "plain": {},
+        "cluster": {"cluster": rng.integers(0, 60, 400)},
+        "weight": {"weight": rng.uniform(0.5, 2, 400)},
+    }[design]
+    t = trueness.tally(y, p, **words)
+
+    verdict = calibration_verdict(t)
+
+    assert trueness.calibration_test(t).p_value == verdict.p_value
+    error = trueness.calibration_error(t).debiased
+    assert (error.value, error.low, error.high) == (
+        verdict.error.value,
+        verdict.error.low,
+        verdict.error.high,
+    )
+    if design == "plain":
+        gain = trueness.calibration_gain(t, method="platt")
+        assert gain.error_before.value == verdict.error.value
+
+
+@pytest.mark.parametrize("factor", [0.99, 1.01])
+def test_the_gate_and_the_verdict_agree_on_the_margin(factor):
+    t = trueness.tally(*draw_cases(3000, 4))
+    margin = factor * calibration_verdict(t).bound
+
+    verdict = calibration_verdict(t, margin=margin)
+    gate = trueness.check(t, [f"calibration_error <= {margin!r}"])
+
+    within_margin = verdict.code in ("calibrated", "close")
+    assert within_margin == bool(gate) == (factor > 1)
+
+
+@pytest.mark.parametrize(
+    ("n", "power", "code"),
+    [
+        (300, 1, "undecided"),
+        (4000, 1, "calibrated"),
+        (10**6, 0.98, "close"),
+        (20_000, 0.7, "miscalibrated"),
+    ],
+)
+def test_test_and_margin_decide(n, power, code):
+    verdict = calibration_verdict(*draw_cases(n, 3, power))
+
+    assert verdict.code == code
+    assert (verdict.p_value < 0.05) == (code in ("close", "miscalibrated"))
+    assert (verdict.bound <= verdict.margin) == (code in ("close", "calibrated"))
+    assert str(verdict).splitlines()[0] == verdict.sentences[0]
+    assert all(len(sentence.split()) <= 25 for sentence in verdict.sentences)
+
+
+def test_a_slope_of_two_thirds_is_found_as_often_as_by_textbook_tests():
+    rng = np.random.default_rng(21)
+    rejected = {"joint": 0, "cox": 0}
+    for _ in range(60):
+        p = expit(rng.normal(0, 1.8, 400))
+        y = (rng.random(400) < expit(0.67 * logit(p))).astype(int)
+        for method in rejected:
+            p_value = trueness.calibration_test(y, p, method=method).p_value
+            rejected[method] += p_value < 0.05
+
+    assert rejected["joint"] >= 0.85 * rejected["cox"]
+    assert rejected["joint"] >= 48
+
+
+@pytest.mark.parametrize("design", ["plain", "rare", "cluster"])
+def test_calibrated_scores_are_rejected_in_one_of_twenty(design):
+    rng = np.random.default_rng(17)
+    p_values = []
+    for _ in range(150):
+        words = {}
+        if design == "plain":
+            p = rng.beta(2, 4, 300)
+        elif design == "rare":
+            p = rng.beta(0.6, 60, 1500).clip(1e-6)
+        else:
+            p = np.repeat(rng.beta(2, 4, 100), 4)
+            words = {"cluster": np.repeat(np.arange(100), 4)}
+        y = (rng.random(p.size) < p).astype(int)
+        p_values.append(calibration_verdict(y, p, **words).p_value)
+
+    # three standard errors of .05 in 150 samples
+    assert np.mean(np.array(p_values) < 0.05) <= 0.105
+
+
+def test_no_place_is_blamed_where_nothing_was_found():
+    verdicts = [calibration_verdict(*draw_cases(300, seed)) for seed in range(30)]
+
+    assert all(v.worst is None for v in verdicts if v.p_value >= 0.05)
+
+
+def test_calibrated_is_said_with_the_number_of_cases_that_was_asked_for():
+    few = calibration_verdict(*draw_cases(300, 3))
+    assert few.code == "undecided"
+    assert f"some {few.cases_needed:,.0f} such cases" in few.sentences[-1]
+
+    n = int(few.cases_needed)
+    codes = [calibration_verdict(*draw_cases(n, seed)).code for seed in range(40)]
+
+    assert 0.6 <= codes.count("calibrated") / 40 <= 0.98
+
+
+def test_a_smaller_margin_needs_more_cases():
+    t = trueness.tally(*draw_cases(1000, 3))
+
+    wide = calibration_verdict(t, margin=0.1)
+    narrow = calibration_verdict(t, margin=0.02)
+
+    assert (wide.code, narrow.code) == ("calibrated", "undecided")
+    assert narrow.cases_needed == pytest.approx(25 * wide.cases_needed, rel=0.1)
+
+
+@pytest.mark.parametrize("margin", [0, 1, 5, -0.1, "wide"])
+def test_a_margin_is_a_fraction(margin):
+    with pytest.raises(InputError, match="margin"):
+        calibration_verdict([0, 1], [0.5, 0.2], margin=margin)
+
+
+def test_the_margin_of_a_rare_class_is_a_fifth_of_it():
+    """Scores of .015 where one case in 100 is positive are not close."""
+    t = Tally([0.015], neg=[198_000], pos=[2_000])
+
+    verdict = calibration_verdict(t)
+
+    assert verdict.margin == pytest.approx(0.002)
+    assert verdict.code == "miscalibrated"
+    assert calibration_verdict(t, margin=0.01).code == "close"
 
 
 def test_few_cases_with_high_scores_have_bins_of_their_own():
@@ -28,181 +197,55 @@ def test_few_cases_with_high_scores_have_bins_of_their_own():
     score = np.concatenate([rng.beta(1, 400, 20_000), np.full(40, 0.3), [0.9] * 40])
     label = (rng.random(20_000) < score[:20_000]).astype(int)
     label = np.concatenate([label, np.ones(40, int), [0, 1] * 20])
-    found = calibration_verdict(label, score)
-    assert found.code == "miscalibrated"
-    assert found.p_value < 1e-6
-    assert found.worst.share.value > found.worst.score + 0.3
 
+    verdict = calibration_verdict(label, score)
 
-@pytest.mark.parametrize(
-    ("n", "power", "code"),
-    [
-        (300, 1, "undecided"),
-        (10**6, 1, "calibrated"),
-        (10**6, 0.98, "close"),
-        (20_000, 0.7, "miscalibrated"),
-    ],
-)
-def test_size_and_test_decide(n, power, code):
-    found = calibration_verdict(*drawn(n, 3, power))
-    assert found.code == code
-    assert (found.p_value < 0.05) == (code in ("close", "miscalibrated"))
-    small = found.tolerance * found.prevalence
-    assert (found.size.high <= small) == (code in ("close", "calibrated"))
-    assert str(found).splitlines()[0] == found.sentences[0]
-    assert all(len(line.split()) <= 25 for line in found.sentences)
-
-
-def test_calibrated_scores_are_rejected_in_one_of_twenty():
-    found = [calibration_verdict(*drawn(600, seed)) for seed in range(120)]
-    p = np.array([v.p_value for v in found])
-    assert 0.005 <= np.mean(p < 0.05) <= 0.095
-    assert 0.35 < np.mean(p < 0.5) < 0.65
-    # no place is blamed where nothing was found
-    assert all(v.worst is None for v in found if v.p_value >= 0.05)
-    with pytest.raises(InputError, match="tolerance"):
-        calibration_verdict([0, 1], [0.5, 0.2], tolerance=5)
+    assert verdict.code == "miscalibrated"
+    assert verdict.p_value < 1e-6
+    assert verdict.worst.share.value > verdict.worst.score + 0.3
 
 
 def test_what_was_impossible_has_happened():
-    t = Tally([1.0, 0.0], neg=[0, 5000], pos=[5000, 1])
-    found = calibration_verdict(t)
-    assert found.p_value == 0
-    assert found.code == "close"
-    right = calibration_verdict(Tally([1.0, 0.0], neg=[0, 50], pos=[50, 0]))
-    assert right.code == "undecided"
-    assert np.isnan(right.p_value)
+    verdict = calibration_verdict(Tally([1.0, 0.0], neg=[0, 5000], pos=[5000, 1]))
+
+    assert verdict.p_value == 0
+    assert verdict.code == "close"
+
+
+def test_certain_and_right_is_no_proof():
+    verdict = calibration_verdict(Tally([1.0, 0.0], neg=[0, 20], pos=[20, 0]))
+
+    assert verdict.code == "undecided"
+    assert math.isnan(verdict.p_value)
 
 
 def test_a_cluster_of_copies_is_one_case():
-    y, p = drawn(400, 5, 0.6)
-    copies = [np.repeat(x, 20) for x in (y, p, np.arange(400))]
-    found = calibration_verdict(copies[0], copies[1], cluster=copies[2])
+    y, p = draw_cases(400, 5, 0.8)
+    copies = [np.repeat(column, 20) for column in (y, p, np.arange(400))]
+
     once = calibration_verdict(y, p)
-    assert found.p_value == pytest.approx(once.p_value, abs=0.02)
-    assert calibration_verdict(*copies[:2]).p_value < found.p_value / 100
+    clustered = calibration_verdict(copies[0], copies[1], cluster=copies[2])
+    ignored = calibration_verdict(copies[0], copies[1])
+
+    assert clustered.error.value == pytest.approx(once.error.value, abs=0.01)
+    assert clustered.bound == pytest.approx(once.bound, abs=0.015)
+    assert math.log10(clustered.p_value) == pytest.approx(
+        math.log10(once.p_value), abs=1
+    )
+    assert ignored.p_value < clustered.p_value / 100
 
 
-def scored(n=400, seed=1):
-    rng = np.random.default_rng(seed)
-    y = rng.random(n) < 0.3
-    score = 1 / (1 + np.exp(-(rng.normal(size=n) + 1.5 * y)))
-    return y, np.round(score, 2)
-
-
-def test_slow_twin_that_goes_case_by_case():
-    """Deal again with the same seed, fit, and average over cases one by one."""
-    y, score = scored()
-    t = trueness.tally(y, score)
-    found = calibration_gain(t, method="platt", folds=4, rng=7)
-    rng = np.random.default_rng(7)
-    hands = {c: deal_cases(getattr(t, c), 4, rng) for c in ("neg", "pos")}
-    losses, gains = [], []
-    for k in range(4):
-        neg, pos = hands["neg"][k], hands["pos"][k]
-        f = trueness.calibrate(Tally(t.score, t.neg - neg, t.pos - pos), method="platt")
-        for s, a, b in zip(t.score, neg, pos, strict=True):
-            for label, count in ((0, a), (1, b)):
-                losses += [(f(s) - label) ** 2] * count
-                gains += [(s - label) ** 2 - (f(s) - label) ** 2] * count
-    assert len(losses) == 400
-    assert {*hands["neg"].sum(axis=1)} <= {t.n_neg // 4, t.n_neg // 4 + 1}
-    assert found.cross_fitted.value == pytest.approx(np.mean(losses))
-    assert found.gain.value == pytest.approx(np.mean(gains))
-    assert found.gain.se == pytest.approx(np.std(gains, ddof=1) / 20)
-    assert found.cross_fitted.low < found.cross_fitted.value < found.cross_fitted.high
-
-
-def test_the_gain_is_said_in_cases():
-    """.2 and .8 where half are positive: off by 30 in 100, by none after it."""
-    t = Tally([0.8, 0.2], neg=[500, 500], pos=[500, 500])
-    found = calibration_gain(t, method="isotonic", rng=0)
-    assert found.error_before.value == pytest.approx(0.3, abs=0.01)
-    assert found.error_after.value < 0.02
-    assert found.order in ("ties", "kept")
-    first = gain_sentences(found)[0]
-    assert first.startswith("Calibration helps. Score and share of positives differ by")
-    assert "30 in 100 cases" in first
-
-
-@pytest.mark.parametrize(
-    ("method", "share", "order"),
-    [
-        ("platt", [0.2, 0.4, 0.6], "kept"),
-        ("platt", [0.6, 0.4, 0.2], "reversed"),
-        ("isotonic", [0.4, 0.2, 0.6], "ties"),
-        ("histogram", [0.4, 0.2, 0.6], "changed"),
-    ],
-)
-def test_what_the_map_does_to_the_order_is_said(method, share, order):
-    pos = (1000 * np.array(share)).astype(int)
-    found = calibration_gain(Tally([1, 2, 3], 1000 - pos, pos), method=method)
-    assert found.order == order
-    assert len(gain_sentences(found)) == (1 if order == "kept" else 2)
-
-
-def test_groups_share_the_map_and_add_up():
-    y, score = scored()
-    group = np.where(np.arange(400) < 100, "a", "b")
-    parts = trueness.tally(y, score, by=group)
-    found = calibration_gain(parts, method="platt", rng=1)
-    whole = calibration_gain(trueness.tally(y, score), method="platt", rng=1)
-    assert set(found) == {"a", "b"}
-    n = {g: parts[g].n for g in found}
-    for key in ("before", "in_sample"):
-        mean = sum(n[g] * getattr(found[g], key).value for g in found) / 400
-        assert mean == pytest.approx(getattr(whole, key).value)
-
-
-def test_scores_that_are_no_probabilities_and_other_edges():
-    y, score = scored()
-    found = calibration_gain(trueness.tally(y, 10 * score), method="platt", rng=0)
-    assert np.isnan(found.before.value)
-    assert np.isnan(found.gain.value)
-    assert 0 < found.cross_fitted.value < 0.25
-    with pytest.raises(NotEnoughCases):
-        calibration_gain(Tally([0.5, 0.4], pos=[3, 0], neg=[0, 99]))
-    with pytest.raises(NotEnoughCases, match="at least one positive"):
-        calibration_gain(Tally([0.5], neg=[9]))
-    with pytest.raises(InputError, match="method must be one of"):
-        calibration_gain(trueness.tally(y, score), method="plat")
-    with pytest.raises(InputError, match="folds must be"):
-        calibration_gain(trueness.tally(y, score), folds=1)
-
-
-def test_a_case_control_sample_is_worth_what_the_cohort_is():
-    """Positives kept, one negative in nine: the share of use brings the cohort back."""
-    rng = np.random.default_rng(3)
-    y = rng.random(40_000) < 0.1
-    s = 1 / (1 + np.exp(-(rng.normal(size=y.size) + 1.5 * y - 1)))
-    kept = y | (rng.random(y.size) < 1 / 9)
-    whole = calibration_gain(trueness.tally(y * 1, s), method="platt")
-    some = trueness.tally(y[kept] * 1, s[kept])
-    asked = {"prevalence": float(y.mean()), "sampling": "case-control"}
-    part = calibration_gain(some, method="platt", **asked)
-    for name in ("before", "in_sample", "cross_fitted", "gain"):
-        a, b = getattr(part, name), getattr(whole, name)
-        assert a.value == pytest.approx(b.value, abs=0.004)
-        assert a.low < b.value < a.high
-    ignored = calibration_gain(some, method="platt")
-    assert ignored.cross_fitted.value > 2 * whole.cross_fitted.value
-    with pytest.raises(InputError, match="prevalence"):
-        calibration_gain(some, method="platt", sampling="case-control")
-    with pytest.raises(InputError, match="groups"):
-        calibration_gain({"a": some}, method="platt", **asked)
-
-
-def test_a_wide_place_is_said_by_its_ends_and_a_worse_map_by_its_error():
+def test_a_wide_place_is_said_by_its_ends():
     """300 cases at .97, two of them positive, beside few others with high scores."""
     rng = np.random.default_rng(1)
     score = np.r_[0.3 * rng.random(20_000) ** 6, np.linspace(0.3, 0.7, 40)]
     label = np.r_[rng.random(score.size) < score, np.arange(300) < 2]
     t = trueness.tally(label, np.r_[score, np.full(300, 0.97)])
-    worst = trueness.calibration_verdict(t).worst
-    assert worst.high == 0.97 > worst.score + 0.2
-    ends = f"scored from {worst.low:.2f} to 0.97, {worst.score:.2f} on"
-    assert ends in worst.sentence
-    gain = trueness.calibration_gain(t, method="platt")
-    assert gain.gain.low > 0
-    assert gain.error_after.value > gain.error_before.value
-    assert "not every score is nearer" in gain_sentences(gain)[0]
+
+    worst = calibration_verdict(t).worst
+
+    assert worst.high == 0.97
+    if worst.low < 0.97:
+        assert f"from {worst.low:.2f} to 0.97" in worst.sentence
+    else:
+        assert "scored about 0.97" in worst.sentence

@@ -1,7 +1,7 @@
 """How far from calibrated are the probabilities? ECE, smooth error and ICI.
 
 Errors of bins have intervals from the residuals of these bins; errors of smooth curves
-have those of likely calibration lines.
+have those of likely calibration lines, and none where the curve is no line.
 """
 
 from __future__ import annotations
@@ -42,6 +42,10 @@ from trueness.inference.estimates import estimate_from_interval, interval_notes
 from trueness.inference.verification import unlabelled_notes
 
 _BINNINGS = ("equal mass", "equal width")
+# as many as Hosmer and Lemeshow's deciles of risk
+DEFAULT_BINS = 10
+# a curve is no line where such a one would be so rare
+SIGNIFICANT_CURVATURE = 0.05
 # errors of hundreds of lines are computed on fewer rows and a coarser grid
 _LINE_ROWS = 200
 _LINE_HALVINGS = 12
@@ -89,7 +93,11 @@ class CalibrationError(Answer):
 
 @of_tally
 def calibration_error(
-    data: Tally, *, bins: int = 15, binning: str = "equal mass", level: float = 0.95
+    data: Tally,
+    *,
+    bins: int = DEFAULT_BINS,
+    binning: str = "equal mass",
+    level: float = 0.95,
 ) -> CalibrationError:
     r"""Expected calibration error (ECE) in four versions, with confidence intervals.
 
@@ -99,8 +107,8 @@ def calibration_error(
 
     Two errors can be compared only at the same n, prevalence and bins: calibrated
     scores have on average the plain error ``chance``. Kumar, Liang and Ma (2019,
-    arXiv:1909.10155); Błasiok and Nakkiran (2024, arXiv:2309.12236); limits by Scheffé
-    (1953).
+    arXiv:1909.10155); Błasiok and Nakkiran (2024, arXiv:2309.12236). The interval of
+    ``smooth`` is that of likely calibration lines (Scheffé 1953).
 
     Parameters
     ----------
@@ -136,7 +144,7 @@ def calibration_error(
     )
     return CalibrationError(
         plain=estimate_from_interval(
-            float(residuals.weight @ np.abs(residuals.mean)),
+            residuals.mean_error_plain,
             debiased.low,
             debiased.high,
             level,
@@ -153,6 +161,11 @@ def calibration_error(
     )
 
 
+def error_bins(forecasts: Forecasts) -> Array:
+    """Return the first rows of the bins in which errors are measured by default."""
+    return equal_mass_bins(forecasts.cases, DEFAULT_BINS)
+
+
 def expected_error_by_chance(forecasts: Forecasts, start: Array) -> float:
     """Return the expected plain error of calibrated scores, by the normal law."""
     cases = forecasts.cases
@@ -166,7 +179,7 @@ def expected_error_by_chance(forecasts: Forecasts, start: Array) -> float:
 
 def _root_mean_square(residuals: BinnedResiduals, level: float) -> Estimate:
     """Return the root mean square residual, whose square is unbiased."""
-    square = residuals.weight @ (residuals.mean**2 - residuals.binomial_variance)
+    square = residuals.weight @ (residuals.mean**2 - residuals.noise_variance)
     low, high = residuals.square_interval(level)
     return estimate_from_interval(
         math.sqrt(max(float(square), 0.0)),
@@ -187,7 +200,9 @@ def _smooth_estimate(forecasts: Forecasts, level: float) -> tuple[Estimate, list
         return np.asarray(errors)[:, None]
 
     value = float(smooth_error(forecasts.score, forecasts.pos, forecasts.neg))
-    interval = _interval_from_lines(forecasts, level, errors_of_curves)
+    interval = _interval_from_lines(
+        forecasts, np.array([value]), errors_of_curves, level
+    )
     estimate = estimate_from_interval(
         value, interval.low[0], interval.high[0], level, "calibration line"
     )
@@ -203,44 +218,59 @@ class _LineInterval(NamedTuple):
 
 
 def _interval_from_lines(
-    forecasts: Forecasts, level: float, errors_of_curves: ErrorsOfCurves
+    forecasts: Forecasts,
+    values: Floats,
+    errors_of_curves: ErrorsOfCurves,
+    level: float,
 ) -> _LineInterval:
-    """Return the smallest and the largest error of lines in the confidence ellipse."""
+    """Return the smallest and the largest error of lines in the confidence ellipse.
+
+    An error that is not one of a likely line has no interval: 0 to 1.
+    """
     from scipy.special import expit
 
-    score, pos, neg = pooled(forecasts.score, forecasts.pos, forecasts.neg, _LINE_ROWS)
-    cases = pos + neg
-    fit = None if obstacle_to_line(forecasts) else LineFit(forecasts.sample)
-    if fit is None or not fit.has_covariance:
-        zero = 0 * errors_of_curves(score, cases, score[None])[0]
+    zero = np.zeros(len(values))
+    if obstacle_to_line(forecasts):
         return _LineInterval(zero, zero + 1, [_NOTE_ON_MISSING_LINE])
+    fit = LineFit(forecasts.sample)
+    if not fit.has_covariance:
+        return _LineInterval(zero, zero + 1, [_NOTE_ON_MISSING_LINE])
+    p_value = curvature_p_value(forecasts.sample)
+    if p_value < SIGNIFICANT_CURVATURE:
+        return _LineInterval(zero, zero + 1, [_note_on_curvature(p_value)])
 
+    score, pos, neg = pooled(forecasts.score, forecasts.pos, forecasts.neg, _LINE_ROWS)
     lines = fit.lines_in_ellipse(level)
     odds = lines[:, :1] + lines[:, 1:] * log_odds(score)
-    errors = errors_of_curves(score, cases, expit(odds))
+    errors = errors_of_curves(score, pos + neg, expit(odds))
     low = errors.min(axis=0)
     high = errors.max(axis=0)
     if fit.test_of_ideal().p_value >= 1 - level:
-        low = 0 * low
+        low = zero
 
-    p_value = curvature_p_value(forecasts.sample)
-    notes = [_note_on_curvature(p_value)] if p_value < 0.05 else []
-    return _LineInterval(low, high, notes)
+    outside = (values < low) | (values > high)
+    notes = [_NOTE_ON_OTHER_CURVES] if outside.any() else []
+    return _LineInterval(
+        np.where(outside, 0.0, low), np.where(outside, 1.0, high), notes
+    )
 
 
 _NOTE_ON_MISSING_LINE = (
-    "These cases have no calibration line (one score, separated classes, or "
-    "one case of a class), so that errors of smooth curves have no limits."
+    "These cases have no calibration line (one score, separated classes, or one case "
+    "of a class), so that errors of smooth curves have no interval."
+)
+_NOTE_ON_OTHER_CURVES = (
+    "An error of the smooth curve is not one that a calibration line could have; it "
+    "has no interval (0 to 1)."
 )
 
 
 def _note_on_curvature(p_value: float) -> str:
-    """Return why the interval of lines is too narrow."""
+    """Return why errors of smooth curves have no interval."""
     return (
-        "The share of positives does not follow a straight line in the log-odds of the "
-        f"score ({p_is(p_value)}): a slope and an intercept do not describe the "
-        "miscalibration, and limits of smooth errors, which are those of lines, fall "
-        "short. Look at reliability."
+        "The proportion of positives does not follow a line in the log-odds of the "
+        f"score ({p_is(p_value)}), so that errors of smooth curves have no interval. "
+        "Look at reliability."
     )
 
 
@@ -336,7 +366,7 @@ def calibration_index(
     curve = loess_curve(score, pos, cases, span)
     values = _distance_summaries(score, cases, curve)
 
-    interval = _interval_from_lines(forecasts, level, _distance_summaries)
+    interval = _interval_from_lines(forecasts, values, _distance_summaries, level)
     ici, e50, e90, largest = (
         estimate_from_interval(value, low, high, level, "calibration line")
         for value, low, high in zip(values, interval.low, interval.high, strict=True)

@@ -129,6 +129,19 @@ def variance_of_sum(
     return evaluated.variance_estimate
 
 
+def effective_sample_size(forecasts: Forecasts, curve: Floats) -> float:
+    """Return how many independent cases vary as much about a curve as these do."""
+    cases = forecasts.n
+    if forecasts.sample.observed.grouped is None:
+        return cases
+    # the mean residual from the curve, of clusters and of independent cases
+    variance = forecasts.variance_of_sum(-curve / cases, (1 - curve) / cases).variance
+    variance_of_case = float(forecasts.cases @ (curve * (1 - curve))) / cases
+    if not (variance > 0 and variance_of_case > 0):
+        return cases
+    return min(cases, variance_of_case / variance)
+
+
 def pooled(
     score: Floats, pos: Array, neg: Array, max_rows: int = MAX_POOLED_ROWS
 ) -> tuple[Floats, Array, Array]:

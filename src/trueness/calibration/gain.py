@@ -52,7 +52,7 @@ class CalibrationGain(Record):
     gain : Estimate
         ``before`` minus ``cross_fitted``, paired by case; above 0, calibration helps.
     error_before, error_after : Estimate
-        Size of :func:`trueness.calibration_verdict`, before and cross-fitted.
+        Error of :func:`trueness.calibration_verdict`, before and cross-fitted.
     order : str
         What the map does to the order of the scores: "kept", "ties" (some different
         scores get the same probability), "reversed", or "changed".
@@ -229,14 +229,14 @@ def _gain_of_group(
 
     error_before = estimate_from_interval(math.nan, math.nan, math.nan, level)
     if comparable:
-        error_before = calibration_verdict(group, level=level).size
+        error_before = calibration_verdict(group, level=level).error
     return CalibrationGain(
         before=mean_loss(before, neg, pos),
         in_sample=mean_loss(squared_errors(fitted_probability), group.neg, group.pos),
         cross_fitted=mean_loss(after, neg, pos),
         gain=mean_loss(differences, neg, pos, -1.0),
         error_before=error_before,
-        error_after=calibration_verdict(cross_fitted_tally, level=level).size,
+        error_after=calibration_verdict(cross_fitted_tally, level=level).error,
         order=_order_under_map(fitted_probability),
         folds=len(occurs),
         tally=cross_fitted_tally,

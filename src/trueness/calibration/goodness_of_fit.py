@@ -29,6 +29,10 @@ from trueness.inference.estimates import interval_notes
 from trueness.inference.verification import unlabelled_notes
 
 _NO_TEST = TestResult(math.nan, math.nan)
+# deciles of risk, as Hosmer and Lemeshow have
+MAX_BINS = 10
+# Cochran (1954): the chi-squared law needs some five expected cases
+MIN_VARIANCE_OF_BIN = 5.0
 
 
 @final
@@ -53,7 +57,7 @@ class CalibrationTest(Answer):
 def calibration_test(
     data: Tally,
     *,
-    method: str = "spiegelhalter",
+    method: str = "joint",
     bins: int = 10,
     parameters: int = 0,
     replicates: int = 999,
@@ -66,25 +70,31 @@ def calibration_test(
     Parameters
     ----------
     method
+        "joint", that of :func:`calibration_verdict`, takes the smaller p-value of
+        "cox" and "bins" twice (Bonferroni; its statistic is that smaller one),
         "spiegelhalter" (1986, doi:10.1002/sim.4780050506) compares the Brier score with
         its expectation (it cannot detect errors that cancel), "cox" tests for slope 1
-        and intercept 0 at once (likelihood ratio), "bins" compares the mean squared
-        residual of bins with that of calibrated scores, and sees errors anywhere,
+        and intercept 0 at once (likelihood ratio), "bins" is Pearson's test of
+        bins with equal variances of at least 5 (Cochran 1954; of designs Rao and Scott
+        1981), and sees errors anywhere,
         "isotonic" compares the part MCB of the Brier score with that of labels drawn
         from the scores (Monte Carlo, exact at any sample size), "hosmer-lemeshow"
         (1980, doi:10.1080/03610928008827941; of designs Rao and Scott 1981) compares
         the number of positives in bins with the sum of their scores (to reproduce
         published numbers).
     bins
-        Number of bins, of equally many cases, of "bins" and "hosmer-lemeshow".
+        Largest number of bins of "bins", and the number of bins of equally many cases
+        of "hosmer-lemeshow".
     parameters
         How many parameters of the model were fitted on these same cases, which
         "hosmer-lemeshow" takes off the degrees of freedom (R's ``hoslem.test``: 2).
 
     Examples
     --------
+    Spiegelhalter's z by hand: (4 - 2) 0.6 / sqrt(10 0.36 0.16).
+
     >>> t = Tally([0.2], neg=[6], pos=[4])
-    >>> calibration_test(t).statistic  # (4 - 2) 0.6 / sqrt(10 0.36 0.16)
+    >>> calibration_test(t, method="spiegelhalter").statistic
     1.58...
     """
     method = _options.choice(method, CALIBRATION_TESTS, "method")
@@ -174,10 +184,70 @@ def _cox(forecasts: Forecasts, settings: TestSettings) -> TestResult:
     return cox_test(forecasts)
 
 
-def _squares_of_bins(forecasts: Forecasts, settings: TestSettings) -> TestResult:
-    """Return the test of the mean squared residual of bins."""
-    start = equal_mass_bins(forecasts.cases, settings.bins)
-    return residuals_from_scores(forecasts, start).test()
+def _bins(forecasts: Forecasts, settings: TestSettings) -> TestResult:
+    return pearson_test(forecasts, variance_bins(forecasts, settings.bins))
+
+
+def variance_bins(forecasts: Forecasts, bins: int = MAX_BINS) -> Array:
+    """Return the first rows of bins that share the variance of calibrated labels.
+
+    With variances of at least 5 the chi-squared law holds (Cochran 1954).
+    """
+    variance = forecasts.cases * forecasts.score * (1 - forecasts.score)
+    total = float(variance.sum())
+    if not total > 0:
+        return np.array([0])
+    affordable = int(total / MIN_VARIANCE_OF_BIN)
+    return equal_mass_bins(variance, max(min(bins, affordable), 1))
+
+
+def pearson_test(forecasts: Forecasts, start: Array) -> TestResult:
+    """Return Pearson's test of bins, of designs corrected by Rao and Scott (1981)."""
+    from scipy.special import chdtrc
+
+    case_variance = forecasts.score * (1 - forecasts.score)
+    variance = np.add.reduceat(forecasts.cases * case_variance, start)
+    if not forecasts.is_simple_sample:
+        total = np.add.reduceat(forecasts.cases, start)
+        residuals = residuals_from_scores(forecasts, start)
+        return residuals.chi_square_test(variance / total**2, parameters=0)
+
+    # bins of scores 0 or 1, which were right, tell nothing
+    informative = variance > 0
+    if not informative.any():
+        return _NO_TEST
+    residual = np.add.reduceat(forecasts.pos - forecasts.cases * forecasts.score, start)
+    statistic = float((residual[informative] ** 2 / variance[informative]).sum())
+    return TestResult(statistic, float(chdtrc(int(informative.sum()), statistic)))
+
+
+class JointTest(NamedTuple):
+    """The p-value of both tests together, and the bins of the one that has some."""
+
+    p_value: float
+    smallest: float
+    start: Array
+
+
+def joint_test(forecasts: Forecasts) -> JointTest:
+    """Return Cox's test of a line and Pearson's of bins, joined by Bonferroni."""
+    start = variance_bins(forecasts)
+    if forecasts.refuted_certainties:  # what was impossible has happened
+        return JointTest(0.0, 0.0, start)
+
+    p_values = [pearson_test(forecasts, start).p_value]
+    if forecasts.is_simple_sample or not obstacle_to_line(forecasts):
+        p_values.append(cox_test(forecasts).p_value)
+    known = [p_value for p_value in p_values if not math.isnan(p_value)]
+    if not known:
+        return JointTest(math.nan, math.nan, start)
+    smallest = min(known)
+    return JointTest(min(1.0, len(known) * smallest), smallest, start)
+
+
+def _joint(forecasts: Forecasts, settings: TestSettings) -> TestResult:
+    test = joint_test(forecasts)
+    return TestResult(test.smallest, test.p_value)
 
 
 def _hosmer_lemeshow(forecasts: Forecasts, settings: TestSettings) -> TestResult:
@@ -235,6 +305,7 @@ class NamedTest(NamedTuple):
 
 CALIBRATION_TESTS: Mapping[str, NamedTest] = MappingProxyType(
     {
+        "joint": NamedTest(_joint),
         "spiegelhalter": NamedTest(
             _spiegelhalter,
             ("The test does not detect errors that cancel in the Brier score.",),
@@ -247,7 +318,7 @@ CALIBRATION_TESTS: Mapping[str, NamedTest] = MappingProxyType(
                 "one.",
             ),
         ),
-        "bins": NamedTest(_squares_of_bins),
+        "bins": NamedTest(_bins),
         "isotonic": NamedTest(_isotonic),
         "hosmer-lemeshow": NamedTest(
             _hosmer_lemeshow,

@@ -20,10 +20,11 @@ from trueness._core.figures import Axis, Curves, Line, guide
 from trueness._core.numbers import number_of
 from trueness._core.records import Answer, Estimate, Record, native_frame, table
 from trueness._core.solvers import isotonic_curve, pool_violators
+from trueness.calibration.errors import error_bins
 from trueness.calibration.forecasts import (
     Forecasts,
     check_probabilities,
-    equal_mass_bins,
+    effective_sample_size,
 )
 from trueness.calibration.residuals import (
     BinnedResiduals,
@@ -43,8 +44,6 @@ from trueness.inference.sample import Measure, MeasuredValue, blockwise_values
 from trueness.inference.variance import Influence
 from trueness.inference.verification import unlabelled_notes
 
-# bins of the lower limits of MCB and DSC, as many as calibration_error has
-_BINS = 15
 # the loss of saying the prevalence is taken no nearer to 0 and 1
 _SMALLEST_PREVALENCE = 2.0**-52
 Losses = tuple[Floats, Floats]  # of a negative and of a positive case at each row
@@ -196,19 +195,31 @@ def _logarithms(p: Floats) -> Losses:
         return -np.log1p(-p), -np.log(p)
 
 
+def _brier_gain_by_noise(p: Floats) -> Floats:
+    """Return by how much the total falls when a block takes its own proportion."""
+    return p * (1 - p)
+
+
+def _log_gain_by_noise(p: Floats) -> Floats:
+    """Return by how much the total falls when a block takes its own proportion.
+
+    Twice the log-likelihood ratio has one degree of freedom (Wilks 1938).
+    """
+    return np.full(p.shape, 0.5)
+
+
 class LossFunction(NamedTuple):
-    """A loss, its largest value, and which squared differences it is at least."""
+    """A loss, its largest value, and what the noise of a fitted block gains of it."""
 
     losses: Callable[[Floats], Losses]
     largest: float
-    squares: float
+    gain_by_noise: Callable[[Floats], Floats]
 
 
 LOSSES: Mapping[str, LossFunction] = MappingProxyType(
     {
-        "brier": LossFunction(squared_errors, largest=1.0, squares=1.0),
-        # Pinsker's inequality
-        "log_loss": LossFunction(_logarithms, largest=math.inf, squares=2.0),
+        "brier": LossFunction(squared_errors, 1.0, _brier_gain_by_noise),
+        "log_loss": LossFunction(_logarithms, math.inf, _log_gain_by_noise),
     }
 )
 
@@ -350,7 +361,7 @@ def _score_parts(data: Tally, name: str, level: float, loss_end: float) -> Score
     values = decomposition(data, name)
     unc = _uncertainty(forecasts, loss.losses, level)
 
-    start = equal_mass_bins(forecasts.cases, _BINS)
+    start = error_bins(forecasts)
     prevalence = np.full(forecasts.score.size, forecasts.prevalence)
     mcb = _part_estimate(
         forecasts,
@@ -396,13 +407,26 @@ def _part_estimate(
             (of_stated[1] - recalibrated[1])[::-1],
         )
     evaluated = evaluate_measure(forecasts.sample, mean_measure(gains, 0.0, largest))
-    low = 0.0
-    if forecasts.sample.imputation is None:
-        low = min(loss.squares * residuals.square_interval(level)[0], value)
     estimate = estimate_from_variance(
         value, evaluated.variance_estimate, (0.0, largest), level
     )
+    low = 0.0
+    could_be_noise = residuals.square_interval(level)[0] == 0
+    if forecasts.sample.imputation is None and not could_be_noise:
+        low = max(estimate.low - _gain_by_noise(forecasts, loss), 0.0)
     return replace(estimate, low=low)
+
+
+def _gain_by_noise(forecasts: Forecasts, loss: LossFunction) -> float:
+    """Return what isotonic regression gains on average by following noise, at most.
+
+    It has as many degrees of freedom as blocks, and its residuals lack up to twice as
+    many variances (Meyer and Woodroofe 2000, doi:10.1214/aos/1015956708).
+    """
+    probability = pool_violators(forecasts.pos, forecasts.neg)[0]
+    curve = isotonic_curve(forecasts.pos, forecasts.neg)
+    cases = effective_sample_size(forecasts, curve)
+    return 2 * float(loss.gain_by_noise(probability).sum()) / cases
 
 
 def _uncertainty(

@@ -31,6 +31,7 @@ from trueness._core.solvers import bisect, isotonic_curve, pool_violators
 from trueness.calibration.forecasts import (
     MAX_POOLED_ROWS,
     Forecasts,
+    effective_sample_size,
     equal_mass_bins,
     pooled,
 )
@@ -149,19 +150,6 @@ def _scores_to_show(forecasts: Forecasts) -> Floats:
     quantiles = np.linspace(0, score.size - 1, MAX_CURVE_POINTS).astype(int)
     shown = np.union1d(block_ends, quantiles)
     return np.asarray(score[shown])
-
-
-def effective_sample_size(forecasts: Forecasts, curve: Floats) -> float:
-    """Return how many independent cases vary as much about a curve as these do."""
-    cases = forecasts.n
-    if forecasts.sample.observed.grouped is None:
-        return cases
-    # the mean residual from the curve, of clusters and of independent cases
-    variance = forecasts.variance_of_sum(-curve / cases, (1 - curve) / cases).variance
-    variance_of_case = float(forecasts.cases @ (curve * (1 - curve))) / cases
-    if not (variance > 0 and variance_of_case > 0):
-        return cases
-    return min(cases, variance_of_case / variance)
 
 
 def _curves_of_drawn_labels(

@@ -30,9 +30,12 @@ from trueness.calibration.forecasts import Forecasts
 from trueness.counts.rows import Clusters
 from trueness.inference.estimates import estimate_from_interval
 from trueness.inference.intervals import student_quantile, wilson_interval
+from trueness.inference.variance import VarianceEstimate
 
 # SciPy does not add up the series of a larger noncentrality
 _MAX_NONCENTRALITY = 1e8
+# E|X| of a standard normal X
+HALF_NORMAL_MEAN = math.sqrt(2 / math.pi)
 
 
 class SquareMoments(NamedTuple):
@@ -61,8 +64,11 @@ class BinnedResiduals:
         Mean residual, and proportion of the cases, of each bin.
     covariance : array (k, k)
         Covariance of the mean residuals by the sampling design.
-    binomial_variance : array (k,)
-        Variance of the proportion of positives of independent cases.
+    noise_variance : array (k,)
+        Variance of the proportion of positives that is taken off squared residuals:
+        the unbiased one of independent cases, else that of the design.
+    error_variance : VarianceEstimate
+        Variance of the mean absolute residual, with the signs that were observed.
     units : float
         How many cases, or clusters, there are in all.
     drawing : float
@@ -72,7 +78,8 @@ class BinnedResiduals:
     mean: Floats
     weight: Floats
     covariance: Floats
-    binomial_variance: Floats
+    noise_variance: Floats
+    error_variance: VarianceEstimate
     units: float
     drawing: float = 0.0
 
@@ -147,21 +154,80 @@ class BinnedResiduals:
         high = end(max(observed, moments.noise_mean), (1 - level) / 2)
         return low, high
 
-    def mean_error(self, level: float) -> Estimate:
-        """Return the mean absolute residual, less what noise adds (Kumar et al.)."""
-        size = np.abs(self.mean)
-        bias = self.weight @ (folded_mean(self.mean, self.binomial_variance) - size)
-        value = max(float(self.weight @ size - bias), 0.0)
+    @property
+    def mean_error_plain(self) -> float:
+        """Return the mean absolute residual (ECE), which noise enlarges."""
+        return float(self.weight @ np.abs(self.mean))
 
-        low, high = self.square_interval(level)
-        if low > 0 and self.varies:
-            direction = self.weight * np.sign(self.mean)
-            variance = max(float(direction @ self.covariance @ direction), 0.0)
-            reach = student_quantile(self.units - 1, level) * math.sqrt(variance)
-            low = max(value - reach, 0.0)
+    @property
+    def mean_deviation(self) -> float:
+        """Return the mean standard deviation of the residuals of bins."""
+        return float(self.weight @ np.sqrt(np.diag(self.covariance)))
+
+    def mean_error(self, level: float) -> Estimate:
+        r"""Return the mean absolute residual, less what noise adds (Kumar et al.).
+
+        The plain error T has an expectation of at least :math:`E|N(e, s)|`, with the
+        true error e and the mean standard deviation s of the bins (by convexity), so
+        that the upper end solves :math:`E|N(e, s)| = T + t_{1-\alpha/2}\,\mathrm{se}`.
+        The lower end takes off what noise adds to residuals that are as large as
+        their debiased squares, and is 0 where the squares could be noise.
+        """
+        plain = self.mean_error_plain
+        size = np.abs(self.mean)
+        bias = self.weight @ (folded_mean(self.mean, self.noise_variance) - size)
+        value = max(plain - float(bias), 0.0)
+
+        standard_error = self.error_variance.standard_error
+        if not self.varies:  # what was not seen could be there: Wilson
+            quantile = NormalDist().inv_cdf((1 + level) / 2)
+            low, high = wilson_interval(min(plain, 1.0), self.units, quantile)
+        elif not math.isfinite(standard_error):  # a single case, or cluster
+            low, high = 0.0, 1.0
+        else:
+            degrees_of_freedom = self.error_variance.degrees_of_freedom
+            reach = student_quantile(degrees_of_freedom, level) * standard_error
+            low = 0.0
+            if self.square_interval(level)[0] > 0:
+                low = max(plain - self._noise_in_error() - reach, 0.0)
+            high = self._largest_error(plain, reach)
         return estimate_from_interval(
-            value, low, math.sqrt(high), level, "squared error's root"
+            value, low, high, level, "folded normal", standard_error
         )
+
+    def _noise_in_error(self) -> float:
+        """Return what noise adds to the plain error, if residuals are debiased ones.
+
+        The observed residuals would say too little: they are larger by noise.
+        """
+        expected = folded_mean(self.debiased_means, np.diag(self.covariance))
+        return float(self.weight @ (expected - np.abs(self.debiased_means)))
+
+    def bound_without_error(self, level: float, power_quantile: float) -> float:
+        """Return the upper end that calibrated scores exceed with a known probability.
+
+        ``power_quantile`` is that of the plain error, in standard errors.
+        """
+        standard_error = self.error_variance.standard_error
+        if not (self.varies and math.isfinite(standard_error)):
+            return math.nan
+        quantile = student_quantile(self.error_variance.degrees_of_freedom, level)
+        return self._largest_error(0.0, (quantile + power_quantile) * standard_error)
+
+    def _largest_error(self, plain: float, reach: float) -> float:
+        """Return the true error that would show the plain one and its reach."""
+        deviation = self.mean_deviation
+        # power-constrained (Cowan et al. 2011): below its mean, noise shows nothing
+        by_noise = HALF_NORMAL_MEAN * deviation
+        largest_plain = max(plain, by_noise) + reach
+        variance = np.array([deviation**2])
+
+        def is_too_small(error: Floats) -> bool:
+            expected_plain = folded_mean(np.array([float(error)]), variance)
+            return float(expected_plain[0]) < largest_plain
+
+        # E|X| is at least |E X|
+        return min(float(bisect(is_too_small, 0.0, largest_plain)), 1.0)
 
     def chi_square_test(self, null_variance: Floats, parameters: int) -> TestResult:
         r"""Return Pearson's test of no residual, corrected by Rao and Scott (1981).
@@ -199,8 +265,8 @@ def folded_mean(mean: Floats, variance: Floats) -> Floats:
     standardised = np.copysign(np.inf, mean)
     np.divide(mean, standard_deviation, out=standardised, where=standard_deviation > 0)
 
-    half_normal_mean = math.sqrt(2 / math.pi) * standard_deviation
-    density_part = half_normal_mean * np.exp(-standardised * standardised / 2)
+    density_part = HALF_NORMAL_MEAN * standard_deviation
+    density_part = density_part * np.exp(-standardised * standardised / 2)
     return np.asarray(density_part + mean * (1 - 2 * ndtr(-standardised)))
 
 
@@ -255,20 +321,55 @@ def _residuals(
     calibrated_variance = (
         np.add.reduceat(forecasts.cases * stated * (1 - stated), start) / total**2
     )
-    covariance[pure, pure] = np.maximum(
-        covariance[pure, pure], calibrated_variance[pure]
-    )
+    added_variance = np.maximum(calibrated_variance[pure] - covariance[pure, pure], 0.0)
+    covariance[pure, pure] += added_variance
 
-    proportion = positives / total
-    # a bin of one case has no variance of its own: its proportion says nothing
-    binomial_variance = proportion * (1 - proportion) / np.maximum(total - 1, 1)
+    noise_variance = np.diag(covariance).copy()
+    if forecasts.is_simple_sample:
+        proportion = positives / total
+        # a bin of one case has no variance of its own: its proportion says nothing
+        noise_variance = proportion * (1 - proportion) / np.maximum(total - 1, 1)
+    weight = total / total.sum()
+    error_variance = _variance_of_error(
+        forecasts, mean, weight, bin_of_row, of_negative, of_positive
+    )
     residuals = BinnedResiduals(
-        mean, total / total.sum(), covariance, binomial_variance, units
+        mean=mean,
+        weight=weight,
+        covariance=covariance,
+        noise_variance=noise_variance,
+        error_variance=replace(
+            error_variance,
+            variance=error_variance.variance
+            + float(weight[pure] ** 2 @ added_variance),
+        ),
+        units=units,
     )
     drawing = _variance_by_drawing(
         forecasts, residuals, bin_of_row, of_negative, of_positive
     )
     return replace(residuals, drawing=drawing)
+
+
+def _variance_of_error(
+    forecasts: Forecasts,
+    mean: Floats,
+    weight: Floats,
+    bin_of_row: Array,
+    of_negative: Floats,
+    of_positive: Floats,
+) -> VarianceEstimate:
+    r"""Return the variance of the mean absolute residual T by the sampling design.
+
+    The influence of a case is :math:`[\pm(u - m_k) + |m_k| - T] / n`, with the sign of
+    the residual of its bin. Folding only makes residuals vary less.
+    """
+    sign = np.where(mean < 0, -1.0, 1.0)[bin_of_row]
+    excess = (np.abs(mean) - weight @ np.abs(mean))[bin_of_row]
+    return forecasts.variance_of_sum(
+        (sign * of_negative + excess) / forecasts.n,
+        (sign * of_positive + excess) / forecasts.n,
+    )
 
 
 def _variance_by_drawing(

@@ -1,13 +1,16 @@
-"""Can the scores be read as probabilities, and what does calibration gain?
+"""Can the scores be read as probabilities? One answer, whoever asks.
 
-Size and test of the verdict come from the residuals of the same bins, so that they
-cannot contradict each other; the gain is that on cases which the map has not seen.
+One test looks for an error of any kind (``goodness_of_fit.joint_test``), one error says
+how large it is (``errors.mean_error``). "Calibrated" is not the absence of proof: it is
+an equivalence, shown where the error is surely below a margin (Nattino, Pennell and
+Lemeshow 2020, doi:10.1111/biom.13249).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import final
 
 import numpy as np
@@ -16,19 +19,21 @@ from trueness._core.arrays import Array
 from trueness._core.checks import options as _options
 from trueness._core.numbers import level_text, number_of, p_is
 from trueness._core.records import Answer, Estimate, Record
+from trueness.calibration.errors import error_bins
 from trueness.calibration.forecasts import Forecasts
+from trueness.calibration.goodness_of_fit import joint_test
 from trueness.calibration.residuals import BinnedResiduals, residuals_from_scores
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
-from trueness.inference.estimates import (
-    estimate_from_interval,
-    interval_notes,
-)
+from trueness.inference.estimates import estimate_from_interval, interval_notes
 from trueness.inference.intervals import WILSON, ProportionSample, proportion_interval
 from trueness.inference.verification import unlabelled_notes
 
-# each bin has at most about so large a part of the cases, and of the variance of labels
-_PARTS = 10
+DEFAULT_MARGIN = 0.05
+# of rare classes a margin of 0.05 says nothing: then this part of their proportion
+LARGEST_PART_OF_RARER_CLASS = 0.2
+# with how many cases calibrated scores are called so with this probability
+PLANNED_POWER = 0.8
 
 
 @final
@@ -39,11 +44,11 @@ class CalibrationPlace(Record):
     Attributes
     ----------
     low, high, score : float
-        The lowest and the highest of these scores, and their mean, which is the share
-        of positives that they state.
+        The lowest and the highest of these scores, and their mean, which is the
+        proportion of positives that they state.
     share : Estimate
-        The share of positives that they have, with limits that hold for all places at
-        once (Bonferroni).
+        The proportion of positives that they have, with an interval that holds for all
+        places at once (Bonferroni).
     cases : float
         How many labelled cases have such a score (as equal cases, if weighted).
     """
@@ -57,16 +62,22 @@ class CalibrationPlace(Record):
     @property
     def sentence(self) -> str:
         """Say it in cases."""
-        many = number_of_cases_to_show(abs(self.share.value - self.score))
-        x, places = self.share, len(str(many)) - 1
-        ends = f"{cases_in(x.low, many)} to {cases_in(x.high, many)}"
-        scored = f"scored about {self.score:.{places}f}"
-        if self.high - self.low > abs(x.value - self.score) / 2:
-            scored = f"scored from {self.low:.{places}f} to {self.high:.{places}f}"
-            scored += f", {self.score:.{places}f} on average"
+        difference = abs(self.share.value - self.score)
+        number = number_of_cases_to_show(difference)
+        digits = len(str(number)) - 1
+
+        scored = f"scored about {self.score:.{digits}f}"
+        if self.high - self.low > difference / 2:
+            scored = (
+                f"scored from {self.low:.{digits}f} to {self.high:.{digits}f}, "
+                f"{self.score:.{digits}f} on average"
+            )
+        low = cases_in(self.share.low, number)
+        high = cases_in(self.share.high, number)
         return (
-            f"Of {number_of(many)} cases {scored}, {cases_in(x.value, many)} are "
-            f"positive ({level_text(x.level)} limits {ends})."
+            f"Of {number_of(number)} cases {scored}, "
+            f"{cases_in(self.share.value, number)} are positive "
+            f"({level_text(self.share.level)} CI {low} to {high})."
         )
 
 
@@ -78,146 +89,239 @@ class CalibrationVerdict(Answer):
     Attributes
     ----------
     code : str
-        "miscalibrated": the test rejects, and the size is not known to be small.
-        "close": the test rejects, but the size is small. "calibrated": the test does
-        not reject, and the size is small. "undecided": nothing was found, but these
-        cases could hide an error that is not small.
-    size, p_value : Estimate, float
-        Mean absolute difference of score and share of positives, place by place; how
-        often calibrated scores differ from the shares by as much, in any places.
+        "miscalibrated": the test rejects, and the error may exceed the margin.
+        "close": the test rejects, but the error is surely within the margin.
+        "calibrated": the test does not reject, and the error is surely within the
+        margin. "undecided": nothing was found, but these cases could hide an error
+        beyond the margin.
+    p_value : float
+        How often calibrated scores differ from the labels by as much, in any way.
+    error : Estimate
+        Mean absolute difference of score and proportion of positives in bins, less
+        what noise adds: ``calibration_error(data).debiased``.
+    bound, margin : float
+        Upper end of the one-sided interval of the error, and what it must not exceed.
+    cases_needed : float
+        How many cases like these would show calibrated scores to be so, in 4 of 5
+        samples.
     worst : CalibrationPlace or None
         Where scores are surely off, and farthest; None where no single place is, or
         the test does not reject.
     mean, prevalence : float
-        Mean score, and share of positives, of all.
+        Mean score, and proportion of positives, of all.
     """
 
     code: str
-    size: Estimate
     p_value: float
+    error: Estimate
+    bound: float
+    margin: float
+    cases_needed: float
     worst: CalibrationPlace | None
     mean: float
     prevalence: float
-    tolerance: float
     notes: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Say the verdict, the worst place and the size, in cases."""
-        many = number_of_cases_to_show(self.size.high)
-        value, low, high = (
-            cases_in(x, many) for x in (self.size.value, self.size.low, self.size.high)
-        )
-        test = "" if math.isnan(self.p_value) else f" ({p_is(self.p_value)})"
-        first = {
-            "miscalibrated": f"These scores are not probabilities{test}.",
-            "close": f"These scores are close to probabilities, but not equal{test}.",
-            "calibrated": f"These scores can be read as probabilities{test}.",
-            "undecided": "Nothing was found against reading these scores as "
-            f"probabilities{test}, but there are too few cases to be sure.",
-        }[self.code]
-        size = (
-            "On average, score and share of positives differ by "
-            f"{value} in {number_of(many)} cases ({low} to {high})."
-        )
-        if self.code in ("calibrated", "undecided"):
-            size = (
-                "On average, score and share of positives may differ by up to "
-                f"{high} in {number_of(many)} cases."
+        """Say the verdict, the worst place, the error and what would settle it."""
+        p_value = "" if math.isnan(self.p_value) else f" ({p_is(self.p_value)})"
+        sentences = [_FIRST_SENTENCE[self.code].format(p=p_value)]
+        if self.worst is not None:
+            sentences.append(self.worst.sentence)
+        sentences.append(self._sentence_on_error())
+        if self.code == "undecided" and math.isfinite(self.cases_needed):
+            sentences.append(
+                f"If they are, some {self.cases_needed:,.0f} such cases would show it."
             )
-        return (first, *([self.worst.sentence] if self.worst else []), size)
+        return tuple(sentences)
+
+    def _sentence_on_error(self) -> str:
+        """Say how large the error is, or may be, in cases."""
+        if self.code == "miscalibrated":
+            number = number_of_cases_to_show(self.error.high)
+            value = cases_in(self.error.value, number)
+            low = cases_in(self.error.low, number)
+            high = cases_in(self.error.high, number)
+            return (
+                "On average, score and proportion of positives differ by "
+                f"{value} in {number_of(number)} cases ({low} to {high})."
+            )
+
+        number = number_of_cases_to_show(min(self.bound, self.margin))
+        differ = (
+            "may differ by up to" if self.code == "undecided" else "differ by at most"
+        )
+        return (
+            f"On average, score and proportion of positives {differ} "
+            f"{cases_in(self.bound, number)} in {number_of(number)} cases; the margin "
+            f"is {cases_in(self.margin, number)}."
+        )
 
     def __repr__(self) -> str:
         """Write the verdict in sentences."""
-        return "\n".join([*self.sentences, *(f"Note: {n}" for n in self.notes)])
+        notes = [f"Note: {note}" for note in self.notes]
+        return "\n".join([*self.sentences, *notes])
+
+
+_FIRST_SENTENCE = {
+    "miscalibrated": "These scores are not probabilities{p}.",
+    "close": "These scores are close to probabilities, but not equal{p}.",
+    "calibrated": "These scores can be read as probabilities{p}.",
+    "undecided": (
+        "Nothing was found against reading these scores as probabilities{p}, but there "
+        "are too few cases to be sure."
+    ),
+}
 
 
 @of_tally
 def calibration_verdict(
-    data: Tally, *, tolerance: float = 0.05, level: float = 0.95
+    data: Tally, *, margin: float | None = None, level: float = 0.95
 ) -> CalibrationVerdict:
-    r"""Can the scores be read as probabilities, and where are they off?
+    r"""Verdict on calibration: a test, and the mean error beside a margin.
 
-    .. math:: \mathrm{size} = \sum_k \frac{n_k}{n} |\bar y_k - \bar p_k|
+    Can the scores be read as probabilities, and where are they off?
 
-    Bins hold at most about a tenth of the cases, and of the variance :math:`p(1-p)` of
-    calibrated labels; the size is the debiased error of :func:`calibration_error` there
-    (Kumar, Liang and Ma 2019, arXiv:1909.10155; Satterthwaite 1946).
+    .. math:: \mathrm{error} = \sum_k \frac{n_k}{n} |\bar y_k - \bar p_k|
+
+    The p-value joins Cox's test of slope and intercept with Pearson's test of bins
+    (Bonferroni). The error is that of :func:`calibration_error`, debiased. Scores are
+    calibrated where the one-sided interval of the error ends within the margin, as
+    ``check("calibration_error <= margin")`` asks it, and the test does not reject.
 
     Parameters
     ----------
-    tolerance
-        A size is small where its upper limit is at most this part of the share of the
-        rarer class: with 0.05, at most 5 of 100 positives are expected at scores where
-        they are not.
+    margin
+        The largest mean error that does not matter: by default 0.05, but at most a
+        fifth of the proportion of the rarer class. To show it takes some 1,800 cases,
+        and 11,000 with a margin of 0.02, where a third is positive.
+
+    References
+    ----------
+    Cox (1958), doi:10.1093/biomet/45.3-4.562. Nattino, Pennell and Lemeshow (2020),
+    doi:10.1111/biom.13249.
 
     Examples
     --------
     Errors that cancel: half of the cases are scored too low, half too high.
 
     >>> t = Tally([0.2, 0.8], neg=[60, 40], pos=[40, 60])
-    >>> found = calibration_verdict(t)
-    >>> found.code, round(found.size.value, 3)
+    >>> verdict = calibration_verdict(t)
+    >>> verdict.code, round(verdict.error.value, 3)
     ('miscalibrated', 0.2)
-    >>> print(found.worst.sentence)
-    Of 100 cases scored about 0.80, 60 are positive (95 % limits 49 to 70).
+    >>> print(verdict.worst.sentence)
+    Of 100 cases scored about 0.80, 60 are positive (95 % CI 49 to 70).
     """
-    s = Forecasts(data, "calibration_verdict")
-    tolerance = _options.fraction(tolerance, "tolerance")
+    forecasts = Forecasts(data, "calibration_verdict")
     level = _options.fraction(level, "level")
-    # bins share out both the cases and their variance
-    variance = s.cases * s.score * (1 - s.score)
-    mass = s.cases / s.n + variance / max(float(variance.sum()), 1e-300)
-    number = np.floor((np.cumsum(mass) - mass / 2) * _PARTS)
-    start = np.flatnonzero(np.diff(number, prepend=-1))
-    found = residuals_from_scores(s, start)
-    size = found.mean_error(level)
-    p = found.test().p_value
-    if s.pos[s.score == 0].any() or s.neg[s.score == 1].any():
-        p = 0.0  # what was impossible has happened
-    small = size.high <= tolerance * min(s.prevalence, 1 - s.prevalence)
-    codes = ("close", "calibrated") if small else ("miscalibrated", "undecided")
-    rejected = p < 1 - level
-    worst = _worst(s, start, found, level) if rejected else None
-    known = (float(s.score @ s.cases) / s.n, s.prevalence, tolerance)
-    notes = (*unlabelled_notes(data), *interval_notes(data))
-    return CalibrationVerdict(codes[not rejected], size, p, worst, *known, notes)
+    margin = _margin_in_force(margin, forecasts.prevalence)
 
+    test = joint_test(forecasts)
+    residuals = residuals_from_scores(forecasts, error_bins(forecasts))
+    error = residuals.mean_error(level)
+    # an equivalence test at 1 - level has one tail only (Schuirmann 1987)
+    bound = residuals.mean_error(2 * level - 1).high if level > 0.5 else error.high
 
-def _worst(
-    s: Forecasts, start: Array, found: BinnedResiduals, level: float
-) -> CalibrationPlace | None:
-    """Give the bin whose scores are surely off by most."""
-    units, each = s.sample.observed.cluster_number, 1 - (1 - level) / start.size
-    ends = [*start[1:], s.score.size]
-    total, up, said = (
-        np.add.reduceat(x, start) for x in (s.cases, s.pos, s.cases * s.score)
+    rejected = test.p_value < 1 - level
+    worst = None
+    if rejected:
+        worst = _worst_place(forecasts, test.start, level)
+    return CalibrationVerdict(
+        code=_code(rejected=rejected, within_margin=bound <= margin),
+        p_value=test.p_value,
+        error=error,
+        bound=bound,
+        margin=margin,
+        cases_needed=_cases_needed(forecasts, residuals, margin, level),
+        worst=worst,
+        mean=forecasts.mean_score,
+        prevalence=forecasts.prevalence,
+        notes=(*unlabelled_notes(data), *interval_notes(data)),
     )
-    worst, least = None, 0.0
+
+
+def _margin_in_force(margin: float | None, prevalence: float) -> float:
+    """Return the margin that was set, or the default at this prevalence."""
+    if margin is not None:
+        return _options.fraction(margin, "margin")
+    rarer_class = min(prevalence, 1 - prevalence)
+    if not rarer_class > 0:
+        return DEFAULT_MARGIN
+    return min(DEFAULT_MARGIN, LARGEST_PART_OF_RARER_CLASS * rarer_class)
+
+
+def _code(*, rejected: bool, within_margin: bool) -> str:
+    """Return the verdict in one word."""
+    if within_margin:
+        return "close" if rejected else "calibrated"
+    return "miscalibrated" if rejected else "undecided"
+
+
+def _cases_needed(
+    forecasts: Forecasts, residuals: BinnedResiduals, margin: float, level: float
+) -> float:
+    """Return how many such cases would put the bound of no error within the margin.
+
+    The bound of calibrated scores falls with the root of the number of cases.
+    """
+    power_quantile = NormalDist().inv_cdf(PLANNED_POWER)
+    bound = residuals.bound_without_error(2 * level - 1, power_quantile)
+    cases = forecasts.n * (bound / margin) ** 2
+    if not (math.isfinite(cases) and cases > 0):
+        return math.nan
+    # two digits are known at best
+    unit = 10.0 ** max(math.floor(math.log10(cases)) - 1, 0)
+    return math.ceil(cases / unit) * unit
+
+
+def _worst_place(
+    forecasts: Forecasts, start: Array, level: float
+) -> CalibrationPlace | None:
+    """Return the bin whose scores are surely off by most."""
+    residuals = residuals_from_scores(forecasts, start)
+    total = np.add.reduceat(forecasts.cases, start)
+    positives = np.add.reduceat(forecasts.pos, start)
+    mean_score = np.add.reduceat(forecasts.cases * forecasts.score, start) / total
+    clusters = forecasts.sample.observed.cluster_number
+    # all bins are searched (Bonferroni)
+    level_of_bin = 1 - (1 - level) / start.size
+
+    worst = None
+    largest_gap = 0.0
     for k in range(start.size):
-        n, share, score = float(total[k]), float(up[k] / total[k]), said[k] / total[k]
-        variance = float(found.covariance[k, k])
-        low, high = proportion_interval(
-            share, ProportionSample(variance, n, units), each
+        proportion = float(positives[k] / total[k])
+        variance = float(residuals.covariance[k, k])
+        sample = ProportionSample(variance, float(total[k]), clusters)
+        low, high = proportion_interval(proportion, sample, level_of_bin)
+        gap = max(low - mean_score[k], mean_score[k] - high)
+        if gap <= largest_gap:
+            continue
+
+        largest_gap = gap
+        end = start[k + 1] if k + 1 < start.size else forecasts.score.size
+        worst = CalibrationPlace(
+            low=float(forecasts.score[start[k]]),
+            high=float(forecasts.score[end - 1]),
+            score=float(mean_score[k]),
+            share=estimate_from_interval(
+                proportion, low, high, level, WILSON, math.sqrt(variance)
+            ),
+            cases=float(total[k]),
         )
-        gap = max(low - score, score - high)
-        if gap > least:
-            least, inside = gap, s.score[start[k] : ends[k]].tolist()
-            e = estimate_from_interval(
-                share, low, high, level, WILSON, math.sqrt(variance)
-            )
-            worst = CalibrationPlace(inside[0], inside[-1], float(score), e, n)
     return worst
 
 
 def number_of_cases_to_show(difference: float) -> int:
-    """In how many cases, a power of ten, does a difference show?"""
+    """Return in how many cases, a power of ten, a difference shows."""
     if not difference > 0:
         return 100
     return int(10 ** max(2, math.ceil(-math.log10(difference))))
 
 
-def cases_in(share: float, many: int) -> str:
-    """Say how many of so many cases a share is."""
-    x = share * many
-    return f"{x:.1f}" if x < 10 and round(x) != x else f"{x:,.0f}"
+def cases_in(proportion: float, number: int) -> str:
+    """Return in words how many of so many cases a proportion is."""
+    cases = proportion * number
+    if cases < 10 and round(cases) != cases:
+        return f"{cases:.1f}"
+    return f"{cases:,.0f}"

@@ -120,7 +120,7 @@ def _verdicts(known: Mapping[str, Meaning]) -> list[Note]:
         said_p = f" ({texts})" if texts else ""
         lines.append(note(code, names=list(some), p=said_p))
         if best in some:
-            worst = max(some, key=lambda n: some[n].size.value)
+            worst = max(some, key=lambda n: some[n].error.value)
             of = f"{worst}: " if len(known) > 1 else ""
             lines += said(f"{of}{text}" for text in some[worst].sentences[1:])
     return lines
@@ -138,7 +138,7 @@ def _tables(
         lines.append((name, x.log_loss, line and line.slope, line and line.intercept))
     three = ("mcb", "dsc", "unc")
     parts = [(n, *(getattr(x.brier, k).value for k in three)) for n, x in known.items()]
-    each = [(n, x.verdict.code, x.verdict.size, x.brier) for n, x in known.items()]
+    each = [(n, x.verdict.code, x.verdict.error, x.brier) for n, x in known.items()]
     head = ("classifier", "verdict", "mean error", "Brier score")
     brier_parts = ("classifier", "miscalibration", "discrimination", "uncertainty")
     more = ("classifier", "log loss", "slope", "intercept")

@@ -1,0 +1,132 @@
+"""What calibration gains on cases that the map has not seen."""
+
+import numpy as np
+import pytest
+
+import trueness
+from trueness import InputError, NotEnoughCases, Tally, calibration_gain
+from trueness.calibration.folds import deal_cases
+from trueness.calibration.gain import gain_sentences
+
+
+def scored(n=400, seed=1):
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < 0.3
+    score = 1 / (1 + np.exp(-(rng.normal(size=n) + 1.5 * y)))
+    return y, np.round(score, 2)
+
+
+def test_slow_twin_that_goes_case_by_case():
+    """Deal again with the same seed, fit, and average over cases one by one."""
+    y, score = scored()
+    t = trueness.tally(y, score)
+    found = calibration_gain(t, method="platt", folds=4, rng=7)
+    rng = np.random.default_rng(7)
+    hands = {c: deal_cases(getattr(t, c), 4, rng) for c in ("neg", "pos")}
+    losses, gains = [], []
+    for k in range(4):
+        neg, pos = hands["neg"][k], hands["pos"][k]
+        f = trueness.calibrate(Tally(t.score, t.neg - neg, t.pos - pos), method="platt")
+        for s, a, b in zip(t.score, neg, pos, strict=True):
+            for label, count in ((0, a), (1, b)):
+                losses += [(f(s) - label) ** 2] * count
+                gains += [(s - label) ** 2 - (f(s) - label) ** 2] * count
+    assert len(losses) == 400
+    assert {*hands["neg"].sum(axis=1)} <= {t.n_neg // 4, t.n_neg // 4 + 1}
+    assert found.cross_fitted.value == pytest.approx(np.mean(losses))
+    assert found.gain.value == pytest.approx(np.mean(gains))
+    assert found.gain.se == pytest.approx(np.std(gains, ddof=1) / 20)
+    assert found.cross_fitted.low < found.cross_fitted.value < found.cross_fitted.high
+
+
+def test_the_gain_is_said_in_cases():
+    """.2 and .8 where half are positive: off by 30 in 100, by none after it."""
+    t = Tally([0.8, 0.2], neg=[500, 500], pos=[500, 500])
+    found = calibration_gain(t, method="isotonic", rng=0)
+    assert found.error_before.value == pytest.approx(0.3, abs=0.01)
+    assert found.error_after.value < 0.02
+    assert found.order in ("ties", "kept")
+    first = gain_sentences(found)[0]
+    assert first.startswith("Calibration helps. Score and share of positives differ by")
+    assert "30 in 100 cases" in first
+
+
+@pytest.mark.parametrize(
+    ("method", "share", "order"),
+    [
+        ("platt", [0.2, 0.4, 0.6], "kept"),
+        ("platt", [0.6, 0.4, 0.2], "reversed"),
+        ("isotonic", [0.4, 0.2, 0.6], "ties"),
+        ("histogram", [0.4, 0.2, 0.6], "changed"),
+    ],
+)
+def test_what_the_map_does_to_the_order_is_said(method, share, order):
+    pos = (1000 * np.array(share)).astype(int)
+    found = calibration_gain(Tally([1, 2, 3], 1000 - pos, pos), method=method)
+    assert found.order == order
+    assert len(gain_sentences(found)) == (1 if order == "kept" else 2)
+
+
+def test_groups_share_the_map_and_add_up():
+    y, score = scored()
+    group = np.where(np.arange(400) < 100, "a", "b")
+    parts = trueness.tally(y, score, by=group)
+    found = calibration_gain(parts, method="platt", rng=1)
+    whole = calibration_gain(trueness.tally(y, score), method="platt", rng=1)
+    assert set(found) == {"a", "b"}
+    n = {g: parts[g].n for g in found}
+    for key in ("before", "in_sample"):
+        mean = sum(n[g] * getattr(found[g], key).value for g in found) / 400
+        assert mean == pytest.approx(getattr(whole, key).value)
+
+
+def test_scores_that_are_no_probabilities_and_other_edges():
+    y, score = scored()
+    found = calibration_gain(trueness.tally(y, 10 * score), method="platt", rng=0)
+    assert np.isnan(found.before.value)
+    assert np.isnan(found.gain.value)
+    assert 0 < found.cross_fitted.value < 0.25
+    with pytest.raises(NotEnoughCases):
+        calibration_gain(Tally([0.5, 0.4], pos=[3, 0], neg=[0, 99]))
+    with pytest.raises(NotEnoughCases, match="at least one positive"):
+        calibration_gain(Tally([0.5], neg=[9]))
+    with pytest.raises(InputError, match="method must be one of"):
+        calibration_gain(trueness.tally(y, score), method="plat")
+    with pytest.raises(InputError, match="folds must be"):
+        calibration_gain(trueness.tally(y, score), folds=1)
+
+
+def test_a_case_control_sample_is_worth_what_the_cohort_is():
+    """Positives kept, one negative in nine: the share of use brings the cohort back."""
+    rng = np.random.default_rng(3)
+    y = rng.random(40_000) < 0.1
+    s = 1 / (1 + np.exp(-(rng.normal(size=y.size) + 1.5 * y - 1)))
+    kept = y | (rng.random(y.size) < 1 / 9)
+    whole = calibration_gain(trueness.tally(y * 1, s), method="platt")
+    some = trueness.tally(y[kept] * 1, s[kept])
+    asked = {"prevalence": float(y.mean()), "sampling": "case-control"}
+    part = calibration_gain(some, method="platt", **asked)
+    for name in ("before", "in_sample", "cross_fitted", "gain"):
+        a, b = getattr(part, name), getattr(whole, name)
+        assert a.value == pytest.approx(b.value, abs=0.004)
+        assert a.low < b.value < a.high
+    ignored = calibration_gain(some, method="platt")
+    assert ignored.cross_fitted.value > 2 * whole.cross_fitted.value
+    with pytest.raises(InputError, match="prevalence"):
+        calibration_gain(some, method="platt", sampling="case-control")
+    with pytest.raises(InputError, match="groups"):
+        calibration_gain({"a": some}, method="platt", **asked)
+
+
+def test_a_map_that_is_worse_in_places_is_said_by_its_error():
+    """300 cases at .97, two of them positive, beside few others with high scores."""
+    rng = np.random.default_rng(1)
+    score = np.r_[0.3 * rng.random(20_000) ** 6, np.linspace(0.3, 0.7, 40)]
+    label = np.r_[rng.random(score.size) < score, np.arange(300) < 2]
+    t = trueness.tally(label, np.r_[score, np.full(300, 0.97)])
+
+    gain = calibration_gain(t, method="platt")
+
+    assert gain.gain.low > 0
+    assert gain.error_after.value > gain.error_before.value
+    assert "not every score is nearer" in gain_sentences(gain)[0]
