@@ -27,7 +27,7 @@ WORDS = {
         {"unlabelled": "missing at random"},
     ),
 }
-CLUSTERED = "The intervals allow for likeness of cases with the same site."
+CLUSTERED = "The intervals allow for correlation among cases with the same site."
 
 
 def split(words):

@@ -150,7 +150,7 @@ def test_a_log_loss_without_an_upper_limit_says_why():
     page = page_about(trueness.panel(y, {"right": right, "wrong": wrong, "p": p}))
     found = said(page, "calibration")
     assert "The log loss of wrong is infinite: a score" in found
-    assert "The log loss of right has no upper limit: one" in found
+    assert "The log loss of right has no upper bound: one" in found
     assert " to infinite)" in render(page, "1.0")
 
 

@@ -37,7 +37,7 @@ MEASURES = {
     "average_precision": "average precision",
     "brier": "Brier score",
 }
-FEW = 50  # positives or negatives below which every rate is coarse
+FEW = 50  # positives or negatives below which every rate is imprecise
 _AT = ("flagged_rate", "recall", "fpr", "precision")
 Measured = dict[str, Estimate | None]
 
