@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -25,6 +26,7 @@ from app.conftest import process, running
 from trueness._core.files import process_folder
 from trueness._core.progress import steps
 from trueness.app import files
+from trueness.cli._source import in_memory
 from trueness.data import verdict_logs
 
 TABLE = b"y,a,b\n" + b"".join(
@@ -136,6 +138,89 @@ def test_a_wrong_file_or_one_that_unpacks_to_more_is_refused_with_a_sentence(
     assert tempfile.gettempdir() not in said["problem"]
     assert [p for p in process_folder().rglob("*") if p.name[:3] == name[:3]] == []
     assert strict.ask("/").status == 200
+
+
+def as_parquet(**columns):
+    """Write 100 cases with labels, scores and one more column, in very few bytes."""
+    table = {"y": [0, 1] * 50, "p": [k / 100 for k in range(100)], **columns}
+    written = io.BytesIO()
+    pq.write_table(pa.table(table), written, compression="zstd")
+    return written.getvalue()
+
+
+def repeated(value):
+    once = pa.array([value])
+    return pa.DictionaryArray.from_arrays(pa.array([0] * 100, pa.int32()), once)
+
+
+LARGE_COLUMNS = {
+    "bytes": repeated(bytes(4_000_000)),
+    "list": pa.array([[0] * 2_000_000] + [[]] * 99),
+    "structure": pa.array([{"a": [0] * 2_000_000}] + [{"a": []}] * 99),
+}
+
+
+@pytest.mark.parametrize("kind", LARGE_COLUMNS)
+def test_lists_structures_and_bytes_are_never_read(served, kind):
+    status, said = served.upload("x.parquet", as_parquet(big=LARGE_COLUMNS[kind]))
+    assert status == 200, said
+    word = said["address"].rpartition("=")[2]
+
+    page = served.ask(said["address"])
+    read = served.ask(f"/count?file={word}&label=y&column=p&by=big")
+    flagged = served.ask(f"/take/flagged.csv?file={word}&label=y&column=p&cut=0.5")
+
+    assert page.status == 200
+    assert "big" in page.text
+    assert "must hold one value per row" in read.text
+    assert flagged.text.splitlines()[0] == "y,p"
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 3_000_000  # kB
+
+
+def test_texts_are_limited_as_they_come_out(strict):
+    status, said = strict.upload("x.parquet", as_parquet(t=repeated("a" * 20_000)))
+
+    assert status == 413
+    assert "unpacks to what is larger than 1 MB" in said["problem"]
+
+
+@pytest.mark.parametrize("name", ["wide.csv", "wide.parquet"])
+def test_a_file_with_very_many_columns_is_refused(served, name):
+    columns = [f"c{k}" for k in range(1200)]
+    body = ("y,p," + ",".join(columns) + "\n").encode()
+    if name.endswith("parquet"):
+        body = as_parquet(**dict.fromkeys(columns, ["a"] * 100))
+
+    status, said = served.upload(name, body)
+
+    assert status == 400
+    assert "has 1,202 columns; 1,000 is the limit for uploads" in said["problem"]
+
+
+GENERATED = "list_sum(range(10 + y))"
+
+
+@pytest.mark.parametrize("way", ["page", "shell"])
+def test_generated_columns_are_refused(served, tmp_path, way):
+    path = tmp_path / "generated.duckdb"
+    with duckdb.connect(str(path)) as made:
+        made.execute(f"CREATE TABLE t (y INTEGER, s DOUBLE AS ({GENERATED}))")
+        made.execute("INSERT INTO t SELECT 1 FROM range(10)")
+
+    if way == "shell":
+        with pytest.raises(trueness.InputError, match="has generated columns"):
+            trueness.scan(path)
+    else:
+        status, said = served.upload(path.name, path.read_bytes())
+        assert status == 400
+        assert "has generated columns" in said["problem"]
+
+
+def test_tables_in_memory_have_a_memory_limit_of_their_own():
+    rows = in_memory(pa.table({"a": [1]}))
+    limit = "SELECT current_setting('memory_limit')"
+
+    assert rows.query("_", limit).fetchall() == [("953.6 MiB",)]
 
 
 def test_rows_that_take_no_bytes_are_counted(monkeypatch, served):

@@ -42,6 +42,8 @@ UPLOADS = 20  # uploads that are kept
 THREADS = 4  # of the engine, for each file that is open
 MOST_ROWS = 100_000_000  # of an upload: a small file may hold more than anybody meant
 LONGEST = 2**20  # letters of a text in an upload
+MAX_COLUMNS = 1000  # of an upload
+COLUMNS_AT_A_TIME = 20  # whose texts are measured before the sum is compared
 PART = 2**20  # bytes that are unpacked at a time
 _OPENING = threading.Lock()
 
@@ -72,7 +74,8 @@ class DataFile:
             except InputError as err:  # where uploads lie is nobody's concern
                 raise InputError(str(err).replace(self.place, self.typed)) from None
             own = [c for c in list(CONNECTIONS) if c not in before]
-        return Source(self.typed, found.rows), judges, own
+        rows = found.rows if judges else without_unread(found)
+        return Source(self.typed, rows), judges, own
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -152,26 +155,41 @@ class DataFile:
             self._values[column] = few
         return self._values[column]
 
-    def check_size(self) -> None:
-        """Refuse rows or texts that nobody meant: few bytes may hold very many."""
+    def check_size(self, limit: int) -> None:
+        """Refuse columns, rows or texts that nobody meant: few bytes may hold many.
+
+        ``limit`` is that of uploads, in bytes; texts are counted as they come out.
+        """
+        if len(self.source.types) > MAX_COLUMNS:
+            raise InputError(too_many_columns(self.typed, len(self.source.types)))
         if self.rows > MOST_ROWS:
             raise InputError(
                 f"{self.typed} holds {self.rows:,} rows; {MOST_ROWS:,} is the limit "
                 f"for uploads. {IN_PLACE}"
             )
-        texts = [c for c, kind in self.source.types.items() if kind == "VARCHAR"]
-        if not texts:
-            return
+        text_types = ("VARCHAR", "JSON", "ENUM")
+        types = self.source.types.items()
+        texts = [name for name, kind in types if kind.startswith(text_types)]
+        total = 0
+        for first in range(0, len(texts), COLUMNS_AT_A_TIME):
+            for column in texts[first : first + COLUMNS_AT_A_TIME]:
+                total += self._check_texts(column)
+            if total > limit:
+                raise TooLargeError(too_large(limit, "unpacks to what is"))
+
+    def _check_texts(self, column: str) -> int:
+        """Return how many letters a column holds; refuse one text that is too long."""
+        length = f"strlen(CAST({quoted(column)} AS VARCHAR))"
         with self.held():
-            longest = ", ".join(f"max(strlen({quoted(c)}))" for c in texts)
-            found = self.source.rows.aggregate(longest).fetchall()[0]
-        for column, letters in zip(texts, found, strict=True):
-            if letters is not None and letters > LONGEST:
-                raise InputError(
-                    f"Column {shown(column, 40)!r} of {self.typed} holds a text of "
-                    f"{letters:,} letters; {LONGEST:,} is the limit for uploads. "
-                    f"Leave the column out, or shorten the text."
-                )
+            rows = self.source.rows.aggregate(f"max({length}), sum({length})")
+            longest, total = rows.fetchall()[0]
+        if longest is not None and longest > LONGEST:
+            raise InputError(
+                f"Column {shown(column, 40)!r} of {self.typed} holds a text of "
+                f"{longest:,} letters; {LONGEST:,} is the limit for uploads. "
+                f"Leave the column out, or shorten the text."
+            )
+        return int(total or 0)
 
 
 @final
@@ -266,14 +284,55 @@ def _read(word: str, typed: str, path: Path, limit: int) -> DataFile:
         place = _unpacked(path, limit)
     except (OSError, EOFError, zlib.error) as err:
         raise InputError(f"{typed} cannot be unpacked: {err}.") from None
+    _check_header(typed, place)
     if views := tables_of(str(place), ("view",)):
         raise InputError(  # a view is a program, which may never end
             f"{typed} holds the view {shown(views[0], 40)!r}; uploads are read from "
             f"tables. Write what it gives as a table: CREATE TABLE rows AS FROM view."
         )
     found = DataFile(word, typed, str(place))
-    found.check_size()
+    found.check_size(limit)
     return found
+
+
+def _check_header(typed: str, place: Path) -> None:
+    """Refuse a text file with very many columns, before its types are guessed."""
+    if place.suffix.lower() not in (".csv", ".tsv", ".txt"):
+        return
+    with place.open("rb") as file:
+        header = file.readline(PART)
+    columns = 1 + max(header.count(sign) for sign in (b",", b";", b"\t", b"|"))
+    if columns > MAX_COLUMNS:
+        raise InputError(too_many_columns(typed, columns))
+
+
+def too_many_columns(typed: str, columns: int) -> str:
+    """Say what to do with a file that is too wide to be uploaded."""
+    return (
+        f"{typed} has {columns:,} columns; {MAX_COLUMNS:,} is the limit for uploads. "
+        f"Keep the labels, the scores and what else is asked about."
+    )
+
+
+def is_unread(kind: str) -> bool:
+    """Is this a type of DuckDB whose values are never read: nested, or bytes?"""
+    nested = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "VARIANT")
+    return kind.startswith(nested) or kind.endswith("]")
+
+
+def without_unread(source: Source) -> Any:
+    """Return the rows of a file with nothing in place of lists, structures and bytes.
+
+    A file of some hundred bytes may hold gigabytes of them. Their names and types stay,
+    so that the page can say what it does not read.
+    """
+    if not any(map(is_unread, source.types.values())):
+        return source.rows
+    columns = [
+        f"CAST(NULL AS {kind}) AS {quoted(name)}" if is_unread(kind) else quoted(name)
+        for name, kind in source.types.items()
+    ]
+    return source.rows.select(", ".join(columns))
 
 
 def _unpacked(path: Path, limit: int) -> Path:

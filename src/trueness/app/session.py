@@ -19,6 +19,7 @@ from trueness._core.arrays import Array
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.progress import progress
 from trueness.app.address import FIELDS, WITHOUT, Asked, in_page, wide_table
+from trueness.app.files import is_unread
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import map_to_json
 from trueness.cli._columns import Request, count_panel, with_verdicts
@@ -370,9 +371,14 @@ def _json(counted: Counted, asked: Asked, page: Page) -> bytes:
 
 
 def flagged_rows(counted: Counted, score: str, cut: float, target: Path) -> None:
-    """Write the rows whose score reaches the threshold, all columns, to a file."""
+    """Write the rows whose score reaches the threshold to a file.
+
+    All columns are there but those that are never read: lists, structures and bytes.
+    """
     at_least = duckdb.ColumnExpression(score) >= duckdb.ConstantExpression(cut)
+    source = counted.request.source
+    columns = [c for c, kind in source.types.items() if not is_unread(kind)]
     with reading():
-        rows = counted.request.source.rows.filter(at_least)
+        rows = source.rows.filter(at_least).select(", ".join(map(quoted, columns)))
         write = rows.write_parquet if target.suffix == ".parquet" else rows.write_csv
         write(str(target))

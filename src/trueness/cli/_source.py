@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import IO, Any, final
 
@@ -29,6 +29,8 @@ from trueness.data.engines import quoted, reading
 from trueness.data.files import is_data, scan
 
 SAMPLE = "sample:"
+LETTERS = 200  # of a text, to find out what it means
+MEMORY_LIMIT = "1GB"  # of the engine, for tables in memory
 _IN_MEMORY = 1 << 27  # bytes of a file that is read once, and not once a score
 _IN_ORDER = {"preserve_insertion_order": True}  # to write rows back
 _SHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
@@ -77,7 +79,7 @@ class Source:
         """What do the words of a column of text mean: numbers, labels or neither?"""
         if self.types[column] != "VARCHAR":
             return ""
-        some = self.rows.select(quoted(column)).limit(1000).fetchall()
+        some = self.rows.select(beginning(column)).limit(1000).fetchall()
         return meaning([v for (v,) in some if v is not None])
 
     def as_truth(self, column: str) -> list[str]:
@@ -95,7 +97,7 @@ class Source:
         """Which columns would hold numbers, but for a few words?"""
         said = ""
         for c in (c for c in columns if self.types[c] == "VARCHAR"):
-            some = self.rows.select(quoted(c)).limit(100_000).fetchall()
+            some = self.rows.select(beginning(c)).limit(100_000).fetchall()
             if odd := few_words([v for (v,) in some], rows=False):  # in no order
                 said += f" Column {c!r} has {odd}; mend or empty these."
         return said
@@ -114,6 +116,11 @@ class Source:
             return in_memory(rows.to_arrow_table())
 
 
+def beginning(column: str) -> str:
+    """Write in SQL the first letters of a text, which may be as long as a book."""
+    return f"left({quoted(column)}, {LETTERS})"
+
+
 def in_python(column: str, kind: str) -> str:
     """Write a column in SQL so that Python can hold its values.
 
@@ -129,7 +136,16 @@ def in_memory(table: object) -> Any:
 
     They have a connection of their own: one of all would refuse a second thread.
     """
-    return duckdb.cursor().from_arrow(table)
+    return memory_engine().cursor().from_arrow(table)
+
+
+@cache
+def memory_engine() -> Any:
+    """Connect to the engine of tables in memory, which has a memory limit of its own.
+
+    The usual one may take four fifths of the machine.
+    """
+    return duckdb.connect(":memory:", config={"memory_limit": MEMORY_LIMIT})
 
 
 def groups_of(rows: duckdb.DuckDBPyRelation, column: str) -> Iterator[tuple[Any, Any]]:

@@ -13,8 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
 import trueness
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.options import choice
@@ -34,6 +32,7 @@ from trueness.cli._source import (
     in_memory,
     is_local,
     known,
+    memory_engine,
     names_of,
     open_source,
     unnamed,
@@ -279,7 +278,7 @@ def with_labels(
     known(source, item, "--item")
     as_text = (f"CAST({quoted(k)} AS VARCHAR) AS k{i}" for i, k in enumerate(keys))
     text, on = ", ".join(as_text), ", ".join(f"k{i}" for i in range(len(keys)))
-    memory = duckdb.cursor()
+    memory = memory_engine().cursor()
     left = memory.from_arrow(source.rows.project(f"*, {text}").to_arrow_table())
     labels = other.rows.project(f"{text}, {quoted(label)}").to_arrow_table()
     right = memory.from_arrow(labels)

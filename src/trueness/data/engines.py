@@ -127,11 +127,12 @@ def wanted_columns(
     wanted = _named(given, column_names(lazy))
     schema = lazy.collect_schema()
     for role, name in wanted.items():
-        if schema[name].is_nested():
+        if (content := unread_content(schema[name])) is not None:
             raise InputError(
                 f"{role}={name!r} must hold one value per row; this column holds "
-                "lists or objects with parts. Extract the part that you mean into a "
-                "column of its own first."
+                f"{content}. Extract the part that you mean into a column of its own "
+                "first.",
+                option=role,
             )
         if role in ("count", "weight") and schema[name] == nw.String:
             raise InputError(
@@ -139,6 +140,29 @@ def wanted_columns(
                 "numbers first."
             )
     return wanted
+
+
+def unread_content(kind: Any) -> str | None:
+    """Return what a column of an engine holds that is never read, or None.
+
+    A file of some hundred bytes may hold gigabytes of these.
+    """
+    if kind.is_nested():
+        return "lists or objects with parts"
+    if kind == nw.Binary:
+        return "bytes"
+    return None
+
+
+def unread_columns(data: object) -> dict[str, str]:
+    """Return the columns of a lazy frame that are never read, with what they hold."""
+    if isinstance(data, Mapping):
+        return {}
+    opened = open_frame(data)
+    if not is_lazy(opened):
+        return {}
+    contents = {c: unread_content(k) for c, k in opened.collect_schema().items()}
+    return {c: content for c, content in contents.items() if content is not None}
 
 
 def _named(roles: Mapping[str, object], names: Sequence[str]) -> dict[str, str]:

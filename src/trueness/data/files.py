@@ -10,9 +10,10 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -393,8 +394,45 @@ def _attached(
             f"and it has {listing(found, 12) or 'no tables'}."
             f"{nearest(table, list(found))}"
         )
+    _check_stored(connection, place, found[table])
     path = ".".join(map(quoted, found[table]))
     return connection.sql(f"SELECT * FROM source.{path}")  # noqa: S608 - quoted above
+
+
+def _check_stored(
+    connection: DuckDBPyConnection, place: str, table: tuple[str, str]
+) -> None:
+    """Stop at a table with generated columns: each is a program that reading runs.
+
+    It may take all memory, and can behave otherwise when a file is only looked at.
+    """
+    schema, name = table
+    generated = False
+    if _database(place) == "duckdb":
+        definition = connection.execute(
+            "SELECT sql FROM duckdb_tables() WHERE database_name = 'source' "
+            "AND schema_name = $schema AND table_name = $name",
+            {"schema": schema, "name": name},
+        ).fetchall()
+        # DuckDB writes every definition anew, in these words
+        generated = any("GENERATED ALWAYS AS" in str(sql) for (sql,) in definition)
+    elif _database(place) == "sqlite":
+        generated = _has_generated_columns(place, name)
+    if generated:
+        raise InputError(
+            f"Table {name!r} of {place} has generated columns, which are computed "
+            f"whenever they are read. Store its values in another table: CREATE TABLE "
+            f"stored AS FROM {quoted(name)}."
+        )
+
+
+def _has_generated_columns(place: str, table: str) -> bool:
+    """Does a table of SQLite have columns that are computed?"""
+    address = f"{Path(place).absolute().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(address, uri=True)) as database:
+        columns = database.execute(f"PRAGMA table_xinfo({quoted(table)})").fetchall()
+    # the last entry is 2 or 3 for virtual and stored generated columns
+    return any(column[-1] in (2, 3) for column in columns)
 
 
 def tables_of(place: str, kinds: Sequence[str] = _KINDS) -> list[str]:

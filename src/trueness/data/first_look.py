@@ -139,11 +139,14 @@ def look(data: object) -> Look:
     (['sick'], ['risk'])
     """
     table, _ = engines.with_text_names(data, {})
-    columns = engines.columns_of(table, most=MOST_ROWS)
+    unread = engines.unread_columns(table)
+    names = [name for name in engines.column_names(table) if name not in unread]
+    columns = engines.columns_of(table, names, most=MOST_ROWS)
     if not columns:
-        raise NotEnoughCases("look needs columns; found none.")
+        raise NotEnoughCases("look needs columns of numbers or text; found none.")
     rows = len(next(iter(columns.values())))
     looked = tuple(_looked(name, values) for name, values in columns.items())
+    looked += tuple(_unread(name, content) for name, content in unread.items())
     if are_counts(columns):
         held = {k: columns[n] for k, n in count_columns_of(columns).items()}
         looked = tuple(_counted(c, held) for c in looked)
@@ -159,6 +162,18 @@ def _counted(c: LookedColumn, held: Mapping[str, Array]) -> LookedColumn:
     cases = f"{int(sum(held[k].sum() for k in COUNTS)):,} cases"
     said = (f"The file holds counts of {cases}.",) if c.name.lower() == "score" else ()
     return replace(c, could_be=(c.name.lower(),), remarks=said)
+
+
+def _unread(name: str, content: str) -> LookedColumn:
+    """Say of a column what it holds, without reading it."""
+    return LookedColumn(
+        name=name,
+        kind=content,
+        distinct=0,
+        missing=0,
+        could_be=(),
+        remarks=("It is not read.",),
+    )
 
 
 def _looked(name: str, values: Array) -> LookedColumn:
