@@ -189,11 +189,60 @@ def test_notes():
     assert trueness.auc(t).high < 0.5
     assert "ranks the wrong way round" in trueness.auc(t).notes[0]
     assert trueness.auc(t.map(lambda s: -s)).notes == ()
-    design = {"sampling": "case-control", "prevalence": 0.1}
-    notes = trueness.average_precision(Tally([2, 1], [5, 25], [20, 10]), **design).notes
-    assert any("counts for as much as 9 positives" in note for note in notes)
-    many = Tally([2, 1], [45, 225], [20, 10])
-    assert not trueness.average_precision(many, **design).notes
+
+
+@pytest.mark.parametrize("prevalence", [0.02, 0.1])
+def test_few_negatives_at_a_lower_prevalence_leave_average_precision_open(
+    rng, prevalence
+):
+    """50 + 50 cases at 2 %: one negative decides the precision of the top."""
+    y = np.repeat([1, 0], [50, 50])
+    s = rng.normal(size=100) + 1.2 * y
+    design = {"sampling": "case-control", "prevalence": prevalence}
+
+    estimate = trueness.average_precision(y, s, **design)
+
+    assert (estimate.low, estimate.high) == (0, 1)
+    assert any("No interval can be given" in note for note in estimate.notes)
+    by_engine = trueness.estimate(
+        trueness.tally(y, s, **design), trueness.average_precision
+    )
+    assert (by_engine.low, by_engine.high) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("positives", "negatives", "prevalence"),
+    [(50, 50, 0.45), (500, 500, 0.1), (50, 500, 0.05), (20, 980, None)],
+)
+def test_enough_negatives_give_average_precision_an_interval(
+    rng, positives, negatives, prevalence
+):
+    y = np.repeat([1, 0], [positives, negatives])
+    s = rng.normal(size=y.size) + 1.2 * y
+
+    estimate = trueness.average_precision(y, s, prevalence=prevalence)
+
+    assert 0 < estimate.low < estimate.high < 1
+    assert estimate.notes == ()
+
+
+def test_average_precision_of_another_prevalence_holds(rng):
+    """500 + 500 cases at 10 %; the truth by quadrature of two normal densities."""
+    separation = stats.norm.ppf(0.8) * np.sqrt(2)
+    threshold = np.linspace(separation + 8, -8, 200_001)
+    recall = stats.norm.sf(threshold - separation)
+    flagged = 0.1 * recall + 0.9 * stats.norm.sf(threshold)
+    precision = 0.1 * recall / np.maximum(flagged, 1e-300)
+    truth = np.trapezoid(precision, recall)
+
+    y = np.repeat([1, 0], [500, 500])
+    held = []
+    for _ in range(200):
+        s = rng.normal(size=1000) + separation * y
+        estimate = trueness.average_precision(y, s, prevalence=0.1)
+        held.append(estimate.low <= truth <= estimate.high)
+
+    assert np.mean(held) >= 0.88
 
 
 def test_a_case_control_sample_does_not_know_the_prevalence():
