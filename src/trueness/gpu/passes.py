@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from inspect import unwrap
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 
@@ -47,8 +47,10 @@ from trueness.gpu.arrays import (
 )
 from trueness.gpu.counting import DeviceTally, read_labels, sorted_keys
 from trueness.gpu.kernels import kernels_for
+from trueness.gpu.precision import average_precision_estimate, weight_of_negative
 from trueness.inference.differences import Difference
 from trueness.inference.estimates import EvaluatedMeasure, estimate_from_replicates
+from trueness.inference.sample import check_prevalence_known
 from trueness.inference.variance import Stratum, combine_strata
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS, SYNONYMS
@@ -58,6 +60,7 @@ from trueness.ranking.areas import (
     PlacementMoments,
     auc_from_moments,
     auc_variance_from_moments,
+    notes_on_few_negatives,
 )
 from trueness.ranking.areas import average_precision as host_precision
 from trueness.scale.certificates import BOUNDED, answer_with_limits
@@ -110,14 +113,27 @@ def _moments(area: Area) -> tuple[PlacementMoments, PlacementMoments]:
     return PlacementMoments(*of_negatives), PlacementMoments(*of_positives)
 
 
-def average_precision(data: DeviceTally, **options: Any) -> Estimate:
-    """Give the average precision; the width of its interval is that of bins."""
-    found: Estimate = unwrap(host_precision)(data.bin(_TOP), **options)
-    share, odds = data.design.prevalence, 1.0
-    if share is not None:
-        odds = (1 - share) / share * data.n_pos / data.n_neg
-    value = sums_of(data.lib, data.pos, data.neg, odds)[-1] / data.n_pos
-    return _moved(found, value, _TOP)
+def average_precision(
+    data: DeviceTally, *, method: str = "wilson", level: float = 0.95, **options: Any
+) -> Estimate:
+    """Return the average precision; the bootstrap and its notes are those of bins."""
+    level = _options.fraction(level, "level")
+    if method != "wilson" or data.n_unknown:
+        of_bins: Estimate = unwrap(host_precision)(
+            data.bin(_TOP), method=method, level=level, **options
+        )
+    if method != "wilson":
+        odds = weight_of_negative(data)
+        value = sums_of(data.lib, data.pos, data.neg, odds)[-1] / data.n_pos
+        return _moved(of_bins, value, _TOP)
+
+    # asks the design of these cases for no more than its fields
+    check_prevalence_known(cast("Any", data), "average_precision")
+    estimate = average_precision_estimate(data, level)
+    if data.n_unknown:
+        return replace(estimate, notes=of_bins.notes)
+    few = notes_on_few_negatives(data.n_pos, data.n_neg, data.design.prevalence)
+    return replace(estimate, notes=(*estimate.notes, *few))
 
 
 def _moved(found: Estimate, value: float, bins: int) -> Estimate:
